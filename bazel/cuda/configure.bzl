@@ -1,0 +1,68 @@
+"""Finds the CUDA toolkit, or makes a repository that says there is none.
+
+Order: $CUDA_HOME, the nvcc on the PATH, /usr/local/cuda. Whatever is found,
+@cuda//:defs.bzl has CUDA_FOUND and @cuda//:runtime is a cc_library (empty
+without a toolkit), so that BUILD files need no second version.
+"""
+
+_BUILD = """
+package(default_visibility = ["//visibility:public"])
+
+cc_library(
+    name = "runtime",
+    defines = {defines},
+    includes = {includes},
+    hdrs = {hdrs},
+    linkopts = {linkopts},
+)
+"""
+
+def _impl(ctx):
+    candidates = []
+    if "CUDA_HOME" in ctx.os.environ:
+        # Set but empty: the user asks for a CPU-only build.
+        candidates.append(ctx.os.environ["CUDA_HOME"])
+    else:
+        nvcc = ctx.which("nvcc")
+        if nvcc:
+            candidates.append(str(nvcc.realpath.dirname.dirname))
+        candidates.append("/usr/local/cuda")
+    home = None
+    for candidate in candidates:
+        if candidate and ctx.path(candidate + "/bin/nvcc").exists:
+            home = candidate
+            break
+
+    if home:
+        # A link, so that the headers are reached by a path inside this
+        # repository.
+        ctx.symlink(home + "/include", "include")
+        ctx.file("BUILD", _BUILD.format(
+            defines = ["PS_HAVE_CUDA=1"],
+            includes = ["include"],
+            hdrs = "glob([\"include/**\"])",
+            linkopts = [
+                "-L%s/lib64" % home,
+                "-lcudart_static",
+                "-ldl",
+                "-lrt",
+                "-lpthread",
+            ],
+        ))
+    else:
+        ctx.file("BUILD", _BUILD.format(
+            defines = [],
+            includes = [],
+            hdrs = [],
+            linkopts = [],
+        ))
+    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_HOME = %s\n" % (
+        repr(home != None),
+        repr(home or ""),
+    ))
+
+cuda_configure = repository_rule(
+    implementation = _impl,
+    environ = ["CUDA_HOME", "PATH"],
+    local = True,
+)

@@ -1,0 +1,68 @@
+"""cuda_library: .cu files compiled by nvcc into a cc_library."""
+
+load("@cuda//:defs.bzl", "CUDA_FOUND", "CUDA_HOME")
+
+# The architectures that releases carry: A100 (sm_80) and H100/H200 (sm_90).
+_GENCODE = " ".join([
+    "-gencode arch=compute_%d,code=sm_%d" % (arch, arch)
+    for arch in [80, 90]
+])
+
+def cuda_library(
+        name,
+        hdrs,
+        srcs,
+        device_hdrs,
+        host_srcs,
+        without_cuda,
+        deps = [],
+        visibility = None):
+    """A library with device code where there is a toolkit.
+
+    nvcc sees the .cu files and the device headers alone: Abseil's headers and
+    the rest of the tree are for the host compiler.
+
+    Args:
+      name: the library.
+      hdrs: its headers, free of CUDA types.
+      srcs: .cu files.
+      device_hdrs: headers that the .cu files include; free of Abseil.
+      host_srcs: .cc files between the two, which may include CUDA's headers.
+      without_cuda: .cc files that define what `hdrs` declare for a machine
+        without the toolkit (each function returns an error that says so).
+      deps: cc_library targets.
+      visibility: of the library.
+    """
+    if not CUDA_FOUND:
+        native.cc_library(
+            name = name,
+            srcs = without_cuda,
+            hdrs = hdrs,
+            deps = deps,
+            visibility = visibility,
+        )
+        return
+    objects = []
+    for src in srcs:
+        out = src[:-len(".cu")] + ".cu.o"
+        native.genrule(
+            name = out + "_nvcc",
+            srcs = [src] + device_hdrs,
+            outs = [out],
+            cmd = (CUDA_HOME + "/bin/nvcc -c -O3 -std=c++17 " + _GENCODE +
+                   " -I. --Werror all-warnings" +
+                   " -Xcompiler -fPIC,-Wall,-Wextra,-Werror" +
+                   " $(location %s) -o $@" % src),
+        )
+        objects.append(out)
+
+    native.cc_library(
+        name = name,
+        srcs = host_srcs + device_hdrs + objects,
+        hdrs = hdrs,
+        # The runtime is a static library, which must go into the same binary
+        # as the code that calls it.
+        linkstatic = 1,
+        deps = deps + ["@cuda//:runtime"],
+        visibility = visibility,
+    )

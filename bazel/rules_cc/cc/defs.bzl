@@ -1,0 +1,18 @@
+"""Stand-in for rules_cc: Bazel 4.2 has all of these built in.
+
+Debian's bazel-rules-cc needs a newer Bazel, and Bazel's own tools load this
+file, so the names must exist.
+"""
+
+cc_binary = native.cc_binary
+cc_import = native.cc_import
+cc_library = native.cc_library
+cc_proto_library = native.cc_proto_library
+cc_test = native.cc_test
+cc_toolchain = native.cc_toolchain
+cc_toolchain_suite = native.cc_toolchain_suite
+cc_libc_top_alias = native.cc_libc_top_alias
+fdo_prefetch_hints = native.fdo_prefetch_hints
+fdo_profile = native.fdo_profile
+objc_import = native.objc_import
+objc_library = native.objc_library

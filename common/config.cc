@@ -1,0 +1,371 @@
+#include "common/config.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/config_check.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "google/protobuf/descriptor.h"
+#include "google/protobuf/io/tokenizer.h"
+#include "google/protobuf/message.h"
+#include "google/protobuf/text_format.h"
+
+namespace ps {
+namespace {
+
+using ::google::protobuf::Descriptor;
+using ::google::protobuf::FieldDescriptor;
+using ::google::protobuf::Message;
+using ::google::protobuf::Reflection;
+using ::google::protobuf::TextFormat;
+
+// Gathers the parser's complaints as "name:line:column: message".
+class ErrorLines : public ::google::protobuf::io::ErrorCollector {
+ public:
+  explicit ErrorLines(absl::string_view name) : name_(name) {}
+
+  // Protobuf counts both from 0, people and editors from 1.
+  void AddError(int line, int column, const std::string& message) override {
+    lines_.push_back(line < 0 ? absl::StrCat(name_, ": ", message)
+                              : absl::StrCat(name_, ":", line + 1, ":",
+                                             column + 1, ": ", message));
+  }
+
+  std::string Text() const { return absl::StrJoin(lines_, "\n"); }
+
+ private:
+  const std::string name_;
+  std::vector<std::string> lines_;
+};
+
+std::string FieldNames(const Descriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.field_count(); ++i) {
+    names.push_back(type.field(i)->name());
+  }
+  return absl::StrJoin(names, ", ");
+}
+
+// Text format for one value of `field`: strings get their quotes.
+std::string ValueText(const FieldDescriptor& field, absl::string_view value) {
+  if (field.type() != FieldDescriptor::TYPE_STRING) return std::string(value);
+  if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
+    value = value.substr(1, value.size() - 2);
+  }
+  return absl::StrCat("\"", absl::CEscape(value), "\"");
+}
+
+// Whether `value` is one number or name: text format would read further fields
+// from what follows a space or a comma.
+bool IsOneWord(absl::string_view value) {
+  return std::all_of(value.begin(), value.end(), [](char c) {
+    return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '+' ||
+           c == '-';
+  });
+}
+
+std::string KindOf(const FieldDescriptor& field) {
+  if (field.enum_type() != nullptr) {
+    std::vector<std::string> names;
+    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+      names.push_back(field.enum_type()->value(i)->name());
+    }
+    return absl::StrCat("one of ", absl::StrJoin(names, ", "));
+  }
+  return absl::StrCat("of type ", field.cpp_type_name());
+}
+
+// Writes a copy of *message in which every scalar field is set explicitly.
+void SetDefaults(Message* message) {
+  const Reflection& reflection = *message->GetReflection();
+  const Descriptor& type = *message->GetDescriptor();
+  for (int i = 0; i < type.field_count(); ++i) {
+    const FieldDescriptor* field = type.field(i);
+    if (field->is_repeated()) continue;
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      SetDefaults(reflection.MutableMessage(message, field));
+      continue;
+    }
+    // A field without a default in the .proto takes it from elsewhere (a
+    // profile, for example): writing a value here would override that.
+    if (reflection.HasField(*message, field) || !field->has_default_value()) {
+      continue;
+    }
+    switch (field->cpp_type()) {
+      case FieldDescriptor::CPPTYPE_INT32:
+        reflection.SetInt32(message, field, field->default_value_int32());
+        break;
+      case FieldDescriptor::CPPTYPE_INT64:
+        reflection.SetInt64(message, field, field->default_value_int64());
+        break;
+      case FieldDescriptor::CPPTYPE_UINT32:
+        reflection.SetUInt32(message, field, field->default_value_uint32());
+        break;
+      case FieldDescriptor::CPPTYPE_UINT64:
+        reflection.SetUInt64(message, field, field->default_value_uint64());
+        break;
+      case FieldDescriptor::CPPTYPE_DOUBLE:
+        reflection.SetDouble(message, field, field->default_value_double());
+        break;
+      case FieldDescriptor::CPPTYPE_FLOAT:
+        reflection.SetFloat(message, field, field->default_value_float());
+        break;
+      case FieldDescriptor::CPPTYPE_BOOL:
+        reflection.SetBool(message, field, field->default_value_bool());
+        break;
+      case FieldDescriptor::CPPTYPE_ENUM:
+        reflection.SetEnum(message, field, field->default_value_enum());
+        break;
+      case FieldDescriptor::CPPTYPE_STRING:
+        reflection.SetString(message, field, field->default_value_string());
+        break;
+      case FieldDescriptor::CPPTYPE_MESSAGE:
+        break;
+    }
+  }
+}
+
+// "a.b" -> value text, for every scalar of a message; repeated values joined.
+void Flatten(const Message& message, const std::string& prefix,
+             std::map<std::string, std::string>* values) {
+  const Reflection& reflection = *message.GetReflection();
+  std::vector<const FieldDescriptor*> fields;
+  reflection.ListFields(message, &fields);
+  for (const FieldDescriptor* field : fields) {
+    const std::string path = absl::StrCat(prefix, field->name());
+    if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      Flatten(reflection.GetMessage(message, field), path + ".", values);
+      continue;
+    }
+    std::vector<std::string> texts;
+    const int count =
+        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
+    for (int i = 0; i < count; ++i) {
+      std::string text;
+      TextFormat::PrintFieldValueToString(message, field,
+                                          field->is_repeated() ? i : -1, &text);
+      texts.push_back(text);
+    }
+    (*values)[path] = absl::StrJoin(texts, ",");
+  }
+}
+
+// Rules on the fields that no plug-in owns.
+void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
+  const auto require = [problems](bool ok, const std::string& field, auto value,
+                                  const std::string& rule) {
+    if (!ok) problems->Add(field, absl::StrCat(value), rule);
+  };
+  const TrainingConfig& training = config.training();
+  require(training.batch_size() >= 1, "training.batch_size",
+          training.batch_size(), "must be at least 1");
+  require(training.epochs() >= 1, "training.epochs", training.epochs(),
+          "must be at least 1");
+  require(training.max_iterations() >= 0, "training.max_iterations",
+          training.max_iterations(), "must be at least 0 (0: no limit)");
+  require(training.evaluate_every_epochs() >= 0,
+          "training.evaluate_every_epochs", training.evaluate_every_epochs(),
+          "must be at least 0 (0: only at the end)");
+  require(std::isfinite(training.bucket_megabytes()) &&
+              training.bucket_megabytes() >= 0,
+          "training.bucket_megabytes", training.bucket_megabytes(),
+          "must be at least 0 (0: one bucket)");
+  const ClusterConfig& cluster = config.cluster();
+  require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
+          "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
+  require(cluster.num_servers() >= 1 && cluster.num_servers() <= 256,
+          "cluster.num_servers", cluster.num_servers(), "must be in [1, 256]");
+  require(cluster.max_slice_elements() >= 1 << 10 &&
+              cluster.max_slice_elements() <= 1 << 24,
+          "cluster.max_slice_elements", cluster.max_slice_elements(),
+          "must be in [1024, 16777216]");
+  if (cluster.servers_size() != 0 &&
+      cluster.servers_size() != cluster.num_servers()) {
+    problems->Add(
+        "cluster.servers", absl::StrCat(cluster.servers_size(), " addresses"),
+        absl::StrCat("must be one for each of the ", cluster.num_servers(),
+                     " servers (cluster.num_servers), or none"));
+  }
+  for (int i = 0; i < cluster.servers_size(); ++i) {
+    const std::string& address = cluster.servers(i);
+    const size_t colon = address.rfind(':');
+    int port = 0;
+    require(colon != std::string::npos && colon > 0 &&
+                absl::SimpleAtoi(address.substr(colon + 1), &port) &&
+                port >= 0 && port <= 65535,
+            absl::StrCat("cluster.servers[", i, "]"),
+            absl::StrCat("\"", address, "\""),
+            "must be host:port with a port in [0, 65535]");
+  }
+  const auto positive = [&require](double value, const std::string& field) {
+    require(std::isfinite(value) && value > 0, field, value,
+            "must be above 0 seconds");
+  };
+  positive(cluster.startup_timeout_seconds(),
+           "cluster.startup_timeout_seconds");
+  positive(cluster.lost_worker_timeout_seconds(),
+           "cluster.lost_worker_timeout_seconds");
+  positive(cluster.lost_server_timeout_seconds(),
+           "cluster.lost_server_timeout_seconds");
+  require(config.machine().worker_threads() >= 0, "machine.worker_threads",
+          config.machine().worker_threads(),
+          "must be at least 0 (0: as many as there are cores)");
+  require(config.machine().server_threads() >= 1, "machine.server_threads",
+          config.machine().server_threads(), "must be at least 1");
+}
+
+}  // namespace
+
+absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
+                                      absl::string_view name) {
+  ErrorLines errors(name);
+  TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  JobConfig config;
+  if (!parser.ParseFromString(std::string(text), &config)) {
+    return absl::InvalidArgumentError(errors.Text());
+  }
+  return config;
+}
+
+absl::StatusOr<JobConfig> LoadConfig(const std::string& path) {
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  return ParseConfig(text, path);
+}
+
+absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
+  const size_t equals = assignment.find('=');
+  if (equals == absl::string_view::npos) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "override \"", assignment,
+        "\" has no '='; write path=value, as in compressor.ratio=0.001"));
+  }
+  const absl::string_view path =
+      absl::StripAsciiWhitespace(assignment.substr(0, equals));
+  const absl::string_view value =
+      absl::StripAsciiWhitespace(assignment.substr(equals + 1));
+  const std::vector<std::string> names = absl::StrSplit(path, '.');
+  JobConfig changed = *config;  // An error leaves *config as it was.
+  Message* message = &changed;
+  for (size_t i = 0; i < names.size(); ++i) {
+    const Descriptor& type = *message->GetDescriptor();
+    const FieldDescriptor* field = type.FindFieldByName(names[i]);
+    if (field == nullptr) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("override \"", assignment, "\": there is no field \"",
+                       names[i], "\"; known here are: ", FieldNames(type)));
+    }
+    const bool last = i + 1 == names.size();
+    const bool is_message =
+        field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
+    if (!last) {
+      if (!is_message) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "override \"", assignment, "\": \"", names[i],
+            "\" is a single value and has no field \"", names[i + 1], "\""));
+      }
+      message = message->GetReflection()->MutableMessage(message, field);
+      continue;
+    }
+    if (is_message) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("override \"", assignment, "\": \"", path,
+                       "\" is a group of fields; set one of: ",
+                       FieldNames(*field->message_type())));
+    }
+    message->GetReflection()->ClearField(message, field);
+    std::vector<std::string> values = {std::string(value)};
+    if (field->is_repeated()) {
+      values = absl::StrSplit(value, ',', absl::SkipWhitespace());
+    }
+    for (const std::string& untrimmed : values) {
+      const absl::string_view one = absl::StripAsciiWhitespace(untrimmed);
+      TextFormat::Parser parser;
+      ErrorLines ignored("");  // Positions inside the value help nobody.
+      parser.RecordErrorsTo(&ignored);
+      const std::string text =
+          absl::StrCat(names[i], ": ", ValueText(*field, one));
+      if ((field->type() != FieldDescriptor::TYPE_STRING && !IsOneWord(one)) ||
+          !parser.MergeFromString(text, message)) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "override \"", assignment, "\": \"", one, "\" is no value of ",
+            path, ", which is ", KindOf(*field)));
+      }
+    }
+  }
+  *config = std::move(changed);
+  return absl::OkStatus();
+}
+
+absl::Status ValidateConfig(const JobConfig& config) {
+  ConfigProblems problems;
+  CheckRanges(config, &problems);
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  if (problems.lines().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "\n"));
+}
+
+std::string ResolvedConfigText(const JobConfig& config) {
+  JobConfig resolved = config;
+  SetDefaults(&resolved);
+  std::string text;
+  TextFormat::PrintToString(resolved, &text);
+  return text;
+}
+
+std::string SharedConfigText(const JobConfig& config) {
+  JobConfig shared = config;
+  shared.clear_machine();
+  SetDefaults(&shared);
+  shared.clear_machine();
+  shared.mutable_cluster()->clear_servers();
+  shared.mutable_data()->clear_directory();
+  std::string text;
+  TextFormat::PrintToString(shared, &text);
+  return text;
+}
+
+std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
+                                                   const std::string& theirs) {
+  if (ours == theirs) return {};
+  const absl::StatusOr<JobConfig> our_config = ParseConfig(ours, "here");
+  const absl::StatusOr<JobConfig> their_config = ParseConfig(theirs, "there");
+  for (const auto* config : {&our_config, &their_config}) {
+    if (config->ok()) continue;
+    return {absl::StrCat("a config of another version of this program: ",
+                         config->status().message())};
+  }
+  std::vector<std::string> differences;
+  std::map<std::string, std::string> our_values;
+  std::map<std::string, std::string> their_values;
+  Flatten(*our_config, "", &our_values);
+  Flatten(*their_config, "", &their_values);
+  for (const auto& entry : their_values) our_values.emplace(entry.first, "");
+  for (const auto& entry : our_values) {
+    const auto it = their_values.find(entry.first);
+    const std::string& value = it == their_values.end() ? "" : it->second;
+    if (value == entry.second) continue;
+    const auto name = [](const std::string& text) {
+      return text.empty() ? std::string("(unset)") : text;
+    };
+    differences.push_back(absl::StrCat(entry.first, ": ", name(value),
+                                       " there and ", name(entry.second),
+                                       " here"));
+  }
+  return differences;
+}
+
+}  // namespace ps

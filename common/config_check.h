@@ -1,0 +1,40 @@
+// Checks of a job that know more than `common` does.
+//
+// Whoever registers plug-ins (compressors, models, data sets, optimizers) also
+// registers a check of its part of the config, so that ValidateConfig finds an
+// unknown name or a bad option together with all other problems.
+#ifndef COMMON_CONFIG_CHECK_H_
+#define COMMON_CONFIG_CHECK_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/config.pb.h"
+
+namespace ps {
+
+// Collects every problem of a config.
+class ConfigProblems {
+ public:
+  // `rule` is a sentence's end: Add("compressor.ratio", "1.5", "must be in
+  // (0, 1]") reads "compressor.ratio is 1.5; must be in (0, 1]".
+  void Add(const std::string& field, const std::string& value,
+           const std::string& rule);
+
+  const std::vector<std::string>& lines() const { return lines_; }
+
+ private:
+  std::vector<std::string> lines_;
+};
+
+using ConfigCheck = void (*)(const JobConfig& config, ConfigProblems* problems);
+
+// Called by static initialisers. Returns true.
+bool RegisterConfigCheck(ConfigCheck check);
+
+// In order of registration; for ValidateConfig.
+const std::vector<ConfigCheck>& ConfigChecks();
+
+}  // namespace ps
+
+#endif  // COMMON_CONFIG_CHECK_H_

@@ -1,0 +1,142 @@
+#include "common/file.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+absl::Status FileError(absl::string_view what, const std::string& path,
+                       int error) {
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", what, " ", path));
+}
+
+std::string FolderOf(const std::string& path) {
+  const size_t slash = path.rfind('/');
+  if (slash == std::string::npos) return ".";
+  return slash == 0 ? "/" : path.substr(0, slash);
+}
+
+// Makes a rename in `folder` survive a loss of power.
+absl::Status SyncFolder(const std::string& folder) {
+  const int fd = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return FileError("open the folder", folder, errno);
+  const int result = fsync(fd);
+  const int error = errno;
+  close(fd);
+  // Some network file systems cannot sync a folder and need not.
+  if (result != 0 && error != EINVAL) {
+    return FileError("sync the folder", folder, error);
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  if (fd < 0) return FileError("open", path, errno);
+  struct stat info;
+  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
+    close(fd);
+    return absl::NotFoundError(
+        absl::StrCat("cannot open ", path, ": it is a folder, not a file"));
+  }
+  // The size is a hint only: pipes and /proc have none, and a file may grow.
+  constexpr size_t kChunkBytes = size_t{1} << 20;
+  std::string bytes;
+  if (info.st_size > 0) bytes.reserve(static_cast<size_t>(info.st_size) + 1);
+  size_t used = 0;
+  for (;;) {
+    if (used == bytes.size()) {
+      bytes.resize(used + (bytes.capacity() > used ? bytes.capacity() - used
+                                                   : kChunkBytes));
+    }
+    const ssize_t count = read(fd, &bytes[used], bytes.size() - used);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) {
+      const int error = errno;
+      close(fd);
+      return FileError("read", path, error);
+    }
+    if (count == 0) break;
+    used += static_cast<size_t>(count);
+  }
+  close(fd);
+  bytes.resize(used);
+  return bytes;
+}
+
+AtomicFile::AtomicFile(std::string path, std::string temporary_path, int fd)
+    : path_(std::move(path)),
+      temporary_path_(std::move(temporary_path)),
+      fd_(fd) {}
+
+AtomicFile::AtomicFile(AtomicFile&& other) noexcept
+    : path_(std::move(other.path_)),
+      temporary_path_(std::move(other.temporary_path_)),
+      fd_(std::exchange(other.fd_, -1)) {}
+
+AtomicFile::~AtomicFile() { Abandon(); }
+
+absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
+  std::string temporary = absl::StrCat(path, ".tmp.XXXXXX");
+  const int fd = mkostemp(&temporary[0], O_CLOEXEC);
+  if (fd < 0) return FileError("create", path, errno);
+  AtomicFile file(path, std::move(temporary), fd);
+  // mkostemp lets only the owner read; a result is for whom the umask allows.
+  const mode_t mask = umask(0);
+  umask(mask);
+  if (fchmod(fd, 0666 & ~mask) != 0) return FileError("create", path, errno);
+  return file;
+}
+
+absl::Status AtomicFile::Append(absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count = write(fd_, bytes.data(), bytes.size());
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError("write", path_, errno);
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status AtomicFile::Commit() {
+  absl::Status status;
+  if (fsync(fd_) != 0) {
+    status = FileError("sync", path_, errno);
+  } else if (rename(temporary_path_.c_str(), path_.c_str()) != 0) {
+    status = FileError("rename the finished file to", path_, errno);
+  }
+  if (!status.ok()) {
+    Abandon();
+    return status;
+  }
+  close(std::exchange(fd_, -1));
+  return SyncFolder(FolderOf(path_));
+}
+
+void AtomicFile::Abandon() {
+  if (fd_ < 0) return;
+  close(std::exchange(fd_, -1));
+  unlink(temporary_path_.c_str());
+}
+
+absl::Status WriteFileAtomically(const std::string& path,
+                                 absl::string_view bytes) {
+  PS_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
+  PS_RETURN_IF_ERROR(file.Append(bytes));
+  return file.Commit();
+}
+
+}  // namespace ps

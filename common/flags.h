@@ -1,0 +1,144 @@
+// The command line of a program: options are declared once, with the variable
+// that they set, and parsing, help and error messages come from that.
+//
+//   Options options;  // Holds the defaults.
+//   CommandLine command_line(text);
+//   command_line.AddArgument("JOB", "The job, a .textproto file.",
+//                            &options.job);
+//   command_line.AddOption("index", "I", "Which server this is, from 0.",
+//                          &options.index);
+//   command_line.AddSwitch("check", "Check the job and stop.", &options.check);
+//   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+#ifndef COMMON_FLAGS_H_
+#define COMMON_FLAGS_H_
+
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// A term and what it means, one line of a list in the help.
+struct HelpEntry {
+  std::string term;
+  std::string meaning;
+};
+
+// What the help says beside the options. Empty parts are left out.
+struct CommandText {
+  std::string program;                // As it is called: "gradsieve train".
+  std::string description;            // One paragraph; wrapped.
+  std::vector<HelpEntry> commands;    // A subcommand, and what it does.
+  std::vector<HelpEntry> examples;    // A command line, and what it does.
+  std::vector<HelpEntry> exit_codes;  // "2", and when.
+};
+
+// Exit code for a command line that makes no sense (EX_USAGE of sysexits.h).
+constexpr int kUsageExitCode = 64;
+
+enum class ParseResult {
+  kRun,   // Every option and argument is set.
+  kHelp,  // --help or -h is among them; nothing is promised about the others.
+};
+
+// Accepts "--name=value" and "--name value", switches as "--name", options and
+// arguments in any order, and only arguments after "--". Not thread-safe.
+// Every target must outlive Parse().
+class CommandLine {
+ public:
+  explicit CommandLine(CommandText text);
+
+  // `value_name` stands for the value in the help: "FILE". `help` is one
+  // sentence. What *target holds now is the default, and the help shows it
+  // unless it is empty. A vector takes any number of repetitions; all others
+  // may come once.
+  void AddOption(const std::string& name, const std::string& value_name,
+                 const std::string& help, std::string* target);
+  void AddOption(const std::string& name, const std::string& value_name,
+                 const std::string& help, int64_t* target);
+  void AddOption(const std::string& name, const std::string& value_name,
+                 const std::string& help, double* target);
+  void AddOption(const std::string& name, const std::string& value_name,
+                 const std::string& help, std::vector<std::string>* target);
+
+  // As AddOption, and leaving it out is an error.
+  template <typename Target>
+  void AddRequiredOption(const std::string& name, const std::string& value_name,
+                         const std::string& help, Target* target) {
+    AddOption(name, value_name, help, target);
+    options_.back().required = true;
+    options_.back().default_text.clear();
+  }
+
+  // An option without a value; giving it sets *target.
+  void AddSwitch(const std::string& name, const std::string& help,
+                 bool* target);
+
+  // A positional argument, in the order declared; each must be given.
+  void AddArgument(const std::string& name, const std::string& help,
+                   std::string* target);
+
+  // All further positional arguments; there may be none.
+  void AddMoreArguments(const std::string& name, const std::string& help,
+                        std::vector<std::string>* target);
+
+  // argv[0] is skipped. A second call sets anew, and adds to what vectors hold.
+  // Errors: kInvalidArgument names the option, and for an unknown one the
+  // nearest that there is.
+  absl::StatusOr<ParseResult> Parse(int argc, const char* const* argv);
+
+  // Parses, and prints the help to stdout or what is wrong to stderr. Returns
+  // the code to exit with, or nothing if the program is to run.
+  std::optional<int> Run(int argc, const char* const* argv);
+
+  // At most 80 columns wide, except for words that are longer.
+  std::string Help() const;
+
+ private:
+  struct Option {
+    std::string name;        // Without the dashes.
+    std::string value_name;  // Empty for a switch.
+    std::string help;
+    std::string default_text;
+    bool repeatable = false;
+    bool required = false;
+    std::function<absl::Status(absl::string_view value)> set;
+    bool given = false;
+  };
+  struct Argument {
+    HelpEntry help;
+    std::string* target = nullptr;
+  };
+
+  Option& Declare(const std::string& name, const std::string& value_name,
+                  const std::string& help);
+
+  // Sets the option that arguments[*next] names. Advances *next if its value is
+  // the argument after it.
+  absl::Status ParseOption(const std::vector<std::string>& arguments,
+                           size_t* next);
+  absl::Status ParseArgument(const std::string& argument);
+  absl::Status CheckComplete() const;
+
+  const CommandText text_;
+  std::vector<Option> options_;
+  std::vector<Argument> arguments_;
+  HelpEntry more_help_;
+  std::vector<std::string>* more_ = nullptr;
+  size_t arguments_given_ = 0;
+};
+
+// The one of `known` that `word` is most likely meant to be, by the number of
+// letters to change; empty if none is near.
+std::string NearestWord(absl::string_view word,
+                        const std::vector<std::string>& known);
+
+}  // namespace ps
+
+#endif  // COMMON_FLAGS_H_

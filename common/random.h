@@ -1,0 +1,65 @@
+// Counter-based random numbers: a draw is a pure function of (key, counter), so
+// that neither threads nor the order of calls shows in a result.
+#ifndef COMMON_RANDOM_H_
+#define COMMON_RANDOM_H_
+
+#include <cmath>
+#include <cstdint>
+
+namespace ps {
+
+// The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable
+// pseudorandom number generators", OOPSLA 2014; constants by Stafford, mix 13):
+// a bijection of 64-bit words in which every input bit moves every output bit.
+inline uint64_t Mix64(uint64_t x) {
+  x += 0x9e3779b97f4a7c15u;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
+  return x ^ (x >> 31);
+}
+
+// A key for one purpose out of several parts: RandomKey(seed, epoch).
+inline uint64_t RandomKey(uint64_t part) { return Mix64(part); }
+template <typename... Parts>
+uint64_t RandomKey(uint64_t part, Parts... parts) {
+  return Mix64(part ^ (RandomKey(parts...) * 0xd1342543de82ef95u));
+}
+
+// A stream of draws under one key. Copies continue independently.
+class RandomStream {
+ public:
+  explicit RandomStream(uint64_t key) : key_(key) {}
+
+  // Uniform over all 64-bit words.
+  uint64_t Next() { return Mix64(key_ ^ Mix64(counter_++)); }
+
+  // Uniform in [0, 1), 53 bits.
+  double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
+  double Uniform(double low, double high) {
+    return low + (high - low) * Uniform();
+  }
+
+  // Uniform in [0, n), without bias; n at least 1.
+  uint64_t Below(uint64_t n) {
+    // Draws under the remainder of 2^64 / n would favour small results.
+    const uint64_t reject_below = (0 - n) % n;
+    for (;;) {
+      const uint64_t x = Next();
+      if (x >= reject_below) return x % n;
+    }
+  }
+
+  // Standard normal (Box and Muller, Ann. Math. Statist. 1958).
+  double Normal() {
+    const double u = 1.0 - Uniform();  // In (0, 1]: the logarithm is finite.
+    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * Uniform());
+  }
+
+ private:
+  uint64_t key_;
+  uint64_t counter_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // COMMON_RANDOM_H_

@@ -1,0 +1,61 @@
+// A table from a name to a factory, filled by static initialisers.
+//
+// A plug-in is one .cc file that ends in a REGISTER_... line. Its cc_library
+// needs `alwayslink = 1`; otherwise the linker drops the file, and the name is
+// unknown at run time.
+#ifndef COMMON_REGISTRY_H_
+#define COMMON_REGISTRY_H_
+
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "glog/logging.h"
+
+namespace ps {
+
+// Factory: anything copyable, usually a function pointer. Filled before main
+// and only read afterwards, so lookups need no lock.
+template <typename Factory>
+class Registry {
+ public:
+  // `kind` is what an error calls an entry: "compressor", "model".
+  explicit Registry(std::string kind) : kind_(std::move(kind)) {}
+
+  bool Register(const std::string& name, Factory factory) {
+    CHECK(factories_.emplace(name, factory).second)
+        << "two " << kind_ << "s are called " << name;
+    return true;
+  }
+
+  // Errors: kInvalidArgument for an unknown name, with the known ones.
+  absl::StatusOr<Factory> Find(const std::string& name) const {
+    const auto it = factories_.find(name);
+    if (it == factories_.end()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("there is no ", kind_, " \"", name,
+                       "\"; known are: ", absl::StrJoin(Names(), ", ")));
+    }
+    return it->second;
+  }
+
+  // In alphabetical order.
+  std::vector<std::string> Names() const {
+    std::vector<std::string> names;
+    for (const auto& entry : factories_) names.push_back(entry.first);
+    return names;
+  }
+
+ private:
+  const std::string kind_;
+  std::map<std::string, Factory> factories_;
+};
+
+}  // namespace ps
+
+#endif  // COMMON_REGISTRY_H_

@@ -1,0 +1,61 @@
+// A fixed set of threads for loops over long arrays.
+#ifndef COMMON_THREAD_POOL_H_
+#define COMMON_THREAD_POOL_H_
+
+#include <cstdint>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/functional/function_ref.h"
+#include "common/mutex.h"
+
+namespace ps {
+
+// Elements [begin, end) of a loop; `index` counts chunks from 0.
+struct ChunkRange {
+  int64_t index = 0;
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// Thread-safe: loops of several callers take turns.
+class ThreadPool {
+ public:
+  // The caller of a loop is one of the `num_threads`; at least 1.
+  explicit ThreadPool(int num_threads);
+  ~ThreadPool();
+  ThreadPool(const ThreadPool&) = delete;
+  ThreadPool& operator=(const ThreadPool&) = delete;
+
+  int num_threads() const { return static_cast<int>(threads_.size()) + 1; }
+
+  // Calls body for every chunk of [0, n), each `chunk_size` long but the last,
+  // and returns when all are done. How chunks are cut depends on nothing else,
+  // so a body that keeps its results by chunk gives the same bits with any
+  // number of threads. body must not start a loop on the same pool.
+  void ParallelFor(int64_t n, int64_t chunk_size,
+                   absl::FunctionRef<void(const ChunkRange&)> body);
+
+ private:
+  // One call of ParallelFor, on its stack.
+  struct Loop;
+
+  void Work();
+  void RunChunks(Loop* loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  Mutex mu_;
+  CondVar changed_;
+  Loop* loop_ ABSL_GUARDED_BY(mu_) = nullptr;  // Null between loops.
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::thread> threads_;
+};
+
+// Chunks that ParallelFor makes of n elements.
+inline int64_t NumChunks(int64_t n, int64_t chunk_size) {
+  return (n + chunk_size - 1) / chunk_size;
+}
+
+}  // namespace ps
+
+#endif  // COMMON_THREAD_POOL_H_

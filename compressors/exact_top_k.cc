@@ -1,0 +1,197 @@
+#include "compressors/exact_top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <vector>
+
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+// A sample of about this many elements places the threshold within a few
+// percent of k.
+constexpr int64_t kSampleSize = int64_t{1} << 20;
+// Below this many of the k in the sample, a guess is too rough to be of use.
+constexpr int64_t kMinSampledCount = 64;
+
+constexpr int kBinBits = 12;
+static_assert(1 << kBinBits == MagnitudeBins::kNumBins, "");
+
+uint32_t MagnitudeBits(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits & 0x7fffffff;
+}
+
+// The largest threshold that elements with these bits exceed.
+float JustBelow(uint32_t bits) {
+  if (bits == 0) return -1;
+  --bits;
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+// Which bin holds the k-th largest, if there are that many.
+struct Rank {
+  int bin = 0;
+  int64_t above = 0;  // Counted in higher bins.
+  bool found = false;
+};
+
+Rank FindRank(const std::vector<int64_t>& counts, int num_bins, int64_t k) {
+  Rank rank;
+  for (rank.bin = num_bins - 1; rank.bin >= 0; --rank.bin) {
+    if (rank.above + counts[rank.bin] >= k) {
+      rank.found = true;
+      return rank;
+    }
+    rank.above += counts[rank.bin];
+  }
+  return rank;
+}
+
+uint32_t LowestBits(const MagnitudeBins& bins, int bin) {
+  return bins.low + (static_cast<uint32_t>(bin) << bins.shift);
+}
+
+// More than this is not worth listing.
+int64_t ListLimit(int64_t k) { return 4 * k + (int64_t{1} << 16); }
+
+// Of a sample: a threshold that probably a few more than k exceed. Negative if
+// the vector is too short or the sample too flat for one.
+absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
+                            int64_t k, float* threshold) {
+  *threshold = -1;
+  MagnitudeBins bins;
+  bins.stride = n / kSampleSize;
+  if (bins.stride < 2 || k / bins.stride < kMinSampledCount) {
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> counts;
+  PS_RETURN_IF_ERROR(kernels->CountMagnitudes(u, n, bins, &counts));
+  // Four standard deviations of the count more.
+  const double sampled = static_cast<double>(k) / bins.stride;
+  const int64_t wanted =
+      static_cast<int64_t>(std::ceil(sampled + 4 * std::sqrt(sampled)));
+  const Rank rank = FindRank(counts, MagnitudeBins::kNumBins, wanted);
+  if (!rank.found ||
+      (rank.above + counts[rank.bin]) * bins.stride > ListLimit(k)) {
+    return absl::OkStatus();
+  }
+  *threshold = JustBelow(LowestBits(bins, rank.bin));
+  return absl::OkStatus();
+}
+
+// Merges two lists without a common index.
+void Merge(const Selection& more, Selection* selection) {
+  Selection merged;
+  merged.indices.reserve(selection->size() + more.size());
+  merged.values.reserve(selection->size() + more.size());
+  int64_t i = 0;
+  int64_t j = 0;
+  while (i < selection->size() || j < more.size()) {
+    const bool first =
+        j == more.size() ||
+        (i < selection->size() && selection->indices[i] < more.indices[j]);
+    const Selection& from = first ? *selection : more;
+    int64_t& position = first ? i : j;
+    merged.indices.push_back(from.indices[position]);
+    merged.values.push_back(from.values[position]);
+    ++position;
+  }
+  *selection = std::move(merged);
+}
+
+}  // namespace
+
+ExactTopK::ExactTopK(SparseKernels* kernels)
+    : kernels_(kernels), sieve_(kernels->NewSieve()) {}
+
+absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
+                               Selection* selection) {
+  selection->clear();
+  if (k <= 0) return absl::OkStatus();
+  sieve_->Reset(u, n);
+
+  float guess = -1;
+  PS_RETURN_IF_ERROR(GuessThreshold(kernels_, u, n, k, &guess));
+  if (guess >= 0) {
+    PS_RETURN_IF_ERROR(sieve_->SelectAbove(guess, selection));
+    if (selection->size() >= k) {
+      TrimToTopK(k, selection);
+      return absl::OkStatus();
+    }
+  }
+
+  // The bits of the k-th largest, 12 at a time from the top: a histogram says
+  // in which bin it lies, and the next one looks into that bin.
+  MagnitudeBins bins;
+  int num_bins = MagnitudeBins::kNumBins;  // Those that lie in the bin before.
+  int64_t wanted = k;  // Rank among the elements of the bins.
+  for (;;) {
+    std::vector<int64_t> counts;
+    PS_RETURN_IF_ERROR(kernels_->CountMagnitudes(u, n, bins, &counts));
+    const Rank rank = FindRank(counts, num_bins, wanted);
+    const uint32_t lowest = LowestBits(bins, rank.bin);
+    const int64_t listed = k - wanted + rank.above + counts[rank.bin];
+    if (listed <= ListLimit(k)) {
+      PS_RETURN_IF_ERROR(sieve_->SelectAbove(JustBelow(lowest), selection));
+      TrimToTopK(k, selection);
+      return absl::OkStatus();
+    }
+    wanted -= rank.above;
+    if (bins.shift == 0) {
+      // A great many equal magnitudes, of which `wanted` are needed.
+      float magnitude;
+      std::memcpy(&magnitude, &lowest, sizeof(magnitude));
+      Selection equal;
+      PS_RETURN_IF_ERROR(sieve_->SelectAbove(magnitude, selection));
+      PS_RETURN_IF_ERROR(
+          kernels_->SelectEqual(u, n, magnitude, wanted, &equal));
+      Merge(equal, selection);
+      return absl::OkStatus();
+    }
+    const int width = bins.shift;
+    bins.low = lowest;
+    bins.shift = std::max(0, width - kBinBits);
+    num_bins = 1 << (width - bins.shift);
+  }
+}
+
+void TrimToTopK(int64_t k, Selection* selection) {
+  if (selection->size() <= k) return;
+  // Larger key, earlier choice: by magnitude, then by lower position.
+  const auto key = [selection](int64_t i) {
+    return uint64_t{MagnitudeBits(selection->values[i])} << 32 |
+           (0xffffffffu - static_cast<uint32_t>(i));
+  };
+  std::vector<uint64_t> keys(selection->size());
+  for (int64_t i = 0; i < selection->size(); ++i) keys[i] = key(i);
+  std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end(),
+                   std::greater<uint64_t>());
+  const uint64_t last_key = keys[k - 1];
+  int64_t kept = 0;
+  for (int64_t i = 0; i < selection->size(); ++i) {
+    if (key(i) < last_key) continue;
+    selection->indices[kept] = selection->indices[i];
+    selection->values[kept] = selection->values[i];
+    ++kept;
+  }
+  selection->indices.resize(kept);
+  selection->values.resize(kept);
+}
+
+float SmallestMagnitude(const Selection& selection) {
+  if (selection.values.empty()) return 0;
+  float smallest = std::fabs(selection.values[0]);
+  for (const float value : selection.values) {
+    smallest = std::min(smallest, std::fabs(value));
+  }
+  return smallest;
+}
+
+}  // namespace ps

@@ -1,0 +1,114 @@
+// The positions skipped before each index, as LEB128: seven bits a byte, lowest
+// first, the top bit set on all bytes but the last. One byte an index at
+// densities above about 1/30, two down to about 1/4000.
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/index_codes/index_codec.h"
+
+namespace ps {
+namespace {
+
+constexpr int kBitsPerByte = 7;
+constexpr uint8_t kMore = 0x80;
+
+class DeltaVarintDecoder final : public IndexDecoder {
+ public:
+  DeltaVarintDecoder(const PayloadInfo& info, const PieceReader& bytes)
+      : dense_size_(static_cast<uint64_t>(info.dense_size)), bytes_(bytes) {}
+
+  absl::Status Next(absl::Span<uint32_t> indices) override {
+    for (uint32_t& index : indices) {
+      uint64_t skipped = 0;
+      PS_RETURN_IF_ERROR(ReadVarint(&skipped));
+      // Both are below 2^35: no overflow.
+      const uint64_t next = next_ + skipped;
+      if (next >= dense_size_) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("index ", next, " of ", dense_size_, " positions"));
+      }
+      index = static_cast<uint32_t>(next);
+      next_ = next + 1;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Finish() override {
+    if (bytes_.remaining() == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError("more indices than the header says");
+  }
+
+ private:
+  absl::Status ReadVarint(uint64_t* value) {
+    // Five bytes hold any 32-bit number.
+    for (int shift = 0; shift < 5 * kBitsPerByte; shift += kBitsPerByte) {
+      uint8_t byte = 0;
+      if (!bytes_.ReadByte(&byte)) {
+        return absl::InvalidArgumentError("fewer indices than the header says");
+      }
+      *value |= uint64_t{byte & (kMore - 1u)} << shift;
+      if ((byte & kMore) != 0) continue;
+      // One number, one spelling: else two payloads could differ in bytes and
+      // not in meaning.
+      if (byte == 0 && shift > 0) {
+        return absl::InvalidArgumentError("a gap has a byte too many");
+      }
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError("a gap has more than five bytes");
+  }
+
+  const uint64_t dense_size_;
+  PieceReader bytes_;
+  uint64_t next_ = 0;  // The lowest index that may come.
+};
+
+// Calls visit(skipped) for each index.
+template <typename Visit>
+void ForEachGap(const IndexList& list, Visit visit) {
+  uint32_t next = list.begin;
+  for (const uint32_t index : list.indices) {
+    visit(index - next);
+    next = index + 1;
+  }
+}
+
+class DeltaVarintCodec final : public IndexCodec {
+ public:
+  absl::string_view name() const override { return "delta_varint"; }
+  IndexCode number() const override { return IndexCode::kDeltaVarint; }
+
+  bool Fits(const IndexList&) const override { return true; }
+
+  int64_t EncodedSize(const IndexList& list) const override {
+    int64_t size = list.count();
+    ForEachGap(list, [&size](uint32_t skipped) {
+      while (skipped >= kMore) {
+        skipped >>= kBitsPerByte;
+        ++size;
+      }
+    });
+    return size;
+  }
+
+  void Encode(const IndexList& list, uint8_t* out) const override {
+    ForEachGap(list, [&out](uint32_t skipped) {
+      while (skipped >= kMore) {
+        *out++ = static_cast<uint8_t>(skipped | kMore);
+        skipped >>= kBitsPerByte;
+      }
+      *out++ = static_cast<uint8_t>(skipped);
+    });
+  }
+
+  std::unique_ptr<IndexDecoder> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const override {
+    return std::make_unique<DeltaVarintDecoder>(info, bytes);
+  }
+};
+
+REGISTER_INDEX_CODEC(DeltaVarintCodec);
+
+}  // namespace
+}  // namespace ps

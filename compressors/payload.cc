@@ -1,0 +1,176 @@
+// The reading side; payload_encode.cc has the writing side.
+#include "compressors/payload.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "absl/base/config.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/index_codes/index_codec.h"
+#include "compressors/piece_reader.h"
+#include "compressors/value_codes/float_loops.h"
+#include "compressors/value_codes/value_codec.h"
+#include "glog/logging.h"
+
+#ifndef ABSL_IS_LITTLE_ENDIAN
+#error "payloads are little-endian and are read and written as they are"
+#endif
+
+namespace ps {
+namespace {
+
+// Elements decoded together: both arrays stay in the L1 cache.
+constexpr int64_t kBlock = 1024;
+
+int64_t TotalBytes(const PayloadPieces& pieces) {
+  int64_t total = 0;
+  for (const auto& piece : pieces) total += piece.size();
+  return total;
+}
+
+// Checks all that does not need the contents.
+absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
+  const int64_t total = TotalBytes(pieces);
+  const int64_t header_bytes = kPayloadHeaderBytes;
+  if (total < header_bytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "payload of ", total, " bytes; the header alone has ", header_bytes));
+  }
+  uint8_t codes[4];
+  uint32_t count = 0;
+  uint64_t sizes[3];  // dense_size, value_bytes, index_bytes
+  PieceReader reader(pieces, 0, header_bytes);
+  CHECK(reader.Read(codes, sizeof(codes)));
+  CHECK(reader.Read(&count, sizeof(count)));
+  CHECK(reader.Read(sizes, sizeof(sizes)));
+  if (codes[0] != kPayloadVersion) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "payload version ", codes[0], "; known is ", kPayloadVersion));
+  }
+  if (codes[3] != 0) {
+    return absl::InvalidArgumentError("the header's zero byte is not zero");
+  }
+  if (IndexCodecs().FindNumber(codes[1]) == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown index code ", codes[1]));
+  }
+  const ValueCodec* value_codec = ValueCodecs().FindNumber(codes[2]);
+  if (value_codec == nullptr) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("unknown value code ", codes[2]));
+  }
+  if (sizes[0] > static_cast<uint64_t>(kMaxDenseSize) || count > sizes[0]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " elements of ", sizes[0], " positions"));
+  }
+  // Subtracted rather than added, which could overflow.
+  const uint64_t body = static_cast<uint64_t>(total - header_bytes);
+  if (sizes[1] > body || sizes[2] != body - sizes[1]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("header says ", sizes[1], " value and ", sizes[2],
+                     " index bytes; there are ", body));
+  }
+  if (static_cast<uint64_t>(value_codec->EncodedSize(count)) != sizes[1]) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(count, " values in ", sizes[1], " bytes"));
+  }
+  PayloadInfo info;
+  info.index_code = static_cast<IndexCode>(codes[1]);
+  info.value_code = static_cast<ValueCode>(codes[2]);
+  info.count = count;
+  info.dense_size = static_cast<int64_t>(sizes[0]);
+  info.value_bytes = static_cast<int64_t>(sizes[1]);
+  info.index_bytes = static_cast<int64_t>(sizes[2]);
+  return info;
+}
+
+std::unique_ptr<ValueDecoder> NewValueDecoder(const PayloadInfo& info,
+                                              const PayloadPieces& pieces) {
+  const int64_t begin = kPayloadHeaderBytes;
+  return ValueCodecs()
+      .FindNumber(static_cast<uint8_t>(info.value_code))
+      ->NewDecoder(info, PieceReader(pieces, begin, begin + info.value_bytes));
+}
+
+std::unique_ptr<IndexDecoder> NewIndexDecoder(const PayloadInfo& info,
+                                              const PayloadPieces& pieces) {
+  const int64_t begin =
+      static_cast<int64_t>(kPayloadHeaderBytes) + info.value_bytes;
+  return IndexCodecs()
+      .FindNumber(static_cast<uint8_t>(info.index_code))
+      ->NewDecoder(info, PieceReader(pieces, begin, begin + info.index_bytes));
+}
+
+PayloadInfo ReadTrustedHeader(const PayloadPieces& pieces) {
+  absl::StatusOr<PayloadInfo> info = ReadHeader(pieces);
+  CHECK(info.ok()) << info.status();
+  return *info;
+}
+
+}  // namespace
+
+absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
+                                            int64_t expected_dense_size) {
+  PS_ASSIGN_OR_RETURN(const PayloadInfo info, ReadHeader(pieces));
+  if (info.dense_size != expected_dense_size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("payload for ", info.dense_size, " positions; there are ",
+                     expected_dense_size));
+  }
+  const auto value_decoder = NewValueDecoder(info, pieces);
+  const auto index_decoder = NewIndexDecoder(info, pieces);
+  uint32_t indices[kBlock];
+  float values[kBlock];
+  for (int64_t i = 0; i < info.count; i += kBlock) {
+    const int64_t n = std::min(kBlock, info.count - i);
+    PS_RETURN_IF_ERROR(index_decoder->Next(absl::MakeSpan(indices, n)));
+    value_decoder->Next(absl::MakeSpan(values, n));
+    if (!AllFinite(values, n)) {
+      return absl::InvalidArgumentError("a value is not finite");
+    }
+  }
+  PS_RETURN_IF_ERROR(index_decoder->Finish());
+  return info;
+}
+
+void AddPayload(const PayloadPieces& pieces, float* sum) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  const auto value_decoder = NewValueDecoder(info, pieces);
+  if (info.index_code == IndexCode::kDense) {
+    CHECK_EQ(info.count, info.dense_size);
+    value_decoder->AddNext(absl::MakeSpan(sum, info.count));
+    return;
+  }
+  const auto index_decoder = NewIndexDecoder(info, pieces);
+  uint32_t indices[kBlock];
+  float values[kBlock];
+  for (int64_t i = 0; i < info.count; i += kBlock) {
+    const int64_t n = std::min(kBlock, info.count - i);
+    const absl::Status status = index_decoder->Next(absl::MakeSpan(indices, n));
+    CHECK(status.ok()) << status;
+    value_decoder->Next(absl::MakeSpan(values, n));
+    for (int64_t j = 0; j < n; ++j) sum[indices[j]] += values[j];
+  }
+}
+
+void DecodePayload(const PayloadPieces& pieces, std::vector<uint32_t>* indices,
+                   std::vector<float>* values) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  indices->resize(info.count);
+  values->resize(info.count);
+  NewValueDecoder(info, pieces)->Next(absl::MakeSpan(*values));
+  const absl::Status status =
+      NewIndexDecoder(info, pieces)->Next(absl::MakeSpan(*indices));
+  CHECK(status.ok()) << status;
+}
+
+void DecodeDensePayload(const PayloadPieces& pieces, absl::Span<float> out) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  CHECK(info.index_code == IndexCode::kDense);
+  CHECK_EQ(info.dense_size, static_cast<int64_t>(out.size()));
+  NewValueDecoder(info, pieces)->Next(out);
+}
+
+}  // namespace ps

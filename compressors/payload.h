@@ -1,0 +1,91 @@
+// The bytes of a compressed vector: what a compressor writes and a server reads
+// without knowing the compressor. docs/payload_format.md has the grammar and an
+// example in bytes.
+//
+//     payload := header values indices
+//     header  := version u8 | index code u8 | value code u8 | zero u8
+//              | count u32 | dense_size u64 | value_bytes u64 | index_bytes u64
+//
+// All integers are little-endian. Values come first, so that they start at a
+// multiple of 32 bytes; the i-th value belongs to the i-th index. Indices are
+// ascending and distinct.
+#ifndef COMPRESSORS_PAYLOAD_H_
+#define COMPRESSORS_PAYLOAD_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "compressors/payload_buffer.h"
+#include "compressors/payload_format.h"
+
+namespace ps {
+
+// Reads all of it, trusting nothing; the work and the memory are bounded by the
+// bytes that are there. Errors: kInvalidArgument naming what is wrong: version,
+// unknown code, length, dense_size other than expected, an index out of range,
+// unsorted or repeated, a value that is not finite.
+absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
+                                            int64_t expected_dense_size);
+
+// sum[index] += value for every element, in order. sum has dense_size
+// elements. Only for payloads that ValidatePayload accepted: CHECKs.
+void AddPayload(const PayloadPieces& pieces, float* sum);
+
+// The decoded elements; for dense payloads all of them. Same precondition.
+void DecodePayload(const PayloadPieces& pieces, std::vector<uint32_t>* indices,
+                   std::vector<float>* values);
+
+// The values of a dense payload; out has dense_size elements. Same
+// precondition, and the payload is dense.
+void DecodeDensePayload(const PayloadPieces& pieces, absl::Span<float> out);
+
+// Names of the config, or what they stand for.
+struct PayloadCodes {
+  // "auto" picks the smallest; ties to the lower wire number.
+  std::string index_code = "auto";
+  std::string value_code = "fp32";
+};
+
+// kInvalidArgument, with the known names, unless a config may have these.
+absl::Status CheckPayloadCodes(const PayloadCodes& codes);
+
+// Writes a payload of the elements with these ascending indices, all at least
+// `begin` and below begin + dense_size; the payload counts from `begin`. Each
+// value is replaced by what coding lost of it: 0 for "fp32".
+// Errors: kInvalidArgument for an unknown code.
+absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
+                                             absl::Span<const uint32_t> indices,
+                                             absl::Span<float> values,
+                                             uint32_t begin,
+                                             int64_t dense_size);
+
+// The same with values as fp32, which loses nothing.
+absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,
+                                           absl::Span<const uint32_t> indices,
+                                           absl::Span<const float> values,
+                                           uint32_t begin, int64_t dense_size);
+
+// All positions as fp32, no indices.
+PayloadBuffer EncodeDense(absl::Span<const float> values);
+
+// Makes a payload of all positions as fp32 whose values are yet to be written,
+// by DenseValues.
+PayloadBuffer AllocateDense(int64_t dense_size);
+float* DenseValues(PayloadBuffer* payload);
+
+// All positions in some value code; `values` as in EncodeElements.
+absl::StatusOr<PayloadBuffer> EncodeDenseAs(absl::string_view value_code,
+                                            absl::Span<float> values);
+
+// What CheckPayloadCodes accepts: "auto" and the rest.
+std::vector<std::string> IndexCodeNames();
+std::vector<std::string> ValueCodeNames();
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_PAYLOAD_H_

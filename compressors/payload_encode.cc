@@ -1,0 +1,161 @@
+// The writing side of payload.h.
+#include <algorithm>
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "compressors/index_codes/index_codec.h"
+#include "compressors/payload.h"
+#include "compressors/value_codes/value_codec.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+constexpr char kAuto[] = "auto";
+
+// Room for the whole payload, header written.
+PayloadBuffer AllocatePayload(const PayloadInfo& info) {
+  PayloadBuffer payload = PayloadBuffer::Allocate(
+      kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
+  const uint8_t codes[4] = {kPayloadVersion,
+                            static_cast<uint8_t>(info.index_code),
+                            static_cast<uint8_t>(info.value_code), 0};
+  const uint32_t count = static_cast<uint32_t>(info.count);
+  const uint64_t sizes[3] = {static_cast<uint64_t>(info.dense_size),
+                             static_cast<uint64_t>(info.value_bytes),
+                             static_cast<uint64_t>(info.index_bytes)};
+  uint8_t* out = payload.data();
+  std::memcpy(out, codes, sizeof(codes));
+  std::memcpy(out + 4, &count, sizeof(count));
+  std::memcpy(out + 8, sizes, sizeof(sizes));
+  return payload;
+}
+
+const IndexCodec* SmallestCodec(const IndexList& list) {
+  const IndexCodec* smallest = nullptr;
+  int64_t smallest_size = 0;
+  for (const IndexCodec* codec : IndexCodecs().by_number()) {
+    if (codec == nullptr || !codec->Fits(list)) continue;
+    const int64_t size = codec->EncodedSize(list);
+    if (smallest != nullptr && size >= smallest_size) continue;
+    smallest = codec;
+    smallest_size = size;
+  }
+  return smallest;
+}
+
+PayloadBuffer Encode(const IndexCodec& index_codec,
+                     const ValueCodec& value_codec, const IndexList& list,
+                     absl::Span<float> values) {
+  CHECK_LE(list.dense_size, kMaxDenseSize);
+  PayloadInfo info;
+  info.index_code = index_codec.number();
+  info.value_code = value_codec.number();
+  info.count = static_cast<int64_t>(values.size());
+  info.dense_size = list.dense_size;
+  info.value_bytes = value_codec.EncodedSize(info.count);
+  info.index_bytes = index_codec.EncodedSize(list);
+  PayloadBuffer payload = AllocatePayload(info);
+  uint8_t* const body = payload.data() + kPayloadHeaderBytes;
+  value_codec.Encode(values, body);
+  index_codec.Encode(list, body + info.value_bytes);
+  return payload;
+}
+
+}  // namespace
+
+absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
+  const std::vector<std::string> index_codes = IndexCodeNames();
+  if (std::find(index_codes.begin(), index_codes.end(), codes.index_code) ==
+      index_codes.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("there is no index code \"", codes.index_code,
+                     "\"; known are: ", absl::StrJoin(index_codes, ", ")));
+  }
+  return ValueCodecs().Find(codes.value_code).status();
+}
+
+absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
+                                             absl::Span<const uint32_t> indices,
+                                             absl::Span<float> values,
+                                             uint32_t begin,
+                                             int64_t dense_size) {
+  CHECK_EQ(indices.size(), values.size());
+  IndexList list;
+  list.indices = indices;
+  list.begin = begin;
+  list.dense_size = dense_size;
+  PS_ASSIGN_OR_RETURN(const ValueCodec* value_codec,
+                      ValueCodecs().Find(codes.value_code));
+  const IndexCodec* index_codec = nullptr;
+  if (codes.index_code == kAuto) {
+    index_codec = SmallestCodec(list);
+  } else {
+    PS_ASSIGN_OR_RETURN(index_codec, IndexCodecs().Find(codes.index_code));
+    if (!index_codec->Fits(list)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("index code ", codes.index_code, " for ", list.count(),
+                       " of ", dense_size, " positions"));
+    }
+  }
+  return Encode(*index_codec, *value_codec, list, values);
+}
+
+absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,
+                                           absl::Span<const uint32_t> indices,
+                                           absl::Span<const float> values,
+                                           uint32_t begin, int64_t dense_size) {
+  PayloadCodes codes;
+  codes.index_code = std::string(index_code);
+  std::vector<float> copy(values.begin(), values.end());
+  return EncodeElements(codes, indices, absl::MakeSpan(copy), begin,
+                        dense_size);
+}
+
+PayloadBuffer EncodeDense(absl::Span<const float> values) {
+  PayloadBuffer payload = AllocateDense(static_cast<int64_t>(values.size()));
+  if (!values.empty()) {
+    std::memcpy(DenseValues(&payload), values.data(),
+                values.size() * sizeof(float));
+  }
+  return payload;
+}
+
+PayloadBuffer AllocateDense(int64_t dense_size) {
+  CHECK_LE(dense_size, kMaxDenseSize);
+  PayloadInfo info;
+  info.count = info.dense_size = dense_size;
+  info.value_bytes = dense_size * static_cast<int64_t>(sizeof(float));
+  return AllocatePayload(info);
+}
+
+float* DenseValues(PayloadBuffer* payload) {
+  return reinterpret_cast<float*>(payload->data() + kPayloadHeaderBytes);
+}
+
+absl::StatusOr<PayloadBuffer> EncodeDenseAs(absl::string_view value_code,
+                                            absl::Span<float> values) {
+  PS_ASSIGN_OR_RETURN(const ValueCodec* value_codec,
+                      ValueCodecs().Find(std::string(value_code)));
+  const IndexCodec* const dense =
+      IndexCodecs().FindNumber(static_cast<uint8_t>(IndexCode::kDense));
+  IndexList all;  // The code for all positions does not look at them.
+  all.dense_size = static_cast<int64_t>(values.size());
+  return Encode(*dense, *value_codec, all, values);
+}
+
+std::vector<std::string> IndexCodeNames() {
+  std::vector<std::string> names = {kAuto};
+  for (const IndexCodec* codec : IndexCodecs().by_number()) {
+    // Not a choice: it holds whole vectors only.
+    if (codec == nullptr || codec->number() == IndexCode::kDense) continue;
+    names.push_back(std::string(codec->name()));
+  }
+  return names;
+}
+
+std::vector<std::string> ValueCodeNames() { return ValueCodecs().Names(); }
+
+}  // namespace ps

@@ -1,0 +1,46 @@
+// Decides which elements are sent: what makes one compressor differ from
+// another. A Sparsifier does the rest.
+#ifndef COMPRESSORS_SELECTOR_H_
+#define COMPRESSORS_SELECTOR_H_
+
+#include <cstdint>
+
+#include "absl/status/status.h"
+#include "compressors/compressor.h"
+#include "compressors/state_io.h"
+#include "tensor/sparse_kernels.h"
+
+namespace ps {
+
+// The vector to choose from: residual + gradient, every element finite.
+struct SelectorInput {
+  const float* u = nullptr;  // The backend's memory.
+  int64_t n = 0;             // At least 1.
+  Moments moments;
+};
+
+struct Selected {
+  // Every element, zeros too; `elements` is then not looked at.
+  bool all = false;
+  Selection elements;
+};
+
+// Not thread-safe. Made for one backend, one length of vector and one worker.
+class Selector {
+ public:
+  virtual ~Selector() = default;
+
+  // Fills *selected, which comes empty but with the memory of earlier calls,
+  // and of *stats: threshold, raw_count, stages, fallback.
+  virtual absl::Status Select(const SelectorInput& input, Selected* selected,
+                              CompressionStats* stats) = 0;
+
+  // What the next choice depends on besides its input. Load changes nothing
+  // unless it succeeds, and ends with state->Finish().
+  virtual void Save(StateWriter*) const {}
+  virtual absl::Status Load(StateReader* state) { return state->Finish(); }
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SELECTOR_H_

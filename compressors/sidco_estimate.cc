@@ -1,0 +1,95 @@
+#include "compressors/sidco_estimate.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+TailSample SampleOf(int64_t count, double sum, double sum_squares) {
+  TailSample sample;
+  const double n = static_cast<double>(count);
+  sample.mean = sum / n;
+  // Rounding may bring a variance of almost 0 below it.
+  sample.variance = std::max(0.0, sum_squares / n - sample.mean * sample.mean);
+  return sample;
+}
+
+// Whether everything above `location` is as large as the vector's maximum.
+absl::StatusOr<bool> AllEqual(const Exceedances& exceedances, float location,
+                              float max, Sieve* sieve) {
+  // If so, the sum says so up to rounding; else there is no need to look.
+  const double largest = double{max} - location;
+  const double if_equal = largest * static_cast<double>(exceedances.count);
+  if (exceedances.sum < if_equal * (1 - 1e-9)) return false;
+  const float below_max = std::nextafter(max, 0.0f);
+  Exceedances largest_only;
+  PS_RETURN_IF_ERROR(sieve->MeasureAbove(below_max, below_max, &largest_only));
+  return largest_only.count == exceedances.count;
+}
+
+}  // namespace
+
+float SidcoEstimator::GuessNext(size_t stage, float threshold,
+                                double predicted_step) const {
+  // Margins: what moves from one vector to the next is a few percent, but a
+  // prediction from the law alone may be off by a factor.
+  const double step = stage < steps_.size() ? 0.85 * steps_[stage] * threshold
+                                            : 0.5 * predicted_step;
+  return FloatAtMost(threshold + step);
+}
+
+absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
+    const EstimateRequest& request, Sieve* sieve) {
+  const double density =
+      request.target / static_cast<double>(request.population);
+  // With a first stage that aims lower than the target, the others would have
+  // to move the threshold down.
+  const int stages = density >= request.first_stage_ratio ? 1 : request.stages;
+  const double first_density =
+      stages == 1 ? density : request.first_stage_ratio;
+  const double scheduled_density =
+      std::pow(density / request.first_stage_ratio, 1.0 / (stages - 1));
+  TailSample sample = SampleOf(request.population, request.moments.sum,
+                               request.moments.sum_squares);
+
+  ThresholdEstimate estimate;
+  estimate.threshold = FloatAtMost(family_.magnitudes(sample, first_density));
+  estimate.stages = 1;
+  std::vector<double> steps;
+  for (int stage = 2; stage <= stages; ++stage) {
+    const float location = estimate.threshold;
+    Exceedances exceedances;
+    PS_RETURN_IF_ERROR(sieve->MeasureAbove(
+        location,
+        GuessNext(steps.size(), location,
+                  ExponentialThreshold(sample, scheduled_density)),
+        &exceedances));
+    const double left = static_cast<double>(exceedances.count);
+    if (exceedances.count == 0) break;
+    if (request.count_correction && left <= request.target) break;
+    PS_ASSIGN_OR_RETURN(
+        const bool all_equal,
+        AllEqual(exceedances, location, request.moments.max, sieve));
+    if (exceedances.count < request.min_exceedances || all_equal) {
+      estimate.stopped = true;
+      break;
+    }
+    const double stage_density =
+        request.count_correction
+            ? std::pow(request.target / left, 1.0 / (stages - stage + 1))
+            : scheduled_density;
+    sample =
+        SampleOf(exceedances.count, exceedances.sum, exceedances.sum_squares);
+    const double step = family_.exceedances(sample, stage_density);
+    estimate.threshold = FloatAtMost(location + step);
+    ++estimate.stages;
+    steps.push_back(location > 0 ? step / location : 0);
+  }
+  steps_ = std::move(steps);
+  return estimate;
+}
+
+}  // namespace ps

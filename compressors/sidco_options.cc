@@ -1,0 +1,49 @@
+#include "compressors/sidco_options.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace ps {
+
+int MaxStages(double ratio) {
+  return std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
+}
+
+SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
+  const SidcoConfig& sidco = config.sidco();
+  const bool paper = sidco.profile() == SidcoConfig::PAPER;
+  SidcoOptions options;
+  options.ratio = config.ratio();
+  options.adaptive = sidco.stages() == 0;
+  options.stages = std::max(1, sidco.stages());
+
+  const SidcoConfig::Rule rule =
+      sidco.has_rule() ? sidco.rule()
+                       : (paper ? SidcoConfig::FIXED : SidcoConfig::PROBE);
+  const int start_stages =
+      sidco.has_start_stages() ? sidco.start_stages() : (paper ? 1 : 2);
+  StageControllerOptions& controller = options.controller;
+  controller.rule = rule == SidcoConfig::FIXED
+                        ? StageControllerOptions::Rule::kFixed
+                        : StageControllerOptions::Rule::kProbe;
+  controller.max_stages = MaxStages(config.ratio());
+  controller.start_stages = std::clamp(start_stages, 1, controller.max_stages);
+  controller.adapt_every = sidco.adapt_every();
+  controller.tolerance_low = sidco.tolerance_low();
+  controller.tolerance_high = sidco.tolerance_high();
+
+  const SidcoConfig::Zeros zeros =
+      sidco.has_zeros() ? sidco.zeros()
+                        : (paper ? SidcoConfig::ALL : SidcoConfig::EXCLUDE);
+  options.exclude_zeros = zeros == SidcoConfig::EXCLUDE;
+  options.count_correction =
+      sidco.has_count_correction() ? sidco.count_correction() : !paper;
+  options.overshoot_cap =
+      sidco.has_overshoot_cap() ? sidco.overshoot_cap() : (paper ? 0 : 4);
+  options.first_stage_ratio = sidco.first_stage_ratio();
+  options.exact_below = sidco.exact_below();
+  options.min_exceedances = sidco.min_exceedances();
+  return options;
+}
+
+}  // namespace ps

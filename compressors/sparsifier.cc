@@ -1,0 +1,176 @@
+#include "compressors/sparsifier.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/payload.h"
+
+namespace ps {
+namespace {
+
+// Elements [begin, end) of the vector.
+struct Part {
+  int64_t begin = 0;
+  int64_t end = 0;
+
+  int64_t size() const { return end - begin; }
+};
+
+class Sparsifier final : public Compressor {
+ public:
+  Sparsifier(const CompressorOptions& options,
+             std::unique_ptr<Selector> selector, Tensor scratch)
+      : name_(options.config.name()),
+        n_(options.dense_size),
+        target_count_(TargetCount(options.config.ratio(), n_)),
+        backend_(options.backend),
+        selector_(std::move(selector)),
+        scratch_(std::move(scratch)) {
+    codes_.index_code = options.config.index_code();
+    codes_.value_code = options.config.value_code();
+    Part part;
+    for (const int64_t end : options.part_ends) {
+      part.begin = part.end;
+      part.end = end;
+      parts_.push_back(part);
+    }
+    if (parts_.empty()) parts_.push_back({0, n_});
+  }
+
+  absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
+                                           Tensor* residual) override {
+    if (gradient.size() != n_ || residual->size() != n_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("gradient of ", gradient.size(), " and residual of ",
+                       residual->size(), " elements for a compressor of ", n_));
+    }
+    EncodedGradient encoded;
+    encoded.stats.target_count = target_count_;
+    if (n_ == 0) {
+      PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
+      return encoded;
+    }
+    SelectorInput input;
+    input.u = scratch_.data();
+    input.n = n_;
+    PS_RETURN_IF_ERROR(
+        backend_->sparse().AddAndMeasure(residual->data(), gradient.data(), n_,
+                                         scratch_.data(), &input.moments));
+    if (input.moments.num_non_finite > 0) {
+      encoded.stats.non_finite = true;
+      PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
+      return encoded;
+    }
+    selected_.all = false;
+    selected_.elements.clear();
+    PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
+    encoded.stats.count = selected_.all ? n_ : selected_.elements.size();
+    // What is sent leaves the scratch vector, which becomes the residual.
+    PS_RETURN_IF_ERROR(selected_.all ? EncodeAll(&encoded)
+                                     : EncodeSelected(&encoded));
+    std::swap(scratch_, *residual);
+    return encoded;
+  }
+
+  std::string SaveState() const override {
+    StateWriter writer(name_);
+    selector_->Save(&writer);
+    return std::move(writer).Finish();
+  }
+
+  absl::Status LoadState(absl::string_view state) override {
+    PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(name_, state));
+    return selector_->Load(&reader);
+  }
+
+ private:
+  absl::Status EncodeNothing(EncodedGradient* encoded) const {
+    for (const Part& part : parts_) {
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer payload,
+          EncodeElements(codes_, {}, {}, static_cast<uint32_t>(part.begin),
+                         part.size()));
+      encoded->parts.push_back(std::move(payload));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status EncodeSelected(EncodedGradient* encoded) {
+    const absl::Span<const uint32_t> indices = selected_.elements.indices;
+    const absl::Span<float> values = absl::MakeSpan(selected_.elements.values);
+    auto first = indices.begin();
+    for (const Part& part : parts_) {
+      // In 64 bits: the end of a vector of 2^32 - 1 elements fits, too.
+      const auto last = std::lower_bound(
+          first, indices.end(), part.end,
+          [](uint32_t index, int64_t end) { return index < end; });
+      const size_t offset = first - indices.begin();
+      const size_t count = last - first;
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer payload,
+          EncodeElements(codes_, indices.subspan(offset, count),
+                         values.subspan(offset, count),
+                         static_cast<uint32_t>(part.begin), part.size()));
+      encoded->parts.push_back(std::move(payload));
+      first = last;
+    }
+    // The values are now what coding lost of them.
+    return backend_->sparse().Scatter(selected_.elements, scratch_.data());
+  }
+
+  absl::Status EncodeAll(EncodedGradient* encoded) {
+    if (codes_.value_code == "fp32") {
+      // Straight from the backend's memory into the payload.
+      for (const Part& part : parts_) {
+        PayloadBuffer payload = AllocateDense(part.size());
+        PS_RETURN_IF_ERROR(backend_->CopyToHost(
+            scratch_.Slice(part.begin, part.end), DenseValues(&payload)));
+        encoded->parts.push_back(std::move(payload));
+      }
+      return backend_->sparse().Clear(scratch_.data(), n_);
+    }
+    std::vector<float>& values = selected_.elements.values;
+    for (const Part& part : parts_) {
+      values.resize(part.size());
+      Tensor slice = scratch_.Slice(part.begin, part.end);
+      PS_RETURN_IF_ERROR(backend_->CopyToHost(slice, values.data()));
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer payload,
+          EncodeDenseAs(codes_.value_code, absl::MakeSpan(values)));
+      PS_RETURN_IF_ERROR(backend_->CopyFromHost(values.data(), &slice));
+      encoded->parts.push_back(std::move(payload));
+    }
+    return absl::OkStatus();
+  }
+
+  const std::string name_;
+  const int64_t n_;
+  const int64_t target_count_;
+  PayloadCodes codes_;
+  std::vector<Part> parts_;
+  Backend* const backend_;  // Not owned.
+  const std::unique_ptr<Selector> selector_;
+  Tensor scratch_;     // [n], where residual + gradient is made.
+  Selected selected_;  // Kept for its memory.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewSparsifier(
+    const CompressorOptions& options, std::unique_ptr<Selector> selector) {
+  PS_ASSIGN_OR_RETURN(Tensor scratch,
+                      options.backend->Allocate({options.dense_size}));
+  return std::make_unique<Sparsifier>(options, std::move(selector),
+                                      std::move(scratch));
+}
+
+int64_t TargetCount(double ratio, int64_t n) {
+  const int64_t count =
+      static_cast<int64_t>(std::floor(ratio * static_cast<double>(n)));
+  return std::min(n, std::max<int64_t>(1, count));
+}
+
+}  // namespace ps

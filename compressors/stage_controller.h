@@ -1,0 +1,62 @@
+// Adapts the number of stages of a threshold estimate to how well it does.
+#ifndef COMPRESSORS_STAGE_CONTROLLER_H_
+#define COMPRESSORS_STAGE_CONTROLLER_H_
+
+#include <cstdint>
+#include <limits>
+
+#include "absl/status/status.h"
+#include "compressors/state_io.h"
+
+namespace ps {
+
+struct StageControllerOptions {
+  // More stages when too few were selected, fewer when too many: SIDCo's
+  // Algorithm 1. Stays at one stage for ever if that selects too many.
+  enum class Rule {
+    kFixed,
+    // Keeps its direction while the error |ln quality| does not grow, and turns
+    // when it does. Needs no assumption about the side of the error. Ours.
+    kProbe,
+  };
+  Rule rule = Rule::kProbe;
+  int max_stages = 1;    // At least 1.
+  int start_stages = 1;  // In [1, max_stages].
+  int adapt_every = 5;   // Observations to a decision; at least 1.
+  // No change while the mean quality is in [1 - low, 1 + high].
+  double tolerance_low = 0.2;
+  double tolerance_high = 0.2;
+};
+
+class StageController {
+ public:
+  explicit StageController(const StageControllerOptions& options);
+
+  // The number of stages to use next; in [1, max_stages].
+  int stages() const { return stages_; }
+
+  // quality: elements above the estimated threshold over the target, before any
+  // fall-back or trimming; at least 0.
+  void Observe(double quality);
+
+  void Save(StateWriter* state) const;
+  // Changes nothing unless it succeeds. Reads to the end of `state`.
+  absl::Status Load(StateReader* state);
+
+ private:
+  void DecideFixed(double quality);
+  void DecideProbe(double quality);
+  bool InBand(double quality) const;
+
+  StageControllerOptions options_;
+  int stages_;
+  int direction_ = 1;
+  // |ln quality| at the last decision of kProbe.
+  double last_error_ = std::numeric_limits<double>::infinity();
+  double quality_sum_ = 0;
+  int observations_ = 0;  // In quality_sum_.
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_STAGE_CONTROLLER_H_

@@ -1,0 +1,98 @@
+#include "compressors/state_io.h"
+
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+uint64_t Checksum(absl::string_view bytes) {
+  uint64_t hash = bytes.size();
+  for (const char c : bytes) {
+    hash = Mix64(hash ^ static_cast<unsigned char>(c));
+  }
+  return hash;
+}
+
+void Append(uint64_t value, std::string* bytes) {
+  for (int shift = 0; shift < 64; shift += 8) {
+    bytes->push_back(static_cast<char>(value >> shift & 0xff));
+  }
+}
+
+uint64_t Load(absl::string_view bytes) {
+  uint64_t value = 0;
+  for (int i = 0; i < 8; ++i) {
+    value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
+  }
+  return value;
+}
+
+}  // namespace
+
+StateWriter::StateWriter(absl::string_view kind) {
+  CHECK_LT(kind.size(), 256u);
+  bytes_.push_back(static_cast<char>(kind.size()));
+  absl::StrAppend(&bytes_, kind);
+}
+
+void StateWriter::PutInt(int64_t value) {
+  Append(static_cast<uint64_t>(value), &bytes_);
+}
+
+void StateWriter::PutDouble(double value) {
+  uint64_t bits;
+  std::memcpy(&bits, &value, sizeof(bits));
+  Append(bits, &bytes_);
+}
+
+std::string StateWriter::Finish() && {
+  Append(Checksum(bytes_), &bytes_);
+  return std::move(bytes_);
+}
+
+absl::StatusOr<StateReader> StateReader::Open(absl::string_view kind,
+                                              absl::string_view state) {
+  if (state.size() < 1 + sizeof(uint64_t)) {
+    return absl::DataLossError(
+        absl::StrCat("compressor state of ", state.size(), " bytes"));
+  }
+  const absl::string_view bytes =
+      state.substr(0, state.size() - sizeof(uint64_t));
+  if (Load(state.substr(bytes.size())) != Checksum(bytes)) {
+    return absl::DataLossError("compressor state has a wrong checksum");
+  }
+  const size_t kind_size = static_cast<unsigned char>(bytes[0]);
+  if (bytes.size() < 1 + kind_size || bytes.substr(1, kind_size) != kind) {
+    return absl::DataLossError(
+        absl::StrCat("not the state of a ", kind, " compressor"));
+  }
+  return StateReader(bytes.substr(1 + kind_size));
+}
+
+absl::StatusOr<int64_t> StateReader::GetInt() {
+  if (fields_.size() < sizeof(uint64_t)) {
+    return absl::DataLossError("compressor state is too short");
+  }
+  const uint64_t value = Load(fields_);
+  fields_.remove_prefix(sizeof(uint64_t));
+  return static_cast<int64_t>(value);
+}
+
+absl::StatusOr<double> StateReader::GetDouble() {
+  PS_ASSIGN_OR_RETURN(const int64_t bits, GetInt());
+  double value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+absl::Status StateReader::Finish() const {
+  if (fields_.empty()) return absl::OkStatus();
+  return absl::DataLossError("compressor state is too long");
+}
+
+}  // namespace ps

@@ -1,0 +1,51 @@
+// The bytes of a compressor's state in a checkpoint: a kind, numbers, and a
+// checksum. State is small, so any damage to it is refused as a whole.
+#ifndef COMPRESSORS_STATE_IO_H_
+#define COMPRESSORS_STATE_IO_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+class StateWriter {
+ public:
+  // `kind`: who wrote it, at most 255 bytes.
+  explicit StateWriter(absl::string_view kind);
+
+  void PutInt(int64_t value);
+  void PutDouble(double value);  // By its bits.
+
+  // Ends the state; the writer is done.
+  std::string Finish() &&;
+
+ private:
+  std::string bytes_;
+};
+
+// Reads the numbers in the order in which they were put. Errors: kDataLoss.
+class StateReader {
+ public:
+  // Checks kind and checksum.
+  static absl::StatusOr<StateReader> Open(absl::string_view kind,
+                                          absl::string_view state);
+
+  absl::StatusOr<int64_t> GetInt();
+  absl::StatusOr<double> GetDouble();
+
+  // An error if numbers are left. Call before taking over what was read.
+  absl::Status Finish() const;
+
+ private:
+  explicit StateReader(absl::string_view fields) : fields_(fields) {}
+
+  absl::string_view fields_;
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_STATE_IO_H_

@@ -1,0 +1,42 @@
+// The k largest magnitudes, exactly (Aji and Heafield, "Sparse communication
+// for distributed gradient descent", EMNLP 2017, with a global threshold).
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/exact_top_k.h"
+#include "compressors/sparsifier.h"
+
+namespace ps {
+namespace {
+
+class TopKSelector final : public Selector {
+ public:
+  explicit TopKSelector(const CompressorOptions& options)
+      : top_k_(&options.backend->sparse()) {}
+
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    const int64_t k = stats->target_count;
+    stats->raw_count = k;
+    if (k == input.n) {
+      selected->all = true;
+      return absl::OkStatus();
+    }
+    PS_RETURN_IF_ERROR(top_k_.Select(input.u, input.n, k, &selected->elements));
+    stats->threshold = SmallestMagnitude(selected->elements);
+    return absl::OkStatus();
+  }
+
+ private:
+  ExactTopK top_k_;
+};
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewTopK(
+    const CompressorOptions& options) {
+  return NewSparsifier(options, std::make_unique<TopKSelector>(options));
+}
+
+REGISTER_COMPRESSOR("topk", NewTopK);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,65 @@
+// Values as they are: IEEE binary32, little-endian.
+#include <algorithm>
+#include <cstring>
+#include <memory>
+
+#include "compressors/value_codes/float_loops.h"
+#include "compressors/value_codes/value_codec.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kBytes = sizeof(float);
+
+class Fp32Decoder final : public ValueDecoder {
+ public:
+  explicit Fp32Decoder(const PieceReader& bytes) : bytes_(bytes) {}
+
+  void Next(absl::Span<float> values) override {
+    CHECK(bytes_.Read(values.data(), values.size() * kBytes));
+  }
+
+  void AddNext(absl::Span<float> sum) override {
+    while (!sum.empty()) {
+      const absl::Span<const uint8_t> run = bytes_.Contiguous();
+      const int64_t whole = std::min<int64_t>(run.size() / kBytes, sum.size());
+      if (whole > 0) {
+        AddFloatBytes(run.data(), whole, sum.data());
+        bytes_.Skip(whole * kBytes);
+        sum.remove_prefix(whole);
+      } else {
+        float cut;  // Lies in two pieces or more.
+        CHECK(bytes_.Read(&cut, kBytes));
+        sum[0] += cut;
+        sum.remove_prefix(1);
+      }
+    }
+  }
+
+ private:
+  PieceReader bytes_;
+};
+
+class Fp32Codec final : public ValueCodec {
+ public:
+  absl::string_view name() const override { return "fp32"; }
+  ValueCode number() const override { return ValueCode::kFp32; }
+
+  int64_t EncodedSize(int64_t count) const override { return count * kBytes; }
+  void Encode(absl::Span<float> values, uint8_t* out) const override {
+    if (values.empty()) return;
+    std::memcpy(out, values.data(), values.size() * kBytes);
+    std::fill(values.begin(), values.end(), 0.0f);
+  }
+
+  std::unique_ptr<ValueDecoder> NewDecoder(
+      const PayloadInfo&, const PieceReader& bytes) const override {
+    return std::make_unique<Fp32Decoder>(bytes);
+  }
+};
+
+REGISTER_VALUE_CODEC(Fp32Codec);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,37 @@
+#include "data/dataset.h"
+
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config_check.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+void CheckName(const JobConfig& config, ConfigProblems* problems) {
+  const std::string& name = config.data().name();
+  if (DatasetRegistry().Find(name).ok()) return;
+  problems->Add("data.name", absl::StrCat("\"", name, "\""),
+                absl::StrCat("must be one of ",
+                             absl::StrJoin(DatasetRegistry().Names(), ", ")));
+}
+
+const bool kNameCheckRegistered = RegisterConfigCheck(CheckName);
+
+}  // namespace
+
+Registry<DatasetFactory>& DatasetRegistry() {
+  // Never destroyed: the order in which static objects die is unknown.
+  static auto* const registry = new Registry<DatasetFactory>("data set");
+  return *registry;
+}
+
+absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
+  PS_ASSIGN_OR_RETURN(const DatasetFactory factory,
+                      DatasetRegistry().Find(options.config.name()));
+  return factory(options);
+}
+
+}  // namespace ps

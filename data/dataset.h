@@ -1,0 +1,56 @@
+// Labelled examples, by number.
+#ifndef DATA_DATASET_H_
+#define DATA_DATASET_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/batch.h"
+#include "common/registry.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+// Immutable once made, so any thread may read.
+class Dataset {
+ public:
+  virtual ~Dataset() = default;
+
+  virtual ExampleShape example_shape() const = 0;
+  virtual int64_t size() const = 0;
+
+  // Fills *batch with the examples of these numbers, each in [0, size()).
+  // Keeps the batch's memory when it is large enough.
+  virtual absl::Status Read(absl::Span<const int64_t> numbers,
+                            Batch* batch) const = 0;
+};
+
+struct DatasetPair {
+  std::unique_ptr<Dataset> train;
+  std::unique_ptr<Dataset> test;
+};
+
+struct DatasetOptions {
+  DataConfig config;
+  uint64_t seed = 0;
+};
+
+using DatasetFactory = absl::StatusOr<DatasetPair> (*)(const DatasetOptions&);
+
+// Every kind of data set that is linked in.
+Registry<DatasetFactory>& DatasetRegistry();
+
+// The one that options.config names. Errors: kInvalidArgument for an unknown
+// name; kNotFound and kDataLoss name the file and what was expected of it.
+absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options);
+
+#define REGISTER_DATASET(name, factory)               \
+  static const bool ps_dataset_registered_##factory = \
+      ::ps::DatasetRegistry().Register(name, factory)
+
+}  // namespace ps
+
+#endif  // DATA_DATASET_H_

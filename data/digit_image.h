@@ -1,0 +1,29 @@
+// Draws one digit as a hurried hand would.
+#ifndef DATA_DIGIT_IMAGE_H_
+#define DATA_DIGIT_IMAGE_H_
+
+#include <array>
+#include <cstdint>
+
+#include "common/random.h"
+
+namespace ps {
+
+constexpr int kDigitImageSide = 28;  // Pixels.
+
+// [row, column], 0 for white paper and 255 for full ink.
+using DigitImage = std::array<uint8_t, kDigitImageSide * kDigitImageSide>;
+
+struct DigitImageOptions {
+  double noise = 0;       // As DigitsConfig.noise.
+  double distortion = 1;  // As DigitsConfig.distortion.
+};
+
+// `digit` is 0 to 9. A pure function of its arguments; it takes the choice of
+// glyph, its deformation, the pen, the contrast and the noise from `random`.
+DigitImage DrawDigit(int digit, const DigitImageOptions& options,
+                     RandomStream random);
+
+}  // namespace ps
+
+#endif  // DATA_DIGIT_IMAGE_H_

@@ -1,0 +1,97 @@
+// The data set "digits": handwritten-like digits that the program draws, so
+// that a job can be tried without any file.
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/random.h"
+#include "data/byte_images.h"
+#include "data/dataset.h"
+#include "data/digit_image.h"
+
+namespace ps {
+namespace {
+
+// Keeps these draws apart from all others under the same seed.
+constexpr uint64_t kDigitsPurpose = 0x646967697473;  // "digits"
+
+// Part of the key of every image: no test image is a training image.
+enum Split : uint64_t { kTrain = 0, kTest = 1 };
+
+// Example i depends on (seed, split, i) alone, so a larger set begins with the
+// images of a smaller one.
+ByteImages DrawDigits(const DatasetOptions& options, Split split,
+                      int64_t size) {
+  DigitImageOptions image_options;
+  image_options.noise = options.config.digits().noise();
+  image_options.distortion = options.config.digits().distortion();
+  ByteImages images;
+  images.shape.channels = 1;
+  images.shape.height = kDigitImageSide;
+  images.shape.width = kDigitImageSide;
+  images.shape.num_classes = 10;
+  images.pixels.resize(size * images.shape.num_elements());
+  images.labels.resize(size);
+  auto pixel = images.pixels.begin();
+  for (int64_t i = 0; i < size; ++i) {
+    RandomStream random(RandomKey(options.seed, kDigitsPurpose,
+                                  static_cast<uint64_t>(split),
+                                  static_cast<uint64_t>(i)));
+    const int digit = static_cast<int>(random.Below(10));
+    const DigitImage image = DrawDigit(digit, image_options, random);
+    pixel = std::copy(image.begin(), image.end(), pixel);
+    images.labels[i] = static_cast<uint8_t>(digit);
+  }
+  return images;
+}
+
+void CheckDigits(const JobConfig& config, ConfigProblems* problems) {
+  const DigitsConfig& digits = config.data().digits();
+  // They are kept in memory, 784 bytes each.
+  constexpr int64_t kMaxExamples = 10'000'000;
+  const auto check_size = [problems](const char* field, int64_t size) {
+    if (size >= 1 && size <= kMaxExamples) return;
+    problems->Add(absl::StrCat("data.digits.", field), absl::StrCat(size),
+                  absl::StrCat("must be in [1, ", kMaxExamples, "]"));
+  };
+  // Written so that a NaN is a problem too.
+  const auto check_range = [problems](const char* field, double value,
+                                      double high) {
+    if (value >= 0 && value <= high) return;
+    problems->Add(absl::StrCat("data.digits.", field), absl::StrCat(value),
+                  absl::StrCat("must be in [0, ", high, "]"));
+  };
+  check_size("train_examples", digits.train_examples());
+  check_size("test_examples", digits.test_examples());
+  check_range("noise", digits.noise(), 1);
+  check_range("distortion", digits.distortion(), 2);
+}
+
+absl::StatusOr<DatasetPair> NewDigits(const DatasetOptions& options) {
+  // For callers that did not validate the whole job.
+  JobConfig config;
+  *config.mutable_data() = options.config;
+  ConfigProblems problems;
+  CheckDigits(config, &problems);
+  if (!problems.lines().empty()) {
+    return absl::InvalidArgumentError(problems.lines().front());
+  }
+  const DigitsConfig& digits = options.config.digits();
+  ByteImages train = DrawDigits(options, kTrain, digits.train_examples());
+  ByteImages test = DrawDigits(options, kTest, digits.test_examples());
+  const PixelScale scale = MeasurePixels(train.pixels);
+  DatasetPair pair;
+  pair.train = NewByteImageDataset(std::move(train), scale);
+  pair.test = NewByteImageDataset(std::move(test), scale);
+  return pair;
+}
+
+REGISTER_DATASET("digits", NewDigits);
+const bool kDigitsCheckRegistered = RegisterConfigCheck(CheckDigits);
+
+}  // namespace
+}  // namespace ps

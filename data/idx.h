@@ -1,0 +1,33 @@
+// IDX files: arrays of bytes, as MNIST and Fashion-MNIST are published.
+//
+// The format (LeCun, Cortes, Burges, "The MNIST database", yann.lecun.com):
+// two zero bytes, the type of the values (8: unsigned byte), the number of
+// dimensions, each dimension in four bytes, big-endian, then the values.
+#ifndef DATA_IDX_H_
+#define DATA_IDX_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+struct IdxArray {
+  std::vector<int64_t> dimensions;  // Each at least 1.
+  std::vector<uint8_t> values;      // As many as their product; row-major.
+};
+
+// `bytes` as they are or packed with gzip. Allocates nothing on the word of a
+// header. Errors: kDataLoss if it is not exactly an array of unsigned bytes of
+// so many dimensions, or one of them is 0.
+absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes, int num_dimensions);
+
+// The same from a file, with its path in every error. Errors: also ReadFile's.
+absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int num_dimensions);
+
+}  // namespace ps
+
+#endif  // DATA_IDX_H_

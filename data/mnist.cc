@@ -1,0 +1,107 @@
+// The data set "mnist": the four IDX files of MNIST, or of another set that
+// comes in the same form, such as Fashion-MNIST.
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config_check.h"
+#include "common/status_macros.h"
+#include "data/byte_images.h"
+#include "data/dataset.h"
+#include "data/idx.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kNumClasses = 10;
+
+// "train-images" and "idx3-ubyte", under the first of the names in use that
+// `directory` has.
+absl::StatusOr<std::string> FindFile(const std::string& directory,
+                                     const std::string& subject,
+                                     const std::string& format) {
+  std::vector<std::string> names;
+  // Some mirrors have unpacked "train-images-idx3-ubyte" with a dot.
+  for (const char* separator : {"-", "."}) {
+    for (const char* ending : {"", ".gz"}) {
+      names.push_back(absl::StrCat(subject, separator, format, ending));
+      const std::string path = absl::StrCat(directory, "/", names.back());
+      if (access(path.c_str(), F_OK) == 0) return path;
+    }
+  }
+  return absl::NotFoundError(absl::StrCat(
+      "data.directory ", directory, " has no ", absl::StrJoin(names, ", no "),
+      "; the four files of MNIST are at "
+      "https://ossci-datasets.s3.amazonaws.com/mnist/"));
+}
+
+absl::StatusOr<ByteImages> ReadPart(const std::string& directory,
+                                    const std::string& part) {
+  PS_ASSIGN_OR_RETURN(
+      const std::string images_path,
+      FindFile(directory, absl::StrCat(part, "-images"), "idx3-ubyte"));
+  PS_ASSIGN_OR_RETURN(
+      const std::string labels_path,
+      FindFile(directory, absl::StrCat(part, "-labels"), "idx1-ubyte"));
+  PS_ASSIGN_OR_RETURN(IdxArray images, ReadIdx(images_path, 3));
+  PS_ASSIGN_OR_RETURN(IdxArray labels, ReadIdx(labels_path, 1));
+  if (images.dimensions[0] != labels.dimensions[0]) {
+    return absl::DataLossError(absl::StrCat(
+        images_path, " has ", images.dimensions[0], " images, but ",
+        labels_path, " has ", labels.dimensions[0], " labels"));
+  }
+  const auto foreign = std::find_if(
+      labels.values.begin(), labels.values.end(),
+      [](uint8_t label) { return static_cast<int64_t>(label) >= kNumClasses; });
+  if (foreign != labels.values.end()) {
+    return absl::DataLossError(absl::StrCat(
+        labels_path, ": label ", foreign - labels.values.begin(), " is ",
+        static_cast<int>(*foreign), "; must be at most ", kNumClasses - 1));
+  }
+  ByteImages result;
+  result.shape.channels = 1;
+  result.shape.height = images.dimensions[1];
+  result.shape.width = images.dimensions[2];
+  result.shape.num_classes = kNumClasses;
+  result.pixels = std::move(images.values);
+  result.labels = std::move(labels.values);
+  return result;
+}
+
+absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
+  const std::string& directory = options.config.directory();
+  PS_ASSIGN_OR_RETURN(ByteImages train, ReadPart(directory, "train"));
+  PS_ASSIGN_OR_RETURN(ByteImages test, ReadPart(directory, "t10k"));
+  if (train.shape.height != test.shape.height ||
+      train.shape.width != test.shape.width) {
+    return absl::DataLossError(
+        absl::StrCat(directory, ": training images are ", train.shape.height,
+                     " x ", train.shape.width, " pixels, test images ",
+                     test.shape.height, " x ", test.shape.width));
+  }
+  const PixelScale scale = MeasurePixels(train.pixels);
+  DatasetPair pair;
+  pair.train = NewByteImageDataset(std::move(train), scale);
+  pair.test = NewByteImageDataset(std::move(test), scale);
+  return pair;
+}
+
+void CheckDirectory(const JobConfig& config, ConfigProblems* problems) {
+  if (config.data().name() == "mnist" && config.data().directory().empty()) {
+    problems->Add("data.directory", "empty",
+                  "must name the folder with the IDX files of \"mnist\"");
+  }
+}
+
+REGISTER_DATASET("mnist", NewMnist);
+const bool kDirectoryCheckRegistered = RegisterConfigCheck(CheckDirectory);
+
+}  // namespace
+}  // namespace ps

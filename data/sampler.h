@@ -1,0 +1,47 @@
+// Which examples a worker reads in an iteration: a pure function.
+#ifndef DATA_SAMPLER_H_
+#define DATA_SAMPLER_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+struct SamplerOptions {
+  uint64_t seed = 0;
+  int64_t num_examples = 0;
+  int64_t batch_size = 0;  // Per worker.
+  int num_workers = 0;
+};
+
+// Every epoch has its own permutation of all examples, a function of (seed,
+// epoch) alone. Iteration i of an epoch takes the next num_workers x batch_size
+// of them, and rank r the r-th batch_size of those: N workers together read
+// what one worker with an N times larger batch reads. What does not fill a last
+// global batch is left out of that epoch. Not thread-safe (it keeps the
+// current epoch's permutation).
+class Sampler {
+ public:
+  // Errors: kInvalidArgument when a size is below 1, or one global batch needs
+  // more examples than there are.
+  static absl::StatusOr<Sampler> Create(const SamplerOptions& options);
+
+  int64_t iterations_per_epoch() const;
+
+  // The example numbers of worker `rank` in global iteration `iteration`
+  // (counted from 0 over all epochs).
+  std::vector<int64_t> Numbers(int64_t iteration, int rank);
+
+ private:
+  explicit Sampler(const SamplerOptions& options) : options_(options) {}
+
+  SamplerOptions options_;
+  int64_t epoch_ = -1;                // Of permutation_.
+  std::vector<int64_t> permutation_;  // [num_examples]
+};
+
+}  // namespace ps
+
+#endif  // DATA_SAMPLER_H_

@@ -1,0 +1,76 @@
+// LeNet-5 (LeCun et al., "Gradient-based learning applied to document
+// recognition", Proc. IEEE 1998, section II.B) as it is usual today: ReLU, max
+// pooling, full connections between the feature maps, and softmax.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "models/affine_layers.h"
+#include "models/layer.h"
+#include "models/model.h"
+#include "models/sequential_model.h"
+#include "models/unary_layers.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kConv1Channels = 6;
+constexpr int64_t kConv2Channels = 16;
+constexpr int64_t kKernel = 5;
+constexpr int64_t kFc1Features = 120;
+constexpr int64_t kFc2Features = 84;
+
+// What the second convolution and its pooling need of the image: the first one
+// keeps its size, as it did for LeCun's digits of 28 x 28 in a field of
+// 32 x 32, and pooling halves it.
+constexpr int64_t kMinExtent = 2 * (kKernel + 1);
+
+// Height or width of what fc1 sees, for an image of `extent`.
+int64_t FeatureExtent(int64_t extent) {
+  return (extent / 2 - (kKernel - 1)) / 2;
+}
+
+ConvolutionShape Convolution(int64_t out_channels, int64_t padding) {
+  ConvolutionShape shape;
+  shape.out_channels = out_channels;
+  shape.kernel_height = kKernel;
+  shape.kernel_width = kKernel;
+  shape.padding = padding;
+  return shape;
+}
+
+absl::StatusOr<std::unique_ptr<Model>> NewLenet5(const ModelOptions& options) {
+  const ExampleShape& example = options.example;
+  if (example.height < kMinExtent || example.width < kMinExtent) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("images of ", example.height, " x ", example.width,
+                     "; must be at least ", kMinExtent, " x ", kMinExtent));
+  }
+  const int64_t features = kConv2Channels * FeatureExtent(example.height) *
+                           FeatureExtent(example.width);
+  std::vector<std::unique_ptr<Layer>> layers;
+  // ReLU and maximum commute, and after pooling there is a quarter to do.
+  layers.push_back(NewConvolutionLayer("conv1", example.channels,
+                                       Convolution(kConv1Channels, 2)));
+  layers.push_back(NewPoolingLayer(PoolingShape()));
+  layers.push_back(NewReluLayer());
+  layers.push_back(NewConvolutionLayer("conv2", kConv1Channels,
+                                       Convolution(kConv2Channels, 0)));
+  layers.push_back(NewPoolingLayer(PoolingShape()));
+  layers.push_back(NewReluLayer());
+  layers.push_back(NewPlainOrderLayer());
+  layers.push_back(NewLinearLayer("fc1", features, kFc1Features));
+  layers.push_back(NewReluLayer());
+  layers.push_back(NewLinearLayer("fc2", kFc1Features, kFc2Features));
+  layers.push_back(NewReluLayer());
+  layers.push_back(NewLinearLayer("fc3", kFc2Features, example.num_classes));
+  return NewSequentialModel(options, std::move(layers));
+}
+
+REGISTER_MODEL("lenet5", NewLenet5);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,56 @@
+// Fully connected layers with ReLU between them, from the flattened example to
+// the logits. In PyTorch: self.layers = Sequential(Linear, ReLU, Linear, ...),
+// where ReLUs count in the names of the linear layers.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "models/affine_layers.h"
+#include "models/layer.h"
+#include "models/model.h"
+#include "models/sequential_model.h"
+#include "models/unary_layers.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Model>> NewMlp(const ModelOptions& options) {
+  std::vector<std::unique_ptr<Layer>> layers;
+  int64_t features = options.example.num_elements();
+  const auto add_linear = [&](int64_t out_features) {
+    layers.push_back(NewLinearLayer(absl::StrCat("layers.", layers.size()),
+                                    features, out_features));
+    features = out_features;
+  };
+  for (const int32_t units : options.config.mlp().hidden_units()) {
+    if (units < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("hidden_units holds ", units, "; must be at least 1"));
+    }
+    add_linear(units);
+    layers.push_back(NewReluLayer());
+  }
+  add_linear(options.example.num_classes);
+  return NewSequentialModel(options, std::move(layers));
+}
+
+REGISTER_MODEL("mlp", NewMlp);
+
+void CheckMlp(const JobConfig& config, ConfigProblems* problems) {
+  const auto& hidden_units = config.model().mlp().hidden_units();
+  for (int i = 0; i < hidden_units.size(); ++i) {
+    if (hidden_units[i] < 1) {
+      problems->Add(absl::StrCat("model.mlp.hidden_units[", i, "]"),
+                    absl::StrCat(hidden_units[i]), "must be at least 1");
+    }
+  }
+}
+
+[[maybe_unused]] const bool kCheckRegistered = RegisterConfigCheck(CheckMlp);
+
+}  // namespace
+}  // namespace ps

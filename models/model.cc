@@ -1,0 +1,50 @@
+#include "models/model.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config_check.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+void CheckModelName(const JobConfig& config, ConfigProblems* problems) {
+  const std::vector<std::string> names = ModelRegistry().Names();
+  const std::string& name = config.model().name();
+  if (std::find(names.begin(), names.end(), name) == names.end()) {
+    problems->Add("model.name", absl::StrCat("\"", name, "\""),
+                  absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
+  }
+}
+
+[[maybe_unused]] const bool kCheckRegistered =
+    RegisterConfigCheck(CheckModelName);
+
+}  // namespace
+
+Registry<ModelFactory>& ModelRegistry() {
+  // Never destroyed: static initialisers of other files fill it.
+  static auto* const registry = new Registry<ModelFactory>("model");
+  return *registry;
+}
+
+absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options) {
+  const ExampleShape& example = options.example;
+  if (example.channels < 1 || example.height < 1 || example.width < 1 ||
+      example.num_classes < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("examples of ", example.channels, " x ", example.height,
+                     " x ", example.width, " in ", example.num_classes,
+                     " classes; every number must be at least 1"));
+  }
+  PS_ASSIGN_OR_RETURN(const ModelFactory factory,
+                      ModelRegistry().Find(options.config.name()));
+  auto model = factory(options);
+  PS_RETURN_IF_ERROR(
+      Annotate(model.status(), absl::StrCat("model ", options.config.name())));
+  return model;
+}
+
+}  // namespace ps

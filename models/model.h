@@ -1,0 +1,89 @@
+// A network with its loss, as the trainer sees it.
+#ifndef MODELS_MODEL_H_
+#define MODELS_MODEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "common/registry.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+// One tensor of weights. All lie one after the other in a flat vector, in the
+// order of the forward pass.
+struct ParameterInfo {
+  std::string name;    // As PyTorch's model of the same architecture has it.
+  Shape shape;         // PyTorch's layout.
+  int64_t offset = 0;  // In the flat vector, in elements.
+};
+
+struct BatchResult {
+  double loss = 0;  // Mean over the batch.
+  int64_t correct = 0;
+  int64_t examples = 0;
+};
+
+// The gradient of flat elements [begin, end) is final. Called during backward,
+// from its thread, last layer first, with what forward found; the ranges tile
+// the flat vector.
+using GradientReady = std::function<absl::Status(const BatchResult& forward,
+                                                 int64_t begin, int64_t end)>;
+
+// Not thread-safe. Any batch size is accepted; each new one is planned once.
+class Model {
+ public:
+  virtual ~Model() = default;
+
+  virtual const std::vector<ParameterInfo>& parameters() const = 0;
+  virtual int64_t num_parameters() const = 0;
+
+  // Writes initial weights, a pure function of `seed`. weights:
+  // [num_parameters], host memory.
+  virtual void InitializeWeights(uint64_t seed, float* weights) const = 0;
+
+  // Mean loss of the batch, and its gradient. weights, gradient:
+  // [num_parameters] in the backend's memory; gradient is overwritten. Stops
+  // at the first error that `ready`, which may be null, returns.
+  virtual absl::StatusOr<BatchResult> ForwardBackward(
+      const Batch& batch, const Tensor& weights, Tensor* gradient,
+      const GradientReady& ready) = 0;
+
+  // Errors of both: kInvalidArgument for an empty batch, inputs that do not
+  // fit the examples' shape, a label that is no class, or a wrong number of
+  // weights.
+  virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
+                                               const Tensor& weights) = 0;
+};
+
+struct ModelOptions {
+  ModelConfig config;
+  ExampleShape example;
+  Backend* backend = nullptr;  // Not owned; outlives the model.
+};
+
+using ModelFactory =
+    absl::StatusOr<std::unique_ptr<Model>> (*)(const ModelOptions&);
+
+// Every architecture that is linked in.
+Registry<ModelFactory>& ModelRegistry();
+
+// The one that options.config names. Errors: kInvalidArgument for an unknown
+// name, or an example shape that the architecture cannot take.
+absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options);
+
+#define REGISTER_MODEL(name, factory)               \
+  static const bool ps_model_registered_##factory = \
+      ::ps::ModelRegistry().Register(name, factory)
+
+}  // namespace ps
+
+#endif  // MODELS_MODEL_H_

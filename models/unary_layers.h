@@ -1,0 +1,22 @@
+// Layers without weights: pooling, ReLU and the way to plain order.
+#ifndef MODELS_UNARY_LAYERS_H_
+#define MODELS_UNARY_LAYERS_H_
+
+#include <memory>
+
+#include "models/layer.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
+
+std::unique_ptr<Layer> NewReluLayer();
+
+// Brings an activation to plain order, [batch, channels, height, width], which
+// is what a linear layer flattens.
+std::unique_ptr<Layer> NewPlainOrderLayer();
+
+}  // namespace ps
+
+#endif  // MODELS_UNARY_LAYERS_H_

@@ -1,0 +1,61 @@
+// A unary RPC that is answered later, from any thread, exactly once.
+#ifndef SERVER_HELD_CALL_H_
+#define SERVER_HELD_CALL_H_
+
+#include <atomic>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "grpcpp/support/server_callback.h"
+#include "grpcpp/support/slice.h"
+#include "transport/grpc_status.h"
+
+namespace ps {
+
+// Keeps itself alive until gRPC is done with it, and longer while somebody
+// holds a pointer: answering a call that its client has left does nothing.
+class HeldCall final : public grpc::ServerUnaryReactor {
+ public:
+  // `response` is gRPC's; null for a call whose response stays empty.
+  static std::shared_ptr<HeldCall> New(grpc::ByteBuffer* response) {
+    auto call = std::make_shared<HeldCall>(response);
+    call->self_ = call;
+    return call;
+  }
+
+  explicit HeldCall(grpc::ByteBuffer* response) : response_(response) {}
+
+  void Respond(const absl::Status& status) {
+    if (answered_.exchange(true)) return;
+    if (status.ok() && response_ != nullptr) {
+      // A success carries a message; an empty one is not the same as none.
+      const grpc::Slice empty;
+      *response_ = grpc::ByteBuffer(&empty, 1);
+    }
+    Finish(ToGrpcStatus(status));
+  }
+
+  void Respond(grpc::ByteBuffer message) {
+    // gRPC keeps *response_ until Finish, which is ours alone to call now.
+    if (answered_.exchange(true)) return;
+    response_->Swap(&message);
+    Finish(grpc::Status::OK);
+  }
+
+  void OnCancel() override { Respond(absl::CancelledError("client left")); }
+
+  void OnDone() override {
+    const std::shared_ptr<HeldCall> last = std::move(self_);
+  }
+
+ private:
+  std::atomic<bool> answered_{false};
+  grpc::ByteBuffer* const response_;
+  std::shared_ptr<HeldCall> self_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_HELD_CALL_H_

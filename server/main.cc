@@ -1,0 +1,123 @@
+// The `server` program: one parameter server of a job.
+#include <cstdlib>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "server/server.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  std::string config;
+  int64_t index = -1;
+  std::string listen;
+  std::string address_file;
+  std::vector<std::string> overrides;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "server";
+  text.description =
+      "Serves one shard of a job's weights: sums what the workers push, runs "
+      "the optimizer, answers with what changed. Ends when the last worker "
+      "says that it is done.";
+  text.examples = {
+      {"server --config=job.textproto --index=0",
+       "server 0 of a job, at the first address of cluster.servers"},
+  };
+  text.exit_codes = {
+      {"0", "every worker finished"},
+      {"1", "the job failed; the last line says why"},
+      {"64", "the command line makes no sense"},
+      {"75", "workers did not come, or the address is in use"},
+      {"78", "the job's config is wrong"},
+      {"143", "ended by SIGTERM"},
+  };
+  return text;
+}
+
+// A StatefulSet numbers its pods by this variable.
+int64_t IndexFromEnvironment() {
+  int64_t index = -1;
+  const char* const text = std::getenv("POD_INDEX");
+  return text != nullptr && absl::SimpleAtoi(text, &index) ? index : -1;
+}
+
+absl::Status Run(const Flags& flags) {
+  ServerOptions options;
+  PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.config));
+  for (const std::string& assignment : flags.overrides) {
+    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &options.config));
+  }
+  PS_RETURN_IF_ERROR(Annotate(ValidateConfig(options.config), flags.config));
+  const ClusterConfig& cluster = options.config.cluster();
+  options.index = static_cast<int>(flags.index);
+  options.listen = flags.listen;
+  if (options.listen.empty()) {
+    if (options.index < 0 || options.index >= cluster.servers_size()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "server ", flags.index, " has no address: cluster.servers in ",
+          flags.config, " has ", cluster.servers_size(),
+          " of them; add it there or give --listen"));
+    }
+    options.listen = cluster.servers(options.index);
+  }
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
+                      Server::Start(options));
+  const std::string host = options.listen.substr(0, options.listen.rfind(':'));
+  const std::string address = absl::StrCat(host, ":", server->port());
+  LOG(INFO) << "server " << options.index << " listens on " << address
+            << " for " << cluster.num_workers() << " workers";
+  if (!flags.address_file.empty()) {
+    PS_RETURN_IF_ERROR(WriteFileAtomically(flags.address_file, address));
+  }
+  return server->Wait();
+}
+
+int Main(int argc, char** argv) {
+  InitProgram(argv[0]);
+  Flags flags;
+  flags.index = IndexFromEnvironment();
+  CommandLine command_line(Text());
+  command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
+                                 &flags.config);
+  command_line.AddOption("index", "I",
+                         "Which server this is, from 0; without it the "
+                         "environment's POD_INDEX counts.",
+                         &flags.index);
+  command_line.AddOption("listen", "HOST:PORT",
+                         "Listen here instead of at cluster.servers[I]; port "
+                         "0 takes a free one.",
+                         &flags.listen);
+  command_line.AddOption("address-file", "FILE",
+                         "Write the address to this file once it listens.",
+                         &flags.address_file);
+  command_line.AddOption("set", "FIELD=VALUE",
+                         "Override a field of the job, as in "
+                         "compressor.ratio=0.001; repeatable.",
+                         &flags.overrides);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const absl::Status status = Run(flags);
+  if (status.ok()) {
+    LOG(INFO) << "server " << flags.index << " is done";
+  } else {
+    LOG(ERROR) << "server " << flags.index << ": " << status.message();
+  }
+  return ExitCodeFor(status);
+}
+
+}  // namespace
+}  // namespace ps
+
+int main(int argc, char** argv) { return ps::Main(argc, argv); }

@@ -1,0 +1,166 @@
+#include "server/membership.h"
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+
+namespace ps {
+
+Membership::Membership(const MembershipOptions& options)
+    : options_(options), start_(absl::Now()), workers_(options.num_workers) {}
+
+absl::Status Membership::CheckRank(int rank) const {
+  if (rank >= 0 && rank < options_.num_workers) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("worker rank is ", rank, "; this job has ranks 0 to ",
+                   options_.num_workers - 1, " (cluster.num_workers)"));
+}
+
+std::string Membership::NameLocked(int rank) const {
+  return absl::StrCat("worker ", rank, " (", workers_[rank].name, ")");
+}
+
+std::string Membership::NameOf(int rank) const {
+  MutexLock lock(&mu_);
+  return NameLocked(rank);
+}
+
+absl::Status Membership::Register(int rank, uint64_t incarnation,
+                                  const std::string& name) {
+  PS_RETURN_IF_ERROR(CheckRank(rank));
+  MutexLock lock(&mu_);
+  PS_RETURN_IF_ERROR(failure_);
+  Worker& worker = workers_[rank];
+  if (worker.registered && worker.incarnation != incarnation) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "rank ", rank, " is taken by ", NameLocked(rank), "; ",
+        worker.lost_since == absl::InfiniteFuture()
+            ? "were two workers started with the same --rank?"
+            : "it was lost, and a new worker cannot take its place: what it "
+              "had not sent yet is gone. Start the whole job again"));
+  }
+  // It attends at once; one that dies before that must not be waited for
+  // for ever.
+  if (!worker.registered) worker.lost_since = absl::Now();
+  worker.registered = true;
+  worker.incarnation = incarnation;
+  worker.name = name;
+  changed_.SignalAll();
+  return absl::OkStatus();
+}
+
+absl::Status Membership::Check(int rank, uint64_t incarnation) const {
+  PS_RETURN_IF_ERROR(CheckRank(rank));
+  MutexLock lock(&mu_);
+  const Worker& worker = workers_[rank];
+  if (worker.registered && worker.incarnation == incarnation) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "worker ", rank,
+      worker.registered ? " is another process than the one that registered"
+                        : " has not registered with this server"));
+}
+
+void Membership::Attend(int rank, int64_t connection) {
+  MutexLock lock(&mu_);
+  Worker& worker = workers_[rank];
+  worker.connection = std::max(worker.connection, connection);
+  worker.lost_since = absl::InfiniteFuture();
+  changed_.SignalAll();
+}
+
+void Membership::Leave(int rank, int64_t connection) {
+  MutexLock lock(&mu_);
+  Worker& worker = workers_[rank];
+  if (connection != worker.connection || worker.finished) return;
+  worker.lost_since = absl::Now();
+  changed_.SignalAll();
+}
+
+void Membership::Finish(int rank) {
+  MutexLock lock(&mu_);
+  workers_[rank].finished = true;
+  workers_[rank].lost_since = absl::InfiniteFuture();
+  changed_.SignalAll();
+}
+
+void Membership::GiveUp(int rank, const std::string& failure) {
+  MutexLock lock(&mu_);
+  workers_[rank].finished = true;
+  if (failure_.ok()) {
+    failure_ = absl::AbortedError(
+        absl::StrCat(NameLocked(rank), " gave up: ", failure));
+  }
+  changed_.SignalAll();
+}
+
+void Membership::Fail(const absl::Status& failure) {
+  MutexLock lock(&mu_);
+  if (failure_.ok()) failure_ = failure;
+  changed_.SignalAll();
+}
+
+std::vector<int> Membership::MissingRanks() const {
+  MutexLock lock(&mu_);
+  std::vector<int> ranks;
+  for (int rank = 0; rank < options_.num_workers; ++rank) {
+    const Worker& worker = workers_[rank];
+    if (!worker.registered || worker.lost_since != absl::InfiniteFuture()) {
+      ranks.push_back(rank);
+    }
+  }
+  return ranks;
+}
+
+bool Membership::AllFinished() const {
+  return std::all_of(workers_.begin(), workers_.end(),
+                     [](const Worker& worker) { return worker.finished; });
+}
+
+absl::Time Membership::CheckDeadlines(absl::Time now) {
+  absl::Time next = absl::InfiniteFuture();
+  std::vector<int> unregistered;
+  for (int rank = 0; rank < options_.num_workers; ++rank) {
+    const Worker& worker = workers_[rank];
+    if (!worker.registered) unregistered.push_back(rank);
+    if (worker.lost_since == absl::InfiniteFuture()) continue;
+    const absl::Time limit = worker.lost_since + options_.lost_worker_timeout;
+    if (now < limit) {
+      next = std::min(next, limit);
+    } else if (failure_.ok()) {
+      failure_ = absl::AbortedError(absl::StrCat(
+          NameLocked(rank), " was lost and did not come back within ",
+          absl::FormatDuration(options_.lost_worker_timeout),
+          "; look at its log, then start the job again"));
+    }
+  }
+  if (!unregistered.empty()) {
+    const absl::Time limit = start_ + options_.startup_timeout;
+    if (now < limit) {
+      next = std::min(next, limit);
+    } else if (failure_.ok()) {
+      failure_ = absl::DeadlineExceededError(
+          absl::StrCat("worker ", absl::StrJoin(unregistered, ", "), " of ",
+                       options_.num_workers, " did not register within ",
+                       absl::FormatDuration(options_.startup_timeout),
+                       " (cluster.startup_timeout_seconds); start it, or lower "
+                       "cluster.num_workers"));
+    }
+  }
+  return next;
+}
+
+absl::Status Membership::WaitUntilOver() {
+  MutexLock lock(&mu_);
+  for (;;) {
+    const absl::Time next = CheckDeadlines(absl::Now());
+    if (!failure_.ok()) return failure_;
+    if (AllFinished()) return absl::OkStatus();
+    changed_.WaitUntil(&mu_, next);
+  }
+}
+
+}  // namespace ps

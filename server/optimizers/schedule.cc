@@ -1,0 +1,93 @@
+#include "server/optimizers/schedule.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+
+namespace ps {
+namespace {
+
+constexpr double kPi = 3.14159265358979323846;
+
+double StepRate(double base, const ScheduleConfig& schedule, int64_t update) {
+  int64_t steps = 0;
+  if (schedule.milestones_size() > 0) {
+    for (const int64_t milestone : schedule.milestones()) {
+      if (milestone <= update) ++steps;
+    }
+  } else if (schedule.period() > 0) {
+    steps = update / schedule.period();
+  }
+  return base * std::pow(schedule.gamma(), static_cast<double>(steps));
+}
+
+double CosineRate(double base, const ScheduleConfig& schedule,
+                  int64_t total_updates, int64_t update) {
+  const int64_t warmup = schedule.warmup_updates();
+  const int64_t total =
+      schedule.total_updates() > 0 ? schedule.total_updates() : total_updates;
+  // A warm-up that fills the whole job leaves nothing to anneal.
+  const double span = static_cast<double>(std::max<int64_t>(total - warmup, 1));
+  const double done =
+      std::clamp(static_cast<double>(update - warmup) / span, 0.0, 1.0);
+  const double end = schedule.end_learning_rate();
+  return end + (base - end) * (1.0 + std::cos(kPi * done)) / 2.0;
+}
+
+void CheckScheduleConfig(const JobConfig& job, ConfigProblems* problems) {
+  const ScheduleConfig& config = job.schedule();
+  const auto require = [problems](bool ok, const std::string& field, auto value,
+                                  const std::string& rule) {
+    if (!ok) problems->Add(field, absl::StrCat(value), rule);
+  };
+  const std::string& name = config.name();
+  require(name == "constant" || name == "step" || name == "cosine",
+          "schedule.name", absl::StrCat("\"", name, "\""),
+          "must be one of constant, step, cosine");
+  require(config.warmup_updates() >= 0, "schedule.warmup_updates",
+          config.warmup_updates(), "must be at least 0");
+  require(config.gamma() > 0 && config.gamma() <= 1, "schedule.gamma",
+          config.gamma(), "must be in (0, 1]");
+  require(config.period() >= 0, "schedule.period", config.period(),
+          "must be at least 0");
+  for (int i = 0; i < config.milestones_size(); ++i) {
+    const int64_t before = i == 0 ? -1 : config.milestones(i - 1);
+    require(config.milestones(i) > before,
+            absl::StrCat("schedule.milestones[", i, "]"), config.milestones(i),
+            "must be at least 0 and above the one before it");
+  }
+  if (name == "step" && config.milestones_size() == 0 && config.period() == 0) {
+    problems->Add("schedule.name", "\"step\"",
+                  "needs schedule.milestones or schedule.period");
+  }
+  require(config.total_updates() >= 0, "schedule.total_updates",
+          config.total_updates(), "must be at least 0 (0: the whole job)");
+  require(std::isfinite(config.end_learning_rate()) &&
+              config.end_learning_rate() >= 0,
+          "schedule.end_learning_rate", config.end_learning_rate(),
+          "must be at least 0");
+}
+
+const bool ps_schedule_check = RegisterConfigCheck(CheckScheduleConfig);
+
+}  // namespace
+
+double LearningRate(const OptimizerConfig& optimizer,
+                    const ScheduleConfig& schedule, int64_t total_updates,
+                    int64_t update) {
+  const double base = optimizer.learning_rate();
+  if (update < schedule.warmup_updates()) {
+    return base * static_cast<double>(update + 1) /
+           static_cast<double>(schedule.warmup_updates());
+  }
+  if (schedule.name() == "step") return StepRate(base, schedule, update);
+  if (schedule.name() == "cosine") {
+    return CosineRate(base, schedule, total_updates, update);
+  }
+  return base;
+}
+
+}  // namespace ps

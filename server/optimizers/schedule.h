@@ -1,0 +1,23 @@
+// The learning rate as a function of the updates done so far.
+#ifndef SERVER_OPTIMIZERS_SCHEDULE_H_
+#define SERVER_OPTIMIZERS_SCHEDULE_H_
+
+#include <cstdint>
+
+#include "proto/config.pb.h"
+
+namespace ps {
+
+// The rate of update number `update` (from 0: the first update uses rate 0's).
+// total_updates: of the job, for a cosine that does not say its own. Warm-up
+// W: base (update + 1) / W while update < W. Source: specs of PyTorch's
+// LinearLR, StepLR, MultiStepLR and CosineAnnealingLR, which these equal; the
+// cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5 without restarts.
+// Valid for configs that passed ValidateConfig.
+double LearningRate(const OptimizerConfig& optimizer,
+                    const ScheduleConfig& schedule, int64_t total_updates,
+                    int64_t update);
+
+}  // namespace ps
+
+#endif  // SERVER_OPTIMIZERS_SCHEDULE_H_

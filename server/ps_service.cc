@@ -1,0 +1,349 @@
+#include "server/ps_service.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "server/held_call.h"
+#include "transport/grpc_status.h"
+#include "transport/slice_message.h"
+
+namespace ps {
+
+// One worker's standing call; deletes itself when gRPC is done with it.
+class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
+ public:
+  AttendCall(PsService* service, int rank, int64_t connection)
+      : service_(service), rank_(rank), connection_(connection) {}
+
+  // A call that never was: the worker is refused.
+  explicit AttendCall(const absl::Status& refusal)
+      : service_(nullptr), rank_(-1), connection_(-1) {
+    ended_ = true;
+    Finish(ToGrpcStatus(refusal));
+  }
+
+  void Begin() {
+    // Tells the worker that it is seen, long before the first event.
+    StartSendInitialMetadata();
+    service_->membership_->Attend(rank_, connection_);
+  }
+
+  // Sends the failure, if there is one, and closes the call.
+  void End(const absl::Status& status) {
+    if (ended_.exchange(true)) return;
+    if (status.ok()) {
+      Finish(grpc::Status::OK);
+      return;
+    }
+    event_.set_failure(std::string(status.message()));
+    StartWriteAndFinish(&event_, grpc::WriteOptions(), grpc::Status::OK);
+  }
+
+  void OnCancel() override {
+    if (service_ != nullptr) {
+      service_->membership_->Leave(rank_, connection_);
+    }
+    End(absl::OkStatus());
+  }
+
+  void OnDone() override {
+    if (service_ != nullptr) service_->Forget(this);
+    delete this;
+  }
+
+ private:
+  PsService* const service_;  // Not owned. Null for a refused call.
+  const int rank_;
+  const int64_t connection_;
+  std::atomic<bool> ended_{false};
+  AttendEvent event_;
+};
+
+namespace {
+
+grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
+                              const WeightAnswer& answer) {
+  SliceMessage header;
+  header.set_bucket(request.bucket());
+  header.set_slice(request.slice());
+  header.set_iteration(answer.version);
+  header.set_loss(answer.mean_loss);
+  header.set_sent_elements(answer.sent_elements);
+  header.set_bytes_up(answer.bytes_up);
+  return EncodeSliceMessage(header, answer.weights);
+}
+
+// What Push, Pull and InitializeSlice have in common: a message from a known
+// worker about a slice of this server.
+struct SliceRequest {
+  ReceivedSliceMessage message;
+  WeightSlice* slice = nullptr;
+};
+
+absl::StatusOr<SliceRequest> OpenSliceRequest(const grpc::ByteBuffer& bytes,
+                                              const Membership& membership,
+                                              const Shard& shard) {
+  SliceRequest request;
+  PS_ASSIGN_OR_RETURN(request.message, DecodeSliceMessage(bytes));
+  const SliceMessage& header = request.message.header;
+  PS_RETURN_IF_ERROR(
+      membership.Check(header.worker().rank(), header.worker().incarnation()));
+  PS_ASSIGN_OR_RETURN(request.slice,
+                      shard.Find(header.bucket(), header.slice()));
+  return request;
+}
+
+void HandlePush(const SliceRequest& request,
+                const std::shared_ptr<HeldCall>& call) {
+  const SliceMessage& header = request.message.header;
+  const absl::StatusOr<PayloadInfo> info = ValidatePayload(
+      request.message.payload.pieces, request.slice->num_elements());
+  if (!info.ok()) {
+    call->Respond(Annotate(
+        info.status(),
+        absl::StrCat("payload of worker ", header.worker().rank(),
+                     " for slice ", header.slice(), " of bucket ",
+                     header.bucket(), ", iteration ", header.iteration())));
+    return;
+  }
+  WorkerPush push;
+  push.rank = header.worker().rank();
+  push.iteration = header.iteration();
+  push.loss = header.loss();
+  push.count = info->count;
+  push.message_bytes = request.message.message_bytes;
+  push.payload = request.message.payload;
+  request.slice->Push(
+      push, [call, header](const absl::StatusOr<WeightAnswer>& answer) {
+        if (answer.ok()) {
+          call->Respond(EncodeAnswer(header, *answer));
+        } else {
+          call->Respond(answer.status());
+        }
+      });
+}
+
+// The text comes from a peer and goes to a log and into errors.
+constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxConfigBytes = 1 << 20;
+
+}  // namespace
+
+PsService::PsService(const JobConfig* config, int server_index,
+                     Membership* membership, Shard* shard,
+                     WorkQueue* work_queue)
+    : config_(config),
+      shared_config_text_(SharedConfigText(*config)),
+      server_index_(server_index),
+      membership_(membership),
+      shard_(shard),
+      work_queue_(work_queue) {}
+
+PsService::~PsService() = default;
+
+absl::Status PsService::HandleRegister(const RegisterRequest& request) {
+  if (request.server_index() != server_index_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "this is server ", server_index_, "; the worker takes it for server ",
+        request.server_index(), ". Is cluster.servers in order of index?"));
+  }
+  if (request.name().size() > kMaxNameBytes ||
+      request.config().size() > kMaxConfigBytes) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a name of ", request.name().size(), " bytes and a config of ",
+        request.config().size(), " bytes; at most ", kMaxNameBytes, " and ",
+        kMaxConfigBytes, " are allowed"));
+  }
+  if (!std::all_of(request.name().begin(), request.name().end(),
+                   absl::ascii_isprint)) {
+    return absl::InvalidArgumentError("the name has unprintable characters");
+  }
+  PS_RETURN_IF_ERROR(membership_->CheckRank(request.worker().rank()));
+  const std::vector<std::string> differences =
+      DescribeConfigDifferences(shared_config_text_, request.config());
+  if (!differences.empty()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", request.worker().rank(), " (", request.name(),
+        ") has another config than server ", server_index_,
+        "; start all processes of a job with the same one. Differing fields "
+        "(there: the worker, here: the server):\n  ",
+        absl::StrJoin(differences, "\n  ")));
+  }
+  ShardLayout layout;
+  layout.bucket_sizes.assign(request.bucket_sizes().begin(),
+                             request.bucket_sizes().end());
+  layout.total_iterations = request.total_iterations();
+  // First, so that a worker with a wrong layout does not take the rank.
+  PS_RETURN_IF_ERROR(shard_->SetLayout(layout));
+  PS_RETURN_IF_ERROR(membership_->Register(
+      request.worker().rank(), request.worker().incarnation(), request.name()));
+  LOG(INFO) << membership_->NameOf(request.worker().rank()) << " registered";
+  return absl::OkStatus();
+}
+
+grpc::ServerUnaryReactor* PsService::Register(
+    grpc::CallbackServerContext* context, const RegisterRequest* request,
+    RegisterResponse*) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const grpc::Status status = ToGrpcStatus(HandleRegister(*request));
+  if (!status.ok()) {
+    LOG(ERROR) << "refused worker " << request->worker().rank() << ": "
+               << status.error_message();
+  }
+  reactor->Finish(status);
+  return reactor;
+}
+
+grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
+    grpc::CallbackServerContext*, const AttendRequest* request) {
+  const int rank = request->worker().rank();
+  const absl::Status known =
+      membership_->Check(rank, request->worker().incarnation());
+  if (!known.ok()) return new AttendCall(known);
+  auto* const call = new AttendCall(this, rank, ++num_attendances_);
+  call->Begin();
+  absl::Status result;
+  {
+    MutexLock lock(&mu_);
+    attending_.insert(call);
+    if (!over_) return call;
+    result = result_;
+  }
+  call->End(result);
+  return call;
+}
+
+void PsService::Forget(AttendCall* call) {
+  MutexLock lock(&mu_);
+  attending_.erase(call);
+}
+
+grpc::ServerUnaryReactor* PsService::InitializeSlice(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  absl::StatusOr<SliceRequest> opened =
+      OpenSliceRequest(*request, *membership_, *shard_);
+  if (!opened.ok()) {
+    call->Respond(opened.status());
+    return call.get();
+  }
+  const int rank = opened->message.header.worker().rank();
+  if (rank != 0) {
+    call->Respond(absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " sends first weights; only worker 0 does that")));
+    return call.get();
+  }
+  work_queue_->Schedule([call, opened = *std::move(opened)] {
+    const absl::StatusOr<PayloadInfo> info = ValidatePayload(
+        opened.message.payload.pieces, opened.slice->num_elements());
+    absl::Status status = info.status();
+    if (status.ok() && info->index_code != IndexCode::kDense) {
+      status = absl::InvalidArgumentError("initial weights must be dense");
+    }
+    if (status.ok()) {
+      status = opened.slice->Initialize(opened.message.payload);
+    }
+    call->Respond(status);
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const absl::StatusOr<SliceRequest> opened =
+      OpenSliceRequest(*request, *membership_, *shard_);
+  if (!opened.ok()) {
+    call->Respond(opened.status());
+    return call.get();
+  }
+  const absl::StatusOr<WeightAnswer> answer = opened->slice->Pull();
+  if (answer.ok()) {
+    call->Respond(EncodeAnswer(opened->message.header, *answer));
+  } else {
+    call->Respond(answer.status());
+  }
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  absl::StatusOr<SliceRequest> opened =
+      OpenSliceRequest(*request, *membership_, *shard_);
+  if (!opened.ok()) {
+    call->Respond(opened.status());
+    return call.get();
+  }
+  work_queue_->Schedule(
+      [call, opened = *std::move(opened)] { HandlePush(opened, call); });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
+                                            const FinishRequest* request,
+                                            FinishResponse*) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(nullptr);
+  const int rank = request->worker().rank();
+  const absl::Status known =
+      membership_->Check(rank, request->worker().incarnation());
+  if (!known.ok()) {
+    call->Respond(known);
+    return call.get();
+  }
+  if (!request->failure().empty()) {
+    membership_->GiveUp(rank, request->failure());
+    call->Respond(absl::OkStatus());
+    return call.get();
+  }
+  {
+    MutexLock lock(&mu_);
+    if (!over_) finishing_.insert(call);
+    if (over_) call->Respond(result_);
+  }
+  membership_->Finish(rank);
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::GetStatus(
+    grpc::CallbackServerContext* context, const GetStatusRequest*,
+    GetStatusResponse* response) {
+  response->set_server_index(server_index_);
+  response->set_version(shard_->version());
+  response->set_num_workers(config_->cluster().num_workers());
+  for (const int rank : membership_->MissingRanks()) {
+    response->add_missing_ranks(rank);
+  }
+  for (const int rank : shard_->AwaitedRanks()) {
+    response->add_awaited_ranks(rank);
+  }
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  reactor->Finish(grpc::Status::OK);
+  return reactor;
+}
+
+void PsService::End(const absl::Status& status) {
+  if (!status.ok()) shard_->Fail(status);
+  std::set<std::shared_ptr<HeldCall>> finishing;
+  {
+    MutexLock lock(&mu_);
+    over_ = true;
+    result_ = status;
+    finishing.swap(finishing_);
+    // Under the lock: Forget waits for it, so none of them is deleted yet.
+    for (AttendCall* call : attending_) call->End(status);
+  }
+  for (const auto& call : finishing) call->Respond(status);
+}
+
+}  // namespace ps

@@ -1,0 +1,95 @@
+// The parameter server's RPCs on gRPC's callback API.
+//
+// Handlers parse a header and hand everything else to the work queue; none of
+// them blocks.
+#ifndef SERVER_PS_SERVICE_H_
+#define SERVER_PS_SERVICE_H_
+
+#include <atomic>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/mutex.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "proto/config.pb.h"
+#include "proto/parameter_server.grpc.pb.h"
+#include "server/membership.h"
+#include "server/shard.h"
+#include "server/work_queue.h"
+
+namespace ps {
+
+class HeldCall;
+class AttendCall;
+
+// The three calls with payloads are raw: their bytes never become a protobuf
+// object (transport/slice_message.h).
+using PsServiceBase = ParameterServer::WithRawCallbackMethod_Push<
+    ParameterServer::WithRawCallbackMethod_Pull<
+        ParameterServer::WithRawCallbackMethod_InitializeSlice<
+            ParameterServer::WithCallbackMethod_Register<
+                ParameterServer::WithCallbackMethod_Attend<
+                    ParameterServer::WithCallbackMethod_Finish<
+                        ParameterServer::WithCallbackMethod_GetStatus<
+                            ParameterServer::Service>>>>>>>;
+
+// Thread-safe.
+class PsService final : public PsServiceBase {
+ public:
+  // None of the pointers is owned; all outlive the gRPC server.
+  PsService(const JobConfig* config, int server_index, Membership* membership,
+            Shard* shard, WorkQueue* work_queue);
+  ~PsService() override;
+
+  // The job is over: answers every call that is held, tells every attending
+  // worker. Later calls get `status`, or an empty success if it is OK.
+  void End(const absl::Status& status);
+
+  grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
+                                     const RegisterRequest* request,
+                                     RegisterResponse* response) override;
+  grpc::ServerWriteReactor<AttendEvent>* Attend(
+      grpc::CallbackServerContext* context,
+      const AttendRequest* request) override;
+  grpc::ServerUnaryReactor* InitializeSlice(
+      grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+      grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Pull(grpc::CallbackServerContext* context,
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
+                                 const grpc::ByteBuffer* request,
+                                 grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
+                                   const FinishRequest* request,
+                                   FinishResponse* response) override;
+  grpc::ServerUnaryReactor* GetStatus(grpc::CallbackServerContext* context,
+                                      const GetStatusRequest* request,
+                                      GetStatusResponse* response) override;
+
+ private:
+  friend class AttendCall;
+
+  absl::Status HandleRegister(const RegisterRequest& request);
+  void Forget(AttendCall* call);
+
+  const JobConfig* const config_;
+  const std::string shared_config_text_;
+  const int server_index_;
+  Membership* const membership_;
+  Shard* const shard_;
+  WorkQueue* const work_queue_;
+  std::atomic<int64_t> num_attendances_{0};
+
+  Mutex mu_;
+  bool over_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Once it is over.
+  std::set<AttendCall*> attending_ ABSL_GUARDED_BY(mu_);
+  std::set<std::shared_ptr<HeldCall>> finishing_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // SERVER_PS_SERVICE_H_

@@ -1,0 +1,127 @@
+#include "server/server.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "glog/logging.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server.h"
+#include "grpcpp/server_builder.h"
+#include "server/membership.h"
+#include "server/ps_service.h"
+#include "server/shard.h"
+#include "server/work_queue.h"
+#include "transport/slice_message.h"
+
+namespace ps {
+namespace {
+
+// How long the last answers may take to reach the workers.
+constexpr absl::Duration kFarewell = absl::Seconds(5);
+
+MembershipOptions MembershipOf(const ClusterConfig& cluster) {
+  MembershipOptions options;
+  options.num_workers = cluster.num_workers();
+  options.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
+  options.lost_worker_timeout =
+      absl::Seconds(cluster.lost_worker_timeout_seconds());
+  return options;
+}
+
+class GrpcServer final : public Server {
+ public:
+  explicit GrpcServer(const ServerOptions& options)
+      : options_(options),
+        membership_(MembershipOf(options_.config.cluster())),
+        shard_(&options_.config, options_.index),
+        work_queue_(options_.config.machine().server_threads()),
+        service_(&options_.config, options_.index, &membership_, &shard_,
+                 &work_queue_) {}
+
+  ~GrpcServer() override {
+    // Calls that are still held are answered first, or Shutdown would wait for
+    // them; nothing is when Wait has returned.
+    service_.End(absl::AbortedError("the server is shutting down"));
+    Shutdown();
+  }
+
+  absl::Status Listen() {
+    grpc::ServerBuilder builder;
+    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
+                             &port_);
+    // By default a second server on a used port starts, and takes half of the
+    // connections.
+    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    // Workers ping every 10 s, also between calls.
+    builder.AddChannelArgument(
+        GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
+    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+    const int64_t max_message_bytes =
+        MaxMessageBytes(options_.config.cluster().max_slice_elements());
+    builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
+    builder.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
+    // Payloads are compressed already, and a few bytes of gzip can become
+    // gigabytes.
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
+    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
+    builder.RegisterService(&service_);
+    server_ = builder.BuildAndStart();
+    if (server_ == nullptr || port_ == 0) {
+      server_ = nullptr;
+      return absl::UnavailableError(absl::StrCat(
+          "server ", options_.index, " cannot listen on ", options_.listen,
+          "; is another process using that port (ss -ltnp shows it), or is "
+          "the host not this machine's? Give it another address in "
+          "cluster.servers[",
+          options_.index, "], or --listen"));
+    }
+    return absl::OkStatus();
+  }
+
+  int port() const override { return port_; }
+
+  absl::Status Wait() override {
+    const absl::Status result = membership_.WaitUntilOver();
+    service_.End(result);
+    Shutdown();
+    return result;
+  }
+
+  void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
+
+ private:
+  void Shutdown() {
+    if (server_ == nullptr) return;
+    server_->Shutdown(absl::ToChronoTime(absl::Now() + kFarewell));
+    server_ = nullptr;
+  }
+
+  const ServerOptions options_;
+  Membership membership_;
+  Shard shard_;
+  WorkQueue work_queue_;
+  PsService service_;
+  std::unique_ptr<grpc::Server> server_;
+  int port_ = 0;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(
+    const ServerOptions& options) {
+  const int num_servers = options.config.cluster().num_servers();
+  if (options.index < 0 || options.index >= num_servers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "server index is ", options.index, "; this job has servers 0 to ",
+        num_servers - 1, " (cluster.num_servers)"));
+  }
+  auto server = std::make_unique<GrpcServer>(options);
+  const absl::Status listening = server->Listen();
+  if (!listening.ok()) return listening;
+  return std::unique_ptr<Server>(std::move(server));
+}
+
+}  // namespace ps

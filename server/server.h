@@ -1,0 +1,44 @@
+// One parameter server: listens, serves a job, ends with it.
+#ifndef SERVER_SERVER_H_
+#define SERVER_SERVER_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+struct ServerOptions {
+  JobConfig config;  // Validated.
+  int index = 0;
+  // "host:port"; port 0 takes a free one.
+  std::string listen;
+};
+
+// Thread-safe.
+class Server {
+ public:
+  virtual ~Server() = default;
+
+  // Errors: kInvalidArgument for an index outside the job; kUnavailable, naming
+  // the address, if it cannot listen there.
+  static absl::StatusOr<std::unique_ptr<Server>> Start(
+      const ServerOptions& options);
+
+  // The port that it listens on.
+  virtual int port() const = 0;
+
+  // Blocks until the job is over and every worker has heard of it. OK when all
+  // workers have finished; else why the job failed.
+  virtual absl::Status Wait() = 0;
+
+  // Ends the job with this failure; Wait then returns it.
+  virtual void Stop(const absl::Status& failure) = 0;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SERVER_H_

@@ -1,0 +1,42 @@
+#include "server/work_queue.h"
+
+#include <utility>
+
+namespace ps {
+
+WorkQueue::WorkQueue(int num_threads) {
+  for (int i = 0; i < num_threads; ++i) {
+    threads_.emplace_back([this] { Run(); });
+  }
+}
+
+WorkQueue::~WorkQueue() {
+  {
+    MutexLock lock(&mu_);
+    stopping_ = true;
+    changed_.SignalAll();
+  }
+  for (std::thread& thread : threads_) thread.join();
+}
+
+void WorkQueue::Schedule(std::function<void()> work) {
+  MutexLock lock(&mu_);
+  work_.push_back(std::move(work));
+  changed_.SignalAll();
+}
+
+void WorkQueue::Run() {
+  for (;;) {
+    std::function<void()> work;
+    {
+      MutexLock lock(&mu_);
+      while (work_.empty() && !stopping_) changed_.Wait(&mu_);
+      if (work_.empty()) return;
+      work = std::move(work_.front());
+      work_.pop_front();
+    }
+    work();
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,37 @@
+// The server's own threads. gRPC's must never wait for arithmetic.
+#ifndef SERVER_WORK_QUEUE_H_
+#define SERVER_WORK_QUEUE_H_
+
+#include <deque>
+#include <functional>
+#include <thread>
+#include <vector>
+
+#include "common/mutex.h"
+
+namespace ps {
+
+// Thread-safe.
+class WorkQueue {
+ public:
+  explicit WorkQueue(int num_threads);
+
+  // Runs what is still queued, then joins.
+  ~WorkQueue();
+
+  // Runs `work` soon, on some thread of the queue; in order with one thread.
+  void Schedule(std::function<void()> work);
+
+ private:
+  void Run();
+
+  Mutex mu_;
+  CondVar changed_;
+  std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mu_);
+  bool stopping_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<std::thread> threads_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_WORK_QUEUE_H_

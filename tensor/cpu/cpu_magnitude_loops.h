@@ -1,0 +1,62 @@
+// The vectorised inner loops of the CPU's sparse kernels: each works on one
+// chunk, on one thread.
+//
+// Sums are kept in kSumLanes doubles, lane by index modulo kSumLanes, whatever
+// the width of the machine's vectors, so that every machine gets the same bits.
+// A list that holds all elements above a location, and perhaps others, gives
+// the same sums over it as the vector itself.
+#ifndef TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
+#define TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/sparse_kernels.h"
+
+namespace ps {
+
+constexpr int kSumLanes = 16;
+
+// Elements of one chunk, in ascending order of index. The vectors are longer
+// than `size`: their memory is reused, and the loops write whole vectors.
+struct ChunkList {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  int64_t size = 0;
+
+  // Makes room for `more` elements after the first `used`, and for what the
+  // loops write past them.
+  void Reserve(int64_t used, int64_t more);
+};
+
+// Where a filter reads: n elements of a vector whose first has index
+// `first_index`, a multiple of kSumLanes, or, if `indices` is not null, n
+// listed elements.
+struct ChunkSource {
+  const float* values = nullptr;
+  const uint32_t* indices = nullptr;
+  int64_t n = 0;
+  uint32_t first_index = 0;
+
+  static ChunkSource OfList(const ChunkList& list) {
+    return {list.values.data(), list.indices.data(), list.size, 0};
+  }
+};
+
+// out = residual + gradient and the moments of out. `stream`: past the caches;
+// out is then aligned to 64 bytes.
+void AddAndMeasureChunk(const float* residual, const float* gradient, int64_t n,
+                        bool stream, float* out, Moments* moments);
+
+// Statistics over `location`; replaces `kept` by the elements above
+// keep_above, which is at least `location`.
+void MeasureChunk(const ChunkSource& source, float location, float keep_above,
+                  Exceedances* result, ChunkList* kept);
+
+// Replaces `selected` by the elements above `threshold`.
+void SelectChunk(const ChunkSource& source, float threshold,
+                 ChunkList* selected);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_

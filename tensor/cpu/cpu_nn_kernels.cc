@@ -1,0 +1,89 @@
+#include "tensor/cpu/cpu_nn_kernels.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/thread_pool.h"
+#include "tensor/cpu/cpu_affine.h"
+#include "tensor/cpu/cpu_loss.h"
+#include "tensor/cpu/cpu_pooling.h"
+#include "tensor/cpu/cpu_unary.h"
+#include "tensor/cpu/dnnl_step.h"
+
+namespace ps {
+namespace {
+
+// The only place where an exception of oneDNN becomes a status.
+template <typename Function>
+auto CatchDnnl(absl::string_view what, const Function& function)
+    -> decltype(function()) {
+  try {
+    return function();
+  } catch (const dnnl::error& error) {
+    return DnnlStatus(error.status,
+                      absl::StrCat(what, " (", error.what(), ")"));
+  }
+}
+
+class CpuNnKernels final : public NnKernels {
+ public:
+  explicit CpuNnKernels(int num_threads)
+      : context_(num_threads), pool_(num_threads) {}
+
+  absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
+      const ConvolutionShape& shape, const ActivationDesc& input) override {
+    return Plan("planning a convolution", input,
+                [&] { return PlanCpuConvolution(context_, shape, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
+      int64_t out_features, const ActivationDesc& input) override {
+    return Plan("planning a linear layer", input,
+                [&] { return PlanCpuLinear(context_, out_features, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
+      const PoolingShape& shape, const ActivationDesc& input) override {
+    return PlanCpuPooling(&pool_, shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
+      const ActivationDesc& input) override {
+    return Plan("planning a ReLU", input,
+                [&] { return PlanCpuRelu(context_, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
+      const ActivationDesc& input) override {
+    return Plan("planning a reorder", input,
+                [&] { return PlanCpuReorder(context_, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
+  PlanSoftmaxCrossEntropy(const ActivationDesc& logits) override {
+    return PlanCpuSoftmaxCrossEntropy(logits);
+  }
+
+ private:
+  template <typename Function>
+  auto Plan(absl::string_view what, const ActivationDesc& input,
+            const Function& function) -> decltype(function()) {
+    const OmpThreads threads(context_.num_threads);
+    return CatchDnnl(absl::StrCat(what, " for ", ShapeString(input.shape)),
+                     function);
+  }
+
+  const DnnlContext context_;  // Threads of OpenMP, for oneDNN.
+  ThreadPool pool_;            // For our own loops.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NnKernels>> NewCpuNnKernels(int num_threads) {
+  return CatchDnnl("starting oneDNN",
+                   [&]() -> absl::StatusOr<std::unique_ptr<NnKernels>> {
+                     return std::make_unique<CpuNnKernels>(num_threads);
+                   });
+}
+
+}  // namespace ps

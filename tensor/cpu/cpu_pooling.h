@@ -1,0 +1,20 @@
+// Pooling on the CPU. In plain C++: for few channels, which fill no vector,
+// oneDNN 2.6 takes several times as long.
+#ifndef TENSOR_CPU_CPU_POOLING_H_
+#define TENSOR_CPU_CPU_POOLING_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/thread_pool.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels. `pool` outlives the operation.
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuPooling(
+    ThreadPool* pool, const PoolingShape& shape, const ActivationDesc& input);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_POOLING_H_

@@ -1,0 +1,203 @@
+#include "tensor/cpu/cpu_sparse_kernels.h"
+
+#include <algorithm>
+#include <cstring>
+#include <limits>
+#include <utility>
+
+#include "common/mutex.h"
+#include "common/thread_pool.h"
+#include "tensor/cpu/cpu_magnitude_loops.h"
+
+namespace ps {
+namespace {
+
+// Elements that one thread works on at a time: long enough that starting costs
+// nothing, short enough that a large layer feeds all threads.
+constexpr int64_t kChunk = 64 * 1024;
+
+// From here on a vector does not fit the caches, so a store that goes past them
+// saves reading what it overwrites.
+constexpr int64_t kStreamFrom = int64_t{4} << 20;
+
+bool IsAligned(const float* p) {
+  return reinterpret_cast<uintptr_t>(p) % 64 == 0;
+}
+
+uint32_t MagnitudeBits(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits & 0x7fffffff;
+}
+
+// Keeps one list for each chunk of the vector, so that a sum over the lists is
+// cut where a sum over the vector is cut.
+class CpuSieve final : public Sieve {
+ public:
+  explicit CpuSieve(ThreadPool* pool) : pool_(pool) {}
+
+  void Reset(const float* u, int64_t n) override {
+    u_ = u;
+    n_ = n;
+    kept_above_ = std::numeric_limits<float>::infinity();
+    const size_t num_chunks = NumChunks(n, kChunk);
+    kept_.resize(num_chunks);
+    for (ChunkList& list : kept_) list.size = 0;
+    spare_.resize(num_chunks);
+    partial_.resize(num_chunks);
+  }
+
+  absl::Status MeasureAbove(float location, float next_location,
+                            Exceedances* result) override {
+    const float keep_above = std::max(location, next_location);
+    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+      MeasureChunk(Source(location, chunk), location, keep_above,
+                   &partial_[chunk.index], &spare_[chunk.index]);
+    });
+    std::swap(kept_, spare_);
+    kept_above_ = keep_above;
+    *result = Exceedances();
+    for (const Exceedances& part : partial_) {
+      result->count += part.count;
+      result->sum += part.sum;
+      result->sum_squares += part.sum_squares;
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status SelectAbove(float threshold, Selection* selection) override {
+    pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
+      SelectChunk(Source(threshold, chunk), threshold, &spare_[chunk.index]);
+    });
+    int64_t size = 0;
+    for (const ChunkList& list : spare_) size += list.size;
+    selection->clear();
+    selection->indices.reserve(size);
+    selection->values.reserve(size);
+    for (const ChunkList& list : spare_) {
+      selection->indices.insert(selection->indices.end(), list.indices.begin(),
+                                list.indices.begin() + list.size);
+      selection->values.insert(selection->values.end(), list.values.begin(),
+                               list.values.begin() + list.size);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // All elements of the chunk above `threshold`, and as few others as possible.
+  ChunkSource Source(float threshold, const ChunkRange& chunk) const {
+    if (threshold >= kept_above_) {
+      return ChunkSource::OfList(kept_[chunk.index]);
+    }
+    return {u_ + chunk.begin, nullptr, chunk.end - chunk.begin,
+            static_cast<uint32_t>(chunk.begin)};
+  }
+
+  ThreadPool* const pool_;  // Not owned.
+  const float* u_ = nullptr;
+  int64_t n_ = 0;
+  float kept_above_ = 0;              // kept_ has all elements above this.
+  std::vector<ChunkList> kept_;       // [chunks]
+  std::vector<ChunkList> spare_;      // [chunks], where the next list is made.
+  std::vector<Exceedances> partial_;  // [chunks]
+};
+
+class CpuSparseKernels final : public SparseKernels {
+ public:
+  explicit CpuSparseKernels(int num_threads) : pool_(num_threads) {}
+
+  absl::Status AddAndMeasure(const float* residual, const float* gradient,
+                             int64_t n, float* out, Moments* moments) override {
+    const bool stream = n >= kStreamFrom && IsAligned(out);
+    std::vector<Moments> partial(NumChunks(n, kChunk));
+    pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      AddAndMeasureChunk(residual + chunk.begin, gradient + chunk.begin,
+                         chunk.end - chunk.begin, stream, out + chunk.begin,
+                         &partial[chunk.index]);
+    });
+    *moments = Moments();
+    for (const Moments& part : partial) {
+      moments->num_nonzero += part.num_nonzero;
+      moments->num_non_finite += part.num_non_finite;
+      moments->sum += part.sum;
+      moments->sum_squares += part.sum_squares;
+      moments->max = std::max(moments->max, part.max);
+      if (part.num_nonzero == 0) continue;
+      moments->min_nonzero =
+          moments->min_nonzero == 0
+              ? part.min_nonzero
+              : std::min(moments->min_nonzero, part.min_nonzero);
+    }
+    return absl::OkStatus();
+  }
+
+  std::unique_ptr<Sieve> NewSieve() override {
+    return std::make_unique<CpuSieve>(&pool_);
+  }
+
+  absl::Status CountMagnitudes(const float* u, int64_t n,
+                               const MagnitudeBins& bins,
+                               std::vector<int64_t>* counts) override {
+    constexpr int kNumBins = MagnitudeBins::kNumBins;
+    constexpr int64_t kSamplesPerChunk = 256 * 1024;
+    counts->assign(kNumBins, 0);
+    Mutex mu;  // Guards *counts. Integers: the order of additions is no matter.
+    pool_.ParallelFor(NumChunks(n, bins.stride), kSamplesPerChunk,
+                      [&](const ChunkRange& chunk) {
+                        // Neighbours often fall into one bin, and an addition
+                        // must wait for the one before it in the same memory:
+                        // so two tables, in turn.
+                        uint32_t tables[2][kNumBins] = {};
+                        for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+                          const uint32_t bits =
+                              MagnitudeBits(u[i * bins.stride]);
+                          // Bits under `low` wrap round to a bin that is too
+                          // high.
+                          const uint32_t bin = (bits - bins.low) >> bins.shift;
+                          if (bin < kNumBins) ++tables[i & 1][bin];
+                        }
+                        MutexLock lock(&mu);
+                        for (int b = 0; b < kNumBins; ++b) {
+                          (*counts)[b] += int64_t{tables[0][b]} + tables[1][b];
+                        }
+                      });
+    return absl::OkStatus();
+  }
+
+  absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
+                           int64_t limit, Selection* selection) override {
+    const uint32_t wanted = MagnitudeBits(magnitude);
+    selection->clear();
+    for (int64_t i = 0; i < n && selection->size() < limit; ++i) {
+      if (MagnitudeBits(u[i]) != wanted) continue;
+      selection->indices.push_back(static_cast<uint32_t>(i));
+      selection->values.push_back(u[i]);
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Scatter(const Selection& selection, float* u) override {
+    for (int64_t i = 0; i < selection.size(); ++i) {
+      u[selection.indices[i]] = selection.values[i];
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Clear(float* u, int64_t n) override {
+    pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      std::fill(u + chunk.begin, u + chunk.end, 0.0f);
+    });
+    return absl::OkStatus();
+  }
+
+ private:
+  ThreadPool pool_;
+};
+
+}  // namespace
+
+std::unique_ptr<SparseKernels> NewCpuSparseKernels(int num_threads) {
+  return std::make_unique<CpuSparseKernels>(num_threads);
+}
+
+}  // namespace ps

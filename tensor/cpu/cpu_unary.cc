@@ -1,0 +1,114 @@
+#include "tensor/cpu/cpu_unary.h"
+
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cpu/cpu_layout.h"
+
+namespace ps {
+namespace {
+
+using dnnl::memory;
+
+class DnnlReluOp final : public UnaryOp {
+ public:
+  DnnlReluOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
+      : output_(std::move(output)),
+        forward_(std::move(forward)),
+        backward_(std::move(backward)) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override {
+    return forward_.Run({{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
+  }
+
+  absl::Status Backward(const float* x, const float*, const float* dy,
+                        float* dx) override {
+    return backward_.Run(
+        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}});
+  }
+
+ private:
+  const ActivationDesc output_;
+  DnnlStep forward_;
+  DnnlStep backward_;
+};
+
+class DnnlReorderOp final : public UnaryOp {
+ public:
+  DnnlReorderOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
+      : output_(std::move(output)),
+        forward_(std::move(forward)),
+        backward_(std::move(backward)) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override {
+    return forward_.Run({{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, y}});
+  }
+
+  absl::Status Backward(const float*, const float*, const float* dy,
+                        float* dx) override {
+    return backward_.Run({{DNNL_ARG_FROM, dy}, {DNNL_ARG_TO, dx}});
+  }
+
+ private:
+  const ActivationDesc output_;
+  DnnlStep forward_;
+  DnnlStep backward_;
+};
+
+DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
+                     const memory::desc& to, std::string what) {
+  const dnnl::reorder::primitive_desc reorder(context.engine, from,
+                                              context.engine, to);
+  return DnnlStep(
+      context, dnnl::reorder(reorder),
+      {Bound(context, DNNL_ARG_FROM, from), Bound(context, DNNL_ARG_TO, to)},
+      std::move(what));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
+    const DnnlContext& context, const ActivationDesc& input) {
+  const std::string what = absl::StrCat("ReLU of ", ShapeString(input.shape));
+  PS_RETURN_IF_ERROR(CheckActivation(what, input));
+  const memory::desc desc = MemoryDesc(input);
+  constexpr auto kRelu = dnnl::algorithm::eltwise_relu;
+  constexpr float kNegativeSlope = 0;
+  const dnnl::eltwise_forward::primitive_desc forward(
+      {dnnl::prop_kind::forward_training, kRelu, desc, kNegativeSlope},
+      context.engine);
+  const dnnl::eltwise_backward::primitive_desc backward(
+      {kRelu, desc, desc, kNegativeSlope}, context.engine, forward);
+  return std::make_unique<DnnlReluOp>(
+      input,
+      DnnlStep(context, dnnl::eltwise_forward(forward),
+               {Bound(context, DNNL_ARG_SRC, desc),
+                Bound(context, DNNL_ARG_DST, desc)},
+               absl::StrCat(what, " forward")),
+      DnnlStep(context, dnnl::eltwise_backward(backward),
+               {Bound(context, DNNL_ARG_SRC, desc),
+                Bound(context, DNNL_ARG_DIFF_DST, desc),
+                Bound(context, DNNL_ARG_DIFF_SRC, desc)},
+               absl::StrCat(what, " backward")));
+}
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(
+    const DnnlContext& context, const ActivationDesc& input) {
+  const std::string what =
+      absl::StrCat("reorder of ", ShapeString(input.shape));
+  PS_RETURN_IF_ERROR(CheckActivation(what, input));
+  const memory::desc desc = MemoryDesc(input);
+  const memory::desc plain = PlainDesc(input.shape);
+  return std::make_unique<DnnlReorderOp>(
+      ActivationDesc::Plain(input.shape),
+      ReorderStep(context, desc, plain, absl::StrCat(what, " forward")),
+      ReorderStep(context, plain, desc, absl::StrCat(what, " backward")));
+}
+
+}  // namespace ps

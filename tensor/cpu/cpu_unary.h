@@ -1,0 +1,23 @@
+// ReLU and reorders by oneDNN. Planning throws dnnl::error, which
+// CpuNnKernels catches; running does not.
+#ifndef TENSOR_CPU_CPU_UNARY_H_
+#define TENSOR_CPU_CPU_UNARY_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tensor/cpu/dnnl_step.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels. `context` outlives the operation.
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
+    const DnnlContext& context, const ActivationDesc& input);
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(
+    const DnnlContext& context, const ActivationDesc& input);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_UNARY_H_

@@ -1,0 +1,79 @@
+// oneDNN without its exceptions and without allocations per call: a primitive
+// with its arguments, prepared once and run many times.
+#ifndef TENSOR_CPU_DNNL_STEP_H_
+#define TENSOR_CPU_DNNL_STEP_H_
+
+#include <initializer_list>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "oneapi/dnnl/dnnl.hpp"
+
+namespace ps {
+
+// Sets the number of OpenMP threads that this thread's parallel regions get,
+// for the time that the object lives. oneDNN asks OpenMP both when it plans and
+// when it runs, and the two must agree.
+class OmpThreads {
+ public:
+  explicit OmpThreads(int num_threads);
+  ~OmpThreads();
+  OmpThreads(const OmpThreads&) = delete;
+  OmpThreads& operator=(const OmpThreads&) = delete;
+
+ private:
+  const int before_;
+};
+
+// What everything planned on one backend shares.
+struct DnnlContext {
+  explicit DnnlContext(int threads)
+      : engine(dnnl::engine::kind::cpu, 0),
+        stream(engine),
+        num_threads(threads) {}
+
+  dnnl::engine engine;
+  dnnl::stream stream;
+  int num_threads;
+};
+
+// `what` is the call, with its shapes.
+absl::Status DnnlStatus(dnnl_status_t status, absl::string_view what);
+
+// Not thread-safe.
+class DnnlStep {
+ public:
+  // One argument of the primitive (DNNL_ARG_...). Memory that is made with
+  // DNNL_MEMORY_NONE gets its data from each Run.
+  using Argument = std::pair<int, dnnl::memory>;
+  // Where an argument lies this time. The primitive writes to outputs only, so
+  // inputs may be const.
+  struct Binding {
+    int argument;
+    const float* data;
+  };
+
+  // `what` names the step in errors. `context` outlives the step.
+  DnnlStep(const DnnlContext& context, const dnnl::primitive& primitive,
+           std::vector<Argument> arguments, std::string what);
+
+  absl::Status Run(std::initializer_list<Binding> bindings);
+
+ private:
+  const DnnlContext& context_;
+  const dnnl::primitive primitive_;
+  const std::vector<Argument> memories_;  // Owners of arguments_[i].memory.
+  std::vector<dnnl_exec_arg_t> arguments_;
+  const std::string what_;
+};
+
+// An argument whose data every Run binds.
+DnnlStep::Argument Bound(const DnnlContext& context, int argument,
+                         const dnnl::memory::desc& desc);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_DNNL_STEP_H_

@@ -1,0 +1,71 @@
+#include "tensor/cuda/cuda_info.h"
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tensor/cuda/axpy.h"
+
+namespace ps {
+namespace {
+
+absl::Status CudaToStatus(cudaError_t error, absl::string_view what) {
+  switch (error) {
+    case cudaSuccess:
+      return absl::OkStatus();
+    case cudaErrorMemoryAllocation:
+      return absl::ResourceExhaustedError(
+          absl::StrCat(what, ": ", cudaGetErrorString(error)));
+    case cudaErrorNoDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorNoKernelImageForDevice:
+      return absl::UnavailableError(
+          absl::StrCat(what, ": ", cudaGetErrorString(error)));
+    default:
+      return absl::InternalError(
+          absl::StrCat(what, ": ", cudaGetErrorString(error)));
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<int> CudaDeviceCount() {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error != cudaSuccess) return CudaToStatus(error, "counting CUDA devices");
+  return count;
+}
+
+absl::Status CudaSelfCheck() {
+  const absl::StatusOr<int> count = CudaDeviceCount();
+  if (!count.ok()) return count.status();
+  if (*count == 0) return absl::UnavailableError("there is no CUDA device");
+
+  // Large enough for several rounds of the kernel's loop, and odd. Small
+  // integers: exact on any device.
+  constexpr int64_t kSize = 1000003;
+  constexpr float kFactor = 3;
+  std::vector<float> x(kSize), y(kSize);
+  for (int64_t i = 0; i < kSize; ++i) {
+    x[i] = static_cast<float>(i % 1001);
+    y[i] = static_cast<float>(i % 13);
+  }
+  const int error = AxpyOnDevice(kFactor, x.data(), kSize, y.data());
+  if (error != 0) {
+    return CudaToStatus(static_cast<cudaError_t>(error), "CUDA self-check");
+  }
+  for (int64_t i = 0; i < kSize; ++i) {
+    const float expected =
+        static_cast<float>(i % 13) + kFactor * static_cast<float>(i % 1001);
+    if (y[i] != expected) {
+      return absl::InternalError(absl::StrCat("CUDA self-check: element ", i,
+                                              " is ", y[i], "; the host has ",
+                                              expected));
+    }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ps

@@ -1,0 +1,110 @@
+// What compressors need from a device: a handful of passes over long vectors.
+//
+// Every result is a pure function of the inputs: work is cut into fixed chunks
+// whose partial sums are added in order, in double, so that neither the number
+// of threads nor the scheduling shows.
+#ifndef TENSOR_SPARSE_KERNELS_H_
+#define TENSOR_SPARSE_KERNELS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+
+namespace ps {
+
+// Of the magnitudes a[i] = |u[i]|. Void if num_non_finite is not 0.
+struct Moments {
+  int64_t num_nonzero = 0;
+  int64_t num_non_finite = 0;  // NaNs and infinities.
+  double sum = 0;
+  double sum_squares = 0;
+  float max = 0;
+  float min_nonzero = 0;  // 0 if there is none.
+};
+
+// Of the exceedances y = a[i] - location over all a[i] > location.
+struct Exceedances {
+  int64_t count = 0;
+  double sum = 0;
+  double sum_squares = 0;
+};
+
+// Selected elements of a vector, in ascending order of index.
+struct Selection {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+
+  int64_t size() const { return static_cast<int64_t>(indices.size()); }
+  void clear() {
+    indices.clear();
+    values.clear();
+  }
+};
+
+// One vector, looked at from rising thresholds. What a threshold leaves is kept
+// aside, so that higher ones need not read the vector again.
+class Sieve {
+ public:
+  virtual ~Sieve() = default;
+
+  // From now on: the vector u, which must stay as it is while it is looked at.
+  virtual void Reset(const float* u, int64_t n) = 0;
+
+  // Statistics of the exceedances over `location`. The elements above
+  // `next_location`, a guess of the location that comes next, are kept aside.
+  // The guess shows in the time that the next call takes (a pass over the
+  // vector if the guess was above its location), never in a result.
+  virtual absl::Status MeasureAbove(float location, float next_location,
+                                    Exceedances* result) = 0;
+
+  // Replaces `selection` by all elements with |u[i]| > threshold; a negative
+  // threshold selects everything.
+  virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
+};
+
+// Counts magnitudes by their bits, read as an integer: for finite floats a
+// larger magnitude has a larger integer. Bin b counts the sampled elements with
+// bits in [low + (b << shift), low + ((b + 1) << shift)).
+struct MagnitudeBins {
+  static constexpr int kNumBins = 4096;
+  uint32_t low = 0;
+  int shift = 19;      // With low = 0: all magnitudes, 16 bins an octave.
+  int64_t stride = 1;  // Looks at elements 0, stride, 2 stride, ...
+};
+
+// Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
+class SparseKernels {
+ public:
+  virtual ~SparseKernels() = default;
+
+  // out[i] = residual[i] + gradient[i], and the moments of out, in one pass.
+  // `out` overlaps neither input: a caller that meets a NaN still has both.
+  virtual absl::Status AddAndMeasure(const float* residual,
+                                     const float* gradient, int64_t n,
+                                     float* out, Moments* moments) = 0;
+
+  // Looks at nothing until Reset. Lives no longer than these kernels.
+  virtual std::unique_ptr<Sieve> NewSieve() = 0;
+
+  // counts: [MagnitudeBins::kNumBins].
+  virtual absl::Status CountMagnitudes(const float* u, int64_t n,
+                                       const MagnitudeBins& bins,
+                                       std::vector<int64_t>* counts) = 0;
+
+  // Replaces `selection` by the first elements with |u[i]| == magnitude, at
+  // most `limit`.
+  virtual absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
+                                   int64_t limit, Selection* selection) = 0;
+
+  // u[selection.indices[i]] = selection.values[i].
+  virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
+
+  // u[i] = 0.
+  virtual absl::Status Clear(float* u, int64_t n) = 0;
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_SPARSE_KERNELS_H_

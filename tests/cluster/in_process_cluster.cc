@@ -1,0 +1,78 @@
+#include "tests/cluster/in_process_cluster.h"
+
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "server/server.h"
+
+namespace ps {
+
+bool ClusterRun::ok() const {
+  for (const auto& worker : workers) {
+    if (!worker.ok()) return false;
+  }
+  for (const auto& server : servers) {
+    if (!server.ok()) return false;
+  }
+  return true;
+}
+
+ClusterRun RunCluster(const JobConfig& config) {
+  ClusterRun run;
+  JobConfig job = config;
+  std::vector<std::unique_ptr<Server>> servers;
+  for (int i = 0; i < config.cluster().num_servers(); ++i) {
+    ServerOptions options;
+    options.config = config;
+    options.index = i;
+    options.listen = "127.0.0.1:0";
+    absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options);
+    if (!server.ok()) {
+      ADD_FAILURE() << server.status();
+      return run;
+    }
+    job.mutable_cluster()->add_servers(
+        absl::StrCat("127.0.0.1:", (*server)->port()));
+    servers.push_back(*std::move(server));
+  }
+  run.servers.resize(servers.size());
+  run.workers.assign(config.cluster().num_workers(),
+                     absl::UnknownError("did not run"));
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < servers.size(); ++i) {
+    threads.emplace_back([&, i] { run.servers[i] = servers[i]->Wait(); });
+  }
+  for (int rank = 0; rank < config.cluster().num_workers(); ++rank) {
+    threads.emplace_back([&, rank] {
+      TrainerOptions options;
+      options.config = job;
+      options.worker_rank = rank;
+      options.incarnation = 100 + rank;
+      options.name = absl::StrCat("thread:", rank);
+      run.workers[rank] = Train(options);
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return run;
+}
+
+JobConfig SmallJob(int num_workers, int num_servers) {
+  JobConfig job;
+  job.mutable_model()->set_name("lenet5");
+  job.mutable_data()->set_name("digits");
+  job.mutable_data()->mutable_digits()->set_train_examples(600);
+  job.mutable_data()->mutable_digits()->set_test_examples(200);
+  job.mutable_training()->set_batch_size(16);
+  job.mutable_training()->set_max_iterations(12);
+  job.mutable_optimizer()->set_name("momentum");
+  job.mutable_optimizer()->set_learning_rate(0.05);
+  job.mutable_optimizer()->set_weight_decay(1e-4);
+  job.mutable_cluster()->set_num_workers(num_workers);
+  job.mutable_cluster()->set_num_servers(num_servers);
+  return job;
+}
+
+}  // namespace ps

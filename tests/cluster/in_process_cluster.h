@@ -1,0 +1,31 @@
+// A whole job inside one test: servers and workers as threads, over real
+// sockets on loopback.
+#ifndef TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
+#define TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/config.pb.h"
+#include "worker/trainer.h"
+
+namespace ps {
+
+struct ClusterRun {
+  // By worker rank.
+  std::vector<absl::StatusOr<TrainingResult>> workers;
+  // By server index.
+  std::vector<absl::Status> servers;
+
+  bool ok() const;
+};
+
+// Runs `config` to its end on free ports.
+ClusterRun RunCluster(const JobConfig& config);
+
+// A job that trains lenet5 on few generated digits for a few iterations.
+JobConfig SmallJob(int num_workers, int num_servers);
+
+}  // namespace ps
+
+#endif  // TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_

@@ -1,0 +1,283 @@
+// Real processes that are killed, misled or in each other's way: each ends in
+// bounded time with a message that says who, what and what to do.
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+
+namespace ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::SizeIs;
+
+// Far above what is needed, and far below forever.
+constexpr absl::Duration kBound = absl::Seconds(60);
+
+// Runs until somebody stops it.
+constexpr char kEndlessJob[] = R"(
+  name: "endless"
+  model { name: "mlp" mlp { hidden_units: 16 } }
+  data { name: "digits" digits { train_examples: 400 test_examples: 100 } }
+  training { batch_size: 8 epochs: 1000000 evaluate_every_epochs: 0 }
+  compressor { name: "sidco_e" ratio: 0.1 }
+  cluster {
+    num_workers: 2
+    num_servers: 2
+    startup_timeout_seconds: 20
+    lost_worker_timeout_seconds: 1
+    lost_server_timeout_seconds: 1
+  }
+)";
+
+class Processes : public testing::Test {
+ protected:
+  Processes() : directory_(NewTestDirectory()) {
+    WriteJob(kEndlessJob);
+  }
+
+  void WriteJob(const std::string& text) {
+    std::ofstream(job_path()) << text;
+  }
+
+  // Everything that a test starts has the folder in its command line.
+  ~Processes() override {
+    EXPECT_TRUE(WaitFor(absl::Seconds(10), [&] {
+      return ProcessesWith(directory_).empty();
+    })) << "processes are left";
+    std::filesystem::remove_all(directory_);
+  }
+
+  std::string job_path() const { return directory_ + "/job.textproto"; }
+  std::string run_dir() const { return directory_ + "/run"; }
+  std::string output_path() { return absl::StrCat(directory_, "/", next_++); }
+
+  std::unique_ptr<TestProcess> StartTrain() {
+    return Start({ProgramPath("tools/gradsieve"), "train", job_path(),
+                  "--run-dir=" + run_dir()});
+  }
+
+  std::unique_ptr<TestProcess> StartServer(int index,
+                                           const std::string& address) {
+    return Start({ProgramPath("server/server"), "--config=" + job_path(),
+                  absl::StrCat("--index=", index), "--listen=" + address,
+                  absl::StrCat("--address-file=", AddressFile(index))});
+  }
+
+  std::unique_ptr<TestProcess> StartWorker(
+      int rank, const std::vector<std::string>& more = {}) {
+    std::vector<std::string> arguments = {ProgramPath("worker/worker"),
+                                          "--config=" + job_path(),
+                                          absl::StrCat("--rank=", rank)};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Start(arguments);
+  }
+
+  std::string AddressFile(int index) const {
+    return absl::StrCat(directory_, "/address", index);
+  }
+
+  // Two servers that listen, and their addresses for --set.
+  std::vector<std::unique_ptr<TestProcess>> StartServers(
+      std::string* addresses) {
+    std::vector<std::unique_ptr<TestProcess>> servers;
+    std::vector<std::string> texts;
+    for (int i = 0; i < 2; ++i) {
+      servers.push_back(StartServer(i, "127.0.0.1:0"));
+      std::string text;
+      EXPECT_TRUE(WaitFor(kBound, [&] {
+        std::ifstream(AddressFile(i)) >> text;
+        return !text.empty();
+      })) << servers.back()->Output();
+      texts.push_back(text);
+    }
+    *addresses =
+        absl::StrCat("--set=cluster.servers=", texts[0], ",", texts[1]);
+    return servers;
+  }
+
+  // Worker 0 has done some iterations.
+  bool WaitForProgress() {
+    return WaitFor(kBound, [&] {
+      std::ifstream in(run_dir() + "/metrics.jsonl");
+      std::string line;
+      int lines = 0;
+      while (std::getline(in, line)) ++lines;
+      return lines > 5;
+    });
+  }
+
+  pid_t PidOf(const std::string& what) {
+    const std::vector<pid_t> pids = ProcessesWith(what);
+    EXPECT_THAT(pids, SizeIs(1)) << what;
+    return pids.empty() ? -1 : pids[0];
+  }
+
+  std::unique_ptr<TestProcess> Start(
+      const std::vector<std::string>& arguments) {
+    return std::make_unique<TestProcess>(arguments, output_path());
+  }
+
+  const std::string directory_;
+  int next_ = 0;
+};
+
+TEST_F(Processes, TrainNamesAKilledWorkerAndStopsTheRest) {
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  kill(PidOf(absl::StrCat("worker --config=", run_dir(),
+                          "/job.textproto --rank=1")),
+       SIGKILL);
+  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
+  EXPECT_THAT(train->Output(),
+              AllOf(HasSubstr("worker-1"), HasSubstr("signal 9")));
+  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+TEST_F(Processes, TrainNamesAKilledServerAndStopsTheRest) {
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  kill(PidOf(absl::StrCat("server --config=", run_dir(),
+                          "/job.textproto --index=0")),
+       SIGKILL);
+  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
+  EXPECT_THAT(train->Output(),
+              AllOf(HasSubstr("server-0"), HasSubstr("signal 9")));
+  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+TEST_F(Processes, CtrlCStopsEverything) {
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  train->Signal(SIGINT);
+  EXPECT_EQ(train->WaitForExit(kBound), 130) << train->Output();
+  EXPECT_THAT(train->Output(), HasSubstr("interrupted"));
+  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+TEST_F(Processes, NothingOutlivesAKilledTrain) {
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  train->Signal(SIGKILL);
+  EXPECT_EQ(train->WaitForExit(kBound), 128 + SIGKILL);
+  EXPECT_TRUE(
+      WaitFor(kBound, [&] { return ProcessesWith(directory_).empty(); }));
+}
+
+TEST_F(Processes, TrainedRunLeavesEverythingItPromises) {
+  WriteJob(absl::StrReplaceAll(
+      kEndlessJob, {{"epochs: 1000000", "epochs: 1"}}));
+  const auto train = StartTrain();
+  ASSERT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+  for (const char* file :
+       {"job.textproto", "metrics.jsonl", "summary.json", "weights.safetensors",
+        "logs/server-0.log", "logs/server-1.log", "logs/worker-0.log",
+        "logs/worker-1.log"}) {
+    EXPECT_TRUE(std::filesystem::exists(run_dir() + "/" + file)) << file;
+  }
+  EXPECT_THAT(train->Output(),
+              AllOf(HasSubstr("test accuracy"), HasSubstr("achieved ratio")));
+
+  // A second run must not mix with the first.
+  const auto again = StartTrain();
+  EXPECT_EQ(again->WaitForExit(kBound), 64) << again->Output();
+  EXPECT_THAT(again->Output(), HasSubstr(run_dir()));
+}
+
+TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {
+  std::string addresses;
+  const auto servers = StartServers(&addresses);
+  const auto worker0 = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
+  const auto worker1 = StartWorker(1, {addresses});
+  ASSERT_TRUE(WaitForProgress()) << worker0->Output();
+  worker1->Signal(SIGKILL);
+  EXPECT_EQ(worker0->WaitForExit(kBound), 1);
+  EXPECT_THAT(worker0->Output(), AllOf(HasSubstr("worker 1"), HasSubstr("lost"),
+                                       HasSubstr("start the job again")));
+  for (const auto& server : servers) {
+    EXPECT_EQ(server->WaitForExit(kBound), 1);
+    EXPECT_THAT(server->Output(), HasSubstr("worker 1"));
+  }
+}
+
+TEST_F(Processes, WorkersNameAServerThatWasKilled) {
+  std::string addresses;
+  const auto servers = StartServers(&addresses);
+  const auto worker0 = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
+  const auto worker1 = StartWorker(1, {addresses});
+  ASSERT_TRUE(WaitForProgress()) << worker0->Output();
+  servers[1]->Signal(SIGKILL);
+  for (const auto* worker : {worker0.get(), worker1.get()}) {
+    // Either notices itself, or hears it from server 0, which lost the other.
+    EXPECT_NE(worker->WaitForExit(kBound), 0);
+    EXPECT_NE(worker->WaitForExit(kBound), -1);
+  }
+  EXPECT_THAT(worker0->Output() + worker1->Output(),
+              AllOf(HasSubstr("server 1 at 127.0.0.1:"),
+                    HasSubstr("start the job again")));
+  EXPECT_EQ(servers[0]->WaitForExit(kBound), 1);
+}
+
+TEST_F(Processes, WorkerWithAWrongPortSaysWhichServerItCannotReach) {
+  // A port that was free a moment ago and that nobody listens on: a server's
+  // that has ended.
+  std::string addresses;
+  {
+    const auto servers = StartServers(&addresses);
+    for (const auto& server : servers) server->Signal(SIGKILL);
+    for (const auto& server : servers) server->WaitForExit(kBound);
+  }
+  const auto worker = StartWorker(
+      0, {addresses, "--set=cluster.startup_timeout_seconds=2"});
+  EXPECT_EQ(worker->WaitForExit(kBound), 75);
+  EXPECT_THAT(worker->Output(),
+              AllOf(HasSubstr("server 0 at 127.0.0.1:"),
+                    HasSubstr("cannot be reached"), HasSubstr("is it running")));
+}
+
+TEST_F(Processes, SecondServerOnAUsedPortSaysSo) {
+  const auto first = StartServer(0, "127.0.0.1:0");
+  std::string address;
+  ASSERT_TRUE(WaitFor(kBound, [&] {
+    std::ifstream(AddressFile(0)) >> address;
+    return !address.empty();
+  }));
+  const auto second = StartServer(1, address);
+  EXPECT_EQ(second->WaitForExit(kBound), 75);
+  EXPECT_THAT(second->Output(),
+              AllOf(HasSubstr("cannot listen on " + address),
+                    HasSubstr("another process")));
+}
+
+TEST_F(Processes, WorkerWithAnotherConfigIsToldWhichFieldsDiffer) {
+  std::string addresses;
+  const auto servers = StartServers(&addresses);
+  const auto worker = StartWorker(
+      1, {addresses, "--set=optimizer.learning_rate=0.5"});
+  EXPECT_EQ(worker->WaitForExit(kBound), 78);
+  EXPECT_THAT(worker->Output(),
+              HasSubstr("optimizer.learning_rate: 0.5 there and 0.1 here"));
+}
+
+TEST_F(Processes, ServersGiveUpOnAWorkerThatNeverStarts) {
+  WriteJob(absl::StrReplaceAll(kEndlessJob, {{"startup_timeout_seconds: 20",
+                                              "startup_timeout_seconds: 1"}}));
+  std::string addresses;
+  const auto servers = StartServers(&addresses);
+  EXPECT_EQ(servers[0]->WaitForExit(kBound), 75);
+  EXPECT_THAT(servers[0]->Output(),
+              AllOf(HasSubstr("worker 0, 1 of 2"), HasSubstr("start it")));
+}
+
+}  // namespace
+}  // namespace ps

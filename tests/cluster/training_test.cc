@@ -1,0 +1,173 @@
+// What a cluster computes, against a plain loop that knows nothing of it.
+#include <cmath>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "models/model.h"
+#include "tensor/backend.h"
+#include "tests/cluster/in_process_cluster.h"
+
+namespace ps {
+namespace {
+
+// Trains as a single process would: one batch as large as all workers' together,
+// the update rule in double.
+std::vector<float> TrainPlainly(const JobConfig& job) {
+  DatasetOptions data_options;
+  data_options.config = job.data();
+  data_options.seed = job.seed();
+  const DatasetPair data = NewDataset(data_options).value();
+  SamplerOptions sampler_options;
+  sampler_options.seed = job.seed();
+  sampler_options.num_examples = data.train->size();
+  sampler_options.batch_size = job.training().batch_size();
+  sampler_options.num_workers = job.cluster().num_workers();
+  Sampler sampler = Sampler::Create(sampler_options).value();
+  const std::unique_ptr<Backend> backend =
+      NewCpuBackend(CpuBackendOptions()).value();
+  ModelOptions model_options;
+  model_options.config = job.model();
+  model_options.example = data.train->example_shape();
+  model_options.backend = backend.get();
+  const std::unique_ptr<Model> model = NewModel(model_options).value();
+
+  const int64_t n = model->num_parameters();
+  Tensor weights = backend->Allocate({n}).value();
+  Tensor gradient = backend->Allocate({n}).value();
+  model->InitializeWeights(job.seed(), weights.data());
+  std::vector<double> w(weights.data(), weights.data() + n);
+  std::vector<double> buffer(n, 0.0);
+  Batch batch;
+  for (int64_t i = 0; i < job.training().max_iterations(); ++i) {
+    std::vector<int64_t> numbers;
+    for (int rank = 0; rank < job.cluster().num_workers(); ++rank) {
+      const std::vector<int64_t> part = sampler.Numbers(i, rank);
+      numbers.insert(numbers.end(), part.begin(), part.end());
+    }
+    EXPECT_TRUE(data.train->Read(numbers, &batch).ok());
+    EXPECT_TRUE(model
+                    ->ForwardBackward(batch, weights, &gradient,
+                                      [](const BatchResult&, int64_t, int64_t) {
+                                        return absl::OkStatus();
+                                      })
+                    .ok());
+    for (int64_t j = 0; j < n; ++j) {
+      const double d =
+          gradient.data()[j] + job.optimizer().weight_decay() * w[j];
+      buffer[j] = job.optimizer().momentum() * buffer[j] + d;
+      w[j] -= job.optimizer().learning_rate() * buffer[j];
+      weights.data()[j] = static_cast<float>(w[j]);
+    }
+  }
+  return std::vector<float>(weights.data(), weights.data() + n);
+}
+
+double RelativeDistance(const std::vector<float>& a,
+                        const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  double difference = 0;
+  double norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    difference += (a[i] - b[i]) * static_cast<double>(a[i] - b[i]);
+    norm += b[i] * static_cast<double>(b[i]);
+  }
+  return std::sqrt(difference / norm);
+}
+
+using Sizes = std::tuple<int, int>;  // Workers, servers.
+
+class ClusterOfAnySize : public testing::TestWithParam<Sizes> {};
+
+TEST_P(ClusterOfAnySize, WithoutCompressionEqualsThePlainLoop) {
+  const JobConfig job =
+      SmallJob(std::get<0>(GetParam()), std::get<1>(GetParam()));
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  const std::vector<float> expected = TrainPlainly(job);
+  for (const auto& worker : run.workers) {
+    EXPECT_EQ(worker->weights, run.workers[0]->weights);
+  }
+  EXPECT_LT(RelativeDistance(run.workers[0]->weights, expected), 2e-5);
+}
+
+INSTANTIATE_TEST_SUITE_P(WorkersAndServers, ClusterOfAnySize,
+                         testing::Values(Sizes(1, 1), Sizes(2, 2), Sizes(3, 1),
+                                         Sizes(1, 3), Sizes(4, 3)));
+
+TEST(Cluster, SplitIntoBucketsAndSmallSlicesChangesNothing) {
+  JobConfig job = SmallJob(2, 2);
+  const ClusterRun whole = RunCluster(job);
+  job.mutable_training()->set_bucket_megabytes(0.03);
+  job.mutable_cluster()->set_max_slice_elements(1024);
+  job.mutable_machine()->set_server_threads(3);
+  const ClusterRun cut = RunCluster(job);
+  ASSERT_TRUE(whole.ok() && cut.ok());
+  EXPECT_EQ(whole.workers[0]->weights, cut.workers[0]->weights);
+}
+
+class ClusterWithAnyCompressor : public testing::TestWithParam<std::string> {};
+
+TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_compressor()->set_name(GetParam());
+  job.mutable_compressor()->set_ratio(0.05);
+  const ClusterRun first = RunCluster(job);
+  const ClusterRun second = RunCluster(job);
+  ASSERT_TRUE(first.ok()) << first.workers[0].status();
+  ASSERT_TRUE(second.ok());
+  const TrainingResult& result = *first.workers[0];
+  EXPECT_EQ(result.weights, first.workers[1]->weights);
+  EXPECT_EQ(result.weights, second.workers[0]->weights);
+  EXPECT_EQ(result.totals.iterations, 12);
+  EXPECT_GT(result.totals.achieved_ratio, 0.01);
+  EXPECT_LE(result.totals.achieved_ratio, 1.0);
+  // Weights come back whole, with a header for each of the slices.
+  EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);
+  EXPECT_LT(result.totals.bytes_down, 1.01 * result.totals.dense_bytes_down);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, ClusterWithAnyCompressor,
+                         testing::ValuesIn(CompressorRegistry().Names()));
+
+TEST(Cluster, LossAndAccuracyAreThoseOfATrainedModel) {
+  JobConfig job = SmallJob(2, 1);
+  job.mutable_training()->set_max_iterations(0);
+  job.mutable_training()->set_epochs(5);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok());
+  // Ten classes: guessing gives 0.1.
+  EXPECT_GT(run.workers[0]->evaluation.accuracy, 0.5);
+}
+
+TEST(Cluster, GradientThatIsNotFiniteFailsTheJobByNameOrIsSkipped) {
+  JobConfig job = SmallJob(2, 1);
+  job.mutable_optimizer()->set_learning_rate(1e30);
+  const ClusterRun failed = RunCluster(job);
+  ASSERT_FALSE(failed.ok());
+  EXPECT_FALSE(failed.servers[0].ok());
+  for (const auto& worker : failed.workers) {
+    EXPECT_THAT(std::string(worker.status().message()),
+                testing::HasSubstr("not finite"));
+  }
+}
+
+TEST(Cluster, WorkersThatDisagreeAreToldInWhichField) {
+  // The second worker is asked for more examples than the first: its number of
+  // iterations differs, though the config is the same.
+  JobConfig job = SmallJob(1, 1);
+  job.mutable_data()->mutable_digits()->set_train_examples(8);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_FALSE(run.workers[0].ok());
+  EXPECT_THAT(std::string(run.workers[0].status().message()),
+              testing::HasSubstr("8"));
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,272 @@
+// The laws that every registered compressor obeys, with every index code.
+#include <cmath>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "compressors/payload.h"
+#include "gtest/gtest.h"
+#include "tests/compressors/harness.h"
+#include "tests/compressors/vectors.h"
+
+namespace ps {
+namespace {
+
+// Compressor and index code.
+class CompressorContractTest
+    : public testing::TestWithParam<std::tuple<std::string, std::string>> {
+ protected:
+  HarnessOptions Options(int64_t n, double ratio = 0.05) const {
+    HarnessOptions options;
+    options.config.set_name(std::get<0>(GetParam()));
+    options.config.set_index_code(std::get<1>(GetParam()));
+    options.config.set_ratio(ratio);
+    options.dense_size = n;
+    return options;
+  }
+};
+
+std::vector<int64_t> Sizes() { return {0, 1, 31, 32, 33, 1023, 1024, 1025}; }
+constexpr int64_t kLarge = 200003;
+
+std::vector<int64_t> FourParts(int64_t n) {
+  // One of them empty, the others not equal.
+  return {n / 3, n / 3, n - n / 5, n};
+}
+
+// residual before + gradient = decoded payload + residual after.
+void ExpectConserved(const std::vector<float>& before,
+                     const std::vector<float>& gradient,
+                     const std::vector<float>& decoded,
+                     const std::vector<float>& after) {
+  for (size_t i = 0; i < gradient.size(); ++i) {
+    ASSERT_EQ(before[i] + gradient[i], decoded[i] + after[i]) << "at " << i;
+  }
+}
+
+TEST_P(CompressorContractTest, SentPlusKeptIsResidualPlusGradient) {
+  std::vector<int64_t> sizes = Sizes();
+  sizes.push_back(kLarge);
+  for (const int64_t n : sizes) {
+    for (const std::string& vector_name : VectorNames()) {
+      for (const bool several_parts : {false, true}) {
+        SCOPED_TRACE(testing::Message() << vector_name << " of " << n
+                                        << ", several parts " << several_parts);
+        HarnessOptions options = Options(n);
+        if (several_parts) options.part_ends = FourParts(n);
+        Harness harness(options);
+        for (int iteration = 0; iteration < 3; ++iteration) {
+          const std::vector<float> gradient =
+              MakeVector(vector_name, n, iteration);
+          const std::vector<float> before = harness.residual();
+          const EncodedGradient encoded = harness.Compress(gradient);
+          EXPECT_FALSE(encoded.stats.non_finite);
+          EXPECT_EQ(encoded.stats.count,
+                    static_cast<int64_t>(harness.Positions(encoded).size()));
+          ExpectConserved(before, gradient, harness.Decode(encoded),
+                          harness.residual());
+        }
+      }
+    }
+  }
+}
+
+TEST_P(CompressorContractTest, ThreadsDoNotShow) {
+  for (const std::string& vector_name : VectorNames()) {
+    SCOPED_TRACE(vector_name);
+    HarnessOptions options = Options(kLarge);
+    options.part_ends = FourParts(kLarge);
+    Harness one(options);
+    options.num_threads = 3;
+    Harness three(options);
+    for (int iteration = 0; iteration < 4; ++iteration) {
+      const std::vector<float> gradient =
+          MakeVector(vector_name, kLarge, iteration);
+      EXPECT_EQ(Bytes(one.Compress(gradient)), Bytes(three.Compress(gradient)));
+      EXPECT_EQ(Bits(one.residual()), Bits(three.residual()));
+      EXPECT_EQ(one.compressor().SaveState(), three.compressor().SaveState());
+    }
+  }
+}
+
+TEST_P(CompressorContractTest, EverythingArrivesInTheEnd) {
+  constexpr int64_t kSize = 1500;
+  Harness harness(Options(kSize));
+  // Multiples of a power of two: every sum of them is exact.
+  std::vector<float> gradient = MakeVector("laplace", kSize, 7);
+  for (float& each : gradient) each = std::round(each * 64) / 64;
+  std::vector<float> received = harness.Decode(harness.Compress(gradient));
+  const std::vector<float> nothing(kSize, 0.0f);
+  // 5 % a time: 20 times are enough if each sends its share.
+  for (int iteration = 0; iteration < 60; ++iteration) {
+    const std::vector<float> decoded =
+        harness.Decode(harness.Compress(nothing));
+    for (int64_t i = 0; i < kSize; ++i) received[i] += decoded[i];
+  }
+  EXPECT_EQ(received, gradient);
+  EXPECT_EQ(harness.residual(), nothing);
+}
+
+TEST_P(CompressorContractTest, NonFiniteGradientChangesNothing) {
+  const float kBad[] = {std::numeric_limits<float>::quiet_NaN(),
+                        -std::numeric_limits<float>::quiet_NaN(),
+                        std::numeric_limits<float>::infinity(),
+                        -std::numeric_limits<float>::infinity()};
+  for (const int64_t n : {int64_t{1}, int64_t{33}, int64_t{1025}, kLarge}) {
+    for (const float bad : kBad) {
+      HarnessOptions options = Options(n);
+      options.part_ends = FourParts(n);
+      Harness harness(options);
+      harness.Compress(MakeVector("gaussian", n, 1));
+      const std::vector<float> before = harness.residual();
+      const std::string state = harness.compressor().SaveState();
+      std::vector<float> gradient = MakeVector("gaussian", n, 2);
+      gradient[n - 1 - n / 3] = bad;
+      const EncodedGradient encoded = harness.Compress(gradient);
+      EXPECT_TRUE(encoded.stats.non_finite);
+      EXPECT_EQ(encoded.stats.count, 0);
+      EXPECT_EQ(harness.Positions(encoded).size(), 0u);
+      EXPECT_EQ(harness.Decode(encoded), std::vector<float>(n, 0.0f));
+      EXPECT_EQ(Bits(harness.residual()), Bits(before));
+      EXPECT_EQ(harness.compressor().SaveState(), state);
+    }
+  }
+}
+
+TEST_P(CompressorContractTest, SumThatOverflowsChangesNothing) {
+  Harness harness(Options(100));
+  const std::vector<float> huge(100, 3e38f);
+  harness.set_residual(huge);
+  const EncodedGradient encoded = harness.Compress(huge);
+  EXPECT_TRUE(encoded.stats.non_finite);
+  EXPECT_EQ(harness.residual(), huge);
+}
+
+TEST_P(CompressorContractTest, RestoredStateContinuesInTheSameBits) {
+  constexpr int64_t kSize = 20000;
+  Harness original(Options(kSize, 0.01));
+  for (int iteration = 0; iteration < 8; ++iteration) {
+    original.Compress(MakeVector("gaussian", kSize, iteration));
+  }
+  Harness restored(Options(kSize, 0.01));
+  restored.set_residual(original.residual());
+  ASSERT_TRUE(
+      restored.compressor().LoadState(original.compressor().SaveState()).ok());
+  for (int iteration = 8; iteration < 24; ++iteration) {
+    const std::vector<float> gradient =
+        MakeVector("gaussian", kSize, iteration);
+    EXPECT_EQ(Bytes(original.Compress(gradient)),
+              Bytes(restored.Compress(gradient)));
+    EXPECT_EQ(Bits(original.residual()), Bits(restored.residual()));
+  }
+  EXPECT_EQ(original.compressor().SaveState(),
+            restored.compressor().SaveState());
+}
+
+TEST_P(CompressorContractTest, DamagedStateIsRefusedAndChangesNothing) {
+  Harness harness(Options(20000, 0.01));
+  for (int iteration = 0; iteration < 7; ++iteration) {
+    harness.Compress(MakeVector("laplace", 20000, iteration));
+  }
+  const std::string good = harness.compressor().SaveState();
+  Compressor& compressor = harness.compressor();
+  for (size_t size = 0; size < good.size(); ++size) {
+    EXPECT_EQ(compressor.LoadState(good.substr(0, size)).code(),
+              absl::StatusCode::kDataLoss);
+  }
+  for (size_t bit = 0; bit < 8 * good.size(); ++bit) {
+    std::string bad = good;
+    bad[bit / 8] = static_cast<char>(bad[bit / 8] ^ 1 << bit % 8);
+    EXPECT_EQ(compressor.LoadState(bad).code(), absl::StatusCode::kDataLoss);
+  }
+  EXPECT_EQ(compressor.LoadState(good + '\0').code(),
+            absl::StatusCode::kDataLoss);
+  EXPECT_EQ(compressor.SaveState(), good);
+  EXPECT_TRUE(compressor.LoadState(good).ok());
+}
+
+TEST_P(CompressorContractTest, WrongSizesAreRefused) {
+  HarnessOptions options = Options(100);
+  CpuBackendOptions backend_options;
+  const auto backend = NewCpuBackend(backend_options);
+  ASSERT_TRUE(backend.ok());
+  CompressorOptions compressor_options;
+  compressor_options.config = options.config;
+  compressor_options.dense_size = 100;
+  compressor_options.backend = backend->get();
+  const auto compressor = NewCompressor(compressor_options);
+  ASSERT_TRUE(compressor.ok());
+  Tensor right = *(*backend)->Allocate({100});
+  Tensor wrong = *(*backend)->Allocate({99});
+  EXPECT_EQ((*compressor)->Compress(wrong, &right).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ((*compressor)->Compress(right, &wrong).status().code(),
+            absl::StatusCode::kInvalidArgument);
+
+  compressor_options.part_ends = {50, 40, 100};
+  EXPECT_EQ(NewCompressor(compressor_options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  compressor_options.part_ends = {50, 99};
+  EXPECT_EQ(NewCompressor(compressor_options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  compressor_options.part_ends.clear();
+  compressor_options.dense_size = int64_t{1} << 32;
+  EXPECT_EQ(NewCompressor(compressor_options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_P(CompressorContractTest, RatioOneSendsEverything) {
+  for (const int64_t n : {int64_t{1}, int64_t{33}, int64_t{5000}}) {
+    Harness harness(Options(n, 1));
+    const std::vector<float> gradient = MakeVector("sparse", n, 3);
+    EXPECT_EQ(harness.Decode(harness.Compress(gradient)), gradient);
+    EXPECT_EQ(harness.residual(), std::vector<float>(n, 0.0f));
+  }
+}
+
+TEST_P(CompressorContractTest, ScalingByAPowerOfTwoKeepsThePositions) {
+  for (const std::string& vector_name : {"gaussian", "laplace", "heavy"}) {
+    Harness plain(Options(50000, 0.01));
+    Harness scaled(Options(50000, 0.01));
+    for (int iteration = 0; iteration < 12; ++iteration) {
+      std::vector<float> gradient = MakeVector(vector_name, 50000, iteration);
+      const auto positions = plain.Positions(plain.Compress(gradient));
+      for (float& each : gradient) each *= 0x1p-40f;
+      EXPECT_EQ(scaled.Positions(scaled.Compress(gradient)), positions);
+    }
+  }
+}
+
+std::string ParamName(
+    const testing::TestParamInfo<CompressorContractTest::ParamType>& info) {
+  return std::get<0>(info.param) + "_" + std::get<1>(info.param);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    AllCompressors, CompressorContractTest,
+    testing::Combine(testing::ValuesIn(CompressorRegistry().Names()),
+                     testing::ValuesIn(IndexCodeNames())),
+    ParamName);
+
+TEST(NewCompressorTest, UnknownNamesListTheKnownOnes) {
+  const auto backend = NewCpuBackend(CpuBackendOptions());
+  ASSERT_TRUE(backend.ok());
+  CompressorOptions options;
+  options.backend = backend->get();
+  options.config.set_name("topkk");
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "there is no compressor \"topkk\"; known are: none, sidco_e, topk");
+  options.config.set_name("topk");
+  options.config.set_index_code("dense");
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "there is no index code \"dense\"; known are: auto, raw32, "
+            "delta_varint, bitmap");
+  options.config.set_index_code("auto");
+  options.config.set_value_code("fp33");
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "there is no value code \"fp33\"; known are: fp32");
+}
+
+}  // namespace
+}  // namespace ps

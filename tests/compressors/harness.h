@@ -1,0 +1,59 @@
+// A compressor on the CPU with its residual, for tests.
+#ifndef TESTS_COMPRESSORS_HARNESS_H_
+#define TESTS_COMPRESSORS_HARNESS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+#include "compressors/compressor.h"
+#include "compressors/payload.h"
+#include "tensor/backend.h"
+
+namespace ps {
+
+struct HarnessOptions {
+  CompressorConfig config;
+  int64_t dense_size = 0;
+  std::vector<int64_t> part_ends;
+  int num_threads = 1;
+};
+
+// Any failure that a test does not ask for is a CHECK.
+class Harness {
+ public:
+  explicit Harness(const HarnessOptions& options);
+
+  EncodedGradient Compress(const std::vector<float>& gradient);
+
+  std::vector<float> residual() const;
+  void set_residual(const std::vector<float>& residual);
+  Compressor& compressor() { return *compressor_; }
+
+  // The sum of all parts, [dense_size]; checks that every part is valid.
+  std::vector<float> Decode(const EncodedGradient& encoded) const;
+  // Positions that were sent, over all parts.
+  std::vector<int64_t> Positions(const EncodedGradient& encoded) const;
+
+ private:
+  int64_t dense_size_;
+  std::vector<int64_t> part_ends_;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Compressor> compressor_;
+  Tensor residual_;
+};
+
+// A config from text: CompressorConfigFrom("name: 'topk' ratio: 0.1").
+CompressorConfig CompressorConfigFrom(absl::string_view text);
+
+// One bit pattern for each float: -0.0 differs from 0.0, and NaN equals itself.
+std::vector<uint32_t> Bits(const std::vector<float>& values);
+
+// All bytes of all parts.
+std::string Bytes(const EncodedGradient& encoded);
+
+}  // namespace ps
+
+#endif  // TESTS_COMPRESSORS_HARNESS_H_

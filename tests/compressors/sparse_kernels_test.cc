@@ -1,0 +1,262 @@
+// The CPU's sparse kernels against plain loops.
+#include "tensor/sparse_kernels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tensor/cpu/cpu_sparse_kernels.h"
+#include "tests/compressors/vectors.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kChunk = 64 * 1024;
+
+std::vector<int64_t> Sizes() {
+  return {0,  1,  15,   16,         17,     31,         32,
+          33, 63, 1025, kChunk - 1, kChunk, kChunk + 1, 3 * kChunk + 777};
+}
+
+Selection ReferenceAbove(const std::vector<float>& u, float threshold) {
+  Selection selection;
+  for (size_t i = 0; i < u.size(); ++i) {
+    if (!(std::fabs(u[i]) > threshold)) continue;
+    selection.indices.push_back(static_cast<uint32_t>(i));
+    selection.values.push_back(u[i]);
+  }
+  return selection;
+}
+
+void ExpectSame(const Selection& a, const Selection& b) {
+  ASSERT_EQ(a.indices, b.indices);
+  ASSERT_EQ(a.values, b.values);
+}
+
+TEST(AddAndMeasureTest, EqualsPlainLoops) {
+  const auto kernels = NewCpuSparseKernels(1);
+  for (const int64_t n : Sizes()) {
+    for (const std::string& name : VectorNames()) {
+      SCOPED_TRACE(testing::Message() << name << " of " << n);
+      const std::vector<float> residual = MakeVector(name, n, 1);
+      std::vector<float> gradient = MakeVector(name, n, 2);
+      // Some sums are exactly zero.
+      for (int64_t i = 0; i < n; i += 5) gradient[i] = -residual[i];
+      std::vector<float> out(n);
+      Moments moments;
+      ASSERT_TRUE(kernels
+                      ->AddAndMeasure(residual.data(), gradient.data(), n,
+                                      out.data(), &moments)
+                      .ok());
+      Moments expected;
+      float min = std::numeric_limits<float>::infinity();
+      for (int64_t i = 0; i < n; ++i) {
+        const float u = residual[i] + gradient[i];
+        ASSERT_EQ(out[i], u);
+        const double a = std::fabs(u);
+        expected.sum += a;
+        expected.sum_squares += a * a;
+        expected.max = std::max(expected.max, std::fabs(u));
+        if (u == 0) continue;
+        ++expected.num_nonzero;
+        min = std::min(min, std::fabs(u));
+      }
+      if (expected.num_nonzero > 0) expected.min_nonzero = min;
+      EXPECT_EQ(moments.num_nonzero, expected.num_nonzero);
+      EXPECT_EQ(moments.num_non_finite, 0);
+      EXPECT_EQ(moments.max, expected.max);
+      EXPECT_EQ(moments.min_nonzero, expected.min_nonzero);
+      EXPECT_NEAR(moments.sum, expected.sum, 1e-12 * expected.sum);
+      EXPECT_NEAR(moments.sum_squares, expected.sum_squares,
+                  1e-12 * expected.sum_squares);
+    }
+  }
+}
+
+TEST(AddAndMeasureTest, CountsWhatIsNotFinite) {
+  const auto kernels = NewCpuSparseKernels(2);
+  const int64_t n = 2 * kChunk + 21;
+  const std::vector<float> residual = MakeVector("laplace", n, 1);
+  std::vector<float> gradient = MakeVector("laplace", n, 2);
+  gradient[0] = std::numeric_limits<float>::quiet_NaN();
+  gradient[kChunk - 1] = -std::numeric_limits<float>::infinity();
+  gradient[n - 1] = -std::numeric_limits<float>::quiet_NaN();
+  std::vector<float> out(n);
+  Moments moments;
+  ASSERT_TRUE(kernels
+                  ->AddAndMeasure(residual.data(), gradient.data(), n,
+                                  out.data(), &moments)
+                  .ok());
+  EXPECT_EQ(moments.num_non_finite, 3);
+}
+
+// Long enough for stores past the caches, with aligned and unaligned output.
+TEST(AddAndMeasureTest, LongVectorsDoNotDependOnAlignmentOrThreads) {
+  const int64_t n = (int64_t{4} << 20) + 37;
+  const std::vector<float> residual = MakeVector("laplace", n, 1);
+  const std::vector<float> gradient = MakeVector("gaussian", n, 2);
+  std::vector<float> storage(n + 32);
+  float* aligned = storage.data();
+  while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
+  std::vector<Moments> results;
+  for (const int threads : {1, 3}) {
+    const auto kernels = NewCpuSparseKernels(threads);
+    for (float* out : {aligned, aligned + 1}) {
+      Moments moments;
+      ASSERT_TRUE(kernels
+                      ->AddAndMeasure(residual.data(), gradient.data(), n, out,
+                                      &moments)
+                      .ok());
+      for (int64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(out[i], residual[i] + gradient[i]);
+      }
+      results.push_back(moments);
+    }
+  }
+  for (const Moments& moments : results) {
+    EXPECT_EQ(moments.sum, results[0].sum);
+    EXPECT_EQ(moments.sum_squares, results[0].sum_squares);
+  }
+}
+
+TEST(SieveTest, MeasuresAndSelectsLikePlainLoops) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const auto sieve = kernels->NewSieve();
+  for (const int64_t n : Sizes()) {
+    for (const std::string& name : VectorNames()) {
+      const std::vector<float> u = MakeVector(name, n, 3);
+      const float scale = name == "denormal" ? 1e-41f : 1.0f;
+      for (const float location : {0.0f, 0.25f * scale, 1.4f * scale}) {
+        SCOPED_TRACE(testing::Message()
+                     << name << " of " << n << " above " << location);
+        const Selection expected = ReferenceAbove(u, location);
+        sieve->Reset(u.data(), n);
+        Exceedances exceedances;
+        ASSERT_TRUE(
+            sieve->MeasureAbove(location, 2 * location, &exceedances).ok());
+        double sum = 0;
+        double sum_squares = 0;
+        for (const float value : expected.values) {
+          const double y = double{std::fabs(value)} - location;
+          sum += y;
+          sum_squares += y * y;
+        }
+        EXPECT_EQ(exceedances.count, expected.size());
+        EXPECT_NEAR(exceedances.sum, sum, 1e-12 * sum);
+        EXPECT_NEAR(exceedances.sum_squares, sum_squares, 1e-12 * sum_squares);
+        Selection selection;
+        ASSERT_TRUE(sieve->SelectAbove(location, &selection).ok());
+        ExpectSame(selection, expected);
+      }
+    }
+  }
+}
+
+TEST(SieveTest, NegativeThresholdSelectsEverything) {
+  const auto kernels = NewCpuSparseKernels(2);
+  const auto sieve = kernels->NewSieve();
+  const std::vector<float> u = MakeVector("sparse", kChunk + 5, 3);
+  sieve->Reset(u.data(), u.size());
+  Selection selection;
+  ASSERT_TRUE(sieve->SelectAbove(-1, &selection).ok());
+  EXPECT_EQ(selection.values, u);
+}
+
+TEST(SieveTest, EqualIsNotAbove) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const auto sieve = kernels->NewSieve();
+  const std::vector<float> u = MakeVector("constant", 1000, 1);
+  sieve->Reset(u.data(), u.size());
+  Exceedances exceedances;
+  ASSERT_TRUE(sieve->MeasureAbove(0.25f, 0.25f, &exceedances).ok());
+  EXPECT_EQ(exceedances.count, 0);
+  const float below = std::nextafter(0.25f, 0.0f);
+  ASSERT_TRUE(sieve->MeasureAbove(below, below, &exceedances).ok());
+  EXPECT_EQ(exceedances.count, 1000);
+}
+
+// The promise that lets estimates guess: bit for bit the same results whatever
+// was kept aside, in however many threads.
+TEST(SieveTest, GuessesNeverShow) {
+  for (const std::string& name : {"laplace", "gaussian", "heavy", "sparse"}) {
+    const int64_t n = 5 * kChunk + 4321;
+    const std::vector<float> u = MakeVector(name, n, 8);
+    const std::vector<float> locations = {0.7f, 1.4f, 2.0f, 1.9f, 2.8f};
+    std::vector<Exceedances> plain;
+    for (const int threads : {1, 3}) {
+      const auto kernels = NewCpuSparseKernels(threads);
+      const auto sieve = kernels->NewSieve();
+      // 1: every guess too low; 1.2 to 3: right for some, too high for others.
+      for (const float guess : {0.0f, 1.0f, 1.2f, 1.5f, 3.0f}) {
+        SCOPED_TRACE(testing::Message() << name << " guess " << guess);
+        sieve->Reset(u.data(), n);
+        for (size_t i = 0; i < locations.size(); ++i) {
+          Exceedances measured;
+          ASSERT_TRUE(
+              sieve->MeasureAbove(locations[i], guess * locations[i], &measured)
+                  .ok());
+          if (plain.size() <= i) plain.push_back(measured);
+          EXPECT_EQ(measured.count, plain[i].count);
+          EXPECT_EQ(measured.sum, plain[i].sum);
+          EXPECT_EQ(measured.sum_squares, plain[i].sum_squares);
+          Selection selection;
+          ASSERT_TRUE(sieve->SelectAbove(locations[i], &selection).ok());
+          ExpectSame(selection, ReferenceAbove(u, locations[i]));
+        }
+      }
+    }
+  }
+}
+
+TEST(SieveTest, ResetForgetsTheVectorBefore) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const auto sieve = kernels->NewSieve();
+  const std::vector<float> big = MakeVector("laplace", 3 * kChunk, 1);
+  const std::vector<float> small = MakeVector("laplace", 100, 2);
+  Exceedances exceedances;
+  sieve->Reset(big.data(), big.size());
+  ASSERT_TRUE(sieve->MeasureAbove(1, 1, &exceedances).ok());
+  sieve->Reset(small.data(), small.size());
+  Selection selection;
+  ASSERT_TRUE(sieve->SelectAbove(2, &selection).ok());
+  ExpectSame(selection, ReferenceAbove(small, 2));
+  const float infinity = std::numeric_limits<float>::infinity();
+  ASSERT_TRUE(sieve->MeasureAbove(infinity, infinity, &exceedances).ok());
+  EXPECT_EQ(exceedances.count, 0);
+}
+
+TEST(CountMagnitudesTest, CountsByBits) {
+  const auto kernels = NewCpuSparseKernels(2);
+  const std::vector<float> u = {0.0f, -0.0f, 1.0f, -1.0f, 1.06f, 2.0f};
+  std::vector<int64_t> counts;
+  MagnitudeBins bins;
+  ASSERT_TRUE(kernels->CountMagnitudes(u.data(), u.size(), bins, &counts).ok());
+  EXPECT_EQ(counts[0], 2);
+  // 1.0 is 0x3f800000; a bin is 2^-4 wide there.
+  EXPECT_EQ(counts[0x3f800000 >> 19], 3);
+  EXPECT_EQ(counts[0x40000000 >> 19], 1);
+  bins.low = 0x3f800000;
+  bins.shift = 7;
+  bins.stride = 2;
+  ASSERT_TRUE(kernels->CountMagnitudes(u.data(), u.size(), bins, &counts).ok());
+  EXPECT_EQ(counts[0], 1);
+  EXPECT_EQ(counts[(0x3f87ae14 - 0x3f800000) >> 7], 1);
+}
+
+TEST(SelectEqualTest, StopsAtTheLimit) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const std::vector<float> u = {2, 0, -2, 1, -0.0f, 2};
+  Selection selection;
+  ASSERT_TRUE(kernels->SelectEqual(u.data(), 6, 2, 2, &selection).ok());
+  EXPECT_EQ(selection.indices, (std::vector<uint32_t>{0, 2}));
+  EXPECT_EQ(selection.values, (std::vector<float>{2, -2}));
+  ASSERT_TRUE(kernels->SelectEqual(u.data(), 6, 0, 9, &selection).ok());
+  EXPECT_EQ(selection.indices, (std::vector<uint32_t>{1, 4}));
+}
+
+}  // namespace
+}  // namespace ps

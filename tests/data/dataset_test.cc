@@ -1,0 +1,80 @@
+// Laws of every registered data set, and the checks of a job's `data`.
+#include "data/dataset.h"
+
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "common/config_check.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+std::vector<std::string> Problems(const JobConfig& config) {
+  ConfigProblems problems;
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  return problems.lines();
+}
+
+TEST(DatasetTest, AllDataSetsAreLinkedIn) {
+  EXPECT_THAT(DatasetRegistry().Names(), ElementsAre("digits", "mnist"));
+}
+
+TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
+  DatasetOptions options;
+  options.config.set_name("imagenet");
+  const auto pair = NewDataset(options);
+  EXPECT_EQ(pair.status().code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(std::string(pair.status().message()),
+              HasSubstr("\"imagenet\"; known are: digits, mnist"));
+}
+
+TEST(DataConfigTest, DefaultsAreValid) {
+  EXPECT_THAT(Problems(JobConfig()), IsEmpty());
+}
+
+TEST(DataConfigTest, UnknownNameListsTheKnownOnes) {
+  JobConfig config;
+  config.mutable_data()->set_name("minst");
+  EXPECT_THAT(
+      Problems(config),
+      ElementsAre("data.name is \"minst\"; must be one of digits, mnist"));
+}
+
+TEST(DataConfigTest, MnistNeedsADirectory) {
+  JobConfig config;
+  config.mutable_data()->set_name("mnist");
+  EXPECT_THAT(Problems(config), ElementsAre(HasSubstr("data.directory")));
+  config.mutable_data()->set_directory("somewhere");
+  EXPECT_THAT(Problems(config), IsEmpty());
+}
+
+TEST(DataConfigTest, EveryOptionOfDigitsOutOfRangeIsAProblemOfItsOwn) {
+  JobConfig config;
+  DigitsConfig* digits = config.mutable_data()->mutable_digits();
+  digits->set_train_examples(0);
+  digits->set_test_examples(int64_t{1} << 40);
+  digits->set_noise(-0.1);
+  digits->set_distortion(std::numeric_limits<double>::quiet_NaN());
+  const std::vector<std::string> problems = Problems(config);
+  EXPECT_EQ(problems.size(), 4);
+  for (const char* field :
+       {"train_examples", "test_examples", "noise", "distortion"}) {
+    EXPECT_THAT(problems, Contains(HasSubstr(field)));
+  }
+  DatasetOptions options;
+  options.config = config.data();
+  EXPECT_EQ(NewDataset(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Repeats what a new user does, in a new minimal Debian 12 root that holds the
+# clone and nothing else: ./quickstart, then ./test; as root, or as an ordinary
+# user with sudo. Prints the seconds of each step.
+#
+#   sudo tests/fresh_root.sh [--user] [--no-test] [--keep] [ROOT]
+#
+# Needs root, mmdebstrap and a Debian mirror (the one of /etc/apt is used). It is
+# not part of ./test: it installs a system and takes about as long as CI.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+
+as_user=no
+with_test=yes
+keep=no
+root=
+for argument in "$@"; do
+  case $argument in
+    --user) as_user=yes ;;
+    --no-test) with_test=no ;;
+    --keep) keep=yes ;;
+    -*) sed -n '2,10p' "$0"; exit 64 ;;
+    *) root=$argument ;;
+  esac
+done
+if [ "$(id -u)" -ne 0 ]; then
+  echo "tests/fresh_root.sh: makes a root file system, so it must be run by root" >&2
+  exit 1
+fi
+command -v mmdebstrap >/dev/null || {
+  echo "tests/fresh_root.sh: needs mmdebstrap (apt-get install mmdebstrap)" >&2
+  exit 1
+}
+[ -n "$root" ] || root=$(mktemp -d)/root
+
+unmount() {
+  for place in dev/shm dev proc sys; do
+    if mountpoint -q "$root/$place"; then umount -l "$root/$place"; fi
+  done
+}
+cleanup() {
+  unmount
+  if [ $keep = no ]; then rm -rf "$root"; fi
+}
+trap cleanup EXIT
+
+step() {
+  local name=$1 start=$SECONDS
+  shift
+  "$@"
+  echo "== $name: $((SECONDS - start)) s"
+}
+
+make_root() {
+  # The packages that a "minbase" has, and what every machine with users has.
+  mmdebstrap --quiet --variant=minbase --include=ca-certificates,sudo \
+    bookworm "$root"
+  # The mirror of this machine, whatever it is.
+  rm -rf "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d"
+  for file in /etc/apt/sources.list /etc/apt/sources.list.d \
+      /etc/apt/apt.conf.d /etc/apt/keyrings /etc/apt/trusted.gpg.d; do
+    [ -e "$file" ] && cp -aT "$file" "$root$file"
+  done
+  cp /etc/resolv.conf /etc/hosts "$root/etc/"
+  mount -t proc proc "$root/proc"
+  mount -t sysfs sys "$root/sys"
+  mount --rbind /dev "$root/dev"
+  mount --make-rslave "$root/dev"
+}
+
+inside() {
+  if [ $as_user = yes ]; then
+    chroot "$root" sudo -u tester -H --preserve-env=http_proxy,https_proxy \
+      bash -lc "cd /home/tester/gradsieve && $1"
+  else
+    chroot "$root" env HOME=/root bash -lc "cd /root/gradsieve && $1"
+  fi
+}
+
+home=/root
+[ $as_user = yes ] && home=/home/tester
+step "make a minimal Debian 12" make_root
+if [ $as_user = yes ]; then
+  chroot "$root" useradd --create-home --shell /bin/bash tester
+  echo 'tester ALL=(ALL) NOPASSWD: ALL' >"$root/etc/sudoers.d/tester"
+fi
+git clone --quiet --no-hardlinks . "$root$home/gradsieve"
+if [ $as_user = yes ]; then
+  chroot "$root" chown -R tester:tester "$home/gradsieve"
+fi
+
+step "./quickstart, from nothing to a trained model" inside "./quickstart"
+if [ $with_test = yes ]; then step "./test" inside "./test"; fi

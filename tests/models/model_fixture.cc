@@ -1,0 +1,82 @@
+#include "tests/models/model_fixture.h"
+
+#include <utility>
+
+#include "common/random.h"
+#include "glog/logging.h"
+#include "tests/tensor/activations.h"
+
+namespace ps {
+namespace {
+
+ModelConfig Named(const std::string& name) {
+  ModelConfig config;
+  config.set_name(name);
+  config.mutable_mlp()->add_hidden_units(30);
+  config.mutable_mlp()->add_hidden_units(20);
+  return config;
+}
+
+}  // namespace
+
+ExampleShape MnistShape() {
+  ExampleShape shape;
+  shape.channels = 1;
+  shape.height = 28;
+  shape.width = 28;
+  shape.num_classes = 10;
+  return shape;
+}
+
+ModelFixture::ModelFixture(const std::string& name)
+    : ModelFixture(Named(name), MnistShape()) {}
+
+ModelFixture::ModelFixture(const ModelConfig& config,
+                           const ExampleShape& example)
+    : example_(example), backend_(CpuBackendForTest()) {
+  ModelOptions options;
+  options.config = config;
+  options.example = example;
+  options.backend = backend_.get();
+  auto model = NewModel(options);
+  CHECK(model.ok()) << model.status();
+  model_ = *std::move(model);
+  for (Tensor* tensor : {&weights_, &gradient_}) {
+    auto allocated = backend_->Allocate({model_->num_parameters()});
+    CHECK(allocated.ok()) << allocated.status();
+    *tensor = *std::move(allocated);
+  }
+  model_->InitializeWeights(1, weights_.data());
+}
+
+std::vector<float> ModelFixture::InitialWeights(uint64_t seed) const {
+  std::vector<float> weights(model_->num_parameters());
+  model_->InitializeWeights(seed, weights.data());
+  return weights;
+}
+
+std::vector<float> ModelFixture::GradientValues() const {
+  return std::vector<float>(gradient_.data(),
+                            gradient_.data() + gradient_.size());
+}
+
+Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
+  RandomStream random(RandomKey(seed));
+  Batch batch;
+  for (int64_t i = 0; i < size * example_.num_elements(); ++i) {
+    batch.inputs.push_back(static_cast<float>(random.Uniform()));
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    batch.labels.push_back(
+        static_cast<int32_t>(random.Below(example_.num_classes)));
+  }
+  return batch;
+}
+
+void ModelFixture::Descend(float learning_rate) {
+  for (int64_t i = 0; i < weights_.size(); ++i) {
+    weights_.data()[i] -= learning_rate * gradient_.data()[i];
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,52 @@
+// A model with its backend, weights and gradient, for tests.
+#ifndef TESTS_MODELS_MODEL_FIXTURE_H_
+#define TESTS_MODELS_MODEL_FIXTURE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "common/batch.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+// 28 x 28 grey images in 10 classes.
+ExampleShape MnistShape();
+
+class ModelFixture {
+ public:
+  // The named model for MnistShape(); an mlp has two hidden layers. Weights are
+  // initialised with seed 1.
+  explicit ModelFixture(const std::string& name);
+  ModelFixture(const ModelConfig& config, const ExampleShape& example);
+
+  Model& model() const { return *model_; }
+  const ExampleShape& example() const { return example_; }
+  Tensor& weights() { return weights_; }
+  Tensor* gradient() { return &gradient_; }
+
+  std::vector<float> InitialWeights(uint64_t seed) const;
+  std::vector<float> GradientValues() const;
+
+  // Inputs in [0, 1), any labels.
+  Batch RandomBatch(int64_t size, uint64_t seed) const;
+
+  // weights -= learning_rate x gradient.
+  void Descend(float learning_rate);
+
+ private:
+  const ExampleShape example_;
+  const std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Model> model_;
+  Tensor weights_;   // [num_parameters]
+  Tensor gradient_;  // [num_parameters]
+};
+
+}  // namespace ps
+
+#endif  // TESTS_MODELS_MODEL_FIXTURE_H_

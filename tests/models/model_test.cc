@@ -1,0 +1,272 @@
+// What holds for every registered architecture.
+
+#include "models/model.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "gtest/gtest.h"
+#include "tests/models/model_fixture.h"
+
+namespace ps {
+namespace {
+
+class EveryModel : public testing::TestWithParam<std::string> {};
+
+TEST_P(EveryModel, ParametersTileTheFlatVectorAndHaveDistinctNames) {
+  const ModelFixture fixture(GetParam());
+  int64_t offset = 0;
+  std::vector<std::string> names;
+  for (const ParameterInfo& parameter : fixture.model().parameters()) {
+    EXPECT_EQ(parameter.offset, offset) << parameter.name;
+    offset += NumElements(parameter.shape);
+    names.push_back(parameter.name);
+  }
+  EXPECT_EQ(offset, fixture.model().num_parameters());
+  std::sort(names.begin(), names.end());
+  EXPECT_EQ(std::adjacent_find(names.begin(), names.end()), names.end());
+}
+
+TEST_P(EveryModel, InitialWeightsDependOnTheSeedAlone) {
+  const ModelFixture first(GetParam());
+  const ModelFixture second(GetParam());
+  EXPECT_EQ(first.InitialWeights(7), second.InitialWeights(7));
+  EXPECT_NE(first.InitialWeights(7), first.InitialWeights(8));
+}
+
+TEST_P(EveryModel, InitialWeightsFillPytorchsRange) {
+  const ModelFixture fixture(GetParam());
+  const std::vector<float> weights = fixture.InitialWeights(1);
+  int64_t fan_in = 0;
+  for (const ParameterInfo& parameter : fixture.model().parameters()) {
+    // A bias has the range of the weight before it.
+    const int64_t n = NumElements(parameter.shape);
+    if (parameter.shape.size() > 1) fan_in = n / parameter.shape[0];
+    const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
+    double max = 0, sum_squares = 0;
+    for (int64_t i = 0; i < n; ++i) {
+      const double value = weights[parameter.offset + i];
+      max = std::max(max, std::abs(value));
+      sum_squares += value * value;
+    }
+    EXPECT_LE(max, bound * (1 + 1e-6)) << parameter.name;
+    // A uniform distribution's variance is bound^2 / 3; this is five standard
+    // deviations of its estimate.
+    EXPECT_NEAR(sum_squares / static_cast<double>(n) / (bound * bound), 1.0 / 3,
+                1.5 / std::sqrt(static_cast<double>(n)))
+        << parameter.name;
+  }
+}
+
+TEST_P(EveryModel, GradientReadyTilesTheFlatVectorFromTheEnd) {
+  ModelFixture fixture(GetParam());
+  int64_t expected_end = fixture.model().num_parameters();
+  const auto result = fixture.model().ForwardBackward(
+      fixture.RandomBatch(3, 1), fixture.weights(), fixture.gradient(),
+      [&](const BatchResult&, int64_t begin, int64_t end) {
+        EXPECT_EQ(end, expected_end);
+        EXPECT_LT(begin, end);
+        expected_end = begin;
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(expected_end, 0);
+}
+
+TEST_P(EveryModel, GradientAndLossAreFinalWhenReadySaysSo) {
+  ModelFixture fixture(GetParam());
+  const Batch batch = fixture.RandomBatch(3, 1);
+  std::vector<float> seen(fixture.model().num_parameters());
+  std::vector<double> losses;
+  const float* const gradient = fixture.gradient()->data();
+  const auto result = fixture.model().ForwardBackward(
+      batch, fixture.weights(), fixture.gradient(),
+      [&](const BatchResult& forward, int64_t begin, int64_t end) {
+        losses.push_back(forward.loss);
+        std::copy(gradient + begin, gradient + end, seen.begin() + begin);
+        return absl::OkStatus();
+      });
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(fixture.GradientValues(), seen);
+  EXPECT_EQ(losses, std::vector<double>(losses.size(), result->loss));
+}
+
+TEST_P(EveryModel, ErrorOfReadyStopsBackwardAndIsReturned) {
+  ModelFixture fixture(GetParam());
+  int calls = 0;
+  const auto result = fixture.model().ForwardBackward(
+      fixture.RandomBatch(3, 1), fixture.weights(), fixture.gradient(),
+      [&](const BatchResult&, int64_t, int64_t) {
+        ++calls;
+        return absl::AbortedError("enough");
+      });
+  EXPECT_EQ(result.status(), absl::AbortedError("enough"));
+  EXPECT_EQ(calls, 1);
+}
+
+TEST_P(EveryModel, OverfitsOneBatch) {
+  ModelFixture fixture(GetParam());
+  const Batch batch = fixture.RandomBatch(8, 1);
+  constexpr float kLearningRate = 0.1f;
+  constexpr int kMaxIterations = 1000;
+  BatchResult result;
+  result.loss = std::numeric_limits<double>::infinity();
+  for (int i = 0; i < kMaxIterations && result.loss >= 0.05; ++i) {
+    const auto step = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    ASSERT_TRUE(step.ok()) << step.status();
+    result = *step;
+    fixture.Descend(kLearningRate);
+  }
+  EXPECT_LT(result.loss, 0.05);
+  EXPECT_EQ(result.correct, 8);
+  EXPECT_EQ(result.examples, 8);
+}
+
+TEST_P(EveryModel, ChangingBatchSizesGivesTheBitsOfFreshModels) {
+  ModelFixture fixture(GetParam());
+  for (const int64_t batch_size : {4, 1, 7, 4, 1}) {
+    const Batch batch = fixture.RandomBatch(batch_size, 10 + batch_size);
+    ModelFixture fresh(GetParam());
+    const auto result = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    const auto expected = fresh.model().ForwardBackward(
+        batch, fresh.weights(), fresh.gradient(), nullptr);
+    ASSERT_TRUE(result.ok()) << result.status();
+    ASSERT_TRUE(expected.ok()) << expected.status();
+    EXPECT_EQ(result->loss, expected->loss);
+    EXPECT_EQ(fixture.GradientValues(), fresh.GradientValues());
+    const auto evaluation = fixture.model().Evaluate(batch, fixture.weights());
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+    EXPECT_EQ(evaluation->loss, expected->loss);
+    EXPECT_EQ(evaluation->correct, expected->correct);
+    EXPECT_EQ(evaluation->examples, batch_size);
+  }
+}
+
+TEST_P(EveryModel, GradientOfABatchIsTheMeanOverItsExamples) {
+  ModelFixture fixture(GetParam());
+  const Batch batch = fixture.RandomBatch(3, 1);
+  const int64_t n = fixture.example().num_elements();
+  std::vector<double> mean(fixture.model().num_parameters());
+  for (int64_t i = 0; i < batch.size(); ++i) {
+    Batch one;
+    one.inputs.assign(batch.inputs.begin() + i * n,
+                      batch.inputs.begin() + (i + 1) * n);
+    one.labels = {batch.labels[i]};
+    ASSERT_TRUE(fixture.model()
+                    .ForwardBackward(one, fixture.weights(), fixture.gradient(),
+                                     nullptr)
+                    .ok());
+    const std::vector<float> gradient = fixture.GradientValues();
+    for (size_t p = 0; p < mean.size(); ++p) mean[p] += gradient[p] / 3.0;
+  }
+  ASSERT_TRUE(fixture.model()
+                  .ForwardBackward(batch, fixture.weights(), fixture.gradient(),
+                                   nullptr)
+                  .ok());
+  const std::vector<float> gradient = fixture.GradientValues();
+  for (size_t p = 0; p < mean.size(); ++p) {
+    ASSERT_NEAR(gradient[p], mean[p], 1e-5) << "parameter " << p;
+  }
+}
+
+TEST_P(EveryModel, BadBatchesAreRefusedByName) {
+  ModelFixture fixture(GetParam());
+  const auto expect_refused = [&](const Batch& batch, const std::string& part) {
+    for (const absl::Status& status :
+         {fixture.model().Evaluate(batch, fixture.weights()).status(),
+          fixture.model()
+              .ForwardBackward(batch, fixture.weights(), fixture.gradient(),
+                               nullptr)
+              .status()}) {
+      EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+    }
+  };
+  expect_refused(Batch(), "batch of 0");
+  Batch short_inputs = fixture.RandomBatch(2, 1);
+  short_inputs.inputs.pop_back();
+  expect_refused(short_inputs, "batch of 2 labels");
+  for (const int32_t bad : {-1, 10}) {
+    Batch bad_label = fixture.RandomBatch(2, 1);
+    bad_label.labels[1] = bad;
+    expect_refused(bad_label, absl::StrCat("label ", bad));
+  }
+}
+
+TEST_P(EveryModel, WrongNumberOfWeightsIsRefused) {
+  ModelFixture fixture(GetParam());
+  const Batch batch = fixture.RandomBatch(2, 1);
+  std::vector<float> values(fixture.model().num_parameters() - 1);
+  Tensor small =
+      Tensor::View(values.data(), {fixture.model().num_parameters() - 1});
+  EXPECT_EQ(fixture.model().Evaluate(batch, small).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(fixture.model()
+                .ForwardBackward(batch, fixture.weights(), &small, nullptr)
+                .status()
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
+                         testing::ValuesIn(ModelRegistry().Names()),
+                         [](const testing::TestParamInfo<std::string>& info) {
+                           return info.param;
+                         });
+
+TEST(ModelRegistry, KnowsTheZoo) {
+  EXPECT_EQ(ModelRegistry().Names(),
+            (std::vector<std::string>{"lenet5", "mlp"}));
+}
+
+TEST(NewModel, UnknownNameIsRefusedWithTheKnownOnes) {
+  ModelOptions options;
+  options.config.set_name("lenet6");
+  options.example = MnistShape();
+  const absl::Status status = NewModel(options).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "lenet5, mlp")) << status;
+}
+
+TEST(NewModel, ExamplesWithoutPixelsOrClassesAreRefused) {
+  ModelOptions options;
+  options.example = MnistShape();
+  options.example.num_classes = 0;
+  EXPECT_EQ(NewModel(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+// What all registered checks say of a config.
+std::vector<std::string> Problems(const JobConfig& config) {
+  ConfigProblems problems;
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  return problems.lines();
+}
+
+TEST(ModelConfigCheck, ReportsNameAndHiddenUnits) {
+  JobConfig config;
+  EXPECT_EQ(Problems(config), std::vector<std::string>());
+  config.mutable_model()->set_name("lenet6");
+  config.mutable_model()->mutable_mlp()->add_hidden_units(3);
+  config.mutable_model()->mutable_mlp()->add_hidden_units(0);
+  std::vector<std::string> problems = Problems(config);
+  std::sort(problems.begin(), problems.end());
+  EXPECT_EQ(problems,
+            (std::vector<std::string>{
+                "model.mlp.hidden_units[1] is 0; must be at least 1",
+                "model.name is \"lenet6\"; must be one of lenet5, mlp"}));
+}
+
+}  // namespace
+}  // namespace ps

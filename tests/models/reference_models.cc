@@ -1,0 +1,79 @@
+#include "tests/models/reference_models.h"
+
+#include <cstdint>
+
+#include "tests/tensor/reference_ops.h"
+
+namespace ps {
+namespace {
+
+// Takes tensors one after the other from the flat vector.
+class WeightReader {
+ public:
+  explicit WeightReader(const std::vector<double>& weights)
+      : next_(weights.begin()) {}
+
+  std::vector<double> Take(int64_t n) {
+    next_ += n;
+    return std::vector<double>(next_ - n, next_);
+  }
+
+ private:
+  std::vector<double>::const_iterator next_;
+};
+
+ReferenceTensor Inputs(const ExampleShape& example, const Batch& batch) {
+  ReferenceTensor x;
+  x.shape = {batch.size(), example.channels, example.height, example.width};
+  x.values.assign(batch.inputs.begin(), batch.inputs.end());
+  return x;
+}
+
+ReferenceTensor ConvolveReluPool(const ReferenceTensor& x, int64_t out_channels,
+                                 int64_t padding, WeightReader* reader) {
+  ConvolutionShape shape;
+  shape.out_channels = out_channels;
+  shape.kernel_height = 5;
+  shape.kernel_width = 5;
+  shape.padding = padding;
+  const std::vector<double> weight =
+      reader->Take(out_channels * x.shape[1] * 25);
+  const std::vector<double> bias = reader->Take(out_channels);
+  return ReferencePooling(PoolingShape(), ReferenceRelu(ReferenceConvolution(
+                                              shape, x, weight, bias)));
+}
+
+ReferenceTensor Linear(const ReferenceTensor& x, int64_t out_features,
+                       WeightReader* reader) {
+  const int64_t in_features = NumElements(x.shape) / x.shape[0];
+  const std::vector<double> weight = reader->Take(out_features * in_features);
+  return ReferenceLinear(x, weight, reader->Take(out_features));
+}
+
+}  // namespace
+
+double ReferenceLenet5Loss(const std::vector<double>& weights,
+                           const ExampleShape& example, const Batch& batch) {
+  WeightReader reader(weights);
+  ReferenceTensor x = Inputs(example, batch);
+  x = ConvolveReluPool(x, 6, 2, &reader);
+  x = ConvolveReluPool(x, 16, 0, &reader);
+  x = ReferenceRelu(Linear(x, 120, &reader));
+  x = ReferenceRelu(Linear(x, 84, &reader));
+  x = Linear(x, example.num_classes, &reader);
+  return ReferenceCrossEntropy(x, batch.labels);
+}
+
+double ReferenceMlpLoss(const std::vector<double>& weights,
+                        const std::vector<int>& hidden_units,
+                        const ExampleShape& example, const Batch& batch) {
+  WeightReader reader(weights);
+  ReferenceTensor x = Inputs(example, batch);
+  for (const int units : hidden_units) {
+    x = ReferenceRelu(Linear(x, units, &reader));
+  }
+  x = Linear(x, example.num_classes, &reader);
+  return ReferenceCrossEntropy(x, batch.labels);
+}
+
+}  // namespace ps

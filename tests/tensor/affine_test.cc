@@ -1,0 +1,300 @@
+// Convolution and linear layers against their definitions.
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/finite_difference.h"
+#include "tests/tensor/reference_ops.h"
+
+namespace ps {
+namespace {
+
+// Sums of a few hundred products of numbers below 1.
+constexpr double kTolerance = 2e-5;
+// An affine function's difference quotients are exact with any step.
+constexpr double kStep = 0.5;
+
+// What Backward writes, and beforehand: it must overwrite.
+struct Gradients {
+  Gradients(int64_t x, int64_t weight, int64_t bias)
+      : dx(x, kUnwritten),
+        dweight(weight, kUnwritten),
+        dbias(bias, kUnwritten) {}
+
+  static constexpr float kUnwritten = 1e30f;
+  std::vector<float> dx;
+  std::vector<float> dweight;
+  std::vector<float> dbias;
+};
+
+FiniteDifferenceOptions Of(const char* name) {
+  FiniteDifferenceOptions options;
+  options.name = name;
+  options.step = kStep;
+  options.tolerance = kTolerance;
+  options.max_elements = 60;  // Each is a whole convolution.
+  return options;
+}
+
+struct ConvolutionCase {
+  Shape input;
+  ConvolutionShape shape;
+  bool plain_input = true;
+};
+
+ConvolutionCase Case(Shape input, int64_t out_channels, int64_t kernel_height,
+                     int64_t kernel_width, int64_t stride, int64_t padding,
+                     bool plain_input) {
+  ConvolutionCase c;
+  c.input = std::move(input);
+  c.shape.out_channels = out_channels;
+  c.shape.kernel_height = kernel_height;
+  c.shape.kernel_width = kernel_width;
+  c.shape.stride = stride;
+  c.shape.padding = padding;
+  c.plain_input = plain_input;
+  return c;
+}
+
+class Convolution : public testing::TestWithParam<ConvolutionCase> {};
+
+TEST_P(Convolution, EqualsItsDefinitionForwardAndBackward) {
+  const ConvolutionCase& c = GetParam();
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  const ActivationDesc input = c.plain_input ? ActivationDesc::Plain(c.input)
+                                             : ConvolutionLayout(nn, c.input);
+  const auto op = nn.PlanConvolution(c.shape, input);
+  ASSERT_TRUE(op.ok()) << op.status();
+  const ActivationDesc& output = (*op)->output();
+
+  const std::vector<float> x = RandomValues(NumElements(c.input), 1);
+  const std::vector<float> weight =
+      RandomValues(c.shape.out_channels * c.input[1] * c.shape.kernel_height *
+                       c.shape.kernel_width,
+                   2);
+  const std::vector<float> bias = RandomValues(c.shape.out_channels, 3);
+  const std::vector<float> dy = RandomValues(NumElements(output.shape), 4);
+  const auto reference = [&](const std::vector<double>& x,
+                             const std::vector<double>& weight,
+                             const std::vector<double>& bias) {
+    return ReferenceConvolution(c.shape, {c.input, x}, weight, bias);
+  };
+  const std::vector<double> x0(x.begin(), x.end());
+  const std::vector<double> weight0(weight.begin(), weight.end());
+  const std::vector<double> bias0(bias.begin(), bias.end());
+
+  const std::vector<float> laid_out_x = ToLayout(nn, input, x);
+  std::vector<float> y(output.num_floats);
+  ASSERT_TRUE(
+      (*op)
+          ->Forward(laid_out_x.data(), weight.data(), bias.data(), y.data())
+          .ok());
+  const ReferenceTensor expected = reference(x0, weight0, bias0);
+  EXPECT_EQ(output.shape, expected.shape);
+  ExpectClose(ToPlain(nn, output, y), expected.values, kTolerance);
+
+  Gradients g(input.num_floats, weight.size(), bias.size());
+  const std::vector<float> laid_out_dy = ToLayout(nn, output, dy);
+  ASSERT_TRUE((*op)
+                  ->Backward(laid_out_x.data(), weight.data(),
+                             laid_out_dy.data(), g.dx.data(), g.dweight.data(),
+                             g.dbias.data())
+                  .ok());
+  ExpectGradient(
+      Of("x"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, reference(v, weight0, bias0).values);
+      },
+      x, ToPlain(nn, input, g.dx));
+  ExpectGradient(
+      Of("weight"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, reference(x0, v, bias0).values);
+      },
+      weight, g.dweight);
+  ExpectGradient(
+      Of("bias"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, reference(x0, weight0, v).values);
+      },
+      bias, g.dbias);
+
+  // Without dx the rest stays the same.
+  Gradients first_layer(0, weight.size(), bias.size());
+  ASSERT_TRUE((*op)
+                  ->Backward(laid_out_x.data(), weight.data(),
+                             laid_out_dy.data(), nullptr,
+                             first_layer.dweight.data(),
+                             first_layer.dbias.data())
+                  .ok());
+  EXPECT_EQ(first_layer.dweight, g.dweight);
+  EXPECT_EQ(first_layer.dbias, g.dbias);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Convolution,
+    testing::Values(
+        // Input; output channels, kernel, stride, padding; plain input.
+        Case({1, 1, 28, 28}, 6, 5, 5, 1, 2, true),
+        Case({5, 1, 7, 9}, 6, 3, 3, 1, 0, true),
+        Case({2, 6, 14, 14}, 16, 5, 5, 1, 0, false),
+        Case({2, 6, 14, 14}, 16, 5, 5, 1, 0, true),
+        Case({5, 3, 11, 8}, 4, 3, 3, 2, 1, true),
+        Case({1, 3, 9, 9}, 8, 3, 5, 2, 2, false),
+        Case({5, 16, 8, 8}, 32, 3, 3, 2, 1, false),
+        Case({1, 2, 5, 5}, 1, 5, 5, 1, 0, true),
+        Case({3, 1, 1, 1}, 1, 1, 1, 1, 0, true),
+        Case({2, 5, 4, 4}, 7, 1, 1, 3, 0, false)),
+    [](const testing::TestParamInfo<ConvolutionCase>& info) {
+      const ConvolutionCase& c = info.param;
+      return absl::StrCat(absl::StrJoin(c.input, "x"), "_out",
+                          c.shape.out_channels, "_kernel",
+                          c.shape.kernel_height, "x", c.shape.kernel_width,
+                          "_stride", c.shape.stride, "_padding",
+                          c.shape.padding, c.plain_input ? "_plain" : "");
+    });
+
+class Linear : public testing::TestWithParam<std::pair<Shape, int64_t>> {};
+
+TEST_P(Linear, EqualsItsDefinitionForwardAndBackward) {
+  const Shape& shape = GetParam().first;
+  const int64_t out = GetParam().second;
+  const int64_t in = NumElements(shape) / shape[0];
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const auto op = backend->nn().PlanLinear(out, ActivationDesc::Plain(shape));
+  ASSERT_TRUE(op.ok()) << op.status();
+  EXPECT_EQ((*op)->output().shape, (Shape{shape[0], out}));
+  EXPECT_EQ((*op)->output().layout, nullptr);
+
+  const std::vector<float> x = RandomValues(NumElements(shape), 1);
+  const std::vector<float> weight = RandomValues(out * in, 2);
+  const std::vector<float> bias = RandomValues(out, 3);
+  const std::vector<float> dy = RandomValues(shape[0] * out, 4);
+  const std::vector<double> x0(x.begin(), x.end());
+  const std::vector<double> weight0(weight.begin(), weight.end());
+  const std::vector<double> bias0(bias.begin(), bias.end());
+
+  std::vector<float> y(shape[0] * out);
+  ASSERT_TRUE(
+      (*op)->Forward(x.data(), weight.data(), bias.data(), y.data()).ok());
+  ExpectClose(y, ReferenceLinear({shape, x0}, weight0, bias0).values,
+              kTolerance);
+
+  Gradients g(x.size(), weight.size(), bias.size());
+  ASSERT_TRUE((*op)
+                  ->Backward(x.data(), weight.data(), dy.data(), g.dx.data(),
+                             g.dweight.data(), g.dbias.data())
+                  .ok());
+  ExpectGradient(
+      Of("x"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, ReferenceLinear({shape, v}, weight0, bias0).values);
+      },
+      x, g.dx);
+  ExpectGradient(
+      Of("weight"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, ReferenceLinear({shape, x0}, v, bias0).values);
+      },
+      weight, g.dweight);
+  ExpectGradient(
+      Of("bias"),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, ReferenceLinear({shape, x0}, weight0, v).values);
+      },
+      bias, g.dbias);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Linear,
+    testing::Values(std::make_pair(Shape{1, 1}, 1),
+                    std::make_pair(Shape{5, 7}, 3),
+                    std::make_pair(Shape{1, 400}, 120),
+                    std::make_pair(Shape{5, 3, 4, 5}, 10),
+                    std::make_pair(Shape{2, 65}, 33)),
+    [](const testing::TestParamInfo<std::pair<Shape, int64_t>>& info) {
+      return absl::StrCat(absl::StrJoin(info.param.first, "x"), "_to_",
+                          info.param.second);
+    });
+
+TEST(AffineErrors, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  ConvolutionShape five_by_five;
+  five_by_five.out_channels = 6;
+  five_by_five.kernel_height = 5;
+  five_by_five.kernel_width = 5;
+  const auto expect_refused = [](const absl::Status& status,
+                                 const std::string& shape) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), shape)) << status;
+  };
+
+  expect_refused(
+      nn.PlanConvolution(five_by_five, ActivationDesc::Plain({2, 1, 4, 9}))
+          .status(),
+      "[2, 1, 4, 9]");
+  expect_refused(
+      nn.PlanConvolution(five_by_five, ActivationDesc::Plain({2, 81})).status(),
+      "[2, 81]");
+  expect_refused(
+      nn.PlanConvolution(five_by_five, ActivationDesc::Plain({0, 1, 9, 9}))
+          .status(),
+      "[0, 1, 9, 9]");
+  ConvolutionShape no_stride = five_by_five;
+  no_stride.stride = 0;
+  expect_refused(
+      nn.PlanConvolution(no_stride, ActivationDesc::Plain({2, 1, 9, 9}))
+          .status(),
+      "stride 0");
+  expect_refused(nn.PlanLinear(3, ActivationDesc::Plain({7})).status(), "[7]");
+  expect_refused(nn.PlanLinear(0, ActivationDesc::Plain({2, 7})).status(),
+                 "[2, 7]");
+  expect_refused(nn.PlanLinear(3, ConvolutionLayout(nn, {2, 3, 4, 5})).status(),
+                 "[2, 3, 4, 5]");
+}
+
+TEST(AffineErrors, LayoutOfAnotherBackendIsRefused) {
+  class ForeignLayout final : public ActivationLayout {};
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  ActivationDesc foreign = ActivationDesc::Plain({2, 3, 4, 5});
+  foreign.layout = std::make_shared<ForeignLayout>();
+  EXPECT_EQ(backend->nn().PlanRelu(foreign).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST(AffineThreads, TwoThreadsComputeTheSameConvolution) {
+  ConvolutionShape shape;
+  shape.out_channels = 16;
+  shape.kernel_height = 3;
+  shape.kernel_width = 3;
+  const Shape input = {8, 3, 20, 20};
+  const std::vector<float> x = RandomValues(NumElements(input), 1);
+  const std::vector<float> weight = RandomValues(16 * 3 * 9, 2);
+  const std::vector<float> bias = RandomValues(16, 3);
+  std::vector<std::vector<float>> outputs;
+  for (const int num_threads : {1, 2}) {
+    const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+    const auto op =
+        backend->nn().PlanConvolution(shape, ActivationDesc::Plain(input));
+    ASSERT_TRUE(op.ok()) << op.status();
+    std::vector<float> y((*op)->output().num_floats);
+    ASSERT_TRUE(
+        (*op)->Forward(x.data(), weight.data(), bias.data(), y.data()).ok());
+    outputs.push_back(ToPlain(backend->nn(), (*op)->output(), y));
+  }
+  ExpectClose(outputs[1],
+              std::vector<double>(outputs[0].begin(), outputs[0].end()),
+              kTolerance);
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,42 @@
+// The layers' operations once more: straight from their definitions, in double
+// and plain order, to compare the backends with.
+#ifndef TESTS_TENSOR_REFERENCE_OPS_H_
+#define TESTS_TENSOR_REFERENCE_OPS_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "tensor/nn_kernels.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+// A dense array in row-major order.
+struct ReferenceTensor {
+  Shape shape;
+  std::vector<double> values;
+};
+
+// x: [batch, channels, height, width]; weight: PyTorch's layout.
+ReferenceTensor ReferenceConvolution(const ConvolutionShape& shape,
+                                     const ReferenceTensor& x,
+                                     const std::vector<double>& weight,
+                                     const std::vector<double>& bias);
+
+// x is flattened to [batch, features].
+ReferenceTensor ReferenceLinear(const ReferenceTensor& x,
+                                const std::vector<double>& weight,
+                                const std::vector<double>& bias);
+
+ReferenceTensor ReferencePooling(const PoolingShape& shape,
+                                 const ReferenceTensor& x);
+
+ReferenceTensor ReferenceRelu(const ReferenceTensor& x);
+
+// Mean over the batch of -ln softmax(logits)[label].
+double ReferenceCrossEntropy(const ReferenceTensor& logits,
+                             const std::vector<int32_t>& labels);
+
+}  // namespace ps
+
+#endif  // TESTS_TENSOR_REFERENCE_OPS_H_

@@ -1,0 +1,219 @@
+// Pooling, ReLU and reorders against their definitions.
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "gtest/gtest.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/finite_difference.h"
+#include "tests/tensor/reference_ops.h"
+
+namespace ps {
+namespace {
+
+constexpr double kTolerance = 1e-5;
+
+FiniteDifferenceOptions OfInput() {
+  FiniteDifferenceOptions options;
+  options.name = "x";
+  // Less than half of the distance between separated values.
+  options.step = 0.01;
+  options.tolerance = kTolerance;
+  return options;
+}
+
+// Forward and backward of `op` on `x` equal the reference's.
+void ExpectEqualsReference(
+    NnKernels& nn, UnaryOp& op, const ActivationDesc& input,
+    const std::vector<float>& x,
+    const std::function<ReferenceTensor(const ReferenceTensor&)>& reference) {
+  const ActivationDesc& output = op.output();
+  const std::vector<float> laid_out_x = ToLayout(nn, input, x);
+  std::vector<float> y(output.num_floats);
+  ASSERT_TRUE(op.Forward(laid_out_x.data(), y.data()).ok());
+  const ReferenceTensor expected = reference(ToReference(input.shape, x));
+  EXPECT_EQ(output.shape, expected.shape);
+  ExpectClose(ToPlain(nn, output, y), expected.values, kTolerance);
+
+  const std::vector<float> dy = RandomValues(NumElements(output.shape), 7);
+  const std::vector<float> laid_out_dy = ToLayout(nn, output, dy);
+  constexpr float kUnwritten = 1e30f;
+  std::vector<float> dx(input.num_floats, kUnwritten);
+  ASSERT_TRUE(
+      op.Backward(laid_out_x.data(), y.data(), laid_out_dy.data(), dx.data())
+          .ok());
+  ExpectGradient(
+      OfInput(),
+      [&](const std::vector<double>& v) {
+        return Dot(dy, reference({input.shape, v}).values);
+      },
+      x, ToPlain(nn, input, dx));
+}
+
+struct PoolingCase {
+  Shape input;
+  int64_t window;
+  int64_t stride;
+};
+
+class Pooling : public testing::TestWithParam<PoolingCase> {};
+
+TEST_P(Pooling, EqualsItsDefinitionInEveryLayout) {
+  const PoolingCase& c = GetParam();
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  const std::vector<float> x = SeparatedValues(NumElements(c.input), 1);
+  for (const auto kind :
+       {PoolingShape::Kind::kMax, PoolingShape::Kind::kAverage}) {
+    PoolingShape shape;
+    shape.kind = kind;
+    shape.window = c.window;
+    shape.stride = c.stride;
+    for (const ActivationDesc& input :
+         {ActivationDesc::Plain(c.input), ConvolutionLayout(nn, c.input)}) {
+      const auto op = nn.PlanPooling(shape, input);
+      ASSERT_TRUE(op.ok()) << op.status();
+      ExpectEqualsReference(nn, **op, input, x, [&](const ReferenceTensor& x) {
+        return ReferencePooling(shape, x);
+      });
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Shapes, Pooling,
+                         testing::Values(PoolingCase{{1, 1, 2, 2}, 2, 2},
+                                         PoolingCase{{5, 6, 8, 8}, 2, 2},
+                                         PoolingCase{{5, 3, 7, 5}, 2, 2},
+                                         PoolingCase{{2, 16, 7, 7}, 3, 2},
+                                         PoolingCase{{1, 3, 6, 9}, 3, 1},
+                                         PoolingCase{{2, 8, 4, 4}, 4, 1}),
+                         [](const testing::TestParamInfo<PoolingCase>& info) {
+                           return absl::StrCat(
+                               absl::StrJoin(info.param.input, "x"), "_window",
+                               info.param.window, "_stride", info.param.stride);
+                         });
+
+TEST(MaxPooling, GivesAllOfTheGradientToTheFirstOfEqualMaxima) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const auto op = backend->nn().PlanPooling(
+      PoolingShape(), ActivationDesc::Plain({1, 1, 2, 2}));
+  ASSERT_TRUE(op.ok()) << op.status();
+  const std::vector<float> x = {0, 3, 3, 3};
+  float y = 0;
+  ASSERT_TRUE((*op)->Forward(x.data(), &y).ok());
+  const float dy = 2;
+  std::vector<float> dx(4);
+  ASSERT_TRUE((*op)->Backward(x.data(), &y, &dy, dx.data()).ok());
+  EXPECT_EQ(dx, (std::vector<float>{0, 2, 0, 0}));
+}
+
+TEST(MaxPooling, DoesNotHideANan) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const auto op = backend->nn().PlanPooling(
+      PoolingShape(), ActivationDesc::Plain({1, 1, 2, 2}));
+  ASSERT_TRUE(op.ok()) << op.status();
+  for (int position = 0; position < 4; ++position) {
+    std::vector<float> x = {1, 2, 3, 4};
+    x[position] = std::numeric_limits<float>::quiet_NaN();
+    float y = 0;
+    ASSERT_TRUE((*op)->Forward(x.data(), &y).ok());
+    EXPECT_TRUE(std::isnan(y)) << "NaN at " << position;
+  }
+}
+
+TEST(PoolingThreads, TwoThreadsGiveTheSameBits) {
+  PoolingShape overlapping;
+  overlapping.window = 3;
+  overlapping.stride = 1;
+  const Shape shape = {9, 3, 8, 8};
+  const std::vector<float> x = RandomValues(NumElements(shape), 1);
+  const std::vector<float> dy = RandomValues(9 * 3 * 6 * 6, 2);
+  std::vector<std::vector<float>> results;
+  for (const int num_threads : {1, 2}) {
+    const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+    const auto op =
+        backend->nn().PlanPooling(overlapping, ActivationDesc::Plain(shape));
+    ASSERT_TRUE(op.ok()) << op.status();
+    std::vector<float> y(dy.size());
+    std::vector<float> dx(x.size());
+    ASSERT_TRUE((*op)->Forward(x.data(), y.data()).ok());
+    ASSERT_TRUE((*op)->Backward(x.data(), y.data(), dy.data(), dx.data()).ok());
+    results.push_back(y);
+    results.push_back(dx);
+  }
+  EXPECT_EQ(results[0], results[2]);
+  EXPECT_EQ(results[1], results[3]);
+}
+
+TEST(Relu, EqualsItsDefinitionInEveryLayout) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  for (const ActivationDesc& input :
+       {ActivationDesc::Plain({5, 33}), ActivationDesc::Plain({1, 1}),
+        ActivationDesc::Plain({5, 3, 5, 7}),
+        ConvolutionLayout(nn, {5, 6, 3, 3})}) {
+    const auto op = nn.PlanRelu(input);
+    ASSERT_TRUE(op.ok()) << op.status();
+    ExpectEqualsReference(nn, **op, input,
+                          SeparatedValues(NumElements(input.shape), 2),
+                          ReferenceRelu);
+  }
+}
+
+TEST(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  const ActivationDesc laid_out = ConvolutionLayout(nn, {2, 3, 2, 2});
+  const auto op = nn.PlanReorder(laid_out);
+  ASSERT_TRUE(op.ok()) << op.status();
+  EXPECT_EQ((*op)->output().layout, nullptr);
+  EXPECT_EQ((*op)->output().shape, (Shape{2, 3, 2, 2}));
+
+  // A 1 x 1 convolution whose output's channel c is c at every pixel, which
+  // shows where the channels are.
+  ConvolutionShape one_by_one;
+  one_by_one.out_channels = 3;
+  one_by_one.kernel_height = 1;
+  one_by_one.kernel_width = 1;
+  const auto convolution =
+      nn.PlanConvolution(one_by_one, ActivationDesc::Plain({2, 1, 2, 2}));
+  ASSERT_TRUE(convolution.ok()) << convolution.status();
+  const std::vector<float> x(8), weight(3), bias = {0, 1, 2};
+  std::vector<float> y(laid_out.num_floats);
+  ASSERT_TRUE((*convolution)
+                  ->Forward(x.data(), weight.data(), bias.data(), y.data())
+                  .ok());
+  std::vector<float> plain(24);
+  ASSERT_TRUE((*op)->Forward(y.data(), plain.data()).ok());
+  EXPECT_EQ(plain, (std::vector<float>{0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2,
+                                       0, 0, 0, 0, 1, 1, 1, 1, 2, 2, 2, 2}));
+  std::vector<float> back(laid_out.num_floats);
+  ASSERT_TRUE(
+      (*op)->Backward(y.data(), plain.data(), plain.data(), back.data()).ok());
+  EXPECT_EQ(back, y);
+}
+
+TEST(UnaryErrors, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  PoolingShape no_stride;
+  no_stride.stride = 0;
+  for (const absl::Status& status :
+       {nn.PlanPooling(PoolingShape(), ActivationDesc::Plain({2, 3, 1, 9}))
+            .status(),
+        nn.PlanPooling(no_stride, ActivationDesc::Plain({2, 3, 1, 9})).status(),
+        nn.PlanRelu(ActivationDesc::Plain({2, 3, 1, 9, 0})).status()}) {
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+    EXPECT_TRUE(absl::StrContains(status.message(), "[2, 3, 1, 9")) << status;
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,25 @@
+// Numbers as people read them.
+#ifndef TOOLS_HUMAN_FORMAT_H_
+#define TOOLS_HUMAN_FORMAT_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+
+namespace ps {
+
+// Three digits and a decimal unit, as networks are sold: "999 B", "1.00 kB",
+// "12.3 MB".
+std::string FormatBytes(int64_t bytes);
+
+// The two units that matter: "850 ms", "4.2 s", "2m 10s", "3h 05m", "2d 03h".
+// "?" for an infinite one.
+std::string FormatTimeSpan(absl::Duration duration);
+
+// Thousands apart: "1,234,567".
+std::string FormatCount(int64_t count);
+
+}  // namespace ps
+
+#endif  // TOOLS_HUMAN_FORMAT_H_

@@ -1,0 +1,70 @@
+#include "tools/interrupts.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <atomic>
+#include <cerrno>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+
+namespace ps {
+namespace {
+
+// A handler gets nothing but the signal's number, so what it writes to has to
+// be global. -1: no Interrupts exists.
+std::atomic<int> handler_fd{-1};
+static_assert(std::atomic<int>::is_always_lock_free,
+              "a signal handler may not wait for a lock");
+
+void HandleSignal(int) {
+  const int old_errno = errno;
+  // A full pipe drops it: thousands of others wait there.
+  const ssize_t ignored = write(handler_fd.load(), "x", 1);
+  static_cast<void>(ignored);
+  errno = old_errno;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Interrupts>> Interrupts::Create() {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC | O_NONBLOCK) != 0) {
+    return absl::ResourceExhaustedError("cannot make a pipe for signals");
+  }
+  UniqueFd read_end(ends[0]);
+  UniqueFd write_end(ends[1]);
+  int none = -1;
+  if (!handler_fd.compare_exchange_strong(none, write_end.get())) {
+    return absl::FailedPreconditionError("signals are already being watched");
+  }
+  return std::unique_ptr<Interrupts>(
+      new Interrupts(std::move(read_end), std::move(write_end)));
+}
+
+Interrupts::Interrupts(UniqueFd read_end, UniqueFd write_end)
+    : read_end_(std::move(read_end)), write_end_(std::move(write_end)) {
+  struct sigaction action = {};
+  action.sa_handler = HandleSignal;
+  sigemptyset(&action.sa_mask);
+  action.sa_flags = SA_RESTART;
+  sigaction(SIGINT, &action, &old_interrupt_);
+  sigaction(SIGTERM, &action, &old_terminate_);
+}
+
+Interrupts::~Interrupts() {
+  sigaction(SIGINT, &old_interrupt_, nullptr);
+  sigaction(SIGTERM, &old_terminate_, nullptr);
+  handler_fd.store(-1);
+}
+
+int Interrupts::Take() {
+  int count = 0;
+  char byte;
+  while (read(read_end_.get(), &byte, 1) == 1) ++count;
+  return count;
+}
+
+}  // namespace ps

@@ -1,0 +1,218 @@
+#include "tools/local_cluster.h"
+
+#include <algorithm>
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "tools/interrupts.h"
+#include "tools/metrics_follower.h"
+#include "tools/progress.h"
+#include "tools/subprocesses.h"
+
+namespace ps {
+namespace {
+
+// How long a child may take to end after SIGTERM.
+constexpr absl::Duration kGrace = absl::Seconds(5);
+// How long a server may take until it listens.
+constexpr absl::Duration kServerStart = absl::Seconds(30);
+// Between two looks at the metrics.
+constexpr absl::Duration kTick = absl::Milliseconds(200);
+
+// One child: what it is called, and what is known of its end.
+struct Member {
+  std::string name;  // "server-0"
+  std::ofstream log;
+  std::string last_error;  // Its last line of glog's severity error or fatal.
+};
+
+class LocalCluster {
+ public:
+  explicit LocalCluster(const LocalClusterOptions& options)
+      : options_(options),
+        config_(options.config),
+        job_path_(options.run_directory + "/job.textproto"),
+        children_(SubprocessCallbacks{
+            [this](int child, OutputStream, absl::string_view line) {
+              Relay(child, line);
+            },
+            [this](int child, const ProcessExit& exit) {
+              Ended(child, exit);
+            }}),
+        metrics_(options.run_directory + "/metrics.jsonl"),
+        progress_(ProgressOptionsFor(/*fd=*/1), &std::cout) {}
+
+  absl::Status Run();
+
+ private:
+  absl::Status Start(const std::string& name,
+                     const std::vector<std::string>& arguments);
+  absl::Status StartServers();
+  absl::Status StartWorkers();
+  // Handles what children do until `done`, an end with an error, or Ctrl-C.
+  absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
+  bool AllServersListen();
+  bool AllEnded() { return children_.num_running() == 0; }
+  void Relay(int child, absl::string_view line);
+  void Ended(int child, const ProcessExit& exit);
+  void ShowProgress();
+  std::string AddressFile(int server) const {
+    return absl::StrCat(options_.run_directory, "/server-", server, ".address");
+  }
+
+  const LocalClusterOptions options_;
+  JobConfig config_;
+  const std::string job_path_;
+  std::unique_ptr<Interrupts> interrupts_;
+  std::vector<Member> members_;  // By number of the child.
+  Subprocesses children_;
+  MetricsFollower metrics_;
+  ProgressLine progress_;
+  absl::Status culprit_;  // The first child that ended with an error.
+  bool stopping_ = false;
+};
+
+absl::Status LocalCluster::Start(const std::string& name,
+                                 const std::vector<std::string>& arguments) {
+  Member member;
+  member.name = name;
+  const std::string log = absl::StrCat(options_.run_directory, "/logs/", name,
+                                       ".log");
+  member.log.open(log);
+  if (!member.log) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
+  }
+  members_.push_back(std::move(member));
+  return Annotate(children_.Start(arguments).status(), name);
+}
+
+absl::Status LocalCluster::StartServers() {
+  config_.mutable_cluster()->clear_servers();
+  if (config_.machine().worker_threads() == 0) {
+    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    config_.mutable_machine()->set_worker_threads(
+        std::max(1, cores / config_.cluster().num_workers()));
+  }
+  PS_RETURN_IF_ERROR(
+      WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
+  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
+    PS_RETURN_IF_ERROR(
+        Start(absl::StrCat("server-", i),
+              {options_.server_program, "--config=" + job_path_,
+               absl::StrCat("--index=", i), "--listen=127.0.0.1:0",
+               "--address-file=" + AddressFile(i)}));
+  }
+  return PollUntil(absl::Now() + kServerStart, &LocalCluster::AllServersListen);
+}
+
+bool LocalCluster::AllServersListen() {
+  config_.mutable_cluster()->clear_servers();
+  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
+    // Written under another name and renamed: there means complete.
+    const absl::StatusOr<std::string> address = ReadFile(AddressFile(i));
+    if (!address.ok()) return false;
+    config_.mutable_cluster()->add_servers(*address);
+  }
+  return true;
+}
+
+absl::Status LocalCluster::StartWorkers() {
+  PS_RETURN_IF_ERROR(
+      WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
+  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
+    std::filesystem::remove(AddressFile(i));
+  }
+  for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
+    PS_RETURN_IF_ERROR(Start(
+        absl::StrCat("worker-", rank),
+        {options_.worker_program, "--config=" + job_path_,
+         absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory}));
+  }
+  return PollUntil(absl::InfiniteFuture(), &LocalCluster::AllEnded);
+}
+
+absl::Status LocalCluster::PollUntil(absl::Time deadline,
+                                     bool (LocalCluster::*done)()) {
+  while (!(this->*done)()) {
+    PS_RETURN_IF_ERROR(
+        children_.Poll(absl::Now() + kTick, interrupts_->fd()));
+    ShowProgress();
+    if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+    PS_RETURN_IF_ERROR(culprit_);
+    if (absl::Now() > deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat("the servers do not listen after ",
+                       absl::FormatDuration(kServerStart)));
+    }
+  }
+  return culprit_;
+}
+
+void LocalCluster::Relay(int child, absl::string_view line) {
+  Member& member = members_[child];
+  member.log << line << '\n' << std::flush;
+  if (absl::StartsWith(line, "E") || absl::StartsWith(line, "F")) {
+    const size_t text = line.find("] ");
+    member.last_error = std::string(
+        text == absl::string_view::npos ? line : line.substr(text + 2));
+  }
+  progress_.Print(absl::StrCat("[", member.name, "] ", line));
+}
+
+void LocalCluster::Ended(int child, const ProcessExit& exit) {
+  if (exit.ok() || stopping_ || !culprit_.ok()) return;
+  const Member& member = members_[child];
+  culprit_ = absl::AbortedError(absl::StrCat(
+      member.name, " ", DescribeExit(exit),
+      member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
+      "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log"));
+}
+
+void LocalCluster::ShowProgress() {
+  if (!metrics_.Poll()) return;
+  const RunState& state = metrics_.state();
+  if (state.iteration == 0) return;
+  Progress progress;
+  progress.iteration = state.iteration;
+  progress.total_iterations = state.total_iterations;
+  progress.epoch = state.epoch;
+  progress.loss = state.training_loss;
+  progress.samples_per_second = state.samples_per_second;
+  progress.achieved_ratio = state.achieved_ratio;
+  progress.bytes_up = state.bytes_up;
+  progress.bytes_down = state.bytes_down;
+  progress.eta = EstimateRemaining(state.iteration, state.total_iterations,
+                                   absl::Seconds(state.seconds));
+  progress_.Update(progress, absl::Now());
+}
+
+absl::Status LocalCluster::Run() {
+  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
+  absl::Status status = StartServers();
+  if (status.ok()) status = StartWorkers();
+  progress_.Finish();
+  stopping_ = true;
+  const absl::Status stopped =
+      children_.Terminate(kGrace, interrupts_->fd());
+  return status.ok() ? stopped : status;
+}
+
+}  // namespace
+
+absl::Status RunLocalCluster(const LocalClusterOptions& options) {
+  return LocalCluster(options).Run();
+}
+
+}  // namespace ps

@@ -1,0 +1,56 @@
+#include "tools/metrics_follower.h"
+
+#include "nlohmann/json.hpp"
+
+namespace ps {
+namespace {
+
+// Sets *target if the object has such a number.
+template <typename T>
+void Get(const nlohmann::json& json, const char* name, T* target) {
+  const auto it = json.find(name);
+  if (it != json.end() && it->is_number()) *target = it->get<T>();
+}
+
+}  // namespace
+
+bool MetricsFollower::Poll() {
+  if (!file_.is_open()) {
+    file_.open(path_);
+    if (!file_.is_open()) return false;
+  }
+  // The end of the file, met last time, is not the end any more.
+  file_.clear();
+  bool any = false;
+  std::string text;
+  while (std::getline(file_, text)) {
+    partial_ += text;
+    if (file_.eof()) break;
+    Take(partial_);
+    partial_.clear();
+    any = true;
+  }
+  return any;
+}
+
+void MetricsFollower::Take(const std::string& line) {
+  const nlohmann::json json = nlohmann::json::parse(
+      line, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  if (!json.is_object()) return;
+  Get(json, "total_iterations", &state_.total_iterations);
+  Get(json, "iteration", &state_.iteration);
+  Get(json, "epoch", &state_.epoch);
+  Get(json, "training_loss", &state_.training_loss);
+  Get(json, "seconds", &state_.seconds);
+  Get(json, "samples_per_second", &state_.samples_per_second);
+  Get(json, "achieved_ratio", &state_.achieved_ratio);
+  Get(json, "bytes_up", &state_.bytes_up);
+  Get(json, "bytes_down", &state_.bytes_down);
+  double accuracy = 0;
+  if (json.contains("test_accuracy")) {
+    Get(json, "test_accuracy", &accuracy);
+    state_.test_accuracy = accuracy;
+  }
+}
+
+}  // namespace ps

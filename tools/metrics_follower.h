@@ -1,0 +1,51 @@
+// Reads a run's metrics.jsonl while it grows.
+#ifndef TOOLS_METRICS_FOLLOWER_H_
+#define TOOLS_METRICS_FOLLOWER_H_
+
+#include <cstdint>
+#include <fstream>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+
+namespace ps {
+
+// The newest that the file says.
+struct RunState {
+  int64_t iteration = 0;
+  int64_t total_iterations = 0;
+  double epoch = 0;
+  double training_loss = 0;
+  double seconds = 0;  // Of training.
+  double samples_per_second = 0;
+  double achieved_ratio = 0;  // Since the start.
+  int64_t bytes_up = 0;
+  int64_t bytes_down = 0;
+  std::optional<double> test_accuracy;
+};
+
+// Not thread-safe.
+class MetricsFollower {
+ public:
+  explicit MetricsFollower(std::string path) : path_(std::move(path)) {}
+
+  // Reads what has been added; a file that is not there yet is no error, nor is
+  // a last line without its end. Returns whether anything is new. Lines that
+  // are not JSON objects are passed over: this is for showing progress.
+  bool Poll();
+
+  const RunState& state() const { return state_; }
+
+ private:
+  void Take(const std::string& line);
+
+  const std::string path_;
+  std::ifstream file_;
+  std::string partial_;  // A line whose end has not been written yet.
+  RunState state_;
+};
+
+}  // namespace ps
+
+#endif  // TOOLS_METRICS_FOLLOWER_H_

@@ -1,0 +1,94 @@
+#include "tools/run_report.h"
+
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+#include "tools/human_format.h"
+
+namespace ps {
+namespace {
+
+// A summary's numbers by name; one that is missing is remembered.
+class Summary {
+ public:
+  explicit Summary(nlohmann::json json) : json_(std::move(json)) {}
+
+  double Number(const char* name) {
+    const auto it = json_.find(name);
+    if (it != json_.end() && it->is_number()) return it->get<double>();
+    missing_ = name;
+    return 0;
+  }
+
+  std::string Text(const char* name) {
+    const auto it = json_.find(name);
+    if (it != json_.end() && it->is_string()) return it->get<std::string>();
+    missing_ = name;
+    return "";
+  }
+
+  const std::string& missing() const { return missing_; }
+
+ private:
+  const nlohmann::json json_;
+  std::string missing_;
+};
+
+std::string Line(const std::string& name, const std::string& value) {
+  return absl::StrFormat("  %-16s %s\n", name, value);
+}
+
+std::string Traffic(Summary* summary, const char* name,
+                    const char* dense_name) {
+  const double bytes = summary->Number(name);
+  const double dense = summary->Number(dense_name);
+  return absl::StrFormat("%s, %.2f %% of the dense %s",
+                         FormatBytes(static_cast<int64_t>(bytes)),
+                         dense > 0 ? 100 * bytes / dense : 0,
+                         FormatBytes(static_cast<int64_t>(dense)));
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
+  const std::string path = absl::StrCat(run_directory, "/summary.json");
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  nlohmann::json json = nlohmann::json::parse(text, /*cb=*/nullptr,
+                                              /*allow_exceptions=*/false);
+  if (!json.is_object()) {
+    return absl::DataLossError(absl::StrCat(path, " is not a JSON object"));
+  }
+  Summary summary(std::move(json));
+  std::string report = absl::StrFormat(
+      "%s: %s with %.0f parameters, %s, %.0f workers, %.0f servers\n",
+      summary.Text("job"), summary.Text("model"),
+      summary.Number("num_parameters"), summary.Text("compressor"),
+      summary.Number("num_workers"), summary.Number("num_servers"));
+  report += Line("test accuracy",
+                 absl::StrFormat("%.2f %%",
+                                 100 * summary.Number("test_accuracy")));
+  report += Line("test loss",
+                 absl::StrFormat("%.4f", summary.Number("test_loss")));
+  report += Line("iterations",
+                 absl::StrFormat("%.0f in %.1f s", summary.Number("iterations"),
+                                 summary.Number("seconds")));
+  report += Line("throughput",
+                 absl::StrFormat("%.0f samples/s",
+                                 summary.Number("samples_per_second")));
+  report += Line("achieved ratio",
+                 absl::StrFormat("%.5f", summary.Number("achieved_ratio")));
+  report += Line("bytes up", Traffic(&summary, "bytes_up", "dense_bytes_up"));
+  report +=
+      Line("bytes down", Traffic(&summary, "bytes_down", "dense_bytes_down"));
+  if (!summary.missing().empty()) {
+    return absl::DataLossError(
+        absl::StrCat(path, " has no field ", summary.missing()));
+  }
+  return report;
+}
+
+}  // namespace ps

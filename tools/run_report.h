@@ -1,0 +1,18 @@
+// The table at the end of a run, from its summary.json.
+#ifndef TOOLS_RUN_REPORT_H_
+#define TOOLS_RUN_REPORT_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// A few lines for people: accuracy, speed, achieved ratio, bytes each way
+// against dense. Errors: what ReadFile reports; kDataLoss if the file is not a
+// summary.
+absl::StatusOr<std::string> RunReport(const std::string& run_directory);
+
+}  // namespace ps
+
+#endif  // TOOLS_RUN_REPORT_H_

@@ -1,0 +1,70 @@
+# Sourced by ./quickstart and ./test: which Debian packages they need, why, and
+# how the missing ones are installed. docs/dependencies.md says more.
+
+# package|why
+gradsieve_build_packages=(
+  "bazel-bootstrap|Bazel 4.2, the build, with a C++ compiler"
+  "libgrpc++-dev|gRPC, how workers and servers talk"
+  "protobuf-compiler|protoc, the config and message classes"
+  "protobuf-compiler-grpc|protoc's plug-in for services"
+  "libprotobuf-dev|Protocol Buffers"
+  "libabsl-dev|Abseil: status, strings, time"
+  "libgoogle-glog-dev|glog, the log"
+  "libdnnl-dev|oneDNN, convolutions and matrix products on the CPU"
+  "libhwy-dev|Highway, vector instructions in the compressors"
+  "nlohmann-json3-dev|JSON in metrics, summaries and safetensors"
+  "zlib1g-dev|zlib, gzipped data sets"
+)
+gradsieve_test_packages=(
+  "libgtest-dev|GoogleTest"
+  "libgmock-dev|GoogleMock, matchers in tests"
+)
+
+# Installs what is missing of the given "package|why" entries.
+install_packages() {
+  local entry package missing=()
+  for entry in "$@"; do
+    package=${entry%%|*}
+    if ! dpkg-query -W -f='${Status}' "$package" 2>/dev/null |
+        grep -q 'ok installed'; then
+      missing+=("$entry")
+    fi
+  done
+  if [ ${#missing[@]} -eq 0 ]; then return 0; fi
+  echo "These Debian packages are missing and will be installed with apt:"
+  for entry in "${missing[@]}"; do
+    printf '  %-24s %s\n' "${entry%%|*}" "${entry#*|}"
+  done
+  local sudo=()
+  if [ "$(id -u)" -ne 0 ]; then
+    if ! command -v sudo >/dev/null; then
+      echo "Only root can install packages, and there is no sudo here. Ask an" \
+        "administrator to run: apt-get install ${missing[*]%%|*}" >&2
+      return 1
+    fi
+    echo "Installing needs root; sudo may ask for your password."
+    sudo=(sudo)
+  fi
+  "${sudo[@]}" apt-get update -qq || return 1
+  # The child sees these variables only if env sets them: sudo drops its own.
+  "${sudo[@]}" env DEBIAN_FRONTEND=noninteractive \
+    apt-get install -y -qq --no-install-recommends "${missing[@]%%|*}" \
+    >"$apt_log" 2>&1 || {
+    tail -n 20 "$apt_log" >&2
+    echo "apt-get install failed; the lines above say why." >&2
+    return 1
+  }
+}
+
+# A log that outlives a failure, in a folder of the user's own.
+apt_log=$(mktemp "${TMPDIR:-/tmp}/gradsieve-apt.XXXXXX")
+trap 'rm -f "$apt_log"' EXIT
+
+require_debian() {
+  if ! command -v apt-get >/dev/null; then
+    echo "This script installs what it needs with apt-get, which is not here." \
+      "It is made for Debian 12; docs/dependencies.md lists what to install" \
+      "elsewhere." >&2
+    return 1
+  fi
+}

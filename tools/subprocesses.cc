@@ -1,0 +1,255 @@
+#include "tools/subprocesses.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tools/spawn.h"
+
+namespace ps {
+namespace {
+
+constexpr size_t kMaxLineBytes = size_t{64} << 10;
+constexpr size_t kPieceBytes = size_t{16} << 10;
+// Linux gives a pipe 64 KiB; each read may get less than it asks for.
+constexpr int kPiecesOfFullPipe = 64;
+// How long Linux may take to end a process that got SIGKILL: it may be deep in
+// a disk's driver.
+constexpr absl::Duration kKillTimeout = absl::Seconds(10);
+
+// One pipe, cut into lines.
+class LineReader {
+ public:
+  using OnLine = std::function<void(absl::string_view line)>;
+
+  explicit LineReader(UniqueFd fd) : fd_(std::move(fd)) {}
+
+  // -1 when the other end is closed.
+  int fd() const { return fd_.get(); }
+
+  // Reads what there is, but no more than one piece, so that a child that
+  // never stops writing leaves the others their turn. Returns false when there
+  // is nothing more to read now.
+  bool ReadSome(const OnLine& on_line) {
+    if (fd_.get() < 0) return false;
+    char piece[kPieceBytes];
+    const ssize_t count = read(fd_.get(), piece, sizeof(piece));
+    if (count < 0 && errno == EINTR) return true;
+    if (count < 0 && errno == EAGAIN) return false;
+    if (count <= 0) {
+      fd_.Close();
+      return false;
+    }
+    absl::string_view bytes(piece, static_cast<size_t>(count));
+    for (size_t end; (end = bytes.find('\n')) != bytes.npos;) {
+      partial_.append(bytes.data(), end);
+      Deliver(on_line);
+      bytes.remove_prefix(end + 1);
+    }
+    partial_.append(bytes.data(), bytes.size());
+    if (partial_.size() > kMaxLineBytes) Deliver(on_line);
+    return true;
+  }
+
+  // The line that was begun and will not be ended.
+  void Flush(const OnLine& on_line) {
+    if (!partial_.empty()) Deliver(on_line);
+  }
+
+ private:
+  void Deliver(const OnLine& on_line) {
+    // Cleared first: the callback may look at this object again.
+    const std::string line = std::exchange(partial_, std::string());
+    on_line(line);
+  }
+
+  UniqueFd fd_;
+  std::string partial_;
+};
+
+int PollMilliseconds(absl::Time deadline) {
+  if (deadline == absl::InfiniteFuture()) return -1;
+  const double milliseconds =
+      absl::ToDoubleMilliseconds(deadline - absl::Now());
+  // Up, so that the deadline has passed when poll() returns.
+  return static_cast<int>(
+      std::min(std::max(milliseconds + 1, 0.0),
+               static_cast<double>(std::numeric_limits<int>::max())));
+}
+
+}  // namespace
+
+std::string DescribeExit(const ProcessExit& exit) {
+  if (exit.signal == 0) return absl::StrCat("exited with code ", exit.code);
+  return absl::StrCat("was killed by signal ", exit.signal, " (",
+                      strsignal(exit.signal), ")");
+}
+
+class Subprocesses::Child {
+ public:
+  Child(int number, SpawnedProcess process)
+      : number_(number),
+        pid_(process.pid),
+        pidfd_(std::move(process.pidfd)),
+        out_(std::move(process.stdout_reader)),
+        err_(std::move(process.stderr_reader)) {}
+
+  ~Child() {
+    if (!running_) return;
+    kill(pid_, SIGKILL);
+    waitpid(pid_, nullptr, 0);
+  }
+
+  bool is_running() const { return running_; }
+  pid_t pid() const { return pid_; }
+
+  void Signal(int signal) const {
+    // Not reaped yet, so the number cannot belong to another process.
+    if (running_) kill(pid_, signal);
+  }
+
+  void AddTo(std::vector<pollfd>* polled) const {
+    if (!running_) return;
+    for (const int fd : {pidfd_.get(), out_.fd(), err_.fd()}) {
+      polled->push_back({fd, POLLIN, 0});
+    }
+  }
+
+  // Delivers what there is without waiting; true if a callback was made.
+  bool Deliver(const SubprocessCallbacks& callbacks) {
+    if (!running_) return false;
+    bool delivered = false;
+    const auto on_line = [&](OutputStream stream) {
+      return [&, stream](absl::string_view line) {
+        delivered = true;
+        if (callbacks.on_line) callbacks.on_line(number_, stream, line);
+      };
+    };
+    // Asked before reading, so that all that a dead child wrote is read below.
+    // WNOHANG and WNOWAIT: not reaped before its output is out.
+    siginfo_t info = {};
+    const bool ended =
+        waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
+        info.si_pid == pid_;
+    // A dead child left no more than the pipes hold; without a limit, a child
+    // of its own that goes on writing would keep us here.
+    const int pieces = ended ? kPiecesOfFullPipe : 1;
+    for (int piece = 0; piece < pieces; ++piece) {
+      const bool more_out = out_.ReadSome(on_line(OutputStream::kStdout));
+      const bool more_err = err_.ReadSome(on_line(OutputStream::kStderr));
+      if (!more_out && !more_err) break;
+    }
+    if (!ended) return delivered;
+    out_.Flush(on_line(OutputStream::kStdout));
+    err_.Flush(on_line(OutputStream::kStderr));
+    int status = 0;
+    waitpid(pid_, &status, 0);
+    running_ = false;
+    ProcessExit exit;
+    if (WIFSIGNALED(status)) {
+      exit.signal = WTERMSIG(status);
+    } else {
+      exit.code = WEXITSTATUS(status);
+    }
+    if (callbacks.on_exit) callbacks.on_exit(number_, exit);
+    return true;
+  }
+
+ private:
+  const int number_;
+  const pid_t pid_;
+  const UniqueFd pidfd_;
+  LineReader out_;
+  LineReader err_;
+  bool running_ = true;
+};
+
+Subprocesses::Subprocesses(SubprocessCallbacks callbacks)
+    : callbacks_(std::move(callbacks)) {}
+
+Subprocesses::~Subprocesses() = default;
+
+absl::StatusOr<int> Subprocesses::Start(
+    const std::vector<std::string>& arguments) {
+  PS_ASSIGN_OR_RETURN(SpawnedProcess process, Spawn(arguments));
+  const int number = static_cast<int>(children_.size());
+  children_.push_back(std::make_unique<Child>(number, std::move(process)));
+  return number;
+}
+
+int Subprocesses::num_running() const {
+  return static_cast<int>(
+      std::count_if(children_.begin(), children_.end(),
+                    [](const auto& child) { return child->is_running(); }));
+}
+
+bool Subprocesses::is_running(int child) const {
+  return children_.at(child)->is_running();
+}
+
+pid_t Subprocesses::pid(int child) const { return children_.at(child)->pid(); }
+
+void Subprocesses::Signal(int child, int signal) {
+  children_.at(child)->Signal(signal);
+}
+
+void Subprocesses::SignalAll(int signal) {
+  for (const auto& child : children_) child->Signal(signal);
+}
+
+absl::Status Subprocesses::Poll(absl::Time deadline, int wake_fd) {
+  for (;;) {
+    if (num_running() == 0) return absl::OkStatus();
+    std::vector<pollfd> polled = {{wake_fd, POLLIN, 0}};
+    for (const auto& child : children_) child->AddTo(&polled);
+    const int ready =
+        poll(polled.data(), polled.size(), PollMilliseconds(deadline));
+    if (ready < 0 && errno != EINTR) {
+      return absl::ErrnoToStatus(errno, "cannot wait for child processes");
+    }
+    bool delivered = false;
+    for (const auto& child : children_) {
+      delivered = child->Deliver(callbacks_) || delivered;
+    }
+    const bool woken = ready > 0 && polled[0].revents != 0;
+    if (delivered || woken || absl::Now() >= deadline) return absl::OkStatus();
+  }
+}
+
+absl::StatusOr<bool> Subprocesses::PollUntilGone(absl::Time deadline,
+                                                 int wake_fd) {
+  while (num_running() > 0) {
+    PS_RETURN_IF_ERROR(Poll(deadline, wake_fd));
+    pollfd wake = {wake_fd, POLLIN, 0};
+    if (absl::Now() >= deadline || poll(&wake, 1, /*timeout=*/0) > 0) break;
+  }
+  return num_running() == 0;
+}
+
+absl::Status Subprocesses::Terminate(absl::Duration grace, int wake_fd) {
+  SignalAll(SIGTERM);
+  PS_ASSIGN_OR_RETURN(bool gone, PollUntilGone(absl::Now() + grace, wake_fd));
+  if (gone) return absl::OkStatus();
+  SignalAll(SIGKILL);
+  PS_ASSIGN_OR_RETURN(
+      gone, PollUntilGone(absl::Now() + kKillTimeout, /*wake_fd=*/-1));
+  if (gone) return absl::OkStatus();
+  return absl::DeadlineExceededError(
+      absl::StrCat(num_running(), " child processes did not end within ",
+                   absl::FormatDuration(kKillTimeout), " of SIGKILL"));
+}
+
+}  // namespace ps

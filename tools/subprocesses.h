@@ -1,0 +1,90 @@
+// The processes of a cluster on this machine: started, listened to and ended
+// together.
+#ifndef TOOLS_SUBPROCESSES_H_
+#define TOOLS_SUBPROCESSES_H_
+
+#include <sys/types.h>
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+
+namespace ps {
+
+// How a process ended.
+struct ProcessExit {
+  int code = 0;    // What it exited with, if signal is 0.
+  int signal = 0;  // What killed it.
+
+  bool ok() const { return code == 0 && signal == 0; }
+};
+
+// "exited with code 3", "was killed by signal 9 (Killed)".
+std::string DescribeExit(const ProcessExit& exit);
+
+enum class OutputStream { kStdout, kStderr };
+
+// Called from within Poll() and Terminate(), and may call Signal(), but no
+// other method that changes something.
+struct SubprocessCallbacks {
+  // A line without its end. What a process wrote last counts as a line also
+  // without one, and a line longer than 64 KiB comes in pieces.
+  std::function<void(int child, OutputStream stream, absl::string_view line)>
+      on_line;
+  // After the last line of the child.
+  std::function<void(int child, const ProcessExit& exit)> on_exit;
+};
+
+// Not thread-safe. The thread that calls Start() must live as long as the
+// processes should: they are killed when it ends (spawn.h).
+class Subprocesses {
+ public:
+  explicit Subprocesses(SubprocessCallbacks callbacks);
+
+  // Kills and reaps what still runs, without callbacks.
+  ~Subprocesses();
+  Subprocesses(const Subprocesses&) = delete;
+  Subprocesses& operator=(const Subprocesses&) = delete;
+
+  // Starts a program and returns its number: 0, 1, 2, ... Errors: those of
+  // Spawn().
+  absl::StatusOr<int> Start(const std::vector<std::string>& arguments);
+
+  // Children that have not ended, or whose end was not reported yet.
+  int num_running() const;
+  bool is_running(int child) const;
+  pid_t pid(int child) const;
+
+  // Waits until a callback was made, `wake_fd` (-1: none) is readable,
+  // `deadline` has passed, or no child runs.
+  absl::Status Poll(absl::Time deadline, int wake_fd = -1);
+
+  // Does nothing to a child that has ended.
+  void Signal(int child, int signal);
+
+  // Ends all: SIGTERM, then SIGKILL to those that are still there after
+  // `grace`. Returns when all are gone and reported, or an error if the system
+  // does not report it within another ten seconds. Interrupting the wait with
+  // `wake_fd` means SIGKILL at once.
+  absl::Status Terminate(absl::Duration grace, int wake_fd = -1);
+
+ private:
+  class Child;
+
+  // Poll() until all are gone; false if `deadline` or `wake_fd` came first.
+  absl::StatusOr<bool> PollUntilGone(absl::Time deadline, int wake_fd);
+  void SignalAll(int signal);
+
+  const SubprocessCallbacks callbacks_;
+  std::vector<std::unique_ptr<Child>> children_;  // By number; none is removed.
+};
+
+}  // namespace ps
+
+#endif  // TOOLS_SUBPROCESSES_H_

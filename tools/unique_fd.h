@@ -1,0 +1,38 @@
+// A file descriptor that is closed when its owner goes.
+#ifndef TOOLS_UNIQUE_FD_H_
+#define TOOLS_UNIQUE_FD_H_
+
+#include <unistd.h>
+
+#include <utility>
+
+namespace ps {
+
+class UniqueFd {
+ public:
+  UniqueFd() = default;
+  explicit UniqueFd(int fd) : fd_(fd) {}
+  ~UniqueFd() { Close(); }
+  UniqueFd(UniqueFd&& other) noexcept : fd_(std::exchange(other.fd_, -1)) {}
+  UniqueFd& operator=(UniqueFd&& other) noexcept {
+    if (this != &other) {
+      Close();
+      fd_ = std::exchange(other.fd_, -1);
+    }
+    return *this;
+  }
+
+  // -1 if there is none, which poll() ignores.
+  int get() const { return fd_; }
+
+  void Close() {
+    if (fd_ >= 0) close(std::exchange(fd_, -1));
+  }
+
+ private:
+  int fd_ = -1;
+};
+
+}  // namespace ps
+
+#endif  // TOOLS_UNIQUE_FD_H_

@@ -1,0 +1,87 @@
+// A worker's side of the conversation with all servers.
+#ifndef TRANSPORT_PARAMETER_CLIENT_H_
+#define TRANSPORT_PARAMETER_CLIENT_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "compressors/payload.h"
+#include "compressors/payload_buffer.h"
+#include "transport/shard_map.h"
+
+namespace ps {
+
+struct ParameterClientOptions {
+  std::vector<std::string> servers;  // "host:port", in order of index.
+  int worker_rank = 0;
+  uint64_t incarnation = 0;
+  std::string name;         // "host:pid", for the servers' messages.
+  std::string config_text;  // SharedConfigText of the job.
+  int64_t total_iterations = 0;
+  int64_t max_slice_elements = 0;
+  absl::Duration startup_timeout;
+  absl::Duration lost_server_timeout;
+  // When nothing has arrived for so long, the log says whom it waits for.
+  absl::Duration patience = absl::Seconds(10);
+};
+
+// A server's answer: weights of one slice.
+struct SliceAnswer {
+  const Slice* slice = nullptr;
+  int64_t version = 0;
+  double mean_loss = 0;       // Push: over all workers.
+  int64_t sent_elements = 0;  // Push: by all workers, for this slice.
+  int64_t bytes_up = 0;       // Push: messages of all workers, for this slice.
+  int64_t bytes_down = 0;     // This message.
+  PayloadPieces payload;      // Valid; dies with the call of the handler.
+};
+
+using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
+
+// One thread at a time uses a client; what gRPC's own threads deliver waits
+// inside until that thread asks for it.
+//
+// Errors of every call name the server by index and address. kUnavailable: a
+// server has not answered for lost_server_timeout. kAborted: a server says that
+// the job has failed, and why. Everything else is final too.
+class ParameterClient {
+ public:
+  virtual ~ParameterClient() = default;
+
+  // Reaches all servers and registers with them, waiting with back-off for
+  // those that have not started; the log names them. `shard_map` is not owned
+  // and outlives the client. Errors: also kDeadlineExceeded naming who is
+  // missing after startup_timeout, kFailedPrecondition when a server has
+  // another config.
+  static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
+      const ParameterClientOptions& options, const ShardMap* shard_map);
+
+  // Rank 0 gives all servers their first weights. bucket_weights[b]: the
+  // elements of bucket b.
+  virtual absl::Status InitializeWeights(
+      const std::vector<const float*>& bucket_weights) = 0;
+
+  // Fetches every slice; waits until rank 0 has initialised them.
+  virtual absl::Status PullWeights(const AnswerHandler& handler) = 0;
+
+  // Starts to send one bucket: parts[i] is the payload of its i-th slice.
+  virtual absl::Status Push(int64_t iteration, int bucket, double loss,
+                            const std::vector<PayloadBuffer>& parts) = 0;
+
+  // Hands over the answers of all pushes so far as they come, on this thread.
+  virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;
+
+  // Tells all servers that this worker is done, and waits until all workers
+  // are; or, with a failure, that it gives up, and why.
+  virtual absl::Status Finish(const absl::Status& failure) = 0;
+};
+
+}  // namespace ps
+
+#endif  // TRANSPORT_PARAMETER_CLIENT_H_

@@ -1,0 +1,111 @@
+#include "worker/gradient_pipeline.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/payload.h"
+#include "glog/logging.h"
+
+namespace ps {
+
+absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
+    const GradientPipelineOptions& options) {
+  auto pipeline =
+      std::unique_ptr<GradientPipeline>(new GradientPipeline(options));
+  for (size_t b = 0; b < options.buckets.size(); ++b) {
+    CompressorOptions compressor;
+    compressor.config = options.config->compressor();
+    compressor.dense_size = options.buckets[b].size();
+    compressor.part_ends = options.shard_map->SliceEnds(static_cast<int>(b));
+    compressor.seed = options.config->seed();
+    compressor.worker_rank = options.worker_rank;
+    compressor.bucket = static_cast<int>(b);
+    compressor.backend = options.backend;
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
+                        NewCompressor(compressor));
+    pipeline->compressors_.push_back(std::move(made));
+    PS_ASSIGN_OR_RETURN(Tensor residual,
+                        options.backend->Allocate({compressor.dense_size}));
+    pipeline->residuals_.push_back(std::move(residual));
+  }
+  return pipeline;
+}
+
+void GradientPipeline::Begin(int64_t iteration, const Tensor& gradient) {
+  iteration_ = iteration;
+  gradient_ = gradient;
+  next_bucket_ = 0;
+  stats_ = ExchangeStats();
+}
+
+absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
+  while (next_bucket_ < options_.buckets.size() &&
+         options_.buckets[next_bucket_].begin >= begin) {
+    PS_RETURN_IF_ERROR(Send(static_cast<int>(next_bucket_), loss));
+    ++next_bucket_;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientPipeline::Send(int b, double loss) {
+  const Bucket& bucket = options_.buckets[b];
+  Tensor& residual = residuals_[b];
+  PS_ASSIGN_OR_RETURN(
+      const EncodedGradient encoded,
+      compressors_[b]->Compress(gradient_.Slice(bucket.begin, bucket.end),
+                                &residual));
+  if (encoded.stats.non_finite) {
+    const std::string what =
+        absl::StrCat("the gradient of worker ", options_.worker_rank,
+                     " is not finite in iteration ", iteration_);
+    if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          what,
+          "; lower optimizer.learning_rate, or set training.non_finite=SKIP to "
+          "leave such iterations out"));
+    }
+    LOG(WARNING) << what << "; nothing is sent";
+  } else if (!options_.config->compressor().error_feedback()) {
+    std::fill_n(residual.data(), residual.size(), 0.0f);
+  }
+  stats_.compression.push_back(encoded.stats);
+  return options_.client->Push(iteration_, b, loss, encoded.parts);
+}
+
+absl::Status GradientPipeline::Apply(const SliceAnswer& answer,
+                                     Tensor* weights) {
+  const Slice& slice = *answer.slice;
+  staging_.resize(slice.size());
+  DecodeDensePayload(answer.payload, absl::MakeSpan(staging_));
+  const int64_t offset = options_.buckets[slice.bucket].begin;
+  Tensor part = weights->Slice(offset + slice.begin, offset + slice.end);
+  return options_.backend->CopyFromHost(staging_.data(), &part);
+}
+
+absl::StatusOr<ExchangeStats> GradientPipeline::Await(Tensor* weights) {
+  PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
+      [&](const SliceAnswer& answer) -> absl::Status {
+        if (answer.version != iteration_ + 1) {
+          return absl::InternalError(absl::StrCat(
+              "answer has version ", answer.version, " in iteration ",
+              iteration_));
+        }
+        // Every slice's answer carries the same loss.
+        stats_.mean_loss = answer.mean_loss;
+        stats_.sent_elements += answer.sent_elements;
+        stats_.bytes_up += answer.bytes_up;
+        stats_.bytes_down += answer.bytes_down;
+        return Apply(answer, weights);
+      }));
+  return std::move(stats_);
+}
+
+absl::Status GradientPipeline::PullWeights(Tensor* weights) {
+  return options_.client->PullWeights(
+      [&](const SliceAnswer& answer) { return Apply(answer, weights); });
+}
+
+}  // namespace ps

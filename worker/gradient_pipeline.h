@@ -1,0 +1,85 @@
+// From gradients to new weights: sieves each bucket when it is complete, sends
+// it, and applies the servers' answers.
+#ifndef WORKER_GRADIENT_PIPELINE_H_
+#define WORKER_GRADIENT_PIPELINE_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compressors/compressor.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+#include "transport/parameter_client.h"
+#include "transport/shard_map.h"
+#include "worker/bucket_plan.h"
+
+namespace ps {
+
+// What happened to one iteration's gradient. Counts are those of all workers
+// together, except where it says otherwise.
+struct ExchangeStats {
+  double mean_loss = 0;
+  int64_t sent_elements = 0;
+  int64_t bytes_up = 0;
+  int64_t bytes_down = 0;  // This worker's.
+  // This worker's compressors, one for each bucket.
+  std::vector<CompressionStats> compression;
+};
+
+struct GradientPipelineOptions {
+  const JobConfig* config = nullptr;  // Not owned, like all pointers here.
+  int worker_rank = 0;
+  std::vector<Bucket> buckets;
+  const ShardMap* shard_map = nullptr;  // Of the buckets.
+  Backend* backend = nullptr;
+  ParameterClient* client = nullptr;
+};
+
+// Not thread-safe. For each iteration: Begin, Ready until the whole vector is
+// covered, Await.
+class GradientPipeline {
+ public:
+  static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
+      const GradientPipelineOptions& options);
+
+  // gradient: the flat vector that the ranges of Ready point into; kept until
+  // Await returns.
+  void Begin(int64_t iteration, const Tensor& gradient);
+
+  // Elements [begin, end) are final; ranges come in descending order, as
+  // Model::ForwardBackward gives them. Compresses and sends every bucket that
+  // is complete now. Errors: kFailedPrecondition for a gradient that is not
+  // finite, if the job's policy is FAIL.
+  absl::Status Ready(double loss, int64_t begin, int64_t end);
+
+  // Waits for all answers and writes the new weights.
+  absl::StatusOr<ExchangeStats> Await(Tensor* weights);
+
+  // Fetches the servers' weights.
+  absl::Status PullWeights(Tensor* weights);
+
+ private:
+  explicit GradientPipeline(const GradientPipelineOptions& options)
+      : options_(options) {}
+
+  absl::Status Send(int bucket, double loss);
+  absl::Status Apply(const SliceAnswer& answer, Tensor* weights);
+
+  const GradientPipelineOptions options_;
+  std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
+  std::vector<Tensor> residuals_;                         // [bucket]
+  std::vector<float> staging_;  // One slice of weights on its way.
+
+  int64_t iteration_ = 0;
+  Tensor gradient_;  // [num_parameters]
+  size_t next_bucket_ = 0;
+  ExchangeStats stats_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_GRADIENT_PIPELINE_H_

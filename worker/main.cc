@@ -1,0 +1,103 @@
+// The `worker` program: one worker of a job.
+#include <cstdlib>
+#include <random>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "common/config.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "worker/trainer.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  std::string config;
+  int64_t rank = -1;
+  std::string run_dir;
+  std::vector<std::string> overrides;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "worker";
+  text.description =
+      "Trains a copy of a job's model on its share of the data, sends sieved "
+      "gradients to the servers and takes new weights from them. Waits for "
+      "servers that have not started yet.";
+  text.examples = {
+      {"worker --config=job.textproto --rank=0 --run-dir=runs/first",
+       "worker 0, which also evaluates and records the run"},
+  };
+  text.exit_codes = {
+      {"0", "the job is done"},
+      {"1", "the job failed; the last line says why"},
+      {"64", "the command line makes no sense"},
+      {"75", "a server cannot be reached, or was lost"},
+      {"78", "the job's config or data is wrong"},
+      {"143", "ended by SIGTERM"},
+  };
+  return text;
+}
+
+// An Indexed Job numbers its pods by this variable.
+int64_t RankFromEnvironment() {
+  int64_t rank = -1;
+  const char* const text = std::getenv("JOB_COMPLETION_INDEX");
+  return text != nullptr && absl::SimpleAtoi(text, &rank) ? rank : -1;
+}
+
+absl::Status Run(const Flags& flags) {
+  TrainerOptions options;
+  PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.config));
+  for (const std::string& assignment : flags.overrides) {
+    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &options.config));
+  }
+  PS_RETURN_IF_ERROR(
+      Annotate(ValidateConfig(options.config), flags.config));
+  options.worker_rank = static_cast<int>(flags.rank);
+  // The one random number that must differ between runs.
+  std::random_device random;
+  options.incarnation = uint64_t{random()} << 32 | random();
+  options.name = ProcessName();
+  options.run_directory = flags.run_dir;
+  return Train(options).status();
+}
+
+int Main(int argc, char** argv) {
+  InitProgram(argv[0]);
+  Flags flags;
+  flags.rank = RankFromEnvironment();
+  CommandLine command_line(Text());
+  command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
+                                 &flags.config);
+  command_line.AddOption("rank", "R",
+                         "Which worker this is, from 0; without it the "
+                         "environment's JOB_COMPLETION_INDEX counts.",
+                         &flags.rank);
+  command_line.AddOption("run-dir", "DIR",
+                         "Where worker 0 records metrics, weights and a "
+                         "summary; without it nothing is kept.",
+                         &flags.run_dir);
+  command_line.AddOption("set", "FIELD=VALUE",
+                         "Override a field of the job, as in "
+                         "compressor.ratio=0.001; repeatable.",
+                         &flags.overrides);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const absl::Status status = Run(flags);
+  if (status.ok()) {
+    LOG(INFO) << "worker " << flags.rank << " is done";
+  } else {
+    LOG(ERROR) << "worker " << flags.rank << ": " << status.message();
+  }
+  return ExitCodeFor(status);
+}
+
+}  // namespace
+}  // namespace ps
+
+int main(int argc, char** argv) { return ps::Main(argc, argv); }

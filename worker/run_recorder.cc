@@ -1,0 +1,147 @@
+#include "worker/run_recorder.h"
+
+#include <cerrno>
+#include <filesystem>
+#include <fstream>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/safetensors.h"
+#include "common/status_macros.h"
+#include "nlohmann/json.hpp"
+
+namespace ps {
+namespace {
+
+// Keeps the order in which fields are written.
+using Json = nlohmann::ordered_json;
+
+Json ToJson(const RunTotals& totals) {
+  Json json;
+  json["iterations"] = totals.iterations;
+  json["seconds"] = totals.seconds;
+  json["samples_per_second"] = totals.samples_per_second;
+  json["achieved_ratio"] = totals.achieved_ratio;
+  json["bytes_up"] = totals.bytes_up;
+  json["bytes_down"] = totals.bytes_down;
+  json["dense_bytes_up"] = totals.dense_bytes_up;
+  json["dense_bytes_down"] = totals.dense_bytes_down;
+  return json;
+}
+
+}  // namespace
+
+// A file that grows line by line; whoever follows it sees whole lines.
+class RunRecorder::Stream {
+ public:
+  explicit Stream(const std::string& path) : path_(path), out_(path) {}
+
+  absl::Status Write(const Json& json) {
+    // Text from outside (a job's name) may hold bytes that are not UTF-8.
+    out_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n'
+         << std::flush;
+    if (out_) return absl::OkStatus();
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
+  }
+
+ private:
+  const std::string path_;
+  std::ofstream out_;
+};
+
+RunRecorder::RunRecorder(std::string directory, RunHeader header,
+                         std::unique_ptr<Stream> metrics)
+    : directory_(std::move(directory)),
+      header_(std::move(header)),
+      metrics_(std::move(metrics)) {}
+
+RunRecorder::~RunRecorder() = default;
+
+absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
+    const std::string& directory, const RunHeader& header) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::ErrnoToStatus(
+        error.value(), absl::StrCat("cannot make the run directory ",
+                                    directory));
+  }
+  auto recorder = std::unique_ptr<RunRecorder>(new RunRecorder(
+      directory, header,
+      std::make_unique<Stream>(absl::StrCat(directory, "/metrics.jsonl"))));
+  Json json;
+  json["event"] = "start";
+  json["job"] = header.job;
+  json["model"] = header.model;
+  json["compressor"] = header.compressor;
+  json["num_workers"] = header.num_workers;
+  json["num_servers"] = header.num_servers;
+  json["num_parameters"] = header.num_parameters;
+  json["total_iterations"] = header.total_iterations;
+  json["iterations_per_epoch"] = header.iterations_per_epoch;
+  PS_RETURN_IF_ERROR(recorder->metrics_->Write(json));
+  return recorder;
+}
+
+absl::Status RunRecorder::Iteration(const IterationRecord& record) {
+  Json json;
+  json["event"] = "iteration";
+  json["iteration"] = record.totals.iterations;
+  json["epoch"] = record.epoch;
+  json["training_loss"] = record.training_loss;
+  json["iteration_achieved_ratio"] = record.achieved_ratio;
+  json["threshold"] = record.threshold;
+  json["stages"] = record.stages;
+  Json totals = ToJson(record.totals);
+  totals.erase("iterations");
+  json.update(totals);
+  return metrics_->Write(json);
+}
+
+absl::Status RunRecorder::Evaluated(int64_t iteration, double epoch,
+                                    const Evaluation& evaluation) {
+  Json json;
+  json["event"] = "evaluation";
+  json["iteration"] = iteration;
+  json["epoch"] = epoch;
+  json["test_accuracy"] = evaluation.accuracy;
+  json["test_loss"] = evaluation.loss;
+  return metrics_->Write(json);
+}
+
+absl::Status RunRecorder::WriteWeights(
+    const std::vector<ParameterInfo>& parameters, const float* weights) {
+  std::vector<SafetensorsView> tensors;
+  for (const ParameterInfo& parameter : parameters) {
+    SafetensorsView tensor;
+    tensor.name = parameter.name;
+    tensor.shape = parameter.shape;
+    tensor.values = {weights + parameter.offset,
+                     static_cast<size_t>(NumElements(parameter.shape))};
+    tensors.push_back(tensor);
+  }
+  return WriteSafetensors(
+      absl::StrCat(directory_, "/weights.safetensors"), tensors,
+      {{"format", "pt"}, {"model", header_.model}});
+}
+
+absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
+                                       const Evaluation& evaluation) {
+  Json json;
+  json["job"] = header_.job;
+  json["model"] = header_.model;
+  json["compressor"] = header_.compressor;
+  json["num_workers"] = header_.num_workers;
+  json["num_servers"] = header_.num_servers;
+  json["num_parameters"] = header_.num_parameters;
+  json["test_accuracy"] = evaluation.accuracy;
+  json["test_loss"] = evaluation.loss;
+  json.update(ToJson(totals));
+  return WriteFileAtomically(
+      absl::StrCat(directory_, "/summary.json"),
+      json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+}
+
+}  // namespace ps

@@ -1,0 +1,83 @@
+// What a run leaves behind in its directory: metrics.jsonl while it goes on,
+// then weights.safetensors and summary.json.
+#ifndef WORKER_RUN_RECORDER_H_
+#define WORKER_RUN_RECORDER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "models/model.h"
+#include "worker/evaluator.h"
+
+namespace ps {
+
+struct RunHeader {
+  std::string job;
+  std::string model;
+  std::string compressor;
+  int num_workers = 0;
+  int num_servers = 0;
+  int64_t num_parameters = 0;
+  int64_t total_iterations = 0;
+  int64_t iterations_per_epoch = 0;
+};
+
+// Of the whole job, from its first iteration to now.
+struct RunTotals {
+  int64_t iterations = 0;
+  double seconds = 0;  // Of training, without evaluation.
+  double samples_per_second = 0;
+  double achieved_ratio = 0;  // Elements sent over elements.
+  int64_t bytes_up = 0;       // Messages from workers to servers, and back.
+  int64_t bytes_down = 0;
+  int64_t dense_bytes_up = 0;  // The elements alone as fp32.
+  int64_t dense_bytes_down = 0;
+};
+
+// One iteration.
+struct IterationRecord {
+  double epoch = 0;  // Passes over the data so far, this iteration included.
+  double training_loss = 0;   // Mean over all workers.
+  double achieved_ratio = 0;  // Of this iteration, over all workers.
+  double threshold = 0;       // Of worker 0's first bucket.
+  int stages = 0;
+  RunTotals totals;
+};
+
+// Not thread-safe.
+class RunRecorder {
+ public:
+  // Makes the directory if need be, and begins metrics.jsonl: one JSON object
+  // a line with "event" start, iteration or evaluation.
+  static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
+      const std::string& directory, const RunHeader& header);
+  ~RunRecorder();
+
+  absl::Status Iteration(const IterationRecord& record);
+  absl::Status Evaluated(int64_t iteration, double epoch,
+                         const Evaluation& evaluation);
+
+  // weights: the flat vector, host memory.
+  absl::Status WriteWeights(const std::vector<ParameterInfo>& parameters,
+                            const float* weights);
+  absl::Status WriteSummary(const RunTotals& totals,
+                            const Evaluation& evaluation);
+
+ private:
+  class Stream;
+
+  RunRecorder(std::string directory, RunHeader header,
+              std::unique_ptr<Stream> metrics);
+
+  const std::string directory_;
+  const RunHeader header_;
+  const std::unique_ptr<Stream> metrics_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_RUN_RECORDER_H_

@@ -1,0 +1,310 @@
+#include "worker/trainer.h"
+
+#include <algorithm>
+#include <memory>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "glog/logging.h"
+#include "models/model.h"
+#include "tensor/backend.h"
+#include "transport/parameter_client.h"
+#include "transport/shard_map.h"
+#include "worker/bucket_plan.h"
+#include "worker/gradient_pipeline.h"
+
+namespace ps {
+namespace {
+
+class Trainer {
+ public:
+  explicit Trainer(const TrainerOptions& options) : options_(options) {}
+
+  absl::StatusOr<TrainingResult> Run();
+
+ private:
+  absl::Status LoadDataAndModel();
+  absl::Status JoinCluster();
+  absl::Status StartRecording();
+  absl::Status RunIterations();
+  absl::Status RunIteration(int64_t iteration);
+  absl::Status EvaluateNow();
+  absl::Status Record(const BatchResult& result, const ExchangeStats& stats);
+  double EpochsDone() const {
+    return static_cast<double>(totals_.iterations) /
+           static_cast<double>(sampler_->iterations_per_epoch());
+  }
+  const JobConfig& config() const { return options_.config; }
+
+  const TrainerOptions options_;
+  DatasetPair data_;
+  std::unique_ptr<Sampler> sampler_;
+  int64_t total_iterations_ = 0;
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Model> model_;
+  Tensor weights_;   // [num_parameters]
+  Tensor gradient_;  // [num_parameters]
+
+  std::unique_ptr<ShardMap> shard_map_;
+  std::unique_ptr<ParameterClient> client_;
+  std::unique_ptr<GradientPipeline> pipeline_;
+
+  std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
+  Batch batch_;
+  absl::Duration training_time_;
+  int64_t sent_elements_ = 0;
+  RunTotals totals_;
+  Evaluation evaluation_;
+};
+
+absl::Status Trainer::LoadDataAndModel() {
+  DatasetOptions data;
+  data.config = config().data();
+  data.seed = config().seed();
+  PS_ASSIGN_OR_RETURN(data_, NewDataset(data));
+
+  SamplerOptions sampler;
+  sampler.seed = config().seed();
+  sampler.num_examples = data_.train->size();
+  sampler.batch_size = config().training().batch_size();
+  sampler.num_workers = config().cluster().num_workers();
+  PS_ASSIGN_OR_RETURN(Sampler made, Sampler::Create(sampler));
+  sampler_ = std::make_unique<Sampler>(std::move(made));
+  total_iterations_ =
+      config().training().epochs() * sampler_->iterations_per_epoch();
+  if (config().training().max_iterations() > 0) {
+    total_iterations_ =
+        std::min(total_iterations_, config().training().max_iterations());
+  }
+
+  CpuBackendOptions backend;
+  backend.num_threads = config().machine().worker_threads();
+  if (backend.num_threads == 0) {
+    backend.num_threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  PS_ASSIGN_OR_RETURN(backend_, NewCpuBackend(backend));
+
+  ModelOptions model;
+  model.config = config().model();
+  model.example = data_.train->example_shape();
+  model.backend = backend_.get();
+  PS_ASSIGN_OR_RETURN(model_, NewModel(model));
+  PS_ASSIGN_OR_RETURN(weights_,
+                      backend_->Allocate({model_->num_parameters()}));
+  PS_ASSIGN_OR_RETURN(gradient_,
+                      backend_->Allocate({model_->num_parameters()}));
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::JoinCluster() {
+  GradientPipelineOptions pipeline;
+  pipeline.config = &options_.config;
+  pipeline.worker_rank = options_.worker_rank;
+  pipeline.buckets =
+      PlanBuckets(model_->parameters(),
+                  config().training().bucket_megabytes() * (1 << 20));
+
+  ShardMapOptions map;
+  for (const Bucket& bucket : pipeline.buckets) {
+    map.bucket_sizes.push_back(bucket.size());
+  }
+  map.num_servers = config().cluster().num_servers();
+  map.max_slice_elements = config().cluster().max_slice_elements();
+  PS_ASSIGN_OR_RETURN(ShardMap made, ShardMap::Create(map));
+  shard_map_ = std::make_unique<ShardMap>(std::move(made));
+
+  const ClusterConfig& cluster = config().cluster();
+  ParameterClientOptions client;
+  client.servers.assign(cluster.servers().begin(), cluster.servers().end());
+  client.worker_rank = options_.worker_rank;
+  client.incarnation = options_.incarnation;
+  client.name = options_.name;
+  client.config_text = SharedConfigText(config());
+  client.total_iterations = total_iterations_;
+  client.max_slice_elements = cluster.max_slice_elements();
+  client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
+  client.lost_server_timeout =
+      absl::Seconds(cluster.lost_server_timeout_seconds());
+  PS_ASSIGN_OR_RETURN(client_,
+                      ParameterClient::Connect(client, shard_map_.get()));
+
+  pipeline.shard_map = shard_map_.get();
+  pipeline.backend = backend_.get();
+  pipeline.client = client_.get();
+  PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(pipeline));
+
+  // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
+  if (options_.worker_rank == 0) {
+    std::vector<float> initial(model_->num_parameters());
+    model_->InitializeWeights(config().seed(), initial.data());
+    std::vector<const float*> bucket_weights;
+    for (const Bucket& bucket : pipeline.buckets) {
+      bucket_weights.push_back(initial.data() + bucket.begin);
+    }
+    PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_weights));
+  }
+  return pipeline_->PullWeights(&weights_);
+}
+
+absl::Status Trainer::StartRecording() {
+  if (options_.run_directory.empty() || options_.worker_rank != 0) {
+    return absl::OkStatus();
+  }
+  RunHeader header;
+  header.job = config().name();
+  header.model = config().model().name();
+  header.compressor = config().compressor().name();
+  header.num_workers = config().cluster().num_workers();
+  header.num_servers = config().cluster().num_servers();
+  header.num_parameters = model_->num_parameters();
+  header.total_iterations = total_iterations_;
+  header.iterations_per_epoch = sampler_->iterations_per_epoch();
+  PS_ASSIGN_OR_RETURN(recorder_,
+                      RunRecorder::Create(options_.run_directory, header));
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::EvaluateNow() {
+  // One worker is enough: all hold the same weights.
+  if (options_.worker_rank != 0) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(evaluation_,
+                      Evaluate(*data_.test, weights_, model_.get()));
+  LOG(INFO) << "test accuracy "
+            << absl::StrFormat("%.2f %%, loss %.4f after %.2f epochs",
+                               100 * evaluation_.accuracy, evaluation_.loss,
+                               EpochsDone());
+  if (recorder_ == nullptr) return absl::OkStatus();
+  return recorder_->Evaluated(totals_.iterations, EpochsDone(), evaluation_);
+}
+
+absl::Status Trainer::RunIteration(int64_t iteration) {
+  const absl::Time start = absl::Now();
+  PS_RETURN_IF_ERROR(data_.train->Read(
+      sampler_->Numbers(iteration, options_.worker_rank), &batch_));
+  pipeline_->Begin(iteration, gradient_);
+  PS_ASSIGN_OR_RETURN(
+      const BatchResult result,
+      model_->ForwardBackward(
+          batch_, weights_, &gradient_,
+          [this](const BatchResult& forward, int64_t begin, int64_t end) {
+            return pipeline_->Ready(forward.loss, begin, end);
+          }));
+  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await(&weights_));
+  training_time_ += absl::Now() - start;
+  return Record(result, stats);
+}
+
+absl::Status Trainer::Record(const BatchResult& result,
+                             const ExchangeStats& stats) {
+  const int64_t num_workers = config().cluster().num_workers();
+  const int64_t elements = model_->num_parameters() * num_workers;
+  ++totals_.iterations;
+  sent_elements_ += stats.sent_elements;
+  totals_.seconds = absl::ToDoubleSeconds(training_time_);
+  totals_.samples_per_second =
+      static_cast<double>(totals_.iterations * result.examples * num_workers) /
+      totals_.seconds;
+  totals_.achieved_ratio =
+      static_cast<double>(sent_elements_) /
+      static_cast<double>(totals_.iterations * elements);
+  totals_.bytes_up += stats.bytes_up;
+  // Every worker gets the same answers.
+  totals_.bytes_down += stats.bytes_down * num_workers;
+  totals_.dense_bytes_up += elements * sizeof(float);
+  totals_.dense_bytes_down += elements * sizeof(float);
+  if (recorder_ == nullptr) return absl::OkStatus();
+  IterationRecord record;
+  record.epoch = EpochsDone();
+  record.training_loss = stats.mean_loss;
+  record.achieved_ratio = static_cast<double>(stats.sent_elements) /
+                          static_cast<double>(elements);
+  record.threshold = stats.compression.front().threshold;
+  record.stages = stats.compression.front().stages;
+  record.totals = totals_;
+  return recorder_->Iteration(record);
+}
+
+absl::Status Trainer::RunIterations() {
+  PS_RETURN_IF_ERROR(StartRecording());
+  const int64_t evaluate_every =
+      config().training().evaluate_every_epochs() *
+      sampler_->iterations_per_epoch();
+  for (int64_t i = 0; i < total_iterations_; ++i) {
+    PS_RETURN_IF_ERROR(
+        Annotate(RunIteration(i), absl::StrCat("iteration ", i)));
+    const bool last = i + 1 == total_iterations_;
+    if (last || (evaluate_every > 0 && (i + 1) % evaluate_every == 0)) {
+      PS_RETURN_IF_ERROR(EvaluateNow());
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<TrainingResult> Trainer::Run() {
+  PS_RETURN_IF_ERROR(LoadDataAndModel());
+  LOG(INFO) << "worker " << options_.worker_rank << " of "
+            << config().cluster().num_workers() << ": "
+            << config().model().name() << " with " << model_->num_parameters()
+            << " parameters on " << backend_->name() << ", "
+            << data_.train->size() << " examples, " << total_iterations_
+            << " iterations";
+  PS_RETURN_IF_ERROR(JoinCluster());
+  TrainingResult result;
+  result.weights.resize(model_->num_parameters());
+  absl::Status status = RunIterations();
+  if (status.ok()) {
+    status = backend_->CopyToHost(weights_, result.weights.data());
+  }
+  if (status.ok() && recorder_ != nullptr) {
+    status = recorder_->WriteWeights(model_->parameters(),
+                                     result.weights.data());
+  }
+  // What the servers themselves reported they need not hear again.
+  const bool servers_know = absl::IsAborted(status) ||
+                            absl::IsUnavailable(status);
+  if (!status.ok()) {
+    if (!servers_know) {
+      const absl::Status told = client_->Finish(status);
+      if (!told.ok()) LOG(WARNING) << "the servers were not told: " << told;
+    }
+    return status;
+  }
+  PS_RETURN_IF_ERROR(Annotate(client_->Finish(absl::OkStatus()), "at the end"));
+  if (recorder_ != nullptr) {
+    PS_RETURN_IF_ERROR(recorder_->WriteSummary(totals_, evaluation_));
+  }
+  result.evaluation = evaluation_;
+  result.totals = totals_;
+  return result;
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingResult> Train(const TrainerOptions& options) {
+  const int num_workers = options.config.cluster().num_workers();
+  if (options.worker_rank < 0 || options.worker_rank >= num_workers) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("worker rank is ", options.worker_rank,
+                     "; this job has ranks 0 to ", num_workers - 1,
+                     " (cluster.num_workers)"));
+  }
+  if (options.config.cluster().servers_size() !=
+      options.config.cluster().num_servers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster.servers has ", options.config.cluster().servers_size(),
+        " addresses; a worker needs one for each of the ",
+        options.config.cluster().num_servers(), " servers"));
+  }
+  return Trainer(options).Run();
+}
+
+}  // namespace ps
