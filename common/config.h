@@ -13,7 +13,7 @@
 namespace ps {
 
 // Parses text format. Errors: kInvalidArgument with `name`, line and column of
-// every problem; an unknown field is one.
+// the first problem; an unknown field is one.
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
                                       absl::string_view name);
 
@@ -22,8 +22,9 @@ absl::StatusOr<JobConfig> LoadConfig(const std::string& path);
 
 // Sets one field from "path=value", as in "compressor.ratio=0.001". Repeated
 // fields take a comma-separated list and are replaced. Strings need no quotes.
-// On an error *config is as it was. Errors: kInvalidArgument naming the part of the path that is unknown and the
-// fields that there are, or the value and the type it should have.
+// On an error *config is as it was. Errors: kInvalidArgument naming the part of
+// the path that is unknown and the fields that there are, or the value and the
+// type it should have.
 absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config);
 
 // Every rule of config.proto, and the checks of all linked-in plug-ins.

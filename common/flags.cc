@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
+#include "common/exit_codes.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -295,7 +296,7 @@ std::optional<int> CommandLine::Run(int argc, const char* const* argv) {
   if (!result.ok()) {
     std::cerr << text_.program << ": " << result.status().message() << "\n"
               << "See '" << text_.program << " --help'.\n";
-    return kUsageExitCode;
+    return kExitUsage;
   }
   if (*result == ParseResult::kHelp) {
     std::cout << Help();

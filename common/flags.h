@@ -39,9 +39,6 @@ struct CommandText {
   std::vector<HelpEntry> exit_codes;  // "2", and when.
 };
 
-// Exit code for a command line that makes no sense (EX_USAGE of sysexits.h).
-constexpr int kUsageExitCode = 64;
-
 enum class ParseResult {
   kRun,   // Every option and argument is set.
   kHelp,  // --help or -h is among them; nothing is promised about the others.

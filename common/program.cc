@@ -1,7 +1,8 @@
 #include "common/program.h"
 
-#include <csignal>
 #include <unistd.h>
+
+#include <csignal>
 
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"

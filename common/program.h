@@ -5,15 +5,9 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/exit_codes.h"
 
 namespace ps {
-
-// Exit codes, as in sysexits.h, so that a scheduler knows what to retry.
-constexpr int kExitDone = 0;
-constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 64;        // A bad command line: never retry.
-constexpr int kExitUnreachable = 75;  // Lost the others: retry.
-constexpr int kExitConfig = 78;       // A bad job or missing data: never retry.
 
 // Logs to stderr, one line each; SIGTERM ends the process with 143 also where
 // it is a container's first process, which ignores signals without a handler; a

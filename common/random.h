@@ -52,7 +52,8 @@ class RandomStream {
   // Standard normal (Box and Muller, Ann. Math. Statist. 1958).
   double Normal() {
     const double u = 1.0 - Uniform();  // In (0, 1]: the logarithm is finite.
-    return std::sqrt(-2.0 * std::log(u)) * std::cos(6.283185307179586 * Uniform());
+    return std::sqrt(-2.0 * std::log(u)) *
+           std::cos(6.283185307179586 * Uniform());
   }
 
  private:

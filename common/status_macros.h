@@ -25,10 +25,10 @@ inline absl::Status Annotate(const absl::Status& status,
 #define PS_CONCAT_(a, b) PS_CONCAT_INNER_(a, b)
 
 // Returns from the enclosing function if `expression`, a Status, is an error.
-#define PS_RETURN_IF_ERROR(expression)                     \
-  do {                                                     \
-    absl::Status ps_status_ = (expression);                \
-    if (!ps_status_.ok()) return ps_status_;               \
+#define PS_RETURN_IF_ERROR(expression)       \
+  do {                                       \
+    absl::Status ps_status_ = (expression);  \
+    if (!ps_status_.ok()) return ps_status_; \
   } while (false)
 
 // `target = *expression`, or returns the error. `target` may declare.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstring>
 #include <functional>
 #include <vector>
 
@@ -20,19 +19,10 @@ constexpr int64_t kMinSampledCount = 64;
 constexpr int kBinBits = 12;
 static_assert(1 << kBinBits == MagnitudeBins::kNumBins, "");
 
-uint32_t MagnitudeBits(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits & 0x7fffffff;
-}
-
 // The largest threshold that elements with these bits exceed.
 float JustBelow(uint32_t bits) {
   if (bits == 0) return -1;
-  --bits;
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
+  return MagnitudeFromBits(bits - 1);
 }
 
 // Which bin holds the k-th largest, if there are that many.
@@ -146,8 +136,7 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
     wanted -= rank.above;
     if (bins.shift == 0) {
       // A great many equal magnitudes, of which `wanted` are needed.
-      float magnitude;
-      std::memcpy(&magnitude, &lowest, sizeof(magnitude));
+      const float magnitude = MagnitudeFromBits(lowest);
       Selection equal;
       PS_RETURN_IF_ERROR(sieve_->SelectAbove(magnitude, selection));
       PS_RETURN_IF_ERROR(

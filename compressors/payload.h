@@ -1,5 +1,5 @@
 // The bytes of a compressed vector: what a compressor writes and a server reads
-// without knowing the compressor. docs/payload_format.md has the grammar and an
+// without knowing the compressor. docs/wire_format.md has the grammar and an
 // example in bytes.
 //
 //     payload := header values indices

@@ -1,5 +1,5 @@
 // The words of the payload format: numbers, header, and how a payload lies in
-// memory. docs/payload_format.md has the grammar.
+// memory. docs/wire_format.md has the grammar.
 #ifndef COMPRESSORS_PAYLOAD_FORMAT_H_
 #define COMPRESSORS_PAYLOAD_FORMAT_H_
 

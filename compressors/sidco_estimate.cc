@@ -36,7 +36,7 @@ float SidcoEstimator::GuessNext(size_t stage, float threshold,
                                 double predicted_step) const {
   // Margins: what moves from one vector to the next is a few percent, but a
   // prediction from the law alone may be off by a factor.
-  const double step = stage < steps_.size() ? 0.85 * steps_[stage] * threshold
+  const double step = stage < steps_.size() ? 0.9 * steps_[stage] * threshold
                                             : 0.5 * predicted_step;
   return FloatAtMost(threshold + step);
 }

@@ -105,7 +105,7 @@ int Main(int argc, char** argv) {
                          &flags.address_file);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
-                         "compressor.ratio=0.001; repeatable.",
+                         "compressor.ratio=0.001.",
                          &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Run(flags);

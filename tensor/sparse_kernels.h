@@ -7,6 +7,7 @@
 #define TENSOR_SPARSE_KERNELS_H_
 
 #include <cstdint>
+#include <cstring>
 #include <memory>
 #include <vector>
 
@@ -64,8 +65,22 @@ class Sieve {
   virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
 };
 
-// Counts magnitudes by their bits, read as an integer: for finite floats a
-// larger magnitude has a larger integer. Bin b counts the sampled elements with
+// |x| as an integer: its bits without the sign. A larger magnitude has a larger
+// integer; infinity is above all finite floats, and NaNs are above infinity.
+inline uint32_t MagnitudeBits(float x) {
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits & 0x7fffffff;
+}
+constexpr uint32_t kInfinityMagnitudeBits = 0x7f800000;
+
+inline float MagnitudeFromBits(uint32_t bits) {
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+}
+
+// Counts magnitudes by their bits. Bin b counts the sampled elements with
 // bits in [low + (b << shift), low + ((b + 1) << shift)).
 struct MagnitudeBins {
   static constexpr int kNumBins = 4096;

@@ -3,7 +3,10 @@
 # clone and nothing else: ./quickstart, then ./test; as root, or as an ordinary
 # user with sudo. Prints the seconds of each step.
 #
-#   sudo tests/fresh_root.sh [--user] [--no-test] [--keep] [ROOT]
+#   sudo tests/fresh_root.sh [--user] [--no-test] [--keep] [--cache=DIR] [ROOT]
+#
+# --cache=DIR keeps compiled objects there between runs: for trying the same
+# steps as another user, not for timing them.
 #
 # Needs root, mmdebstrap and a Debian mirror (the one of /etc/apt is used). It is
 # not part of ./test: it installs a system and takes about as long as CI.
@@ -13,13 +16,15 @@ cd "$(dirname "$0")/.."
 as_user=no
 with_test=yes
 keep=no
+cache=
 root=
 for argument in "$@"; do
   case $argument in
     --user) as_user=yes ;;
     --no-test) with_test=no ;;
     --keep) keep=yes ;;
-    -*) sed -n '2,10p' "$0"; exit 64 ;;
+    --cache=*) cache=${argument#--cache=} ;;
+    -*) sed -n '2,14p' "$0"; exit 64 ;;
     *) root=$argument ;;
   esac
 done
@@ -34,8 +39,8 @@ command -v mmdebstrap >/dev/null || {
 [ -n "$root" ] || root=$(mktemp -d)/root
 
 unmount() {
-  for place in dev/shm dev proc sys; do
-    if mountpoint -q "$root/$place"; then umount -l "$root/$place"; fi
+  for place in cache dev proc sys; do
+    if mountpoint -q "$root/$place"; then umount -lR "$root/$place"; fi
   done
 }
 cleanup() {
@@ -58,8 +63,8 @@ make_root() {
   # The mirror of this machine, whatever it is.
   rm -rf "$root/etc/apt/sources.list" "$root/etc/apt/sources.list.d"
   for file in /etc/apt/sources.list /etc/apt/sources.list.d \
-      /etc/apt/apt.conf.d /etc/apt/keyrings /etc/apt/trusted.gpg.d; do
-    [ -e "$file" ] && cp -aT "$file" "$root$file"
+      /etc/apt/apt.conf.d; do
+    if [ -e "$file" ]; then cp -aT "$file" "$root$file"; fi
   done
   cp /etc/resolv.conf /etc/hosts "$root/etc/"
   mount -t proc proc "$root/proc"
@@ -87,6 +92,15 @@ fi
 git clone --quiet --no-hardlinks . "$root$home/gradsieve"
 if [ $as_user = yes ]; then
   chroot "$root" chown -R tester:tester "$home/gradsieve"
+fi
+if [ -n "$cache" ]; then
+  mkdir -p "$cache" "$root/cache" "$root$home/.cache/gradsieve"
+  chmod 777 "$cache"
+  mount --bind "$cache" "$root/cache"
+  ln -s /cache "$root$home/.cache/gradsieve/bazel"
+  if [ $as_user = yes ]; then
+    chroot "$root" chown -R tester:tester "$home/.cache"
+  fi
 fi
 
 step "./quickstart, from nothing to a trained model" inside "./quickstart"

@@ -88,8 +88,8 @@ absl::Status LocalCluster::Start(const std::string& name,
                                  const std::vector<std::string>& arguments) {
   Member member;
   member.name = name;
-  const std::string log = absl::StrCat(options_.run_directory, "/logs/", name,
-                                       ".log");
+  const std::string log =
+      absl::StrCat(options_.run_directory, "/logs/", name, ".log");
   member.log.open(log);
   if (!member.log) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
@@ -135,10 +135,10 @@ absl::Status LocalCluster::StartWorkers() {
     std::filesystem::remove(AddressFile(i));
   }
   for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
-    PS_RETURN_IF_ERROR(Start(
-        absl::StrCat("worker-", rank),
-        {options_.worker_program, "--config=" + job_path_,
-         absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory}));
+    PS_RETURN_IF_ERROR(Start(absl::StrCat("worker-", rank),
+                             {options_.worker_program, "--config=" + job_path_,
+                              absl::StrCat("--rank=", rank),
+                              "--run-dir=" + options_.run_directory}));
   }
   return PollUntil(absl::InfiniteFuture(), &LocalCluster::AllEnded);
 }
@@ -146,8 +146,7 @@ absl::Status LocalCluster::StartWorkers() {
 absl::Status LocalCluster::PollUntil(absl::Time deadline,
                                      bool (LocalCluster::*done)()) {
   while (!(this->*done)()) {
-    PS_RETURN_IF_ERROR(
-        children_.Poll(absl::Now() + kTick, interrupts_->fd()));
+    PS_RETURN_IF_ERROR(children_.Poll(absl::Now() + kTick, interrupts_->fd()));
     ShowProgress();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
@@ -204,8 +203,7 @@ absl::Status LocalCluster::Run() {
   if (status.ok()) status = StartWorkers();
   progress_.Finish();
   stopping_ = true;
-  const absl::Status stopped =
-      children_.Terminate(kGrace, interrupts_->fd());
+  const absl::Status stopped = children_.Terminate(kGrace, interrupts_->fd());
   return status.ok() ? stopped : status;
 }
 

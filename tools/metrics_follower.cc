@@ -34,8 +34,8 @@ bool MetricsFollower::Poll() {
 }
 
 void MetricsFollower::Take(const std::string& line) {
-  const nlohmann::json json = nlohmann::json::parse(
-      line, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const nlohmann::json json =
+      nlohmann::json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
   if (!json.is_object()) return;
   Get(json, "total_iterations", &state_.total_iterations);
   Get(json, "iteration", &state_.iteration);

@@ -68,17 +68,17 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
       summary.Text("job"), summary.Text("model"),
       summary.Number("num_parameters"), summary.Text("compressor"),
       summary.Number("num_workers"), summary.Number("num_servers"));
-  report += Line("test accuracy",
-                 absl::StrFormat("%.2f %%",
-                                 100 * summary.Number("test_accuracy")));
-  report += Line("test loss",
-                 absl::StrFormat("%.4f", summary.Number("test_loss")));
+  report +=
+      Line("test accuracy",
+           absl::StrFormat("%.2f %%", 100 * summary.Number("test_accuracy")));
+  report +=
+      Line("test loss", absl::StrFormat("%.4f", summary.Number("test_loss")));
   report += Line("iterations",
                  absl::StrFormat("%.0f in %.1f s", summary.Number("iterations"),
                                  summary.Number("seconds")));
-  report += Line("throughput",
-                 absl::StrFormat("%.0f samples/s",
-                                 summary.Number("samples_per_second")));
+  report += Line(
+      "throughput",
+      absl::StrFormat("%.0f samples/s", summary.Number("samples_per_second")));
   report += Line("achieved ratio",
                  absl::StrFormat("%.5f", summary.Number("achieved_ratio")));
   report += Line("bytes up", Traffic(&summary, "bytes_up", "dense_bytes_up"));

@@ -66,10 +66,10 @@ absl::StatusOr<std::string> FindProgram(const std::string& name) {
   for (const fs::path& candidate : candidates) {
     if (fs::is_regular_file(candidate, error)) return candidate.string();
   }
-  return absl::NotFoundError(absl::StrCat(
-      "the program ", name, " is neither ", candidates[0].string(), " nor ",
-      candidates[1].string(), "; build it with: bazel build --config=opt //",
-      name));
+  return absl::NotFoundError(
+      absl::StrCat("the program ", name, " is neither ", candidates[0].string(),
+                   " nor ", candidates[1].string(),
+                   "; build it with: bazel build --config=opt //", name));
 }
 
 // A new directory, or an empty one.
@@ -124,8 +124,8 @@ int Train(const Flags& flags) {
         absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone()));
   }
   for (auto* program : {&options.server_program, &options.worker_program}) {
-    const absl::StatusOr<std::string> found = FindProgram(
-        program == &options.server_program ? "server" : "worker");
+    const absl::StatusOr<std::string> found =
+        FindProgram(program == &options.server_program ? "server" : "worker");
     if (!found.ok()) return Fail(found.status(), kExitFailed);
     *program = *found;
   }
@@ -138,7 +138,7 @@ int Train(const Flags& flags) {
                     "interrupted; everything is stopped. What there is of the "
                     "run is in ",
                     options.run_directory)),
-                130);
+                kExitInterrupted);
   }
   if (!trained.ok()) return Fail(trained, kExitFailed);
   const absl::StatusOr<std::string> report = RunReport(options.run_directory);
@@ -160,7 +160,7 @@ int RunTrainCommand(int argc, char** argv) {
                          &flags.run_dir);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
-                         "compressor.ratio=0.001; repeatable.",
+                         "compressor.ratio=0.001.",
                          &flags.overrides);
   command_line.AddSwitch("check", "Say what is wrong with the job, and stop.",
                          &flags.check);

@@ -349,11 +349,11 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   const absl::StatusOr<PayloadInfo> info =
       ValidatePayload(message.payload.pieces, call.slice->size());
   if (!info.ok()) {
-    return absl::DataLossError(absl::StrCat(
-        "weights of version ", message.header.iteration(),
-        " cannot be used: ", info.status().message(),
-        "; if a value is not finite, training has diverged: lower "
-        "optimizer.learning_rate"));
+    return absl::DataLossError(
+        absl::StrCat("weights of version ", message.header.iteration(),
+                     " cannot be used: ", info.status().message(),
+                     "; if a value is not finite, training has diverged: lower "
+                     "optimizer.learning_rate"));
   }
   if (info->index_code != IndexCode::kDense) {
     return absl::DataLossError("weights came without some of their elements");

@@ -89,9 +89,9 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await(Tensor* weights) {
   PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
       [&](const SliceAnswer& answer) -> absl::Status {
         if (answer.version != iteration_ + 1) {
-          return absl::InternalError(absl::StrCat(
-              "answer has version ", answer.version, " in iteration ",
-              iteration_));
+          return absl::InternalError(
+              absl::StrCat("answer has version ", answer.version,
+                           " in iteration ", iteration_));
         }
         // Every slice's answer carries the same loss.
         stats_.mean_loss = answer.mean_loss;

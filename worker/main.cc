@@ -57,8 +57,7 @@ absl::Status Run(const Flags& flags) {
   for (const std::string& assignment : flags.overrides) {
     PS_RETURN_IF_ERROR(ApplyOverride(assignment, &options.config));
   }
-  PS_RETURN_IF_ERROR(
-      Annotate(ValidateConfig(options.config), flags.config));
+  PS_RETURN_IF_ERROR(Annotate(ValidateConfig(options.config), flags.config));
   options.worker_rank = static_cast<int>(flags.rank);
   // The one random number that must differ between runs.
   std::random_device random;
@@ -85,7 +84,7 @@ int Main(int argc, char** argv) {
                          &flags.run_dir);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
-                         "compressor.ratio=0.001; repeatable.",
+                         "compressor.ratio=0.001.",
                          &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Run(flags);

@@ -65,8 +65,8 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
   std::filesystem::create_directories(directory, error);
   if (error) {
     return absl::ErrnoToStatus(
-        error.value(), absl::StrCat("cannot make the run directory ",
-                                    directory));
+        error.value(),
+        absl::StrCat("cannot make the run directory ", directory));
   }
   auto recorder = std::unique_ptr<RunRecorder>(new RunRecorder(
       directory, header,
@@ -122,9 +122,9 @@ absl::Status RunRecorder::WriteWeights(
                      static_cast<size_t>(NumElements(parameter.shape))};
     tensors.push_back(tensor);
   }
-  return WriteSafetensors(
-      absl::StrCat(directory_, "/weights.safetensors"), tensors,
-      {{"format", "pt"}, {"model", header_.model}});
+  return WriteSafetensors(absl::StrCat(directory_, "/weights.safetensors"),
+                          tensors,
+                          {{"format", "pt"}, {"model", header_.model}});
 }
 
 absl::Status RunRecorder::WriteSummary(const RunTotals& totals,

@@ -98,8 +98,7 @@ absl::Status Trainer::LoadDataAndModel() {
   model.example = data_.train->example_shape();
   model.backend = backend_.get();
   PS_ASSIGN_OR_RETURN(model_, NewModel(model));
-  PS_ASSIGN_OR_RETURN(weights_,
-                      backend_->Allocate({model_->num_parameters()}));
+  PS_ASSIGN_OR_RETURN(weights_, backend_->Allocate({model_->num_parameters()}));
   PS_ASSIGN_OR_RETURN(gradient_,
                       backend_->Allocate({model_->num_parameters()}));
   return absl::OkStatus();
@@ -109,9 +108,8 @@ absl::Status Trainer::JoinCluster() {
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
   pipeline.worker_rank = options_.worker_rank;
-  pipeline.buckets =
-      PlanBuckets(model_->parameters(),
-                  config().training().bucket_megabytes() * (1 << 20));
+  pipeline.buckets = PlanBuckets(
+      model_->parameters(), config().training().bucket_megabytes() * (1 << 20));
 
   ShardMapOptions map;
   for (const Bucket& bucket : pipeline.buckets) {
@@ -213,9 +211,8 @@ absl::Status Trainer::Record(const BatchResult& result,
   totals_.samples_per_second =
       static_cast<double>(totals_.iterations * result.examples * num_workers) /
       totals_.seconds;
-  totals_.achieved_ratio =
-      static_cast<double>(sent_elements_) /
-      static_cast<double>(totals_.iterations * elements);
+  totals_.achieved_ratio = static_cast<double>(sent_elements_) /
+                           static_cast<double>(totals_.iterations * elements);
   totals_.bytes_up += stats.bytes_up;
   // Every worker gets the same answers.
   totals_.bytes_down += stats.bytes_down * num_workers;
@@ -225,8 +222,8 @@ absl::Status Trainer::Record(const BatchResult& result,
   IterationRecord record;
   record.epoch = EpochsDone();
   record.training_loss = stats.mean_loss;
-  record.achieved_ratio = static_cast<double>(stats.sent_elements) /
-                          static_cast<double>(elements);
+  record.achieved_ratio =
+      static_cast<double>(stats.sent_elements) / static_cast<double>(elements);
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.totals = totals_;
@@ -235,9 +232,8 @@ absl::Status Trainer::Record(const BatchResult& result,
 
 absl::Status Trainer::RunIterations() {
   PS_RETURN_IF_ERROR(StartRecording());
-  const int64_t evaluate_every =
-      config().training().evaluate_every_epochs() *
-      sampler_->iterations_per_epoch();
+  const int64_t evaluate_every = config().training().evaluate_every_epochs() *
+                                 sampler_->iterations_per_epoch();
   for (int64_t i = 0; i < total_iterations_; ++i) {
     PS_RETURN_IF_ERROR(
         Annotate(RunIteration(i), absl::StrCat("iteration ", i)));
@@ -265,12 +261,12 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
     status = backend_->CopyToHost(weights_, result.weights.data());
   }
   if (status.ok() && recorder_ != nullptr) {
-    status = recorder_->WriteWeights(model_->parameters(),
-                                     result.weights.data());
+    status =
+        recorder_->WriteWeights(model_->parameters(), result.weights.data());
   }
   // What the servers themselves reported they need not hear again.
-  const bool servers_know = absl::IsAborted(status) ||
-                            absl::IsUnavailable(status);
+  const bool servers_know =
+      absl::IsAborted(status) || absl::IsUnavailable(status);
   if (!status.ok()) {
     if (!servers_know) {
       const absl::Status told = client_->Finish(status);
@@ -292,10 +288,9 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options) {
   const int num_workers = options.config.cluster().num_workers();
   if (options.worker_rank < 0 || options.worker_rank >= num_workers) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("worker rank is ", options.worker_rank,
-                     "; this job has ranks 0 to ", num_workers - 1,
-                     " (cluster.num_workers)"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker rank is ", options.worker_rank, "; this job has ranks 0 to ",
+        num_workers - 1, " (cluster.num_workers)"));
   }
   if (options.config.cluster().servers_size() !=
       options.config.cluster().num_servers()) {

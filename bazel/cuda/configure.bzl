@@ -1,6 +1,7 @@
 """Finds the CUDA toolkit, or makes a repository that says there is none.
 
-Order: $CUDA_HOME, the nvcc on the PATH, /usr/local/cuda. Whatever is found,
+$CUDA_HOME if it is set (set but empty: build for the CPU alone), else the nvcc
+on the PATH, else /usr/local/cuda. Whatever is found,
 @cuda//:defs.bzl has CUDA_FOUND and @cuda//:runtime is a cc_library (empty
 without a toolkit), so that BUILD files need no second version.
 """
@@ -20,8 +21,10 @@ cc_library(
 def _impl(ctx):
     candidates = []
     if "CUDA_HOME" in ctx.os.environ:
-        # Set but empty: the user asks for a CPU-only build.
-        candidates.append(ctx.os.environ["CUDA_HOME"])
+        home = ctx.os.environ["CUDA_HOME"]
+        if home and not ctx.path(home + "/bin/nvcc").exists:
+            fail("CUDA_HOME is %s, which has no bin/nvcc; leave it empty for a CPU-only build" % home)
+        candidates.append(home)
     else:
         nvcc = ctx.which("nvcc")
         if nvcc:

@@ -1,7 +1,6 @@
 #include "tensor/cpu/cpu_sparse_kernels.h"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <utility>
 
@@ -22,12 +21,6 @@ constexpr int64_t kStreamFrom = int64_t{4} << 20;
 
 bool IsAligned(const float* p) {
   return reinterpret_cast<uintptr_t>(p) % 64 == 0;
-}
-
-uint32_t MagnitudeBits(float x) {
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits & 0x7fffffff;
 }
 
 // Keeps one list for each chunk of the vector, so that a sum over the lists is

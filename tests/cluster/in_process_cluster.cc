@@ -63,7 +63,7 @@ JobConfig SmallJob(int num_workers, int num_servers) {
   JobConfig job;
   job.mutable_model()->set_name("lenet5");
   job.mutable_data()->set_name("digits");
-  job.mutable_data()->mutable_digits()->set_train_examples(600);
+  job.mutable_data()->mutable_digits()->set_train_examples(1000);
   job.mutable_data()->mutable_digits()->set_test_examples(200);
   job.mutable_training()->set_batch_size(16);
   job.mutable_training()->set_max_iterations(12);

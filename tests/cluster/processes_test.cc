@@ -42,13 +42,9 @@ constexpr char kEndlessJob[] = R"(
 
 class Processes : public testing::Test {
  protected:
-  Processes() : directory_(NewTestDirectory()) {
-    WriteJob(kEndlessJob);
-  }
+  Processes() : directory_(NewTestDirectory()) { WriteJob(kEndlessJob); }
 
-  void WriteJob(const std::string& text) {
-    std::ofstream(job_path()) << text;
-  }
+  void WriteJob(const std::string& text) { std::ofstream(job_path()) << text; }
 
   // Everything that a test starts has the folder in its command line.
   ~Processes() override {
@@ -175,8 +171,8 @@ TEST_F(Processes, NothingOutlivesAKilledTrain) {
 }
 
 TEST_F(Processes, TrainedRunLeavesEverythingItPromises) {
-  WriteJob(absl::StrReplaceAll(
-      kEndlessJob, {{"epochs: 1000000", "epochs: 1"}}));
+  WriteJob(
+      absl::StrReplaceAll(kEndlessJob, {{"epochs: 1000000", "epochs: 1"}}));
   const auto train = StartTrain();
   ASSERT_EQ(train->WaitForExit(kBound), 0) << train->Output();
   for (const char* file :
@@ -217,7 +213,7 @@ TEST_F(Processes, WorkersNameAServerThatWasKilled) {
   const auto worker1 = StartWorker(1, {addresses});
   ASSERT_TRUE(WaitForProgress()) << worker0->Output();
   servers[1]->Signal(SIGKILL);
-  for (const auto* worker : {worker0.get(), worker1.get()}) {
+  for (TestProcess* worker : {worker0.get(), worker1.get()}) {
     // Either notices itself, or hears it from server 0, which lost the other.
     EXPECT_NE(worker->WaitForExit(kBound), 0);
     EXPECT_NE(worker->WaitForExit(kBound), -1);
@@ -237,12 +233,12 @@ TEST_F(Processes, WorkerWithAWrongPortSaysWhichServerItCannotReach) {
     for (const auto& server : servers) server->Signal(SIGKILL);
     for (const auto& server : servers) server->WaitForExit(kBound);
   }
-  const auto worker = StartWorker(
-      0, {addresses, "--set=cluster.startup_timeout_seconds=2"});
+  const auto worker =
+      StartWorker(0, {addresses, "--set=cluster.startup_timeout_seconds=2"});
   EXPECT_EQ(worker->WaitForExit(kBound), 75);
-  EXPECT_THAT(worker->Output(),
-              AllOf(HasSubstr("server 0 at 127.0.0.1:"),
-                    HasSubstr("cannot be reached"), HasSubstr("is it running")));
+  EXPECT_THAT(worker->Output(), AllOf(HasSubstr("server 0 at 127.0.0.1:"),
+                                      HasSubstr("cannot be reached"),
+                                      HasSubstr("is it running")));
 }
 
 TEST_F(Processes, SecondServerOnAUsedPortSaysSo) {
@@ -254,16 +250,15 @@ TEST_F(Processes, SecondServerOnAUsedPortSaysSo) {
   }));
   const auto second = StartServer(1, address);
   EXPECT_EQ(second->WaitForExit(kBound), 75);
-  EXPECT_THAT(second->Output(),
-              AllOf(HasSubstr("cannot listen on " + address),
-                    HasSubstr("another process")));
+  EXPECT_THAT(second->Output(), AllOf(HasSubstr("cannot listen on " + address),
+                                      HasSubstr("another process")));
 }
 
 TEST_F(Processes, WorkerWithAnotherConfigIsToldWhichFieldsDiffer) {
   std::string addresses;
   const auto servers = StartServers(&addresses);
-  const auto worker = StartWorker(
-      1, {addresses, "--set=optimizer.learning_rate=0.5"});
+  const auto worker =
+      StartWorker(1, {addresses, "--set=optimizer.learning_rate=0.5"});
   EXPECT_EQ(worker->WaitForExit(kBound), 78);
   EXPECT_THAT(worker->Output(),
               HasSubstr("optimizer.learning_rate: 0.5 there and 0.1 here"));

@@ -100,11 +100,10 @@ void TestProcess::Signal(int signal) const { kill(pid_, signal); }
 int TestProcess::WaitForExit(absl::Duration timeout) {
   if (exited_) return exit_code_;
   int status = 0;
-  exited_ = WaitFor(
-      timeout, [&] { return waitpid(pid_, &status, WNOHANG) == pid_; });
+  exited_ =
+      WaitFor(timeout, [&] { return waitpid(pid_, &status, WNOHANG) == pid_; });
   if (!exited_) return -1;
-  exit_code_ =
-      WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  exit_code_ = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   return exit_code_;
 }
 

@@ -5,6 +5,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_split.h"
+#include "common/exit_codes.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -230,7 +231,7 @@ TEST_F(FlagsTest, RunTellsWhatToExitWith) {
 
   const char* wrong[] = {"program", "--chekc", "job"};
   testing::internal::CaptureStderr();
-  EXPECT_EQ(command_line_.Run(3, wrong), kUsageExitCode);
+  EXPECT_EQ(command_line_.Run(3, wrong), kExitUsage);
   EXPECT_EQ(testing::internal::GetCapturedStderr(),
             "gradsieve train: there is no option --chekc; did you mean "
             "--check?\nSee 'gradsieve train --help'.\n");

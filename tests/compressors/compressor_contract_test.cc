@@ -28,7 +28,8 @@ class CompressorContractTest
 };
 
 std::vector<int64_t> Sizes() { return {0, 1, 31, 32, 33, 1023, 1024, 1025}; }
-constexpr int64_t kLarge = 200003;
+// Three chunks of the kernels, the last one short and odd.
+constexpr int64_t kLarge = 140003;
 
 std::vector<int64_t> FourParts(int64_t n) {
   // One of them empty, the others not equal.
@@ -51,6 +52,7 @@ TEST_P(CompressorContractTest, SentPlusKeptIsResidualPlusGradient) {
   for (const int64_t n : sizes) {
     for (const std::string& vector_name : VectorNames()) {
       for (const bool several_parts : {false, true}) {
+        if (n == kLarge && !several_parts) continue;  // Takes long.
         SCOPED_TRACE(testing::Message() << vector_name << " of " << n
                                         << ", several parts " << several_parts);
         HarnessOptions options = Options(n);
@@ -226,7 +228,7 @@ TEST_P(CompressorContractTest, RatioOneSendsEverything) {
 }
 
 TEST_P(CompressorContractTest, ScalingByAPowerOfTwoKeepsThePositions) {
-  for (const std::string& vector_name : {"gaussian", "laplace", "heavy"}) {
+  for (const char* vector_name : {"gaussian", "laplace", "heavy"}) {
     Harness plain(Options(50000, 0.01));
     Harness scaled(Options(50000, 0.01));
     for (int iteration = 0; iteration < 12; ++iteration) {

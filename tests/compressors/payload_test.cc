@@ -83,7 +83,7 @@ Elements AllOf(const std::vector<float>& values) {
 
 const char* const kSparseCodes[] = {"raw32", "delta_varint", "bitmap"};
 
-// The examples of docs/payload_format.md.
+// The examples of docs/wire_format.md.
 const Elements kExample = {10, {1, 4, 9}, {1.5f, -2.0f, 0.25f}};
 constexpr char kExampleHeaderEnd[] =  // After the codes.
     "03000000"

@@ -79,7 +79,7 @@ constexpr GoldenRow kRows[] = {
 
 class SidcoGoldenTest : public testing::TestWithParam<GoldenRow> {
  protected:
-  CompressionStats Run(const std::string& config) const {
+  CompressionStats RunRow(const std::string& config) const {
     const std::vector<float> gradient = GoldenVector(GetParam().vector);
     HarnessOptions options;
     options.config = CompressorConfigFrom(config);
@@ -94,7 +94,7 @@ TEST_P(SidcoGoldenTest, SidcoEHasTheThresholdAndTheCount) {
   for (int stages = 1; stages <= 3; ++stages) {
     SCOPED_TRACE(testing::Message() << stages << " stages");
     const GoldenCell& golden = GetParam().sidco_e[stages - 1];
-    const CompressionStats stats = Run(absl::StrCat(
+    const CompressionStats stats = RunRow(absl::StrCat(
         "name: 'sidco_e' sidco { profile: PAPER stages: ", stages, " }"));
     EXPECT_EQ(stats.stages, stages);
     EXPECT_LE(std::abs(stats.raw_count - golden.count),
@@ -112,7 +112,7 @@ TEST_P(SidcoGoldenTest, SidcoEHasTheThresholdAndTheCount) {
 }
 
 TEST_P(SidcoGoldenTest, TopKHasTheSmallestMagnitudeAndTheCount) {
-  const CompressionStats stats = Run("name: 'topk'");
+  const CompressionStats stats = RunRow("name: 'topk'");
   EXPECT_EQ(stats.count, GetParam().topk.count);
   EXPECT_NEAR(stats.threshold, GetParam().topk.threshold,
               1e-6 * GetParam().topk.threshold);

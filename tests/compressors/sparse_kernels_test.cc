@@ -182,7 +182,7 @@ TEST(SieveTest, EqualIsNotAbove) {
 // The promise that lets estimates guess: bit for bit the same results whatever
 // was kept aside, in however many threads.
 TEST(SieveTest, GuessesNeverShow) {
-  for (const std::string& name : {"laplace", "gaussian", "heavy", "sparse"}) {
+  for (const char* name : {"laplace", "gaussian", "heavy", "sparse"}) {
     const int64_t n = 5 * kChunk + 4321;
     const std::vector<float> u = MakeVector(name, n, 8);
     const std::vector<float> locations = {0.7f, 1.4f, 2.0f, 1.9f, 2.8f};

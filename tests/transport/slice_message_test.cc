@@ -111,8 +111,7 @@ TEST(SliceMessageTest, WeReadWhatProtobufWrites) {
 
 TEST(SliceMessageTest, AMessageWithoutPayloadHasNone) {
   for (const SliceMessage& header : {Header(), SliceMessage()}) {
-    const auto read =
-        DecodeSliceMessage(Cut(header.SerializeAsString(), {}));
+    const auto read = DecodeSliceMessage(Cut(header.SerializeAsString(), {}));
     ASSERT_TRUE(read.ok()) << read.status();
     EXPECT_TRUE(MessageDifferencer::Equals(read->header, header));
     EXPECT_EQ(PayloadOf(*read), "");
@@ -120,8 +119,8 @@ TEST(SliceMessageTest, AMessageWithoutPayloadHasNone) {
 }
 
 TEST(SliceMessageTest, ABufferThatWasNeverFilledIsRefused) {
-  EXPECT_TRUE(absl::IsInvalidArgument(
-      DecodeSliceMessage(grpc::ByteBuffer()).status()));
+  EXPECT_TRUE(
+      absl::IsInvalidArgument(DecodeSliceMessage(grpc::ByteBuffer()).status()));
 }
 
 TEST(SliceMessageTest, CutsBetweenNetworkSlicesDoNotMatter) {
@@ -131,8 +130,8 @@ TEST(SliceMessageTest, CutsBetweenNetworkSlicesDoNotMatter) {
     for (const size_t j : {i, i + 1, bytes.size()}) {
       if (j > bytes.size()) continue;
       const auto read = DecodeSliceMessage(Cut(bytes, {i, j}));
-      ASSERT_TRUE(read.ok()) << "cut at " << i << ", " << j << ": "
-                             << read.status();
+      ASSERT_TRUE(read.ok())
+          << "cut at " << i << ", " << j << ": " << read.status();
       EXPECT_EQ(PayloadOf(*read), payload);
       EXPECT_TRUE(MessageDifferencer::Equals(read->header, Header()));
     }

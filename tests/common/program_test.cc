@@ -1,0 +1,52 @@
+#include "common/program.h"
+
+#include <unistd.h>
+
+#include <csignal>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+TEST(ProgramTest, ExitCodesTellASchedulerWhatToRetry) {
+  EXPECT_EQ(ExitCodeFor(absl::OkStatus()), 0);
+  EXPECT_EQ(ExitCodeFor(absl::UnavailableError("")), kExitUnreachable);
+  EXPECT_EQ(ExitCodeFor(absl::DeadlineExceededError("")), kExitUnreachable);
+  EXPECT_EQ(ExitCodeFor(absl::InvalidArgumentError("")), kExitConfig);
+  EXPECT_EQ(ExitCodeFor(absl::NotFoundError("")), kExitConfig);
+  EXPECT_EQ(ExitCodeFor(absl::AbortedError("")), kExitFailed);
+  EXPECT_EQ(ExitCodeFor(absl::InternalError("")), kExitFailed);
+}
+
+TEST(ProgramTest, TheNameOfAProcessEndsInItsId) {
+  EXPECT_TRUE(absl::EndsWith(ProcessName(), absl::StrCat(":", getpid())));
+}
+
+TEST(ProgramDeathTest, SigtermEndsTheProcessWith143) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        InitProgram("program_test");
+        std::raise(SIGTERM);
+      },
+      testing::ExitedWithCode(143), "");
+}
+
+TEST(ProgramDeathTest, AClosedPipeIsNoSignal) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        InitProgram("program_test");
+        std::raise(SIGPIPE);
+        _exit(3);
+      },
+      testing::ExitedWithCode(3), "");
+}
+
+}  // namespace
+}  // namespace ps

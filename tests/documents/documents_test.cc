@@ -1,0 +1,158 @@
+// Documents hold what they promise: their commands run, their links lead
+// somewhere, the examples are valid jobs.
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kBound = absl::Seconds(120);
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream in(path);
+  EXPECT_TRUE(in) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+// Indented lines of a document that start with `prefix`, in order.
+std::vector<std::string> Commands(const std::string& document,
+                                  const std::string& prefix) {
+  std::vector<std::string> commands;
+  for (const absl::string_view line :
+       absl::StrSplit(ReadText(ProgramPath(document)), '\n')) {
+    if (absl::StartsWith(line, "    " + prefix)) {
+      commands.emplace_back(line.substr(4));
+    }
+  }
+  return commands;
+}
+
+class Documents : public testing::Test {
+ protected:
+  // A folder that looks like a built clone.
+  Documents() : directory_(NewTestDirectory()) {
+    fs::create_directories(directory_ / "bazel-bin/tools");
+    fs::create_symlink(ProgramPath("tools/gradsieve"),
+                       directory_ / "bazel-bin/tools/gradsieve");
+    fs::create_directories(directory_ / "deploy");
+    fs::create_symlink(ProgramPath("deploy/examples"),
+                       directory_ / "deploy/examples");
+  }
+  ~Documents() override { fs::remove_all(directory_); }
+
+  int Run(const std::string& command, std::string* output) {
+    TestProcess process(
+        {"/bin/sh", "-c", absl::StrCat("cd ", directory_.string(), " && ",
+                                       command)},
+        directory_ / "output");
+    const int code = process.WaitForExit(kBound);
+    *output = process.Output();
+    return code;
+  }
+
+  const fs::path directory_;
+};
+
+TEST_F(Documents, ReadmesOwnJobRunsCommandByCommand) {
+  std::vector<std::string> commands = Commands("README.md", "cp deploy");
+  for (const std::string& command :
+       Commands("README.md", "bazel-bin/tools/gradsieve train my_job")) {
+    commands.push_back(command);
+  }
+  ASSERT_EQ(commands.size(), 3u);
+  std::string output;
+  for (const std::string& command : commands) {
+    EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
+  }
+  EXPECT_THAT(output, HasSubstr("test accuracy"));
+  EXPECT_TRUE(fs::exists(directory_ / "runs/my_job/weights.safetensors"));
+}
+
+TEST_F(Documents, ReadmesMnistCommandsRun) {
+  const char* const shared = std::getenv("GRADSIEVE_SHARED");
+  if (shared == nullptr) GTEST_SKIP() << "GRADSIEVE_SHARED is not set";
+  const std::string readme = ReadText(ProgramPath("README.md"));
+  const size_t begin = readme.find("    for c in none topk sidco");
+  const size_t end = readme.find("    done\n", begin);
+  ASSERT_NE(begin, std::string::npos);
+  ASSERT_NE(end, std::string::npos);
+  // Few iterations: that the commands run is the question here, and what they
+  // reach is in the table.
+  const std::string command = absl::StrReplaceAll(
+      readme.substr(begin, end + 8 - begin),
+      {{"=DIR", absl::StrCat("=", shared, "/data/mnist",
+                             " --set training.max_iterations=3 || exit")}});
+  std::string output;
+  EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
+}
+
+TEST_F(Documents, EveryExampleIsAValidJob) {
+  int examples = 0;
+  for (const auto& entry : fs::directory_iterator(directory_ /
+                                                  "deploy/examples")) {
+    ++examples;
+    std::string output;
+    EXPECT_EQ(Run(absl::StrCat("bazel-bin/tools/gradsieve train --check ",
+                               entry.path().string(),
+                               " --set data.directory=anywhere"),
+                  &output),
+              0)
+        << output;
+  }
+  EXPECT_GE(examples, 5);
+}
+
+TEST_F(Documents, LinksLeadSomewhere) {
+  const std::vector<std::string> documents = {
+      "README.md", "CONTRIBUTING.md", "docs/architecture.md",
+      "docs/benchmarks.md", "docs/dependencies.md", "docs/wire_format.md"};
+  const std::regex link(R"(\]\(([^)#]+)[^)]*\))");
+  for (const std::string& document : documents) {
+    const fs::path path = ProgramPath(document);
+    const std::string text = ReadText(path);
+    for (std::sregex_iterator it(text.begin(), text.end(), link), end;
+         it != end; ++it) {
+      const std::string target = (*it)[1];
+      if (absl::StartsWith(target, "http")) continue;
+      EXPECT_TRUE(fs::exists(path.parent_path() / target))
+          << document << ": " << target;
+    }
+  }
+}
+
+TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
+  std::string output;
+  const std::string bin = "bazel-bin/tools/gradsieve";
+  EXPECT_EQ(Run(bin + " --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("train"));
+  EXPECT_EQ(Run(bin + " train --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("--run-dir"));
+  EXPECT_EQ(Run(bin + " trian", &output), 64);
+  EXPECT_THAT(output, HasSubstr("did you mean \"train\"?"));
+  for (const char* script : {"quickstart", "test"}) {
+    EXPECT_EQ(Run(ProgramPath(script) + " --help", &output), 0);
+    EXPECT_THAT(output, HasSubstr("Usage: ./"));
+    EXPECT_EQ(Run(ProgramPath(script) + " --nonsense", &output), 64);
+    EXPECT_THAT(output, HasSubstr("--nonsense"));
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,189 @@
+// Who is there, who is lost, and when the job is over. Time-outs are awaited
+// where WaitUntilOver awaits them: nothing here sleeps.
+#include "server/membership.h"
+
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+
+constexpr uint64_t kIncarnation = 77;
+
+// Time-outs that no test reaches.
+MembershipOptions Patient(int num_workers) {
+  MembershipOptions options;
+  options.num_workers = num_workers;
+  options.startup_timeout = absl::Hours(1);
+  options.lost_worker_timeout = absl::Hours(1);
+  return options;
+}
+
+void Join(Membership* membership, int rank) {
+  ASSERT_TRUE(
+      membership
+          ->Register(rank, kIncarnation + rank, "host:" + std::to_string(rank))
+          .ok());
+  membership->Attend(rank, /*connection=*/rank + 1);
+}
+
+TEST(MembershipTest, IsOverWhenAllHaveFinished) {
+  Membership membership(Patient(3));
+  for (int rank = 0; rank < 3; ++rank) Join(&membership, rank);
+  std::vector<std::thread> workers;
+  for (int rank = 0; rank < 3; ++rank) {
+    workers.emplace_back([&membership, rank] { membership.Finish(rank); });
+  }
+  EXPECT_TRUE(membership.WaitUntilOver().ok());
+  for (std::thread& worker : workers) worker.join();
+}
+
+TEST(MembershipTest, ASecondWorkerOfARankIsRefusedAndTheFirstOneIsNamed) {
+  Membership membership(Patient(2));
+  Join(&membership, 1);
+  const absl::Status status = membership.Register(1, 5, "other:1");
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("worker 1 (host:1)"));
+  EXPECT_TRUE(membership.Check(1, kIncarnation + 1).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(membership.Check(1, 5)));
+}
+
+TEST(MembershipTest, TheSameWorkerMayRegisterAgain) {
+  Membership membership(Patient(1));
+  Join(&membership, 0);
+  EXPECT_TRUE(membership.Register(0, kIncarnation, "host:0").ok());
+  EXPECT_THAT(membership.MissingRanks(), IsEmpty()) << "it still attends";
+}
+
+TEST(MembershipTest, RanksOutsideTheJobAreRefused) {
+  Membership membership(Patient(2));
+  for (const int rank : {-1, 2, 1 << 30, -(1 << 30)}) {
+    for (const absl::Status& status :
+         {membership.Register(rank, 1, "x"), membership.Check(rank, 1),
+          membership.CheckRank(rank)}) {
+      EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("this job has ranks 0 to 1"));
+    }
+  }
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(0, 1));
+}
+
+TEST(MembershipTest, AWorkerThatHasNotRegisteredIsUnknown) {
+  Membership membership(Patient(2));
+  const absl::Status status = membership.Check(1, 0);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("has not registered"));
+}
+
+TEST(MembershipTest, ALostWorkerEndsTheJobAfterItsTimeout) {
+  MembershipOptions options = Patient(2);
+  options.lost_worker_timeout = absl::Milliseconds(50);
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  const absl::Time start = absl::Now();
+  membership.Leave(1, /*connection=*/2);
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(1));
+  const absl::Status status = membership.WaitUntilOver();
+  EXPECT_GE(absl::Now() - start, absl::Milliseconds(50));
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("worker 1 (host:1) was lost and did not come back "
+                        "within 50ms"));
+}
+
+TEST(MembershipTest, ALostWorkerThatComesBackIsNotLost) {
+  MembershipOptions options = Patient(1);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  Membership membership(options);
+  Join(&membership, 0);
+  membership.Leave(0, /*connection=*/1);
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(0));
+  membership.Attend(0, /*connection=*/2);
+  EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+  std::thread worker([&membership] { membership.Finish(0); });
+  EXPECT_TRUE(membership.WaitUntilOver().ok());
+  worker.join();
+}
+
+// The new connection may be seen before the old one is known to be broken.
+TEST(MembershipTest, TheEndOfAnOlderConnectionIsIgnored) {
+  MembershipOptions options = Patient(1);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  Membership membership(options);
+  Join(&membership, 0);
+  membership.Attend(0, /*connection=*/2);
+  membership.Leave(0, /*connection=*/1);
+  EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+  membership.Leave(0, /*connection=*/2);
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(0));
+}
+
+TEST(MembershipTest, AFinishedWorkerMayLeave) {
+  MembershipOptions options = Patient(2);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  membership.Finish(0);
+  membership.Leave(0, /*connection=*/1);
+  membership.Finish(1);
+  EXPECT_TRUE(membership.WaitUntilOver().ok());
+}
+
+TEST(MembershipTest, AWorkerThatDiesBeforeItAttendsIsLost) {
+  MembershipOptions options = Patient(1);
+  options.lost_worker_timeout = absl::Milliseconds(20);
+  Membership membership(options);
+  ASSERT_TRUE(membership.Register(0, kIncarnation, "host:0").ok());
+  const absl::Status status = membership.WaitUntilOver();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("worker 0 (host:0)"));
+}
+
+TEST(MembershipTest, WorkersThatNeverComeAreNamed) {
+  MembershipOptions options = Patient(4);
+  options.startup_timeout = absl::Milliseconds(30);
+  Membership membership(options);
+  Join(&membership, 2);
+  const absl::Status status = membership.WaitUntilOver();
+  EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("worker 0, 1, 3 of 4 did not register within 30ms"));
+}
+
+TEST(MembershipTest, AWorkerThatGivesUpEndsTheJobWithItsReason) {
+  Membership membership(Patient(2));
+  Join(&membership, 0);
+  Join(&membership, 1);
+  std::thread worker([&membership] { membership.GiveUp(1, "disk full"); });
+  const absl::Status status = membership.WaitUntilOver();
+  worker.join();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_EQ(status.message(), "worker 1 (host:1) gave up: disk full");
+}
+
+TEST(MembershipTest, TheFirstReasonStays) {
+  Membership membership(Patient(2));
+  Join(&membership, 0);
+  membership.Fail(absl::UnavailableError("first"));
+  membership.Fail(absl::InternalError("second"));
+  membership.GiveUp(0, "third");
+  EXPECT_EQ(membership.WaitUntilOver(), absl::UnavailableError("first"));
+  EXPECT_EQ(membership.Register(1, 1, "late"), absl::UnavailableError("first"));
+}
+
+}  // namespace
+}  // namespace ps

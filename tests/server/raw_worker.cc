@@ -1,0 +1,128 @@
+#include "tests/server/raw_worker.h"
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/mutex.h"
+#include "glog/logging.h"
+#include "grpcpp/client_context.h"
+#include "grpcpp/create_channel.h"
+#include "transport/grpc_status.h"
+
+namespace ps {
+namespace {
+
+// Longer than anything here takes, also under a sanitizer.
+void SetDeadline(grpc::ClientContext* context) {
+  context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
+}
+
+std::string BytesOf(const grpc::ByteBuffer& buffer) {
+  std::vector<grpc::Slice> slices;
+  CHECK(buffer.Dump(&slices).ok());
+  std::string bytes;
+  for (const grpc::Slice& slice : slices) {
+    bytes.append(reinterpret_cast<const char*>(slice.begin()), slice.size());
+  }
+  return bytes;
+}
+
+}  // namespace
+
+JobConfig PatientJob(int num_workers) {
+  JobConfig config;
+  ClusterConfig& cluster = *config.mutable_cluster();
+  cluster.set_num_workers(num_workers);
+  cluster.set_num_servers(1);
+  cluster.set_startup_timeout_seconds(3600);
+  cluster.set_lost_worker_timeout_seconds(3600);
+  return config;
+}
+
+RunningServer::RunningServer(const JobConfig& config) {
+  ServerOptions options;
+  options.config = config;
+  options.listen = "127.0.0.1:0";
+  auto server = Server::Start(options);
+  CHECK(server.ok()) << server.status();
+  server_ = *std::move(server);
+  waiting_ = std::thread([this] { server_->Wait().IgnoreError(); });
+}
+
+RunningServer::~RunningServer() {
+  server_->Stop(absl::AbortedError("the test is over"));
+  waiting_.join();
+}
+
+std::string RunningServer::address() const {
+  return absl::StrCat("127.0.0.1:", server_->port());
+}
+
+RawWorker::RawWorker(const std::string& address)
+    : channel_(
+          grpc::CreateChannel(address, grpc::InsecureChannelCredentials())),
+      stub_(ParameterServer::NewStub(channel_)),
+      generic_stub_(channel_) {}
+
+RegisterRequest RawWorker::ValidRegistration(
+    const JobConfig& config, const WorkerId& worker,
+    const std::vector<int64_t>& bucket_sizes) {
+  RegisterRequest request;
+  *request.mutable_worker() = worker;
+  request.set_name("test:1");
+  request.set_config(SharedConfigText(config));
+  for (const int64_t size : bucket_sizes) request.add_bucket_sizes(size);
+  request.set_total_iterations(10);
+  return request;
+}
+
+absl::Status RawWorker::Register(const RegisterRequest& request) {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  RegisterResponse response;
+  return FromGrpcStatus(stub_->Register(&context, request, &response));
+}
+
+absl::StatusOr<GetStatusResponse> RawWorker::GetStatus() {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  GetStatusResponse response;
+  const absl::Status status =
+      FromGrpcStatus(stub_->GetStatus(&context, GetStatusRequest(), &response));
+  if (!status.ok()) return status;
+  return response;
+}
+
+absl::StatusOr<std::string> RawWorker::Call(const std::string& method,
+                                            const std::string& message) {
+  grpc::ClientContext context;
+  SetDeadline(&context);
+  const grpc::Slice slice(message);
+  const grpc::ByteBuffer request(&slice, 1);
+  grpc::ByteBuffer response;
+  Mutex mu;
+  CondVar changed;
+  bool done = false;
+  absl::Status status;
+  generic_stub_.UnaryCall(&context, "/ps.ParameterServer/" + method,
+                          grpc::StubOptions(), &request, &response,
+                          [&](grpc::Status result) {
+                            MutexLock lock(&mu);
+                            status = FromGrpcStatus(result);
+                            done = true;
+                            changed.SignalAll();
+                          });
+  MutexLock lock(&mu);
+  while (!done) changed.Wait(&mu);
+  if (!status.ok()) return status;
+  return BytesOf(response);
+}
+
+std::string MessageBytes(SliceMessage header, const PayloadBuffer& payload) {
+  const auto bytes = payload.span();
+  header.set_payload(std::string(bytes.begin(), bytes.end()));
+  return header.SerializeAsString();
+}
+
+}  // namespace ps

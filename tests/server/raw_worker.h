@@ -1,0 +1,69 @@
+// A server in this process, and a worker without manners: it sends whatever a
+// test wants sent.
+#ifndef TESTS_SERVER_RAW_WORKER_H_
+#define TESTS_SERVER_RAW_WORKER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compressors/payload_buffer.h"
+#include "grpcpp/channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "proto/config.pb.h"
+#include "proto/parameter_server.grpc.pb.h"
+#include "server/server.h"
+
+namespace ps {
+
+// A job whose servers wait for ever, for tests that send by hand.
+JobConfig PatientJob(int num_workers);
+
+// Serves until it is destroyed; CHECKs that it can.
+class RunningServer {
+ public:
+  explicit RunningServer(const JobConfig& config);
+  ~RunningServer();
+
+  std::string address() const;
+
+ private:
+  std::unique_ptr<Server> server_;
+  std::thread waiting_;
+};
+
+class RawWorker {
+ public:
+  explicit RawWorker(const std::string& address);
+
+  // A request that the server of `config` accepts.
+  static RegisterRequest ValidRegistration(
+      const JobConfig& config, const WorkerId& worker,
+      const std::vector<int64_t>& bucket_sizes);
+
+  absl::Status Register(const RegisterRequest& request);
+  absl::StatusOr<GetStatusResponse> GetStatus();
+
+  // `method` is "Push", "Pull" or "InitializeSlice". The answer is the bytes of
+  // its message.
+  absl::StatusOr<std::string> Call(const std::string& method,
+                                   const std::string& message);
+
+  ParameterServer::Stub* stub() { return stub_.get(); }
+
+ private:
+  std::shared_ptr<grpc::Channel> channel_;
+  std::unique_ptr<ParameterServer::Stub> stub_;
+  grpc::GenericStub generic_stub_;
+};
+
+// A message as protobuf writes it.
+std::string MessageBytes(SliceMessage header, const PayloadBuffer& payload);
+
+}  // namespace ps
+
+#endif  // TESTS_SERVER_RAW_WORKER_H_

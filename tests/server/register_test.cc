@@ -1,0 +1,249 @@
+// How a server receives workers: the honest, the mistaken and the hostile.
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "gmock/gmock.h"
+#include "grpcpp/client_context.h"
+#include "gtest/gtest.h"
+#include "server/server.h"
+#include "tests/server/raw_worker.h"
+
+namespace ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+class RegisterTest : public ::testing::Test {
+ protected:
+  RegisterTest()
+      : config_(PatientJob(/*num_workers=*/2)),
+        server_(config_),
+        worker_(server_.address()) {}
+
+  RegisterRequest Valid(int rank, uint64_t incarnation = 1) {
+    WorkerId id;
+    id.set_rank(rank);
+    id.set_incarnation(incarnation);
+    return RawWorker::ValidRegistration(config_, id, {1000, 24});
+  }
+
+  std::vector<int32_t> MissingRanks() {
+    const auto status = worker_.GetStatus();
+    EXPECT_TRUE(status.ok()) << status.status();
+    return {status->missing_ranks().begin(), status->missing_ranks().end()};
+  }
+
+  const JobConfig config_;
+  RunningServer server_;
+  RawWorker worker_;
+};
+
+TEST_F(RegisterTest, AWorkerOfAnotherConfigIsToldEveryDifference) {
+  RegisterRequest request = Valid(1);
+  JobConfig other = config_;
+  other.set_seed(99);
+  other.mutable_optimizer()->set_learning_rate(0.5);
+  other.mutable_schedule()->add_milestones(7);
+  other.mutable_machine()->set_worker_threads(5);  // May differ.
+  request.set_config(SharedConfigText(other));
+  const absl::Status status = worker_.Register(request);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("worker 1 (test:1) has another config than "
+                              "server 0"),
+                    HasSubstr("\n  optimizer.learning_rate: 0.5 there and 0.1 "
+                              "here"),
+                    HasSubstr("\n  seed: 99 there and 1 here"),
+                    HasSubstr("\n  schedule.milestones: 7 there and (unset) "
+                              "here"),
+                    Not(HasSubstr("worker_threads"))));
+  EXPECT_TRUE(worker_.Register(Valid(1)).ok()) << "the rank is still free";
+}
+
+TEST_F(RegisterTest, AConfigThatDoesNotParseIsRefused) {
+  RegisterRequest request = Valid(0);
+  for (const std::string text : {"}", "no_such_field: 1", "seed: -1"}) {
+    request.set_config(text);
+    const absl::Status status = worker_.Register(request);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("another version of this program"));
+  }
+}
+
+TEST_F(RegisterTest, TextsOutOfBoundsAreRefused) {
+  RegisterRequest request = Valid(0);
+  request.set_config(std::string((1 << 20) + 1, ' '));
+  EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  for (const std::string& name :
+       {std::string(257, 'x'), std::string("two\nlines"), std::string(1, 0),
+        std::string("\x1b[2J")}) {
+    request = Valid(0);
+    request.set_name(name);
+    EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  }
+}
+
+TEST_F(RegisterTest, RanksOutsideTheJobAreRefused) {
+  for (const int rank : {-1, 2, std::numeric_limits<int32_t>::max(),
+                         std::numeric_limits<int32_t>::min()}) {
+    const absl::Status status = worker_.Register(Valid(rank));
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("this job has ranks 0 to 1"));
+  }
+  EXPECT_EQ(MissingRanks(), (std::vector<int32_t>{0, 1}));
+}
+
+TEST_F(RegisterTest, AWorkerThatMeantAnotherServerIsRefused) {
+  RegisterRequest request = Valid(0);
+  for (const int index : {-1, 1, std::numeric_limits<int32_t>::max()}) {
+    request.set_server_index(index);
+    const absl::Status status = worker_.Register(request);
+    EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr("this is server 0"));
+  }
+}
+
+TEST_F(RegisterTest, LayoutsOutOfRangeAreRefusedAndTakeNoRank) {
+  const int64_t max = std::numeric_limits<int64_t>::max();
+  const std::vector<std::vector<int64_t>> layouts = {
+      {},
+      {0},
+      {-1},
+      {1000, -24},
+      {max},
+      {max, max},
+      {std::numeric_limits<int64_t>::min()},
+      {int64_t{1} << 32},                                // One bucket too long.
+      std::vector<int64_t>(17, (int64_t{1} << 32) - 1),  // Too much in all.
+      std::vector<int64_t>((1 << 16) + 1, 1),            // Too many buckets.
+  };
+  for (const auto& layout : layouts) {
+    RegisterRequest request = Valid(0, /*incarnation=*/666);
+    request.clear_bucket_sizes();
+    for (const int64_t size : layout) request.add_bucket_sizes(size);
+    const absl::Status status = worker_.Register(request);
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  }
+  for (const int64_t iterations :
+       {int64_t{0}, int64_t{-1}, std::numeric_limits<int64_t>::min()}) {
+    RegisterRequest request = Valid(0, /*incarnation=*/666);
+    request.set_total_iterations(iterations);
+    EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  }
+  EXPECT_EQ(MissingRanks(), (std::vector<int32_t>{0, 1}));
+  EXPECT_TRUE(worker_.Register(Valid(0)).ok());
+}
+
+TEST_F(RegisterTest, WorkersOfAnotherModelAreRefusedAndTakeNoRank) {
+  ASSERT_TRUE(worker_.Register(Valid(0)).ok());
+  RegisterRequest request = Valid(1, /*incarnation=*/666);
+  request.set_bucket_sizes(1, 25);
+  const absl::Status status = worker_.Register(request);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("1025 parameters in 2 buckets, 10 iterations"),
+                    HasSubstr("1024 parameters in 2 buckets")));
+  EXPECT_TRUE(worker_.Register(Valid(1)).ok());
+}
+
+TEST_F(RegisterTest, ASecondWorkerOfARankIsRefused) {
+  ASSERT_TRUE(worker_.Register(Valid(1, /*incarnation=*/1)).ok());
+  EXPECT_TRUE(worker_.Register(Valid(1, /*incarnation=*/1)).ok());
+  const absl::Status status = worker_.Register(Valid(1, /*incarnation=*/2));
+  EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("rank 1 is taken by worker 1 (test:1)"));
+}
+
+// 64 billion parameters: the server must not believe it before it has them.
+TEST_F(RegisterTest, AHugeModelCostsNothingUntilItsWeightsCome) {
+  RegisterRequest request = Valid(0);
+  request.clear_bucket_sizes();
+  for (int i = 0; i < 15; ++i) {
+    request.add_bucket_sizes((int64_t{1} << 32) - 1);
+  }
+  ASSERT_TRUE(worker_.Register(request).ok());
+  SliceMessage header;
+  *header.mutable_worker() = request.worker();
+  header.set_bucket(14);
+  EXPECT_TRUE(absl::IsFailedPrecondition(
+      worker_.Call("Pull", header.SerializeAsString()).status()));
+  EXPECT_EQ(worker_.GetStatus()->version(), -1);
+}
+
+TEST_F(RegisterTest, CompressedMessagesAreRefused) {
+  grpc::ClientContext context;
+  context.set_compression_algorithm(GRPC_COMPRESS_GZIP);
+  RegisterRequest request = Valid(0);
+  request.set_config(std::string(1 << 20, ' '));
+  RegisterResponse response;
+  EXPECT_EQ(worker_.stub()->Register(&context, request, &response).error_code(),
+            grpc::StatusCode::UNIMPLEMENTED);
+  EXPECT_TRUE(worker_.Register(Valid(0)).ok());
+}
+
+TEST_F(RegisterTest, StrangersMayNotAttendOrFinish) {
+  ASSERT_TRUE(worker_.Register(Valid(0, /*incarnation=*/1)).ok());
+  for (const auto& [rank, incarnation, code] :
+       std::vector<std::tuple<int, int, grpc::StatusCode>>{
+           {-1, 1, grpc::StatusCode::INVALID_ARGUMENT},
+           {7, 1, grpc::StatusCode::INVALID_ARGUMENT},
+           {0, 2, grpc::StatusCode::FAILED_PRECONDITION},
+           {1, 1, grpc::StatusCode::FAILED_PRECONDITION}}) {
+    FinishRequest finish;
+    finish.mutable_worker()->set_rank(rank);
+    finish.mutable_worker()->set_incarnation(incarnation);
+    finish.set_failure("stop everybody");
+    FinishResponse finished;
+    grpc::ClientContext finish_context;
+    EXPECT_EQ(
+        worker_.stub()->Finish(&finish_context, finish, &finished).error_code(),
+        code);
+    AttendRequest attend;
+    *attend.mutable_worker() = finish.worker();
+    grpc::ClientContext attend_context;
+    const auto reader = worker_.stub()->Attend(&attend_context, attend);
+    AttendEvent event;
+    EXPECT_FALSE(reader->Read(&event));
+    EXPECT_EQ(reader->Finish().error_code(), code);
+  }
+  EXPECT_TRUE(worker_.Register(Valid(1)).ok()) << "the job goes on";
+}
+
+TEST(ServerTest, ASecondServerOnAUsedPortIsRefused) {
+  const JobConfig config = PatientJob(1);
+  const RunningServer first(config);
+  ServerOptions options;
+  options.config = config;
+  options.listen = first.address();
+  const absl::Status status = Server::Start(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("cannot listen on " + first.address()));
+}
+
+TEST(ServerTest, AnIndexOutsideTheJobIsRefused) {
+  ServerOptions options;
+  options.config = PatientJob(1);
+  options.listen = "127.0.0.1:0";
+  for (const int index : {-1, 1}) {
+    options.index = index;
+    const absl::Status status = Server::Start(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("server index is ", index)));
+  }
+}
+
+}  // namespace
+}  // namespace ps

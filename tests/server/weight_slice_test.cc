@@ -1,0 +1,334 @@
+// One slice: what counts, in which order it is added, and who is answered.
+#include "server/weight_slice.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "compressors/payload.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::HasSubstr;
+
+ReceivedPayload Received(PayloadBuffer buffer) {
+  ReceivedPayload received;
+  auto owner = std::make_shared<PayloadBuffer>(std::move(buffer));
+  received.pieces = {owner->span()};
+  received.owner = std::move(owner);
+  return received;
+}
+
+ReceivedPayload Dense(const std::vector<float>& values) {
+  return Received(EncodeDense(values));
+}
+
+WorkerPush Push(int rank, int64_t iteration, const std::vector<float>& values) {
+  WorkerPush push;
+  push.rank = rank;
+  push.iteration = iteration;
+  push.loss = rank + 1;
+  push.count = static_cast<int64_t>(values.size());
+  push.message_bytes = 100 + rank;
+  push.payload = Dense(values);
+  return push;
+}
+
+// Where the answers to pushes go.
+class Answers {
+ public:
+  PushDone Taker() {
+    return [this](const absl::StatusOr<WeightAnswer>& answer) {
+      MutexLock lock(&mu_);
+      answers_.push_back(answer);
+    };
+  }
+
+  std::vector<absl::StatusOr<WeightAnswer>> Get() {
+    MutexLock lock(&mu_);
+    return answers_;
+  }
+
+  // Of the only answer.
+  absl::Status OnlyStatus() {
+    const auto answers = Get();
+    EXPECT_EQ(answers.size(), 1u);
+    return answers.empty() ? absl::UnknownError("none") : answers[0].status();
+  }
+
+ private:
+  Mutex mu_;
+  std::vector<absl::StatusOr<WeightAnswer>> answers_ ABSL_GUARDED_BY(mu_);
+};
+
+std::vector<float> WeightsOf(const WeightAnswer& answer) {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  DecodePayload({answer.weights.span()}, &indices, &values);
+  return values;
+}
+
+std::string Bytes(const WeightAnswer& answer) {
+  const auto bytes = answer.weights.span();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+class WeightSliceTest : public ::testing::Test {
+ protected:
+  // Rate 1 and plain SGD: the weights become minus the mean gradient.
+  WeightSliceTest() {
+    config_.mutable_cluster()->set_num_workers(3);
+    config_.mutable_optimizer()->set_learning_rate(1);
+  }
+
+  std::unique_ptr<WeightSlice> NewSlice(int64_t num_elements) {
+    return std::make_unique<WeightSlice>(&config_, num_elements,
+                                         /*total_updates=*/100);
+  }
+
+  std::unique_ptr<WeightSlice> ZeroSlice(int64_t num_elements) {
+    auto slice = NewSlice(num_elements);
+    const absl::Status status =
+        slice->Initialize(Dense(std::vector<float>(num_elements)));
+    EXPECT_TRUE(status.ok()) << status;
+    return slice;
+  }
+
+  JobConfig config_;
+};
+
+TEST_F(WeightSliceTest, UpdatesWithTheMeanWhenTheLastWorkerHasPushed) {
+  const auto slice = ZeroSlice(2);
+  Answers answers;
+  slice->Push(Push(2, 0, {3, 6}), answers.Taker());
+  slice->Push(Push(0, 0, {6, 0}), answers.Taker());
+  EXPECT_EQ(slice->AwaitedRanks(), std::set<int>{1});
+  EXPECT_TRUE(answers.Get().empty());
+  EXPECT_EQ(slice->version(), 0);
+  slice->Push(Push(1, 0, {0, 3}), answers.Taker());
+  EXPECT_EQ(slice->version(), 1);
+  ASSERT_EQ(answers.Get().size(), 3u);
+  for (const auto& answer : answers.Get()) {
+    ASSERT_TRUE(answer.ok());
+    EXPECT_EQ(WeightsOf(*answer), (std::vector<float>{-3, -3}));
+    EXPECT_EQ(answer->version, 1);
+    EXPECT_EQ(answer->mean_loss, 2);
+    EXPECT_EQ(answer->sent_elements, 6);
+    EXPECT_EQ(answer->bytes_up, 100 + 101 + 102);
+  }
+}
+
+// 1e8 + 1 rounds to 1e8: the sum shows the order in which it was made.
+TEST_F(WeightSliceTest, SumsInRankOrderWhateverTheArrivalOrder) {
+  const std::vector<float> gradients[] = {{1e8f, 1}, {1, 1e8f}, {-1e8f, -1e8f}};
+  const std::vector<float> expected = {-(((1e8f + 1) + -1e8f) / 3),
+                                       -(((1 + 1e8f) + -1e8f) / 3)};
+  std::vector<int> order = {0, 1, 2};
+  do {
+    const auto slice = ZeroSlice(2);
+    Answers answers;
+    for (const int rank : order) {
+      slice->Push(Push(rank, 0, gradients[rank]), answers.Taker());
+    }
+    ASSERT_EQ(answers.Get().size(), 3u);
+    EXPECT_EQ(WeightsOf(*answers.Get()[0]), expected);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_F(WeightSliceTest, AllArrivalOrdersGiveTheSameBits) {
+  const uint64_t seed = 11;
+  SCOPED_TRACE(seed);
+  config_.mutable_optimizer()->set_name("momentum");
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<std::vector<float>> gradients(3, std::vector<float>(1000));
+  for (auto& gradient : gradients) {
+    for (float& g : gradient) g = normal(random);
+  }
+  std::string first;
+  std::vector<int> order = {0, 1, 2};
+  do {
+    const auto slice = ZeroSlice(1000);
+    Answers answers;
+    for (int64_t iteration = 0; iteration < 3; ++iteration) {
+      for (const int rank : order) {
+        slice->Push(Push(rank, iteration, gradients[rank]), answers.Taker());
+      }
+    }
+    ASSERT_EQ(answers.Get().size(), 9u);
+    const std::string bytes = Bytes(*answers.Get().back());
+    if (first.empty()) first = bytes;
+    EXPECT_EQ(bytes, first);
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST_F(WeightSliceTest, ARepeatBeforeTheUpdateCountsOnce) {
+  const auto slice = ZeroSlice(1);
+  Answers older, newer, others;
+  slice->Push(Push(0, 0, {3}), older.Taker());
+  slice->Push(Push(0, 0, {3}), newer.Taker());
+  EXPECT_TRUE(absl::IsCancelled(older.OnlyStatus()));
+  EXPECT_TRUE(newer.Get().empty());
+  EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{1, 2}));
+  slice->Push(Push(1, 0, {3}), others.Taker());
+  slice->Push(Push(2, 0, {3}), others.Taker());
+  ASSERT_TRUE(newer.OnlyStatus().ok());
+  EXPECT_EQ(WeightsOf(*newer.Get()[0]), std::vector<float>{-3});
+  EXPECT_EQ(newer.Get()[0]->bytes_up, 100 + 101 + 102);
+  EXPECT_EQ(older.Get().size(), 1u) << "answered once";
+}
+
+TEST_F(WeightSliceTest, ARepeatAfterTheUpdateGetsTheStoredAnswer) {
+  const auto slice = ZeroSlice(2);
+  Answers answers, repeat;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice->Push(Push(rank, 0, {1, 2}), answers.Taker());
+  }
+  slice->Push(Push(1, 0, {50, 60}), repeat.Taker());
+  ASSERT_TRUE(repeat.OnlyStatus().ok());
+  EXPECT_EQ(Bytes(*repeat.Get()[0]), Bytes(*answers.Get()[0]));
+  EXPECT_EQ(repeat.Get()[0]->version, 1);
+  EXPECT_EQ(repeat.Get()[0]->mean_loss, answers.Get()[0]->mean_loss);
+  EXPECT_EQ(slice->version(), 1);
+  EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
+}
+
+TEST_F(WeightSliceTest, OtherIterationsAreRefusedAndChangeNothing) {
+  const auto slice = ZeroSlice(1);
+  const std::string before = Bytes(*slice->Pull());
+  for (const int64_t iteration :
+       {int64_t{1}, int64_t{2}, int64_t{-1}, int64_t{-2},
+        std::numeric_limits<int64_t>::max(),
+        std::numeric_limits<int64_t>::min()}) {
+    Answers answers;
+    slice->Push(Push(0, iteration, {1}), answers.Taker());
+    EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus())) << iteration;
+  }
+  EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
+  EXPECT_EQ(Bytes(*slice->Pull()), before);
+}
+
+TEST_F(WeightSliceTest, IsOfNoUseBeforeItsFirstWeights) {
+  const auto slice = NewSlice(1);
+  Answers answers;
+  slice->Push(Push(0, 0, {1}), answers.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Pull().status()));
+  EXPECT_EQ(slice->version(), -1);
+  EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
+}
+
+TEST_F(WeightSliceTest, FirstWeightsMayBeRepeatedButNotChanged) {
+  const auto slice = NewSlice(2);
+  ASSERT_TRUE(slice->Initialize(Dense({1, 2})).ok());
+  EXPECT_TRUE(slice->Initialize(Dense({1, 2})).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 3}))));
+  EXPECT_EQ(WeightsOf(*slice->Pull()), (std::vector<float>{1, 2}));
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice->Push(Push(rank, 0, {0, 0}), answers.Taker());
+  }
+  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 2}))))
+      << "the weights have been updated since";
+}
+
+TEST_F(WeightSliceTest, FailAnswersEveryoneNowAndLater) {
+  const auto slice = ZeroSlice(1);
+  Answers waiting, later;
+  slice->Push(Push(0, 0, {1}), waiting.Taker());
+  slice->Push(Push(2, 0, {1}), waiting.Taker());
+  slice->Fail(absl::AbortedError("worker 1 was lost"));
+  ASSERT_EQ(waiting.Get().size(), 2u);
+  for (const auto& answer : waiting.Get()) {
+    EXPECT_EQ(answer.status(), absl::AbortedError("worker 1 was lost"));
+  }
+  slice->Push(Push(1, 0, {1}), later.Taker());
+  EXPECT_TRUE(absl::IsAborted(later.OnlyStatus()));
+  EXPECT_TRUE(absl::IsAborted(slice->Pull().status()));
+  EXPECT_TRUE(absl::IsAborted(slice->Initialize(Dense({0}))));
+  slice->Fail(absl::AbortedError("again"));
+  EXPECT_EQ(waiting.Get().size(), 2u) << "answered once";
+}
+
+TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
+  const auto slice = ZeroSlice(4);
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    const std::vector<uint32_t> indices = {1, 3};
+    const std::vector<float> values = {3, 6};
+    WorkerPush push = Push(rank, 0, values);
+    push.payload = Received(*EncodeSparse("raw32", indices, values,
+                                          /*begin=*/0, /*dense_size=*/4));
+    slice->Push(push, answers.Taker());
+  }
+  ASSERT_EQ(answers.Get().size(), 3u);
+  EXPECT_EQ(WeightsOf(*answers.Get()[0]), (std::vector<float>{0, -3, 0, -6}));
+}
+
+TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheFirstWeights) {
+  config_.mutable_optimizer()->set_name("no such rule");
+  const auto slice = NewSlice(1);
+  EXPECT_TRUE(absl::IsInvalidArgument(slice->Initialize(Dense({1}))));
+  EXPECT_EQ(slice->version(), -1);
+}
+
+// Each worker pushes from its own thread and repeats now and then, while others
+// look; for the thread sanitizer, and for the count of answers.
+TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
+  constexpr int kIterations = 200;
+  const auto slice = ZeroSlice(64);
+  const std::vector<float> ones(64, 1.0f);
+  std::vector<std::thread> workers;
+  for (int rank = 0; rank < 3; ++rank) {
+    workers.emplace_back([&, rank] {
+      for (int64_t iteration = 0; iteration < kIterations; ++iteration) {
+        Mutex mu;
+        CondVar changed;
+        int answered = 0;
+        bool updated = false;
+        const auto done = [&](const absl::StatusOr<WeightAnswer>& answer) {
+          MutexLock lock(&mu);
+          ++answered;
+          if (answer.ok()) {
+            updated = true;
+            EXPECT_EQ(answer->version, iteration + 1);
+          } else {
+            EXPECT_TRUE(absl::IsCancelled(answer.status()));
+          }
+          changed.SignalAll();
+        };
+        const int pushes = iteration % 7 == rank ? 2 : 1;
+        for (int i = 0; i < pushes; ++i) {
+          slice->Push(Push(rank, iteration, ones), done);
+        }
+        MutexLock lock(&mu);
+        while (answered < pushes) changed.Wait(&mu);
+        EXPECT_TRUE(updated);
+      }
+    });
+  }
+  std::thread onlooker([&] {
+    while (slice->version() < kIterations) {
+      EXPECT_TRUE(slice->Pull().ok());
+      EXPECT_LE(slice->AwaitedRanks().size(), 3u);
+    }
+  });
+  for (std::thread& worker : workers) worker.join();
+  onlooker.join();
+  EXPECT_EQ(WeightsOf(*slice->Pull()),
+            std::vector<float>(64, -1.0f * kIterations));
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,62 @@
+// A server that misbehaves as a test wants: for what a real one does only when
+// it is killed.
+#ifndef TESTS_TRANSPORT_FAKE_SERVER_H_
+#define TESTS_TRANSPORT_FAKE_SERVER_H_
+
+#include <memory>
+#include <set>
+#include <string>
+
+#include "common/mutex.h"
+#include "grpcpp/server.h"
+#include "proto/parameter_server.grpc.pb.h"
+
+namespace ps {
+
+// Accepts every worker and holds every push. Thread-safe.
+class FakeServer final : public ParameterServer::CallbackService {
+ public:
+  // Listens on a free port; CHECKs that it can.
+  FakeServer();
+  ~FakeServer() override;
+
+  std::string address() const;
+
+  // Breaks all connections at once, as a process does that is killed.
+  void Die();
+
+  grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
+                                     const RegisterRequest* request,
+                                     RegisterResponse* response) override;
+  grpc::ServerWriteReactor<AttendEvent>* Attend(
+      grpc::CallbackServerContext* context,
+      const AttendRequest* request) override;
+  grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
+                                 const SliceMessage* request,
+                                 SliceMessage* response) override;
+  // Ends the standing calls as at the end of a job, but its own answer is lost.
+  grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
+                                   const FinishRequest* request,
+                                   FinishResponse* response) override;
+
+  // Blocks until a push is held.
+  void AwaitPush();
+
+ private:
+  class AttendCall;
+  class HeldPush;
+
+  // As at the end of a job; the call may be gone already.
+  void EndAttendance(AttendCall* call);
+
+  int port_ = 0;
+  Mutex mu_;
+  CondVar changed_;
+  bool pushed_ ABSL_GUARDED_BY(mu_) = false;
+  std::set<AttendCall*> attending_ ABSL_GUARDED_BY(mu_);
+  std::unique_ptr<grpc::Server> server_;
+};
+
+}  // namespace ps
+
+#endif  // TESTS_TRANSPORT_FAKE_SERVER_H_
