@@ -37,6 +37,7 @@ command -v mmdebstrap >/dev/null || {
   exit 1
 }
 [ -n "$root" ] || root=$(mktemp -d)/root
+mkdir -p "$(dirname "$root")"
 
 unmount() {
   for place in cache dev proc sys; do
