@@ -318,6 +318,20 @@ absl::Status ValidateConfig(const JobConfig& config) {
   return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "\n"));
 }
 
+absl::StatusOr<JobConfig> LoadJob(const std::string& path,
+                                  const std::vector<std::string>& overrides) {
+  PS_ASSIGN_OR_RETURN(JobConfig config, LoadConfig(path));
+  for (const std::string& assignment : overrides) {
+    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &config));
+  }
+  const absl::Status valid = ValidateConfig(config);
+  if (!valid.ok()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(path, " is not a valid job:\n", valid.message()));
+  }
+  return config;
+}
+
 std::string ResolvedConfigText(const JobConfig& config) {
   JobConfig resolved = config;
   SetDefaults(&resolved);

@@ -31,6 +31,12 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config);
 // Errors: kInvalidArgument with one line per problem: field path, value, rule.
 absl::Status ValidateConfig(const JobConfig& config);
 
+// What a program does with its command line: LoadConfig, ApplyOverride with
+// each of `overrides`, ValidateConfig. Errors: theirs; those of the last begin
+// with the path.
+absl::StatusOr<JobConfig> LoadJob(const std::string& path,
+                                  const std::vector<std::string>& overrides);
+
 // Text with every field written out, defaults included: parsing it gives the
 // same job whatever the defaults become.
 std::string ResolvedConfigText(const JobConfig& config);

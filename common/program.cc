@@ -3,7 +3,9 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 
@@ -14,6 +16,13 @@ void InitProgram(const char* argv0) {
   google::InitGoogleLogging(argv0);
   std::signal(SIGTERM, [](int signal) { _exit(128 + signal); });
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+int64_t NumberFromEnvironment(const char* name, int64_t otherwise) {
+  int64_t number = 0;
+  const char* const text = std::getenv(name);
+  return text != nullptr && absl::SimpleAtoi(text, &number) ? number
+                                                            : otherwise;
 }
 
 std::string ProcessName() {

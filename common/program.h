@@ -2,6 +2,7 @@
 #ifndef COMMON_PROGRAM_H_
 #define COMMON_PROGRAM_H_
 
+#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -13,6 +14,10 @@ namespace ps {
 // it is a container's first process, which ignores signals without a handler; a
 // closed pipe is an error and not a signal. Call it first in main.
 void InitProgram(const char* argv0);
+
+// A whole number from the environment, or `otherwise`: a cluster manager tells
+// a process in this way which one it is.
+int64_t NumberFromEnvironment(const char* name, int64_t otherwise);
 
 // "host:pid" of this process, for other processes' messages.
 std::string ProcessName();

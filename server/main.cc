@@ -1,10 +1,8 @@
 // The `server` program: one parameter server of a job.
-#include <cstdlib>
 #include <memory>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/file.h"
@@ -47,20 +45,9 @@ CommandText Text() {
   return text;
 }
 
-// A StatefulSet numbers its pods by this variable.
-int64_t IndexFromEnvironment() {
-  int64_t index = -1;
-  const char* const text = std::getenv("POD_INDEX");
-  return text != nullptr && absl::SimpleAtoi(text, &index) ? index : -1;
-}
-
 absl::Status Run(const Flags& flags) {
   ServerOptions options;
-  PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.config));
-  for (const std::string& assignment : flags.overrides) {
-    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &options.config));
-  }
-  PS_RETURN_IF_ERROR(Annotate(ValidateConfig(options.config), flags.config));
+  PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   const ClusterConfig& cluster = options.config.cluster();
   options.index = static_cast<int>(flags.index);
   options.listen = flags.listen;
@@ -88,7 +75,8 @@ absl::Status Run(const Flags& flags) {
 int Main(int argc, char** argv) {
   InitProgram(argv[0]);
   Flags flags;
-  flags.index = IndexFromEnvironment();
+  // A StatefulSet numbers its pods by this variable.
+  flags.index = NumberFromEnvironment("POD_INDEX", -1);
   CommandLine command_line(Text());
   command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
                                  &flags.config);

@@ -88,19 +88,6 @@ absl::Status MakeRunDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
-absl::StatusOr<JobConfig> ReadJob(const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(JobConfig config, LoadConfig(flags.job));
-  for (const std::string& assignment : flags.overrides) {
-    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &config));
-  }
-  const absl::Status valid = ValidateConfig(config);
-  if (!valid.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(flags.job, ":\n", valid.message()));
-  }
-  return config;
-}
-
 int Fail(const absl::Status& status, int exit_code) {
   std::fflush(stdout);
   std::fprintf(stderr, "gradsieve train: %s\n",
@@ -109,7 +96,7 @@ int Fail(const absl::Status& status, int exit_code) {
 }
 
 int Train(const Flags& flags) {
-  const absl::StatusOr<JobConfig> config = ReadJob(flags);
+  const absl::StatusOr<JobConfig> config = LoadJob(flags.job, flags.overrides);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   if (flags.check) {
     std::printf("%s is a valid job\n", flags.job.c_str());

@@ -1,10 +1,8 @@
 // The `worker` program: one worker of a job.
-#include <cstdlib>
 #include <random>
 #include <string>
 #include <vector>
 
-#include "absl/strings/numbers.h"
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -44,20 +42,9 @@ CommandText Text() {
   return text;
 }
 
-// An Indexed Job numbers its pods by this variable.
-int64_t RankFromEnvironment() {
-  int64_t rank = -1;
-  const char* const text = std::getenv("JOB_COMPLETION_INDEX");
-  return text != nullptr && absl::SimpleAtoi(text, &rank) ? rank : -1;
-}
-
 absl::Status Run(const Flags& flags) {
   TrainerOptions options;
-  PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.config));
-  for (const std::string& assignment : flags.overrides) {
-    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &options.config));
-  }
-  PS_RETURN_IF_ERROR(Annotate(ValidateConfig(options.config), flags.config));
+  PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   options.worker_rank = static_cast<int>(flags.rank);
   // The one random number that must differ between runs.
   std::random_device random;
@@ -70,7 +57,8 @@ absl::Status Run(const Flags& flags) {
 int Main(int argc, char** argv) {
   InitProgram(argv[0]);
   Flags flags;
-  flags.rank = RankFromEnvironment();
+  // An Indexed Job numbers its pods by this variable.
+  flags.rank = NumberFromEnvironment("JOB_COMPLETION_INDEX", -1);
   CommandLine command_line(Text());
   command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
                                  &flags.config);
