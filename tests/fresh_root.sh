@@ -74,12 +74,16 @@ make_root() {
   mount --make-rslave "$root/dev"
 }
 
+# With nothing of this machine's environment.
 inside() {
+  local clean=(env -i PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+    LANG=C.UTF-8)
   if [ $as_user = yes ]; then
-    chroot "$root" sudo -u tester -H --preserve-env=http_proxy,https_proxy \
-      bash -lc "cd /home/tester/gradsieve && $1"
+    chroot "$root" "${clean[@]}" sudo -u tester -H \
+      bash -c "cd /home/tester/gradsieve && $1"
   else
-    chroot "$root" env HOME=/root bash -lc "cd /root/gradsieve && $1"
+    chroot "$root" "${clean[@]}" HOME=/root \
+      bash -c "cd /root/gradsieve && $1"
   fi
 }
 
