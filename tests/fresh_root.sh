@@ -46,7 +46,7 @@ unmount() {
 }
 cleanup() {
   unmount
-  if [ $keep = no ]; then rm -rf "$root"; fi
+  if [ $keep = no ]; then rm -rf --one-file-system "$root"; fi
 }
 trap cleanup EXIT
 

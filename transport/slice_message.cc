@@ -51,6 +51,11 @@ PayloadPieces PiecesFrom(const Slices& slices, size_t offset) {
   return pieces;
 }
 
+// A function with a name, for tests/tsan_suppressions.txt.
+void ReleasePayload(void* buffer) {
+  delete static_cast<PayloadBuffer*>(buffer);
+}
+
 }  // namespace
 
 grpc::ByteBuffer EncodeSliceMessage(const SliceMessage& header,
@@ -67,9 +72,7 @@ grpc::ByteBuffer EncodeSliceMessage(const SliceMessage& header,
   auto* keep = new PayloadBuffer(payload);
   const grpc::Slice parts[] = {
       grpc::Slice(start),
-      grpc::Slice(
-          keep->data(), keep->size_bytes(),
-          [](void* owner) { delete static_cast<PayloadBuffer*>(owner); }, keep),
+      grpc::Slice(keep->data(), keep->size_bytes(), ReleasePayload, keep),
   };
   return grpc::ByteBuffer(parts, 2);
 }

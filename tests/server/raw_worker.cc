@@ -18,6 +18,21 @@ void SetDeadline(grpc::ClientContext* context) {
   context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
 }
 
+// How a call ended; set by a thread of gRPC.
+struct Outcome {
+  void Set(const absl::Status& result) {
+    MutexLock lock(&mu);
+    status = result;
+    done = true;
+    changed.SignalAll();
+  }
+
+  Mutex mu;
+  CondVar changed;
+  bool done ABSL_GUARDED_BY(mu) = false;
+  absl::Status status ABSL_GUARDED_BY(mu);
+};
+
 std::string BytesOf(const grpc::ByteBuffer& buffer) {
   std::vector<grpc::Slice> slices;
   CHECK(buffer.Dump(&slices).ok());
@@ -101,21 +116,15 @@ absl::StatusOr<std::string> RawWorker::Call(const std::string& method,
   const grpc::Slice slice(message);
   const grpc::ByteBuffer request(&slice, 1);
   grpc::ByteBuffer response;
-  Mutex mu;
-  CondVar changed;
-  bool done = false;
-  absl::Status status;
+  Outcome outcome;
+  MutexLock lock(&outcome.mu);
   generic_stub_.UnaryCall(&context, "/ps.ParameterServer/" + method,
                           grpc::StubOptions(), &request, &response,
-                          [&](grpc::Status result) {
-                            MutexLock lock(&mu);
-                            status = FromGrpcStatus(result);
-                            done = true;
-                            changed.SignalAll();
+                          [&outcome](const grpc::Status& status) {
+                            outcome.Set(FromGrpcStatus(status));
                           });
-  MutexLock lock(&mu);
-  while (!done) changed.Wait(&mu);
-  if (!status.ok()) return status;
+  while (!outcome.done) outcome.changed.Wait(&outcome.mu);
+  if (!outcome.status.ok()) return outcome.status;
   return BytesOf(response);
 }
 
