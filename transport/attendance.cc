@@ -43,9 +43,10 @@ class Attendance::Call final : public grpc::ClientReadReactor<AttendEvent> {
   }
 
   void OnDone(const grpc::Status& status) override {
-    Attendance* const owner = owner_;
+    // Deleted last: until the owner has let go, under its lock, it may still
+    // want to cancel this call. The owner may be gone when that returns.
+    owner_->OnClosed(FromGrpcStatus(status));
     delete this;
-    owner->OnClosed(FromGrpcStatus(status));
   }
 
  private:
