@@ -12,6 +12,7 @@
 #include "server/ps_service.h"
 #include "server/shard.h"
 #include "server/work_queue.h"
+#include "transport/callback_queue.h"
 #include "transport/slice_message.h"
 
 namespace ps {
@@ -47,6 +48,7 @@ class GrpcServer final : public Server {
   }
 
   absl::Status Listen() {
+    KeepCallbackQueue();
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
                              &port_);

@@ -3,11 +3,13 @@
 #include "grpcpp/create_channel.h"
 #include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
+#include "transport/callback_queue.h"
 
 namespace ps {
 
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            int64_t max_message_bytes) {
+  KeepCallbackQueue();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));

@@ -323,13 +323,15 @@ absl::Status GrpcParameterClient::Drain(
       PS_RETURN_IF_ERROR(Annotate(done(*call), call->server->Name()));
       continue;
     }
-    // A broken connection, or an answer that takes longer than the deadline:
-    // safe to ask again, as every call here may be repeated.
+    // A broken connection, a server that is being ended, or an answer that
+    // takes longer than the deadline: safe to ask again, as every call here may
+    // be repeated.
     const bool starting = again != nullptr && again(call->status);
     if (starting && absl::Now() - start > options_.startup_timeout) {
       return Annotate(call->status, call->server->Name());
     }
     if (starting || absl::IsUnavailable(call->status) ||
+        absl::IsCancelled(call->status) ||
         absl::IsDeadlineExceeded(call->status)) {
       call->retry_at = absl::Now() + call->backoff;
       call->backoff = std::min(2 * call->backoff, kMaxBackoff);
