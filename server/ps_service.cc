@@ -54,6 +54,9 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
   }
 
   void OnDone() override {
+    // gRPC is only done with what has been ended. Reading this also makes the
+    // ending thread's view of the object this thread's.
+    CHECK(ended_.load());
     if (service_ != nullptr) service_->Forget(this);
     delete this;
   }
