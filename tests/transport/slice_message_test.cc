@@ -319,5 +319,25 @@ TEST(SliceMessageTest, MessagesOfTheLargestSliceFitTheLimit) {
   }
 }
 
+// The example of docs/wire_format.md, up to the payload.
+TEST(SliceMessageTest, IsWrittenAsTheDocumentShows) {
+  SliceMessage header;
+  header.mutable_worker()->set_rank(1);
+  header.mutable_worker()->set_incarnation(7);
+  header.set_slice(1);
+  header.set_iteration(2);
+  header.set_loss(0.5);
+  const grpc::ByteBuffer message =
+      EncodeSliceMessage(header, PayloadBuffer::Allocate(47));
+  EXPECT_EQ(message.Length(), 75u);
+  std::vector<grpc::Slice> slices;
+  ASSERT_TRUE(message.Dump(&slices).ok());
+  const std::vector<uint8_t> expected = {
+      0x0a, 0x0b, 0x08, 0x01, 0x11, 0x07, 0x00, 0x00, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x18, 0x01, 0x20, 0x02, 0x29, 0x00, 0x00,
+      0x00, 0x00, 0x00, 0x00, 0xe0, 0x3f, 0x7a, 0x2f};
+  EXPECT_EQ(std::vector<uint8_t>(slices[0].begin(), slices[0].end()), expected);
+}
+
 }  // namespace
 }  // namespace ps
