@@ -16,10 +16,13 @@ void StageController::Observe(double quality) {
   const double mean = quality_sum_ / observations_;
   quality_sum_ = 0;
   observations_ = 0;
-  if (options_.rule == StageControllerOptions::Rule::kFixed) {
-    DecideFixed(mean);
-  } else {
-    DecideProbe(mean);
+  switch (options_.rule) {
+    case StageControllerOptions::Rule::kFixed:
+      return DecideFixed(mean);
+    case StageControllerOptions::Rule::kReverse:
+      return DecideReverse(mean);
+    case StageControllerOptions::Rule::kProbe:
+      return DecideProbe(mean);
   }
 }
 
@@ -32,6 +35,15 @@ void StageController::DecideFixed(double quality) {
   if (InBand(quality)) return;
   stages_ =
       std::clamp(stages_ + (quality < 1 ? 1 : -1), 1, options_.max_stages);
+}
+
+void StageController::DecideReverse(double quality) {
+  const double error = std::abs(quality - 1);
+  if (error > last_error_) direction_ = -direction_;
+  last_error_ = error;
+  if (InBand(quality)) return;
+  stages_ = std::clamp(stages_ + (quality < 1 ? direction_ : -direction_), 1,
+                       options_.max_stages);
 }
 
 void StageController::DecideProbe(double quality) {

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
@@ -32,7 +33,8 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
                "tolerance_low: 0 tolerance_high: 1 overshoot_cap: 0.5 "
                "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 }"),
       testing::ElementsAre(
-          "compressor.name is \"topq\"; known are: none, sidco_e, topk",
+          "compressor.name is \"topq\"; known are: " +
+              absl::StrJoin(CompressorRegistry().Names(), ", "),
           "compressor.ratio is 1.5; must be in (0, 1]",
           "compressor.index_code is \"dense\"; known are: auto, raw32, "
           "delta_varint, bitmap",

@@ -43,7 +43,7 @@ TEST(StageControllerTest, FixedRisesWhenTooFewAndFallsWhenTooMany) {
 }
 
 TEST(StageControllerTest, StaysWithinTheToleranceOfTheMean) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     StageController controller(Options(rule, 3, 7));
     // Means 0.81 and 1.19, though single observations lie outside.
     for (const double offset : {-0.19, 0.19}) {
@@ -59,6 +59,18 @@ TEST(StageControllerTest, FixedStaysAtOneStageThatSelectsTooMany) {
   StageController controller(Options(Rule::kFixed, 1, 7));
   ObserveTimes(50, 8, &controller);
   EXPECT_EQ(controller.stages(), 1);
+}
+
+TEST(StageControllerTest, ReverseTurnsWhenTheErrorGrows) {
+  StageController controller(Options(Rule::kReverse, 1, 7));
+  ObserveTimes(5, 3, &controller);
+  EXPECT_EQ(controller.stages(), 1) << "too many: fewer stages, at first";
+  ObserveTimes(5, 3.5, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "the error grew: it turns";
+  ObserveTimes(5, 2, &controller);
+  EXPECT_EQ(controller.stages(), 3) << "the error shrank: it goes on";
+  ObserveTimes(5, 0.5, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "below the band: the other way";
 }
 
 TEST(StageControllerTest, ProbeTurnsAtTheFloor) {
@@ -81,7 +93,7 @@ TEST(StageControllerTest, ProbeGoesOnWhileNothingIsSelected) {
 }
 
 TEST(StageControllerTest, NeverLeavesItsBounds) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     for (const int max : {1, 2, 5}) {
       StageController controller(Options(rule, 1, max));
       RandomStream random(max);
@@ -97,7 +109,7 @@ TEST(StageControllerTest, NeverLeavesItsBounds) {
 }
 
 TEST(StageControllerTest, RestoredControllerDecidesTheSame) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     StageController original(Options(rule, 2, 7));
     RandomStream random(3);
     for (int i = 0; i < 203; ++i) original.Observe(random.Uniform(0, 3));
