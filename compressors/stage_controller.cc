@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/status_macros.h"
 
@@ -47,12 +48,16 @@ void StageController::DecideReverse(double quality) {
 }
 
 void StageController::DecideProbe(double quality) {
+  if (InBand(quality)) {
+    // If it leaves the band, no move of ours did it: there is nothing to turn
+    // back from.
+    last_error_ = std::numeric_limits<double>::infinity();
+    return;
+  }
   // Infinite if nothing was selected, which is never worse than before.
   const double error = std::abs(std::log(quality));
-  const bool grew = error > last_error_;
+  if (error > last_error_) direction_ = -direction_;
   last_error_ = error;
-  if (InBand(quality)) return;
-  if (grew) direction_ = -direction_;
   const int next = stages_ + direction_;
   if (next < 1 || next > options_.max_stages) direction_ = -direction_;
   stages_ = std::clamp(stages_ + direction_, 1, options_.max_stages);

@@ -18,8 +18,9 @@ struct StageControllerOptions {
     // As kFixed, but turns whenever the error |quality - 1| grew: mode -2 of
     // SIDCo's code.
     kReverse,
-    // Keeps its direction while the error |ln quality| does not grow, and turns
-    // when it does. Needs no assumption about the side of the error. Ours.
+    // Keeps its direction while its moves do not make the error |ln quality|
+    // grow, and turns when one does. Needs no assumption about the side of the
+    // error. Ours.
     kProbe,
   };
   Rule rule = Rule::kProbe;

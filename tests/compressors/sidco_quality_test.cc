@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
@@ -151,23 +152,33 @@ INSTANTIATE_TEST_SUITE_P(AllLaws, SidcoQualityTest, testing::ValuesIn(kLaws),
 // after the first 20 iterations, over what was sent.
 TEST(SidcoTrainingTest, RobustProfileHoldsTheRatioUnderErrorFeedback) {
   constexpr int64_t kVector = int64_t{1} << 15;
+  constexpr const char* kNames[3] = {"sidco_e", "sidco_gp", "sidco_p"};
   for (const double ratio : {0.1, 0.01}) {
     for (const char* law : {"laplace", "gamma 0.5", "gaussian"}) {
       SCOPED_TRACE(testing::Message() << law << ", ratio " << ratio);
-      HarnessOptions options;
-      options.config = CompressorConfigFrom("name: 'sidco_e'");
-      options.config.set_ratio(ratio);
-      options.dense_size = kVector;
-      Harness harness(options);
-      double sum = 0;
-      constexpr int kIterations = 320;
-      for (int i = 0; i < kIterations; ++i) {
-        const EncodedGradient encoded =
-            harness.Compress(DrawLaw(law, kVector, i));
-        if (i >= 20) sum += static_cast<double>(encoded.stats.count);
+      std::vector<Harness> harnesses;
+      for (const char* name : kNames) {
+        HarnessOptions options;
+        options.config.set_name(name);
+        options.config.set_ratio(ratio);
+        options.dense_size = kVector;
+        harnesses.emplace_back(options);
       }
-      const double mean = sum / (kIterations - 20) / (ratio * kVector);
-      EXPECT_NEAR(mean, 1, 0.2);
+      double sums[3] = {};
+      constexpr int kIterations = 220;
+      for (int i = 0; i < kIterations; ++i) {
+        const std::vector<float> gradient = DrawLaw(law, kVector, i);
+        for (int family = 0; family < 3; ++family) {
+          const EncodedGradient encoded = harnesses[family].Compress(gradient);
+          if (i < 20) continue;
+          sums[family] += static_cast<double>(encoded.stats.count);
+        }
+      }
+      for (int family = 0; family < 3; ++family) {
+        EXPECT_NEAR(sums[family] / (kIterations - 20) / (ratio * kVector), 1,
+                    0.2)
+            << kNames[family];
+      }
     }
   }
 }

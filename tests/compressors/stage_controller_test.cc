@@ -83,6 +83,15 @@ TEST(StageControllerTest, ProbeTurnsAtTheFloor) {
   EXPECT_EQ(controller.stages(), 2) << "the error grew: it turns";
 }
 
+TEST(StageControllerTest, ProbeKeepsItsDirectionThroughTheBand) {
+  StageController controller(Options(Rule::kProbe, 1, 7));
+  ObserveTimes(5, 0.1, &controller);
+  EXPECT_EQ(controller.stages(), 2);
+  ObserveTimes(5, 0.95, &controller);
+  ObserveTimes(5, 0.75, &controller);
+  EXPECT_EQ(controller.stages(), 3) << "what helped last is tried again";
+}
+
 TEST(StageControllerTest, ProbeGoesOnWhileNothingIsSelected) {
   // The error is infinite and does not grow.
   StageController controller(Options(Rule::kProbe, 1, 4));
