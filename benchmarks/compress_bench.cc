@@ -278,8 +278,9 @@ absl::Status RunBench(const Options& options) {
   }
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Bench> bench,
                       Bench::Create(options));
-  PS_RETURN_IF_ERROR(bench->Run("sidco_e"));
-  PS_RETURN_IF_ERROR(bench->Run("topk"));
+  for (const char* name : {"sidco_e", "sidco_gp", "sidco_p", "topk"}) {
+    PS_RETURN_IF_ERROR(bench->Run(name));
+  }
   bench->RunYardstick();
   bench->Print();
   return absl::OkStatus();
@@ -293,8 +294,9 @@ int main(int argc, char** argv) {
   ps::CommandText text;
   text.program = "compress_bench";
   text.description =
-      "Times sidco_e and topk on one core against the memory traffic that they "
-      "cannot avoid. Needs about 20 bytes of memory an element.";
+      "Times the sidco_* compressors and topk on one core against the memory "
+      "traffic that they cannot avoid. Needs about 20 bytes of memory an "
+      "element.";
   ps::CommandLine command_line(text);
   command_line.AddOption("elements", "N", "Length of the gradient.",
                          &options.elements);

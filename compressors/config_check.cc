@@ -1,6 +1,7 @@
 // Checks the compressor part of a job, and reports every problem of it.
 #include "common/config_check.h"
 
+#include <cmath>
 #include <string>
 #include <vector>
 
@@ -54,6 +55,27 @@ void CheckSidco(const SidcoConfig& sidco, ConfigProblems* problems) {
             sidco.min_exceedances(), "must be at least 1", problems);
 }
 
+// Each is written so that a NaN, too, is a problem.
+void CheckBaselines(const CompressorConfig& compressor,
+                    ConfigProblems* problems) {
+  const double threshold = compressor.threshold().threshold();
+  CheckThat(threshold >= 0 && std::isfinite(threshold),
+            "compressor.threshold.threshold", threshold,
+            "must be finite and at least 0", problems);
+  const double step = compressor.redsync().step();
+  CheckThat(step > 0 && step < 1, "compressor.redsync.step", step,
+            "must be in (0, 1)", problems);
+  const int evaluations = compressor.gaussiank().evaluations();
+  CheckThat(evaluations >= 1, "compressor.gaussiank.evaluations", evaluations,
+            "must be at least 1", problems);
+  const DgcConfig& dgc = compressor.dgc();
+  CheckThat(dgc.sample_ratio() > 0 && dgc.sample_ratio() <= 1,
+            "compressor.dgc.sample_ratio", dgc.sample_ratio(),
+            "must be in (0, 1]", problems);
+  CheckThat(dgc.overshoot_cap() >= 1, "compressor.dgc.overshoot_cap",
+            dgc.overshoot_cap(), "must be at least 1", problems);
+}
+
 void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   CheckName("compressor.name", compressor.name(), CompressorRegistry().Names(),
@@ -66,6 +88,7 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
             problems);
   CheckSidco(compressor.sidco(), problems);
+  CheckBaselines(compressor, problems);
 }
 
 [[maybe_unused]] const bool registered = RegisterConfigCheck(CheckCompressor);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "common/status_macros.h"
 
@@ -54,9 +55,12 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
       std::pow(density / request.first_stage_ratio, 1.0 / (stages - 1));
   TailSample sample = SampleOf(request.population, request.moments.sum,
                                request.moments.sum_squares);
+  sample.mean_log = request.sum_logs / static_cast<double>(request.population);
 
   ThresholdEstimate estimate;
-  estimate.threshold = FloatAtMost(family_.magnitudes(sample, first_density));
+  const std::optional<double> first = family_.magnitudes(sample, first_density);
+  if (!first.has_value()) return estimate;
+  estimate.threshold = FloatAtMost(*first);
   estimate.stages = 1;
   std::vector<double> steps;
   for (int stage = 2; stage <= stages; ++stage) {
@@ -65,7 +69,7 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
     PS_RETURN_IF_ERROR(sieve->MeasureAbove(
         location,
         GuessNext(steps.size(), location,
-                  ExponentialThreshold(sample, scheduled_density)),
+                  ExponentialThreshold(sample.mean, scheduled_density)),
         &exceedances));
     const double left = static_cast<double>(exceedances.count);
     if (exceedances.count == 0) break;
@@ -83,10 +87,15 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
             : scheduled_density;
     sample =
         SampleOf(exceedances.count, exceedances.sum, exceedances.sum_squares);
-    const double step = family_.exceedances(sample, stage_density);
-    estimate.threshold = FloatAtMost(location + step);
+    const std::optional<double> step =
+        family_.exceedances(sample, stage_density);
+    if (!step.has_value()) {
+      estimate.stopped = true;
+      break;
+    }
+    estimate.threshold = FloatAtMost(location + *step);
     ++estimate.stages;
-    steps.push_back(location > 0 ? step / location : 0);
+    steps.push_back(location > 0 ? *step / location : 0);
   }
   steps_ = std::move(steps);
   return estimate;

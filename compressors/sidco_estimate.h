@@ -20,6 +20,8 @@ struct EstimateRequest {
   // How many should exceed the threshold; in (0, population).
   double target = 0;
   Moments moments;
+  // Of ln a over the population; only for a family that needs it.
+  double sum_logs = 0;
   int stages = 1;
   // Aims each stage by the number that is left, so that the errors of earlier
   // stages do not multiply.
@@ -33,7 +35,9 @@ struct EstimateRequest {
 
 struct ThresholdEstimate {
   float threshold = 0;
-  int stages = 0;  // Laws fitted.
+  // Laws fitted. None if the magnitudes are all but equal: then there is no
+  // estimate.
+  int stages = 0;
   // There were too few exceedances to fit another law, or all were equal: the
   // threshold is lower than asked for.
   bool stopped = false;

@@ -4,6 +4,21 @@
 #include <cmath>
 
 namespace ps {
+namespace {
+
+StageControllerOptions::Rule ControllerRule(SidcoConfig::Rule rule) {
+  switch (rule) {
+    case SidcoConfig::FIXED:
+      return StageControllerOptions::Rule::kFixed;
+    case SidcoConfig::REVERSE:
+      return StageControllerOptions::Rule::kReverse;
+    case SidcoConfig::PROBE:
+      break;
+  }
+  return StageControllerOptions::Rule::kProbe;
+}
+
+}  // namespace
 
 int MaxStages(double ratio) {
   return std::max(1, static_cast<int>(std::ceil(-std::log2(ratio))));
@@ -23,9 +38,7 @@ SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
   const int start_stages =
       sidco.has_start_stages() ? sidco.start_stages() : (paper ? 1 : 2);
   StageControllerOptions& controller = options.controller;
-  controller.rule = rule == SidcoConfig::FIXED
-                        ? StageControllerOptions::Rule::kFixed
-                        : StageControllerOptions::Rule::kProbe;
+  controller.rule = ControllerRule(rule);
   controller.max_stages = MaxStages(config.ratio());
   controller.start_stages = std::clamp(start_stages, 1, controller.max_stages);
   controller.adapt_every = sidco.adapt_every();
@@ -36,6 +49,11 @@ SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
       sidco.has_zeros() ? sidco.zeros()
                         : (paper ? SidcoConfig::ALL : SidcoConfig::EXCLUDE);
   options.exclude_zeros = zeros == SidcoConfig::EXCLUDE;
+  const SidcoConfig::GammaInverse gamma_inverse =
+      sidco.has_gamma_inverse()
+          ? sidco.gamma_inverse()
+          : (paper ? SidcoConfig::CLOSED : SidcoConfig::EXACT);
+  options.exact_gamma_inverse = gamma_inverse == SidcoConfig::EXACT;
   options.count_correction =
       sidco.has_count_correction() ? sidco.count_correction() : !paper;
   options.overshoot_cap =

@@ -16,7 +16,8 @@ struct SidcoOptions {
   StageControllerOptions controller;
   bool count_correction = true;
   bool exclude_zeros = true;
-  double overshoot_cap = 0;  // 0: off.
+  bool exact_gamma_inverse = true;  // For sidco_gp.
+  double overshoot_cap = 0;         // 0: off.
   double first_stage_ratio = 0.25;
   int64_t exact_below = 1024;
   int64_t min_exceedances = 32;

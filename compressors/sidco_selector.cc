@@ -16,6 +16,8 @@ class SidcoSelector final : public Selector {
   SidcoSelector(const SidcoOptions& options, const TailFamily& family,
                 SparseKernels* kernels)
       : options_(options),
+        needs_logs_(family.magnitudes_need_logs),
+        kernels_(kernels),
         estimator_(family),
         controller_(options.controller),
         sieve_(kernels->NewSieve()),
@@ -53,6 +55,9 @@ class SidcoSelector final : public Selector {
     }
     PS_RETURN_IF_ERROR(
         SelectByEstimate(input, population, target, elements, stats));
+    if (stats->stages == 0) {
+      return SelectExactly("constant", input, elements, stats);
+    }
     if (stats->raw_count == 0) {
       return SelectExactly("empty", input, elements, stats);
     }
@@ -76,9 +81,17 @@ class SidcoSelector final : public Selector {
     request.count_correction = options_.count_correction;
     request.first_stage_ratio = options_.first_stage_ratio;
     request.min_exceedances = options_.min_exceedances;
+    if (needs_logs_) {
+      PS_RETURN_IF_ERROR(
+          kernels_->SumLogs(input.u, input.n, &request.sum_logs));
+      request.sum_logs +=
+          static_cast<double>(population - input.moments.num_nonzero) *
+          LogOfZero(input.moments);
+    }
     sieve_->Reset(input.u, input.n);
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
                         estimator_.Estimate(request, sieve_.get()));
+    if (estimate.stages == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(estimate.threshold, elements));
     stats->threshold = estimate.threshold;
     stats->stages = estimate.stages;
@@ -97,6 +110,12 @@ class SidcoSelector final : public Selector {
       Trim("cap", elements, stats);
     }
     return absl::OkStatus();
+  }
+
+  // What a zero counts as, if zeros count: SIDCo's code divides by the
+  // Euclidean norm and then adds 2.2e-16 to every magnitude.
+  static double LogOfZero(const Moments& moments) {
+    return std::log(2.2e-16) + 0.5 * std::log(moments.sum_squares);
   }
 
   // The target number of largest elements, but no zeros: they say nothing.
@@ -118,6 +137,8 @@ class SidcoSelector final : public Selector {
   }
 
   const SidcoOptions options_;
+  const bool needs_logs_;
+  SparseKernels* const kernels_;  // Not owned.
   SidcoEstimator estimator_;
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;

@@ -14,10 +14,12 @@ namespace ps {
 // CompressionStats.fallback is one of
 //   "zero"      every element is zero: nothing is sent;
 //   "small"     shorter than exact_below: exact top-k;
-//   "constant"  all magnitudes are equal: exact top-k;
+//   "constant"  all magnitudes are equal, or too nearly so for the law: exact
+//               top-k;
 //   "sparse"    no more non-zeros than the target: all of them;
 //   "empty"     nothing exceeds the estimate: exact top-k;
-//   "few"       too little was left for another stage: exact top-k of that;
+//   "few"       too little was left for another stage, or all but equal: exact
+//               top-k of that;
 //   "cap"       more than the overshoot cap allows: exact top-k of those.
 // `kernels` is not owned and outlives the selector.
 std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "common/status_macros.h"
 
@@ -16,10 +17,13 @@ void StageController::Observe(double quality) {
   const double mean = quality_sum_ / observations_;
   quality_sum_ = 0;
   observations_ = 0;
-  if (options_.rule == StageControllerOptions::Rule::kFixed) {
-    DecideFixed(mean);
-  } else {
-    DecideProbe(mean);
+  switch (options_.rule) {
+    case StageControllerOptions::Rule::kFixed:
+      return DecideFixed(mean);
+    case StageControllerOptions::Rule::kReverse:
+      return DecideReverse(mean);
+    case StageControllerOptions::Rule::kProbe:
+      return DecideProbe(mean);
   }
 }
 
@@ -34,13 +38,26 @@ void StageController::DecideFixed(double quality) {
       std::clamp(stages_ + (quality < 1 ? 1 : -1), 1, options_.max_stages);
 }
 
-void StageController::DecideProbe(double quality) {
-  // Infinite if nothing was selected, which is never worse than before.
-  const double error = std::abs(std::log(quality));
-  const bool grew = error > last_error_;
+void StageController::DecideReverse(double quality) {
+  const double error = std::abs(quality - 1);
+  if (error > last_error_) direction_ = -direction_;
   last_error_ = error;
   if (InBand(quality)) return;
-  if (grew) direction_ = -direction_;
+  stages_ = std::clamp(stages_ + (quality < 1 ? direction_ : -direction_), 1,
+                       options_.max_stages);
+}
+
+void StageController::DecideProbe(double quality) {
+  if (InBand(quality)) {
+    // If it leaves the band, no move of ours did it: there is nothing to turn
+    // back from.
+    last_error_ = std::numeric_limits<double>::infinity();
+    return;
+  }
+  // Infinite if nothing was selected, which is never worse than before.
+  const double error = std::abs(std::log(quality));
+  if (error > last_error_) direction_ = -direction_;
+  last_error_ = error;
   const int next = stages_ + direction_;
   if (next < 1 || next > options_.max_stages) direction_ = -direction_;
   stages_ = std::clamp(stages_ + direction_, 1, options_.max_stages);

@@ -15,8 +15,12 @@ struct StageControllerOptions {
   // Algorithm 1. Stays at one stage for ever if that selects too many.
   enum class Rule {
     kFixed,
-    // Keeps its direction while the error |ln quality| does not grow, and turns
-    // when it does. Needs no assumption about the side of the error. Ours.
+    // As kFixed, but turns whenever the error |quality - 1| grew: mode -2 of
+    // SIDCo's code.
+    kReverse,
+    // Keeps its direction while its moves do not make the error |ln quality|
+    // grow, and turns when one does. Needs no assumption about the side of the
+    // error. Ours.
     kProbe,
   };
   Rule rule = Rule::kProbe;
@@ -45,13 +49,14 @@ class StageController {
 
  private:
   void DecideFixed(double quality);
+  void DecideReverse(double quality);
   void DecideProbe(double quality);
   bool InBand(double quality) const;
 
   StageControllerOptions options_;
   int stages_;
   int direction_ = 1;
-  // |ln quality| at the last decision of kProbe.
+  // At the last decision of kReverse or kProbe, by the measure of the rule.
   double last_error_ = std::numeric_limits<double>::infinity();
   double quality_sum_ = 0;
   int observations_ = 0;  // In quality_sum_.

@@ -100,6 +100,11 @@ class SparseKernels {
                                      const float* gradient, int64_t n,
                                      float* out, Moments* moments) = 0;
 
+  // The sum of u[i], and the sum of ln |u[i]| over the non-zeros. All elements
+  // are finite.
+  virtual absl::Status SumValues(const float* u, int64_t n, double* sum) = 0;
+  virtual absl::Status SumLogs(const float* u, int64_t n, double* sum) = 0;
+
   // Looks at nothing until Reset. Lives no longer than these kernels.
   virtual std::unique_ptr<Sieve> NewSieve() = 0;
 
@@ -112,6 +117,9 @@ class SparseKernels {
   // most `limit`.
   virtual absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
                                    int64_t limit, Selection* selection) = 0;
+
+  // selection->values[i] = u[selection->indices[i]], in any order of indices.
+  virtual absl::Status Gather(const float* u, Selection* selection) = 0;
 
   // u[selection.indices[i]] = selection.values[i].
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;

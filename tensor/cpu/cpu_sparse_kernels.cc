@@ -7,6 +7,7 @@
 #include "common/mutex.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_magnitude_loops.h"
+#include "tensor/cpu/cpu_sum_loops.h"
 
 namespace ps {
 namespace {
@@ -124,6 +125,16 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
+  absl::Status SumValues(const float* u, int64_t n, double* sum) override {
+    *sum = SumOverChunks(SumValuesOfChunk, u, n);
+    return absl::OkStatus();
+  }
+
+  absl::Status SumLogs(const float* u, int64_t n, double* sum) override {
+    *sum = SumOverChunks(SumLogsOfChunk, u, n);
+    return absl::OkStatus();
+  }
+
   std::unique_ptr<Sieve> NewSieve() override {
     return std::make_unique<CpuSieve>(&pool_);
   }
@@ -169,6 +180,14 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
+  absl::Status Gather(const float* u, Selection* selection) override {
+    selection->values.resize(selection->size());
+    for (int64_t i = 0; i < selection->size(); ++i) {
+      selection->values[i] = u[selection->indices[i]];
+    }
+    return absl::OkStatus();
+  }
+
   absl::Status Scatter(const Selection& selection, float* u) override {
     for (int64_t i = 0; i < selection.size(); ++i) {
       u[selection.indices[i]] = selection.values[i];
@@ -184,6 +203,18 @@ class CpuSparseKernels final : public SparseKernels {
   }
 
  private:
+  double SumOverChunks(double (*sum_of_chunk)(const float*, int64_t),
+                       const float* u, int64_t n) {
+    std::vector<double> partial(NumChunks(n, kChunk));
+    pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      partial[chunk.index] =
+          sum_of_chunk(u + chunk.begin, chunk.end - chunk.begin);
+    });
+    double sum = 0;
+    for (const double part : partial) sum += part;
+    return sum;
+  }
+
   ThreadPool pool_;
 };
 

@@ -126,7 +126,8 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
   EXPECT_EQ(result.weights, first.workers[1]->weights);
   EXPECT_EQ(result.weights, second.workers[0]->weights);
   EXPECT_EQ(result.totals.iterations, 12);
-  EXPECT_GT(result.totals.achieved_ratio, 0.01);
+  // RedSync sends a tenth of its target where the tails are heavy.
+  EXPECT_GT(result.totals.achieved_ratio, 0.002);
   EXPECT_LE(result.totals.achieved_ratio, 1.0);
   // Weights come back whole, with a header for each of the slices.
   EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);

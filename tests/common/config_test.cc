@@ -239,7 +239,7 @@ TEST(ResolvedConfigTextTest, LeavesOutWhatAProfileDecides) {
   JobConfig config;
   EXPECT_THAT(ResolvedConfigText(config),
               AllOf(HasSubstr("profile: ROBUST"), Not(HasSubstr("rule:")),
-                    Not(HasSubstr("overshoot_cap"))));
+                    Not(HasSubstr("count_correction"))));
   config.mutable_compressor()->mutable_sidco()->set_overshoot_cap(0);
   EXPECT_THAT(ResolvedConfigText(config), HasSubstr("overshoot_cap: 0"));
 }

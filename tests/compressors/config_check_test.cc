@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_join.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
@@ -30,9 +31,13 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
       Problems("name: 'topq' ratio: 1.5 index_code: 'dense' value_code: 'fp8' "
                "sidco { stages: -1 start_stages: 0 adapt_every: 0 "
                "tolerance_low: 0 tolerance_high: 1 overshoot_cap: 0.5 "
-               "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 }"),
+               "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 } "
+               "threshold { threshold: -1 } redsync { step: 1 } "
+               "gaussiank { evaluations: 0 } "
+               "dgc { sample_ratio: 0 overshoot_cap: 0.5 }"),
       testing::ElementsAre(
-          "compressor.name is \"topq\"; known are: none, sidco_e, topk",
+          "compressor.name is \"topq\"; known are: " +
+              absl::StrJoin(CompressorRegistry().Names(), ", "),
           "compressor.ratio is 1.5; must be in (0, 1]",
           "compressor.index_code is \"dense\"; known are: auto, raw32, "
           "delta_varint, bitmap",
@@ -47,13 +52,22 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.sidco.overshoot_cap is 0.5; must be at least 1, or 0 "
           "for none",
           "compressor.sidco.exact_below is -1; must be at least 0",
-          "compressor.sidco.min_exceedances is 0; must be at least 1"));
+          "compressor.sidco.min_exceedances is 0; must be at least 1",
+          "compressor.threshold.threshold is -1; must be finite and at least 0",
+          "compressor.redsync.step is 1; must be in (0, 1)",
+          "compressor.gaussiank.evaluations is 0; must be at least 1",
+          "compressor.dgc.sample_ratio is 0; must be in (0, 1]",
+          "compressor.dgc.overshoot_cap is 0.5; must be at least 1"));
 }
 
 TEST(CompressorConfigCheckTest, NotANumberIsAProblem) {
   EXPECT_THAT(Problems("ratio: nan"), testing::SizeIs(1));
   EXPECT_THAT(Problems("sidco { overshoot_cap: nan tolerance_low: nan }"),
               testing::SizeIs(2));
+  EXPECT_THAT(Problems("threshold { threshold: nan } redsync { step: nan } "
+                       "dgc { sample_ratio: nan overshoot_cap: nan }"),
+              testing::SizeIs(4));
+  EXPECT_THAT(Problems("threshold { threshold: inf }"), testing::SizeIs(1));
 }
 
 }  // namespace

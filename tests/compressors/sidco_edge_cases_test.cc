@@ -21,9 +21,10 @@ struct Result {
   bool state_changed = false;
 };
 
-Result RunSidco(const std::string& config, const std::vector<float>& gradient) {
+Result RunCompressor(const std::string& config,
+                     const std::vector<float>& gradient) {
   HarnessOptions options;
-  options.config = CompressorConfigFrom("name: 'sidco_e' " + config);
+  options.config = CompressorConfigFrom(config);
   options.dense_size = static_cast<int64_t>(gradient.size());
   Harness harness(options);
   const std::string state = harness.compressor().SaveState();
@@ -33,6 +34,10 @@ Result RunSidco(const std::string& config, const std::vector<float>& gradient) {
   result.positions = harness.Positions(encoded);
   result.state_changed = harness.compressor().SaveState() != state;
   return result;
+}
+
+Result RunSidco(const std::string& config, const std::vector<float>& gradient) {
+  return RunCompressor("name: 'sidco_e' " + config, gradient);
 }
 
 TEST(SidcoEdgeCasesTest, EmptyVectorSendsNothing) {
@@ -60,6 +65,37 @@ TEST(SidcoEdgeCasesTest, ConstantMagnitudeSendsTheFirstKAndTeachesNothing) {
   ASSERT_EQ(result.positions.size(), 100u);
   EXPECT_EQ(result.positions.back(), 99) << "ties go to the lower index";
   EXPECT_FALSE(result.state_changed);
+}
+
+// Equal but for one unit in the last place of one element: a fit of the
+// variance, or of the mean logarithm, would be one of rounding errors.
+TEST(SidcoEdgeCasesTest,
+     AllButConstantMagnitudeIsConstantToFamiliesWithAShape) {
+  std::vector<float> gradient = MakeVector("constant", kSize, 1);
+  gradient[500] = std::nextafter(gradient[500], 1.0f);
+  for (const char* name : {"sidco_p", "sidco_gp"}) {
+    for (const char* profile : {"ROBUST", "PAPER"}) {
+      const Result result =
+          RunCompressor(absl::StrCat("ratio: 0.001 name: '", name,
+                                     "' sidco { profile: ", profile, " }"),
+                        gradient);
+      EXPECT_EQ(result.stats.fallback, "constant");
+      EXPECT_EQ(result.stats.raw_count, 0);
+      ASSERT_EQ(result.positions.size(), 100u);
+      EXPECT_EQ(result.positions.back(), 500) << "the largest is among them";
+      EXPECT_FALSE(result.state_changed);
+    }
+  }
+}
+
+TEST(SidcoEdgeCasesTest, AllButEqualExceedancesEndTheStagesOfSidcoP) {
+  std::vector<float> gradient(kSize, 1e-3f);
+  for (int i = 0; i < 1000; ++i) gradient[99 * i] = i % 2 == 0 ? 2 : -2;
+  gradient[0] = std::nextafter(2.0f, 3.0f);
+  const Result result = RunCompressor(
+      "name: 'sidco_p' ratio: 0.001 sidco { stages: 3 }", gradient);
+  EXPECT_EQ(result.stats.fallback, "few");
+  EXPECT_EQ(result.stats.count, 100);
 }
 
 TEST(SidcoEdgeCasesTest, NothingAboveTheEstimateSendsExactlyK) {
@@ -177,11 +213,36 @@ TEST(SidcoEdgeCasesTest, ExcludedZerosDoNotSpoilTheFit) {
   }
 }
 
+// As above, ratio 0.01 and two stages: columns "all" of the reference table,
+// where each zero has the logarithm that SIDCo's code gives it.
+TEST(SidcoEdgeCasesTest, CountedZerosSpoilTheGammaFitAsInTheReference) {
+  const double kAll[][2] = {{0.1, 1.52}, {0.3, 2.26}, {0.6, 1.56}, {0.9, 0.40}};
+  for (const auto& [zeros, expected] : kAll) {
+    std::vector<float> gradient = DrawLaw("laplace", 1 << 20, 5);
+    for (size_t i = 0; i < gradient.size(); ++i) {
+      if (i * 7919 % 1000 < 1000 * zeros) gradient[i] = 0;
+    }
+    const auto quality = [&gradient](const char* policy) {
+      const Result result = RunCompressor(
+          absl::StrCat("name: 'sidco_gp' ratio: 0.01 sidco { profile: PAPER "
+                       "stages: 2 zeros: ",
+                       policy, " }"),
+          gradient);
+      return static_cast<double>(result.stats.raw_count) / (0.01 * (1 << 20));
+    };
+    EXPECT_NEAR(quality("EXCLUDE"), 0.99, 0.05) << zeros;
+    EXPECT_NEAR(quality("ALL"), expected, 0.06) << zeros;
+  }
+}
+
 TEST(SidcoEdgeCasesTest, PoliciesAgreeWithoutZeros) {
   const std::vector<float> gradient = MakeVector("laplace", kSize, 9);
-  EXPECT_EQ(
-      RunSidco("ratio: 0.01 sidco { zeros: ALL }", gradient).positions,
-      RunSidco("ratio: 0.01 sidco { zeros: EXCLUDE }", gradient).positions);
+  for (const char* name : {"sidco_e", "sidco_gp", "sidco_p"}) {
+    const std::string config = absl::StrCat("name: '", name, "' ratio: 0.01 ");
+    EXPECT_EQ(
+        RunCompressor(config + "sidco { zeros: ALL }", gradient).positions,
+        RunCompressor(config + "sidco { zeros: EXCLUDE }", gradient).positions);
+  }
 }
 
 TEST(SidcoEdgeCasesTest, OvershootIsTrimmedToExactlyK) {
@@ -232,6 +293,7 @@ TEST(SidcoOptionsTest, ProfilesSetWhatTheConfigLeavesOpen) {
   EXPECT_TRUE(robust.exclude_zeros);
   EXPECT_TRUE(robust.count_correction);
   EXPECT_EQ(robust.overshoot_cap, 4);
+  EXPECT_TRUE(robust.exact_gamma_inverse);
   EXPECT_EQ(robust.controller.start_stages, 2);
   EXPECT_EQ(robust.controller.rule, StageControllerOptions::Rule::kProbe);
   EXPECT_EQ(robust.controller.max_stages, 7);
@@ -241,20 +303,23 @@ TEST(SidcoOptionsTest, ProfilesSetWhatTheConfigLeavesOpen) {
   EXPECT_FALSE(paper.exclude_zeros);
   EXPECT_FALSE(paper.count_correction);
   EXPECT_EQ(paper.overshoot_cap, 0);
+  EXPECT_FALSE(paper.exact_gamma_inverse);
   EXPECT_EQ(paper.controller.start_stages, 1);
   EXPECT_EQ(paper.controller.rule, StageControllerOptions::Rule::kFixed);
 }
 
 TEST(SidcoOptionsTest, FieldsOverrideTheProfile) {
   const SidcoOptions options = ResolveSidcoOptions(CompressorConfigFrom(
-      "ratio: 0.01 sidco { profile: PAPER zeros: EXCLUDE rule: PROBE "
-      "count_correction: true overshoot_cap: 2 start_stages: 99 stages: 5 }"));
+      "ratio: 0.01 sidco { profile: PAPER zeros: EXCLUDE rule: REVERSE "
+      "gamma_inverse: EXACT count_correction: true overshoot_cap: 2 "
+      "start_stages: 99 stages: 5 }"));
   EXPECT_FALSE(options.adaptive);
   EXPECT_EQ(options.stages, 5);
   EXPECT_TRUE(options.exclude_zeros);
   EXPECT_TRUE(options.count_correction);
   EXPECT_EQ(options.overshoot_cap, 2);
-  EXPECT_EQ(options.controller.rule, StageControllerOptions::Rule::kProbe);
+  EXPECT_TRUE(options.exact_gamma_inverse);
+  EXPECT_EQ(options.controller.rule, StageControllerOptions::Rule::kReverse);
   EXPECT_EQ(options.controller.start_stages, 7) << "not above the maximum";
 }
 

@@ -94,6 +94,53 @@ TEST(AddAndMeasureTest, CountsWhatIsNotFinite) {
   EXPECT_EQ(moments.num_non_finite, 3);
 }
 
+TEST(SumTest, EqualsPlainLoops) {
+  const auto kernels = NewCpuSparseKernels(2);
+  for (const int64_t n : Sizes()) {
+    for (const std::string& name : VectorNames()) {
+      SCOPED_TRACE(testing::Message() << name << " of " << n);
+      const std::vector<float> u = MakeVector(name, n, 5);
+      // Sums of many equal numbers: in double, their rounding would show.
+      long double values = 0;
+      double magnitudes = 0;
+      long double logs = 0;
+      double log_magnitudes = 0;
+      for (const float each : u) {
+        values += each;
+        magnitudes += std::fabs(each);
+        if (each == 0) continue;
+        logs += std::log(std::fabs(double{each}));
+        log_magnitudes += std::fabs(std::log(std::fabs(double{each})));
+      }
+      double sum;
+      ASSERT_TRUE(kernels->SumValues(u.data(), n, &sum).ok());
+      EXPECT_NEAR(sum, static_cast<double>(values), 1e-13 * magnitudes);
+      ASSERT_TRUE(kernels->SumLogs(u.data(), n, &sum).ok());
+      EXPECT_NEAR(sum, static_cast<double>(logs), 1e-13 * log_magnitudes);
+    }
+  }
+}
+
+TEST(SumTest, LogsOfTheLargestAndTheSmallestMagnitudesAreFinite) {
+  const auto kernels = NewCpuSparseKernels(1);
+  for (const float x : {std::numeric_limits<float>::max(),
+                        std::numeric_limits<float>::denorm_min()}) {
+    const std::vector<float> u(1000, -x);
+    double sum;
+    ASSERT_TRUE(kernels->SumLogs(u.data(), 1000, &sum).ok());
+    EXPECT_NEAR(sum / (1000 * std::log(double{x})), 1, 1e-13);
+  }
+}
+
+TEST(GatherTest, ReadsTheElementsInTheOrderOfTheIndices) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const std::vector<float> u = {1, 2, 3};
+  Selection selection;
+  selection.indices = {2, 0};
+  ASSERT_TRUE(kernels->Gather(u.data(), &selection).ok());
+  EXPECT_EQ(selection.values, (std::vector<float>{3, 1}));
+}
+
 // Long enough for stores past the caches, with aligned and unaligned output.
 TEST(AddAndMeasureTest, LongVectorsDoNotDependOnAlignmentOrThreads) {
   const int64_t n = (int64_t{4} << 20) + 37;

@@ -43,7 +43,7 @@ TEST(StageControllerTest, FixedRisesWhenTooFewAndFallsWhenTooMany) {
 }
 
 TEST(StageControllerTest, StaysWithinTheToleranceOfTheMean) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     StageController controller(Options(rule, 3, 7));
     // Means 0.81 and 1.19, though single observations lie outside.
     for (const double offset : {-0.19, 0.19}) {
@@ -61,6 +61,18 @@ TEST(StageControllerTest, FixedStaysAtOneStageThatSelectsTooMany) {
   EXPECT_EQ(controller.stages(), 1);
 }
 
+TEST(StageControllerTest, ReverseTurnsWhenTheErrorGrows) {
+  StageController controller(Options(Rule::kReverse, 1, 7));
+  ObserveTimes(5, 3, &controller);
+  EXPECT_EQ(controller.stages(), 1) << "too many: fewer stages, at first";
+  ObserveTimes(5, 3.5, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "the error grew: it turns";
+  ObserveTimes(5, 2, &controller);
+  EXPECT_EQ(controller.stages(), 3) << "the error shrank: it goes on";
+  ObserveTimes(5, 0.5, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "below the band: the other way";
+}
+
 TEST(StageControllerTest, ProbeTurnsAtTheFloor) {
   StageController controller(Options(Rule::kProbe, 1, 7));
   ObserveTimes(5, 8, &controller);
@@ -69,6 +81,15 @@ TEST(StageControllerTest, ProbeTurnsAtTheFloor) {
   EXPECT_EQ(controller.stages(), 3) << "the error shrank: same direction";
   ObserveTimes(5, 6, &controller);
   EXPECT_EQ(controller.stages(), 2) << "the error grew: it turns";
+}
+
+TEST(StageControllerTest, ProbeKeepsItsDirectionThroughTheBand) {
+  StageController controller(Options(Rule::kProbe, 1, 7));
+  ObserveTimes(5, 0.1, &controller);
+  EXPECT_EQ(controller.stages(), 2);
+  ObserveTimes(5, 0.95, &controller);
+  ObserveTimes(5, 0.75, &controller);
+  EXPECT_EQ(controller.stages(), 3) << "what helped last is tried again";
 }
 
 TEST(StageControllerTest, ProbeGoesOnWhileNothingIsSelected) {
@@ -81,7 +102,7 @@ TEST(StageControllerTest, ProbeGoesOnWhileNothingIsSelected) {
 }
 
 TEST(StageControllerTest, NeverLeavesItsBounds) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     for (const int max : {1, 2, 5}) {
       StageController controller(Options(rule, 1, max));
       RandomStream random(max);
@@ -97,7 +118,7 @@ TEST(StageControllerTest, NeverLeavesItsBounds) {
 }
 
 TEST(StageControllerTest, RestoredControllerDecidesTheSame) {
-  for (const Rule rule : {Rule::kFixed, Rule::kProbe}) {
+  for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     StageController original(Options(rule, 2, 7));
     RandomStream random(3);
     for (int i = 0; i < 203; ++i) original.Observe(random.Uniform(0, 3));

@@ -59,8 +59,8 @@ class Documents : public testing::Test {
 
   int Run(const std::string& command, std::string* output) {
     TestProcess process(
-        {"/bin/sh", "-c", absl::StrCat("cd ", directory_.string(), " && ",
-                                       command)},
+        {"/bin/sh", "-c",
+         absl::StrCat("cd ", directory_.string(), " && ", command)},
         directory_ / "output");
     const int code = process.WaitForExit(kBound);
     *output = process.Output();
@@ -105,8 +105,8 @@ TEST_F(Documents, ReadmesMnistCommandsRun) {
 
 TEST_F(Documents, EveryExampleIsAValidJob) {
   int examples = 0;
-  for (const auto& entry : fs::directory_iterator(directory_ /
-                                                  "deploy/examples")) {
+  for (const auto& entry :
+       fs::directory_iterator(directory_ / "deploy/examples")) {
     ++examples;
     std::string output;
     EXPECT_EQ(Run(absl::StrCat("bazel-bin/tools/gradsieve train --check ",
@@ -121,8 +121,9 @@ TEST_F(Documents, EveryExampleIsAValidJob) {
 
 TEST_F(Documents, LinksLeadSomewhere) {
   const std::vector<std::string> documents = {
-      "README.md", "CONTRIBUTING.md", "docs/architecture.md",
-      "docs/benchmarks.md", "docs/dependencies.md", "docs/wire_format.md"};
+      "README.md",          "CONTRIBUTING.md",     "docs/architecture.md",
+      "docs/benchmarks.md", "docs/compressors.md", "docs/dependencies.md",
+      "docs/wire_format.md"};
   const std::regex link(R"(\]\(([^)#]+)[^)]*\))");
   for (const std::string& document : documents) {
     const fs::path path = ProgramPath(document);

@@ -1,0 +1,42 @@
+// A threshold that the user sets (Strom, "Scalable distributed DNN training
+// using commodity GPU cloud computing", Interspeech 2015, without its
+// quantization). The ratio is what comes of it.
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/sparsifier.h"
+#include "compressors/threshold_fit.h"
+
+namespace ps {
+namespace {
+
+class ThresholdSelector final : public Selector {
+ public:
+  explicit ThresholdSelector(const CompressorOptions& options)
+      : threshold_(FloatAtMost(options.config.threshold().threshold())),
+        sieve_(options.backend->sparse().NewSieve()) {}
+
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    sieve_->Reset(input.u, input.n);
+    PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold_, &selected->elements));
+    stats->threshold = threshold_;
+    stats->raw_count = selected->elements.size();
+    stats->target_count = stats->raw_count;
+    return absl::OkStatus();
+  }
+
+ private:
+  const float threshold_;
+  const std::unique_ptr<Sieve> sieve_;
+};
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
+    const CompressorOptions& options) {
+  return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
+}
+
+REGISTER_COMPRESSOR("threshold", NewThreshold);
+
+}  // namespace
+}  // namespace ps
