@@ -22,6 +22,8 @@ enum class IndexCode : uint8_t {
   kRaw32 = 1,        // u32 each.
   kDeltaVarint = 2,  // LEB128 of the positions between an index and the next.
   kBitmap = 3,       // One bit for each position, lowest bit first.
+  kRice = 4,         // Rice's code of the same, by the density.
+  kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
 };
 
 enum class ValueCode : uint8_t {

@@ -263,7 +263,7 @@ TEST(NewCompressorTest, UnknownNamesListTheKnownOnes) {
   options.config.set_index_code("dense");
   EXPECT_EQ(NewCompressor(options).status().message(),
             "there is no index code \"dense\"; known are: auto, raw32, "
-            "delta_varint, bitmap");
+            "delta_varint, bitmap, rice, elias_fano");
   options.config.set_index_code("auto");
   options.config.set_value_code("fp33");
   EXPECT_EQ(NewCompressor(options).status().message(),

@@ -35,7 +35,7 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.name is \"topq\"; known are: none, sidco_e, topk",
           "compressor.ratio is 1.5; must be in (0, 1]",
           "compressor.index_code is \"dense\"; known are: auto, raw32, "
-          "delta_varint, bitmap",
+          "delta_varint, bitmap, rice, elias_fano",
           "compressor.value_code is \"fp8\"; known are: fp32",
           "compressor.sidco.stages is -1; must be at least 1, or 0 for "
           "adaptive",
