@@ -65,6 +65,7 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
             problems);
   CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
             problems);
+  CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
   CheckSidco(compressor.sidco(), problems);
 }
 

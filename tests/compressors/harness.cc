@@ -19,6 +19,9 @@ Harness::Harness(const HarnessOptions& options)
   compressor_options.config = options.config;
   compressor_options.dense_size = dense_size_;
   compressor_options.part_ends = part_ends_;
+  compressor_options.seed = options.seed;
+  compressor_options.worker_rank = options.worker_rank;
+  compressor_options.bucket = options.bucket;
   compressor_options.backend = backend_.get();
   auto compressor = NewCompressor(compressor_options);
   CHECK(compressor.ok()) << compressor.status();

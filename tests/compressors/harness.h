@@ -19,6 +19,9 @@ struct HarnessOptions {
   int64_t dense_size = 0;
   std::vector<int64_t> part_ends;
   int num_threads = 1;
+  uint64_t seed = 0;
+  int worker_rank = 0;
+  int bucket = 0;
 };
 
 // Any failure that a test does not ask for is a CHECK.
