@@ -4,6 +4,7 @@
 #define COMPRESSORS_BIT_STREAM_H_
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 
@@ -123,6 +124,25 @@ class BitReader {
   int available_ = 0;
   bool past_end_ = false;
 };
+
+// Calls visit(i, code) for the next n codes of so many bits each, at most
+// kRefilled; i counts from 0. The stream has as many.
+template <typename Visit>
+void ReadCodes(int bits, size_t n, BitReader* reader, Visit visit) {
+  const size_t at_once = static_cast<size_t>(BitReader::kRefilled / bits);
+  const uint64_t mask = LowBits(bits);
+  size_t i = 0;
+  while (i + at_once <= n) {
+    reader->Refill();
+    uint64_t window = reader->window();
+    for (size_t j = 0; j < at_once; ++j) {
+      visit(i++, static_cast<uint32_t>(window & mask));
+      window >>= bits;
+    }
+    reader->Consume(static_cast<int>(at_once) * bits);
+  }
+  for (; i < n; ++i) visit(i, static_cast<uint32_t>(reader->Read(bits)));
+}
 
 }  // namespace ps
 

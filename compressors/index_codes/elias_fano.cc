@@ -1,8 +1,8 @@
 // Every index split in two: l low bits each, then the high parts as a bitmap in
 // which the i-th of the set bits is bit high + i. Elias, "Efficient storage and
 // retrieval by content and address of static files", J. ACM 1974; Fano 1971.
-// Within 0.6 bits an index of the entropy; both halves have fixed places, so
-// that it reads faster than gap codes, and can be read in parallel.
+// Within 0.6 bits an index of the entropy. Both halves have fixed places, so
+// that many threads can write and read it at once, as on a GPU.
 #include <algorithm>
 #include <memory>
 
@@ -49,14 +49,14 @@ class EliasFanoDecoder final : public IndexDecoder {
                        info_.count, " of ", info_.dense_size, " positions"));
     }
     PS_RETURN_IF_ERROR(ReadHighs(indices));
-    const int low_bits = layout_.low_bits;
+    if (layout_.low_bits > 0) {
+      ReadCodes(layout_.low_bits, indices.size(), &lows_,
+                [this, indices](size_t i, uint32_t low) {
+                  indices[i] = indices[i] << layout_.low_bits | low;
+                });
+    }
     int64_t previous = previous_;
     bool ascending = true;
-    if (low_bits > 0) {
-      for (uint32_t& index : indices) {
-        index = index << low_bits | static_cast<uint32_t>(lows_.Read(low_bits));
-      }
-    }
     for (const uint32_t index : indices) {
       ascending &= index > previous;
       previous = index;

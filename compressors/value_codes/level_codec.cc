@@ -9,7 +9,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/bit_stream.h"
-#include "compressors/value_codes/fixed_width.h"
 #include "compressors/value_codes/levels.h"
 #include "compressors/value_codes/philox.h"
 #include "glog/logging.h"
@@ -83,7 +82,10 @@ class LevelDecoder final : public ValueDecoder {
     }
   }
 
-  absl::Status Finish() override { return FinishCodes(&codes_); }
+  absl::Status Finish() override {
+    if (codes_.AtEnd()) return absl::OkStatus();
+    return absl::InvalidArgumentError("more values than the header says");
+  }
 
  private:
   const LevelHeader header_;

@@ -12,11 +12,9 @@
 
 #include "common/status_macros.h"
 #include "compressors/bit_stream.h"
-#include "compressors/value_codes/fixed_width.h"
 #include "compressors/value_codes/float_bits.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
-#include "glog/logging.h"
 
 namespace ps {
 namespace {
@@ -47,7 +45,10 @@ class NaturalDecoder final : public ValueDecoder {
               [values](size_t i, uint32_t c) { values[i] = DecodedValue(c); });
   }
 
-  absl::Status Finish() override { return FinishCodes(&bits_); }
+  absl::Status Finish() override {
+    if (bits_.AtEnd()) return absl::OkStatus();
+    return absl::InvalidArgumentError("more values than the header says");
+  }
 
  private:
   BitReader bits_;
