@@ -64,6 +64,10 @@ absl::Status CheckPayloadCodes(const PayloadCodes& codes);
 void CheckValueCodeConfig(const ValueCodeConfig& config,
                           const std::string& path, ConfigProblems* problems);
 
+// Whether what EncodeElements writes depends on its random key. The code is one
+// that CheckPayloadCodes accepts.
+bool RoundsAtRandom(const PayloadCodes& codes);
+
 // Writes a payload of the elements with these ascending indices, all at least
 // `begin` and below begin + dense_size; the payload counts from `begin`. Each
 // value is replaced by what coding lost of it: value - decoded, rounded to

@@ -84,6 +84,12 @@ absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
   return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
 }
 
+bool RoundsAtRandom(const PayloadCodes& codes) {
+  const auto codec = ValueCodecs().Find(codes.value_code);
+  CHECK(codec.ok()) << codec.status();
+  return (*codec)->RoundsAtRandom();
+}
+
 void CheckValueCodeConfig(const ValueCodeConfig& config,
                           const std::string& path, ConfigProblems* problems) {
   // Written so that a NaN, too, is a problem.

@@ -77,22 +77,22 @@ class Sparsifier final : public Compressor {
     PS_RETURN_IF_ERROR(selected_.all ? EncodeAll(&encoded)
                                      : EncodeSelected(&encoded));
     std::swap(scratch_, *residual);
-    ++iteration_;
+    if (RoundsAtRandom(codes_)) ++num_draws_;
     return encoded;
   }
 
   std::string SaveState() const override {
     StateWriter writer(name_);
-    writer.PutInt(iteration_);
+    writer.PutInt(num_draws_);
     selector_->Save(&writer);
     return std::move(writer).Finish();
   }
 
   absl::Status LoadState(absl::string_view state) override {
     PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(name_, state));
-    PS_ASSIGN_OR_RETURN(const int64_t iteration, reader.GetInt());
+    PS_ASSIGN_OR_RETURN(const int64_t num_draws, reader.GetInt());
     PS_RETURN_IF_ERROR(selector_->Load(&reader));
-    iteration_ = iteration;
+    num_draws_ = num_draws;
     return absl::OkStatus();
   }
 
@@ -156,9 +156,9 @@ class Sparsifier final : public Compressor {
     return absl::OkStatus();
   }
 
-  // Draws depend on seed, worker, bucket, iteration and part alone.
+  // A key of its own for every payload, and the same one in every run.
   uint64_t PayloadKey(const Part& part) const {
-    return RandomKey(random_key_, static_cast<uint64_t>(iteration_),
+    return RandomKey(random_key_, static_cast<uint64_t>(num_draws_),
                      static_cast<uint64_t>(part.begin));
   }
 
@@ -168,7 +168,8 @@ class Sparsifier final : public Compressor {
   PayloadCodes codes_;
   std::vector<Part> parts_;
   const uint64_t random_key_;
-  int64_t iteration_ = 0;   // Payloads made, but for those of non-finite sums.
+  // Gradients that were rounded at random: what the next draws depend on.
+  int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
   Tensor scratch_;     // [n], where residual + gradient is made.

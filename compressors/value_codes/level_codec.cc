@@ -123,6 +123,10 @@ class LevelCodec final : public ValueCodec {
   absl::string_view name() const override { return traits_.name; }
   ValueCode number() const override { return traits_.number; }
 
+  bool RoundsAtRandom() const override {
+    return traits_.rounding == LevelRounding::kAtRandom;
+  }
+
   int64_t EncodedSize(int64_t count,
                       const ValueCodeConfig& config) const override {
     return LevelBytes(count, Header(config));
@@ -181,8 +185,7 @@ class LevelCodec final : public ValueCodec {
     BitWriter writer(scales + ScaleBytes(count, header));
     const int s = NumLevels(header.bits);
     const LevelTable& table = tables_[header.bits];
-    DrawSource draws(writing.random_key,
-                     traits_.rounding == LevelRounding::kAtRandom);
+    DrawSource draws(writing.random_key, RoundsAtRandom());
     for (int64_t begin = 0; begin < count; begin += header.bucket_size) {
       const absl::Span<float> bucket =
           values.subspan(begin, header.bucket_size);

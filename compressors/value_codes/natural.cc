@@ -59,6 +59,8 @@ class NaturalCodec final : public ValueCodec {
   absl::string_view name() const override { return "natural"; }
   ValueCode number() const override { return ValueCode::kNatural; }
 
+  bool RoundsAtRandom() const override { return true; }
+
   int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return NaturalBytes(count);
   }

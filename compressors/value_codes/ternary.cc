@@ -55,6 +55,8 @@ class TernaryCodec final : public ValueCodec {
   absl::string_view name() const override { return "ternary"; }
   ValueCode number() const override { return ValueCode::kTernary; }
 
+  bool RoundsAtRandom() const override { return true; }
+
   int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return TernaryBytes(count);
   }

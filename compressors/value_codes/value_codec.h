@@ -49,6 +49,9 @@ class ValueCodec {
   virtual absl::string_view name() const = 0;
   virtual ValueCode number() const = 0;
 
+  // Whether Encode looks at the random key.
+  virtual bool RoundsAtRandom() const { return false; }
+
   virtual int64_t EncodedSize(int64_t count,
                               const ValueCodeConfig& config) const = 0;
 
