@@ -23,26 +23,30 @@ class BitWriter {
  public:
   explicit BitWriter(uint8_t* out) : out_(out) {}
 
-  // bits: at most 57; value has no others.
+  // bits: at most 32; value has no others.
   void Put(uint64_t value, int bits) {
     window_ |= value << held_;
     held_ += bits;
-    while (held_ >= 8) {
-      *out_++ = static_cast<uint8_t>(window_);
-      window_ >>= 8;
-      held_ -= 8;
-    }
+    if (held_ < 32) return;
+    const uint32_t word = static_cast<uint32_t>(window_);
+    std::memcpy(out_, &word, sizeof(word));
+    out_ += sizeof(word);
+    window_ >>= 32;
+    held_ -= 32;
   }
 
-  // Fills the last byte with zeros.
+  // Writes what is left, and fills the last byte with zeros.
   void Finish() {
-    if (held_ > 0) *out_ = static_cast<uint8_t>(window_);
+    for (; held_ > 0; held_ -= 8) {
+      *out_++ = static_cast<uint8_t>(window_);
+      window_ >>= 8;
+    }
   }
 
  private:
   uint8_t* out_;
-  uint64_t window_ = 0;  // The bits that are no whole byte yet.
-  int held_ = 0;
+  uint64_t window_ = 0;  // The bits that are not written yet,
+  int held_ = 0;         // fewer than 32 between calls.
 };
 
 // Reads what a BitWriter wrote, through a window of 64 bits: Refill, look at

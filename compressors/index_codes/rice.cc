@@ -119,13 +119,13 @@ class RiceCodec final : public IndexCodec {
     *out = static_cast<uint8_t>(k);
     BitWriter writer(out + kParameterBytes);
     ForEachGap(list, [&writer, k](uint32_t skipped) {
-      constexpr uint32_t kOnesAtOnce = 24;  // With 31 low bits below 57.
+      constexpr uint32_t kOnesAtOnce = 31;
       uint32_t ones = skipped >> k;
       for (; ones > kOnesAtOnce; ones -= kOnesAtOnce) {
         writer.Put(LowBits(kOnesAtOnce), kOnesAtOnce);
       }
-      const uint64_t low = skipped & LowBits(k);
-      writer.Put(LowBits(ones) | low << (ones + 1), ones + 1 + k);
+      writer.Put(LowBits(ones), ones + 1);
+      writer.Put(skipped & LowBits(k), k);
     });
     writer.Finish();
   }
