@@ -46,6 +46,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
   PayloadCodes codes;
   codes.index_code = options.config.index_code();
   codes.value_code = options.config.value_code();
+  codes.value_config = options.config.values();
   PS_RETURN_IF_ERROR(CheckPayloadCodes(codes));
   if (!(options.config.ratio() > 0 && options.config.ratio() <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat(

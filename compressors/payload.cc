@@ -56,8 +56,7 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown index code ", codes[1]));
   }
-  const ValueCodec* value_codec = ValueCodecs().FindNumber(codes[2]);
-  if (value_codec == nullptr) {
+  if (ValueCodecs().FindNumber(codes[2]) == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown value code ", codes[2]));
   }
@@ -72,10 +71,6 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
         absl::StrCat("header says ", sizes[1], " value and ", sizes[2],
                      " index bytes; there are ", body));
   }
-  if (static_cast<uint64_t>(value_codec->EncodedSize(count)) != sizes[1]) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(count, " values in ", sizes[1], " bytes"));
-  }
   PayloadInfo info;
   info.index_code = static_cast<IndexCode>(codes[1]);
   info.value_code = static_cast<ValueCode>(codes[2]);
@@ -86,8 +81,8 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
   return info;
 }
 
-std::unique_ptr<ValueDecoder> NewValueDecoder(const PayloadInfo& info,
-                                              const PayloadPieces& pieces) {
+absl::StatusOr<std::unique_ptr<ValueDecoder>> NewValueDecoder(
+    const PayloadInfo& info, const PayloadPieces& pieces) {
   const int64_t begin = kPayloadHeaderBytes;
   return ValueCodecs()
       .FindNumber(static_cast<uint8_t>(info.value_code))
@@ -101,6 +96,13 @@ std::unique_ptr<IndexDecoder> NewIndexDecoder(const PayloadInfo& info,
   return IndexCodecs()
       .FindNumber(static_cast<uint8_t>(info.index_code))
       ->NewDecoder(info, PieceReader(pieces, begin, begin + info.index_bytes));
+}
+
+std::unique_ptr<ValueDecoder> NewTrustedValueDecoder(
+    const PayloadInfo& info, const PayloadPieces& pieces) {
+  auto decoder = NewValueDecoder(info, pieces);
+  CHECK(decoder.ok()) << decoder.status();
+  return *std::move(decoder);
 }
 
 PayloadInfo ReadTrustedHeader(const PayloadPieces& pieces) {
@@ -119,7 +121,7 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
         absl::StrCat("payload for ", info.dense_size, " positions; there are ",
                      expected_dense_size));
   }
-  const auto value_decoder = NewValueDecoder(info, pieces);
+  PS_ASSIGN_OR_RETURN(const auto value_decoder, NewValueDecoder(info, pieces));
   const auto index_decoder = NewIndexDecoder(info, pieces);
   uint32_t indices[kBlock];
   float values[kBlock];
@@ -132,12 +134,13 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
     }
   }
   PS_RETURN_IF_ERROR(index_decoder->Finish());
+  PS_RETURN_IF_ERROR(value_decoder->Finish());
   return info;
 }
 
 void AddPayload(const PayloadPieces& pieces, float* sum) {
   const PayloadInfo info = ReadTrustedHeader(pieces);
-  const auto value_decoder = NewValueDecoder(info, pieces);
+  const auto value_decoder = NewTrustedValueDecoder(info, pieces);
   if (info.index_code == IndexCode::kDense) {
     CHECK_EQ(info.count, info.dense_size);
     value_decoder->AddNext(absl::MakeSpan(sum, info.count));
@@ -160,7 +163,7 @@ void DecodePayload(const PayloadPieces& pieces, std::vector<uint32_t>* indices,
   const PayloadInfo info = ReadTrustedHeader(pieces);
   indices->resize(info.count);
   values->resize(info.count);
-  NewValueDecoder(info, pieces)->Next(absl::MakeSpan(*values));
+  NewTrustedValueDecoder(info, pieces)->Next(absl::MakeSpan(*values));
   const absl::Status status =
       NewIndexDecoder(info, pieces)->Next(absl::MakeSpan(*indices));
   CHECK(status.ok()) << status;
@@ -170,7 +173,7 @@ void DecodeDensePayload(const PayloadPieces& pieces, absl::Span<float> out) {
   const PayloadInfo info = ReadTrustedHeader(pieces);
   CHECK(info.index_code == IndexCode::kDense);
   CHECK_EQ(info.dense_size, static_cast<int64_t>(out.size()));
-  NewValueDecoder(info, pieces)->Next(out);
+  NewTrustedValueDecoder(info, pieces)->Next(out);
 }
 
 }  // namespace ps

@@ -20,8 +20,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
+#include "common/config_check.h"
 #include "compressors/payload_buffer.h"
 #include "compressors/payload_format.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 
@@ -49,20 +51,34 @@ struct PayloadCodes {
   // "auto" picks the smallest; ties to the lower wire number.
   std::string index_code = "auto";
   std::string value_code = "fp32";
+  // Read by the value codes that name its fields.
+  ValueCodeConfig value_config;
 };
 
-// kInvalidArgument, with the known names, unless a config may have these.
+// kInvalidArgument, with the known names or the range, unless a config may have
+// these.
 absl::Status CheckPayloadCodes(const PayloadCodes& codes);
+
+// Reports every field of `config` that is out of its range; `path` ends in a
+// dot or is empty.
+void CheckValueCodeConfig(const ValueCodeConfig& config,
+                          const std::string& path, ConfigProblems* problems);
+
+// Whether what EncodeElements writes depends on its random key. The code is one
+// that CheckPayloadCodes accepts.
+bool RoundsAtRandom(const PayloadCodes& codes);
 
 // Writes a payload of the elements with these ascending indices, all at least
 // `begin` and below begin + dense_size; the payload counts from `begin`. Each
-// value is replaced by what coding lost of it: 0 for "fp32".
-// Errors: kInvalidArgument for an unknown code.
+// value is replaced by what coding lost of it: value - decoded, rounded to
+// float once; 0 for "fp32". Value codes that round at random draw by
+// random_key, which no other payload should have. Errors: kInvalidArgument for
+// an unknown code.
 absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
                                              absl::Span<const uint32_t> indices,
                                              absl::Span<float> values,
-                                             uint32_t begin,
-                                             int64_t dense_size);
+                                             uint32_t begin, int64_t dense_size,
+                                             uint64_t random_key = 0);
 
 // The same with values as fp32, which loses nothing.
 absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,
@@ -78,9 +94,11 @@ PayloadBuffer EncodeDense(absl::Span<const float> values);
 PayloadBuffer AllocateDense(int64_t dense_size);
 float* DenseValues(PayloadBuffer* payload);
 
-// All positions in some value code; `values` as in EncodeElements.
-absl::StatusOr<PayloadBuffer> EncodeDenseAs(absl::string_view value_code,
-                                            absl::Span<float> values);
+// All positions, without indices: codes.index_code is not looked at. The rest
+// as in EncodeElements.
+absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
+                                            absl::Span<float> values,
+                                            uint64_t random_key = 0);
 
 // What CheckPayloadCodes accepts: "auto" and the rest.
 std::vector<std::string> IndexCodeNames();

@@ -1,5 +1,6 @@
 // The writing side of payload.h.
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/payload.h"
+#include "compressors/value_codes/level_codec.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 
@@ -14,6 +16,7 @@ namespace ps {
 namespace {
 
 constexpr char kAuto[] = "auto";
+constexpr int64_t kMaxBucketSize = 1 << 20;
 
 // Room for the whole payload, header written.
 PayloadBuffer AllocatePayload(const PayloadInfo& info) {
@@ -47,19 +50,19 @@ const IndexCodec* SmallestCodec(const IndexList& list) {
 }
 
 PayloadBuffer Encode(const IndexCodec& index_codec,
-                     const ValueCodec& value_codec, const IndexList& list,
-                     absl::Span<float> values) {
+                     const ValueCodec& value_codec, const ValueWriting& writing,
+                     const IndexList& list, absl::Span<float> values) {
   CHECK_LE(list.dense_size, kMaxDenseSize);
   PayloadInfo info;
   info.index_code = index_codec.number();
   info.value_code = value_codec.number();
   info.count = static_cast<int64_t>(values.size());
   info.dense_size = list.dense_size;
-  info.value_bytes = value_codec.EncodedSize(info.count);
+  info.value_bytes = value_codec.EncodedSize(info.count, writing.config);
   info.index_bytes = index_codec.EncodedSize(list);
   PayloadBuffer payload = AllocatePayload(info);
   uint8_t* const body = payload.data() + kPayloadHeaderBytes;
-  value_codec.Encode(values, body);
+  value_codec.Encode(writing, values, body);
   index_codec.Encode(list, body + info.value_bytes);
   return payload;
 }
@@ -74,14 +77,46 @@ absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
         absl::StrCat("there is no index code \"", codes.index_code,
                      "\"; known are: ", absl::StrJoin(index_codes, ", ")));
   }
-  return ValueCodecs().Find(codes.value_code).status();
+  PS_RETURN_IF_ERROR(ValueCodecs().Find(codes.value_code).status());
+  ConfigProblems problems;
+  CheckValueCodeConfig(codes.value_config, "", &problems);
+  if (problems.lines().empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
+}
+
+bool RoundsAtRandom(const PayloadCodes& codes) {
+  const auto codec = ValueCodecs().Find(codes.value_code);
+  CHECK(codec.ok()) << codec.status();
+  return (*codec)->RoundsAtRandom();
+}
+
+void CheckValueCodeConfig(const ValueCodeConfig& config,
+                          const std::string& path, ConfigProblems* problems) {
+  // Written so that a NaN, too, is a problem.
+  if (!(config.bits() >= kMinLevelBits && config.bits() <= kMaxLevelBits)) {
+    problems->Add(
+        path + "bits", absl::StrCat(config.bits()),
+        absl::StrCat("must be ", kMinLevelBits, " to ", kMaxLevelBits));
+  }
+  if (!(config.bucket_size() >= 1 && config.bucket_size() <= kMaxBucketSize)) {
+    problems->Add(path + "bucket_size", absl::StrCat(config.bucket_size()),
+                  absl::StrCat("must be 1 to ", kMaxBucketSize));
+  }
+  if (!(config.clip() == 0 || config.clip() >= 1)) {
+    problems->Add(path + "clip", absl::StrCat(config.clip()),
+                  "must be at least 1, or 0 for none");
+  }
+  if (!(config.threshold() > 0 && std::isfinite(config.threshold()))) {
+    problems->Add(path + "threshold", absl::StrCat(config.threshold()),
+                  "must be finite and above 0");
+  }
 }
 
 absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
                                              absl::Span<const uint32_t> indices,
                                              absl::Span<float> values,
-                                             uint32_t begin,
-                                             int64_t dense_size) {
+                                             uint32_t begin, int64_t dense_size,
+                                             uint64_t random_key) {
   CHECK_EQ(indices.size(), values.size());
   IndexList list;
   list.indices = indices;
@@ -100,7 +135,8 @@ absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
                        " of ", dense_size, " positions"));
     }
   }
-  return Encode(*index_codec, *value_codec, list, values);
+  return Encode(*index_codec, *value_codec, {codes.value_config, random_key},
+                list, values);
 }
 
 absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,
@@ -135,15 +171,17 @@ float* DenseValues(PayloadBuffer* payload) {
   return reinterpret_cast<float*>(payload->data() + kPayloadHeaderBytes);
 }
 
-absl::StatusOr<PayloadBuffer> EncodeDenseAs(absl::string_view value_code,
-                                            absl::Span<float> values) {
+absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
+                                            absl::Span<float> values,
+                                            uint64_t random_key) {
   PS_ASSIGN_OR_RETURN(const ValueCodec* value_codec,
-                      ValueCodecs().Find(std::string(value_code)));
+                      ValueCodecs().Find(codes.value_code));
   const IndexCodec* const dense =
       IndexCodecs().FindNumber(static_cast<uint8_t>(IndexCode::kDense));
   IndexList all;  // The code for all positions does not look at them.
   all.dense_size = static_cast<int64_t>(values.size());
-  return Encode(*dense, *value_codec, all, values);
+  return Encode(*dense, *value_codec, {codes.value_config, random_key}, all,
+                values);
 }
 
 std::vector<std::string> IndexCodeNames() {

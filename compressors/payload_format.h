@@ -22,10 +22,23 @@ enum class IndexCode : uint8_t {
   kRaw32 = 1,        // u32 each.
   kDeltaVarint = 2,  // LEB128 of the positions between an index and the next.
   kBitmap = 3,       // One bit for each position, lowest bit first.
+  kRice = 4,         // Rice's code of the same, by the density.
+  kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
 };
 
 enum class ValueCode : uint8_t {
   kFp32 = 0,  // IEEE binary32.
+  kFp16 = 1,  // IEEE binary16.
+  kBf16 = 2,  // The upper half of binary32.
+  kSign = 3,
+  kOneBit = 4,
+  kTernary = 5,
+  kTwoBitThreshold = 6,
+  kNatural = 7,
+  kInt8Block = 8,
+  kQsgd = 9,
+  kQsgdInf = 10,
+  kNuqsgd = 11,
 };
 
 // A payload as it lies in memory: pieces in order, cut anywhere (a message

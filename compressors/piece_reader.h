@@ -28,6 +28,15 @@ class PieceReader {
 
   int64_t remaining() const { return remaining_; }
 
+  // n bytes from `begin` on, counted from the cursor, or those of them that
+  // there are.
+  PieceReader Subrange(int64_t begin, int64_t n) const {
+    PieceReader range = *this;
+    range.Advance(std::min(begin, remaining_));
+    range.remaining_ = std::min(n, range.remaining_);
+    return range;
+  }
+
   // The bytes at the cursor that lie together: at least one unless none remain.
   absl::Span<const uint8_t> Contiguous() {
     if (remaining_ == 0) return {};
@@ -69,6 +78,15 @@ class PieceReader {
   }
 
  private:
+  // n: at most remaining().
+  void Advance(int64_t n) {
+    while (n > 0) {
+      const int64_t step = std::min<int64_t>(n, Contiguous().size());
+      Skip(step);
+      n -= step;
+    }
+  }
+
   const absl::Span<const uint8_t>* piece_;
   int64_t offset_ = 0;  // In *piece_.
   int64_t remaining_;

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/payload.h"
 
@@ -26,11 +27,15 @@ class Sparsifier final : public Compressor {
       : name_(options.config.name()),
         n_(options.dense_size),
         target_count_(TargetCount(options.config.ratio(), n_)),
+        random_key_(RandomKey(options.seed,
+                              static_cast<uint64_t>(options.worker_rank),
+                              static_cast<uint64_t>(options.bucket))),
         backend_(options.backend),
         selector_(std::move(selector)),
         scratch_(std::move(scratch)) {
     codes_.index_code = options.config.index_code();
     codes_.value_code = options.config.value_code();
+    codes_.value_config = options.config.values();
     Part part;
     for (const int64_t end : options.part_ends) {
       part.begin = part.end;
@@ -72,18 +77,23 @@ class Sparsifier final : public Compressor {
     PS_RETURN_IF_ERROR(selected_.all ? EncodeAll(&encoded)
                                      : EncodeSelected(&encoded));
     std::swap(scratch_, *residual);
+    if (RoundsAtRandom(codes_)) ++num_draws_;
     return encoded;
   }
 
   std::string SaveState() const override {
     StateWriter writer(name_);
+    writer.PutInt(num_draws_);
     selector_->Save(&writer);
     return std::move(writer).Finish();
   }
 
   absl::Status LoadState(absl::string_view state) override {
     PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(name_, state));
-    return selector_->Load(&reader);
+    PS_ASSIGN_OR_RETURN(const int64_t num_draws, reader.GetInt());
+    PS_RETURN_IF_ERROR(selector_->Load(&reader));
+    num_draws_ = num_draws;
+    return absl::OkStatus();
   }
 
  private:
@@ -109,11 +119,11 @@ class Sparsifier final : public Compressor {
           [](uint32_t index, int64_t end) { return index < end; });
       const size_t offset = first - indices.begin();
       const size_t count = last - first;
-      PS_ASSIGN_OR_RETURN(
-          PayloadBuffer payload,
-          EncodeElements(codes_, indices.subspan(offset, count),
-                         values.subspan(offset, count),
-                         static_cast<uint32_t>(part.begin), part.size()));
+      PS_ASSIGN_OR_RETURN(PayloadBuffer payload,
+                          EncodeElements(codes_, indices.subspan(offset, count),
+                                         values.subspan(offset, count),
+                                         static_cast<uint32_t>(part.begin),
+                                         part.size(), PayloadKey(part)));
       encoded->parts.push_back(std::move(payload));
       first = last;
     }
@@ -139,11 +149,17 @@ class Sparsifier final : public Compressor {
       PS_RETURN_IF_ERROR(backend_->CopyToHost(slice, values.data()));
       PS_ASSIGN_OR_RETURN(
           PayloadBuffer payload,
-          EncodeDenseAs(codes_.value_code, absl::MakeSpan(values)));
+          EncodeDenseAs(codes_, absl::MakeSpan(values), PayloadKey(part)));
       PS_RETURN_IF_ERROR(backend_->CopyFromHost(values.data(), &slice));
       encoded->parts.push_back(std::move(payload));
     }
     return absl::OkStatus();
+  }
+
+  // A key of its own for every payload, and the same one in every run.
+  uint64_t PayloadKey(const Part& part) const {
+    return RandomKey(random_key_, static_cast<uint64_t>(num_draws_),
+                     static_cast<uint64_t>(part.begin));
   }
 
   const std::string name_;
@@ -151,6 +167,9 @@ class Sparsifier final : public Compressor {
   const int64_t target_count_;
   PayloadCodes codes_;
   std::vector<Part> parts_;
+  const uint64_t random_key_;
+  // Gradients that were rounded at random: what the next draws depend on.
+  int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
   Tensor scratch_;     // [n], where residual + gradient is made.

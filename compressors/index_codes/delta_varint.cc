@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
 
 namespace ps {
@@ -63,16 +64,6 @@ class DeltaVarintDecoder final : public IndexDecoder {
   PieceReader bytes_;
   uint64_t next_ = 0;  // The lowest index that may come.
 };
-
-// Calls visit(skipped) for each index.
-template <typename Visit>
-void ForEachGap(const IndexList& list, Visit visit) {
-  uint32_t next = list.begin;
-  for (const uint32_t index : list.indices) {
-    visit(index - next);
-    next = index + 1;
-  }
-}
 
 class DeltaVarintCodec final : public IndexCodec {
  public:

@@ -3,6 +3,7 @@
 #include <cstring>
 #include <memory>
 
+#include "common/status_macros.h"
 #include "compressors/value_codes/float_loops.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
@@ -46,20 +47,24 @@ class Fp32Codec final : public ValueCodec {
   absl::string_view name() const override { return "fp32"; }
   ValueCode number() const override { return ValueCode::kFp32; }
 
-  int64_t EncodedSize(int64_t count) const override { return count * kBytes; }
-  void Encode(absl::Span<float> values, uint8_t* out) const override {
+  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+    return count * kBytes;
+  }
+  void Encode(const ValueWriting&, absl::Span<float> values,
+              uint8_t* out) const override {
     if (values.empty()) return;
     std::memcpy(out, values.data(), values.size() * kBytes);
     std::fill(values.begin(), values.end(), 0.0f);
   }
 
-  std::unique_ptr<ValueDecoder> NewDecoder(
-      const PayloadInfo&, const PieceReader& bytes) const override {
+  absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const override {
+    PS_RETURN_IF_ERROR(CheckValueBytes(info, info.count * kBytes));
     return std::make_unique<Fp32Decoder>(bytes);
   }
 };
 
-REGISTER_VALUE_CODEC(Fp32Codec);
+REGISTER_VALUE_CODEC(fp32, new Fp32Codec);
 
 }  // namespace
 }  // namespace ps

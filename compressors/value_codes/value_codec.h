@@ -6,11 +6,13 @@
 #include <memory>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "compressors/code_table.h"
 #include "compressors/payload_format.h"
 #include "compressors/piece_reader.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 
@@ -20,11 +22,23 @@ class ValueDecoder {
   virtual ~ValueDecoder() = default;
 
   // Fills `values` with the next ones; asked for `count` in all, no more.
-  // Whether they are finite is the caller's question.
+  // What stands for no value is a NaN: whether values are finite is the
+  // caller's question.
   virtual void Next(absl::Span<float> values) = 0;
 
-  // sum[i] += the next values.
-  virtual void AddNext(absl::Span<float> sum) = 0;
+  // sum[i] += the next values. Here: as Next, then added.
+  virtual void AddNext(absl::Span<float> sum);
+
+  // After the last one: an error if bits are left.
+  virtual absl::Status Finish() { return absl::OkStatus(); }
+};
+
+// How to write, besides the code.
+struct ValueWriting {
+  ValueCodeConfig config;  // In the ranges of its comments.
+  // Codes that round at random draw by this and the element's place, from
+  // nothing else: every payload needs a key of its own.
+  uint64_t random_key = 0;
 };
 
 // Without state; any number of threads use one.
@@ -35,23 +49,33 @@ class ValueCodec {
   virtual absl::string_view name() const = 0;
   virtual ValueCode number() const = 0;
 
-  // Bytes of `count` values; a header that says otherwise is refused.
-  virtual int64_t EncodedSize(int64_t count) const = 0;
+  // Whether Encode looks at the random key.
+  virtual bool RoundsAtRandom() const { return false; }
 
-  // Writes EncodedSize(values.size()) bytes. Replaces each value by what the
-  // code lost of it: value - decoded.
-  virtual void Encode(absl::Span<float> values, uint8_t* out) const = 0;
+  virtual int64_t EncodedSize(int64_t count,
+                              const ValueCodeConfig& config) const = 0;
 
-  // `bytes` has EncodedSize(info.count) of them.
-  virtual std::unique_ptr<ValueDecoder> NewDecoder(
+  // Writes EncodedSize(values.size(), writing.config) bytes. Replaces each
+  // value, all finite, by what the code lost of it: value - decoded, rounded to
+  // float once. What is decoded is finite, and so is what was lost.
+  virtual void Encode(const ValueWriting& writing, absl::Span<float> values,
+                      uint8_t* out) const = 0;
+
+  // `bytes` has info.value_bytes of them. Errors: kInvalidArgument for another
+  // length than info.count values have, and parameters out of range.
+  virtual absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
       const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
 
 CodeTable<ValueCodec>& ValueCodecs();
 
-#define REGISTER_VALUE_CODEC(Class)                                      \
-  [[maybe_unused]] static const bool ps_value_codec_registered_##Class = \
-      ::ps::ValueCodecs().Register(new Class)
+// OK if info.value_bytes is `value_bytes`.
+absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
+
+// `codec`: a new ValueCodec.
+#define REGISTER_VALUE_CODEC(name, codec)                               \
+  [[maybe_unused]] static const bool ps_value_codec_registered_##name = \
+      ::ps::ValueCodecs().Register(codec)
 
 }  // namespace ps
 

@@ -267,11 +267,17 @@ TEST(NewCompressorTest, UnknownNamesListTheKnownOnes) {
   options.config.set_index_code("dense");
   EXPECT_EQ(NewCompressor(options).status().message(),
             "there is no index code \"dense\"; known are: auto, raw32, "
-            "delta_varint, bitmap");
+            "delta_varint, bitmap, rice, elias_fano");
   options.config.set_index_code("auto");
   options.config.set_value_code("fp33");
   EXPECT_EQ(NewCompressor(options).status().message(),
-            "there is no value code \"fp33\"; known are: fp32");
+            "there is no value code \"fp33\"; known are: bf16, fp16, fp32, "
+            "int8_block, natural, nuqsgd, onebit, qsgd, qsgdinf, sign, "
+            "ternary, two_bit_threshold");
+  options.config.set_value_code("qsgd");
+  options.config.mutable_values()->set_bits(9);
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "bits is 9; must be 2 to 8");
 }
 
 }  // namespace

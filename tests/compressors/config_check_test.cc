@@ -29,6 +29,7 @@ TEST(CompressorConfigCheckTest, DefaultsAreSound) {
 TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
   EXPECT_THAT(
       Problems("name: 'topq' ratio: 1.5 index_code: 'dense' value_code: 'fp8' "
+               "values { bits: 1 bucket_size: 0 clip: 0.5 threshold: 0 } "
                "sidco { stages: -1 start_stages: 0 adapt_every: 0 "
                "tolerance_low: 0 tolerance_high: 1 overshoot_cap: 0.5 "
                "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 } "
@@ -40,8 +41,14 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
               absl::StrJoin(CompressorRegistry().Names(), ", "),
           "compressor.ratio is 1.5; must be in (0, 1]",
           "compressor.index_code is \"dense\"; known are: auto, raw32, "
-          "delta_varint, bitmap",
-          "compressor.value_code is \"fp8\"; known are: fp32",
+          "delta_varint, bitmap, rice, elias_fano",
+          "compressor.value_code is \"fp8\"; known are: bf16, fp16, fp32, "
+          "int8_block, natural, nuqsgd, onebit, qsgd, qsgdinf, sign, ternary, "
+          "two_bit_threshold",
+          "compressor.values.bits is 1; must be 2 to 8",
+          "compressor.values.bucket_size is 0; must be 1 to 1048576",
+          "compressor.values.clip is 0.5; must be at least 1, or 0 for none",
+          "compressor.values.threshold is 0; must be finite and above 0",
           "compressor.sidco.stages is -1; must be at least 1, or 0 for "
           "adaptive",
           "compressor.sidco.start_stages is 0; must be at least 1",

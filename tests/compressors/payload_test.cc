@@ -81,7 +81,8 @@ Elements AllOf(const std::vector<float>& values) {
   return elements;
 }
 
-const char* const kSparseCodes[] = {"raw32", "delta_varint", "bitmap"};
+const char* const kSparseCodes[] = {"raw32", "delta_varint", "bitmap", "rice",
+                                    "elias_fano"};
 
 // The examples of docs/wire_format.md.
 const Elements kExample = {10, {1, 4, 9}, {1.5f, -2.0f, 0.25f}};
@@ -103,6 +104,10 @@ TEST(PayloadTest, ExampleBytesAreThoseOfTheDocument) {
             "01020000" + end + "0300000000000000" + kExampleValues + "010204");
   EXPECT_EQ(absl::BytesToHexString(Encode("bitmap", kExample)),
             "01030000" + end + "0200000000000000" + kExampleValues + "1202");
+  EXPECT_EQ(absl::BytesToHexString(Encode("rice", kExample)),
+            "01040000" + end + "0300000000000000" + kExampleValues + "016600");
+  EXPECT_EQ(absl::BytesToHexString(Encode("elias_fano", kExample)),
+            "01050000" + end + "0200000000000000" + kExampleValues + "0549");
   EXPECT_EQ(Encode("auto", kExample), Encode("bitmap", kExample));
 }
 
@@ -126,7 +131,7 @@ TEST(PayloadTest, GapOfTwoBytesIsThatOfTheDocument) {
 }
 
 TEST(PayloadTest, RoundTripsAtEveryDensity) {
-  for (const char* code : {"auto", "raw32", "delta_varint", "bitmap"}) {
+  for (const std::string& code : IndexCodeNames()) {
     for (const int64_t size : {0, 1, 7, 8, 9, 1023, 1024, 1025, 100003}) {
       for (const double density : {0.0, 0.0005, 0.1, 0.9, 1.0}) {
         SCOPED_TRACE(testing::Message()
@@ -151,7 +156,7 @@ TEST(PayloadTest, LargestIndexRoundTrips) {
       kMaxDenseSize,
       {0, 0x7fffffff, static_cast<uint32_t>(kMaxDenseSize - 1)},
       {1, 2, 3}};
-  for (const char* code : {"raw32", "delta_varint"}) {
+  for (const char* code : {"raw32", "delta_varint", "rice", "elias_fano"}) {
     const std::string payload = Encode(code, elements);
     ASSERT_TRUE(ValidatePayload({Piece(payload)}, kMaxDenseSize).ok());
     ExpectEqual(Decode({Piece(payload)}, kMaxDenseSize), elements);
@@ -169,6 +174,46 @@ TEST(PayloadTest, AutoIsTheSmallest) {
   // All positions need no indices.
   const Elements all = AllOf(std::vector<float>(100, 2.0f));
   EXPECT_EQ(Encode("auto", all).size(), kPayloadHeaderBytes + 400);
+}
+
+// Bits an index at the density, by the specification's expectation.
+struct CodeLength {
+  double density;
+  double entropy;
+  double rice;
+  double elias_fano;
+};
+
+TEST(PayloadTest, GapCodesHaveTheirExpectedLength) {
+  for (const CodeLength& expected :
+       {CodeLength{0.1, 4.690, 4.756, 5.250},
+        CodeLength{0.01, 8.079, 8.108, 8.562},
+        CodeLength{0.001, 11.408, 11.495, 11.953}}) {
+    const int64_t size = static_cast<int64_t>(20000 / expected.density);
+    const Elements elements = RandomElements(size, expected.density, 77);
+    const double count = static_cast<double>(elements.indices.size());
+    const auto bits = [&](const char* code) {
+      const size_t values = elements.values.size() * sizeof(float);
+      return 8.0 *
+             (Encode(code, elements).size() - kPayloadHeaderBytes - values) /
+             count;
+    };
+    // 20 000 gaps leave a spread of about 0.01 bits.
+    EXPECT_NEAR(bits("rice"), expected.rice, 0.04);
+    EXPECT_NEAR(bits("elias_fano"), expected.elias_fano, 0.04);
+    EXPECT_GE(bits("rice"), expected.entropy - 0.02);
+    EXPECT_EQ(bits("auto"), bits("rice"));
+  }
+}
+
+TEST(PayloadTest, SparseFloatsAreCloseToTheirEntropy) {
+  constexpr double kDensity = 0.001;
+  const Elements elements = RandomElements(20000000, kDensity, 78);
+  const double count = static_cast<double>(elements.indices.size());
+  const double entropy = -std::log2(kDensity) -
+                         (1 - kDensity) / kDensity * std::log2(1 - kDensity);
+  const double bits = 8.0 * Encode("auto", elements).size() / count;
+  EXPECT_LE(bits, 1.05 * (entropy + 32));
 }
 
 TEST(PayloadTest, ReadsPiecesCutAnywhere) {
@@ -273,6 +318,33 @@ TEST(PayloadTest, IndexFaultsAreNamed) {
   EXPECT_THAT(Error(With<uint64_t>(bitmap, 24, 3) + '\0'),
               HasSubstr("a bitmap of 3 bytes"));
 
+  const std::string rice = Encode("rice", kExample);
+  EXPECT_THAT(Error(With<uint8_t>(rice, 44, 2)), HasSubstr("parameter 2"));
+  EXPECT_THAT(Error(With<uint8_t>(rice, 46, 2)), HasSubstr("more"));
+  EXPECT_THAT(Error(With<uint8_t>(rice, 45, 0xff)), HasSubstr("index 16 of"));
+  EXPECT_THAT(Error(With<uint64_t>(rice, 24, 4) + '\0'), HasSubstr("more"));
+  EXPECT_THAT(Error(With<uint64_t>(rice.substr(0, 46), 24, 2)),
+              HasSubstr("fewer"));
+  EXPECT_THAT(Error(With<uint64_t>(rice.substr(0, 44), 24, 0)),
+              HasSubstr("parameter 0"));
+
+  const std::string elias_fano = Encode("elias_fano", kExample);
+  // The middle index becomes the first one again.
+  EXPECT_THAT(Error(With<uint8_t>(elias_fano, 45, 0x43)), HasSubstr("ascend"));
+  EXPECT_THAT(Error(With<uint8_t>(elias_fano, 45, 0x89)),
+              HasSubstr("begins with 5"));
+  EXPECT_THAT(Error(With<uint8_t>(elias_fano, 45, 0x09)), HasSubstr("fewer"));
+  EXPECT_THAT(Error(With<uint8_t>(elias_fano, 45, 0xc9)), HasSubstr("more"));
+  EXPECT_THAT(Error(With<uint8_t>(elias_fano, 44, 0x0d)), HasSubstr("more"));
+  EXPECT_THAT(Error(With<uint64_t>(elias_fano, 24, 3) + '\0'),
+              HasSubstr("code of 3 bytes"));
+  // In 32 bits this high part would be shifted out, and the index be 0.
+  const std::string last =
+      Encode("elias_fano", {kMaxDenseSize, {1u << 31}, {1.0f}});
+  ASSERT_EQ(last.substr(36), std::string("\0\0\0\0\2", 5));
+  EXPECT_THAT(Error(With<uint8_t>(last, 40, 4), kMaxDenseSize),
+              HasSubstr("begins with 2"));
+
   // Dense with fewer values than positions.
   EXPECT_THAT(Error(With<uint8_t>(Encode("bitmap", {10, {}, {}}), 1, 0)),
               HasSubstr("a dense payload of 10 positions"));
@@ -292,9 +364,15 @@ TEST(PayloadTest, ValuesThatAreNotFiniteAreRefused) {
   }
 }
 
-// Whether what was accepted may be added to a sum of that size.
-void ExpectSound(const PayloadPieces& pieces, int64_t dense_size) {
+// Whether what was accepted may be added to a sum of that size, and is what a
+// writer would write.
+void ExpectSound(const PayloadPieces& pieces, const std::string& bytes,
+                 int64_t dense_size) {
   const Elements elements = Decode(pieces, dense_size);
+  const int index_code = bytes[1];
+  if (index_code > 0) {
+    ASSERT_EQ(Encode(kSparseCodes[index_code - 1], elements), bytes);
+  }
   int64_t previous = -1;
   for (const uint32_t index : elements.indices) {
     ASSERT_GT(index, previous);
@@ -326,7 +404,7 @@ TEST(PayloadFuzzTest, NoDamageCrashesOrPassesUnsound) {
           PayloadPieces{all.subspan(0, cut), all.subspan(cut)}}) {
       if (ValidatePayload(pieces, kSize).ok()) {
         ++accepted;
-        ExpectSound(pieces, kSize);
+        ExpectSound(pieces, bytes, kSize);
       } else {
         ++refused;
       }

@@ -1,0 +1,62 @@
+// Codes of a few levels: each value is a digit, and a byte holds several.
+#ifndef COMPRESSORS_VALUE_CODES_DIGITS_H_
+#define COMPRESSORS_VALUE_CODES_DIGITS_H_
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <memory>
+
+#include "absl/types/span.h"
+#include "compressors/value_codes/value_codec.h"
+
+namespace ps {
+
+// A byte is the sum of digit x weight, the first digit with weights[0]. Digits
+// that fill the last byte are 0.
+struct DigitPacking {
+  int base;
+  int per_byte;
+  std::array<int, 8> weights;
+
+  int64_t bytes(int64_t count) const {
+    return (count + per_byte - 1) / per_byte;
+  }
+};
+
+// The lowest bit first; the two highest bits first, as MXNet has them; and five
+// digits a byte, 1.6 bits each.
+constexpr DigitPacking kBits = {2, 8, {1, 2, 4, 8, 16, 32, 64, 128}};
+constexpr DigitPacking kBitPairs = {4, 4, {64, 16, 4, 1}};
+constexpr DigitPacking kTrits = {3, 5, {1, 3, 9, 27, 81}};
+
+// Writes packing.bytes(count) bytes; digit(i) is called once for each i from 0
+// to count - 1, in order.
+template <typename Digit>
+void PackDigits(const DigitPacking& packing, int64_t count, Digit digit,
+                uint8_t* out) {
+  for (int64_t i = 0; i < count; i += packing.per_byte) {
+    const int n =
+        static_cast<int>(std::min<int64_t>(packing.per_byte, count - i));
+    int byte = 0;
+    for (int j = 0; j < n; ++j) byte += packing.weights[j] * digit(i + j);
+    *out++ = static_cast<uint8_t>(byte);
+  }
+}
+
+// What the digits stand for; a NaN where one stands for nothing.
+using DigitValues = std::array<float, 4>;
+
+// `bytes` has packing.bytes(count) of them. `packing` lives for ever.
+std::unique_ptr<ValueDecoder> NewDigitDecoder(const DigitPacking& packing,
+                                              const DigitValues& values,
+                                              int64_t count,
+                                              const PieceReader& bytes);
+
+// Reads a scale, which is never negative, and moves `bytes` behind it.
+// Errors: kInvalidArgument.
+absl::StatusOr<float> ReadScale(PieceReader* bytes);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_VALUE_CODES_DIGITS_H_

@@ -1,0 +1,21 @@
+// Rounds to the nearest of 127 levels up to the largest magnitude of each
+// bucket, with the sign as the eighth bit. Biased a little; needs no error
+// feedback.
+#include "compressors/value_codes/level_codec.h"
+
+namespace ps {
+namespace {
+
+LevelCodeTraits Traits() {
+  LevelCodeTraits traits;
+  traits.name = "int8_block";
+  traits.number = ValueCode::kInt8Block;
+  traits.rounding = LevelRounding::kNearest;
+  traits.bits = kMaxLevelBits;
+  return traits;
+}
+
+REGISTER_VALUE_CODEC(int8_block, NewLevelCodec(Traits()));
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,55 @@
+// Rounding of a magnitude in [0, 1] to one of a few levels, at random such that
+// the mean is the magnitude. With f the place between the levels around it, 0
+// at the lower and 1 at the upper, the upper is taken where draw < f.
+#ifndef COMPRESSORS_VALUE_CODES_LEVELS_H_
+#define COMPRESSORS_VALUE_CODES_LEVELS_H_
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "compressors/value_codes/float_bits.h"
+
+namespace ps {
+
+// Levels 0, 1/s, ..., 1, called 0 to s.
+struct UniformLevels {
+  static float Value(int level, int s) {
+    return static_cast<float>(level) / static_cast<float>(s);
+  }
+
+  static int Round(float r, int s, float draw) {
+    const float place = r * static_cast<float>(s);
+    const int lower = std::min(static_cast<int>(place), s - 1);
+    return lower + (draw < place - static_cast<float>(lower) ? 1 : 0);
+  }
+};
+
+// Levels 0, 2^(1-s), ..., 1/2, 1, called 0 to s: s of them are not 0.
+struct ExponentialLevels {
+  static float Value(int level, int s) {
+    return level == 0 ? 0.0f : std::ldexp(1.0f, level - s);
+  }
+
+  static int Round(float r, int s, float draw) {
+    constexpr int kBias = 127;
+    // r is in [2^-octave, 2^(1 - octave)); 1 counts to the octave below it.
+    const int octave =
+        std::max(kBias - static_cast<int>(FloatBits(r) >> 23), 1);
+    // Below 2^(1 - s), the least level that is not 0.
+    if (octave > s - 1) {
+      return draw < r * PowerOfTwo(s - 1) ? 1 : 0;
+    }
+    const float place = r * PowerOfTwo(octave) - 1;
+    return s - octave + (draw < place ? 1 : 0);
+  }
+
+ private:
+  static float PowerOfTwo(int exponent) {
+    return FloatFromBits(static_cast<uint32_t>(exponent + 127) << 23);
+  }
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_VALUE_CODES_LEVELS_H_

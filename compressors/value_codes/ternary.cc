@@ -1,0 +1,100 @@
+// The sign of each value with a probability in proportion to its magnitude, at
+// the scale of the largest; else nothing. Wen et al., "TernGrad: ternary
+// gradients to reduce communication in distributed deep learning", NIPS 2017,
+// with a payload for a layer. Unbiased but for the clipping of their section 4,
+// which keeps outliers from making the scale, and so the variance, large.
+//
+//     values := scale f32, five digits a byte (0: 0, 1: scale, 2: -scale)
+#include <algorithm>
+#include <cmath>
+#include <cstring>
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/value_codes/digits.h"
+#include "compressors/value_codes/philox.h"
+#include "compressors/value_codes/value_codec.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kScaleBytes = sizeof(float);
+constexpr int kPositive = 1;
+constexpr int kNegative = 2;
+// Draws made together; a multiple of the digits of a byte and of 4.
+constexpr int64_t kBlock = 1000;
+
+int64_t TernaryBytes(int64_t count) {
+  return kScaleBytes + kTrits.bytes(count);
+}
+
+// The largest magnitude, or what it is clipped to: `clip` standard deviations.
+float Scale(absl::Span<const float> values, double clip) {
+  double sum = 0;
+  double sum_squares = 0;
+  float largest = 0;
+  for (const float value : values) {
+    sum += value;
+    sum_squares += double{value} * value;
+    largest = std::max(largest, std::fabs(value));
+  }
+  if (clip == 0 || values.empty()) return largest;
+  const double n = static_cast<double>(values.size());
+  const double mean = sum / n;
+  const double deviation =
+      std::sqrt(std::max(0.0, sum_squares / n - mean * mean));
+  const double limit = clip * deviation;
+  // Of equal values the deviation is 0, or what rounding left of it: there is
+  // no outlier to clip.
+  if (limit < std::fabs(mean) || limit >= largest) return largest;
+  return static_cast<float>(limit);
+}
+
+class TernaryCodec final : public ValueCodec {
+ public:
+  absl::string_view name() const override { return "ternary"; }
+  ValueCode number() const override { return ValueCode::kTernary; }
+
+  bool RoundsAtRandom() const override { return true; }
+
+  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+    return TernaryBytes(count);
+  }
+
+  void Encode(const ValueWriting& writing, absl::Span<float> values,
+              uint8_t* out) const override {
+    const float scale = Scale(values, writing.config.clip());
+    std::memcpy(out, &scale, sizeof(scale));
+    out += kScaleBytes;
+    const UniformDraws uniform(writing.random_key);
+    float draws[kBlock];
+    const int64_t count = static_cast<int64_t>(values.size());
+    for (int64_t begin = 0; begin < count; begin += kBlock) {
+      const int64_t n = std::min(kBlock, count - begin);
+      uniform.Fill(begin, absl::MakeSpan(draws, n));
+      const auto take = [&](int64_t i) {
+        float& value = values[begin + i];
+        // A scale of 0 has values of 0: 0 / 0 is above no draw.
+        if (!(draws[i] < std::fabs(value) / scale)) return 0;
+        const bool negative = value < 0;
+        value -= negative ? -scale : scale;
+        return negative ? kNegative : kPositive;
+      };
+      PackDigits(kTrits, n, take, out);
+      out += kTrits.bytes(n);
+    }
+  }
+
+  absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const override {
+    PS_RETURN_IF_ERROR(CheckValueBytes(info, TernaryBytes(info.count)));
+    PieceReader reader = bytes;
+    PS_ASSIGN_OR_RETURN(const float scale, ReadScale(&reader));
+    return NewDigitDecoder(kTrits, {0, scale, -scale}, info.count, reader);
+  }
+};
+
+REGISTER_VALUE_CODEC(ternary, new TernaryCodec);
+
+}  // namespace
+}  // namespace ps

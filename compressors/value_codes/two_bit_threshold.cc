@@ -1,0 +1,70 @@
+// A threshold T, with its sign, where a value has at least that magnitude, and
+// nothing elsewhere: MXNet's 2-bit compression
+// (src/kvstore/gradient_compression-inl.h). A step sends at most T of a
+// coordinate, so T belongs near the gradient's scale. The residual is part of
+// the method: needs error feedback.
+//
+//     values := T f32, pairs of bits, the first in the highest (00: 0, 10: -T,
+//               11: T)
+#include <cstring>
+#include <limits>
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/value_codes/digits.h"
+#include "compressors/value_codes/value_codec.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kThresholdBytes = sizeof(float);
+constexpr int kNegative = 2;
+constexpr int kPositive = 3;
+
+int64_t PairBytes(int64_t count) {
+  return kThresholdBytes + kBitPairs.bytes(count);
+}
+
+class TwoBitThresholdCodec final : public ValueCodec {
+ public:
+  absl::string_view name() const override { return "two_bit_threshold"; }
+  ValueCode number() const override { return ValueCode::kTwoBitThreshold; }
+
+  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+    return PairBytes(count);
+  }
+
+  void Encode(const ValueWriting& writing, absl::Span<float> values,
+              uint8_t* out) const override {
+    const float threshold = writing.config.threshold();
+    std::memcpy(out, &threshold, sizeof(threshold));
+    const auto take = [values, threshold](int64_t i) {
+      if (values[i] >= threshold) {
+        values[i] -= threshold;
+        return kPositive;
+      }
+      if (values[i] <= -threshold) {
+        values[i] += threshold;
+        return kNegative;
+      }
+      return 0;
+    };
+    PackDigits(kBitPairs, static_cast<int64_t>(values.size()), take,
+               out + kThresholdBytes);
+  }
+
+  absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const override {
+    PS_RETURN_IF_ERROR(CheckValueBytes(info, PairBytes(info.count)));
+    PieceReader reader = bytes;
+    PS_ASSIGN_OR_RETURN(const float threshold, ReadScale(&reader));
+    const float nothing = std::numeric_limits<float>::quiet_NaN();
+    return NewDigitDecoder(kBitPairs, {0, nothing, -threshold, threshold},
+                           info.count, reader);
+  }
+};
+
+REGISTER_VALUE_CODEC(two_bit_threshold, new TwoBitThresholdCodec);
+
+}  // namespace
+}  // namespace ps
