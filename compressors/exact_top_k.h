@@ -3,6 +3,7 @@
 #define COMPRESSORS_EXACT_TOP_K_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -10,12 +11,19 @@
 
 namespace ps {
 
-// Finds them without sorting: the vector is read two or three times, and memory
+// Finds them without sorting: the vector is read two or three times, or not at
+// all if it was formed by AddAndMeasure and is like the one before it. Memory
 // is proportional to k. Not thread-safe.
 class ExactTopK {
  public:
   // `kernels` is not owned and outlives this.
   explicit ExactTopK(SparseKernels* kernels);
+
+  // As SparseKernels::AddAndMeasure. Keeps aside what is likely to be among the
+  // largest, for the next Select of `out`: this shows in the time that it
+  // takes, never in a result.
+  absl::Status AddAndMeasure(const float* residual, const float* gradient,
+                             int64_t n, float* out, Moments* moments);
 
   // Replaces `selection` by the k largest of u, in ascending order of index.
   // k: at most n. All elements are finite.
@@ -23,8 +31,19 @@ class ExactTopK {
                       Selection* selection);
 
  private:
+  // Sets *found if at least k exceed `threshold`.
+  absl::Status SelectByGuess(float threshold, int64_t k, Selection* selection,
+                             bool* found);
+  // By counting.
+  absl::Status SelectByBins(const float* u, int64_t n, int64_t k,
+                            Selection* selection);
+
   SparseKernels* const kernels_;
   const std::unique_ptr<Sieve> sieve_;
+  const float* formed_ = nullptr;  // By AddAndMeasure, and not selected from.
+  // A threshold that a few more than k exceeded the last time; infinity if
+  // there was none.
+  float guess_ = std::numeric_limits<float>::infinity();
 };
 
 // Keeps the k largest of `selection` (all, if it has no more).

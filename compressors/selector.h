@@ -30,6 +30,17 @@ class Selector {
  public:
   virtual ~Selector() = default;
 
+  // Forms the vector to choose from, out = residual + gradient, and its
+  // moments: as SparseKernels::AddAndMeasure, which it is, unless a selector
+  // knows what to look for in the same pass. Select of that vector follows, if
+  // all elements are finite.
+  virtual absl::Status AddAndMeasure(SparseKernels* kernels,
+                                     const float* residual,
+                                     const float* gradient, int64_t n,
+                                     float* out, Moments* moments) {
+    return kernels->AddAndMeasure(residual, gradient, n, out, moments);
+  }
+
   // Fills *selected, which comes empty but with the memory of earlier calls,
   // and of *stats: threshold, raw_count, stages, fallback.
   virtual absl::Status Select(const SelectorInput& input, Selected* selected,

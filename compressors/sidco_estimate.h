@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -12,6 +13,12 @@
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
+
+// What lies above a location that the vector before suggests.
+struct FirstStage {
+  float location = 0;
+  Exceedances exceedances;
+};
 
 struct EstimateRequest {
   // The numbers of the vector that the law describes: its length, or its
@@ -29,6 +36,9 @@ struct EstimateRequest {
   // What the first of several stages aims at. A target ratio above this needs
   // one stage only.
   double first_stage_ratio = 0.25;
+  // Stands for the first of several stages, whose law is then not fitted, if it
+  // is near what that stage aims at: see UsesFirstStage.
+  std::optional<FirstStage> first_stage;
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
 };
@@ -43,6 +53,11 @@ struct ThresholdEstimate {
   bool stopped = false;
 };
 
+// Whether the estimate begins with request.first_stage: it has one, more than
+// one stage is asked for and useful, and what lies above it is within a factor
+// of 2 of request.first_stage_ratio, and above the target.
+bool UsesFirstStage(const EstimateRequest& request);
+
 // Keeps, between vectors, only what makes the next estimate faster: an estimate
 // is a pure function of the vector and the request. Not thread-safe.
 class SidcoEstimator {
@@ -55,6 +70,11 @@ class SidcoEstimator {
   absl::StatusOr<ThresholdEstimate> Estimate(const EstimateRequest& request,
                                              Sieve* sieve);
 
+  // What the next vector is likely to be asked, by what this one was: the
+  // location that the first stage's share of the exponential law exceeds, and
+  // a little less than the threshold after it. Infinite where unknown.
+  const SieveGuess& next_guess() const { return next_guess_; }
+
  private:
   // A guess, rather too low, of the next stage's threshold.
   float GuessNext(size_t stage, float threshold, double predicted_step) const;
@@ -63,6 +83,7 @@ class SidcoEstimator {
   // By stage, from the second on: how much farther it went than the one before
   // it, relative to that one, on the last vector.
   std::vector<double> steps_;
+  SieveGuess next_guess_;
 };
 
 }  // namespace ps

@@ -56,6 +56,7 @@ SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
   options.exact_gamma_inverse = gamma_inverse == SidcoConfig::EXACT;
   options.count_correction =
       sidco.has_count_correction() ? sidco.count_correction() : !paper;
+  options.warm_start = sidco.has_warm_start() ? sidco.warm_start() : !paper;
   options.overshoot_cap =
       sidco.has_overshoot_cap() ? sidco.overshoot_cap() : (paper ? 0 : 4);
   options.first_stage_ratio = sidco.first_stage_ratio();

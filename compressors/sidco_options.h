@@ -15,6 +15,7 @@ struct SidcoOptions {
   int stages = 1;  // If not adaptive; at least 1.
   StageControllerOptions controller;
   bool count_correction = true;
+  bool warm_start = true;
   bool exclude_zeros = true;
   bool exact_gamma_inverse = true;  // For sidco_gp.
   double overshoot_cap = 0;         // 0: off.

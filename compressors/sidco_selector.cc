@@ -2,7 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
+#include <optional>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/exact_top_k.h"
 #include "compressors/sidco_estimate.h"
@@ -22,6 +25,26 @@ class SidcoSelector final : public Selector {
         controller_(options.controller),
         sieve_(kernels->NewSieve()),
         top_k_(kernels) {}
+
+  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    FirstStage first;
+    SieveGuess guess = estimator_.next_guess();
+    // Only what will be of use: measuring takes time.
+    const bool measure = options_.warm_start && Stages() > 1;
+    guess.location =
+        measure ? location_ : std::numeric_limits<float>::infinity();
+    if (std::isfinite(guess.location)) {
+      guess.keep_above = std::max(guess.keep_above, guess.location);
+    }
+    PS_RETURN_IF_ERROR(sieve_->ResetToSum(residual, gradient, n, guess, out,
+                                          moments, &first.exceedances));
+    first.location = guess.location;
+    first_stage_.reset();
+    if (std::isfinite(guess.location)) first_stage_ = first;
+    return absl::OkStatus();
+  }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
@@ -46,7 +69,6 @@ class SidcoSelector final : public Selector {
     if (target >= static_cast<double>(population)) {
       stats->fallback = "sparse";
       stats->raw_count = moments.num_nonzero;
-      sieve_->Reset(input.u, input.n);
       return sieve_->SelectAbove(0, elements);
     }
     if (moments.min_nonzero == moments.max &&
@@ -64,12 +86,27 @@ class SidcoSelector final : public Selector {
     return absl::OkStatus();
   }
 
-  void Save(StateWriter* state) const override { controller_.Save(state); }
+  void Save(StateWriter* state) const override {
+    state->PutDouble(location_);
+    controller_.Save(state);
+  }
+
   absl::Status Load(StateReader* state) override {
-    return controller_.Load(state);
+    PS_ASSIGN_OR_RETURN(const double location, state->GetDouble());
+    if (!(location >= 0)) {
+      return absl::DataLossError(
+          absl::StrCat("first location is ", location, "; must be at least 0"));
+    }
+    PS_RETURN_IF_ERROR(controller_.Load(state));
+    location_ = static_cast<float>(location);
+    return absl::OkStatus();
   }
 
  private:
+  int Stages() const {
+    return options_.adaptive ? controller_.stages() : options_.stages;
+  }
+
   absl::Status SelectByEstimate(const SelectorInput& input, int64_t population,
                                 double target, Selection* elements,
                                 CompressionStats* stats) {
@@ -77,20 +114,21 @@ class SidcoSelector final : public Selector {
     request.population = population;
     request.target = target;
     request.moments = input.moments;
-    request.stages = options_.adaptive ? controller_.stages() : options_.stages;
+    request.stages = Stages();
+    request.first_stage = first_stage_;
     request.count_correction = options_.count_correction;
     request.first_stage_ratio = options_.first_stage_ratio;
     request.min_exceedances = options_.min_exceedances;
-    if (needs_logs_) {
+    if (needs_logs_ && !UsesFirstStage(request)) {
       PS_RETURN_IF_ERROR(
           kernels_->SumLogs(input.u, input.n, &request.sum_logs));
       request.sum_logs +=
           static_cast<double>(population - input.moments.num_nonzero) *
           LogOfZero(input.moments);
     }
-    sieve_->Reset(input.u, input.n);
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
                         estimator_.Estimate(request, sieve_.get()));
+    location_ = estimator_.next_guess().location;
     if (estimate.stages == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(estimate.threshold, elements));
     stats->threshold = estimate.threshold;
@@ -143,6 +181,10 @@ class SidcoSelector final : public Selector {
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
+  // With a warm start: where the next vector's exceedances are measured while
+  // it is formed; infinity if the last one says nothing about it.
+  float location_ = std::numeric_limits<float>::infinity();
+  std::optional<FirstStage> first_stage_;  // Of the vector that was formed.
 };
 
 }  // namespace

@@ -61,9 +61,9 @@ class Sparsifier final : public Compressor {
     SelectorInput input;
     input.u = scratch_.data();
     input.n = n_;
-    PS_RETURN_IF_ERROR(
-        backend_->sparse().AddAndMeasure(residual->data(), gradient.data(), n_,
-                                         scratch_.data(), &input.moments));
+    PS_RETURN_IF_ERROR(selector_->AddAndMeasure(
+        &backend_->sparse(), residual->data(), gradient.data(), n_,
+        scratch_.data(), &input.moments));
     if (input.moments.num_non_finite > 0) {
       encoded.stats.non_finite = true;
       PS_RETURN_IF_ERROR(EncodeNothing(&encoded));

@@ -16,9 +16,18 @@ class ThresholdSelector final : public Selector {
       : threshold_(FloatAtMost(options.config.threshold().threshold())),
         sieve_(options.backend->sparse().NewSieve()) {}
 
-  absl::Status Select(const SelectorInput& input, Selected* selected,
+  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    SieveGuess guess;
+    guess.keep_above = threshold_;
+    Exceedances none;
+    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments,
+                              &none);
+  }
+
+  absl::Status Select(const SelectorInput&, Selected* selected,
                       CompressionStats* stats) override {
-    sieve_->Reset(input.u, input.n);
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold_, &selected->elements));
     stats->threshold = threshold_;
     stats->raw_count = selected->elements.size();

@@ -14,6 +14,12 @@ class TopKSelector final : public Selector {
   explicit TopKSelector(const CompressorOptions& options)
       : top_k_(&options.backend->sparse()) {}
 
+  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    return top_k_.AddAndMeasure(residual, gradient, n, out, moments);
+  }
+
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
     const int64_t k = stats->target_count;

@@ -8,6 +8,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <limits>
 #include <memory>
 #include <vector>
 
@@ -44,6 +45,15 @@ struct Selection {
   }
 };
 
+// What is likely to be asked of a vector that is yet to be formed.
+struct SieveGuess {
+  // Infinity: nothing will be measured.
+  float location = std::numeric_limits<float>::infinity();
+  // No lower than the location, if that is finite. Infinity: nothing will be
+  // selected.
+  float keep_above = std::numeric_limits<float>::infinity();
+};
+
 // One vector, looked at from rising thresholds. What a threshold leaves is kept
 // aside, so that higher ones need not read the vector again.
 class Sieve {
@@ -52,6 +62,15 @@ class Sieve {
 
   // From now on: the vector u, which must stay as it is while it is looked at.
   virtual void Reset(const float* u, int64_t n) = 0;
+
+  // From now on: out = residual + gradient, which is formed and measured as
+  // SparseKernels::AddAndMeasure does. In the same pass the elements above
+  // guess.keep_above are kept aside and, if guess.location is finite, *above
+  // becomes what MeasureAbove(guess.location, ...) would find.
+  virtual absl::Status ResetToSum(const float* residual, const float* gradient,
+                                  int64_t n, const SieveGuess& guess,
+                                  float* out, Moments* moments,
+                                  Exceedances* above) = 0;
 
   // Statistics of the exceedances over `location`. The elements above
   // `next_location`, a guess of the location that comes next, are kept aside.

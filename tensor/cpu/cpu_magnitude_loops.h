@@ -43,10 +43,25 @@ struct ChunkSource {
   }
 };
 
-// out = residual + gradient and the moments of out. `stream`: past the caches;
-// out is then aligned to 64 bytes.
-void AddAndMeasureChunk(const float* residual, const float* gradient, int64_t n,
-                        bool stream, float* out, Moments* moments);
+// residual + gradient: n elements of two vectors whose first ones have index
+// `first_index`, a multiple of kSumLanes.
+struct SumOfTwo {
+  const float* residual = nullptr;
+  const float* gradient = nullptr;
+  int64_t n = 0;
+  uint32_t first_index = 0;
+};
+
+// Writes the sum to `out`, and its moments. `stream`: past the caches; out is
+// then aligned to 64 bytes.
+void AddAndMeasureChunk(const SumOfTwo& sum, bool stream, float* out,
+                        Moments* moments);
+
+// The same and, while the sum is in the L1 cache, what MeasureChunk would find
+// in it; a location above keep_above: what SelectChunk would, and no result.
+void AddAndSiftChunk(const SumOfTwo& sum, bool stream, float location,
+                     float keep_above, float* out, Moments* moments,
+                     Exceedances* result, ChunkList* kept);
 
 // Statistics over `location`; replaces `kept` by the elements above
 // keep_above, which is at least `location`.

@@ -1,6 +1,7 @@
 #include "tensor/cpu/cpu_sparse_kernels.h"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -20,8 +21,40 @@ constexpr int64_t kChunk = 64 * 1024;
 // saves reading what it overwrites.
 constexpr int64_t kStreamFrom = int64_t{4} << 20;
 
-bool IsAligned(const float* p) {
-  return reinterpret_cast<uintptr_t>(p) % 64 == 0;
+bool StoresPastCaches(const float* out, int64_t n) {
+  return n >= kStreamFrom && reinterpret_cast<uintptr_t>(out) % 64 == 0;
+}
+
+SumOfTwo SumOf(const float* residual, const float* gradient,
+               const ChunkRange& chunk) {
+  return {residual + chunk.begin, gradient + chunk.begin,
+          chunk.end - chunk.begin, static_cast<uint32_t>(chunk.begin)};
+}
+
+Moments Total(const std::vector<Moments>& parts) {
+  Moments total;
+  for (const Moments& part : parts) {
+    total.num_nonzero += part.num_nonzero;
+    total.num_non_finite += part.num_non_finite;
+    total.sum += part.sum;
+    total.sum_squares += part.sum_squares;
+    total.max = std::max(total.max, part.max);
+    if (part.num_nonzero == 0) continue;
+    total.min_nonzero = total.min_nonzero == 0
+                            ? part.min_nonzero
+                            : std::min(total.min_nonzero, part.min_nonzero);
+  }
+  return total;
+}
+
+Exceedances Total(const std::vector<Exceedances>& parts) {
+  Exceedances total;
+  for (const Exceedances& part : parts) {
+    total.count += part.count;
+    total.sum += part.sum;
+    total.sum_squares += part.sum_squares;
+  }
+  return total;
 }
 
 // Keeps one list for each chunk of the vector, so that a sum over the lists is
@@ -41,6 +74,24 @@ class CpuSieve final : public Sieve {
     partial_.resize(num_chunks);
   }
 
+  absl::Status ResetToSum(const float* residual, const float* gradient,
+                          int64_t n, const SieveGuess& guess, float* out,
+                          Moments* moments, Exceedances* above) override {
+    Reset(out, n);
+    const bool stream = StoresPastCaches(out, n);
+    std::vector<Moments> partial(NumChunks(n, kChunk));
+    pool_->ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      AddAndSiftChunk(SumOf(residual, gradient, chunk), stream, guess.location,
+                      guess.keep_above, out + chunk.begin,
+                      &partial[chunk.index], &partial_[chunk.index],
+                      &kept_[chunk.index]);
+    });
+    kept_above_ = guess.keep_above;
+    *moments = Total(partial);
+    if (std::isfinite(guess.location)) *above = Total(partial_);
+    return absl::OkStatus();
+  }
+
   absl::Status MeasureAbove(float location, float next_location,
                             Exceedances* result) override {
     const float keep_above = std::max(location, next_location);
@@ -50,12 +101,7 @@ class CpuSieve final : public Sieve {
     });
     std::swap(kept_, spare_);
     kept_above_ = keep_above;
-    *result = Exceedances();
-    for (const Exceedances& part : partial_) {
-      result->count += part.count;
-      result->sum += part.sum;
-      result->sum_squares += part.sum_squares;
-    }
+    *result = Total(partial_);
     return absl::OkStatus();
   }
 
@@ -102,26 +148,13 @@ class CpuSparseKernels final : public SparseKernels {
 
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, float* out, Moments* moments) override {
-    const bool stream = n >= kStreamFrom && IsAligned(out);
+    const bool stream = StoresPastCaches(out, n);
     std::vector<Moments> partial(NumChunks(n, kChunk));
     pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
-      AddAndMeasureChunk(residual + chunk.begin, gradient + chunk.begin,
-                         chunk.end - chunk.begin, stream, out + chunk.begin,
-                         &partial[chunk.index]);
+      AddAndMeasureChunk(SumOf(residual, gradient, chunk), stream,
+                         out + chunk.begin, &partial[chunk.index]);
     });
-    *moments = Moments();
-    for (const Moments& part : partial) {
-      moments->num_nonzero += part.num_nonzero;
-      moments->num_non_finite += part.num_non_finite;
-      moments->sum += part.sum;
-      moments->sum_squares += part.sum_squares;
-      moments->max = std::max(moments->max, part.max);
-      if (part.num_nonzero == 0) continue;
-      moments->min_nonzero =
-          moments->min_nonzero == 0
-              ? part.min_nonzero
-              : std::min(moments->min_nonzero, part.min_nonzero);
-    }
+    *moments = Total(partial);
     return absl::OkStatus();
   }
 

@@ -9,7 +9,9 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "tensor/backend.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
+#include "tensor/tensor.h"
 #include "tests/compressors/vectors.h"
 
 namespace ps {
@@ -35,6 +37,13 @@ Selection ReferenceAbove(const std::vector<float>& u, float threshold) {
 void ExpectSame(const Selection& a, const Selection& b) {
   ASSERT_EQ(a.indices, b.indices);
   ASSERT_EQ(a.values, b.values);
+}
+
+// Storage as a backend allocates it, which long stores past the caches need.
+Tensor Aligned(int64_t n) {
+  static const auto* const backend =
+      new std::unique_ptr<Backend>(*NewCpuBackend(CpuBackendOptions()));
+  return *(*backend)->Allocate({n});
 }
 
 TEST(AddAndMeasureTest, EqualsPlainLoops) {
@@ -257,6 +266,89 @@ TEST(SieveTest, GuessesNeverShow) {
       }
     }
   }
+}
+
+// Forming the sum and looking through it in one pass gives, bit for bit, what
+// two passes give.
+TEST(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  constexpr int64_t kStreamed = int64_t{4} << 20;  // Stored past the caches.
+  const std::vector<SieveGuess> guesses = {{kInfinity, kInfinity},
+                                           {kInfinity, 0.9f},
+                                           {0.5f, 0.5f},
+                                           {0.5f, 1.7f},
+                                           {0.0f, kInfinity}};
+  for (const int threads : {1, 3}) {
+    const auto kernels = NewCpuSparseKernels(threads);
+    const auto sieve = kernels->NewSieve();
+    const auto plain = kernels->NewSieve();
+    std::vector<int64_t> sizes = Sizes();
+    sizes.push_back(kStreamed + 37);
+    for (const int64_t n : sizes) {
+      for (const std::string name : {"laplace", "heavy", "sparse"}) {
+        if (n > kStreamed && (threads > 1 || name != "heavy")) continue;
+        const std::vector<float> residual = MakeVector(name, n, 1);
+        const std::vector<float> gradient = MakeVector("laplace", n, 2);
+        std::vector<float> expected(n);
+        Moments expected_moments;
+        ASSERT_TRUE(kernels
+                        ->AddAndMeasure(residual.data(), gradient.data(), n,
+                                        expected.data(), &expected_moments)
+                        .ok());
+        for (const SieveGuess& guess : guesses) {
+          SCOPED_TRACE(testing::Message()
+                       << name << " of " << n << " above " << guess.location
+                       << ", " << guess.keep_above);
+          Tensor out = Aligned(n);
+          Moments moments;
+          Exceedances above;
+          ASSERT_TRUE(sieve
+                          ->ResetToSum(residual.data(), gradient.data(), n,
+                                       guess, out.data(), &moments, &above)
+                          .ok());
+          ASSERT_EQ(std::vector<float>(out.data(), out.data() + n), expected);
+          EXPECT_EQ(moments.sum, expected_moments.sum);
+          EXPECT_EQ(moments.sum_squares, expected_moments.sum_squares);
+          EXPECT_EQ(moments.max, expected_moments.max);
+          EXPECT_EQ(moments.min_nonzero, expected_moments.min_nonzero);
+          EXPECT_EQ(moments.num_nonzero, expected_moments.num_nonzero);
+          if (std::isfinite(guess.location)) {
+            Exceedances measured;
+            plain->Reset(expected.data(), n);
+            ASSERT_TRUE(
+                plain->MeasureAbove(guess.location, guess.location, &measured)
+                    .ok());
+            EXPECT_EQ(above.count, measured.count);
+            EXPECT_EQ(above.sum, measured.sum);
+            EXPECT_EQ(above.sum_squares, measured.sum_squares);
+          }
+          // Below, at and above what was kept.
+          for (const float threshold : {0.3f, 0.9f, 1.7f, 2.5f}) {
+            Selection selection;
+            ASSERT_TRUE(sieve->SelectAbove(threshold, &selection).ok());
+            ExpectSame(selection, ReferenceAbove(expected, threshold));
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(SieveTest, SumCountsWhatIsNotFinite) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const auto sieve = kernels->NewSieve();
+  std::vector<float> gradient = MakeVector("laplace", 1000, 1);
+  const std::vector<float> residual(1000);
+  gradient[3] = std::numeric_limits<float>::quiet_NaN();
+  gradient[999] = std::numeric_limits<float>::infinity();
+  std::vector<float> out(1000);
+  Moments moments;
+  Exceedances above;
+  ASSERT_TRUE(sieve
+                  ->ResetToSum(residual.data(), gradient.data(), 1000,
+                               {1.0f, 2.0f}, out.data(), &moments, &above)
+                  .ok());
+  EXPECT_EQ(moments.num_non_finite, 2);
 }
 
 TEST(SieveTest, ResetForgetsTheVectorBefore) {
