@@ -110,9 +110,9 @@ absl::Status ExactTopK::AddAndMeasure(const float* residual,
                                       float* out, Moments* moments) {
   SieveGuess guess;
   guess.keep_above = guess_;
-  Exceedances none;
+  guess.needs_sums = false;
   PS_RETURN_IF_ERROR(
-      sieve_->ResetToSum(residual, gradient, n, guess, out, moments, &none));
+      sieve_->ResetToSum(residual, gradient, n, guess, out, moments));
   formed_ = out;
   return absl::OkStatus();
 }

@@ -19,9 +19,9 @@ class ExactTopK {
   // `kernels` is not owned and outlives this.
   explicit ExactTopK(SparseKernels* kernels);
 
-  // As SparseKernels::AddAndMeasure. Keeps aside what is likely to be among the
-  // largest, for the next Select of `out`: this shows in the time that it
-  // takes, never in a result.
+  // As SparseKernels::AddAndMeasure, without the moments' sums. Keeps aside
+  // what is likely to be among the largest, for the next Select of `out`: this
+  // shows in the time that it takes, never in a result.
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, float* out, Moments* moments);
 

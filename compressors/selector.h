@@ -16,7 +16,7 @@ namespace ps {
 struct SelectorInput {
   const float* u = nullptr;  // The backend's memory.
   int64_t n = 0;             // At least 1.
-  Moments moments;
+  Moments moments;           // As the selector's own AddAndMeasure took them.
 };
 
 struct Selected {

@@ -5,7 +5,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -13,12 +12,6 @@
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
-
-// What lies above a location that the vector before suggests.
-struct FirstStage {
-  float location = 0;
-  Exceedances exceedances;
-};
 
 struct EstimateRequest {
   // The numbers of the vector that the law describes: its length, or its
@@ -36,9 +29,6 @@ struct EstimateRequest {
   // What the first of several stages aims at. A target ratio above this needs
   // one stage only.
   double first_stage_ratio = 0.25;
-  // Stands for the first of several stages, whose law is then not fitted, if it
-  // is near what that stage aims at: see UsesFirstStage.
-  std::optional<FirstStage> first_stage;
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
 };
@@ -53,10 +43,19 @@ struct ThresholdEstimate {
   bool stopped = false;
 };
 
-// Whether the estimate begins with request.first_stage: it has one, more than
-// one stage is asked for and useful, and what lies above it is within a factor
-// of 2 of request.first_stage_ratio, and above the target.
-bool UsesFirstStage(const EstimateRequest& request);
+// The number of elements that should lie above the location of a warm start: a
+// few times the target, and no more than the first stage aims at.
+double WarmStartCount(const EstimateRequest& request);
+
+// Whether an estimate has several stages at all: not if the target is above
+// what the first of them aims at.
+bool HasSeveralStages(const EstimateRequest& request);
+
+// So many elements have a larger magnitude.
+struct CountedLocation {
+  float location = 0;
+  int64_t count = 0;
+};
 
 // Keeps, between vectors, only what makes the next estimate faster: an estimate
 // is a pure function of the vector and the request. Not thread-safe.
@@ -64,26 +63,48 @@ class SidcoEstimator {
  public:
   explicit SidcoEstimator(const TailFamily& family) : family_(family) {}
 
+  // Before the estimates of another vector.
+  void Begin() { counted_.clear(); }
+
   // `sieve` has been reset to the vector, of which request.moments are the
   // moments. Most of it is left aside in the sieve for a selection above the
   // threshold.
   absl::StatusOr<ThresholdEstimate> Estimate(const EstimateRequest& request,
                                              Sieve* sieve);
 
-  // What the next vector is likely to be asked, by what this one was: the
-  // location that the first stage's share of the exponential law exceeds, and
-  // a little less than the threshold after it. Infinite where unknown.
-  const SieveGuess& next_guess() const { return next_guess_; }
+  // Fits the last law only, above a location that the vector before suggests.
+  // No stages if the number above it is off WarmStartCount by more than a
+  // factor of 2: then a cold estimate is to be made. request.moments are not
+  // looked at, but for max. For HasSeveralStages.
+  absl::StatusOr<ThresholdEstimate> EstimateFrom(float location,
+                                                 const EstimateRequest& request,
+                                                 Sieve* sieve);
+
+  // Where the next vector has WarmStartCount elements above it, if it is like
+  // this one, of which raw_count lie above the estimated threshold: on the
+  // line, in the logarithm of the count, through the nearest two of the places
+  // where they were counted. Infinity if those do not say.
+  float NextLocation(const EstimateRequest& request, float threshold,
+                     int64_t raw_count) const;
 
  private:
   // A guess, rather too low, of the next stage's threshold.
   float GuessNext(size_t stage, float threshold, double predicted_step) const;
 
+  // Fits a law to the exceedances over estimate->threshold, and moves it to
+  // where `density` of them lie above. False if there is no use in that, or in
+  // going on.
+  absl::StatusOr<bool> Step(const EstimateRequest& request,
+                            const Exceedances& exceedances, double density,
+                            Sieve* sieve, ThresholdEstimate* estimate);
+
   const TailFamily family_;
   // By stage, from the second on: how much farther it went than the one before
   // it, relative to that one, on the last vector.
   std::vector<double> steps_;
-  SieveGuess next_guess_;
+  // On this vector.
+  std::vector<CountedLocation> counted_;
+  double warm_step_ = 0;  // The same of EstimateFrom.
 };
 
 }  // namespace ps

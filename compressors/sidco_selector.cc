@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -13,6 +12,12 @@
 
 namespace ps {
 namespace {
+
+// No warm start.
+constexpr float kNowhere = std::numeric_limits<float>::infinity();
+
+// Of a threshold: the next one is likely to be above this.
+constexpr float kKeepMargin = 0.9f;
 
 class SidcoSelector final : public Selector {
  public:
@@ -29,21 +34,10 @@ class SidcoSelector final : public Selector {
   absl::Status AddAndMeasure(SparseKernels*, const float* residual,
                              const float* gradient, int64_t n, float* out,
                              Moments* moments) override {
-    FirstStage first;
-    SieveGuess guess = estimator_.next_guess();
-    // Only what will be of use: measuring takes time.
-    const bool measure = options_.warm_start && Stages() > 1;
-    guess.location =
-        measure ? location_ : std::numeric_limits<float>::infinity();
-    if (std::isfinite(guess.location)) {
-      guess.keep_above = std::max(guess.keep_above, guess.location);
-    }
-    PS_RETURN_IF_ERROR(sieve_->ResetToSum(residual, gradient, n, guess, out,
-                                          moments, &first.exceedances));
-    first.location = guess.location;
-    first_stage_.reset();
-    if (std::isfinite(guess.location)) first_stage_ = first;
-    return absl::OkStatus();
+    SieveGuess guess;
+    guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
+    guess.needs_sums = !IsWarm();
+    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
   }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
@@ -94,8 +88,8 @@ class SidcoSelector final : public Selector {
   absl::Status Load(StateReader* state) override {
     PS_ASSIGN_OR_RETURN(const double location, state->GetDouble());
     if (!(location >= 0)) {
-      return absl::DataLossError(
-          absl::StrCat("first location is ", location, "; must be at least 0"));
+      return absl::DataLossError(absl::StrCat(
+          "location of the warm start is ", location, "; must be at least 0"));
     }
     PS_RETURN_IF_ERROR(controller_.Load(state));
     location_ = static_cast<float>(location);
@@ -107,6 +101,32 @@ class SidcoSelector final : public Selector {
     return options_.adaptive ? controller_.stages() : options_.stages;
   }
 
+  // Whether the next estimate begins at location_.
+  bool IsWarm() const { return std::isfinite(location_) && Stages() > 1; }
+
+  absl::StatusOr<ThresholdEstimate> Estimate(const SelectorInput& input,
+                                             EstimateRequest* request) {
+    estimator_.Begin();
+    if (IsWarm()) {
+      if (HasSeveralStages(*request)) {
+        PS_ASSIGN_OR_RETURN(
+            const ThresholdEstimate estimate,
+            estimator_.EstimateFrom(location_, *request, sieve_.get()));
+        if (estimate.stages > 0) return estimate;
+      }
+      PS_RETURN_IF_ERROR(
+          kernels_->SumMagnitudes(input.u, input.n, &request->moments));
+    }
+    if (needs_logs_) {
+      PS_RETURN_IF_ERROR(
+          kernels_->SumLogs(input.u, input.n, &request->sum_logs));
+      request->sum_logs +=
+          static_cast<double>(request->population - input.moments.num_nonzero) *
+          LogOfZero(request->moments);
+    }
+    return estimator_.Estimate(*request, sieve_.get());
+  }
+
   absl::Status SelectByEstimate(const SelectorInput& input, int64_t population,
                                 double target, Selection* elements,
                                 CompressionStats* stats) {
@@ -115,25 +135,22 @@ class SidcoSelector final : public Selector {
     request.target = target;
     request.moments = input.moments;
     request.stages = Stages();
-    request.first_stage = first_stage_;
     request.count_correction = options_.count_correction;
     request.first_stage_ratio = options_.first_stage_ratio;
     request.min_exceedances = options_.min_exceedances;
-    if (needs_logs_ && !UsesFirstStage(request)) {
-      PS_RETURN_IF_ERROR(
-          kernels_->SumLogs(input.u, input.n, &request.sum_logs));
-      request.sum_logs +=
-          static_cast<double>(population - input.moments.num_nonzero) *
-          LogOfZero(input.moments);
-    }
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
-                        estimator_.Estimate(request, sieve_.get()));
-    location_ = estimator_.next_guess().location;
+                        Estimate(input, &request));
+    location_ = kNowhere;
     if (estimate.stages == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(estimate.threshold, elements));
     stats->threshold = estimate.threshold;
     stats->stages = estimate.stages;
     stats->raw_count = elements->size();
+    last_threshold_ = estimate.threshold;
+    if (options_.warm_start && HasSeveralStages(request)) {
+      location_ = estimator_.NextLocation(request, estimate.threshold,
+                                          stats->raw_count);
+    }
     // Where one stage is all that the ratio allows, its quality says nothing
     // about their number.
     if (target < options_.first_stage_ratio * static_cast<double>(population)) {
@@ -181,10 +198,11 @@ class SidcoSelector final : public Selector {
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
-  // With a warm start: where the next vector's exceedances are measured while
-  // it is formed; infinity if the last one says nothing about it.
-  float location_ = std::numeric_limits<float>::infinity();
-  std::optional<FirstStage> first_stage_;  // Of the vector that was formed.
+  // Where the next vector's estimate begins, which then takes its exceedances
+  // from what was kept aside while the vector was formed.
+  float location_ = kNowhere;
+  // Of the last vector, which says what of the next one to keep aside.
+  float last_threshold_ = std::numeric_limits<float>::infinity();
 };
 
 }  // namespace

@@ -21,9 +21,8 @@ class ThresholdSelector final : public Selector {
                              Moments* moments) override {
     SieveGuess guess;
     guess.keep_above = threshold_;
-    Exceedances none;
-    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments,
-                              &none);
+    guess.needs_sums = false;
+    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
   }
 
   absl::Status Select(const SelectorInput&, Selected* selected,

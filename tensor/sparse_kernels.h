@@ -47,11 +47,10 @@ struct Selection {
 
 // What is likely to be asked of a vector that is yet to be formed.
 struct SieveGuess {
-  // Infinity: nothing will be measured.
-  float location = std::numeric_limits<float>::infinity();
-  // No lower than the location, if that is finite. Infinity: nothing will be
-  // selected.
+  // No threshold will be lower. Infinity: nothing will be asked.
   float keep_above = std::numeric_limits<float>::infinity();
+  // Whether the moments' sums are wanted, which take time; else they are 0.
+  bool needs_sums = true;
 };
 
 // One vector, looked at from rising thresholds. What a threshold leaves is kept
@@ -65,12 +64,11 @@ class Sieve {
 
   // From now on: out = residual + gradient, which is formed and measured as
   // SparseKernels::AddAndMeasure does. In the same pass the elements above
-  // guess.keep_above are kept aside and, if guess.location is finite, *above
-  // becomes what MeasureAbove(guess.location, ...) would find.
+  // guess.keep_above are kept aside. A wrong guess shows in the time that the
+  // next call takes, never in a result.
   virtual absl::Status ResetToSum(const float* residual, const float* gradient,
                                   int64_t n, const SieveGuess& guess,
-                                  float* out, Moments* moments,
-                                  Exceedances* above) = 0;
+                                  float* out, Moments* moments) = 0;
 
   // Statistics of the exceedances over `location`. The elements above
   // `next_location`, a guess of the location that comes next, are kept aside.
@@ -118,6 +116,11 @@ class SparseKernels {
   virtual absl::Status AddAndMeasure(const float* residual,
                                      const float* gradient, int64_t n,
                                      float* out, Moments* moments) = 0;
+
+  // The moments' sum and sum_squares, which ResetToSum may have left out; bit
+  // for bit the same.
+  virtual absl::Status SumMagnitudes(const float* u, int64_t n,
+                                     Moments* moments) = 0;
 
   // The sum of u[i], and the sum of ln |u[i]| over the non-zeros. All elements
   // are finite.

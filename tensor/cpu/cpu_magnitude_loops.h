@@ -52,16 +52,18 @@ struct SumOfTwo {
   uint32_t first_index = 0;
 };
 
-// Writes the sum to `out`, and its moments. `stream`: past the caches; out is
-// then aligned to 64 bytes.
-void AddAndMeasureChunk(const SumOfTwo& sum, bool stream, float* out,
-                        Moments* moments);
+struct AddOptions {
+  // Past the caches; the output is then aligned to 64 bytes.
+  bool stream = false;
+  // Whether the moments' sums are wanted; else they are 0.
+  bool sums = true;
+  float keep_above = 0;
+};
 
-// The same and, while the sum is in the L1 cache, what MeasureChunk would find
-// in it; a location above keep_above: what SelectChunk would, and no result.
-void AddAndSiftChunk(const SumOfTwo& sum, bool stream, float location,
-                     float keep_above, float* out, Moments* moments,
-                     Exceedances* result, ChunkList* kept);
+// Writes the sum to `out`, and its moments; replaces `kept` by the elements
+// above options.keep_above.
+void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
+              Moments* moments, ChunkList* kept);
 
 // Statistics over `location`; replaces `kept` by the elements above
 // keep_above, which is at least `location`.

@@ -70,32 +70,82 @@ HWY_INLINE ListEnd End(ChunkList* list, int64_t size) {
   return {list->values.data() + size, list->indices.data() + size};
 }
 
-// Writes those of the vector at position i of `source` whose magnitude is above
-// `threshold`, and returns how many they are.
-template <bool kListed>
-HWY_INLINE int64_t PutAbove(const ChunkSource& source, int64_t i,
-                            hn::Vec<FloatTag> threshold, const ListEnd& end) {
-  const FloatTag d;
-  const UintTag du;
-  const auto u = hn::LoadU(d, source.values + i);
+// Where listed elements come from: Load and LoadIndices give the vector at
+// position i of a chunk.
+class VectorLoader {
+ public:
+  explicit HWY_INLINE VectorLoader(const ChunkSource& source)
+      : values_(source.values), first_index_(source.first_index) {}
+  HWY_INLINE Floats Load(int64_t i) const {
+    return hn::LoadU(FloatTag(), values_ + i);
+  }
+  HWY_INLINE hn::Vec<UintTag> LoadIndices(int64_t i) const {
+    return hn::Iota(UintTag(), IndexAt(i));
+  }
+  HWY_INLINE uint32_t IndexAt(int64_t i) const {
+    return first_index_ + static_cast<uint32_t>(i);
+  }
+
+ private:
+  const float* const values_;
+  const uint32_t first_index_;
+};
+
+class ListLoader {
+ public:
+  explicit HWY_INLINE ListLoader(const ChunkSource& source)
+      : values_(source.values), indices_(source.indices) {}
+  HWY_INLINE Floats Load(int64_t i) const {
+    return hn::LoadU(FloatTag(), values_ + i);
+  }
+  HWY_INLINE hn::Vec<UintTag> LoadIndices(int64_t i) const {
+    return hn::LoadU(UintTag(), indices_ + i);
+  }
+  HWY_INLINE uint32_t IndexAt(int64_t i) const { return indices_[i]; }
+
+ private:
+  const float* const values_;
+  const uint32_t* const indices_;
+};
+
+// Adds again: what was added is in the L1 cache, and the sum may not be.
+class SumLoader {
+ public:
+  explicit HWY_INLINE SumLoader(const SumOfTwo& sum)
+      : residual_(sum.residual),
+        gradient_(sum.gradient),
+        first_index_(sum.first_index) {}
+  HWY_INLINE Floats Load(int64_t i) const {
+    const FloatTag d;
+    return hn::Add(hn::LoadU(d, residual_ + i), hn::LoadU(d, gradient_ + i));
+  }
+  HWY_INLINE hn::Vec<UintTag> LoadIndices(int64_t i) const {
+    return hn::Iota(UintTag(), first_index_ + static_cast<uint32_t>(i));
+  }
+
+ private:
+  const float* const residual_;
+  const float* const gradient_;
+  const uint32_t first_index_;
+};
+
+// Writes those of u whose magnitude is above `threshold`, and returns how many
+// they are.
+HWY_INLINE int64_t PutAbove(Floats u, hn::Vec<UintTag> indices,
+                            Floats threshold, const ListEnd& end) {
   const PackedLanes lanes(hn::Abs(u) > threshold);
-  const auto index =
-      kListed ? hn::LoadU(du, source.indices + i)
-              : hn::Iota(du, source.first_index + static_cast<uint32_t>(i));
   // Not CompressStore, which is slow to memory on some machines.
-  hn::StoreU(lanes.Pack(d, u), d, end.values);
-  hn::StoreU(lanes.Pack(du, index), du, end.indices);
+  hn::StoreU(lanes.Pack(FloatTag(), u), FloatTag(), end.values);
+  hn::StoreU(lanes.Pack(UintTag(), indices), UintTag(), end.indices);
   return lanes.count();
 }
 
 // The same for one element.
-HWY_INLINE int64_t PutOneAbove(const ChunkSource& source, int64_t i,
-                               float threshold, const ListEnd& end) {
-  if (!(std::fabs(source.values[i]) > threshold)) return 0;
-  *end.values = source.values[i];
-  *end.indices = source.indices != nullptr
-                     ? source.indices[i]
-                     : source.first_index + static_cast<uint32_t>(i);
+HWY_INLINE int64_t PutOneAbove(float u, uint32_t index, float threshold,
+                               const ListEnd& end) {
+  if (!(std::fabs(u) > threshold)) return 0;
+  *end.values = u;
+  *end.indices = index;
   return 1;
 }
 
@@ -114,15 +164,17 @@ class NotedGroups {
   }
 
   // Appends what is above the threshold, and forgets the groups.
-  template <bool kListed>
-  HWY_INLINE void List(const ChunkSource& source, ChunkList* list) {
+  template <class Loader>
+  HWY_INLINE void List(const Loader& loader, ChunkList* list) {
+    if (size_ == 0) return;
     list->Reserve(list->size, size_ * kSumLanes);
     int64_t listed = list->size;
     for (int g = 0; g < size_; ++g) {
 #pragma GCC unroll 16
       for (int v = 0; v < kFloatVectors; ++v) {
-        listed += PutAbove<kListed>(source, begins_[g] + v * kFloatLanes,
-                                    threshold_, End(list, listed));
+        const int64_t i = begins_[g] + v * kFloatLanes;
+        listed += PutAbove(loader.Load(i), loader.LoadIndices(i), threshold_,
+                           End(list, listed));
       }
     }
     list->size = listed;

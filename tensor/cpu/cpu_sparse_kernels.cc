@@ -1,7 +1,6 @@
 #include "tensor/cpu/cpu_sparse_kernels.h"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <utility>
 
@@ -23,12 +22,6 @@ constexpr int64_t kStreamFrom = int64_t{4} << 20;
 
 bool StoresPastCaches(const float* out, int64_t n) {
   return n >= kStreamFrom && reinterpret_cast<uintptr_t>(out) % 64 == 0;
-}
-
-SumOfTwo SumOf(const float* residual, const float* gradient,
-               const ChunkRange& chunk) {
-  return {residual + chunk.begin, gradient + chunk.begin,
-          chunk.end - chunk.begin, static_cast<uint32_t>(chunk.begin)};
 }
 
 Moments Total(const std::vector<Moments>& parts) {
@@ -57,6 +50,21 @@ Exceedances Total(const std::vector<Exceedances>& parts) {
   return total;
 }
 
+Moments AddAllChunks(ThreadPool* pool, const float* residual,
+                     const float* gradient, int64_t n,
+                     const AddOptions& options, float* out,
+                     std::vector<ChunkList>* kept) {
+  std::vector<Moments> partial(NumChunks(n, kChunk));
+  pool->ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+    const SumOfTwo sum = {residual + chunk.begin, gradient + chunk.begin,
+                          chunk.end - chunk.begin,
+                          static_cast<uint32_t>(chunk.begin)};
+    AddChunk(sum, options, out + chunk.begin, &partial[chunk.index],
+             &(*kept)[chunk.index]);
+  });
+  return Total(partial);
+}
+
 // Keeps one list for each chunk of the vector, so that a sum over the lists is
 // cut where a sum over the vector is cut.
 class CpuSieve final : public Sieve {
@@ -76,19 +84,14 @@ class CpuSieve final : public Sieve {
 
   absl::Status ResetToSum(const float* residual, const float* gradient,
                           int64_t n, const SieveGuess& guess, float* out,
-                          Moments* moments, Exceedances* above) override {
+                          Moments* moments) override {
     Reset(out, n);
-    const bool stream = StoresPastCaches(out, n);
-    std::vector<Moments> partial(NumChunks(n, kChunk));
-    pool_->ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
-      AddAndSiftChunk(SumOf(residual, gradient, chunk), stream, guess.location,
-                      guess.keep_above, out + chunk.begin,
-                      &partial[chunk.index], &partial_[chunk.index],
-                      &kept_[chunk.index]);
-    });
     kept_above_ = guess.keep_above;
-    *moments = Total(partial);
-    if (std::isfinite(guess.location)) *above = Total(partial_);
+    AddOptions options;
+    options.stream = StoresPastCaches(out, n);
+    options.sums = guess.needs_sums;
+    options.keep_above = guess.keep_above;
+    *moments = AddAllChunks(pool_, residual, gradient, n, options, out, &kept_);
     return absl::OkStatus();
   }
 
@@ -148,13 +151,28 @@ class CpuSparseKernels final : public SparseKernels {
 
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, float* out, Moments* moments) override {
-    const bool stream = StoresPastCaches(out, n);
-    std::vector<Moments> partial(NumChunks(n, kChunk));
+    AddOptions options;
+    options.stream = StoresPastCaches(out, n);
+    options.keep_above = std::numeric_limits<float>::infinity();
+    std::vector<ChunkList> none(NumChunks(n, kChunk));
+    *moments = AddAllChunks(&pool_, residual, gradient, n, options, out, &none);
+    return absl::OkStatus();
+  }
+
+  absl::Status SumMagnitudes(const float* u, int64_t n,
+                             Moments* moments) override {
+    // Over 0 everything is an exceedance, or adds 0.
+    std::vector<Exceedances> partial(NumChunks(n, kChunk));
+    std::vector<ChunkList> none(partial.size());
     pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
-      AddAndMeasureChunk(SumOf(residual, gradient, chunk), stream,
-                         out + chunk.begin, &partial[chunk.index]);
+      MeasureChunk({u + chunk.begin, nullptr, chunk.end - chunk.begin,
+                    static_cast<uint32_t>(chunk.begin)},
+                   0, std::numeric_limits<float>::infinity(),
+                   &partial[chunk.index], &none[chunk.index]);
     });
-    *moments = Total(partial);
+    const Exceedances total = Total(partial);
+    moments->sum = total.sum;
+    moments->sum_squares = total.sum_squares;
     return absl::OkStatus();
   }
 

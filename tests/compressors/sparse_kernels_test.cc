@@ -271,19 +271,12 @@ TEST(SieveTest, GuessesNeverShow) {
 // Forming the sum and looking through it in one pass gives, bit for bit, what
 // two passes give.
 TEST(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
   constexpr int64_t kStreamed = int64_t{4} << 20;  // Stored past the caches.
-  const std::vector<SieveGuess> guesses = {{kInfinity, kInfinity},
-                                           {kInfinity, 0.9f},
-                                           {0.5f, 0.5f},
-                                           {0.5f, 1.7f},
-                                           {0.0f, kInfinity}};
+  std::vector<int64_t> sizes = Sizes();
+  sizes.push_back(kStreamed + 37);
   for (const int threads : {1, 3}) {
     const auto kernels = NewCpuSparseKernels(threads);
     const auto sieve = kernels->NewSieve();
-    const auto plain = kernels->NewSieve();
-    std::vector<int64_t> sizes = Sizes();
-    sizes.push_back(kStreamed + 37);
     for (const int64_t n : sizes) {
       for (const std::string name : {"laplace", "heavy", "sparse"}) {
         if (n > kStreamed && (threads > 1 || name != "heavy")) continue;
@@ -295,33 +288,31 @@ TEST(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
                         ->AddAndMeasure(residual.data(), gradient.data(), n,
                                         expected.data(), &expected_moments)
                         .ok());
-        for (const SieveGuess& guess : guesses) {
+        for (const float keep_above :
+             {0.0f, 0.9f, std::numeric_limits<float>::infinity()}) {
           SCOPED_TRACE(testing::Message()
-                       << name << " of " << n << " above " << guess.location
-                       << ", " << guess.keep_above);
+                       << name << " of " << n << " above " << keep_above);
+          SieveGuess guess;
+          guess.keep_above = keep_above;
+          guess.needs_sums = keep_above == 0;
           Tensor out = Aligned(n);
           Moments moments;
-          Exceedances above;
           ASSERT_TRUE(sieve
                           ->ResetToSum(residual.data(), gradient.data(), n,
-                                       guess, out.data(), &moments, &above)
+                                       guess, out.data(), &moments)
                           .ok());
           ASSERT_EQ(std::vector<float>(out.data(), out.data() + n), expected);
+          if (!guess.needs_sums) {
+            EXPECT_EQ(moments.sum, 0);
+            EXPECT_EQ(moments.sum_squares, 0);
+            ASSERT_TRUE(kernels->SumMagnitudes(out.data(), n, &moments).ok());
+          }
           EXPECT_EQ(moments.sum, expected_moments.sum);
           EXPECT_EQ(moments.sum_squares, expected_moments.sum_squares);
           EXPECT_EQ(moments.max, expected_moments.max);
           EXPECT_EQ(moments.min_nonzero, expected_moments.min_nonzero);
           EXPECT_EQ(moments.num_nonzero, expected_moments.num_nonzero);
-          if (std::isfinite(guess.location)) {
-            Exceedances measured;
-            plain->Reset(expected.data(), n);
-            ASSERT_TRUE(
-                plain->MeasureAbove(guess.location, guess.location, &measured)
-                    .ok());
-            EXPECT_EQ(above.count, measured.count);
-            EXPECT_EQ(above.sum, measured.sum);
-            EXPECT_EQ(above.sum_squares, measured.sum_squares);
-          }
+          EXPECT_EQ(moments.num_non_finite, 0);
           // Below, at and above what was kept.
           for (const float threshold : {0.3f, 0.9f, 1.7f, 2.5f}) {
             Selection selection;
@@ -342,11 +333,13 @@ TEST(SieveTest, SumCountsWhatIsNotFinite) {
   gradient[3] = std::numeric_limits<float>::quiet_NaN();
   gradient[999] = std::numeric_limits<float>::infinity();
   std::vector<float> out(1000);
+  SieveGuess guess;
+  guess.keep_above = 2;
+  guess.needs_sums = false;
   Moments moments;
-  Exceedances above;
   ASSERT_TRUE(sieve
-                  ->ResetToSum(residual.data(), gradient.data(), 1000,
-                               {1.0f, 2.0f}, out.data(), &moments, &above)
+                  ->ResetToSum(residual.data(), gradient.data(), 1000, guess,
+                               out.data(), &moments)
                   .ok());
   EXPECT_EQ(moments.num_non_finite, 2);
 }
