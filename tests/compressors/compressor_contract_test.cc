@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_join.h"
+#include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
@@ -254,7 +255,7 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::ValuesIn(IndexCodeNames())),
     ParamName);
 
-TEST(NewCompressorTest, UnknownNamesListTheKnownOnes) {
+TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
   const auto backend = NewCpuBackend(CpuBackendOptions());
   ASSERT_TRUE(backend.ok());
   CompressorOptions options;
@@ -278,6 +279,17 @@ TEST(NewCompressorTest, UnknownNamesListTheKnownOnes) {
   options.config.mutable_values()->set_bits(9);
   EXPECT_EQ(NewCompressor(options).status().message(),
             "bits is 9; must be 2 to 8");
+  options.config.mutable_values()->clear_bits();
+  options.config.set_clip_norm(-1);
+  options.config.mutable_warmup()->set_stages(0);
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "clip_norm is -1; must be finite and above 0, or 0 for no limit; "
+            "warmup.stages is 0; must be 1 to 1000");
+  options.config.clear_clip_norm();
+  options.config.clear_warmup();
+  options.num_workers = 0;
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "num_workers is 0; must be at least 1");
 }
 
 }  // namespace
