@@ -80,7 +80,7 @@ void CheckBaselines(const CompressorConfig& compressor,
 // What the parts around a compressor ask of the rest of the job.
 void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
-  CheckThat(!compressor.has_momentum_correction() ||
+  CheckThat(compressor.momentum_correction().momentum() == 0 ||
                 config.optimizer().name() == "sgd",
             "optimizer.name",
             absl::StrCat("\"", config.optimizer().name(), "\""),

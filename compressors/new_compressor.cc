@@ -73,9 +73,10 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
                       CompressorRegistry().Find(config.name()));
   PS_RETURN_IF_ERROR(CheckOptions(options));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> compressor,
-                      config.has_warmup() ? NewRatioWarmup(options, factory)
-                                          : factory(options));
-  if (config.has_momentum_correction()) {
+                      config.warmup().stages() > 0
+                          ? NewRatioWarmup(options, factory)
+                          : factory(options));
+  if (config.momentum_correction().momentum() > 0) {
     PS_ASSIGN_OR_RETURN(compressor,
                         NewMomentumCorrection(options, std::move(compressor)));
   }
@@ -94,19 +95,20 @@ void CheckWrappers(const CompressorConfig& config, const std::string& path,
                   "must be finite and above 0, or 0 for no limit");
   }
   const double momentum = config.momentum_correction().momentum();
-  if (!(momentum > 0 && momentum < 1)) {
+  if (!(momentum >= 0 && momentum < 1)) {
     problems->Add(path + "momentum_correction.momentum", absl::StrCat(momentum),
-                  "must be in (0, 1)");
+                  "must be in (0, 1), or 0 for none");
   }
-  if (config.has_momentum_correction() && !config.error_feedback()) {
+  if (momentum > 0 && !config.error_feedback()) {
     problems->Add(path + "error_feedback", "false",
                   "must be true with momentum_correction, which adds to the "
                   "residual");
   }
   const WarmupConfig& warmup = config.warmup();
-  if (warmup.stages() < 1 || warmup.stages() > kMaxWarmupStages) {
+  if (warmup.stages() < 0 || warmup.stages() > kMaxWarmupStages) {
     problems->Add(path + "warmup.stages", absl::StrCat(warmup.stages()),
-                  absl::StrCat("must be 1 to ", kMaxWarmupStages));
+                  absl::StrCat("must be 1 to ", kMaxWarmupStages,
+                               ", or 0 for no warm-up"));
   }
   if (warmup.iterations_per_stage() < 1) {
     problems->Add(path + "warmup.iterations_per_stage",

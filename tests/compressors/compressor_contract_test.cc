@@ -281,10 +281,10 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
             "bits is 9; must be 2 to 8");
   options.config.mutable_values()->clear_bits();
   options.config.set_clip_norm(-1);
-  options.config.mutable_warmup()->set_stages(0);
+  options.config.mutable_warmup()->set_stages(-1);
   EXPECT_EQ(NewCompressor(options).status().message(),
             "clip_norm is -1; must be finite and above 0, or 0 for no limit; "
-            "warmup.stages is 0; must be 1 to 1000");
+            "warmup.stages is -1; must be 1 to 1000, or 0 for no warm-up");
   options.config.clear_clip_norm();
   options.config.clear_warmup();
   options.num_workers = 0;

@@ -41,7 +41,7 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
                "gaussiank { evaluations: 0 } "
                "dgc { sample_ratio: 0 overshoot_cap: 0.5 } clip_norm: -1 "
                "momentum_correction { momentum: 1 } error_feedback: false "
-               "warmup { stages: 0 iterations_per_stage: 0 }"),
+               "warmup { stages: -1 iterations_per_stage: 0 }"),
       testing::ElementsAre(
           "compressor.name is \"topq\"; known are: " +
               absl::StrJoin(CompressorRegistry().Names(), ", "),
@@ -73,16 +73,19 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.dgc.overshoot_cap is 0.5; must be at least 1",
           "compressor.clip_norm is -1; must be finite and above 0, or 0 for no "
           "limit",
-          "compressor.momentum_correction.momentum is 1; must be in (0, 1)",
+          "compressor.momentum_correction.momentum is 1; must be in (0, 1), or "
+          "0 "
+          "for none",
           "compressor.error_feedback is false; must be true with "
           "momentum_correction, which adds to the residual",
-          "compressor.warmup.stages is 0; must be 1 to 1000",
+          "compressor.warmup.stages is -1; must be 1 to 1000, or 0 for no "
+          "warm-up",
           "compressor.warmup.iterations_per_stage is 0; must be at least 1"));
 }
 
 TEST(CompressorConfigCheckTest, MomentumCorrectionIsTheOnlyMomentum) {
   JobConfig config;
-  config.mutable_compressor()->mutable_momentum_correction();
+  config.mutable_compressor()->mutable_momentum_correction()->set_momentum(0.9);
   EXPECT_THAT(ProblemsOf(config), testing::IsEmpty());
   config.mutable_optimizer()->set_name("nesterov");
   EXPECT_THAT(ProblemsOf(config),

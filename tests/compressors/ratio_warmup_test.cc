@@ -37,7 +37,7 @@ std::vector<int64_t> TargetCounts(const std::string& config, int iterations) {
 
 TEST(RatioWarmupTest, QuartersUntilTheRatioIsReached) {
   EXPECT_EQ(TargetCounts("name: 'topk' ratio: 0.001 "
-                         "warmup { iterations_per_stage: 2 }",
+                         "warmup { stages: 4 iterations_per_stage: 2 }",
                          12),
             (std::vector<int64_t>{25000, 25000, 6250, 6250, 1562, 1562, 390,
                                   390, 100, 100, 100, 100}));
@@ -52,7 +52,7 @@ TEST(RatioWarmupTest, QuartersUntilTheRatioIsReached) {
                          2),
             (std::vector<int64_t>{25000, 100}));
   EXPECT_EQ(TargetCounts("name: 'topk' ratio: 0.5 "
-                         "warmup { iterations_per_stage: 1 }",
+                         "warmup { stages: 4 iterations_per_stage: 1 }",
                          2),
             (std::vector<int64_t>{50000, 50000}));
 }
@@ -73,8 +73,8 @@ TEST(RatioWarmupTest, GeometricStepsAreEqualFactors) {
 }
 
 TEST(RatioWarmupTest, ResidualIsKeptAcrossStages) {
-  Harness harness(
-      OptionsOf("name: 'topk' ratio: 0.01 warmup { iterations_per_stage: 1 }"));
+  Harness harness(OptionsOf(
+      "name: 'topk' ratio: 0.01 warmup { stages: 4 iterations_per_stage: 1 }"));
   for (int iteration = 0; iteration < 5; ++iteration) {
     const std::vector<float> gradient = MakeVector("laplace", kSize, iteration);
     const std::vector<float> before = harness.residual();
@@ -89,7 +89,8 @@ TEST(RatioWarmupTest, ResidualIsKeptAcrossStages) {
 // Under one key, a smaller draw is part of a larger one.
 TEST(RatioWarmupTest, StagesDoNotRepeatEachOthersDraws) {
   HarnessOptions options = OptionsOf(
-      "name: 'randomk' ratio: 0.01 warmup { iterations_per_stage: 1 }");
+      "name: 'randomk' ratio: 0.01 warmup { stages: 4 iterations_per_stage: 1 "
+      "}");
   Harness harness(options);
   const std::vector<float> gradient = MakeVector("laplace", kSize, 1);
   const auto first = harness.Positions(harness.Compress(gradient));

@@ -315,15 +315,21 @@ TEST(SidcoEdgeCasesTest, HighRatioUsesOneStage) {
 }
 
 TEST(SidcoEdgeCasesTest, SelectsExactlyWhatExceedsTheThreshold) {
-  for (const char* name : {"gaussian", "laplace", "heavy", "sparse"}) {
-    const std::vector<float> gradient = MakeVector(name, kSize, 4);
-    const Result result = RunSidco("ratio: 0.01", gradient);
-    ASSERT_EQ(result.stats.fallback, "") << name;
-    std::vector<int64_t> expected;
-    for (int64_t i = 0; i < kSize; ++i) {
-      if (std::abs(gradient[i]) > result.stats.threshold) expected.push_back(i);
+  for (const char* compressor : {"sidco_e", "sidco_gp", "sidco_p"}) {
+    for (const char* name : {"gaussian", "laplace", "heavy", "sparse"}) {
+      SCOPED_TRACE(testing::Message() << compressor << " of " << name);
+      const std::vector<float> gradient = MakeVector(name, kSize, 4);
+      const Result result = RunCompressor(
+          absl::StrCat("name: '", compressor, "' ratio: 0.01"), gradient);
+      ASSERT_EQ(result.stats.fallback, "");
+      std::vector<int64_t> expected;
+      for (int64_t i = 0; i < kSize; ++i) {
+        if (std::abs(gradient[i]) > result.stats.threshold) {
+          expected.push_back(i);
+        }
+      }
+      EXPECT_EQ(result.positions, expected);
     }
-    EXPECT_EQ(result.positions, expected) << name;
   }
 }
 

@@ -17,8 +17,9 @@ class WrappedContractTest : public testing::TestWithParam<std::string> {
   HarnessOptions Options(int64_t n) const {
     HarnessOptions options;
     options.config = CompressorConfigFrom(
-        "ratio: 0.02 clip_norm: 50 momentum_correction { nesterov: true } "
-        "warmup { iterations_per_stage: 3 }");
+        "ratio: 0.02 clip_norm: 50 "
+        "momentum_correction { momentum: 0.9 nesterov: true } "
+        "warmup { stages: 4 iterations_per_stage: 3 }");
     options.config.set_name(GetParam());
     options.dense_size = n;
     options.part_ends = {n / 3, n / 3, n - n / 5, n};
