@@ -27,6 +27,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
+#include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 #include "tensor/backend.h"
 

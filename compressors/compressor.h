@@ -2,6 +2,8 @@
 //
 // The law that every implementation obeys, element by element:
 //     residual before + gradient = decoded payload + residual after.
+// Where a config clips the gradient or gives it momentum, it is what becomes of
+// the gradient there that obeys.
 #ifndef COMPRESSORS_COMPRESSOR_H_
 #define COMPRESSORS_COMPRESSOR_H_
 
@@ -33,6 +35,7 @@ struct CompressorOptions {
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
+  int num_workers = 1;         // At least 1.
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
 };
 
@@ -80,17 +83,13 @@ class Compressor {
   virtual absl::Status LoadState(absl::string_view state) = 0;
 };
 
+// What a plug-in registers. Its options have passed the checks of
+// NewCompressor (compressors/new_compressor.h), which is what to call.
 using CompressorFactory =
     absl::StatusOr<std::unique_ptr<Compressor>> (*)(const CompressorOptions&);
 
 // Every compressor that is linked in.
 Registry<CompressorFactory>& CompressorRegistry();
-
-// The one that options.config names. Errors: kInvalidArgument for an unknown
-// name or code, a ratio or a size out of range, or part_ends that do not ascend
-// to dense_size; kResourceExhausted.
-absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
-    const CompressorOptions& options);
 
 #define REGISTER_COMPRESSOR(name, factory)                                \
   [[maybe_unused]] static const bool ps_compressor_registered_##factory = \

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "compressors/compressor.h"
+#include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 
 namespace ps {
@@ -76,6 +77,24 @@ void CheckBaselines(const CompressorConfig& compressor,
             dgc.overshoot_cap(), "must be at least 1", problems);
 }
 
+// What the parts around a compressor ask of the rest of the job.
+void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
+  const CompressorConfig& compressor = config.compressor();
+  CheckThat(compressor.momentum_correction().momentum() == 0 ||
+                config.optimizer().name() == "sgd",
+            "optimizer.name",
+            absl::StrCat("\"", config.optimizer().name(), "\""),
+            "must be \"sgd\" with compressor.momentum_correction, which is the "
+            "momentum",
+            problems);
+  CheckThat(
+      compressor.clip_norm() == 0 || config.training().bucket_megabytes() == 0,
+      "training.bucket_megabytes", config.training().bucket_megabytes(),
+      "must be 0 with compressor.clip_norm, which needs the norm of the "
+      "whole gradient",
+      problems);
+}
+
 void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   CheckName("compressor.name", compressor.name(), CompressorRegistry().Names(),
@@ -90,6 +109,8 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
   CheckSidco(compressor.sidco(), problems);
   CheckBaselines(compressor, problems);
+  CheckWrappers(compressor, "compressor.", problems);
+  CheckJobOfWrappers(config, problems);
 }
 
 [[maybe_unused]] const bool registered = RegisterConfigCheck(CheckCompressor);

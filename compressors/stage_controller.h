@@ -20,7 +20,11 @@ struct StageControllerOptions {
     kReverse,
     // Keeps its direction while its moves do not make the error |ln quality|
     // grow, and turns when one does. Needs no assumption about the side of the
-    // error. Ours.
+    // error. Forgets the error while the quality is in the band: an error that
+    // comes after that is not the work of the last move. Were the small error
+    // in the band remembered, every way out of it would count as growth, and
+    // the first move would always undo the one that had led in; where one more
+    // stage is needed after a while, that goes round for ever. Ours.
     kProbe,
   };
   Rule rule = Rule::kProbe;

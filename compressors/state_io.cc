@@ -1,5 +1,6 @@
 #include "compressors/state_io.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "absl/strings/str_cat.h"
@@ -10,26 +11,28 @@
 namespace ps {
 namespace {
 
-uint64_t Checksum(absl::string_view bytes) {
-  uint64_t hash = bytes.size();
-  for (const char c : bytes) {
-    hash = Mix64(hash ^ static_cast<unsigned char>(c));
-  }
-  return hash;
-}
-
 void Append(uint64_t value, std::string* bytes) {
   for (int shift = 0; shift < 64; shift += 8) {
     bytes->push_back(static_cast<char>(value >> shift & 0xff));
   }
 }
 
+// Of the first eight bytes, or of fewer.
 uint64_t Load(absl::string_view bytes) {
   uint64_t value = 0;
-  for (int i = 0; i < 8; ++i) {
+  for (size_t i = 0; i < std::min<size_t>(8, bytes.size()); ++i) {
     value |= uint64_t{static_cast<unsigned char>(bytes[i])} << (8 * i);
   }
   return value;
+}
+
+// By words: a compressor's momentum may be as large as the model.
+uint64_t Checksum(absl::string_view bytes) {
+  uint64_t hash = bytes.size();
+  for (size_t i = 0; i < bytes.size(); i += 8) {
+    hash = Mix64(hash ^ Load(bytes.substr(i)));
+  }
+  return hash;
 }
 
 }  // namespace
@@ -48,6 +51,11 @@ void StateWriter::PutDouble(double value) {
   uint64_t bits;
   std::memcpy(&bits, &value, sizeof(bits));
   Append(bits, &bytes_);
+}
+
+void StateWriter::PutBytes(absl::string_view value) {
+  PutInt(static_cast<int64_t>(value.size()));
+  absl::StrAppend(&bytes_, value);
 }
 
 std::string StateWriter::Finish() && {
@@ -87,6 +95,16 @@ absl::StatusOr<double> StateReader::GetDouble() {
   PS_ASSIGN_OR_RETURN(const int64_t bits, GetInt());
   double value;
   std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+absl::StatusOr<absl::string_view> StateReader::GetBytes() {
+  PS_ASSIGN_OR_RETURN(const int64_t size, GetInt());
+  if (size < 0 || static_cast<uint64_t>(size) > fields_.size()) {
+    return absl::DataLossError("compressor state is too short");
+  }
+  const absl::string_view value = fields_.substr(0, size);
+  fields_.remove_prefix(size);
   return value;
 }
 

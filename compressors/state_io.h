@@ -1,5 +1,5 @@
 // The bytes of a compressor's state in a checkpoint: a kind, numbers, and a
-// checksum. State is small, so any damage to it is refused as a whole.
+// checksum. Any damage is refused as a whole.
 #ifndef COMPRESSORS_STATE_IO_H_
 #define COMPRESSORS_STATE_IO_H_
 
@@ -18,7 +18,8 @@ class StateWriter {
   explicit StateWriter(absl::string_view kind);
 
   void PutInt(int64_t value);
-  void PutDouble(double value);  // By its bits.
+  void PutDouble(double value);            // By its bits.
+  void PutBytes(absl::string_view value);  // With their number.
 
   // Ends the state; the writer is done.
   std::string Finish() &&;
@@ -36,6 +37,8 @@ class StateReader {
 
   absl::StatusOr<int64_t> GetInt();
   absl::StatusOr<double> GetDouble();
+  // Part of the state that is being read.
+  absl::StatusOr<absl::string_view> GetBytes();
 
   // An error if numbers are left. Call before taking over what was read.
   absl::Status Finish() const;

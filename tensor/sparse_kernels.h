@@ -97,6 +97,12 @@ inline float MagnitudeFromBits(uint32_t bits) {
   return x;
 }
 
+// scale x data[i].
+struct ScaledVector {
+  const float* data = nullptr;
+  float scale = 1;
+};
+
 // Counts magnitudes by their bits. Bin b counts the sampled elements with
 // bits in [low + (b << shift), low + ((b + 1) << shift)).
 struct MagnitudeBins {
@@ -126,6 +132,17 @@ class SparseKernels {
   // are finite.
   virtual absl::Status SumValues(const float* u, int64_t n, double* sum) = 0;
   virtual absl::Status SumLogs(const float* u, int64_t n, double* sum) = 0;
+
+  // The sum of u[i]^2; not finite if an element is not.
+  virtual absl::Status SumSquares(const float* u, int64_t n, double* sum) = 0;
+
+  // out[i] = scale x data[i].
+  virtual absl::Status Scale(const ScaledVector& x, int64_t n, float* out) = 0;
+
+  // out[i] = x.scale x.data[i] + y.scale y.data[i]; products and sum are each
+  // rounded to float.
+  virtual absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
+                                 int64_t n, float* out) = 0;
 
   // Looks at nothing until Reset. Lives no longer than these kernels.
   virtual std::unique_ptr<Sieve> NewSieve() = 0;

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 #include "glog/logging.h"
 
@@ -23,6 +24,7 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     compressor.seed = options.config->seed();
     compressor.worker_rank = options.worker_rank;
     compressor.bucket = static_cast<int>(b);
+    compressor.num_workers = options.config->cluster().num_workers();
     compressor.backend = options.backend;
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
                         NewCompressor(compressor));

@@ -7,6 +7,7 @@
 #include "common/mutex.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_magnitude_loops.h"
+#include "tensor/cpu/cpu_scaling_loops.h"
 #include "tensor/cpu/cpu_sum_loops.h"
 
 namespace ps {
@@ -186,6 +187,27 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
+  absl::Status SumSquares(const float* u, int64_t n, double* sum) override {
+    *sum = SumOverChunks(SumSquaresOfChunk, u, n);
+    return absl::OkStatus();
+  }
+
+  absl::Status Scale(const ScaledVector& x, int64_t n, float* out) override {
+    pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      ScaleChunk(Tail(x, chunk), chunk.end - chunk.begin, out + chunk.begin);
+    });
+    return absl::OkStatus();
+  }
+
+  absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
+                         int64_t n, float* out) override {
+    pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
+      AddScaledChunk(Tail(x, chunk), Tail(y, chunk), chunk.end - chunk.begin,
+                     out + chunk.begin);
+    });
+    return absl::OkStatus();
+  }
+
   std::unique_ptr<Sieve> NewSieve() override {
     return std::make_unique<CpuSieve>(&pool_);
   }
@@ -254,6 +276,11 @@ class CpuSparseKernels final : public SparseKernels {
   }
 
  private:
+  // From the chunk's first element on.
+  static ScaledVector Tail(const ScaledVector& x, const ChunkRange& chunk) {
+    return {x.data + chunk.begin, x.scale};
+  }
+
   double SumOverChunks(double (*sum_of_chunk)(const float*, int64_t),
                        const float* u, int64_t n) {
     std::vector<double> partial(NumChunks(n, kChunk));

@@ -101,7 +101,12 @@ class LaneProducts {
   int64_t bias_ = 0;                             // Of each lane.
 };
 
-double SumValuesOfChunk(const float* u, int64_t n) {
+struct SumAndSquares {
+  double sum = 0;
+  double sum_squares = 0;
+};
+
+SumAndSquares SumChunk(const float* u, int64_t n) {
   const auto zero = hn::Zero(DoubleTag());
   LaneSums sums;
   const int64_t whole = n / kSumLanes * kSumLanes;
@@ -112,10 +117,17 @@ double SumValuesOfChunk(const float* u, int64_t n) {
     }
   }
   const std::vector<double> tail(u + whole, u + n);
-  double sum;
-  double sum_squares;
-  sums.Finish(tail.data(), n - whole, &sum, &sum_squares);
-  return sum;
+  SumAndSquares result;
+  sums.Finish(tail.data(), n - whole, &result.sum, &result.sum_squares);
+  return result;
+}
+
+double SumValuesOfChunk(const float* u, int64_t n) {
+  return SumChunk(u, n).sum;
+}
+
+double SumSquaresOfChunk(const float* u, int64_t n) {
+  return SumChunk(u, n).sum_squares;
 }
 
 double SumLogsOfChunk(const float* u, int64_t n) {
@@ -145,10 +157,15 @@ HWY_AFTER_NAMESPACE();
 namespace ps {
 
 HWY_EXPORT(SumValuesOfChunk);
+HWY_EXPORT(SumSquaresOfChunk);
 HWY_EXPORT(SumLogsOfChunk);
 
 double SumValuesOfChunk(const float* u, int64_t n) {
   return HWY_DYNAMIC_DISPATCH(SumValuesOfChunk)(u, n);
+}
+
+double SumSquaresOfChunk(const float* u, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(SumSquaresOfChunk)(u, n);
 }
 
 double SumLogsOfChunk(const float* u, int64_t n) {

@@ -9,6 +9,9 @@ namespace ps {
 
 double SumValuesOfChunk(const float* u, int64_t n);
 
+// Not finite if an element is not.
+double SumSquaresOfChunk(const float* u, int64_t n);
+
 // ln |u[i]| over the non-zeros, to the rounding of doubles.
 double SumLogsOfChunk(const float* u, int64_t n);
 

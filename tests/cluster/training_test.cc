@@ -112,6 +112,15 @@ TEST(Cluster, SplitIntoBucketsAndSmallSlicesChangesNothing) {
   EXPECT_EQ(whole.workers[0]->weights, cut.workers[0]->weights);
 }
 
+// What the compressors of these jobs send at least, at a target of 0.05.
+double SmallestRatio(const std::string& compressor) {
+  // RedSync's three trials end an eighth of the way from the mean to the
+  // largest magnitude at the lowest. LeNet's gradients have so large a largest
+  // one that only 0.7 % of the elements are above that.
+  if (compressor == "redsync") return 0.002;
+  return 0.04;
+}
+
 class ClusterWithAnyCompressor : public testing::TestWithParam<std::string> {};
 
 TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
@@ -126,8 +135,7 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
   EXPECT_EQ(result.weights, first.workers[1]->weights);
   EXPECT_EQ(result.weights, second.workers[0]->weights);
   EXPECT_EQ(result.totals.iterations, 12);
-  // RedSync sends a tenth of its target where the tails are heavy.
-  EXPECT_GT(result.totals.achieved_ratio, 0.002);
+  EXPECT_GT(result.totals.achieved_ratio, SmallestRatio(GetParam()));
   EXPECT_LE(result.totals.achieved_ratio, 1.0);
   // Weights come back whole, with a header for each of the slices.
   EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);
@@ -136,6 +144,57 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
 
 INSTANTIATE_TEST_SUITE_P(Registered, ClusterWithAnyCompressor,
                          testing::ValuesIn(CompressorRegistry().Names()));
+
+// So it is the number of trials, and not the gradients or the search.
+TEST(Cluster, RedsyncReachesItsTargetWithShorterSteps) {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_compressor()->set_name("redsync");
+  job.mutable_compressor()->set_ratio(0.05);
+  job.mutable_compressor()->mutable_redsync()->set_step(1e-3);
+  job.mutable_compressor()->mutable_redsync()->set_fixed_step(true);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  EXPECT_GT(run.workers[0]->totals.achieved_ratio, 0.045);
+  EXPECT_LT(run.workers[0]->totals.achieved_ratio, 0.1);
+}
+
+// The workers' momentum, with everything sent and nothing forgotten, is the
+// optimizer's. (Weight decay would be added on this side of the momentum.)
+TEST(Cluster, MomentumCorrectionThatSendsEverythingEqualsMomentum) {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_optimizer()->clear_weight_decay();
+  const std::vector<float> expected = TrainPlainly(job);
+  MomentumCorrectionConfig* const momentum =
+      job.mutable_compressor()->mutable_momentum_correction();
+  momentum->set_momentum(job.optimizer().momentum());
+  momentum->set_factor_masking(false);
+  job.mutable_optimizer()->set_name("sgd");
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  EXPECT_LT(RelativeDistance(run.workers[0]->weights, expected), 2e-5);
+}
+
+// Four gradients of norm 0.01 / sqrt(4) each, and the norm of their mean. It
+// would be up to 0.01 if the workers did not know how many they are.
+TEST(Cluster, ClippingKnowsTheNumberOfWorkers) {
+  JobConfig job = SmallJob(4, 1);
+  job.mutable_training()->set_max_iterations(0);
+  const std::vector<float> initial = TrainPlainly(job);
+  job.mutable_training()->set_max_iterations(1);
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->clear_weight_decay();
+  job.mutable_optimizer()->set_learning_rate(1);
+  job.mutable_compressor()->set_clip_norm(0.01);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  double sum_squares = 0;
+  for (size_t i = 0; i < initial.size(); ++i) {
+    const double step = double{run.workers[0]->weights[i]} - initial[i];
+    sum_squares += step * step;
+  }
+  EXPECT_LT(std::sqrt(sum_squares), 0.00501);
+  EXPECT_GT(std::sqrt(sum_squares), 0.002);
+}
 
 TEST(Cluster, LossAndAccuracyAreThoseOfATrainedModel) {
   JobConfig job = SmallJob(2, 1);
@@ -165,9 +224,9 @@ TEST(Cluster, DataTooSmallForOneBatchIsAnErrorThatSaysSo) {
   // The server hears of no worker, and must not wait for long.
   job.mutable_cluster()->set_startup_timeout_seconds(1);
   const ClusterRun run = RunCluster(job);
-  EXPECT_THAT(std::string(run.workers[0].status().message()),
-              testing::AllOf(testing::HasSubstr("8"),
-                             testing::HasSubstr("16")));
+  EXPECT_THAT(
+      std::string(run.workers[0].status().message()),
+      testing::AllOf(testing::HasSubstr("8"), testing::HasSubstr("16")));
   EXPECT_FALSE(run.servers[0].ok());
 }
 

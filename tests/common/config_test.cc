@@ -237,9 +237,10 @@ TEST(ResolvedConfigTextTest, SaysEveryFieldAndIsTheSameJob) {
 // sidco.rule and its like take their default from sidco.profile.
 TEST(ResolvedConfigTextTest, LeavesOutWhatAProfileDecides) {
   JobConfig config;
-  EXPECT_THAT(ResolvedConfigText(config),
-              AllOf(HasSubstr("profile: ROBUST"), Not(HasSubstr("rule:")),
-                    Not(HasSubstr("count_correction"))));
+  EXPECT_THAT(
+      ResolvedConfigText(config),
+      AllOf(HasSubstr("profile: ROBUST"), Not(HasSubstr("start_stages")),
+            Not(HasSubstr("count_correction"))));
   config.mutable_compressor()->mutable_sidco()->set_overshoot_cap(0);
   EXPECT_THAT(ResolvedConfigText(config), HasSubstr("overshoot_cap: 0"));
 }

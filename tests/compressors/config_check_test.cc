@@ -11,12 +11,16 @@
 namespace ps {
 namespace {
 
-std::vector<std::string> Problems(absl::string_view compressor) {
-  JobConfig config;
-  *config.mutable_compressor() = CompressorConfigFrom(compressor);
+std::vector<std::string> ProblemsOf(const JobConfig& config) {
   ConfigProblems problems;
   for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
   return problems.lines();
+}
+
+std::vector<std::string> Problems(absl::string_view compressor) {
+  JobConfig config;
+  *config.mutable_compressor() = CompressorConfigFrom(compressor);
+  return ProblemsOf(config);
 }
 
 TEST(CompressorConfigCheckTest, DefaultsAreSound) {
@@ -35,7 +39,9 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
                "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 } "
                "threshold { threshold: -1 } redsync { step: 1 } "
                "gaussiank { evaluations: 0 } "
-               "dgc { sample_ratio: 0 overshoot_cap: 0.5 }"),
+               "dgc { sample_ratio: 0 overshoot_cap: 0.5 } clip_norm: -1 "
+               "momentum_correction { momentum: 1 } error_feedback: false "
+               "warmup { stages: -1 iterations_per_stage: 0 }"),
       testing::ElementsAre(
           "compressor.name is \"topq\"; known are: " +
               absl::StrJoin(CompressorRegistry().Names(), ", "),
@@ -64,7 +70,40 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.redsync.step is 1; must be in (0, 1)",
           "compressor.gaussiank.evaluations is 0; must be at least 1",
           "compressor.dgc.sample_ratio is 0; must be in (0, 1]",
-          "compressor.dgc.overshoot_cap is 0.5; must be at least 1"));
+          "compressor.dgc.overshoot_cap is 0.5; must be at least 1",
+          "compressor.clip_norm is -1; must be finite and above 0, or 0 for no "
+          "limit",
+          "compressor.momentum_correction.momentum is 1; must be in (0, 1), or "
+          "0 "
+          "for none",
+          "compressor.error_feedback is false; must be true with "
+          "momentum_correction, which adds to the residual",
+          "compressor.warmup.stages is -1; must be 1 to 1000, or 0 for no "
+          "warm-up",
+          "compressor.warmup.iterations_per_stage is 0; must be at least 1"));
+}
+
+TEST(CompressorConfigCheckTest, MomentumCorrectionIsTheOnlyMomentum) {
+  JobConfig config;
+  config.mutable_compressor()->mutable_momentum_correction()->set_momentum(0.9);
+  EXPECT_THAT(ProblemsOf(config), testing::IsEmpty());
+  config.mutable_optimizer()->set_name("nesterov");
+  EXPECT_THAT(ProblemsOf(config),
+              testing::ElementsAre(
+                  "optimizer.name is \"nesterov\"; must be \"sgd\" with "
+                  "compressor.momentum_correction, which is the momentum"));
+}
+
+TEST(CompressorConfigCheckTest, ClippingNeedsTheWholeGradient) {
+  JobConfig config;
+  config.mutable_compressor()->set_clip_norm(1);
+  EXPECT_THAT(ProblemsOf(config), testing::IsEmpty());
+  config.mutable_training()->set_bucket_megabytes(4);
+  EXPECT_THAT(ProblemsOf(config),
+              testing::ElementsAre(
+                  "training.bucket_megabytes is 4; must be 0 with "
+                  "compressor.clip_norm, which needs the norm of the whole "
+                  "gradient"));
 }
 
 TEST(CompressorConfigCheckTest, NotANumberIsAProblem) {
@@ -75,6 +114,11 @@ TEST(CompressorConfigCheckTest, NotANumberIsAProblem) {
                        "dgc { sample_ratio: nan overshoot_cap: nan }"),
               testing::SizeIs(4));
   EXPECT_THAT(Problems("threshold { threshold: inf }"), testing::SizeIs(1));
+  EXPECT_THAT(Problems("clip_norm: inf momentum_correction { momentum: nan }"),
+              testing::SizeIs(2));
+  EXPECT_THAT(
+      Problems("clip_norm: nan"),
+      testing::Contains(testing::HasSubstr("compressor.clip_norm is nan")));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "compressors/new_compressor.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
 #include "tensor/backend.h"
@@ -22,6 +23,7 @@ Harness::Harness(const HarnessOptions& options)
   compressor_options.seed = options.seed;
   compressor_options.worker_rank = options.worker_rank;
   compressor_options.bucket = options.bucket;
+  compressor_options.num_workers = options.num_workers;
   compressor_options.backend = backend_.get();
   auto compressor = NewCompressor(compressor_options);
   CHECK(compressor.ok()) << compressor.status();

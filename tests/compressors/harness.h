@@ -22,6 +22,7 @@ struct HarnessOptions {
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
+  int num_workers = 1;
 };
 
 // Any failure that a test does not ask for is a CHECK.

@@ -1,6 +1,7 @@
 // Golden vectors: thresholds and counts of an independent implementation in
 // double precision, on vectors that need no random numbers.
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <string>
 
@@ -137,6 +138,45 @@ TEST_P(SidcoGoldenTest, HasTheThresholdAndTheCount) {
     EXPECT_EQ(stats.fallback, "");
     EXPECT_EQ(stats.count, stats.raw_count);
     EXPECT_NEAR(stats.threshold, golden.threshold, 1e-4 * golden.threshold);
+  }
+}
+
+// So the tolerance above tells the variants apart: the two gamma inverses in
+// every cell, the others somewhere. (Count correction starts at stage 2.)
+TEST(SidcoGoldenTableTest, NoVariantPassesForAnother) {
+  int compared = 0;
+  for (const GoldenRow& a : kRows) {
+    for (const GoldenRow& b : kRows) {
+      if (a.vector != b.vector || a.ratio != b.ratio ||
+          a.variant != std::string("GPc") || b.variant != std::string("GPx")) {
+        continue;
+      }
+      for (int i = 0; i < 3; ++i) {
+        EXPECT_GT(std::abs(a.cells[i].threshold - b.cells[i].threshold),
+                  2e-4 * b.cells[i].threshold);
+        ++compared;
+      }
+    }
+  }
+  EXPECT_EQ(compared, 4 * 3 * 3);
+  const std::string variants[] = {"E", "GPc", "GPx", "P", "P cc"};
+  for (const std::string& one : variants) {
+    for (const std::string& other : variants) {
+      if (one == other) continue;
+      bool told_apart = false;
+      for (const GoldenRow& a : kRows) {
+        for (const GoldenRow& b : kRows) {
+          if (a.vector != b.vector || a.ratio != b.ratio || a.variant != one ||
+              b.variant != other) {
+            continue;
+          }
+          told_apart = told_apart ||
+                       std::abs(a.cells[1].threshold - b.cells[1].threshold) >
+                           2e-4 * b.cells[1].threshold;
+        }
+      }
+      EXPECT_TRUE(told_apart) << one << " and " << other;
+    }
   }
 }
 

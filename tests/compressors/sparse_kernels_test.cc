@@ -141,6 +141,63 @@ TEST(SumTest, LogsOfTheLargestAndTheSmallestMagnitudesAreFinite) {
   }
 }
 
+TEST(SumTest, SquaresEqualPlainLoopsAndAreNotFiniteIfAnElementIsNot) {
+  const auto kernels = NewCpuSparseKernels(2);
+  for (const int64_t n : Sizes()) {
+    for (const std::string& name : VectorNames()) {
+      std::vector<float> u = MakeVector(name, n, 5);
+      long double expected = 0;
+      for (const float each : u) expected += double{each} * each;
+      double sum;
+      ASSERT_TRUE(kernels->SumSquares(u.data(), n, &sum).ok());
+      EXPECT_NEAR(sum, static_cast<double>(expected), 1e-13L * expected)
+          << name << " of " << n;
+      if (n == 0) continue;
+      for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
+                              -std::numeric_limits<float>::infinity()}) {
+        u[n / 2] = bad;
+        ASSERT_TRUE(kernels->SumSquares(u.data(), n, &sum).ok());
+        EXPECT_FALSE(std::isfinite(sum));
+      }
+    }
+  }
+}
+
+// Products and sum are rounded each, as written: the test is compiled without
+// fused multiply-adds.
+TEST(ScalingTest, EqualsPlainLoopsBitByBit) {
+  const auto kernels = NewCpuSparseKernels(2);
+  for (const int64_t n : Sizes()) {
+    for (const std::string& name : VectorNames()) {
+      SCOPED_TRACE(testing::Message() << name << " of " << n);
+      const std::vector<float> x = MakeVector(name, n, 1);
+      const std::vector<float> y = MakeVector(name, n, 2);
+      std::vector<float> out(n);
+      ASSERT_TRUE(kernels->Scale({x.data(), 0.3f}, n, out.data()).ok());
+      for (int64_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 0.3f * x[i]);
+      ASSERT_TRUE(
+          kernels->AddScaled({x.data(), 0.9f}, {y.data(), -0.7f}, n, out.data())
+              .ok());
+      for (int64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(out[i], 0.9f * x[i] + -0.7f * y[i]);
+      }
+    }
+  }
+}
+
+TEST(ScalingTest, WhatIsNotFiniteStaysSo) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const float infinity = std::numeric_limits<float>::infinity();
+  for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity,
+                          std::numeric_limits<float>::max()}) {
+    const std::vector<float> x(33, bad);
+    std::vector<float> out(33);
+    ASSERT_TRUE(
+        kernels->AddScaled({x.data(), 1}, {x.data(), 1}, 33, out.data()).ok());
+    for (const float each : out) EXPECT_FALSE(std::isfinite(each));
+  }
+}
+
 TEST(GatherTest, ReadsTheElementsInTheOrderOfTheIndices) {
   const auto kernels = NewCpuSparseKernels(1);
   const std::vector<float> u = {1, 2, 3};

@@ -92,6 +92,25 @@ TEST(StageControllerTest, ProbeKeepsItsDirectionThroughTheBand) {
   EXPECT_EQ(controller.stages(), 3) << "what helped last is tried again";
 }
 
+// Two stages are enough at first, and three are needed once the residual has
+// filled up. A rule that remembers the error it had within the band takes the
+// way out of it for the work of its last move, turns, and goes 2, 1, 2, 1.
+TEST(StageControllerTest, ProbeDoesNotCycleWhereTheBandIsLeftAfterAWhile) {
+  StageController controller(Options(Rule::kProbe, 1, 7));
+  int decisions_at_two = 0;
+  for (int decision = 0; decision < 20; ++decision) {
+    double quality = 1;
+    if (controller.stages() == 1) {
+      quality = 0.1;
+      decisions_at_two = 0;
+    } else if (controller.stages() == 2) {
+      quality = ++decisions_at_two == 1 ? 0.95 : 0.75;
+    }
+    ObserveTimes(5, quality, &controller);
+  }
+  EXPECT_EQ(controller.stages(), 3);
+}
+
 TEST(StageControllerTest, ProbeGoesOnWhileNothingIsSelected) {
   // The error is infinite and does not grow.
   StageController controller(Options(Rule::kProbe, 1, 4));

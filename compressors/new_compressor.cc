@@ -1,0 +1,120 @@
+#include "compressors/new_compressor.h"
+
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "compressors/gradient_clipping.h"
+#include "compressors/momentum_correction.h"
+#include "compressors/payload.h"
+#include "compressors/ratio_warmup.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+// A ratio below 4^-1000 is no double, so more stages say nothing.
+constexpr int kMaxWarmupStages = 1000;
+
+absl::Status CheckSizes(const CompressorOptions& options) {
+  if (options.dense_size < 0 || options.dense_size > kMaxDenseSize) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("dense_size is ", options.dense_size,
+                     "; must be at least 0 and below 2^32"));
+  }
+  if (options.part_ends.empty()) return absl::OkStatus();
+  int64_t begin = 0;
+  for (const int64_t end : options.part_ends) {
+    if (end < begin) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "part_ends has ", end, " after ", begin, "; must ascend"));
+    }
+    begin = end;
+  }
+  if (begin != options.dense_size) {
+    return absl::InvalidArgumentError(absl::StrCat("part_ends ends in ", begin,
+                                                   "; must end in dense_size, ",
+                                                   options.dense_size));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CheckOptions(const CompressorOptions& options) {
+  PayloadCodes codes;
+  codes.index_code = options.config.index_code();
+  codes.value_code = options.config.value_code();
+  codes.value_config = options.config.values();
+  PS_RETURN_IF_ERROR(CheckPayloadCodes(codes));
+  if (!(options.config.ratio() > 0 && options.config.ratio() <= 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "ratio is ", options.config.ratio(), "; must be in (0, 1]"));
+  }
+  if (options.num_workers < 1) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "num_workers is ", options.num_workers, "; must be at least 1"));
+  }
+  ConfigProblems problems;
+  CheckWrappers(options.config, "", &problems);
+  if (!problems.lines().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
+  }
+  return CheckSizes(options);
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
+    const CompressorOptions& options) {
+  CHECK(options.backend != nullptr);
+  const CompressorConfig& config = options.config;
+  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
+                      CompressorRegistry().Find(config.name()));
+  PS_RETURN_IF_ERROR(CheckOptions(options));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> compressor,
+                      config.warmup().stages() > 0
+                          ? NewRatioWarmup(options, factory)
+                          : factory(options));
+  if (config.momentum_correction().momentum() > 0) {
+    PS_ASSIGN_OR_RETURN(compressor,
+                        NewMomentumCorrection(options, std::move(compressor)));
+  }
+  if (config.clip_norm() > 0) {
+    PS_ASSIGN_OR_RETURN(compressor,
+                        NewGradientClipping(options, std::move(compressor)));
+  }
+  return compressor;
+}
+
+void CheckWrappers(const CompressorConfig& config, const std::string& path,
+                   ConfigProblems* problems) {
+  // Each is written so that a NaN, too, is a problem.
+  if (!(config.clip_norm() >= 0 && std::isfinite(config.clip_norm()))) {
+    problems->Add(path + "clip_norm", absl::StrCat(config.clip_norm()),
+                  "must be finite and above 0, or 0 for no limit");
+  }
+  const double momentum = config.momentum_correction().momentum();
+  if (!(momentum >= 0 && momentum < 1)) {
+    problems->Add(path + "momentum_correction.momentum", absl::StrCat(momentum),
+                  "must be in (0, 1), or 0 for none");
+  }
+  if (momentum > 0 && !config.error_feedback()) {
+    problems->Add(path + "error_feedback", "false",
+                  "must be true with momentum_correction, which adds to the "
+                  "residual");
+  }
+  const WarmupConfig& warmup = config.warmup();
+  if (warmup.stages() < 0 || warmup.stages() > kMaxWarmupStages) {
+    problems->Add(path + "warmup.stages", absl::StrCat(warmup.stages()),
+                  absl::StrCat("must be 1 to ", kMaxWarmupStages,
+                               ", or 0 for no warm-up"));
+  }
+  if (warmup.iterations_per_stage() < 1) {
+    problems->Add(path + "warmup.iterations_per_stage",
+                  absl::StrCat(warmup.iterations_per_stage()),
+                  "must be at least 1");
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,29 @@
+// Makes the compressor that a config describes: the named one, and what the
+// config puts around it.
+#ifndef COMPRESSORS_NEW_COMPRESSOR_H_
+#define COMPRESSORS_NEW_COMPRESSOR_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "common/config_check.h"
+#include "compressors/compressor.h"
+
+namespace ps {
+
+// From the outside in: clip_norm, momentum_correction, warmup, the compressor
+// that options.config names. Errors: kInvalidArgument for an unknown name or
+// code, a number or a size out of range, or part_ends that do not ascend to
+// dense_size; kResourceExhausted.
+absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
+    const CompressorOptions& options);
+
+// Reports every problem of what the config puts around the compressor; `path`
+// ends in a dot or is empty.
+void CheckWrappers(const CompressorConfig& config, const std::string& path,
+                   ConfigProblems* problems);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_NEW_COMPRESSOR_H_

@@ -1,0 +1,21 @@
+// Scaled vectors and their sums over one chunk, on one thread; the same bits on
+// every machine.
+#ifndef TENSOR_CPU_CPU_SCALING_LOOPS_H_
+#define TENSOR_CPU_CPU_SCALING_LOOPS_H_
+
+#include <cstdint>
+
+#include "tensor/sparse_kernels.h"
+
+namespace ps {
+
+// out = x.scale x.data.
+void ScaleChunk(const ScaledVector& x, int64_t n, float* out);
+
+// out = x.scale x.data + y.scale y.data.
+void AddScaledChunk(const ScaledVector& x, const ScaledVector& y, int64_t n,
+                    float* out);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_SCALING_LOOPS_H_
