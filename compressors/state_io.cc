@@ -50,6 +50,11 @@ void StateWriter::PutDouble(double value) {
   Append(bits, &bytes_);
 }
 
+void StateWriter::PutFloats(absl::Span<const float> values) {
+  bytes_.append(reinterpret_cast<const char*>(values.data()),
+                values.size() * sizeof(float));
+}
+
 std::string StateWriter::Finish() && {
   Append(Checksum(bytes_), &bytes_);
   return std::move(bytes_);
@@ -88,6 +93,16 @@ absl::StatusOr<double> StateReader::GetDouble() {
   double value;
   std::memcpy(&value, &bits, sizeof(value));
   return value;
+}
+
+absl::Status StateReader::GetFloats(absl::Span<float> values) {
+  const size_t size_bytes = values.size() * sizeof(float);
+  if (fields_.size() < size_bytes) {
+    return absl::DataLossError("compressor state is too short");
+  }
+  if (size_bytes > 0) std::memcpy(values.data(), fields_.data(), size_bytes);
+  fields_.remove_prefix(size_bytes);
+  return absl::OkStatus();
 }
 
 absl::Status StateReader::Finish() const {

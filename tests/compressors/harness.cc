@@ -1,5 +1,6 @@
 #include "tests/compressors/harness.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "glog/logging.h"
@@ -19,6 +20,7 @@ Harness::Harness(const HarnessOptions& options)
   compressor_options.config = options.config;
   compressor_options.dense_size = dense_size_;
   compressor_options.part_ends = part_ends_;
+  compressor_options.tensors = options.tensors;
   compressor_options.seed = options.seed;
   compressor_options.worker_rank = options.worker_rank;
   compressor_options.bucket = options.bucket;
@@ -74,6 +76,22 @@ std::vector<int64_t> Harness::Positions(const EncodedGradient& encoded) const {
     begin = part_ends_[p];
   }
   return positions;
+}
+
+std::vector<TensorSpan> SomeTensors(int64_t n) {
+  std::vector<TensorSpan> tensors;
+  int64_t begin = 0;
+  const auto add = [&](const Shape& shape) {
+    tensors.push_back({begin, shape});
+    begin += NumElements(shape);
+  };
+  add({n / 60, 2, 3, 3});  // 30 % of the elements.
+  add({n / 50});
+  add({n / 90, 30});  // A third of them.
+  const int64_t side = static_cast<int64_t>(std::sqrt(n - begin) * 0.9);
+  add({side, side});
+  add({n - begin});
+  return tensors;
 }
 
 CompressorConfig CompressorConfigFrom(absl::string_view text) {
