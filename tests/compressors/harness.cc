@@ -8,6 +8,22 @@
 #include "tensor/backend.h"
 
 namespace ps {
+namespace {
+
+CompressorOptions OptionsFor(const HarnessOptions& options, Backend* backend) {
+  CompressorOptions made;
+  made.config = options.config;
+  made.dense_size = options.dense_size;
+  made.part_ends = options.part_ends;
+  made.tensors = options.tensors;
+  made.seed = options.seed;
+  made.worker_rank = options.worker_rank;
+  made.bucket = options.bucket;
+  made.backend = backend;
+  return made;
+}
+
+}  // namespace
 
 Harness::Harness(const HarnessOptions& options)
     : dense_size_(options.dense_size), part_ends_(options.part_ends) {
@@ -16,16 +32,7 @@ Harness::Harness(const HarnessOptions& options)
   auto backend = NewCpuBackend(backend_options);
   CHECK(backend.ok()) << backend.status();
   backend_ = *std::move(backend);
-  CompressorOptions compressor_options;
-  compressor_options.config = options.config;
-  compressor_options.dense_size = dense_size_;
-  compressor_options.part_ends = part_ends_;
-  compressor_options.tensors = options.tensors;
-  compressor_options.seed = options.seed;
-  compressor_options.worker_rank = options.worker_rank;
-  compressor_options.bucket = options.bucket;
-  compressor_options.backend = backend_.get();
-  auto compressor = NewCompressor(compressor_options);
+  auto compressor = NewCompressor(OptionsFor(options, backend_.get()));
   CHECK(compressor.ok()) << compressor.status();
   compressor_ = *std::move(compressor);
   auto residual = backend_->Allocate({dense_size_});
@@ -92,6 +99,12 @@ std::vector<TensorSpan> SomeTensors(int64_t n) {
   add({side, side});
   add({n - begin});
   return tensors;
+}
+
+absl::Status NewCompressorStatus(const HarnessOptions& options) {
+  auto backend = NewCpuBackend(CpuBackendOptions());
+  CHECK(backend.ok()) << backend.status();
+  return NewCompressor(OptionsFor(options, backend->get())).status();
 }
 
 CompressorConfig CompressorConfigFrom(absl::string_view text) {

@@ -53,6 +53,9 @@ class Harness {
 // shapes, and what is left as a vector. Some are empty if n is small.
 std::vector<TensorSpan> SomeTensors(int64_t n);
 
+// Of making the compressor.
+absl::Status NewCompressorStatus(const HarnessOptions& options);
+
 // A config from text: CompressorConfigFrom("name: 'topk' ratio: 0.1").
 CompressorConfig CompressorConfigFrom(absl::string_view text);
 
