@@ -137,6 +137,25 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
 INSTANTIATE_TEST_SUITE_P(Registered, ClusterWithAnyCompressor,
                          testing::ValuesIn(CompressorRegistry().Names()));
 
+class ClusterWithOwnCode : public testing::TestWithParam<const char*> {};
+
+// Both would send much more, or everything, if they did not know where a tensor
+// begins; and slices cut tensors anywhere.
+TEST_P(ClusterWithOwnCode, KnowsTheTensorsAndHidesTheSlices) {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_compressor()->set_name(GetParam());
+  const ClusterRun whole = RunCluster(job);
+  job.mutable_cluster()->set_max_slice_elements(1024);
+  const ClusterRun cut = RunCluster(job);
+  ASSERT_TRUE(whole.ok() && cut.ok());
+  EXPECT_EQ(whole.workers[0]->weights, cut.workers[0]->weights);
+  const RunTotals& totals = whole.workers[0]->totals;
+  EXPECT_LT(totals.bytes_up, 0.15 * totals.dense_bytes_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(TensorByTensor, ClusterWithOwnCode,
+                         testing::Values("adacomp", "powersgd"));
+
 TEST(Cluster, LossAndAccuracyAreThoseOfATrainedModel) {
   JobConfig job = SmallJob(2, 1);
   job.mutable_training()->set_max_iterations(0);
@@ -165,9 +184,9 @@ TEST(Cluster, DataTooSmallForOneBatchIsAnErrorThatSaysSo) {
   // The server hears of no worker, and must not wait for long.
   job.mutable_cluster()->set_startup_timeout_seconds(1);
   const ClusterRun run = RunCluster(job);
-  EXPECT_THAT(std::string(run.workers[0].status().message()),
-              testing::AllOf(testing::HasSubstr("8"),
-                             testing::HasSubstr("16")));
+  EXPECT_THAT(
+      std::string(run.workers[0].status().message()),
+      testing::AllOf(testing::HasSubstr("8"), testing::HasSubstr("16")));
   EXPECT_FALSE(run.servers[0].ok());
 }
 

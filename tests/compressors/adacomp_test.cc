@@ -340,7 +340,7 @@ TEST(AdaCompTest, RatesAreThoseOfThePaperAndOfTheWire) {
   constexpr int64_t kSize = 64000;
   Harness harness(Options(kSize, 500));
   EncodedGradient encoded;
-  for (int iteration = 0; iteration < 200; ++iteration) {
+  for (int iteration = 0; iteration < 60; ++iteration) {
     encoded = harness.Compress(MakeVector("laplace", kSize, iteration));
   }
   const double per_bin = encoded.stats.count / 128.0;

@@ -163,7 +163,7 @@ TEST_F(ServerFuzzTest, EachFieldOfAPayloadIsChecked) {
 
 TEST_F(ServerFuzzTest, PayloadsOfEveryOtherLengthAreRefused) {
   for (const std::string& good : GoodPayloads()) {
-    const std::string code = absl::StrCat("index code ", good[1]);
+    const std::string code = absl::StrCat("index code ", int{good[1]});
     for (size_t length = 0; length < good.size(); ++length) {
       ExpectRefused(good.substr(0, length), code);
     }
