@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "common/config_check.h"
 #include "common/registry.h"
 #include "compressors/payload_buffer.h"
 #include "proto/config.pb.h"
@@ -22,6 +23,13 @@
 #include "tensor/tensor.h"
 
 namespace ps {
+
+// A tensor of weights within a vector: NumElements(shape) elements from `begin`
+// on.
+struct TensorSpan {
+  int64_t begin = 0;
+  Shape shape;  // PyTorch's layout; four extents make a convolution.
+};
 
 struct CompressorOptions {
   CompressorConfig config;
@@ -31,6 +39,9 @@ struct CompressorOptions {
   // and its indices count from its own begin. Ascending, the last is
   // dense_size. Empty: one part.
   std::vector<int64_t> part_ends;
+  // What the vector is made of: tensors one after the other, from 0 to
+  // dense_size. Empty: one of unknown shape.
+  std::vector<TensorSpan> tensors;
   // Counter-based draws depend on these and on the iteration, on nothing else.
   uint64_t seed = 0;
   int worker_rank = 0;
@@ -49,8 +60,10 @@ struct CompressionStats {
   double threshold = 0;
   // Elements above the estimated threshold, before fall-backs and caps.
   int64_t raw_count = 0;
-  int64_t count = 0;         // Elements sent.
-  int64_t target_count = 0;  // max(1, floor(ratio x dense_size)); 0 if empty.
+  int64_t count = 0;  // Elements sent.
+  // max(1, floor(ratio x dense_size)), 0 if empty; `count` where the ratio has
+  // no say.
+  int64_t target_count = 0;
   int stages = 0;
   // Why the choice is not what the estimate alone would have made of it; empty
   // if it is. See each compressor.
@@ -94,6 +107,24 @@ Registry<CompressorFactory>& CompressorRegistry();
 #define REGISTER_COMPRESSOR(name, factory)                                \
   [[maybe_unused]] static const bool ps_compressor_registered_##factory = \
       ::ps::CompressorRegistry().Register(name, factory)
+
+// Whether the compressor writes a code of its own; ratio, index_code and
+// value_code have no say then. False for an unknown name.
+bool WritesOwnCode(const std::string& name);
+
+// Reports index_code and value_code if they are set for a compressor that
+// writes its own; `path` ends in a dot or is empty.
+void CheckOwnCode(const CompressorConfig& config, const std::string& path,
+                  ConfigProblems* problems);
+
+// In place of REGISTER_COMPRESSOR for those.
+#define REGISTER_COMPRESSOR_WITH_OWN_CODE(name, factory)     \
+  REGISTER_COMPRESSOR(name, factory);                        \
+  [[maybe_unused]] static const bool ps_own_code_##factory = \
+      ::ps::RegisterOwnCode(name)
+
+// Returns true.
+bool RegisterOwnCode(const std::string& name);
 
 }  // namespace ps
 

@@ -106,6 +106,7 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
             problems);
   CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
             problems);
+  CheckOwnCode(compressor, "compressor.", problems);
   CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
   CheckSidco(compressor.sidco(), problems);
   CheckBaselines(compressor, problems);

@@ -41,6 +41,22 @@ absl::Status CheckSizes(const CompressorOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status CheckTensors(const CompressorOptions& options) {
+  if (options.tensors.empty()) return absl::OkStatus();
+  int64_t end = 0;
+  for (const TensorSpan& tensor : options.tensors) {
+    if (tensor.begin != end) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a tensor begins at ", tensor.begin, "; must begin at ", end));
+    }
+    end += NumElements(tensor.shape);
+  }
+  if (end == options.dense_size) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat("tensors end at ", end,
+                                                 "; must end at dense_size, ",
+                                                 options.dense_size));
+}
+
 absl::Status CheckOptions(const CompressorOptions& options) {
   PayloadCodes codes;
   codes.index_code = options.config.index_code();
@@ -56,11 +72,13 @@ absl::Status CheckOptions(const CompressorOptions& options) {
         "num_workers is ", options.num_workers, "; must be at least 1"));
   }
   ConfigProblems problems;
+  CheckOwnCode(options.config, "", &problems);
   CheckWrappers(options.config, "", &problems);
   if (!problems.lines().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
   }
-  return CheckSizes(options);
+  PS_RETURN_IF_ERROR(CheckSizes(options));
+  return CheckTensors(options);
 }
 
 }  // namespace

@@ -14,8 +14,8 @@ namespace ps {
 
 // From the outside in: clip_norm, momentum_correction, warmup, the compressor
 // that options.config names. Errors: kInvalidArgument for an unknown name or
-// code, a number or a size out of range, or part_ends that do not ascend to
-// dense_size; kResourceExhausted.
+// code, a number or a size out of range, part_ends that do not ascend to
+// dense_size, or tensors that do not fill it; kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 

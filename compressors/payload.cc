@@ -52,11 +52,11 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
   if (codes[3] != 0) {
     return absl::InvalidArgumentError("the header's zero byte is not zero");
   }
-  if (IndexCodecs().FindNumber(codes[1]) == nullptr) {
+  if (FindIndexFormat(codes[1]) == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown index code ", codes[1]));
   }
-  if (ValueCodecs().FindNumber(codes[2]) == nullptr) {
+  if (FindValueFormat(codes[2]) == nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("unknown value code ", codes[2]));
   }
@@ -84,18 +84,20 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
 absl::StatusOr<std::unique_ptr<ValueDecoder>> NewValueDecoder(
     const PayloadInfo& info, const PayloadPieces& pieces) {
   const int64_t begin = kPayloadHeaderBytes;
-  return ValueCodecs()
-      .FindNumber(static_cast<uint8_t>(info.value_code))
+  return FindValueFormat(static_cast<uint8_t>(info.value_code))
       ->NewDecoder(info, PieceReader(pieces, begin, begin + info.value_bytes));
 }
 
 std::unique_ptr<IndexDecoder> NewIndexDecoder(const PayloadInfo& info,
                                               const PayloadPieces& pieces) {
-  const int64_t begin =
-      static_cast<int64_t>(kPayloadHeaderBytes) + info.value_bytes;
-  return IndexCodecs()
-      .FindNumber(static_cast<uint8_t>(info.index_code))
-      ->NewDecoder(info, PieceReader(pieces, begin, begin + info.index_bytes));
+  const IndexFormat* const format =
+      FindIndexFormat(static_cast<uint8_t>(info.index_code));
+  const int64_t values = kPayloadHeaderBytes;
+  const int64_t indices = values + info.value_bytes;
+  const int64_t end = indices + info.index_bytes;
+  return format->NewDecoder(info, format->in_values()
+                                      ? PieceReader(pieces, values, indices)
+                                      : PieceReader(pieces, indices, end));
 }
 
 std::unique_ptr<ValueDecoder> NewTrustedValueDecoder(

@@ -100,6 +100,10 @@ absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
                                             absl::Span<float> values,
                                             uint64_t random_key = 0);
 
+// Room for a payload with its header written; the bytes of the values and then
+// those of the indices follow it. For compressors that write their own code.
+PayloadBuffer AllocatePayload(const PayloadInfo& info);
+
 // What CheckPayloadCodes accepts: "auto" and the rest.
 std::vector<std::string> IndexCodeNames();
 std::vector<std::string> ValueCodeNames();

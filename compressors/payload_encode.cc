@@ -18,24 +18,6 @@ namespace {
 constexpr char kAuto[] = "auto";
 constexpr int64_t kMaxBucketSize = 1 << 20;
 
-// Room for the whole payload, header written.
-PayloadBuffer AllocatePayload(const PayloadInfo& info) {
-  PayloadBuffer payload = PayloadBuffer::Allocate(
-      kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
-  const uint8_t codes[4] = {kPayloadVersion,
-                            static_cast<uint8_t>(info.index_code),
-                            static_cast<uint8_t>(info.value_code), 0};
-  const uint32_t count = static_cast<uint32_t>(info.count);
-  const uint64_t sizes[3] = {static_cast<uint64_t>(info.dense_size),
-                             static_cast<uint64_t>(info.value_bytes),
-                             static_cast<uint64_t>(info.index_bytes)};
-  uint8_t* out = payload.data();
-  std::memcpy(out, codes, sizeof(codes));
-  std::memcpy(out + 4, &count, sizeof(count));
-  std::memcpy(out + 8, sizes, sizeof(sizes));
-  return payload;
-}
-
 const IndexCodec* SmallestCodec(const IndexList& list) {
   const IndexCodec* smallest = nullptr;
   int64_t smallest_size = 0;
@@ -52,7 +34,6 @@ const IndexCodec* SmallestCodec(const IndexList& list) {
 PayloadBuffer Encode(const IndexCodec& index_codec,
                      const ValueCodec& value_codec, const ValueWriting& writing,
                      const IndexList& list, absl::Span<float> values) {
-  CHECK_LE(list.dense_size, kMaxDenseSize);
   PayloadInfo info;
   info.index_code = index_codec.number();
   info.value_code = value_codec.number();
@@ -68,6 +49,24 @@ PayloadBuffer Encode(const IndexCodec& index_codec,
 }
 
 }  // namespace
+
+PayloadBuffer AllocatePayload(const PayloadInfo& info) {
+  CHECK_LE(info.dense_size, kMaxDenseSize);
+  PayloadBuffer payload = PayloadBuffer::Allocate(
+      kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
+  const uint8_t codes[4] = {kPayloadVersion,
+                            static_cast<uint8_t>(info.index_code),
+                            static_cast<uint8_t>(info.value_code), 0};
+  const uint32_t count = static_cast<uint32_t>(info.count);
+  const uint64_t sizes[3] = {static_cast<uint64_t>(info.dense_size),
+                             static_cast<uint64_t>(info.value_bytes),
+                             static_cast<uint64_t>(info.index_bytes)};
+  uint8_t* out = payload.data();
+  std::memcpy(out, codes, sizeof(codes));
+  std::memcpy(out + 4, &count, sizeof(count));
+  std::memcpy(out + 8, sizes, sizeof(sizes));
+  return payload;
+}
 
 absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
   const std::vector<std::string> index_codes = IndexCodeNames();
@@ -160,7 +159,6 @@ PayloadBuffer EncodeDense(absl::Span<const float> values) {
 }
 
 PayloadBuffer AllocateDense(int64_t dense_size) {
-  CHECK_LE(dense_size, kMaxDenseSize);
   PayloadInfo info;
   info.count = info.dense_size = dense_size;
   info.value_bytes = dense_size * static_cast<int64_t>(sizeof(float));

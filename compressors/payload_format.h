@@ -24,6 +24,7 @@ enum class IndexCode : uint8_t {
   kBitmap = 3,       // One bit for each position, lowest bit first.
   kRice = 4,         // Rice's code of the same, by the density.
   kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
+  kAdaComp = 6,      // Part of the values of the same name.
 };
 
 enum class ValueCode : uint8_t {
@@ -39,6 +40,8 @@ enum class ValueCode : uint8_t {
   kQsgd = 9,
   kQsgdInf = 10,
   kNuqsgd = 11,
+  kAdaComp = 13,  // Bins of positions, each a sign at one scale.
+  kLowRank = 14,  // Products of narrow matrices.
 };
 
 // A payload as it lies in memory: pieces in order, cut anywhere (a message

@@ -58,6 +58,11 @@ void StateWriter::PutBytes(absl::string_view value) {
   absl::StrAppend(&bytes_, value);
 }
 
+void StateWriter::PutFloats(absl::Span<const float> values) {
+  bytes_.append(reinterpret_cast<const char*>(values.data()),
+                values.size() * sizeof(float));
+}
+
 std::string StateWriter::Finish() && {
   Append(Checksum(bytes_), &bytes_);
   return std::move(bytes_);
@@ -106,6 +111,16 @@ absl::StatusOr<absl::string_view> StateReader::GetBytes() {
   const absl::string_view value = fields_.substr(0, size);
   fields_.remove_prefix(size);
   return value;
+}
+
+absl::Status StateReader::GetFloats(absl::Span<float> values) {
+  const size_t size_bytes = values.size() * sizeof(float);
+  if (fields_.size() < size_bytes) {
+    return absl::DataLossError("compressor state is too short");
+  }
+  if (size_bytes > 0) std::memcpy(values.data(), fields_.data(), size_bytes);
+  fields_.remove_prefix(size_bytes);
+  return absl::OkStatus();
 }
 
 absl::Status StateReader::Finish() const {

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace ps {
 
@@ -20,6 +21,7 @@ class StateWriter {
   void PutInt(int64_t value);
   void PutDouble(double value);            // By its bits.
   void PutBytes(absl::string_view value);  // With their number.
+  void PutFloats(absl::Span<const float> values);
 
   // Ends the state; the writer is done.
   std::string Finish() &&;
@@ -39,6 +41,7 @@ class StateReader {
   absl::StatusOr<double> GetDouble();
   // Part of the state that is being read.
   absl::StatusOr<absl::string_view> GetBytes();
+  absl::Status GetFloats(absl::Span<float> values);  // As many as were put.
 
   // An error if numbers are left. Call before taking over what was read.
   absl::Status Finish() const;

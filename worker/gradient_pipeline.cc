@@ -11,6 +11,22 @@
 #include "glog/logging.h"
 
 namespace ps {
+namespace {
+
+// The parameters of one bucket, counted from its begin.
+std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
+                                  const std::vector<ParameterInfo>& all) {
+  std::vector<TensorSpan> tensors;
+  for (const ParameterInfo& parameter : all) {
+    if (parameter.offset < bucket.begin || parameter.offset >= bucket.end) {
+      continue;
+    }
+    tensors.push_back({parameter.offset - bucket.begin, parameter.shape});
+  }
+  return tensors;
+}
+
+}  // namespace
 
 absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     const GradientPipelineOptions& options) {
@@ -21,6 +37,7 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     compressor.config = options.config->compressor();
     compressor.dense_size = options.buckets[b].size();
     compressor.part_ends = options.shard_map->SliceEnds(static_cast<int>(b));
+    compressor.tensors = TensorsIn(options.buckets[b], options.parameters);
     compressor.seed = options.config->seed();
     compressor.worker_rank = options.worker_rank;
     compressor.bucket = static_cast<int>(b);

@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/compressor.h"
+#include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
@@ -33,8 +34,9 @@ struct ExchangeStats {
 struct GradientPipelineOptions {
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   int worker_rank = 0;
-  std::vector<Bucket> buckets;
-  const ShardMap* shard_map = nullptr;  // Of the buckets.
+  std::vector<ParameterInfo> parameters;  // Of the flat vector.
+  std::vector<Bucket> buckets;            // They end where parameters do.
+  const ShardMap* shard_map = nullptr;    // Of the buckets.
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
 };

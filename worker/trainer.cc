@@ -108,8 +108,9 @@ absl::Status Trainer::JoinCluster() {
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
   pipeline.worker_rank = options_.worker_rank;
+  pipeline.parameters = model_->parameters();
   pipeline.buckets = PlanBuckets(
-      model_->parameters(), config().training().bucket_megabytes() * (1 << 20));
+      pipeline.parameters, config().training().bucket_megabytes() * (1 << 20));
 
   ShardMapOptions map;
   for (const Bucket& bucket : pipeline.buckets) {

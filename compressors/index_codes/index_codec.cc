@@ -7,4 +7,14 @@ CodeTable<IndexCodec>& IndexCodecs() {
   return *table;
 }
 
+CodeTable<IndexFormat>& OwnIndexFormats() {
+  static auto* const table = new CodeTable<IndexFormat>("index format");
+  return *table;
+}
+
+const IndexFormat* FindIndexFormat(uint8_t number) {
+  const IndexFormat* const codec = IndexCodecs().FindNumber(number);
+  return codec != nullptr ? codec : OwnIndexFormats().FindNumber(number);
+}
+
 }  // namespace ps

@@ -1,4 +1,4 @@
-// One way to write ascending indices as bytes.
+// The ways to write ascending indices as bytes.
 #ifndef COMPRESSORS_INDEX_CODES_INDEX_CODEC_H_
 #define COMPRESSORS_INDEX_CODES_INDEX_CODEC_H_
 
@@ -38,32 +38,51 @@ class IndexDecoder {
   virtual absl::Status Finish() = 0;
 };
 
+// One way in which indices lie in a payload: what a reader needs to know.
 // Without state; any number of threads use one.
-class IndexCodec {
+class IndexFormat {
  public:
-  virtual ~IndexCodec() = default;
+  virtual ~IndexFormat() = default;
 
   virtual absl::string_view name() const = 0;
   virtual IndexCode number() const = 0;
 
+  // Whether the bytes of the values say the indices, too.
+  virtual bool in_values() const { return false; }
+
+  // `info` is what a header says, `bytes` are those of the indices or, if
+  // in_values(), of the values. The decoder may be asked for more indices than
+  // there are.
+  virtual std::unique_ptr<IndexDecoder> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const = 0;
+};
+
+// A format in which any values' indices can be written: a choice of the config.
+class IndexCodec : public IndexFormat {
+ public:
   // Whether this code can write the list at all.
   virtual bool Fits(const IndexList& list) const = 0;
 
   // Only for lists that fit. Encode writes EncodedSize bytes.
   virtual int64_t EncodedSize(const IndexList& list) const = 0;
   virtual void Encode(const IndexList& list, uint8_t* out) const = 0;
-
-  // `info` is what a header says, `bytes` has info.index_bytes of them. The
-  // decoder may be asked for more than there are.
-  virtual std::unique_ptr<IndexDecoder> NewDecoder(
-      const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
 
 CodeTable<IndexCodec>& IndexCodecs();
 
+// Formats that one compressor writes, and nobody else.
+CodeTable<IndexFormat>& OwnIndexFormats();
+
+// In either table; null if there is none.
+const IndexFormat* FindIndexFormat(uint8_t number);
+
 #define REGISTER_INDEX_CODEC(Class)                                      \
   [[maybe_unused]] static const bool ps_index_codec_registered_##Class = \
       ::ps::IndexCodecs().Register(new Class)
+
+#define REGISTER_OWN_INDEX_FORMAT(Class)                                  \
+  [[maybe_unused]] static const bool ps_index_format_registered_##Class = \
+      ::ps::OwnIndexFormats().Register(new Class)
 
 }  // namespace ps
 

@@ -22,6 +22,16 @@ CodeTable<ValueCodec>& ValueCodecs() {
   return *table;
 }
 
+CodeTable<ValueFormat>& OwnValueFormats() {
+  static auto* const table = new CodeTable<ValueFormat>("value format");
+  return *table;
+}
+
+const ValueFormat* FindValueFormat(uint8_t number) {
+  const ValueFormat* const codec = ValueCodecs().FindNumber(number);
+  return codec != nullptr ? codec : OwnValueFormats().FindNumber(number);
+}
+
 absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes) {
   if (info.value_bytes == value_bytes) return absl::OkStatus();
   return absl::InvalidArgumentError(

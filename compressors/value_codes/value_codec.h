@@ -1,4 +1,4 @@
-// One way to write values as bytes.
+// The ways to write values as bytes.
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_CODEC_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_CODEC_H_
 
@@ -41,14 +41,24 @@ struct ValueWriting {
   uint64_t random_key = 0;
 };
 
+// One way in which values lie in a payload: what a reader needs to know.
 // Without state; any number of threads use one.
-class ValueCodec {
+class ValueFormat {
  public:
-  virtual ~ValueCodec() = default;
+  virtual ~ValueFormat() = default;
 
   virtual absl::string_view name() const = 0;
   virtual ValueCode number() const = 0;
 
+  // `bytes` has info.value_bytes of them. Errors: kInvalidArgument for another
+  // length than info.count values have, and parameters out of range.
+  virtual absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
+      const PayloadInfo& info, const PieceReader& bytes) const = 0;
+};
+
+// A format in which any values can be written: a choice of the config.
+class ValueCodec : public ValueFormat {
+ public:
   // Whether Encode looks at the random key.
   virtual bool RoundsAtRandom() const { return false; }
 
@@ -60,14 +70,15 @@ class ValueCodec {
   // float once. What is decoded is finite, and so is what was lost.
   virtual void Encode(const ValueWriting& writing, absl::Span<float> values,
                       uint8_t* out) const = 0;
-
-  // `bytes` has info.value_bytes of them. Errors: kInvalidArgument for another
-  // length than info.count values have, and parameters out of range.
-  virtual absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
-      const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
 
 CodeTable<ValueCodec>& ValueCodecs();
+
+// Formats that one compressor writes, and nobody else.
+CodeTable<ValueFormat>& OwnValueFormats();
+
+// In either table; null if there is none.
+const ValueFormat* FindValueFormat(uint8_t number);
 
 // OK if info.value_bytes is `value_bytes`.
 absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
@@ -76,6 +87,10 @@ absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
 #define REGISTER_VALUE_CODEC(name, codec)                               \
   [[maybe_unused]] static const bool ps_value_codec_registered_##name = \
       ::ps::ValueCodecs().Register(codec)
+
+#define REGISTER_OWN_VALUE_FORMAT(Class)                                  \
+  [[maybe_unused]] static const bool ps_value_format_registered_##Class = \
+      ::ps::OwnValueFormats().Register(new Class)
 
 }  // namespace ps
 

@@ -196,6 +196,25 @@ TEST(Cluster, ClippingKnowsTheNumberOfWorkers) {
   EXPECT_GT(std::sqrt(sum_squares), 0.002);
 }
 
+class ClusterWithOwnCode : public testing::TestWithParam<const char*> {};
+
+// Both would send much more, or everything, if they did not know where a tensor
+// begins; and slices cut tensors anywhere.
+TEST_P(ClusterWithOwnCode, KnowsTheTensorsAndHidesTheSlices) {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_compressor()->set_name(GetParam());
+  const ClusterRun whole = RunCluster(job);
+  job.mutable_cluster()->set_max_slice_elements(1024);
+  const ClusterRun cut = RunCluster(job);
+  ASSERT_TRUE(whole.ok() && cut.ok());
+  EXPECT_EQ(whole.workers[0]->weights, cut.workers[0]->weights);
+  const RunTotals& totals = whole.workers[0]->totals;
+  EXPECT_LT(totals.bytes_up, 0.15 * totals.dense_bytes_up);
+}
+
+INSTANTIATE_TEST_SUITE_P(TensorByTensor, ClusterWithOwnCode,
+                         testing::Values("adacomp", "powersgd"));
+
 TEST(Cluster, LossAndAccuracyAreThoseOfATrainedModel) {
   JobConfig job = SmallJob(2, 1);
   job.mutable_training()->set_max_iterations(0);

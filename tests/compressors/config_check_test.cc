@@ -121,5 +121,58 @@ TEST(CompressorConfigCheckTest, NotANumberIsAProblem) {
       testing::Contains(testing::HasSubstr("compressor.clip_norm is nan")));
 }
 
+TEST(CompressorConfigCheckTest, CompressorWithItsOwnCodeWantsNoOther) {
+  for (const std::string name : {"adacomp", "powersgd"}) {
+    EXPECT_THAT(Problems("name: '" + name + "'"), testing::IsEmpty());
+    EXPECT_THAT(
+        Problems("name: '" + name + "' value_code: 'qsgd' index_code: 'rice'"),
+        testing::ElementsAre(
+            "compressor.index_code is \"rice\"; " + name +
+                " writes a code of its own; must be \"auto\", the default",
+            "compressor.value_code is \"qsgd\"; " + name +
+                " writes a code of its own; must be \"fp32\", the default"));
+  }
+}
+
+TEST(CompressorConfigCheckTest, OptionsOfAdaCompAreChecked) {
+  const absl::string_view bad =
+      "name: 'adacomp' adacomp { convolution_bin_size: 0 bin_size: 16384 "
+      "scale_factor: 0.5 dense_below: -1 }";
+  EXPECT_THAT(Problems(bad),
+              testing::ElementsAre(
+                  "compressor.adacomp.convolution_bin_size is 0; must be 1 to "
+                  "16383",
+                  "compressor.adacomp.bin_size is 16384; must be 1 to 16383",
+                  "compressor.adacomp.scale_factor is 0.5; must be finite and "
+                  "at least 1",
+                  "compressor.adacomp.dense_below is -1; must be at least 0"));
+  HarnessOptions options;
+  options.config = CompressorConfigFrom(bad);
+  EXPECT_EQ(NewCompressorStatus(options).message(),
+            "adacomp.convolution_bin_size is 0; must be 1 to 16383; "
+            "adacomp.bin_size is 16384; must be 1 to 16383; "
+            "adacomp.scale_factor is 0.5; must be finite and at least 1; "
+            "adacomp.dense_below is -1; must be at least 0");
+  EXPECT_THAT(Problems("adacomp { scale_factor: nan }"), testing::SizeIs(1));
+}
+
+TEST(CompressorConfigCheckTest, OptionsOfPowerSgdAreChecked) {
+  const absl::string_view bad =
+      "name: 'powersgd' powersgd { rank: 65 min_compression_rate: 0.5 }";
+  EXPECT_THAT(Problems(bad),
+              testing::ElementsAre(
+                  "compressor.powersgd.rank is 65; must be 1 to 64",
+                  "compressor.powersgd.min_compression_rate is 0.5; must be "
+                  "finite and at least 1"));
+  HarnessOptions options;
+  options.config = CompressorConfigFrom(bad);
+  EXPECT_EQ(NewCompressorStatus(options).message(),
+            "powersgd.rank is 65; must be 1 to 64; "
+            "powersgd.min_compression_rate is 0.5; must be finite and at "
+            "least 1");
+  EXPECT_THAT(Problems("powersgd { min_compression_rate: nan }"),
+              testing::SizeIs(1));
+}
+
 }  // namespace
 }  // namespace ps

@@ -1,5 +1,6 @@
 #include "tests/compressors/harness.h"
 
+#include <cmath>
 #include <cstring>
 
 #include "compressors/new_compressor.h"
@@ -8,6 +9,23 @@
 #include "tensor/backend.h"
 
 namespace ps {
+namespace {
+
+CompressorOptions OptionsFor(const HarnessOptions& options, Backend* backend) {
+  CompressorOptions made;
+  made.config = options.config;
+  made.dense_size = options.dense_size;
+  made.part_ends = options.part_ends;
+  made.tensors = options.tensors;
+  made.seed = options.seed;
+  made.worker_rank = options.worker_rank;
+  made.bucket = options.bucket;
+  made.num_workers = options.num_workers;
+  made.backend = backend;
+  return made;
+}
+
+}  // namespace
 
 Harness::Harness(const HarnessOptions& options)
     : dense_size_(options.dense_size), part_ends_(options.part_ends) {
@@ -16,16 +34,7 @@ Harness::Harness(const HarnessOptions& options)
   auto backend = NewCpuBackend(backend_options);
   CHECK(backend.ok()) << backend.status();
   backend_ = *std::move(backend);
-  CompressorOptions compressor_options;
-  compressor_options.config = options.config;
-  compressor_options.dense_size = dense_size_;
-  compressor_options.part_ends = part_ends_;
-  compressor_options.seed = options.seed;
-  compressor_options.worker_rank = options.worker_rank;
-  compressor_options.bucket = options.bucket;
-  compressor_options.num_workers = options.num_workers;
-  compressor_options.backend = backend_.get();
-  auto compressor = NewCompressor(compressor_options);
+  auto compressor = NewCompressor(OptionsFor(options, backend_.get()));
   CHECK(compressor.ok()) << compressor.status();
   compressor_ = *std::move(compressor);
   auto residual = backend_->Allocate({dense_size_});
@@ -76,6 +85,28 @@ std::vector<int64_t> Harness::Positions(const EncodedGradient& encoded) const {
     begin = part_ends_[p];
   }
   return positions;
+}
+
+std::vector<TensorSpan> SomeTensors(int64_t n) {
+  std::vector<TensorSpan> tensors;
+  int64_t begin = 0;
+  const auto add = [&](const Shape& shape) {
+    tensors.push_back({begin, shape});
+    begin += NumElements(shape);
+  };
+  add({n / 60, 2, 3, 3});  // 30 % of the elements.
+  add({n / 50});
+  add({n / 90, 30});  // A third of them.
+  const int64_t side = static_cast<int64_t>(std::sqrt(n - begin) * 0.9);
+  add({side, side});
+  add({n - begin});
+  return tensors;
+}
+
+absl::Status NewCompressorStatus(const HarnessOptions& options) {
+  auto backend = NewCpuBackend(CpuBackendOptions());
+  CHECK(backend.ok()) << backend.status();
+  return NewCompressor(OptionsFor(options, backend->get())).status();
 }
 
 CompressorConfig CompressorConfigFrom(absl::string_view text) {

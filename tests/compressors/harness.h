@@ -18,6 +18,7 @@ struct HarnessOptions {
   CompressorConfig config;
   int64_t dense_size = 0;
   std::vector<int64_t> part_ends;
+  std::vector<TensorSpan> tensors;
   int num_threads = 1;
   uint64_t seed = 0;
   int worker_rank = 0;
@@ -48,6 +49,13 @@ class Harness {
   std::unique_ptr<Compressor> compressor_;
   Tensor residual_;
 };
+
+// Tensors of n elements together: a convolution, a vector, matrices of several
+// shapes, and what is left as a vector. Some are empty if n is small.
+std::vector<TensorSpan> SomeTensors(int64_t n);
+
+// Of making the compressor.
+absl::Status NewCompressorStatus(const HarnessOptions& options);
 
 // A config from text: CompressorConfigFrom("name: 'topk' ratio: 0.1").
 CompressorConfig CompressorConfigFrom(absl::string_view text);

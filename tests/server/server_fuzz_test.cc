@@ -10,17 +10,24 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "compressors/payload.h"
 #include "grpcpp/support/slice.h"
 #include "gtest/gtest.h"
+#include "tests/compressors/own_payloads.h"
 #include "tests/server/raw_worker.h"
 #include "transport/slice_message.h"
 
 namespace ps {
 namespace {
 
-constexpr int64_t kElements = 300;
+constexpr int64_t kElements = kOwnPayloadSize;
 constexpr uint64_t kIncarnation = 0x1122334455667788;
+
+std::string Bytes(const PayloadBuffer& payload) {
+  const auto span = payload.span();
+  return std::string(span.begin(), span.end());
+}
 
 class ServerFuzzTest : public ::testing::Test {
  protected:
@@ -79,6 +86,15 @@ class ServerFuzzTest : public ::testing::Test {
     return *EncodeSparse(index_code, Indices(), values, /*begin=*/0, kElements);
   }
 
+  // In several codes.
+  static std::vector<std::string> GoodPayloads() {
+    std::vector<std::string> payloads = OwnPayloads();
+    for (const char* code : {"raw32", "delta_varint", "bitmap"}) {
+      payloads.push_back(Bytes(Payload(code)));
+    }
+    return payloads;
+  }
+
   absl::StatusOr<std::string> Pull() {
     return worker_.Call("Pull", Header().SerializeAsString());
   }
@@ -100,11 +116,6 @@ class ServerFuzzTest : public ::testing::Test {
   RawWorker worker_;
   std::string before_;  // The answer to Pull.
 };
-
-std::string Bytes(const PayloadBuffer& payload) {
-  const auto span = payload.span();
-  return std::string(span.begin(), span.end());
-}
 
 template <typename T>
 std::string With(std::string bytes, size_t offset, T value) {
@@ -151,8 +162,8 @@ TEST_F(ServerFuzzTest, EachFieldOfAPayloadIsChecked) {
 }
 
 TEST_F(ServerFuzzTest, PayloadsOfEveryOtherLengthAreRefused) {
-  for (const char* code : {"raw32", "delta_varint", "bitmap"}) {
-    const std::string good = Bytes(Payload(code));
+  for (const std::string& good : GoodPayloads()) {
+    const std::string code = absl::StrCat("index code ", int{good[1]});
     for (size_t length = 0; length < good.size(); ++length) {
       ExpectRefused(good.substr(0, length), code);
     }
@@ -231,10 +242,10 @@ TEST_F(ServerFuzzTest, MutatedPayloadsAreRefused) {
   std::mt19937_64 random(seed);
   SliceMessage message = Header();
   message.set_iteration(5);
+  const std::vector<std::string> good = GoodPayloads();
   int malformed = 0;
   for (int i = 0; i < 3000; ++i) {
-    const char* const codes[] = {"raw32", "delta_varint", "bitmap"};
-    std::string payload = Bytes(Payload(codes[i % 3]));
+    std::string payload = good[i % good.size()];
     const int changes = 1 + static_cast<int>(random() % 3);
     for (int c = 0; c < changes; ++c) {
       payload[random() % payload.size()] ^=

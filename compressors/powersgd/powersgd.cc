@@ -1,0 +1,198 @@
+// PowerSGD: Vogels, Karimireddy, Jaggi, "PowerSGD: Practical Low-Rank Gradient
+// Compression for Distributed Optimization", NeurIPS 2019.
+//
+// Every worker sends the factors of its own matrix, found by one step of power
+// iteration that begins where the last one ended, and the server adds up the
+// products. The paper's workers agree on one P and one Q by two rounds of
+// averaging, for which a push without an answer in between has no place; what
+// that changes is in docs/compressors.md.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config_check.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "compressors/powersgd/low_rank_factors.h"
+#include "compressors/powersgd/low_rank_format.h"
+#include "compressors/tensorwise.h"
+
+namespace ps {
+namespace {
+
+// One tensor: the matrix of its first extent and the rest, and what is sent.
+struct Matrix {
+  TensorRange range;
+  // rank 0: always sent as it is. q is also where the next step begins.
+  LowRankFactors factors;
+  // What is sent in place of the factors; else empty.
+  std::vector<float> plain;
+};
+
+Matrix MakeMatrix(TensorRange range, const PowerSgdConfig& config) {
+  Matrix matrix;
+  matrix.range = std::move(range);
+  if (matrix.range.shape.size() < 2) return matrix;
+  LowRankFactors& factors = matrix.factors;
+  factors.rows = matrix.range.shape[0];
+  factors.cols = matrix.range.size() / factors.rows;
+  const double sent =
+      static_cast<double>(factors.rows + factors.cols) * config.rank();
+  if (sent * config.min_compression_rate() <
+      static_cast<double>(matrix.range.size())) {
+    factors.rank = config.rank();
+    factors.q.resize(factors.rank * factors.cols);
+  }
+  return matrix;
+}
+
+class PowerSgdCoder final : public TensorCoder {
+ public:
+  explicit PowerSgdCoder(const CompressorOptions& options)
+      : random_key_(
+            RandomKey(options.seed, static_cast<uint64_t>(options.bucket))),
+        backend_(options.backend) {
+    for (TensorRange& range : TensorRanges(options)) {
+      matrices_.push_back(
+          MakeMatrix(std::move(range), options.config.powersgd()));
+    }
+  }
+
+  IndexCode index_code() const override { return IndexCode::kDense; }
+  ValueCode value_code() const override { return ValueCode::kLowRank; }
+
+  absl::Status Decide(const TensorwiseInput& input, Tensor* u,
+                      CompressionStats* stats) override {
+    for (Matrix& matrix : matrices_) {
+      const LowRankFactors& factors = matrix.factors;
+      Tensor tensor = u->Slice(matrix.range.begin, matrix.range.end);
+      std::vector<float>& m = matrix.plain;
+      m.resize(tensor.size());
+      PS_RETURN_IF_ERROR(backend_->CopyToHost(tensor, m.data()));
+      // No element of a product is larger than the length of M's column.
+      const bool overflows =
+          factors.rank > 0 && input.moments.max * std::sqrt(factors.rows) >
+                                  std::numeric_limits<float>::max() / 4;
+      if (overflows) stats->fallback = "overflow";
+      if (factors.rank == 0 || overflows) {
+        PS_RETURN_IF_ERROR(
+            backend_->sparse().Clear(tensor.data(), tensor.size()));
+        continue;
+      }
+      Factorise(&matrix);
+      PS_RETURN_IF_ERROR(backend_->CopyFromHost(m.data(), &tensor));
+      m.clear();
+    }
+    return absl::OkStatus();
+  }
+
+  int64_t Append(size_t tensor, int64_t begin, int64_t end,
+                 std::vector<uint8_t>* bytes) const override {
+    const Matrix& matrix = matrices_[tensor];
+    if (matrix.plain.empty()) {
+      AppendLowRankPiece(matrix.factors, begin, end, bytes);
+    } else {
+      AppendPlainPiece(absl::MakeSpan(matrix.plain).subspan(begin, end - begin),
+                       bytes);
+    }
+    return end - begin;
+  }
+
+  void Save(StateWriter* state) const override {
+    state->PutInt(num_draws_);
+    for (const Matrix& matrix : matrices_) state->PutFloats(matrix.factors.q);
+  }
+
+  absl::Status Load(StateReader* state) override {
+    PS_ASSIGN_OR_RETURN(const int64_t num_draws, state->GetInt());
+    std::vector<std::vector<float>> loaded;
+    for (const Matrix& matrix : matrices_) {
+      loaded.emplace_back(matrix.factors.q.size());
+      PS_RETURN_IF_ERROR(state->GetFloats(absl::MakeSpan(loaded.back())));
+    }
+    PS_RETURN_IF_ERROR(state->Finish());
+    num_draws_ = num_draws;
+    for (size_t i = 0; i < matrices_.size(); ++i) {
+      matrices_[i].factors.q = std::move(loaded[i]);
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // Finds the factors of matrix->plain and leaves there what they lack.
+  void Factorise(Matrix* matrix) {
+    LowRankFactors& factors = matrix->factors;
+    DrawMissing(&factors);
+    PowerIteration(matrix->plain.data(), &factors);
+    row_.resize(factors.cols);
+    for (int64_t i = 0; i < factors.rows; ++i) {
+      MultiplyRow(factors.p.data() + i * factors.rank, factors.q.data(),
+                  factors.cols, factors.rank, 0, absl::MakeSpan(row_));
+      float* const kept = matrix->plain.data() + i * factors.cols;
+      for (int64_t j = 0; j < factors.cols; ++j) kept[j] -= row_[j];
+    }
+  }
+
+  // A column of zeros would stay so for ever: at the start, and where the last
+  // matrix had a lower rank, a direction is drawn.
+  void DrawMissing(LowRankFactors* factors) {
+    for (int k = 0; k < factors->rank; ++k) {
+      float* const begin = factors->q.data() + k * factors->cols;
+      float* const end = begin + factors->cols;
+      if (std::any_of(begin, end, [](float x) { return x != 0; })) continue;
+      RandomStream random(
+          RandomKey(random_key_, static_cast<uint64_t>(num_draws_++)));
+      std::generate(begin, end,
+                    [&] { return static_cast<float>(random.Normal()); });
+    }
+  }
+
+  // Without the worker: all begin with the same directions, as in the paper.
+  const uint64_t random_key_;
+  int64_t num_draws_ = 0;   // Columns that were drawn.
+  Backend* const backend_;  // Not owned.
+  std::vector<Matrix> matrices_;
+  std::vector<float> row_;  // Kept for its memory.
+};
+
+void CheckConfig(const PowerSgdConfig& config, const std::string& path,
+                 ConfigProblems* problems) {
+  if (config.rank() < 1 || config.rank() > kMaxLowRank) {
+    problems->Add(path + "rank", absl::StrCat(config.rank()),
+                  absl::StrCat("must be 1 to ", kMaxLowRank));
+  }
+  // Written so that a NaN, too, is a problem.
+  const double rate = config.min_compression_rate();
+  if (!(rate >= 1 && std::isfinite(rate))) {
+    problems->Add(path + "min_compression_rate", absl::StrCat(rate),
+                  "must be finite and at least 1");
+  }
+}
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewPowerSgd(
+    const CompressorOptions& options) {
+  ConfigProblems problems;
+  CheckConfig(options.config.powersgd(), "powersgd.", &problems);
+  if (!problems.lines().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
+  }
+  return NewTensorwiseCompressor(options,
+                                 std::make_unique<PowerSgdCoder>(options));
+}
+
+REGISTER_COMPRESSOR_WITH_OWN_CODE("powersgd", NewPowerSgd);
+
+[[maybe_unused]] const bool check_registered =
+    RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {
+      CheckConfig(config.compressor().powersgd(), "compressor.powersgd.",
+                  problems);
+    });
+
+}  // namespace
+}  // namespace ps

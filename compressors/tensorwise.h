@@ -1,0 +1,71 @@
+// A compressor that treats each tensor by itself and writes a code of its own:
+// what AdaComp and PowerSGD have in common.
+#ifndef COMPRESSORS_TENSORWISE_H_
+#define COMPRESSORS_TENSORWISE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compressors/compressor.h"
+#include "compressors/payload_format.h"
+#include "compressors/state_io.h"
+#include "tensor/sparse_kernels.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+// Elements [begin, end) of the vector.
+struct TensorRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+  Shape shape;  // Empty if it is not known.
+
+  int64_t size() const { return end - begin; }
+};
+
+// The tensors of the vector that have elements.
+std::vector<TensorRange> TensorRanges(const CompressorOptions& options);
+
+// One vector that was given to Compress; residual + gradient is finite.
+struct TensorwiseInput {
+  const Tensor* residual = nullptr;
+  const Tensor* gradient = nullptr;
+  Moments moments;  // Of their sum.
+};
+
+// Decides what is sent of each tensor, and writes it. Not thread-safe; made for
+// one vector of tensors.
+class TensorCoder {
+ public:
+  virtual ~TensorCoder() = default;
+
+  virtual IndexCode index_code() const = 0;
+  virtual ValueCode value_code() const = 0;
+
+  // Decides, and replaces *u, which is residual + gradient, by what is kept.
+  // May set threshold and fallback of *stats.
+  virtual absl::Status Decide(const TensorwiseInput& input, Tensor* u,
+                              CompressionStats* stats) = 0;
+
+  // Appends what is sent of elements [begin, end), not none, of a tensor, both
+  // counted from its own begin, and returns how many elements that are.
+  virtual int64_t Append(size_t tensor, int64_t begin, int64_t end,
+                         std::vector<uint8_t>* bytes) const = 0;
+
+  // What the next decision depends on besides its input. Load changes nothing
+  // unless it succeeds, and ends with state->Finish().
+  virtual void Save(StateWriter*) const {}
+  virtual absl::Status Load(StateReader* state) { return state->Finish(); }
+};
+
+// `coder` numbers the tensors as TensorRanges does. Errors: kResourceExhausted.
+absl::StatusOr<std::unique_ptr<Compressor>> NewTensorwiseCompressor(
+    const CompressorOptions& options, std::unique_ptr<TensorCoder> coder);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_TENSORWISE_H_
