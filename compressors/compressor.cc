@@ -1,7 +1,10 @@
 #include "compressors/compressor.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config_check.h"
 #include "common/status_macros.h"
+#include "compressors/combination_check.h"
 #include "compressors/payload.h"
 #include "glog/logging.h"
 
@@ -51,6 +54,11 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
   if (!(options.config.ratio() > 0 && options.config.ratio() <= 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "ratio is ", options.config.ratio(), "; must be in (0, 1]"));
+  }
+  ConfigProblems problems;
+  CheckCombination(options.config, "", &problems);
+  if (!problems.lines().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
   }
   PS_RETURN_IF_ERROR(CheckSizes(options));
   return factory(options);

@@ -87,8 +87,9 @@ using CompressorFactory =
 Registry<CompressorFactory>& CompressorRegistry();
 
 // The one that options.config names. Errors: kInvalidArgument for an unknown
-// name or code, a ratio or a size out of range, or part_ends that do not ascend
-// to dense_size; kResourceExhausted.
+// name or code, codes that do not go together
+// (compressors/combination_check.h), a ratio or a size out of range, or
+// part_ends that do not ascend to dense_size; kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 

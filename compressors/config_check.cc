@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compressors/combination_check.h"
 #include "compressors/compressor.h"
 #include "compressors/payload.h"
 
@@ -76,6 +77,22 @@ void CheckBaselines(const CompressorConfig& compressor,
             dgc.overshoot_cap(), "must be at least 1", problems);
 }
 
+// Votes need a count, and the count needs votes.
+void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
+  const CompressorConfig& compressor = config.compressor();
+  const bool votes = compressor.value_code() == "sign" &&
+                     compressor.values().sign_scale() == ValueCodeConfig::ONE;
+  if (config.optimizer().majority_vote() && !votes) {
+    problems->Add("optimizer.majority_vote", "true",
+                  "needs votes: compressor.value_code \"sign\" with "
+                  "compressor.values.sign_scale ONE");
+  }
+  if (votes && !config.optimizer().majority_vote()) {
+    problems->Add("compressor.values.sign_scale", "ONE",
+                  "needs optimizer.majority_vote");
+  }
+}
+
 void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   CheckName("compressor.name", compressor.name(), CompressorRegistry().Names(),
@@ -85,9 +102,14 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
             problems);
   CheckName("compressor.index_code", compressor.index_code(), IndexCodeNames(),
             problems);
+  const size_t before = problems->lines().size();
   CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
             problems);
   CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
+  if (problems->lines().size() == before) {
+    CheckCombination(compressor, "compressor.", problems);
+    CheckVotes(config, problems);
+  }
   CheckSidco(compressor.sidco(), problems);
   CheckBaselines(compressor, problems);
 }

@@ -39,6 +39,8 @@ enum class ValueCode : uint8_t {
   kQsgd = 9,
   kQsgdInf = 10,
   kNuqsgd = 11,
+  kAlq = 12,
+  kNaturalDithering = 15,
 };
 
 // A payload as it lies in memory: pieces in order, cut anywhere (a message

@@ -10,7 +10,7 @@ LevelCodeTraits Traits() {
   LevelCodeTraits traits;
   traits.name = "int8_block";
   traits.number = ValueCode::kInt8Block;
-  traits.rounding = LevelRounding::kNearest;
+  traits.nearest = true;
   traits.bits = kMaxLevelBits;
   return traits;
 }

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "common/status_macros.h"
@@ -57,12 +58,20 @@ class TernaryCodec final : public ValueCodec {
 
   bool RoundsAtRandom() const override { return true; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig&) const override {
+    CodingError error;  // Clipping biases a little.
+    // One large value among n makes it grow as sqrt(n); with the default
+    // clipping it is about 1 for Gaussian values.
+    error.variance = std::numeric_limits<double>::infinity();
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return TernaryBytes(count);
   }
 
-  void Encode(const ValueWriting& writing, absl::Span<float> values,
-              uint8_t* out) const override {
+  int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                 uint8_t* out) const override {
     const float scale = Scale(values, writing.config.clip());
     std::memcpy(out, &scale, sizeof(scale));
     out += kScaleBytes;
@@ -83,6 +92,7 @@ class TernaryCodec final : public ValueCodec {
       PackDigits(kTrits, n, take, out);
       out += kTrits.bytes(n);
     }
+    return TernaryBytes(count);
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

@@ -84,6 +84,16 @@ CompressorConfig CompressorConfigFrom(absl::string_view text) {
   return config;
 }
 
+absl::Status Acceptance(const CompressorConfig& config) {
+  const auto backend = NewCpuBackend(CpuBackendOptions());
+  CHECK(backend.ok()) << backend.status();
+  CompressorOptions options;
+  options.config = config;
+  options.dense_size = 10;
+  options.backend = backend->get();
+  return NewCompressor(options).status();
+}
+
 std::vector<uint32_t> Bits(const std::vector<float>& values) {
   std::vector<uint32_t> bits(values.size());
   if (!values.empty()) {

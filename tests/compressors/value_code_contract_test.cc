@@ -15,6 +15,7 @@
 #include "compressors/payload.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
+#include "tests/compressors/value_coding.h"
 #include "tests/compressors/vectors.h"
 
 namespace ps {
@@ -23,14 +24,26 @@ namespace {
 // Three chunks of the kernels, the last one short and odd.
 constexpr int64_t kLarge = 140003;
 
-HarnessOptions Options(const std::string& compressor,
-                       const std::string& value_code, int64_t n) {
-  HarnessOptions options;
-  options.config.set_name(compressor);
-  options.config.set_value_code(value_code);
-  options.config.set_ratio(0.05);
+// With error feedback unless that is refused.
+CompressorConfig Config(const std::string& compressor,
+                        const std::string& value_coding) {
+  const ValueCoding& coding = FindValueCoding(value_coding);
+  CompressorConfig config;
+  config.set_name(compressor);
+  config.set_value_code(coding.codes.value_code);
+  *config.mutable_values() = coding.codes.value_config;
+  config.set_ratio(0.05);
   // Buckets end inside of most vectors.
-  options.config.mutable_values()->set_bucket_size(100);
+  config.mutable_values()->set_bucket_size(100);
+  config.set_error_feedback(true);
+  if (!Acceptance(config).ok()) config.set_error_feedback(false);
+  return config;
+}
+
+HarnessOptions Options(const std::string& compressor,
+                       const std::string& value_coding, int64_t n) {
+  HarnessOptions options;
+  options.config = Config(compressor, value_coding);
   options.dense_size = n;
   options.part_ends = {n / 3, n / 3, n - n / 5, n};
   return options;
@@ -66,10 +79,17 @@ std::vector<float> ExpectLaw(const std::vector<float>& gradient,
   return decoded;
 }
 
-class ValueCodeLawTest
-    : public testing::TestWithParam<
-          std::tuple<std::string, std::string, std::string>> {
+// Compressor, value coding, index code.
+using LawParam = std::tuple<std::string, std::string, std::string>;
+
+class ValueCodeLawTest : public testing::TestWithParam<LawParam> {
  protected:
+  void SetUp() override {
+    const absl::Status status =
+        Acceptance(Config(std::get<0>(GetParam()), std::get<1>(GetParam())));
+    if (!status.ok()) GTEST_SKIP() << status;
+  }
+
   HarnessOptions OptionsFor(int64_t n) const {
     HarnessOptions options =
         Options(std::get<0>(GetParam()), std::get<1>(GetParam()), n);
@@ -100,16 +120,49 @@ std::string LawName(
          std::get<2>(info.param);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ValueCodeLawTest,
-    testing::Combine(testing::ValuesIn(CompressorRegistry().Names()),
-                     testing::ValuesIn(ValueCodeNames()),
-                     testing::ValuesIn(IndexCodeNames())),
-    LawName);
+// All three by all, but options of value codes with "auto" only.
+std::vector<LawParam> LawParams() {
+  std::vector<LawParam> params;
+  for (const std::string& compressor : CompressorRegistry().Names()) {
+    for (const ValueCoding& coding : ValueCodings()) {
+      for (const std::string& index_code : IndexCodeNames()) {
+        if (!coding.is_default && index_code != "auto") continue;
+        params.push_back({compressor, coding.name, index_code});
+      }
+    }
+  }
+  return params;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ValueCodeLawTest, testing::ValuesIn(LawParams()),
+                         LawName);
+
+TEST(ValueCodingsTest, EveryChoiceIsAcceptedWithSomeOther) {
+  std::map<std::string, int> accepted;
+  int refused = 0;
+  for (const std::string& compressor : CompressorRegistry().Names()) {
+    for (const std::string& coding : ValueCodingNames()) {
+      const absl::Status status = Acceptance(Config(compressor, coding));
+      accepted[compressor] += status.ok();
+      accepted[coding] += status.ok();
+      refused += !status.ok();
+      // A selector has no say in how values are coded.
+      EXPECT_TRUE(status.ok() || coding == "sign_one") << status;
+    }
+  }
+  for (const auto& entry : accepted) EXPECT_GT(entry.second, 0) << entry.first;
+  EXPECT_GT(refused, 0) << "votes need every element";
+}
 
 class ValueCodeContractTest
     : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
+  void SetUp() override {
+    const absl::Status status =
+        Acceptance(Config(std::get<0>(GetParam()), std::get<1>(GetParam())));
+    if (!status.ok()) GTEST_SKIP() << status;
+  }
+
   HarnessOptions OptionsFor(int64_t n) const {
     return Options(std::get<0>(GetParam()), std::get<1>(GetParam()), n);
   }
@@ -179,7 +232,7 @@ std::string ContractName(
 INSTANTIATE_TEST_SUITE_P(
     All, ValueCodeContractTest,
     testing::Combine(testing::ValuesIn(CompressorRegistry().Names()),
-                     testing::ValuesIn(ValueCodeNames())),
+                     testing::ValuesIn(ValueCodingNames())),
     ContractName);
 
 class RandomValueCodeTest : public testing::TestWithParam<const char*> {};
@@ -187,9 +240,7 @@ class RandomValueCodeTest : public testing::TestWithParam<const char*> {};
 TEST_P(RandomValueCodeTest, DrawsDependOnSeedWorkerBucketIterationAndPart) {
   constexpr int64_t kSize = 600;
   HarnessOptions options;
-  options.config.set_name("none");
-  options.config.set_value_code(GetParam());
-  options.config.mutable_values()->set_bucket_size(100);
+  options.config = Config("none", GetParam());
   options.dense_size = kSize;
   options.part_ends = {300, 600};
   std::vector<float> gradient = MakeVector("gaussian", 300, 1);
@@ -224,7 +275,9 @@ TEST_P(RandomValueCodeTest, DrawsDependOnSeedWorkerBucketIterationAndPart) {
 
 INSTANTIATE_TEST_SUITE_P(All, RandomValueCodeTest,
                          testing::Values("ternary", "natural", "qsgd",
-                                         "qsgdinf", "nuqsgd"));
+                                         "qsgdinf", "nuqsgd",
+                                         "natural_dithering", "alq",
+                                         "qsgd_gamma"));
 
 }  // namespace
 }  // namespace ps
