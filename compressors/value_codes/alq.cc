@@ -4,7 +4,7 @@
 //
 // The paper fits levels every few thousand steps, from statistics that the
 // workers exchange, and all of them use the same levels until then. Here every
-// payload has levels of its own, fitted to at most 4096 of its values and sent
+// payload has levels of its own, fitted to at most 16384 of its values and sent
 // with it, 4 x (2^(bits - 1) - 2) bytes: nothing to exchange, nothing to keep
 // in a checkpoint, and never out of date. A level code sends a scale for each
 // bucket anyway, so servers decode before they sum either way.

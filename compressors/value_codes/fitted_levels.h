@@ -14,7 +14,8 @@ struct WeightedMagnitude {
   double weight = 0;    // The norm's square; at least 0.
 };
 
-// Enough to come within a per cent of the minimum.
+// Up to 4 bits, more change nothing; each is a step to a minimum, if not always
+// the lowest one.
 constexpr int kLevelFitSweeps = 30;
 
 // Levels 0 = L_0 < ... < L_s = 1; s is at least 1. Starts from those of NUQSGD

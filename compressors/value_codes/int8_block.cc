@@ -2,6 +2,7 @@
 // bucket, with the sign as the eighth bit. Biased a little; needs no error
 // feedback.
 #include "compressors/value_codes/level_codec.h"
+#include "compressors/value_codes/level_stream.h"
 
 namespace ps {
 namespace {

@@ -74,17 +74,15 @@ class LevelCodec final : public ValueCodec {
     LevelHeader header = Header(writing.config);
     const std::vector<float> scales =
         BucketScales(values, header.bucket_size, traits_.scale);
-    LevelTable table = tables_[header.bits];
+    std::vector<float> levels;  // Fitted ones.
     if (traits_.spacing == LevelSpacing::kFitted) {
-      table = MakeLevelTable(
-          header.bits,
-          FitLevels(SampleMagnitudes(values, scales, header.bucket_size,
-                                     writing.random_key),
-                    NumLevels(header.bits)));
+      levels = FitLevels(SampleMagnitudes(values, scales, header.bucket_size,
+                                          writing.random_key),
+                         NumLevels(header.bits));
     }
     LevelRounding rounding;
     rounding.spacing = traits_.spacing;
-    rounding.table = &table;
+    rounding.levels = levels;
     rounding.bits = header.bits;
     rounding.bucket_size = header.bucket_size;
     rounding.scales = scales;
@@ -102,7 +100,7 @@ class LevelCodec final : public ValueCodec {
     };
     append(&header, sizeof(header));
     // Without the 0 and the 1.
-    append(table.data() + 1, FloatBytes(NumSentLevels(header.bits)));
+    append(levels.data() + 1, FloatBytes(NumSentLevels(header.bits)));
     append(scales.data(), FloatBytes(scales.size()));
     next += WriteLevels(header.layout, shape, codes, next);
     return next - out;

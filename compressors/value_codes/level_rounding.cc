@@ -5,7 +5,7 @@
 #include <limits>
 
 #include "common/random.h"
-#include "compressors/value_codes/levels.h"
+#include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 
 namespace ps {
@@ -13,66 +13,46 @@ namespace {
 
 // Draws made together; a multiple of 4.
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kMaxSample = 4096;
+constexpr int64_t kMaxSample = 16384;
 constexpr uint64_t kSamplePurpose = 0x616c71;  // "alq"
 
+// Sums and maxima that a processor can have under way at once.
+constexpr size_t kLanes = 8;
+
 float EuclideanNorm(absl::Span<const float> values) {
-  double sum_squares = 0;  // Of floats, it neither overflows nor underflows.
-  for (const float value : values) sum_squares += double{value} * value;
-  return static_cast<float>(std::min<double>(
-      std::sqrt(sum_squares), std::numeric_limits<float>::max()));
+  double sums[kLanes] = {};  // Of floats, squares do not overflow or underflow.
+  const size_t whole = values.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) {
+      sums[j] += double{values[i + j]} * values[i + j];
+    }
+  }
+  for (size_t i = whole; i < values.size(); ++i) {
+    sums[i - whole] += double{values[i]} * values[i];
+  }
+  double sum = 0;
+  for (const double each : sums) sum += each;
+  return static_cast<float>(
+      std::min<double>(std::sqrt(sum), std::numeric_limits<float>::max()));
 }
 
 float LargestMagnitude(absl::Span<const float> values) {
-  float largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, std::fabs(value));
+  float largest[kLanes] = {};
+  const size_t whole = values.size() / kLanes * kLanes;
+  for (size_t i = 0; i < whole; i += kLanes) {
+    for (size_t j = 0; j < kLanes; ++j) {
+      largest[j] = std::max(largest[j], std::fabs(values[i + j]));
+    }
   }
-  return largest;
+  for (size_t i = whole; i < values.size(); ++i) {
+    largest[0] = std::max(largest[0], std::fabs(values[i]));
+  }
+  return *std::max_element(largest, largest + kLanes);
 }
 
 // In [0, 1]: rounding may have made the norm less than a single magnitude.
 float Relative(float value, float scale) {
   return scale > 0 ? std::min(std::fabs(value) / scale, 1.0f) : 0.0f;
-}
-
-// Values of one bucket.
-template <typename Levels>
-void RoundStretch(const Levels& levels, const LevelRounding& rounding,
-                  float scale, const float* draws, absl::Span<float> values,
-                  uint8_t* codes) {
-  const int s = NumLevels(rounding.bits);
-  for (size_t i = 0; i < values.size(); ++i) {
-    float& value = values[i];
-    const int level = levels.Round(Relative(value, scale), s, draws[i]);
-    const bool negative = value < 0 && level > 0;
-    const int code = level | (negative ? 1 << (rounding.bits - 1) : 0);
-    codes[i] = static_cast<uint8_t>(code);
-    const float decoded = scale * (*rounding.table)[code];
-    value -= decoded;
-  }
-}
-
-template <typename Levels>
-void RoundAll(const Levels& levels, const LevelRounding& rounding,
-              absl::Span<float> values, absl::Span<uint8_t> codes) {
-  float draws[kBlock];
-  std::fill_n(draws, kBlock, 0.5f);  // Rounds to the nearest level.
-  const int64_t count = static_cast<int64_t>(values.size());
-  for (int64_t begin = 0; begin < count; begin += kBlock) {
-    const int64_t end = std::min(begin + kBlock, count);
-    if (rounding.random_key != nullptr) {
-      UniformDraws(*rounding.random_key)
-          .Fill(begin, absl::MakeSpan(draws, end - begin));
-    }
-    for (int64_t i = begin; i < end;) {
-      const int64_t bucket = i / rounding.bucket_size;
-      const int64_t n = std::min((bucket + 1) * rounding.bucket_size, end) - i;
-      RoundStretch(levels, rounding, rounding.scales[bucket],
-                   draws + (i - begin), values.subspan(i, n), &codes[i]);
-      i += n;
-    }
-  }
 }
 
 }  // namespace
@@ -91,15 +71,37 @@ std::vector<float> BucketScales(absl::Span<const float> values,
 
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes) {
-  switch (rounding.spacing) {
-    case LevelSpacing::kUniform:
-      return RoundAll(UniformLevels(), rounding, values, codes);
-    case LevelSpacing::kExponential:
-      return RoundAll(ExponentialLevels(), rounding, values, codes);
-    case LevelSpacing::kFitted:
-      // The positive half of the table are the levels.
-      return RoundAll(TableLevels(rounding.table->data()), rounding, values,
-                      codes);
+  float draws[kBlock];
+  std::fill_n(draws, kBlock, 0.5f);  // Rounds to the nearest level.
+  const int64_t count = static_cast<int64_t>(values.size());
+  for (int64_t begin = 0; begin < count; begin += kBlock) {
+    const int64_t end = std::min(begin + kBlock, count);
+    if (rounding.random_key != nullptr) {
+      UniformDraws(*rounding.random_key)
+          .Fill(begin, absl::MakeSpan(draws, end - begin));
+    }
+    for (int64_t i = begin; i < end;) {
+      const int64_t bucket = i / rounding.bucket_size;
+      LevelStretch stretch;
+      stretch.scale = rounding.scales[bucket];
+      stretch.bits = rounding.bits;
+      stretch.n = std::min((bucket + 1) * rounding.bucket_size, end) - i;
+      stretch.draws = draws + (i - begin);
+      stretch.values = &values[i];
+      stretch.codes = &codes[i];
+      switch (rounding.spacing) {
+        case LevelSpacing::kUniform:
+          RoundToUniformLevels(stretch);
+          break;
+        case LevelSpacing::kExponential:
+          RoundToExponentialLevels(stretch);
+          break;
+        case LevelSpacing::kFitted:
+          RoundToTableLevels(rounding.levels.data(), stretch);
+          break;
+      }
+      i += stretch.n;
+    }
   }
 }
 

@@ -7,7 +7,6 @@
 
 #include "absl/types/span.h"
 #include "compressors/value_codes/fitted_levels.h"
-#include "compressors/value_codes/level_decoder.h"
 
 namespace ps {
 
@@ -21,7 +20,7 @@ std::vector<float> BucketScales(absl::Span<const float> values,
 
 struct LevelRounding {
   LevelSpacing spacing = LevelSpacing::kUniform;
-  const LevelTable* table = nullptr;  // Of levels with that spacing.
+  absl::Span<const float> levels;  // Fitted ones, from 0 to 1; else not read.
   int bits = 0;
   int64_t bucket_size = 0;
   absl::Span<const float> scales;  // [buckets]
@@ -33,8 +32,8 @@ struct LevelRounding {
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes);
 
-// Magnitudes to fit levels to: of each of at most 4096 equally long stretches
-// one, drawn by random_key; so all of them, if they are no more.
+// Magnitudes to fit levels to: of each of at most 16384 equally long
+// stretches one, drawn by random_key; so all of them, if they are no more.
 std::vector<WeightedMagnitude> SampleMagnitudes(absl::Span<const float> values,
                                                 absl::Span<const float> scales,
                                                 int64_t bucket_size,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 
 #include "compressors/bit_stream.h"
 #include "compressors/value_codes/elias.h"
@@ -87,6 +88,23 @@ int64_t DenseBits(bool omega, const LevelShape& shape,
   return bits;
 }
 
+int64_t WriteFixed(int bits, absl::Span<const uint8_t> codes, uint8_t* out) {
+  const int64_t count = static_cast<int64_t>(codes.size());
+  const int64_t bytes = BytesOfBits(count * bits);
+  // Eight codes fill `bits` bytes; those of the word beyond are written again.
+  int64_t i = 0;
+  int64_t at = 0;
+  for (; i + 8 <= count && at + 8 <= bytes; i += 8, at += bits) {
+    uint64_t word = 0;
+    for (int j = 0; j < 8; ++j) word |= uint64_t{codes[i + j]} << (j * bits);
+    std::memcpy(out + at, &word, sizeof(word));
+  }
+  BitWriter writer(out + at);
+  for (; i < count; ++i) writer.Put(codes[i], bits);
+  writer.Finish();
+  return bytes;
+}
+
 }  // namespace
 
 int64_t MaxLevelBytes(ValueCodeConfig::IntegerCode integer_code, int bits,
@@ -113,12 +131,7 @@ LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
 
 int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,
                     absl::Span<const uint8_t> codes, uint8_t* out) {
-  if (layout == LevelLayout::kFixed) {
-    BitWriter writer(out);
-    for (const uint8_t code : codes) writer.Put(code, shape.bits);
-    writer.Finish();
-    return BytesOfBits(static_cast<int64_t>(codes.size()) * shape.bits);
-  }
+  if (layout == LevelLayout::kFixed) return WriteFixed(shape.bits, codes, out);
   const bool omega = IsOmega(layout);
   const CodeStrings strings = StringsOf(omega, IsSparse(layout), shape.bits);
   HighBitWriter writer(out);

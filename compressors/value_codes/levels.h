@@ -57,6 +57,8 @@ class TableLevels {
   // levels: [s + 1], from 0 to 1; not owned.
   explicit TableLevels(const float* levels) : levels_(levels) {}
 
+  float Value(int level, int) const { return levels_[level]; }
+
   int Round(float r, int s, float draw) const {
     // The last level, 1, is above none.
     const float* const upper = std::upper_bound(levels_ + 1, levels_ + s, r);

@@ -13,6 +13,7 @@
 
 #include "common/status_macros.h"
 #include "compressors/value_codes/digits.h"
+#include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
 
@@ -20,8 +21,10 @@ namespace ps {
 namespace {
 
 constexpr int64_t kScaleBytes = sizeof(float);
-constexpr int kPositive = 1;
-constexpr int kNegative = 2;
+// Rounded to the levels 0 and 1, whose codes have a bit for the level and one
+// for the sign.
+constexpr int kLevelBits = 2;
+constexpr int kDigits[] = {0, 1, 0, 2};
 // Draws made together; a multiple of the digits of a byte and of 4.
 constexpr int64_t kBlock = 1000;
 
@@ -77,18 +80,20 @@ class TernaryCodec final : public ValueCodec {
     out += kScaleBytes;
     const UniformDraws uniform(writing.random_key);
     float draws[kBlock];
+    uint8_t codes[kBlock];
     const int64_t count = static_cast<int64_t>(values.size());
     for (int64_t begin = 0; begin < count; begin += kBlock) {
       const int64_t n = std::min(kBlock, count - begin);
       uniform.Fill(begin, absl::MakeSpan(draws, n));
-      const auto take = [&](int64_t i) {
-        float& value = values[begin + i];
-        // A scale of 0 has values of 0: 0 / 0 is above no draw.
-        if (!(draws[i] < std::fabs(value) / scale)) return 0;
-        const bool negative = value < 0;
-        value -= negative ? -scale : scale;
-        return negative ? kNegative : kPositive;
-      };
+      LevelStretch stretch;
+      stretch.scale = scale;
+      stretch.bits = kLevelBits;
+      stretch.n = n;
+      stretch.draws = draws;
+      stretch.values = &values[begin];
+      stretch.codes = codes;
+      RoundToUniformLevels(stretch);
+      const auto take = [&codes](int64_t i) { return kDigits[codes[i]]; };
       PackDigits(kTrits, n, take, out);
       out += kTrits.bytes(n);
     }
