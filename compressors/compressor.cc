@@ -37,6 +37,12 @@ void CheckOwnCode(const CompressorConfig& config, const std::string& path,
   };
   check("index_code", config.index_code(), defaults.index_code());
   check("value_code", config.value_code(), defaults.value_code());
+  if (!config.error_feedback()) {
+    problems->Add(path + "error_feedback", "false",
+                  absl::StrCat(config.name(),
+                               " needs it: it is biased, and what it loses "
+                               "would never be made up for"));
+  }
 }
 
 bool RegisterOwnCode(const std::string& name) {

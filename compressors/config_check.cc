@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compressors/combination_check.h"
 #include "compressors/compressor.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload.h"
@@ -95,6 +96,22 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
       problems);
 }
 
+// Votes need a count, and the count needs votes.
+void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
+  const CompressorConfig& compressor = config.compressor();
+  const bool votes = compressor.value_code() == "sign" &&
+                     compressor.values().sign_scale() == ValueCodeConfig::ONE;
+  if (config.optimizer().majority_vote() && !votes) {
+    problems->Add("optimizer.majority_vote", "true",
+                  "needs votes: compressor.value_code \"sign\" with "
+                  "compressor.values.sign_scale ONE");
+  }
+  if (votes && !config.optimizer().majority_vote()) {
+    problems->Add("compressor.values.sign_scale", "ONE",
+                  "needs optimizer.majority_vote");
+  }
+}
+
 void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   CheckName("compressor.name", compressor.name(), CompressorRegistry().Names(),
@@ -104,10 +121,17 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
             problems);
   CheckName("compressor.index_code", compressor.index_code(), IndexCodeNames(),
             problems);
+  const size_t before = problems->lines().size();
   CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
             problems);
-  CheckOwnCode(compressor, "compressor.", problems);
   CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
+  if (problems->lines().size() == before) {
+    CheckOwnCode(compressor, "compressor.", problems);
+    if (!WritesOwnCode(compressor.name())) {
+      CheckCombination(compressor, "compressor.", problems);
+    }
+    CheckVotes(config, problems);
+  }
   CheckSidco(compressor.sidco(), problems);
   CheckBaselines(compressor, problems);
   CheckWrappers(compressor, "compressor.", problems);

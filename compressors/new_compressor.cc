@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "compressors/combination_check.h"
 #include "compressors/gradient_clipping.h"
 #include "compressors/momentum_correction.h"
 #include "compressors/payload.h"
@@ -73,6 +74,9 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   }
   ConfigProblems problems;
   CheckOwnCode(options.config, "", &problems);
+  if (!WritesOwnCode(options.config.name())) {
+    CheckCombination(options.config, "", &problems);
+  }
   CheckWrappers(options.config, "", &problems);
   if (!problems.lines().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));

@@ -14,8 +14,9 @@ namespace ps {
 
 // From the outside in: clip_norm, momentum_correction, warmup, the compressor
 // that options.config names. Errors: kInvalidArgument for an unknown name or
-// code, a number or a size out of range, part_ends that do not ascend to
-// dense_size, or tensors that do not fill it; kResourceExhausted.
+// code, codes that do not go together, a number or a size out of range,
+// part_ends that do not ascend to dense_size, or tensors that do not fill it;
+// kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 

@@ -24,6 +24,9 @@ class PayloadBuffer {
     return buffer;
   }
 
+  // Forgets all but the first bytes; at most size_bytes().
+  void Shrink(size_t size_bytes) { size_bytes_ = size_bytes; }
+
   uint8_t* data() { return bytes_.get(); }
   const uint8_t* data() const { return bytes_.get(); }
   size_t size_bytes() const { return size_bytes_; }

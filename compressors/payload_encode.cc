@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/payload.h"
-#include "compressors/value_codes/level_codec.h"
+#include "compressors/value_codes/level_stream.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 
@@ -17,6 +17,28 @@ namespace {
 
 constexpr char kAuto[] = "auto";
 constexpr int64_t kMaxBucketSize = 1 << 20;
+
+// Room for as many bytes of values and indices.
+PayloadBuffer ReservePayload(int64_t value_bytes, int64_t index_bytes) {
+  return PayloadBuffer::Allocate(kPayloadHeaderBytes + value_bytes +
+                                 index_bytes);
+}
+
+// Leaves the payload as long as the header says.
+void WriteHeader(const PayloadInfo& info, PayloadBuffer* payload) {
+  const uint8_t codes[4] = {kPayloadVersion,
+                            static_cast<uint8_t>(info.index_code),
+                            static_cast<uint8_t>(info.value_code), 0};
+  const uint32_t count = static_cast<uint32_t>(info.count);
+  const uint64_t sizes[3] = {static_cast<uint64_t>(info.dense_size),
+                             static_cast<uint64_t>(info.value_bytes),
+                             static_cast<uint64_t>(info.index_bytes)};
+  uint8_t* out = payload->data();
+  std::memcpy(out, codes, sizeof(codes));
+  std::memcpy(out + 4, &count, sizeof(count));
+  std::memcpy(out + 8, sizes, sizeof(sizes));
+  payload->Shrink(kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
+}
 
 const IndexCodec* SmallestCodec(const IndexList& list) {
   const IndexCodec* smallest = nullptr;
@@ -39,12 +61,13 @@ PayloadBuffer Encode(const IndexCodec& index_codec,
   info.value_code = value_codec.number();
   info.count = static_cast<int64_t>(values.size());
   info.dense_size = list.dense_size;
-  info.value_bytes = value_codec.EncodedSize(info.count, writing.config);
   info.index_bytes = index_codec.EncodedSize(list);
-  PayloadBuffer payload = AllocatePayload(info);
+  PayloadBuffer payload = ReservePayload(
+      value_codec.MaxEncodedSize(info.count, writing.config), info.index_bytes);
   uint8_t* const body = payload.data() + kPayloadHeaderBytes;
-  value_codec.Encode(writing, values, body);
+  info.value_bytes = value_codec.Encode(writing, values, body);
   index_codec.Encode(list, body + info.value_bytes);
+  WriteHeader(info, &payload);
   return payload;
 }
 
@@ -52,19 +75,8 @@ PayloadBuffer Encode(const IndexCodec& index_codec,
 
 PayloadBuffer AllocatePayload(const PayloadInfo& info) {
   CHECK_LE(info.dense_size, kMaxDenseSize);
-  PayloadBuffer payload = PayloadBuffer::Allocate(
-      kPayloadHeaderBytes + info.value_bytes + info.index_bytes);
-  const uint8_t codes[4] = {kPayloadVersion,
-                            static_cast<uint8_t>(info.index_code),
-                            static_cast<uint8_t>(info.value_code), 0};
-  const uint32_t count = static_cast<uint32_t>(info.count);
-  const uint64_t sizes[3] = {static_cast<uint64_t>(info.dense_size),
-                             static_cast<uint64_t>(info.value_bytes),
-                             static_cast<uint64_t>(info.index_bytes)};
-  uint8_t* out = payload.data();
-  std::memcpy(out, codes, sizeof(codes));
-  std::memcpy(out + 4, &count, sizeof(count));
-  std::memcpy(out + 8, sizes, sizeof(sizes));
+  PayloadBuffer payload = ReservePayload(info.value_bytes, info.index_bytes);
+  WriteHeader(info, &payload);
   return payload;
 }
 

@@ -40,8 +40,10 @@ enum class ValueCode : uint8_t {
   kQsgd = 9,
   kQsgdInf = 10,
   kNuqsgd = 11,
+  kAlq = 12,
   kAdaComp = 13,  // Bins of positions, each a sign at one scale.
   kLowRank = 14,  // Products of narrow matrices.
+  kNaturalDithering = 15,
 };
 
 // A payload as it lies in memory: pieces in order, cut anywhere (a message

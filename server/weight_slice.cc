@@ -9,6 +9,16 @@
 #include "server/optimizers/schedule.h"
 
 namespace ps {
+namespace {
+
+// The sign of each sum of votes, with ties to +, as every server has it.
+// Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
+// ICML 2018, section 4.
+void TakeMajority(std::vector<float>* votes) {
+  for (float& sum : *votes) sum = sum < 0 ? -1.0f : 1.0f;
+}
+
+}  // namespace
 
 absl::Status WeightSlice::Initialize(const ReceivedPayload& payload) {
   std::vector<float> weights(num_elements_);
@@ -96,7 +106,10 @@ void WeightSlice::Update() {
     answer.bytes_up += waiting.push.message_bytes;
   }
   const float num_workers = static_cast<float>(waiting_.size());
-  if (waiting_.size() > 1) {
+  if (config_->optimizer().majority_vote()) {
+    // Where no worker had a gradient, no vote is not a tie.
+    if (answer.sent_elements > 0) TakeMajority(&sum_);
+  } else if (waiting_.size() > 1) {
     for (float& value : sum_) value /= num_workers;
   }
   answer.mean_loss /= num_workers;

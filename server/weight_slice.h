@@ -1,5 +1,6 @@
 // The weights of one slice: gathers every worker's push of an iteration, sums
-// them in rank order, updates the weights and answers.
+// them in rank order, updates the weights with the mean, or with what the
+// majority voted for (optimizer.majority_vote), and answers.
 #ifndef SERVER_WEIGHT_SLICE_H_
 #define SERVER_WEIGHT_SLICE_H_
 

@@ -9,6 +9,7 @@ namespace {
 struct Bf16 {
   static constexpr char kName[] = "bf16";
   static constexpr ValueCode kNumber = ValueCode::kBf16;
+  static constexpr double kRelativeError = 0x1p-8;
 
   static uint16_t Narrow(float x) {
     constexpr uint32_t kLargest = 0x7f7f;

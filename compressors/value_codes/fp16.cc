@@ -13,6 +13,7 @@ constexpr uint32_t kRebias = 112;
 struct Fp16 {
   static constexpr char kName[] = "fp16";
   static constexpr ValueCode kNumber = ValueCode::kFp16;
+  static constexpr double kRelativeError = 0x1p-11;
 
   static uint16_t Narrow(float x) {
     constexpr uint32_t kLargest = 0x7bff;

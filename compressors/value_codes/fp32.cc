@@ -47,14 +47,18 @@ class Fp32Codec final : public ValueCodec {
   absl::string_view name() const override { return "fp32"; }
   ValueCode number() const override { return ValueCode::kFp32; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig&) const override { return {}; }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return count * kBytes;
   }
-  void Encode(const ValueWriting&, absl::Span<float> values,
-              uint8_t* out) const override {
-    if (values.empty()) return;
-    std::memcpy(out, values.data(), values.size() * kBytes);
+  int64_t Encode(const ValueWriting&, absl::Span<float> values,
+                 uint8_t* out) const override {
+    if (values.empty()) return 0;
+    const int64_t bytes = static_cast<int64_t>(values.size()) * kBytes;
+    std::memcpy(out, values.data(), bytes);
     std::fill(values.begin(), values.end(), 0.0f);
+    return bytes;
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

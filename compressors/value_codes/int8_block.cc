@@ -2,6 +2,7 @@
 // bucket, with the sign as the eighth bit. Biased a little; needs no error
 // feedback.
 #include "compressors/value_codes/level_codec.h"
+#include "compressors/value_codes/level_stream.h"
 
 namespace ps {
 namespace {
@@ -10,7 +11,7 @@ LevelCodeTraits Traits() {
   LevelCodeTraits traits;
   traits.name = "int8_block";
   traits.number = ValueCode::kInt8Block;
-  traits.rounding = LevelRounding::kNearest;
+  traits.nearest = true;
   traits.bits = kMaxLevelBits;
   return traits;
 }

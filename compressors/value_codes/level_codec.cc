@@ -1,144 +1,109 @@
 #include "compressors/value_codes/level_codec.h"
 
-#include <algorithm>
 #include <array>
-#include <cmath>
 #include <cstring>
-#include <limits>
+#include <memory>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "compressors/bit_stream.h"
+#include "compressors/value_codes/fitted_levels.h"
+#include "compressors/value_codes/level_decoder.h"
+#include "compressors/value_codes/level_stream.h"
 #include "compressors/value_codes/levels.h"
-#include "compressors/value_codes/philox.h"
+#include "compressors/value_codes/variance_bounds.h"
 #include "glog/logging.h"
 
 namespace ps {
 namespace {
 
-// Draws made together; a multiple of 4.
-constexpr int64_t kBlock = 1024;
-
-struct LevelHeader {
-  uint8_t bits = 0;
-  uint8_t zero[3] = {0, 0, 0};
-  uint32_t bucket_size = 0;
-};
-static_assert(sizeof(LevelHeader) == 8, "LevelHeader is read as it is");
+int64_t FloatBytes(int64_t count) {
+  return count * static_cast<int64_t>(sizeof(float));
+}
 
 int64_t NumBuckets(int64_t count, int64_t bucket_size) {
   return (count + bucket_size - 1) / bucket_size;
 }
 
-int64_t ScaleBytes(int64_t count, const LevelHeader& header) {
-  return NumBuckets(count, header.bucket_size) *
-         static_cast<int64_t>(sizeof(float));
-}
-
-int64_t LevelBytes(int64_t count, const LevelHeader& header) {
-  return static_cast<int64_t>(sizeof(LevelHeader)) + ScaleBytes(count, header) +
-         BytesOfBits(count * header.bits);
-}
-
-// By code; a NaN for the negative zero, which no writer writes.
-using LevelTable = std::array<float, 1 << kMaxLevelBits>;
-
-LevelTable MakeTable(LevelSpacing spacing, int bits) {
-  LevelTable table = {};
-  const int s = NumLevels(bits);
-  for (int level = 0; level <= s; ++level) {
-    const float value = spacing == LevelSpacing::kUniform
-                            ? UniformLevels::Value(level, s)
-                            : ExponentialLevels::Value(level, s);
-    table[level] = value;
-    table[level | 1 << (bits - 1)] = -value;
-  }
-  table[1 << (bits - 1)] = std::numeric_limits<float>::quiet_NaN();
-  return table;
-}
-
-class LevelDecoder final : public ValueDecoder {
- public:
-  LevelDecoder(const LevelHeader& header, const LevelTable& table,
-               const PieceReader& scales, const PieceReader& codes)
-      : header_(header), table_(table), scales_(scales), codes_(codes) {}
-
-  void Next(absl::Span<float> values) override {
-    while (!values.empty()) {
-      if (left_in_bucket_ == 0) {
-        CHECK(scales_.Read(&scale_, sizeof(scale_)));
-        // A NaN spreads to all values of the bucket, those of level 0, too.
-        if (std::signbit(scale_)) {
-          scale_ = std::numeric_limits<float>::quiet_NaN();
-        }
-        left_in_bucket_ = header_.bucket_size;
-      }
-      const size_t n = std::min<size_t>(left_in_bucket_, values.size());
-      ReadCodes(header_.bits, n, &codes_, [&](size_t i, uint32_t code) {
-        values[i] = scale_ * table_[code];
-      });
-      left_in_bucket_ -= n;
-      values.remove_prefix(n);
-    }
-  }
-
-  absl::Status Finish() override {
-    if (codes_.AtEnd()) return absl::OkStatus();
-    return absl::InvalidArgumentError("more values than the header says");
-  }
-
- private:
-  const LevelHeader header_;
-  const LevelTable table_;
-  PieceReader scales_;
-  BitReader codes_;
-  size_t left_in_bucket_ = 0;
-  float scale_ = 0;
-};
-
-// Rounded to float, as it travels: the magnitudes are taken relative to that.
-float EuclideanNorm(absl::Span<const float> values) {
-  double sum_squares = 0;  // Of floats, it neither overflows nor underflows.
-  for (const float value : values) sum_squares += double{value} * value;
-  return static_cast<float>(std::min<double>(
-      std::sqrt(sum_squares), std::numeric_limits<float>::max()));
-}
-
-float LargestMagnitude(absl::Span<const float> values) {
-  float largest = 0;
-  for (const float value : values) {
-    largest = std::max(largest, std::fabs(value));
-  }
-  return largest;
-}
-
 class LevelCodec final : public ValueCodec {
  public:
   explicit LevelCodec(const LevelCodeTraits& traits) : traits_(traits) {
+    if (traits.spacing == LevelSpacing::kFitted) return;
     for (int bits = kMinLevelBits; bits <= kMaxLevelBits; ++bits) {
-      tables_[bits] = MakeTable(traits.spacing, bits);
+      const int s = NumLevels(bits);
+      std::vector<float> levels(s + 1);
+      for (int i = 0; i <= s; ++i) {
+        levels[i] = traits.spacing == LevelSpacing::kUniform
+                        ? UniformLevels::Value(i, s)
+                        : ExponentialLevels::Value(i, s);
+      }
+      tables_[bits] = MakeLevelTable(bits, levels);
     }
   }
 
   absl::string_view name() const override { return traits_.name; }
   ValueCode number() const override { return traits_.number; }
 
-  bool RoundsAtRandom() const override {
-    return traits_.rounding == LevelRounding::kAtRandom;
-  }
+  bool RoundsAtRandom() const override { return !traits_.nearest; }
 
-  int64_t EncodedSize(int64_t count,
-                      const ValueCodeConfig& config) const override {
-    return LevelBytes(count, Header(config));
-  }
-
-  void Encode(const ValueWriting& writing, absl::Span<float> values,
-              uint8_t* out) const override {
-    if (traits_.spacing == LevelSpacing::kUniform) {
-      EncodeLevels<UniformLevels>(writing, values, out);
-    } else {
-      EncodeLevels<ExponentialLevels>(writing, values, out);
+  CodingError Error(const ValueCodeConfig& config) const override {
+    CodingError error;
+    if (!RoundsAtRandom()) {
+      error.variance = 1;  // No value is farther from its level than from 0.
+      return error;
     }
+    const int s = NumLevels(Bits(config));
+    // Levels are fitted to lose no more than those they start from.
+    const float least = traits_.spacing == LevelSpacing::kUniform
+                            ? UniformLevels::Value(1, s)
+                            : ExponentialLevels::Value(1, s);
+    error.variance = traits_.scale == LevelScale::kEuclideanNorm
+                         ? WorstVariance(config.bucket_size(), least)
+                         : GaussianVariance(config.bucket_size(), least);
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count,
+                         const ValueCodeConfig& config) const override {
+    return BytesBeforeCodes(count, Header(config)) +
+           MaxLevelBytes(IntegerCode(config), Bits(config), count);
+  }
+
+  int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                 uint8_t* out) const override {
+    LevelHeader header = Header(writing.config);
+    const std::vector<float> scales =
+        BucketScales(values, header.bucket_size, traits_.scale);
+    std::vector<float> levels;  // Fitted ones.
+    if (traits_.spacing == LevelSpacing::kFitted) {
+      levels = FitLevels(SampleMagnitudes(values, scales, header.bucket_size,
+                                          writing.random_key),
+                         NumLevels(header.bits));
+    }
+    LevelRounding rounding;
+    rounding.spacing = traits_.spacing;
+    rounding.levels = levels;
+    rounding.bits = header.bits;
+    rounding.bucket_size = header.bucket_size;
+    rounding.scales = scales;
+    if (RoundsAtRandom()) rounding.random_key = &writing.random_key;
+    std::vector<uint8_t> codes(values.size());
+    RoundToLevels(rounding, values, absl::MakeSpan(codes));
+    LevelShape shape;
+    shape.bits = header.bits;
+    shape.bucket_size = header.bucket_size;
+    header.layout = SmallestLayout(IntegerCode(writing.config), shape, codes);
+    uint8_t* next = out;
+    const auto append = [&next](const void* data, int64_t bytes) {
+      if (bytes > 0) std::memcpy(next, data, bytes);
+      next += bytes;
+    };
+    append(&header, sizeof(header));
+    // Without the 0 and the 1.
+    append(levels.data() + 1, FloatBytes(NumSentLevels(header.bits)));
+    append(scales.data(), FloatBytes(scales.size()));
+    next += WriteLevels(header.layout, shape, codes, next);
+    return next - out;
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
@@ -150,91 +115,90 @@ class LevelCodec final : public ValueCodec {
           absl::StrCat(info.value_bytes, " bytes of values; their header has ",
                        sizeof(header)));
     }
-    const bool bits_known = traits_.bits == 0 ? header.bits >= kMinLevelBits &&
-                                                    header.bits <= kMaxLevelBits
-                                              : header.bits == traits_.bits;
-    if (!bits_known || header.bucket_size == 0 || header.zero[0] != 0 ||
-        header.zero[1] != 0 || header.zero[2] != 0) {
+    PS_RETURN_IF_ERROR(CheckHeader(header));
+    const int64_t before_codes = BytesBeforeCodes(info.count, header);
+    if (header.layout == LevelLayout::kFixed) {
+      PS_RETURN_IF_ERROR(CheckValueBytes(
+          info, before_codes + MaxLevelBytes(ValueCodeConfig::FIXED,
+                                             header.bits, info.count)));
+    } else if (info.value_bytes < before_codes) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name(), " of ", header.bits, " bits, ",
-                       header.bucket_size, " values a bucket"));
+          absl::StrCat(info.count, " values in ", info.value_bytes,
+                       " bytes; the scales alone end at ", before_codes));
     }
-    PS_RETURN_IF_ERROR(CheckValueBytes(info, LevelBytes(info.count, header)));
-    const int64_t scale_bytes = ScaleBytes(info.count, header);
-    return std::make_unique<LevelDecoder>(
-        header, tables_[header.bits], reader.Subrange(0, scale_bytes),
-        reader.Subrange(scale_bytes, reader.remaining() - scale_bytes));
+    LevelTable table = tables_[header.bits];
+    if (traits_.spacing == LevelSpacing::kFitted) {
+      PS_ASSIGN_OR_RETURN(table, ReadLevels(header.bits, &reader));
+    }
+    const int64_t scale_bytes =
+        FloatBytes(NumBuckets(info.count, header.bucket_size));
+    return NewLevelDecoder(
+        header, table, reader.Subrange(0, scale_bytes),
+        reader.Subrange(scale_bytes, reader.remaining() - scale_bytes),
+        info.count);
   }
 
  private:
+  int Bits(const ValueCodeConfig& config) const {
+    return traits_.bits == 0 ? config.bits() : traits_.bits;
+  }
+
+  ValueCodeConfig::IntegerCode IntegerCode(
+      const ValueCodeConfig& config) const {
+    return traits_.bits == 0 ? config.integer_code() : ValueCodeConfig::FIXED;
+  }
+
   LevelHeader Header(const ValueCodeConfig& config) const {
     LevelHeader header;
-    header.bits =
-        static_cast<uint8_t>(traits_.bits == 0 ? config.bits() : traits_.bits);
+    header.bits = static_cast<uint8_t>(Bits(config));
     header.bucket_size = static_cast<uint32_t>(config.bucket_size());
     return header;
   }
 
-  template <typename Levels>
-  void EncodeLevels(const ValueWriting& writing, absl::Span<float> values,
-                    uint8_t* out) const {
-    const LevelHeader header = Header(writing.config);
-    const int64_t count = static_cast<int64_t>(values.size());
-    std::memcpy(out, &header, sizeof(header));
-    uint8_t* scales = out + sizeof(header);
-    BitWriter writer(scales + ScaleBytes(count, header));
-    const int s = NumLevels(header.bits);
-    const LevelTable& table = tables_[header.bits];
-    DrawSource draws(writing.random_key, RoundsAtRandom());
-    for (int64_t begin = 0; begin < count; begin += header.bucket_size) {
-      const absl::Span<float> bucket =
-          values.subspan(begin, header.bucket_size);
-      const float scale = traits_.scale == LevelScale::kEuclideanNorm
-                              ? EuclideanNorm(bucket)
-                              : LargestMagnitude(bucket);
-      std::memcpy(scales, &scale, sizeof(scale));
-      scales += sizeof(scale);
-      for (float& value : bucket) {
-        const float draw = draws.Next();
-        // Rounding may have made the norm less than a single magnitude.
-        const float r =
-            scale > 0 ? std::min(std::fabs(value) / scale, 1.0f) : 0.0f;
-        const int level = Levels::Round(r, s, draw);
-        const bool negative = value < 0 && level > 0;
-        const int code = level | (negative ? 1 << (header.bits - 1) : 0);
-        writer.Put(static_cast<uint64_t>(code), header.bits);
-        const float decoded = scale * table[code];
-        value -= decoded;
-      }
-    }
-    writer.Finish();
+  int64_t NumSentLevels(int bits) const {
+    return traits_.spacing == LevelSpacing::kFitted ? NumLevels(bits) - 1 : 0;
   }
 
-  // A draw for each value, or 1/2, which rounds to the nearest level.
-  class DrawSource {
-   public:
-    DrawSource(uint64_t key, bool at_random)
-        : uniform_(key), at_random_(at_random) {
-      std::fill_n(draws_, kBlock, 0.5f);
-    }
+  int64_t BytesBeforeCodes(int64_t count, const LevelHeader& header) const {
+    return static_cast<int64_t>(sizeof(header)) +
+           FloatBytes(NumSentLevels(header.bits) +
+                      NumBuckets(count, header.bucket_size));
+  }
 
-    float Next() {
-      const int64_t place = next_++ % kBlock;
-      if (place == 0 && at_random_) {
-        uniform_.Fill(next_ - 1, absl::MakeSpan(draws_));
+  absl::Status CheckHeader(const LevelHeader& header) const {
+    const bool own_bits = traits_.bits == 0 ? header.bits >= kMinLevelBits &&
+                                                  header.bits <= kMaxLevelBits
+                                            : header.bits == traits_.bits;
+    const uint8_t layout = static_cast<uint8_t>(header.layout);
+    const bool own_layout =
+        layout <= (traits_.bits == 0 ? kLastLevelLayout : 0);
+    if (own_bits && own_layout && header.bucket_size > 0 &&
+        header.zero[0] == 0 && header.zero[1] == 0) {
+      return absl::OkStatus();
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat(name(), " of ", header.bits, " bits in layout ", layout,
+                     ", ", header.bucket_size, " values a bucket"));
+  }
+
+  // Moves `bytes` behind the levels, of which there are enough.
+  absl::StatusOr<LevelTable> ReadLevels(int bits, PieceReader* bytes) const {
+    std::vector<float> levels(NumLevels(bits) + 1);
+    levels.back() = 1;
+    CHECK(bytes->Read(&levels[1], FloatBytes(NumSentLevels(bits))));
+    for (size_t i = 1; i < levels.size(); ++i) {
+      // Written so that a NaN, too, is refused.
+      if (!(levels[i - 1] < levels[i])) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("levels ", levels[i - 1], " and ", levels[i],
+                         "; must ascend from 0 to 1"));
       }
-      return draws_[place];
     }
-
-   private:
-    const UniformDraws uniform_;
-    const bool at_random_;
-    int64_t next_ = 0;
-    float draws_[kBlock];
-  };
+    return MakeLevelTable(bits, levels);
+  }
 
   const LevelCodeTraits traits_;
-  std::array<LevelTable, kMaxLevelBits + 1> tables_;  // By bits.
+  std::array<LevelTable, kMaxLevelBits + 1> tables_ = {};  // By bits.
 };
 
 }  // namespace

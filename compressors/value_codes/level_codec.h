@@ -1,42 +1,32 @@
 // Codes that round to a few levels between 0 and a scale, which consecutive
 // values share.
 //
-//     values := bits u8, zero u8, zero u16, bucket_size u32,
-//               scales f32 (one for each bucket_size values, also for the last
-//               ones), codes of so many bits
-//     code   := level, and in the highest bit 1 for a negative value
+//     values := bits u8, layout u8, zero u16, bucket_size u32,
+//               levels f32 (fitted ones only: those between 0 and 1,
+//               ascending), scales f32 (one for each bucket_size values, also
+//               for the last ones), the levels of the values (level_stream.h
+//               has the layouts)
 //
-// The decoded value is scale x level value, both floats, rounded to float.
+// The decoded value is scale x level, both floats, rounded to float.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_CODEC_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_CODEC_H_
 
-#include <memory>
-
+#include "compressors/value_codes/level_rounding.h"
 #include "compressors/value_codes/value_codec.h"
 
 namespace ps {
-
-enum class LevelScale { kEuclideanNorm, kLargestMagnitude };
-enum class LevelSpacing { kUniform, kExponential };
-enum class LevelRounding { kAtRandom, kNearest };
-
-constexpr int kMinLevelBits = 2;
-constexpr int kMaxLevelBits = 8;
 
 struct LevelCodeTraits {
   absl::string_view name;
   ValueCode number;
   LevelScale scale = LevelScale::kLargestMagnitude;
   LevelSpacing spacing = LevelSpacing::kUniform;
-  LevelRounding rounding = LevelRounding::kAtRandom;
-  int bits = 0;  // 0: what the config says.
+  bool nearest = false;  // Rounds to the nearest level, not at random.
+  int bits = 0;          // 0: what the config says; else in the fixed layout.
 };
 
 // The caller owns the codec.
 const ValueCodec* NewLevelCodec(const LevelCodeTraits& traits);
-
-// Levels that are not 0.
-constexpr int NumLevels(int bits) { return (1 << (bits - 1)) - 1; }
 
 }  // namespace ps
 

@@ -1,6 +1,7 @@
-// Rounding of a magnitude in [0, 1] to one of a few levels, at random such that
-// the mean is the magnitude. With f the place between the levels around it, 0
-// at the lower and 1 at the upper, the upper is taken where draw < f.
+// Rounding of a magnitude in [0, 1] to one of the levels 0 = L_0 < ... < L_s =
+// 1, at random such that the mean is the magnitude. With f the place between
+// the levels around it, 0 at the lower and 1 at the upper, the upper is taken
+// where draw < f.
 #ifndef COMPRESSORS_VALUE_CODES_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_LEVELS_H_
 
@@ -48,6 +49,26 @@ struct ExponentialLevels {
   static float PowerOfTwo(int exponent) {
     return FloatFromBits(static_cast<uint32_t>(exponent + 127) << 23);
   }
+};
+
+// Any levels.
+class TableLevels {
+ public:
+  // levels: [s + 1], from 0 to 1; not owned.
+  explicit TableLevels(const float* levels) : levels_(levels) {}
+
+  float Value(int level, int) const { return levels_[level]; }
+
+  int Round(float r, int s, float draw) const {
+    // The last level, 1, is above none.
+    const float* const upper = std::upper_bound(levels_ + 1, levels_ + s, r);
+    const float lower = upper[-1];
+    const float place = (r - lower) / (*upper - lower);
+    return static_cast<int>(upper - levels_) - (draw < place ? 0 : 1);
+  }
+
+ private:
+  const float* const levels_;
 };
 
 }  // namespace ps

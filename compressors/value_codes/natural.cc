@@ -61,12 +61,18 @@ class NaturalCodec final : public ValueCodec {
 
   bool RoundsAtRandom() const override { return true; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig&) const override {
+    CodingError error;
+    error.variance = 1.0 / 8;
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return NaturalBytes(count);
   }
 
-  void Encode(const ValueWriting& writing, absl::Span<float> values,
-              uint8_t* out) const override {
+  int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                 uint8_t* out) const override {
     const UniformDraws uniform(writing.random_key);
     float draws[kBlock];
     BitWriter writer(out);
@@ -90,6 +96,7 @@ class NaturalCodec final : public ValueCodec {
       }
     }
     writer.Finish();
+    return NaturalBytes(count);
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

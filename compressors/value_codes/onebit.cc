@@ -25,12 +25,19 @@ class OneBitCodec final : public ValueCodec {
   absl::string_view name() const override { return "onebit"; }
   ValueCode number() const override { return ValueCode::kOneBit; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig&) const override {
+    CodingError error;
+    error.unbiased = false;
+    error.variance = 1;  // As `sign`.
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return OneBitBytes(count);
   }
 
-  void Encode(const ValueWriting&, absl::Span<float> values,
-              uint8_t* out) const override {
+  int64_t Encode(const ValueWriting&, absl::Span<float> values,
+                 uint8_t* out) const override {
     double sums[2] = {0, 0};
     int64_t counts[2] = {0, 0};
     for (const float value : values) {
@@ -50,8 +57,9 @@ class OneBitCodec final : public ValueCodec {
       values[i] -= negative ? -means[1] : means[0];
       return negative;
     };
-    PackDigits(kBits, static_cast<int64_t>(values.size()), take,
-               out + kMeanBytes);
+    const int64_t count = static_cast<int64_t>(values.size());
+    PackDigits(kBits, count, take, out + kMeanBytes);
+    return OneBitBytes(count);
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

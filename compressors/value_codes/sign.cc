@@ -1,10 +1,13 @@
 // The sign of each value, times their mean magnitude: the scaled sign of
 // Karimireddy, Rebjock, Stich, Jaggi, "Error feedback fixes SignSGD", ICML
-// 2019. Zero counts as positive. Biased: needs error feedback.
+// 2019. Zero counts as positive. Biased: needs error feedback. With a scale of
+// 1 it is a vote: Bernstein, Wang, Azizzadenesheli, Anandkumar, "signSGD:
+// compressed optimisation for non-convex problems", ICML 2018.
 //
 //     values := scale f32, bits (1: negative)
 #include <cmath>
 #include <cstring>
+#include <limits>
 #include <memory>
 
 #include "common/status_macros.h"
@@ -18,30 +21,46 @@ constexpr int64_t kScaleBytes = sizeof(float);
 
 int64_t SignBytes(int64_t count) { return kScaleBytes + kBits.bytes(count); }
 
+// 0 of no values. A mean of floats is no larger than the largest float.
+float MeanMagnitude(absl::Span<const float> values) {
+  double sum = 0;
+  for (const float value : values) sum += std::fabs(value);
+  return values.empty() ? 0.0f : static_cast<float>(sum / values.size());
+}
+
 class SignCodec final : public ValueCodec {
  public:
   absl::string_view name() const override { return "sign"; }
   ValueCode number() const override { return ValueCode::kSign; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig& config) const override {
+    CodingError error;
+    error.unbiased = false;
+    // At most 1 - 1 / n for n values; a scale of 1 has nothing to do with them.
+    error.variance = config.sign_scale() == ValueCodeConfig::L1_MEAN
+                         ? 1.0
+                         : std::numeric_limits<double>::infinity();
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return SignBytes(count);
   }
 
-  void Encode(const ValueWriting&, absl::Span<float> values,
-              uint8_t* out) const override {
-    double sum = 0;
-    for (const float value : values) sum += std::fabs(value);
-    // A mean of floats is no larger than the largest float.
-    const float scale =
-        values.empty() ? 0.0f : static_cast<float>(sum / values.size());
+  int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                 uint8_t* out) const override {
+    const int64_t count = static_cast<int64_t>(values.size());
+    const float scale = writing.config.sign_scale() == ValueCodeConfig::L1_MEAN
+                            ? MeanMagnitude(values)
+                            : 1.0f;
     std::memcpy(out, &scale, sizeof(scale));
     const auto take = [values, scale](int64_t i) {
       const int negative = values[i] < 0;
       values[i] -= negative ? -scale : scale;
       return negative;
     };
-    PackDigits(kBits, static_cast<int64_t>(values.size()), take,
-               out + kScaleBytes);
+    PackDigits(kBits, count, take, out + kScaleBytes);
+    return SignBytes(count);
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

@@ -30,12 +30,20 @@ class TwoBitThresholdCodec final : public ValueCodec {
   absl::string_view name() const override { return "two_bit_threshold"; }
   ValueCode number() const override { return ValueCode::kTwoBitThreshold; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  CodingError Error(const ValueCodeConfig&) const override {
+    CodingError error;
+    error.unbiased = false;
+    error.variance =
+        1;  // A value below T loses all of itself, none loses more.
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return PairBytes(count);
   }
 
-  void Encode(const ValueWriting& writing, absl::Span<float> values,
-              uint8_t* out) const override {
+  int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                 uint8_t* out) const override {
     const float threshold = writing.config.threshold();
     std::memcpy(out, &threshold, sizeof(threshold));
     const auto take = [values, threshold](int64_t i) {
@@ -49,8 +57,9 @@ class TwoBitThresholdCodec final : public ValueCodec {
       }
       return 0;
     };
-    PackDigits(kBitPairs, static_cast<int64_t>(values.size()), take,
-               out + kThresholdBytes);
+    const int64_t count = static_cast<int64_t>(values.size());
+    PackDigits(kBitPairs, count, take, out + kThresholdBytes);
+    return PairBytes(count);
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

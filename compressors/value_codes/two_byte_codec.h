@@ -13,20 +13,28 @@
 
 namespace ps {
 
-// Format has kName, kNumber, and static functions Narrow, float to uint16_t,
-// and Widen back.
+// Format has kName, kNumber, kRelativeError (of rounding), and static functions
+// Narrow, float to uint16_t, and Widen back.
 template <typename Format>
 class TwoByteCodec final : public ValueCodec {
  public:
   absl::string_view name() const override { return Format::kName; }
   ValueCode number() const override { return Format::kNumber; }
 
-  int64_t EncodedSize(int64_t count, const ValueCodeConfig&) const override {
+  // Of values within the format's range.
+  CodingError Error(const ValueCodeConfig&) const override {
+    CodingError error;
+    error.variance = Format::kRelativeError * Format::kRelativeError;
+    return error;
+  }
+
+  int64_t MaxEncodedSize(int64_t count, const ValueCodeConfig&) const override {
     return count * kBytes;
   }
 
-  void Encode(const ValueWriting&, absl::Span<float> values,
-              uint8_t* out) const override {
+  int64_t Encode(const ValueWriting&, absl::Span<float> values,
+                 uint8_t* out) const override {
+    const int64_t bytes = static_cast<int64_t>(values.size()) * kBytes;
     uint16_t block[kBlock];
     while (!values.empty()) {
       const size_t n = std::min(kBlock, values.size());
@@ -38,6 +46,7 @@ class TwoByteCodec final : public ValueCodec {
       out += n * kBytes;
       values.remove_prefix(n);
     }
+    return bytes;
   }
 
   absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(

@@ -41,6 +41,15 @@ struct ValueWriting {
   uint64_t random_key = 0;
 };
 
+// What a code does to values v, which are decoded as Q. Error feedback needs
+// variance of 1 at most, or what is lost grows from iteration to iteration; a
+// code that is not unbiased needs error feedback.
+struct CodingError {
+  bool unbiased = true;  // E Q = v, or so near it that training does not show.
+  // E|Q - v|^2 <= variance |v|^2; infinity if there is no such number.
+  double variance = 0;
+};
+
 // One way in which values lie in a payload: what a reader needs to know.
 // Without state; any number of threads use one.
 class ValueFormat {
@@ -50,8 +59,8 @@ class ValueFormat {
   virtual absl::string_view name() const = 0;
   virtual ValueCode number() const = 0;
 
-  // `bytes` has info.value_bytes of them. Errors: kInvalidArgument for another
-  // length than info.count values have, and parameters out of range.
+  // `bytes` has info.value_bytes of them. Errors: kInvalidArgument for a length
+  // that info.count values cannot have, and parameters out of range.
   virtual absl::StatusOr<std::unique_ptr<ValueDecoder>> NewDecoder(
       const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
@@ -62,14 +71,18 @@ class ValueCodec : public ValueFormat {
   // Whether Encode looks at the random key.
   virtual bool RoundsAtRandom() const { return false; }
 
-  virtual int64_t EncodedSize(int64_t count,
-                              const ValueCodeConfig& config) const = 0;
+  // `config` is in its ranges.
+  virtual CodingError Error(const ValueCodeConfig& config) const = 0;
 
-  // Writes EncodedSize(values.size(), writing.config) bytes. Replaces each
-  // value, all finite, by what the code lost of it: value - decoded, rounded to
-  // float once. What is decoded is finite, and so is what was lost.
-  virtual void Encode(const ValueWriting& writing, absl::Span<float> values,
-                      uint8_t* out) const = 0;
+  // The most bytes that Encode may write.
+  virtual int64_t MaxEncodedSize(int64_t count,
+                                 const ValueCodeConfig& config) const = 0;
+
+  // Returns how many bytes it wrote. Replaces each value, all finite, by what
+  // the code lost of it: value - decoded, rounded to float once. What is
+  // decoded is finite, and so is what was lost.
+  virtual int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
+                         uint8_t* out) const = 0;
 };
 
 CodeTable<ValueCodec>& ValueCodecs();

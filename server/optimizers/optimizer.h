@@ -19,8 +19,8 @@ class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // One update. gradient: the mean over workers; weights: changed in place.
-  // Both have the size given to the factory.
+  // One update. gradient: the mean over workers, or what their majority voted
+  // for; weights: changed in place. Both have the size given to the factory.
   virtual void Step(double learning_rate, const float* gradient,
                     float* weights) = 0;
 

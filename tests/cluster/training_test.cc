@@ -215,6 +215,39 @@ TEST_P(ClusterWithOwnCode, KnowsTheTensorsAndHidesTheSlices) {
 INSTANTIATE_TEST_SUITE_P(TensorByTensor, ClusterWithOwnCode,
                          testing::Values("adacomp", "powersgd"));
 
+// Each weight moves by the learning rate, one way or the other, on every server
+// and with every worker.
+TEST(Cluster, MajorityVoteMovesEveryWeightByTheLearningRate) {
+  JobConfig job = SmallJob(3, 2);
+  job.mutable_training()->set_max_iterations(1);
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_weight_decay(0);
+  job.mutable_compressor()->set_name("none");
+  job.mutable_compressor()->set_value_code("sign");
+  job.mutable_compressor()->set_error_feedback(false);
+  job.mutable_compressor()->mutable_values()->set_sign_scale(
+      ValueCodeConfig::ONE);
+  job.mutable_optimizer()->set_majority_vote(true);
+  const float rate = 0x1p-10f;
+  job.mutable_optimizer()->set_learning_rate(rate);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  job.mutable_optimizer()->set_learning_rate(2 * rate);
+  const ClusterRun twice = RunCluster(job);
+  ASSERT_TRUE(twice.ok());
+  const std::vector<float>& weights = run.workers[0]->weights;
+  EXPECT_EQ(run.workers[1]->weights, weights);
+  EXPECT_EQ(run.workers[2]->weights, weights);
+  int64_t ups = 0;
+  for (size_t i = 0; i < weights.size(); ++i) {
+    const float step = twice.workers[0]->weights[i] - weights[i];
+    // To a rounding of a weight below 1 in magnitude.
+    ASSERT_NEAR(std::fabs(step), rate, 0x1p-23) << i;
+    ups += step > 0;
+  }
+  EXPECT_GT(ups, static_cast<int64_t>(weights.size()) / 10);
+}
+
 TEST(Cluster, LossAndAccuracyAreThoseOfATrainedModel) {
   JobConfig job = SmallJob(2, 1);
   job.mutable_training()->set_max_iterations(0);

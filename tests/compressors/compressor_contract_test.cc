@@ -343,13 +343,18 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
   options.config.set_index_code("auto");
   options.config.set_value_code("fp33");
   EXPECT_EQ(NewCompressor(options).status().message(),
-            "there is no value code \"fp33\"; known are: bf16, fp16, fp32, "
-            "int8_block, natural, nuqsgd, onebit, qsgd, qsgdinf, sign, "
-            "ternary, two_bit_threshold");
+            "there is no value code \"fp33\"; known are: " +
+                absl::StrJoin(ValueCodeNames(), ", "));
   options.config.set_value_code("qsgd");
   options.config.mutable_values()->set_bits(9);
   EXPECT_EQ(NewCompressor(options).status().message(),
             "bits is 9; must be 2 to 8");
+  options.config.mutable_values()->set_bits(3);
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "error_feedback is true; value_code \"qsgd\" may lose 6.54 times "
+            "the square of what it is given, and above 1 the residual grows "
+            "without bound; must be false, or take more values.bits or a "
+            "smaller values.bucket_size");
   options.config.mutable_values()->clear_bits();
   options.config.set_name("adacomp");
   options.config.set_index_code("rice");

@@ -3,7 +3,9 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compressors/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
@@ -48,9 +50,8 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.ratio is 1.5; must be in (0, 1]",
           "compressor.index_code is \"dense\"; known are: auto, raw32, "
           "delta_varint, bitmap, rice, elias_fano",
-          "compressor.value_code is \"fp8\"; known are: bf16, fp16, fp32, "
-          "int8_block, natural, nuqsgd, onebit, qsgd, qsgdinf, sign, ternary, "
-          "two_bit_threshold",
+          "compressor.value_code is \"fp8\"; known are: " +
+              absl::StrJoin(ValueCodeNames(), ", "),
           "compressor.values.bits is 1; must be 2 to 8",
           "compressor.values.bucket_size is 0; must be 1 to 1048576",
           "compressor.values.clip is 0.5; must be at least 1, or 0 for none",
@@ -172,6 +173,120 @@ TEST(CompressorConfigCheckTest, OptionsOfPowerSgdAreChecked) {
             "least 1");
   EXPECT_THAT(Problems("powersgd { min_compression_rate: nan }"),
               testing::SizeIs(1));
+}
+
+// What is wrong with error_feedback or with its absence, if anything.
+std::string FeedbackProblem(absl::string_view compressor) {
+  const std::vector<std::string> problems = Problems(compressor);
+  EXPECT_LE(problems.size(), 1u) << absl::StrJoin(problems, "\n");
+  if (problems.empty()) return "";
+  EXPECT_THAT(problems[0],
+              testing::StartsWith("compressor.error_feedback is "));
+  return problems[0];
+}
+
+TEST(CombinationTest, BiasedValueCodesNeedErrorFeedback) {
+  for (const char* code : {"sign", "onebit", "two_bit_threshold"}) {
+    for (const char* name : {"none", "topk"}) {
+      const std::string config =
+          absl::StrCat("name: '", name, "' value_code: '", code, "' ");
+      EXPECT_EQ(FeedbackProblem(config), "");
+      EXPECT_EQ(FeedbackProblem(config + "error_feedback: false"),
+                absl::StrCat("compressor.error_feedback is false; value_code "
+                             "\"",
+                             code,
+                             "\" needs it: it is biased, and what "
+                             "it loses would never be made up for"));
+    }
+  }
+}
+
+// With omega above 1 what is lost grows: the specification saw it grow to 127
+// times the gradient within 40 steps at 1.4, and to 1.1e4 times at 11.
+TEST(CombinationTest, LargeVarianceForbidsErrorFeedback) {
+  const struct {
+    const char* config;
+    bool allowed;
+  } kCases[] = {
+      // Bound (B): sqrt(512) / 7 - 1 = 2.23.
+      {"value_code: 'qsgd'", false},
+      {"value_code: 'qsgd' values { bits: 5 }", true},           // 0.63
+      {"value_code: 'qsgd' values { bucket_size: 128 }", true},  // 0.71
+      {"value_code: 'qsgd' values { bits: 8 bucket_size: 65536 }", false},
+      {"value_code: 'nuqsgd'", true},                      // 0.15
+      {"value_code: 'nuqsgd' values { bits: 3 }", false},  // 4.7
+      {"value_code: 'alq'", true},
+      {"value_code: 'alq' values { bits: 3 }", false},
+      // The step that Gaussian values take.
+      {"value_code: 'qsgdinf'", true},
+      {"value_code: 'qsgdinf' values { bits: 3 }", true},
+      {"value_code: 'qsgdinf' values { bits: 2 }", false},
+      {"value_code: 'natural_dithering' values { bits: 3 }", true},
+      {"value_code: 'natural_dithering' values { bits: 2 }", false},
+      {"value_code: 'ternary'", false},
+      {"value_code: 'natural'", true},
+      {"value_code: 'int8_block'", true},
+      {"value_code: 'fp16'", true},
+      {"value_code: 'bf16'", true},
+      {"value_code: 'fp32'", true}};
+  for (const auto& c : kCases) {
+    EXPECT_EQ(FeedbackProblem(c.config).empty(), c.allowed) << c.config;
+    EXPECT_EQ(FeedbackProblem(absl::StrCat(c.config, " error_feedback: false")),
+              "");
+  }
+}
+
+TEST(CombinationTest, VarianceIsSaidAndWhatToDoAboutIt) {
+  EXPECT_EQ(FeedbackProblem("value_code: 'qsgd'"),
+            "compressor.error_feedback is true; value_code \"qsgd\" may lose "
+            "2.23 times the square of what it is given, and above 1 the "
+            "residual grows without bound; must be false, or take more "
+            "values.bits or a smaller values.bucket_size");
+  EXPECT_EQ(FeedbackProblem("value_code: 'ternary'"),
+            "compressor.error_feedback is true; value_code \"ternary\" may "
+            "lose any number times the square of what it is given, and above "
+            "1 the residual grows without bound; must be false");
+}
+
+TEST(CombinationTest, SelectionWithoutErrorFeedbackIsAllowed) {
+  for (const std::string& name : CompressorRegistry().Names()) {
+    EXPECT_EQ(FeedbackProblem("error_feedback: false name: '" + name + "'"),
+              "");
+  }
+}
+
+TEST(CombinationTest, VotesNeedACountAndACountNeedsVotes) {
+  JobConfig config;
+  *config.mutable_compressor() = CompressorConfigFrom(
+      "name: 'none' value_code: 'sign' values { sign_scale: ONE } "
+      "error_feedback: false");
+  const auto problems = [&config] {
+    ConfigProblems problems;
+    for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+    return problems.lines();
+  };
+  EXPECT_THAT(problems(),
+              testing::ElementsAre("compressor.values.sign_scale is ONE; needs "
+                                   "optimizer.majority_vote"));
+  config.mutable_optimizer()->set_majority_vote(true);
+  EXPECT_THAT(problems(), testing::IsEmpty());
+  config.mutable_compressor()->set_error_feedback(true);
+  config.mutable_compressor()->set_name("topk");
+  EXPECT_THAT(problems(),
+              testing::ElementsAre(
+                  "compressor.name is \"topk\"; must be \"none\" with "
+                  "values.sign_scale ONE: every worker votes on every element",
+                  "compressor.error_feedback is true; must be false with "
+                  "values.sign_scale ONE: a vote has nothing to do with how "
+                  "much is left over"));
+  const std::string wanted =
+      "optimizer.majority_vote is true; needs votes: compressor.value_code "
+      "\"sign\" with compressor.values.sign_scale ONE";
+  for (const char* other :
+       {"", "value_code: 'sign'", "values { sign_scale: ONE }"}) {
+    *config.mutable_compressor() = CompressorConfigFrom(other);
+    EXPECT_THAT(problems(), testing::ElementsAre(wanted));
+  }
 }
 
 }  // namespace

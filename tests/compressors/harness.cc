@@ -117,6 +117,12 @@ CompressorConfig CompressorConfigFrom(absl::string_view text) {
   return config;
 }
 
+absl::Status Acceptance(const CompressorConfig& config) {
+  HarnessOptions options;
+  options.config = config;
+  return NewCompressorStatus(options);
+}
+
 std::vector<uint32_t> Bits(const std::vector<float>& values) {
   std::vector<uint32_t> bits(values.size());
   if (!values.empty()) {

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "compressors/compressor.h"
 #include "compressors/payload.h"
@@ -59,6 +60,9 @@ absl::Status NewCompressorStatus(const HarnessOptions& options);
 
 // A config from text: CompressorConfigFrom("name: 'topk' ratio: 0.1").
 CompressorConfig CompressorConfigFrom(absl::string_view text);
+
+// Whether NewCompressor takes it, and if not, why.
+absl::Status Acceptance(const CompressorConfig& config);
 
 // One bit pattern for each float: -0.0 differs from 0.0, and NaN equals itself.
 std::vector<uint32_t> Bits(const std::vector<float>& values);

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"
+#include "tests/compressors/value_coding.h"
 #include "tests/compressors/vectors.h"
 
 namespace ps {
@@ -24,31 +25,48 @@ namespace {
 // Three chunks of the kernels, the last one short and odd.
 constexpr int64_t kLarge = 140003;
 
-HarnessOptions Options(const std::string& compressor,
-                       const std::string& value_code, int64_t n) {
-  HarnessOptions options;
-  options.config.set_name(compressor);
-  options.config.set_value_code(value_code);
-  options.config.set_ratio(0.05);
+// With error feedback unless that is refused.
+CompressorConfig Config(const std::string& compressor,
+                        const std::string& value_coding) {
+  const ValueCoding& coding = FindValueCoding(value_coding);
+  CompressorConfig config;
+  config.set_name(compressor);
+  config.set_value_code(coding.codes.value_code);
+  *config.mutable_values() = coding.codes.value_config;
+  config.set_ratio(0.05);
   // Buckets end inside of most vectors.
-  options.config.mutable_values()->set_bucket_size(100);
+  config.mutable_values()->set_bucket_size(100);
+  config.set_error_feedback(true);
+  if (!Acceptance(config).ok()) config.set_error_feedback(false);
+  return config;
+}
+
+HarnessOptions Options(const std::string& compressor,
+                       const std::string& value_coding, int64_t n) {
+  HarnessOptions options;
+  options.config = Config(compressor, value_coding);
   options.dense_size = n;
   options.part_ends = {n / 3, n / 3, n - n / 5, n};
   options.tensors = SomeTensors(n);
   return options;
 }
 
-// Whether the compressor has no choice of codes but the defaults; checks that
-// it refuses all others.
-bool RefusesCodes(const HarnessOptions& options) {
-  const CompressorConfig& config = options.config;
-  if (!WritesOwnCode(config.name()) ||
-      (config.index_code() == "auto" && config.value_code() == "fp32")) {
-    return false;
+// Whether NewCompressor takes the config. Nothing is refused but what should
+// be: other codes by a compressor that writes its own, votes on a part.
+bool IsAccepted(const CompressorConfig& config) {
+  const absl::Status status = Acceptance(config);
+  const bool own_code =
+      WritesOwnCode(config.name()) &&
+      (config.index_code() != "auto" || config.value_code() != "fp32");
+  const bool votes_on_part =
+      config.values().sign_scale() == ValueCodeConfig::ONE &&
+      config.name() != "none";
+  EXPECT_EQ(status.ok(), !own_code && !votes_on_part) << status;
+  if (own_code) {
+    EXPECT_THAT(status.message(),
+                testing::HasSubstr("writes a code of its own"));
   }
-  EXPECT_THAT(NewCompressorStatus(options).message(),
-              testing::HasSubstr("writes a code of its own"));
-  return true;
+  return status.ok();
 }
 
 // MakeVector takes longer than most compressors.
@@ -81,19 +99,20 @@ std::vector<float> ExpectLaw(const std::vector<float>& gradient,
   return decoded;
 }
 
-class ValueCodeLawTest
-    : public testing::TestWithParam<
-          std::tuple<std::string, std::string, std::string>> {
+// Compressor, value coding, index code.
+using LawParam = std::tuple<std::string, std::string, std::string>;
+
+class ValueCodeLawTest : public testing::TestWithParam<LawParam> {
  protected:
+  void SetUp() override {
+    if (!IsAccepted(OptionsFor(1).config)) GTEST_SKIP() << "refused";
+  }
+
   HarnessOptions OptionsFor(int64_t n) const {
     HarnessOptions options =
         Options(std::get<0>(GetParam()), std::get<1>(GetParam()), n);
     options.config.set_index_code(std::get<2>(GetParam()));
     return options;
-  }
-
-  void SetUp() override {
-    if (RefusesCodes(OptionsFor(1))) GTEST_SKIP() << "a code of its own";
   }
 };
 
@@ -119,22 +138,47 @@ std::string LawName(
          std::get<2>(info.param);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    All, ValueCodeLawTest,
-    testing::Combine(testing::ValuesIn(CompressorRegistry().Names()),
-                     testing::ValuesIn(ValueCodeNames()),
-                     testing::ValuesIn(IndexCodeNames())),
-    LawName);
+// All three by all, but options of value codes with "auto" only.
+std::vector<LawParam> LawParams() {
+  std::vector<LawParam> params;
+  for (const std::string& compressor : CompressorRegistry().Names()) {
+    for (const ValueCoding& coding : ValueCodings()) {
+      for (const std::string& index_code : IndexCodeNames()) {
+        if (!coding.is_default && index_code != "auto") continue;
+        params.push_back({compressor, coding.name, index_code});
+      }
+    }
+  }
+  return params;
+}
+
+INSTANTIATE_TEST_SUITE_P(All, ValueCodeLawTest, testing::ValuesIn(LawParams()),
+                         LawName);
+
+TEST(ValueCodingsTest, EveryChoiceIsAcceptedWithSomeOther) {
+  std::map<std::string, int> accepted;
+  int refused = 0;
+  for (const std::string& compressor : CompressorRegistry().Names()) {
+    for (const std::string& coding : ValueCodingNames()) {
+      const bool is_accepted = IsAccepted(Config(compressor, coding));
+      accepted[compressor] += is_accepted;
+      accepted[coding] += is_accepted;
+      refused += !is_accepted;
+    }
+  }
+  for (const auto& entry : accepted) EXPECT_GT(entry.second, 0) << entry.first;
+  EXPECT_GT(refused, 0) << "votes need every element";
+}
 
 class ValueCodeContractTest
     : public testing::TestWithParam<std::tuple<std::string, std::string>> {
  protected:
-  HarnessOptions OptionsFor(int64_t n) const {
-    return Options(std::get<0>(GetParam()), std::get<1>(GetParam()), n);
+  void SetUp() override {
+    if (!IsAccepted(OptionsFor(1).config)) GTEST_SKIP() << "refused";
   }
 
-  void SetUp() override {
-    if (RefusesCodes(OptionsFor(1))) GTEST_SKIP() << "a code of its own";
+  HarnessOptions OptionsFor(int64_t n) const {
+    return Options(std::get<0>(GetParam()), std::get<1>(GetParam()), n);
   }
 };
 
@@ -202,7 +246,7 @@ std::string ContractName(
 INSTANTIATE_TEST_SUITE_P(
     All, ValueCodeContractTest,
     testing::Combine(testing::ValuesIn(CompressorRegistry().Names()),
-                     testing::ValuesIn(ValueCodeNames())),
+                     testing::ValuesIn(ValueCodingNames())),
     ContractName);
 
 class RandomValueCodeTest : public testing::TestWithParam<const char*> {};
@@ -210,9 +254,7 @@ class RandomValueCodeTest : public testing::TestWithParam<const char*> {};
 TEST_P(RandomValueCodeTest, DrawsDependOnSeedWorkerBucketIterationAndPart) {
   constexpr int64_t kSize = 600;
   HarnessOptions options;
-  options.config.set_name("none");
-  options.config.set_value_code(GetParam());
-  options.config.mutable_values()->set_bucket_size(100);
+  options.config = Config("none", GetParam());
   options.dense_size = kSize;
   options.part_ends = {300, 600};
   std::vector<float> gradient = MakeVector("gaussian", 300, 1);
@@ -247,7 +289,9 @@ TEST_P(RandomValueCodeTest, DrawsDependOnSeedWorkerBucketIterationAndPart) {
 
 INSTANTIATE_TEST_SUITE_P(All, RandomValueCodeTest,
                          testing::Values("ternary", "natural", "qsgd",
-                                         "qsgdinf", "nuqsgd"));
+                                         "qsgdinf", "nuqsgd",
+                                         "natural_dithering", "alq",
+                                         "qsgd_gamma"));
 
 }  // namespace
 }  // namespace ps

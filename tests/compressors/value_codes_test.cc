@@ -128,6 +128,44 @@ TEST(TernaryBytesTest, FiveDigitsAByte) {
   EXPECT_THAT(coded.decoded, ElementsAre(-3, 3, 3, -3, 3, -3));
 }
 
+TEST(ValueBytesTest, IntegerCodesAreThoseOfTheDocument) {
+  PayloadCodes codes = ValueCodes("qsgdinf");
+  codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_GAMMA);
+  const CodedValues coded = Code(codes, {2, -2, 0, 0});
+  EXPECT_EQ(Hex(coded),
+            "0401000000020000"
+            "00000040"
+            "71f380");
+  EXPECT_THAT(coded.decoded, ElementsAre(2, -2, 0, 0));
+  EXPECT_EQ(Hex(Code(ValueCodes("natural_dithering"), {4, -2, 0})),
+            "0400000000020000"
+            "00008040"
+            "e700");
+}
+
+TEST(ValueBytesTest, FittedLevelsTravelWithTheValues) {
+  // Nine ones over their norm of 3: the upper level moves to them, the lower
+  // one, with nothing below it, stays. On a level no draw is needed.
+  PayloadCodes codes = ValueCodes("alq");
+  codes.value_config.set_bits(3);
+  const std::vector<float> ones = {1, -1, 1, 1, 1, 1, 1, 1, 1};
+  EXPECT_EQ(Hex(Code(codes, ones)),
+            "0300000000020000"
+            "0000803eabaaaa3e"
+            "00004040"
+            "b2244902");
+  EXPECT_EQ(Code(codes, ones).decoded, ones);
+}
+
+TEST(SignTest, VotesAreOneEach) {
+  PayloadCodes codes = ValueCodes("sign");
+  codes.value_config.set_sign_scale(ValueCodeConfig::ONE);
+  const CodedValues coded = Code(codes, {1.5f, -2.0f, 0.0f});
+  EXPECT_EQ(Hex(coded), "0000803f02");
+  EXPECT_THAT(coded.decoded, ElementsAre(1, -1, 1));
+  EXPECT_THAT(coded.lost, ElementsAre(0.5f, -1, -1));
+}
+
 TEST(SignTest, ErrorIsThatOfTheMeanMagnitude) {
   for (const char* law : {"gaussian", "laplace", "sparse"}) {
     const std::vector<float> v = MakeVector(law, 10007, 4);
@@ -182,7 +220,8 @@ TEST(ValueBytesTest, SizesAreThoseOfTheirFormulas) {
     EXPECT_EQ(size(ValueCodes("two_bit_threshold")), 4 + (n + 3) / 4);
     EXPECT_EQ(size(ValueCodes("ternary")), 4 + (n + 4) / 5);
     EXPECT_EQ(size(ValueCodes("natural")), (9 * n + 7) / 8);
-    for (const char* code : {"qsgd", "qsgdinf", "nuqsgd"}) {
+    for (const char* code :
+         {"qsgd", "qsgdinf", "nuqsgd", "natural_dithering"}) {
       for (const int bits : {2, 3, 8}) {
         PayloadCodes codes = ValueCodes(code);
         codes.value_config.set_bits(bits);
@@ -242,7 +281,8 @@ TEST(ValueFaultsTest, AreNamed) {
     const std::string good = payload(code);
     EXPECT_THAT(Error(WithByte(good, 32, 1), 3), HasSubstr("of 1 bits"));
     EXPECT_THAT(Error(WithByte(good, 32, 9), 3), HasSubstr("of 9 bits"));
-    EXPECT_THAT(Error(WithByte(good, 33, 1), 3), HasSubstr("bits"));
+    EXPECT_THAT(Error(WithByte(good, 33, 5), 3), HasSubstr("layout 5"));
+    EXPECT_THAT(Error(WithByte(good, 34, 1), 3), HasSubstr("bits"));
     EXPECT_THAT(Error(WithByte(good, 37, 0), 3),
                 HasSubstr("0 values a bucket"));
     EXPECT_THAT(Error(WithByte(WithByte(good, 37, 0), 36, 1), 3),
@@ -251,6 +291,16 @@ TEST(ValueFaultsTest, AreNamed) {
     EXPECT_THAT(Error(WithByte(WithByte(good, 43, 0x7f), 42, 0x80), 3),
                 HasSubstr("not finite"));
   }
+  EXPECT_THAT(Error(WithByte(payload("int8_block"), 33, 1), 3),
+              HasSubstr("layout 1"));
+  // Levels of `alq` from 40 on, six of four bytes.
+  const std::string alq = payload("alq");
+  EXPECT_THAT(Error(WithByte(alq, 43, 0x40), 3), HasSubstr("must ascend"));
+  EXPECT_THAT(Error(WithByte(alq, 43, 0xbf), 3), HasSubstr("must ascend"));
+  EXPECT_THAT(Error(WithByte(WithByte(alq, 43, 0x7f), 42, 0xc0), 3),
+              HasSubstr("must ascend"));
+  EXPECT_THAT(Error(WithByte(alq, 63, 0x40), 3), HasSubstr("must ascend"));
+  EXPECT_THAT(Error(WithByte(alq, 67, 0xc0), 3), HasSubstr("not finite"));
   const std::string qsgdinf = payload("qsgdinf");  // 12 bits of codes.
   EXPECT_THAT(Error(WithByte(qsgdinf, 45, 0x10), 3), HasSubstr("more values"));
   EXPECT_THAT(Error(WithByte(qsgdinf, 45, 0x08), 3), HasSubstr("not finite"));
@@ -259,7 +309,7 @@ TEST(ValueFaultsTest, AreNamed) {
 class EveryValueCodeTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(EveryValueCodeTest, ReadsPiecesCutAnywhere) {
-  PayloadCodes codes = ValueCodes(GetParam());
+  PayloadCodes codes = FindValueCoding(GetParam()).codes;
   codes.value_config.set_bucket_size(7);
   const CodedValues coded = Code(codes, MakeVector("laplace", 61, 6), 4);
   const std::vector<uint8_t> bytes(coded.payload.begin(), coded.payload.end());
@@ -288,7 +338,7 @@ TEST_P(EveryValueCodeTest, ReadsPiecesCutAnywhere) {
 
 TEST_P(EveryValueCodeTest, NoDamageCrashesOrPassesUnsound) {
   constexpr int64_t kSize = 61;
-  PayloadCodes codes = ValueCodes(GetParam());
+  PayloadCodes codes = FindValueCoding(GetParam()).codes;
   codes.value_config.set_bucket_size(7);
   const std::string good =
       Code(codes, MakeVector("laplace", kSize, 6), 4).payload;
@@ -324,7 +374,7 @@ TEST_P(EveryValueCodeTest, NoDamageCrashesOrPassesUnsound) {
 }
 
 INSTANTIATE_TEST_SUITE_P(All, EveryValueCodeTest,
-                         testing::ValuesIn(ValueCodeNames()),
+                         testing::ValuesIn(ValueCodingNames()),
                          [](const testing::TestParamInfo<std::string>& info) {
                            return info.param;
                          });

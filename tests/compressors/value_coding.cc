@@ -28,6 +28,43 @@ PayloadCodes ValueCodes(const std::string& value_code) {
   return codes;
 }
 
+const std::vector<ValueCoding>& ValueCodings() {
+  static const auto* const codings = [] {
+    auto* const made = new std::vector<ValueCoding>;
+    for (const std::string& name : ValueCodeNames()) {
+      made->push_back({name, ValueCodes(name), true});
+    }
+    for (const char* name :
+         {"qsgd", "qsgdinf", "nuqsgd", "natural_dithering", "alq"}) {
+      ValueCoding coding = {std::string(name) + "_gamma", ValueCodes(name),
+                            false};
+      coding.codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_GAMMA);
+      made->push_back(coding);
+      coding.name = std::string(name) + "_omega";
+      coding.codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_OMEGA);
+      made->push_back(coding);
+    }
+    ValueCoding votes = {"sign_one", ValueCodes("sign"), false};
+    votes.codes.value_config.set_sign_scale(ValueCodeConfig::ONE);
+    made->push_back(votes);
+    return made;
+  }();
+  return *codings;
+}
+
+std::vector<std::string> ValueCodingNames() {
+  std::vector<std::string> names;
+  for (const ValueCoding& coding : ValueCodings()) names.push_back(coding.name);
+  return names;
+}
+
+const ValueCoding& FindValueCoding(const std::string& name) {
+  for (const ValueCoding& coding : ValueCodings()) {
+    if (coding.name == name) return coding;
+  }
+  LOG(FATAL) << name;
+}
+
 double SquaredDistance(const std::vector<float>& a,
                        const std::vector<float>& b) {
   CHECK_EQ(a.size(), b.size());

@@ -25,6 +25,17 @@ CodedValues Code(const PayloadCodes& codes, const std::vector<float>& values,
 
 PayloadCodes ValueCodes(const std::string& value_code);
 
+// Every way to code values that differs in kind: each registered code as it is
+// by default, by its name, and those with options that change their bytes.
+struct ValueCoding {
+  std::string name;
+  PayloadCodes codes;
+  bool is_default = true;
+};
+const std::vector<ValueCoding>& ValueCodings();
+std::vector<std::string> ValueCodingNames();
+const ValueCoding& FindValueCoding(const std::string& name);
+
 // The sum of squared differences.
 double SquaredDistance(const std::vector<float>& a,
                        const std::vector<float>& b);

@@ -1,10 +1,13 @@
-// docs/compressors.md describes every compressor, and no other.
+// docs/compressors.md describes every compressor and every value code, and no
+// other.
 #include <fstream>
 #include <regex>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "compressors/compressor.h"
+#include "compressors/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
@@ -12,18 +15,30 @@
 namespace ps {
 namespace {
 
-TEST(CompressorsDocument, HasOneFullRowForEachRegisteredName) {
+// Names of the table rows with so many columns, the first of them a name.
+std::vector<std::string> RowNames(int columns) {
   std::ifstream in(ProgramPath("docs/compressors.md"));
-  ASSERT_TRUE(in);
-  // Name, what it sends, passes, bytes, state, source, when to use it.
-  const std::regex row(R"(\| `(\w+)` (\|[^|]+){6}\|)");
+  EXPECT_TRUE(in);
+  const std::regex row(
+      absl::StrCat(R"(\| `(\w+)` (\|[^|]+){)", columns - 1, R"(}\|)"));
   std::vector<std::string> names;
   std::smatch match;
   for (std::string line; std::getline(in, line);) {
     if (std::regex_match(line, match, row)) names.push_back(match[1]);
   }
-  EXPECT_THAT(names,
+  return names;
+}
+
+TEST(CompressorsDocument, HasOneFullRowForEachRegisteredName) {
+  // Name, what it sends, passes, bytes, state, source, when to use it.
+  EXPECT_THAT(RowNames(7),
               testing::UnorderedElementsAreArray(CompressorRegistry().Names()));
+}
+
+TEST(CompressorsDocument, HasOneFullRowForEachValueCode) {
+  // Name, what it sends, bits, error feedback, source, when to use it.
+  EXPECT_THAT(RowNames(6),
+              testing::UnorderedElementsAreArray(ValueCodeNames()));
 }
 
 }  // namespace

@@ -276,6 +276,61 @@ TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
   EXPECT_EQ(WeightsOf(*answers.Get()[0]), (std::vector<float>{0, -3, 0, -6}));
 }
 
+// One step of each worker's votes, at rate 1.
+std::vector<float> StepOfVotes(const JobConfig& config,
+                               const std::vector<std::vector<float>>& votes) {
+  JobConfig voting = config;
+  voting.mutable_cluster()->set_num_workers(static_cast<int>(votes.size()));
+  voting.mutable_optimizer()->set_majority_vote(true);
+  const int64_t n = static_cast<int64_t>(votes[0].size());
+  WeightSlice slice(&voting, n, /*total_updates=*/100);
+  EXPECT_TRUE(slice.Initialize(Dense(std::vector<float>(n))).ok());
+  PayloadCodes codes;
+  codes.value_code = "sign";
+  codes.value_config.set_sign_scale(ValueCodeConfig::ONE);
+  Answers answers;
+  for (size_t rank = 0; rank < votes.size(); ++rank) {
+    WorkerPush push = Push(static_cast<int>(rank), 0, votes[rank]);
+    std::vector<float> values = votes[rank];
+    push.payload = Received(*EncodeDenseAs(codes, absl::MakeSpan(values)));
+    slice.Push(push, answers.Taker());
+  }
+  EXPECT_EQ(answers.Get().size(), votes.size());
+  return WeightsOf(*answers.Get()[0]);
+}
+
+TEST_F(WeightSliceTest, TheMajorityOfThreeDecidesEachElement) {
+  // Magnitudes do not count; zero counts as positive.
+  EXPECT_EQ(StepOfVotes(config_, {{0.1f, -9, 5, -1, 0},
+                                  {0.2f, -9, -1e-9f, -1, -1},
+                                  {-70, 9, -1e-9f, -1, 0}}),
+            (std::vector<float>{-1, 1, 1, 1, -1}));
+}
+
+TEST_F(WeightSliceTest, ATieOfTwoCountsAsPositive) {
+  EXPECT_EQ(StepOfVotes(config_, {{1, -1, 1, -1}, {1, 1, -1, -1}}),
+            (std::vector<float>{-1, -1, -1, 1}));
+}
+
+TEST_F(WeightSliceTest, WorkersWithoutAGradientDoNotVote) {
+  config_.mutable_optimizer()->set_majority_vote(true);
+  const auto slice = ZeroSlice(2);
+  Answers answers;
+  const auto push = [&](int rank, int64_t iteration, bool votes) {
+    WorkerPush push = Push(rank, iteration, {-1, -1});
+    if (!votes) {
+      push.count = 0;
+      push.payload = Received(*EncodeSparse("raw32", {}, {}, /*begin=*/0,
+                                            /*dense_size=*/2));
+    }
+    slice->Push(push, answers.Taker());
+  };
+  for (int rank = 0; rank < 3; ++rank) push(rank, 0, /*votes=*/false);
+  EXPECT_EQ(WeightsOf(*answers.Get().back()), (std::vector<float>{0, 0}));
+  for (int rank = 0; rank < 3; ++rank) push(rank, 1, /*votes=*/rank == 1);
+  EXPECT_EQ(WeightsOf(*answers.Get().back()), (std::vector<float>{1, 1}));
+}
+
 TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheFirstWeights) {
   config_.mutable_optimizer()->set_name("no such rule");
   const auto slice = NewSlice(1);

@@ -1,0 +1,44 @@
+// The writing side of level codes: values to scales and level codes.
+#ifndef COMPRESSORS_VALUE_CODES_LEVEL_ROUNDING_H_
+#define COMPRESSORS_VALUE_CODES_LEVEL_ROUNDING_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "compressors/value_codes/fitted_levels.h"
+
+namespace ps {
+
+enum class LevelScale { kEuclideanNorm, kLargestMagnitude };
+enum class LevelSpacing { kUniform, kExponential, kFitted };
+
+// One for each bucket, rounded to float, as it travels: magnitudes are taken
+// relative to that.
+std::vector<float> BucketScales(absl::Span<const float> values,
+                                int64_t bucket_size, LevelScale scale);
+
+struct LevelRounding {
+  LevelSpacing spacing = LevelSpacing::kUniform;
+  absl::Span<const float> levels;  // Fitted ones, from 0 to 1; else not read.
+  int bits = 0;
+  int64_t bucket_size = 0;
+  absl::Span<const float> scales;  // [buckets]
+  // Draws for rounding; null: to the nearest level.
+  const uint64_t* random_key = nullptr;
+};
+
+// Writes a level code for each value, and replaces the value by what is lost.
+void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
+                   absl::Span<uint8_t> codes);
+
+// Magnitudes to fit levels to: of each of at most 16384 equally long
+// stretches one, drawn by random_key; so all of them, if they are no more.
+std::vector<WeightedMagnitude> SampleMagnitudes(absl::Span<const float> values,
+                                                absl::Span<const float> scales,
+                                                int64_t bucket_size,
+                                                uint64_t random_key);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_VALUE_CODES_LEVEL_ROUNDING_H_

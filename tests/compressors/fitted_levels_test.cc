@@ -1,0 +1,102 @@
+// Levels fitted to a sample: the error never rises, and each step is the best.
+#include "compressors/value_codes/fitted_levels.h"
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "compressors/value_codes/levels.h"
+#include "gtest/gtest.h"
+#include "tests/compressors/vectors.h"
+
+namespace ps {
+namespace {
+
+// Magnitudes of n values over the norm of d such, some weighing more.
+std::vector<WeightedMagnitude> Sample(const std::string& law, int64_t n,
+                                      int64_t d) {
+  const std::vector<float> values = MakeVector(law, n, 3);
+  double sum_squares = 0;
+  for (const float value : values) sum_squares += double{value} * value;
+  const double norm = std::sqrt(sum_squares * d / n);
+  std::vector<WeightedMagnitude> sample(n);
+  for (int64_t i = 0; i < n; ++i) {
+    sample[i].magnitude =
+        static_cast<float>(std::min(1.0, std::fabs(values[i]) / norm));
+    sample[i].weight = i % 3 == 0 ? 2.5 : 1;
+  }
+  return sample;
+}
+
+// The error that the fit lowers, by plain search.
+double Error(const std::vector<WeightedMagnitude>& sample,
+             const std::vector<float>& levels) {
+  double error = 0;
+  for (const WeightedMagnitude& each : sample) {
+    const double r = each.magnitude;
+    size_t j = 0;
+    while (j + 2 < levels.size() && levels[j + 1] <= r) ++j;
+    error += each.weight * (r - levels[j]) * (levels[j + 1] - r);
+  }
+  return error;
+}
+
+TEST(FittedLevelsTest, NoSweepRaisesTheError) {
+  for (const char* law : {"gaussian", "laplace", "heavy", "sparse"}) {
+    for (const int s : {1, 3, 7, 15, 127}) {
+      const auto sample = Sample(law, 1500, 8192);
+      double before = Error(sample, FitLevels(sample, s, /*sweeps=*/0));
+      const double first = before;
+      for (int sweeps = 1; sweeps <= kLevelFitSweeps; ++sweeps) {
+        const std::vector<float> levels = FitLevels(sample, s, sweeps);
+        ASSERT_EQ(levels.size(), static_cast<size_t>(s) + 1);
+        ASSERT_EQ(levels.front(), 0);
+        ASSERT_EQ(levels.back(), 1);
+        for (int i = 0; i < s; ++i) ASSERT_LT(levels[i], levels[i + 1]);
+        const double error = Error(sample, levels);
+        ASSERT_LE(error, before * (1 + 1e-12)) << law << s << ", " << sweeps;
+        before = error;
+      }
+      if (s > 1) {
+        EXPECT_LT(before, 0.5 * first) << law << s;
+      }
+    }
+  }
+}
+
+TEST(FittedLevelsTest, ALevelIsTheBestOfAllPlaces) {
+  for (const char* law : {"gaussian", "laplace", "heavy"}) {
+    const auto sample = Sample(law, 200, 20);
+    const std::vector<float> levels = FitLevels(sample, 2, /*sweeps=*/1);
+    const double error = Error(sample, levels);
+    for (int i = 1; i < 2000; ++i) {
+      EXPECT_GE(Error(sample, {0, i / 2000.0f, 1}), error * (1 - 1e-12));
+    }
+  }
+}
+
+TEST(FittedLevelsTest, WithNothingToFitLevelsAreThoseOfNuqsgd) {
+  const std::vector<float> expected = {0, 0.25, 0.5, 1};
+  EXPECT_EQ(FitLevels({}, 3), expected);
+  EXPECT_EQ(FitLevels({{0, 1}, {1, 1}, {1, 1}}, 3), expected);
+}
+
+// Table of the specification's section 4: 17.1 before the fit.
+TEST(FittedLevelsTest, GaussianFiguresOfTheSpecification) {
+  const auto relative = [](int s, int sweeps) {
+    const auto sample = Sample("gaussian", 100000, 8192);
+    double squares = 0;
+    for (const auto& each : sample) {
+      squares += each.weight * each.magnitude * each.magnitude;
+    }
+    return Error(sample, FitLevels(sample, s, sweeps)) / squares;
+  };
+  EXPECT_NEAR(relative(3, 0), 17.1, 0.2);
+  EXPECT_NEAR(relative(3, kLevelFitSweeps), 0.348, 0.007);
+  EXPECT_NEAR(relative(7, 0), 0.335, 0.01);
+  EXPECT_NEAR(relative(7, kLevelFitSweeps), 0.0385, 0.0015);
+}
+
+}  // namespace
+}  // namespace ps
