@@ -20,8 +20,8 @@ struct CompressionToCheck {
 // That
 // - the payload is one that a server accepts, its indices ascend, and it has
 //   as many elements as stats.count says;
-// - decoded + residual = sum for every element, within the last bit of float,
-//   and exactly where nothing was sent;
+// - decoded + residual = sum for every element, exactly where nothing was sent,
+//   else within the rounding of the residual to float;
 // - if stats.threshold is above 0: no magnitude above it was kept and none
 //   below it was sent. One equal to it may be either: exact top-k sends some.
 // Errors: kInternal naming the first element that is wrong.

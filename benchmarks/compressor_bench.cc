@@ -4,10 +4,12 @@
 #include <cmath>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "benchmarks/compression_check.h"
 #include "benchmarks/memory_passes.h"
 #include "common/random.h"
@@ -64,12 +66,12 @@ struct CompressorBench::Subject {
 
 CompressorBench::CompressorBench(const CompressorBenchOptions& options,
                                  std::unique_ptr<Backend> backend,
-                                 Tensor values, Tensor plain)
+                                 Tensor values, Tensor plain, Tensor scratch)
     : options_(options),
       backend_(std::move(backend)),
       values_(std::move(values)),
       plain_(std::move(plain)),
-      scratch_(options.elements) {}
+      scratch_(std::move(scratch)) {}
 
 absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
     const CompressorBenchOptions& options) {
@@ -90,8 +92,10 @@ absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
         static_cast<float>(random.Next() % 2 == 0 ? magnitude : -magnitude);
   }
   PS_ASSIGN_OR_RETURN(Tensor plain, backend->Allocate({options.elements}));
-  return std::unique_ptr<CompressorBench>(new CompressorBench(
-      options, std::move(backend), std::move(values), std::move(plain)));
+  PS_ASSIGN_OR_RETURN(Tensor scratch, backend->Allocate({options.elements}));
+  return std::unique_ptr<CompressorBench>(
+      new CompressorBench(options, std::move(backend), std::move(values),
+                          std::move(plain), std::move(scratch)));
 }
 
 Tensor CompressorBench::NextGradient() {
@@ -102,14 +106,15 @@ Tensor CompressorBench::NextGradient() {
 
 absl::Status CompressorBench::Verify(Subject* subject) {
   const Tensor gradient = NextGradient();
+  float* const sum = scratch_.data();
   for (int64_t i = 0; i < options_.elements; ++i) {
-    scratch_[i] = subject->residual.data()[i] + gradient.data()[i];
+    sum[i] = subject->residual.data()[i] + gradient.data()[i];
   }
   PS_ASSIGN_OR_RETURN(
       const EncodedGradient encoded,
       subject->compressor->Compress(gradient, &subject->residual));
   CompressionToCheck check;
-  check.sum = scratch_;
+  check.sum = absl::MakeConstSpan(sum, options_.elements);
   check.residual =
       absl::MakeConstSpan(subject->residual.data(), options_.elements);
   check.encoded = &encoded;
@@ -119,11 +124,11 @@ absl::Status CompressorBench::Verify(Subject* subject) {
 
 double CompressorBench::TimeTopK(const Tensor& gradient, int64_t k) {
   const int64_t n = options_.elements;
+  float* const magnitudes = scratch_.data();
   return Milliseconds([&] {
     AddPass(gradient.data(), n, plain_.data());
-    for (int64_t i = 0; i < n; ++i) scratch_[i] = std::fabs(plain_.data()[i]);
-    std::nth_element(scratch_.begin(), scratch_.begin() + (n - k),
-                     scratch_.end());
+    for (int64_t i = 0; i < n; ++i) magnitudes[i] = std::fabs(plain_.data()[i]);
+    std::nth_element(magnitudes, magnitudes + (n - k), magnitudes + n);
   });
 }
 

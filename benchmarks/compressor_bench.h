@@ -6,12 +6,9 @@
 
 #include <cstdint>
 #include <memory>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/types/span.h"
 #include "compressors/compressor.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -71,8 +68,8 @@ class CompressorBench {
   struct Subject;
 
   CompressorBench(const CompressorBenchOptions& options,
-                  std::unique_ptr<Backend> backend, Tensor values,
-                  Tensor plain);
+                  std::unique_ptr<Backend> backend, Tensor values, Tensor plain,
+                  Tensor scratch);
 
   Tensor NextGradient();
   absl::Status Verify(Subject* subject);
@@ -83,9 +80,9 @@ class CompressorBench {
   // Gradients are windows of one long vector: fresh numbers at no cost.
   const Tensor values_;
   int64_t next_window_ = 0;
-  Tensor plain_;                // The residual of bound and yardstick.
-  std::vector<float> scratch_;  // [elements], of verification and yardstick.
-  double sink_ = 0;             // So that the read pass is not left out.
+  Tensor plain_;     // The residual of bound and yardstick.
+  Tensor scratch_;   // [elements], of verification and yardstick.
+  double sink_ = 0;  // So that the read pass is not left out.
 };
 
 }  // namespace ps

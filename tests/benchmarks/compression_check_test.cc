@@ -59,6 +59,13 @@ TEST(CompressionCheck, AcceptsWhatIsRight) {
   example.values = {-4.5f, 3};
   example.residual[1] = -0.5f;
   EXPECT_TRUE(example.Check().ok()) << example.Check();
+  // The difference need not be a float: 2^-30 is lost next to 4.5.
+  example.sum[1] = -0x1p-30f;
+  example.values[0] = 4.5f;
+  example.residual[1] = -4.5f;
+  example.stats.threshold = 0;
+  EXPECT_TRUE(example.Check().ok()) << example.Check();
+  example = Example();
   // Exact top-k sends its threshold.
   example.stats.threshold = 3;
   example.exact_count = true;
