@@ -51,7 +51,7 @@ struct CompressorTiming {
 // Bytes of the bound: 8 read and 4 written, and 4 read again.
 constexpr double kBoundBytesPerElement = 16;
 
-// Gradients are Laplace, drawn from a fixed seed. Needs about 28 bytes of
+// Gradients are Laplace, drawn from a fixed seed. Needs about 32 bytes of
 // memory an element. Not thread-safe.
 class CompressorBench {
  public:

@@ -52,7 +52,7 @@ CommandText Text() {
       "row "
       "is verified by plain loops before it is printed: decoded + residual is "
       "what came in, and what was sent is what exceeds the threshold. Needs "
-      "about 28 bytes of memory an element; everything takes some minutes.";
+      "about 32 bytes of memory an element; everything takes some minutes.";
   text.examples = {
       {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
        "--names=sidco_e,topk",

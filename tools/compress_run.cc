@@ -161,6 +161,12 @@ absl::StatusOr<CompressRunResult> RunCompress(
                       NpyReader<float>::Open(options.gradient_path));
   CompressRunResult result;
   result.elements = gradients.row_elements();
+  // Any number of such rows takes no bytes, but each takes time.
+  if (gradients.shape().size() == 2 && result.elements == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(options.gradient_path, ": shape is (", gradients.rows(),
+                     ", 0); rows must have at least 1 element"));
+  }
   absl::StatusOr<Machine> machine = MakeMachine(options, result.elements);
   if (!machine.ok()) {
     return Annotate(machine.status(), options.gradient_path);

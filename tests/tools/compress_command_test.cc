@@ -221,6 +221,15 @@ TEST_F(CompressCommand, ABadGradientFileIsRefusedWithTheReason) {
   std::ofstream(Path("g.npy")) << "1.0 2.0 3.0";
   EXPECT_EQ(Compress(topk), 78);
   EXPECT_THAT(output(), HasSubstr("g.npy: no .npy file"));
+  // Rows without end, and without a byte.
+  std::string header =
+      "{'descr': '<f4', 'fortran_order': False, "
+      "'shape': (1152921504606846976, 0)}";
+  std::ofstream(Path("g.npy"))
+      << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size())
+      << '\0' << header;
+  EXPECT_EQ(Compress(topk), 78);
+  EXPECT_THAT(output(), HasSubstr("shape is (1152921504606846976, 0); rows"));
   std::filesystem::remove(Path("g.npy"));
   EXPECT_EQ(Compress(topk), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("cannot open "), HasSubstr("g.npy"),
