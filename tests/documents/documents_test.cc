@@ -85,6 +85,25 @@ TEST_F(Documents, ReadmesOwnJobRunsCommandByCommand) {
   EXPECT_TRUE(fs::exists(directory_ / "runs/my_job/weights.safetensors"));
 }
 
+TEST_F(Documents, ReadmesCommandsOnCompressorsRun) {
+  std::vector<std::string> commands;
+  for (const char* start :
+       {"train deploy/examples/mlp_digits.textproto --set training.max",
+        "compress ", "bench compressors "}) {
+    for (const std::string& command : Commands(
+             "README.md", absl::StrCat("bazel-bin/tools/gradsieve ", start))) {
+      commands.push_back(command);
+    }
+  }
+  ASSERT_EQ(commands.size(), 3u);
+  for (const std::string& command : commands) {
+    std::string output;
+    EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
+  }
+  EXPECT_TRUE(fs::exists(directory_ / "runs/dump/sieved/summary.json"));
+  EXPECT_TRUE(fs::exists(directory_ / "bench.json"));
+}
+
 TEST_F(Documents, ReadmesMnistCommandsRun) {
   const char* const shared = std::getenv("GRADSIEVE_SHARED");
   if (shared == nullptr) GTEST_SKIP() << "GRADSIEVE_SHARED is not set";
@@ -145,6 +164,10 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   EXPECT_THAT(output, HasSubstr("train"));
   EXPECT_EQ(Run(bin + " train --help", &output), 0);
   EXPECT_THAT(output, HasSubstr("--run-dir"));
+  EXPECT_EQ(Run(bin + " compress --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("--gradient"));
+  EXPECT_EQ(Run(bin + " bench compressors --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("--ratios"));
   EXPECT_EQ(Run(bin + " trian", &output), 64);
   EXPECT_THAT(output, HasSubstr("did you mean \"train\"?"));
   for (const char* script : {"quickstart", "test"}) {

@@ -1,0 +1,188 @@
+#include "benchmarks/compressor_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "benchmarks/compression_check.h"
+#include "benchmarks/memory_passes.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "compressors/new_compressor.h"
+#include "compressors/payload.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kWindowStep = 64 * 1024;
+constexpr int64_t kWindows = 32;
+// A call on fewer elements is too short to be timed a few times only.
+constexpr int64_t kFullElements = int64_t{1} << 22;
+constexpr int64_t kRoundsPerTopK = 3;
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+double Milliseconds(const std::function<void()>& work) {
+  const absl::Time start = absl::Now();
+  work();
+  return absl::ToDoubleMilliseconds(absl::Now() - start);
+}
+
+}  // namespace
+
+double CompressorTiming::AchievedRatio(int64_t elements) const {
+  return static_cast<double>(sent) /
+         (static_cast<double>(rounds) * static_cast<double>(elements));
+}
+
+double CompressorTiming::BitsPerSentElement() const {
+  return 8 * static_cast<double>(payload_bytes) / static_cast<double>(sent);
+}
+
+double CompressorTiming::EntropyBitsPerSentElement(int64_t elements) const {
+  const double p = AchievedRatio(elements);
+  // Binary entropy of a position, over the positions for each that is sent.
+  const double positions =
+      p < 1 ? -std::log2(p) - (1 - p) / p * std::log1p(-p) / std::log(2.0) : 0;
+  return positions +
+         8 * static_cast<double>(value_bytes) / static_cast<double>(sent);
+}
+
+// A compressor with its residual.
+struct CompressorBench::Subject {
+  std::unique_ptr<Compressor> compressor;
+  Tensor residual;  // [elements]
+  bool exact_count = false;
+};
+
+CompressorBench::CompressorBench(const CompressorBenchOptions& options,
+                                 std::unique_ptr<Backend> backend,
+                                 Tensor values, Tensor plain, Tensor scratch)
+    : options_(options),
+      backend_(std::move(backend)),
+      values_(std::move(values)),
+      plain_(std::move(plain)),
+      scratch_(std::move(scratch)) {}
+
+absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
+    const CompressorBenchOptions& options) {
+  if (options.elements < 1 || options.rounds < 1 || options.warm_up < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.elements, " elements, ", options.rounds, " rounds and ",
+        options.warm_up, " calls before; must be at least 1, 1 and 0"));
+  }
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
+                      NewCpuBackend(CpuBackendOptions()));
+  PS_ASSIGN_OR_RETURN(
+      Tensor values,
+      backend->Allocate({options.elements + kWindows * kWindowStep}));
+  RandomStream random(RandomKey(1));
+  for (int64_t i = 0; i < values.size(); ++i) {
+    const double magnitude = -std::log(1 - random.Uniform());  // Laplace.
+    values.data()[i] =
+        static_cast<float>(random.Next() % 2 == 0 ? magnitude : -magnitude);
+  }
+  PS_ASSIGN_OR_RETURN(Tensor plain, backend->Allocate({options.elements}));
+  PS_ASSIGN_OR_RETURN(Tensor scratch, backend->Allocate({options.elements}));
+  return std::unique_ptr<CompressorBench>(
+      new CompressorBench(options, std::move(backend), std::move(values),
+                          std::move(plain), std::move(scratch)));
+}
+
+Tensor CompressorBench::NextGradient() {
+  // 13 has no factor in common with the number of windows.
+  const int64_t begin = 13 * next_window_++ % kWindows * kWindowStep;
+  return values_.Slice(begin, begin + options_.elements);
+}
+
+absl::Status CompressorBench::Verify(Subject* subject) {
+  const Tensor gradient = NextGradient();
+  float* const sum = scratch_.data();
+  for (int64_t i = 0; i < options_.elements; ++i) {
+    sum[i] = subject->residual.data()[i] + gradient.data()[i];
+  }
+  PS_ASSIGN_OR_RETURN(
+      const EncodedGradient encoded,
+      subject->compressor->Compress(gradient, &subject->residual));
+  CompressionToCheck check;
+  check.sum = absl::MakeConstSpan(sum, options_.elements);
+  check.residual =
+      absl::MakeConstSpan(subject->residual.data(), options_.elements);
+  check.encoded = &encoded;
+  check.exact_count = subject->exact_count;
+  return Annotate(CheckCompression(check), "verification failed");
+}
+
+double CompressorBench::TimeTopK(const Tensor& gradient, int64_t k) {
+  const int64_t n = options_.elements;
+  float* const magnitudes = scratch_.data();
+  return Milliseconds([&] {
+    AddPass(gradient.data(), n, plain_.data());
+    for (int64_t i = 0; i < n; ++i) magnitudes[i] = std::fabs(plain_.data()[i]);
+    std::nth_element(magnitudes, magnitudes + (n - k), magnitudes + n);
+  });
+}
+
+absl::StatusOr<CompressorTiming> CompressorBench::Run(
+    const CompressorConfig& config) {
+  const int64_t n = options_.elements;
+  CompressorOptions options;
+  options.config = config;
+  options.dense_size = n;
+  options.backend = backend_.get();
+  Subject subject;
+  PS_ASSIGN_OR_RETURN(subject.compressor, NewCompressor(options));
+  PS_ASSIGN_OR_RETURN(subject.residual, backend_->Allocate({n}));
+  // By definition, of these two.
+  subject.exact_count = config.name() == "topk" || config.name() == "randomk";
+
+  for (int64_t i = 0; i < options_.warm_up; ++i) {
+    PS_RETURN_IF_ERROR(
+        subject.compressor->Compress(NextGradient(), &subject.residual)
+            .status());
+  }
+  PS_RETURN_IF_ERROR(Verify(&subject));
+
+  CompressorTiming timing;
+  timing.rounds = options_.rounds * std::max<int64_t>(1, kFullElements / n);
+  std::vector<double> add_times, read_times, times, topk_times;
+  for (int64_t round = 0; round < timing.rounds; ++round) {
+    const Tensor gradient = NextGradient();
+    add_times.push_back(
+        Milliseconds([&] { AddPass(gradient.data(), n, plain_.data()); }));
+    read_times.push_back(
+        Milliseconds([&] { sink_ += SumMagnitudesPass(plain_.data(), n); }));
+    absl::StatusOr<EncodedGradient> encoded = EncodedGradient();
+    times.push_back(Milliseconds([&] {
+      encoded = subject.compressor->Compress(gradient, &subject.residual);
+    }));
+    PS_RETURN_IF_ERROR(encoded.status());
+    const PayloadBuffer& payload = encoded->parts.front();
+    PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                        ValidatePayload({payload.span()}, n));
+    timing.last = encoded->stats;
+    timing.sent += encoded->stats.count;
+    timing.payload_bytes += static_cast<int64_t>(payload.size_bytes());
+    timing.value_bytes += info.value_bytes;
+    if (round % kRoundsPerTopK == 0) {
+      topk_times.push_back(TimeTopK(gradient, timing.last.target_count));
+    }
+  }
+  timing.milliseconds = Median(times);
+  timing.bound_milliseconds = Median(add_times) + Median(read_times);
+  timing.topk_milliseconds = Median(topk_times);
+  PS_RETURN_IF_ERROR(Verify(&subject));
+  return timing;
+}
+
+}  // namespace ps

@@ -1,0 +1,213 @@
+#include "tools/bench_compressors_command.h"
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "benchmarks/compressor_bench.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "tools/bench_compressors_options.h"
+#include "tools/command_failure.h"
+#include "tools/human_format.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  // 1 MiB, 16 MiB, and the LSTM of SIDCo's language model.
+  std::string sizes = "262144,4194304,66034000";
+  std::string ratios = "0.1,0.01,0.001";
+  std::string names;
+  std::string json;
+  int64_t rounds = 9;
+};
+
+struct Request {
+  std::vector<int64_t> sizes;
+  std::vector<double> ratios;
+  std::vector<std::string> names;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve bench compressors";
+  text.description =
+      "Times compressors on one core, with error feedback, on gradients drawn "
+      "from a Laplace law. The bound is one pass residual += gradient and one "
+      "pass over the magnitudes, the yardstick (\"top-k\") is the same "
+      "residual "
+      "pass and std::nth_element; both are timed in turns with the compressor, "
+      "so that a busy machine slows all alike, and medians are shown. Every "
+      "row "
+      "is verified by plain loops before it is printed: decoded + residual is "
+      "what came in, and what was sent is what exceeds the threshold. Needs "
+      "about 32 bytes of memory an element; everything takes some minutes.";
+  text.examples = {
+      {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
+       "--names=sidco_e,topk",
+       "two compressors in the case that SIDCo was made for"},
+      {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgd "
+       "--json=bench.json",
+       "with another value code; also as JSON"},
+  };
+  text.exit_codes = {
+      {"0", "measured"},
+      {"1", "a result was wrong, or memory or disk did not suffice"},
+      {"64", "the command line makes no sense"},
+  };
+  return text;
+}
+
+absl::StatusOr<Request> ParseRequest(const Flags& flags) {
+  Request request;
+  PS_ASSIGN_OR_RETURN(request.sizes, ParseSizes(flags.sizes));
+  PS_ASSIGN_OR_RETURN(request.ratios, ParseRatios(flags.ratios));
+  PS_ASSIGN_OR_RETURN(request.names, ParseNames(flags.names));
+  for (const std::string& name : request.names) {
+    for (const double ratio : request.ratios) {
+      PS_RETURN_IF_ERROR(BenchConfig(name, ratio).status());
+    }
+  }
+  if (flags.rounds < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rounds is ", flags.rounds, "; must be at least 1"));
+  }
+  return request;
+}
+
+void PrintHeader(int64_t elements, double ratio) {
+  absl::PrintF("\n%s elements, ratio %g\n", FormatCount(elements), ratio);
+  absl::PrintF("%-22s %9s %7s %7s %7s %9s %7s %7s\n", "", "ms", "GB/s", "bound",
+               "x top-k", "achieved", "bits", "entropy");
+  std::fflush(stdout);
+}
+
+void PrintRow(const std::string& name, int64_t elements,
+              const CompressorTiming& timing) {
+  const double gigabytes_per_second = kBoundBytesPerElement *
+                                      static_cast<double>(elements) /
+                                      timing.milliseconds * 1e-6;
+  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %7.2f %9.3g %7.2f %7.2f", name,
+               timing.milliseconds, gigabytes_per_second,
+               100 * timing.bound_milliseconds / timing.milliseconds,
+               timing.topk_milliseconds / timing.milliseconds,
+               timing.AchievedRatio(elements), timing.BitsPerSentElement(),
+               timing.EntropyBitsPerSentElement(elements));
+  if (timing.last.stages > 0) absl::PrintF("  %d stages", timing.last.stages);
+  if (!timing.last.fallback.empty()) {
+    absl::PrintF("  %s", timing.last.fallback);
+  }
+  std::puts("");
+  std::fflush(stdout);
+}
+
+nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
+                               double ratio, const CompressorTiming& timing) {
+  // What is NaN, as of a row that sent nothing, becomes null.
+  return {
+      {"name", name},
+      {"elements", elements},
+      {"ratio", ratio},
+      {"milliseconds", timing.milliseconds},
+      {"bound_milliseconds", timing.bound_milliseconds},
+      {"topk_milliseconds", timing.topk_milliseconds},
+      {"achieved_ratio", timing.AchievedRatio(elements)},
+      {"bits_per_sent_element", timing.BitsPerSentElement()},
+      {"entropy_bits_per_sent_element",
+       timing.EntropyBitsPerSentElement(elements)},
+  };
+}
+
+// All rows, printed as they come and as JSON in the end.
+absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
+                                               int64_t rounds) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const int64_t elements : request.sizes) {
+    CompressorBenchOptions options;
+    options.elements = elements;
+    options.rounds = rounds;
+    PS_ASSIGN_OR_RETURN(const std::unique_ptr<CompressorBench> bench,
+                        CompressorBench::Create(options));
+    for (const double ratio : request.ratios) {
+      PrintHeader(elements, ratio);
+      for (const std::string& name : request.names) {
+        PS_ASSIGN_OR_RETURN(const CompressorConfig config,
+                            BenchConfig(name, ratio));
+        const absl::StatusOr<CompressorTiming> timing = bench->Run(config);
+        if (!timing.ok()) {
+          return Annotate(
+              timing.status(),
+              absl::StrCat(name, ", ", elements, " elements, ratio ", ratio));
+        }
+        PrintRow(name, elements, *timing);
+        rows.push_back(RowJson(name, elements, ratio, *timing));
+      }
+    }
+  }
+  return rows;
+}
+
+// Opened before an hour of measuring, not after it.
+absl::StatusOr<std::optional<AtomicFile>> OpenJson(const std::string& path) {
+  std::optional<AtomicFile> file;
+  if (!path.empty()) {
+    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
+    file.emplace(std::move(made));
+  }
+  return file;
+}
+
+absl::Status Bench(const Request& request, const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJson(flags.json));
+  std::printf(
+      "One core, error feedback, medians. bound: share of the memory bound; "
+      "GB/s: of its\n16 bytes an element; x top-k: times faster than "
+      "std::nth_element; bits and their\nentropy: for each element that is "
+      "sent.\n");
+  PS_ASSIGN_OR_RETURN(const nlohmann::ordered_json rows,
+                      Measure(request, flags.rounds));
+  if (!json.has_value()) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(json->Append(rows.dump(2) + "\n"));
+  return json->Commit();
+}
+
+}  // namespace
+
+int RunBenchCompressorsCommand(int argc, char** argv) {
+  Flags flags;
+  CommandLine command_line(Text());
+  command_line.AddOption("sizes", "N,N,...", "Elements of the gradients.",
+                         &flags.sizes);
+  command_line.AddOption("ratios", "R,R,...", "Elements sent over elements.",
+                         &flags.ratios);
+  command_line.AddOption("names", "NAME,NAME,...",
+                         "Compressors, each with a value code if +CODE "
+                         "follows; without it all, with fp32.",
+                         &flags.names);
+  command_line.AddOption("json", "FILE", "Write the rows as a list of objects.",
+                         &flags.json);
+  command_line.AddOption(
+      "rounds", "N", "Timed calls; more for short gradients.", &flags.rounds);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const auto fail = [](const absl::Status& status, int exit_code) {
+    return FailCommand("bench compressors", status, exit_code);
+  };
+  const absl::StatusOr<Request> request = ParseRequest(flags);
+  if (!request.ok()) return fail(request.status(), kExitUsage);
+  const absl::Status measured = Bench(*request, flags);
+  if (!measured.ok()) return fail(measured, kExitFailed);
+  return kExitDone;
+}
+
+}  // namespace ps

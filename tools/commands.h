@@ -1,0 +1,24 @@
+// A program, or a command of it, that consists of commands.
+#ifndef TOOLS_COMMANDS_H_
+#define TOOLS_COMMANDS_H_
+
+#include "absl/types/span.h"
+#include "common/flags.h"
+
+namespace ps {
+
+struct Command {
+  const char* name;
+  const char* meaning;
+  // argv[0] is the command's own name. Returns the exit code.
+  int (*run)(int argc, char** argv);
+};
+
+// Runs the command that argv[1] names; prints the help, `text` with the list of
+// commands, or what is wrong. Returns the exit code.
+int RunCommand(CommandText text, absl::Span<const Command> commands, int argc,
+               char** argv);
+
+}  // namespace ps
+
+#endif  // TOOLS_COMMANDS_H_
