@@ -1,10 +1,12 @@
 // SIDCo's threshold estimate: a law is fitted to all magnitudes, then to what
-// exceeds its threshold, and so on; each stage looks further into the tail.
+// exceeds its threshold, and so on; each stage looks further into the tail. The
+// last threshold may then be corrected by counting.
 #ifndef COMPRESSORS_SIDCO_ESTIMATE_H_
 #define COMPRESSORS_SIDCO_ESTIMATE_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,10 +33,15 @@ struct EstimateRequest {
   double first_stage_ratio = 0.25;
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
+  // See threshold_refine.h; no steps: the last stage has the last word.
+  int refine_steps = 0;
+  double refine_tolerance = 0.05;
 };
 
 struct ThresholdEstimate {
   float threshold = 0;
+  // How many exceed what the last stage estimated; only where that was refined.
+  std::optional<int64_t> estimated_count;
   // Laws fitted. None if the magnitudes are all but equal: then there is no
   // estimate.
   int stages = 0;
@@ -56,13 +63,27 @@ class SidcoEstimator {
                                              Sieve* sieve);
 
  private:
-  // A guess, rather too low, of the next stage's threshold.
-  float GuessNext(size_t stage, float threshold, double predicted_step) const;
+  struct Stages {
+    ThresholdEstimate estimate;
+    // The highest location that more than the target exceed, or 0.
+    float low = 0;
+    int64_t low_count = 0;
+    std::vector<float> looked_at;  // Locations, in order of stages.
+  };
+
+  absl::StatusOr<Stages> RunStages(const EstimateRequest& request,
+                                   Sieve* sieve) const;
+  // A guess, rather too low, of the lowest threshold that will be looked at
+  // after the `i`-th one, which is `threshold`; predicted_step: from it to the
+  // next one, by the law.
+  float GuessLowest(size_t i, float threshold, double predicted_step) const;
+  // Thresholds in the order in which they were looked at, and the final one.
+  void Remember(const std::vector<float>& looked_at, float last);
 
   const TailFamily family_;
-  // By stage, from the second on: how much farther it went than the one before
-  // it, relative to that one, on the last vector.
-  std::vector<double> steps_;
+  // On the last vector, for each threshold that was looked at: the lowest one
+  // after it, over it.
+  std::vector<double> lowest_after_;
 };
 
 }  // namespace ps

@@ -81,6 +81,8 @@ class SidcoSelector final : public Selector {
     request.count_correction = options_.count_correction;
     request.first_stage_ratio = options_.first_stage_ratio;
     request.min_exceedances = options_.min_exceedances;
+    request.refine_steps = options_.refine_steps;
+    request.refine_tolerance = options_.refine_tolerance;
     if (needs_logs_) {
       PS_RETURN_IF_ERROR(
           kernels_->SumLogs(input.u, input.n, &request.sum_logs));
@@ -97,9 +99,11 @@ class SidcoSelector final : public Selector {
     stats->stages = estimate.stages;
     stats->raw_count = elements->size();
     // Where one stage is all that the ratio allows, its quality says nothing
-    // about their number.
+    // about their number. What was refined is judged by what it was before.
     if (target < options_.first_stage_ratio * static_cast<double>(population)) {
-      controller_.Observe(static_cast<double>(stats->raw_count) / target);
+      const int64_t estimated =
+          estimate.estimated_count.value_or(stats->raw_count);
+      controller_.Observe(static_cast<double>(estimated) / target);
     }
     if (estimate.stopped && elements->size() > stats->target_count) {
       Trim("few", elements, stats);

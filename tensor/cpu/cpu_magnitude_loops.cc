@@ -165,12 +165,12 @@ void MeasureList(const ChunkSource& source, float location, float keep_above,
     result->sum += sum[i];
     result->sum_squares += sum_squares[i];
   }
-  SelectLoop<true>(source, keep_above, kept);
+  if (kept != nullptr) SelectLoop<true>(source, keep_above, kept);
 }
 
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept) {
-  kept->size = 0;
+  if (kept != nullptr) kept->size = 0;
   if (source.indices != nullptr) {
     MeasureList(source, location, keep_above, result, kept);
   } else {

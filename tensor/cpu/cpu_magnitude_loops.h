@@ -48,8 +48,8 @@ struct ChunkSource {
 void AddAndMeasureChunk(const float* residual, const float* gradient, int64_t n,
                         bool stream, float* out, Moments* moments);
 
-// Statistics over `location`; replaces `kept` by the elements above
-// keep_above, which is at least `location`.
+// Statistics over `location`; replaces `kept` by the elements above keep_above.
+// With a list for a source, `kept` may be null.
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept);
 

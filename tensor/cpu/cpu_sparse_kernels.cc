@@ -41,15 +41,19 @@ class CpuSieve final : public Sieve {
     partial_.resize(num_chunks);
   }
 
-  absl::Status MeasureAbove(float location, float next_location,
+  absl::Status MeasureAbove(float location, float keep_above,
                             Exceedances* result) override {
-    const float keep_above = std::max(location, next_location);
+    const bool keep_as_is =
+        location >= kept_above_ && keep_above <= kept_above_;
     pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
       MeasureChunk(Source(location, chunk), location, keep_above,
-                   &partial_[chunk.index], &spare_[chunk.index]);
+                   &partial_[chunk.index],
+                   keep_as_is ? nullptr : &spare_[chunk.index]);
     });
-    std::swap(kept_, spare_);
-    kept_above_ = keep_above;
+    if (!keep_as_is) {
+      std::swap(kept_, spare_);
+      kept_above_ = keep_above;
+    }
     *result = Exceedances();
     for (const Exceedances& part : partial_) {
       result->count += part.count;
