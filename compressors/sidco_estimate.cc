@@ -34,56 +34,39 @@ absl::StatusOr<bool> AllEqual(const Exceedances& exceedances, float location,
 
 }  // namespace
 
-float SidcoEstimator::GuessLowest(size_t i, float threshold,
-                                  double predicted_step) const {
+float SidcoEstimator::GuessNext(size_t stage, float threshold,
+                                double predicted_step) const {
   // Margins: what moves from one vector to the next is a few percent, but a
   // prediction from the law alone may be off by a factor.
-  if (i >= lowest_after_.size()) {
-    return FloatAtMost(threshold + 0.5 * predicted_step);
+  const double step = stage < steps_.size() ? 0.9 * steps_[stage] * threshold
+                                            : 0.5 * predicted_step;
+  return FloatAtMost(refine_reach_ * (threshold + step));
+}
+
+absl::Status SidcoEstimator::Refine(const EstimateRequest& request,
+                                    float location, int64_t count, Sieve* sieve,
+                                    ThresholdEstimate* estimate) {
+  RefineRequest refine;
+  refine.target = request.target;
+  refine.tolerance = request.refine_tolerance;
+  refine.max_counts = request.refine_steps;
+  refine.low = location;
+  refine.low_count = count;
+  refine.threshold = estimate->threshold;
+  refine.keep_above = FloatAtMost(refine_reach_ * estimate->threshold);
+  PS_ASSIGN_OR_RETURN(const RefinedThreshold refined,
+                      RefineThreshold(refine, sieve));
+  if (estimate->threshold > 0) {
+    // From one vector to the next the corrections move by a few percent.
+    refine_reach_ = 0.95 * refined.lowest_tried / estimate->threshold;
   }
-  const double step = lowest_after_[i] - 1;
-  return FloatAtMost(threshold *
-                     std::max(0.0, 1 + step - 0.1 * std::abs(step) - 0.02));
+  estimate->threshold = refined.threshold;
+  estimate->estimated_count = refined.estimated_count;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
     const EstimateRequest& request, Sieve* sieve) {
-  PS_ASSIGN_OR_RETURN(Stages stages, RunStages(request, sieve));
-  ThresholdEstimate& estimate = stages.estimate;
-  std::vector<float>& looked_at = stages.looked_at;
-  if (estimate.stages > 0 && !estimate.stopped && request.refine_steps > 0 &&
-      static_cast<double>(stages.low_count) > request.target) {
-    RefineRequest refine;
-    refine.target = request.target;
-    refine.tolerance = request.refine_tolerance;
-    refine.max_counts = request.refine_steps;
-    refine.low = stages.low;
-    refine.low_count = stages.low_count;
-    refine.threshold = estimate.threshold;
-    refine.keep_above =
-        GuessLowest(looked_at.size(), estimate.threshold, /*predicted_step=*/0);
-    PS_ASSIGN_OR_RETURN(const RefinedThreshold refined,
-                        RefineThreshold(refine, sieve));
-    looked_at.push_back(estimate.threshold);
-    looked_at.push_back(refined.lowest_tried);
-    estimate.threshold = refined.threshold;
-    estimate.estimated_count = refined.estimated_count;
-  }
-  Remember(looked_at, estimate.threshold);
-  return estimate;
-}
-
-void SidcoEstimator::Remember(const std::vector<float>& looked_at, float last) {
-  float lowest = last;
-  lowest_after_.resize(looked_at.size());
-  for (size_t i = looked_at.size(); i-- > 0;) {
-    lowest_after_[i] = looked_at[i] > 0 ? lowest / looked_at[i] : 1;
-    lowest = std::min(lowest, looked_at[i]);
-  }
-}
-
-absl::StatusOr<SidcoEstimator::Stages> SidcoEstimator::RunStages(
-    const EstimateRequest& request, Sieve* sieve) const {
   const double density =
       request.target / static_cast<double>(request.population);
   // With a first stage that aims lower than the target, the others would have
@@ -97,28 +80,30 @@ absl::StatusOr<SidcoEstimator::Stages> SidcoEstimator::RunStages(
                                request.moments.sum_squares);
   sample.mean_log = request.sum_logs / static_cast<double>(request.population);
 
-  Stages result;
-  result.low_count = request.moments.num_nonzero;
-  ThresholdEstimate& estimate = result.estimate;
+  ThresholdEstimate estimate;
   const std::optional<double> first = family_.magnitudes(sample, first_density);
-  if (!first.has_value()) return result;
+  if (!first.has_value()) return estimate;
   estimate.threshold = FloatAtMost(*first);
   estimate.stages = 1;
+  std::vector<double> steps;
+  // The last location that more than the target exceed.
+  float low = 0;
+  int64_t low_count = request.moments.num_nonzero;
   for (int stage = 2; stage <= stages; ++stage) {
     const float location = estimate.threshold;
     Exceedances exceedances;
     PS_RETURN_IF_ERROR(sieve->MeasureAbove(
         location,
-        GuessLowest(result.looked_at.size(), location,
-                    ExponentialThreshold(sample.mean, scheduled_density)),
+        GuessNext(steps.size(), location,
+                  ExponentialThreshold(sample.mean, scheduled_density)),
         &exceedances));
-    result.looked_at.push_back(location);
     const double left = static_cast<double>(exceedances.count);
     if (exceedances.count == 0) break;
     if (left > request.target) {
-      result.low = location;
-      result.low_count = exceedances.count;
+      low = location;
+      low_count = exceedances.count;
     } else if (request.count_correction) {
+      steps.push_back(0);
       break;
     }
     PS_ASSIGN_OR_RETURN(
@@ -142,8 +127,14 @@ absl::StatusOr<SidcoEstimator::Stages> SidcoEstimator::RunStages(
     }
     estimate.threshold = FloatAtMost(location + *step);
     ++estimate.stages;
+    steps.push_back(location > 0 ? *step / location : 0);
   }
-  return result;
+  steps_ = std::move(steps);
+  if (request.refine_steps > 0 && !estimate.stopped &&
+      static_cast<double>(low_count) > request.target) {
+    PS_RETURN_IF_ERROR(Refine(request, low, low_count, sieve, &estimate));
+  }
+  return estimate;
 }
 
 }  // namespace ps

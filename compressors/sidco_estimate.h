@@ -33,14 +33,15 @@ struct EstimateRequest {
   double first_stage_ratio = 0.25;
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
-  // See threshold_refine.h; no steps: the last stage has the last word.
+  // Thresholds corrected by counting, after the last stage, at most; 0: its
+  // threshold is the estimate. See threshold_refine.h.
   int refine_steps = 0;
   double refine_tolerance = 0.05;
 };
 
 struct ThresholdEstimate {
   float threshold = 0;
-  // How many exceed what the last stage estimated; only where that was refined.
+  // How many exceed the last stage's threshold, where that was refined.
   std::optional<int64_t> estimated_count;
   // Laws fitted. None if the magnitudes are all but equal: then there is no
   // estimate.
@@ -63,27 +64,20 @@ class SidcoEstimator {
                                              Sieve* sieve);
 
  private:
-  struct Stages {
-    ThresholdEstimate estimate;
-    // The highest location that more than the target exceed, or 0.
-    float low = 0;
-    int64_t low_count = 0;
-    std::vector<float> looked_at;  // Locations, in order of stages.
-  };
-
-  absl::StatusOr<Stages> RunStages(const EstimateRequest& request,
-                                   Sieve* sieve) const;
-  // A guess, rather too low, of the lowest threshold that will be looked at
-  // after the `i`-th one, which is `threshold`; predicted_step: from it to the
-  // next one, by the law.
-  float GuessLowest(size_t i, float threshold, double predicted_step) const;
-  // Thresholds in the order in which they were looked at, and the final one.
-  void Remember(const std::vector<float>& looked_at, float last);
+  // A guess, rather too low, of the next stage's threshold.
+  float GuessNext(size_t stage, float threshold, double predicted_step) const;
+  // Corrects *estimate, given a location that `count` exceed, more than the
+  // target.
+  absl::Status Refine(const EstimateRequest& request, float location,
+                      int64_t count, Sieve* sieve, ThresholdEstimate* estimate);
 
   const TailFamily family_;
-  // On the last vector, for each threshold that was looked at: the lowest one
-  // after it, over it.
-  std::vector<double> lowest_after_;
+  // By stage, from the second on: how much farther it went than the one before
+  // it, relative to that one, on the last vector.
+  std::vector<double> steps_;
+  // A little less than the lowest threshold that the last refinement tried,
+  // over the one that it began with.
+  double refine_reach_ = 1;
 };
 
 }  // namespace ps

@@ -62,7 +62,7 @@ SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
   options.exact_below = sidco.exact_below();
   options.min_exceedances = sidco.min_exceedances();
   options.refine_steps =
-      sidco.has_refine_steps() ? sidco.refine_steps() : (paper ? 0 : 4);
+      sidco.has_refine_steps() ? sidco.refine_steps() : (paper ? 0 : 8);
   options.refine_tolerance = sidco.refine_tolerance();
   return options;
 }

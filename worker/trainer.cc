@@ -1,6 +1,7 @@
 #include "worker/trainer.h"
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -161,6 +162,8 @@ absl::Status Trainer::StartRecording() {
   header.job = config().name();
   header.model = config().model().name();
   header.compressor = config().compressor().name();
+  header.value_code = config().compressor().value_code();
+  header.target_ratio = config().compressor().ratio();
   header.num_workers = config().cluster().num_workers();
   header.num_servers = config().cluster().num_servers();
   header.num_parameters = model_->num_parameters();
@@ -224,8 +227,17 @@ absl::Status Trainer::Record(const BatchResult& result,
   record.training_loss = stats.mean_loss;
   record.achieved_ratio =
       static_cast<double>(stats.sent_elements) / static_cast<double>(elements);
+  double residual_squares = 0;
+  for (const CompressionStats& bucket : stats.compression) {
+    record.count += bucket.count;
+    record.raw_count += bucket.raw_count;
+    record.target_count += bucket.target_count;
+    residual_squares += bucket.residual_norm * bucket.residual_norm;
+  }
+  record.residual_norm = std::sqrt(residual_squares);
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
+  record.fallback = stats.compression.front().fallback;
   record.totals = totals_;
   return recorder_->Iteration(record);
 }
