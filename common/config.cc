@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "common/config_check.h"
 #include "common/file.h"
+#include "common/flags.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -32,6 +33,31 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
+std::vector<std::string> FieldNames(const Descriptor& type) {
+  std::vector<std::string> names;
+  for (int i = 0; i < type.field_count(); ++i) {
+    names.push_back(type.field(i)->name());
+  }
+  return names;
+}
+
+// The field of a message that is nearest to the unknown one of which protobuf
+// complains, as "; did you mean ...?"; empty if none is near.
+std::string NearestFieldHint(const std::string& complaint) {
+  const std::vector<std::string> parts = absl::StrSplit(complaint, '"');
+  if (parts.size() != 5 || parts[0] != "Message type " ||
+      parts[2] != " has no field named ") {
+    return "";
+  }
+  const Descriptor* const type =
+      ::google::protobuf::DescriptorPool::generated_pool()
+          ->FindMessageTypeByName(parts[1]);
+  if (type == nullptr) return "";
+  const std::string nearest = NearestWord(parts[3], FieldNames(*type));
+  return nearest.empty() ? ""
+                         : absl::StrCat(" Did you mean \"", nearest, "\"?");
+}
+
 // Gathers the parser's complaints as "name:line:column: message".
 class ErrorLines : public ::google::protobuf::io::ErrorCollector {
  public:
@@ -39,9 +65,10 @@ class ErrorLines : public ::google::protobuf::io::ErrorCollector {
 
   // Protobuf counts both from 0, people and editors from 1.
   void AddError(int line, int column, const std::string& message) override {
-    lines_.push_back(line < 0 ? absl::StrCat(name_, ": ", message)
+    const std::string text = absl::StrCat(message, NearestFieldHint(message));
+    lines_.push_back(line < 0 ? absl::StrCat(name_, ": ", text)
                               : absl::StrCat(name_, ":", line + 1, ":",
-                                             column + 1, ": ", message));
+                                             column + 1, ": ", text));
   }
 
   std::string Text() const { return absl::StrJoin(lines_, "\n"); }
@@ -51,12 +78,17 @@ class ErrorLines : public ::google::protobuf::io::ErrorCollector {
   std::vector<std::string> lines_;
 };
 
-std::string FieldNames(const Descriptor& type) {
-  std::vector<std::string> names;
-  for (int i = 0; i < type.field_count(); ++i) {
-    names.push_back(type.field(i)->name());
+template <typename Config>
+absl::StatusOr<Config> ParseText(absl::string_view text,
+                                 absl::string_view name) {
+  ErrorLines errors(name);
+  TextFormat::Parser parser;
+  parser.RecordErrorsTo(&errors);
+  Config config;
+  if (!parser.ParseFromString(std::string(text), &config)) {
+    return absl::InvalidArgumentError(errors.Text());
   }
-  return absl::StrJoin(names, ", ");
+  return config;
 }
 
 // Text format for one value of `field`: strings get their quotes.
@@ -183,6 +215,9 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
               training.bucket_megabytes() >= 0,
           "training.bucket_megabytes", training.bucket_megabytes(),
           "must be at least 0 (0: one bucket)");
+  require(training.dump_gradients().every() >= 0,
+          "training.dump_gradients.every", training.dump_gradients().every(),
+          "must be at least 0 (0: none)");
   const ClusterConfig& cluster = config.cluster();
   require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
           "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
@@ -231,14 +266,12 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
 
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
                                       absl::string_view name) {
-  ErrorLines errors(name);
-  TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  JobConfig config;
-  if (!parser.ParseFromString(std::string(text), &config)) {
-    return absl::InvalidArgumentError(errors.Text());
-  }
-  return config;
+  return ParseText<JobConfig>(text, name);
+}
+
+absl::StatusOr<CompressorConfig> ParseCompressorConfig(absl::string_view text,
+                                                       absl::string_view name) {
+  return ParseText<CompressorConfig>(text, name);
 }
 
 absl::StatusOr<JobConfig> LoadConfig(const std::string& path) {
@@ -264,9 +297,9 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
     const Descriptor& type = *message->GetDescriptor();
     const FieldDescriptor* field = type.FindFieldByName(names[i]);
     if (field == nullptr) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("override \"", assignment, "\": there is no field \"",
-                       names[i], "\"; known here are: ", FieldNames(type)));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "override \"", assignment, "\": there is no field \"", names[i],
+          "\"; known here are: ", absl::StrJoin(FieldNames(type), ", ")));
     }
     const bool last = i + 1 == names.size();
     const bool is_message =
@@ -281,10 +314,10 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
       continue;
     }
     if (is_message) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("override \"", assignment, "\": \"", path,
-                       "\" is a group of fields; set one of: ",
-                       FieldNames(*field->message_type())));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "override \"", assignment, "\": \"", path,
+          "\" is a group of fields; set one of: ",
+          absl::StrJoin(FieldNames(*field->message_type()), ", ")));
     }
     message->GetReflection()->ClearField(message, field);
     std::vector<std::string> values = {std::string(value)};

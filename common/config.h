@@ -13,11 +13,15 @@
 namespace ps {
 
 // Parses text format. Errors: kInvalidArgument with `name`, line and column of
-// the first problem; an unknown field is one.
+// the first problem; an unknown field is one, with the nearest that there is.
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
                                       absl::string_view name);
 
-// The same from a file. Errors: also kNotFound and others of ReadFile.
+// The same for what stands between the braces of `compressor { ... }`.
+absl::StatusOr<CompressorConfig> ParseCompressorConfig(absl::string_view text,
+                                                       absl::string_view name);
+
+// ParseConfig from a file. Errors: also kNotFound and others of ReadFile.
 absl::StatusOr<JobConfig> LoadConfig(const std::string& path);
 
 // Sets one field from "path=value", as in "compressor.ratio=0.001". Repeated

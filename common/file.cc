@@ -111,6 +111,18 @@ absl::Status AtomicFile::Append(absl::string_view bytes) {
   return absl::OkStatus();
 }
 
+absl::Status AtomicFile::Overwrite(int64_t offset, absl::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t count =
+        pwrite(fd_, bytes.data(), bytes.size(), static_cast<off_t>(offset));
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) return FileError("write", path_, errno);
+    offset += count;
+    bytes.remove_prefix(static_cast<size_t>(count));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status AtomicFile::Commit() {
   absl::Status status;
   if (fsync(fd_) != 0) {

@@ -2,6 +2,7 @@
 #ifndef COMMON_FILE_H_
 #define COMMON_FILE_H_
 
+#include <cstdint>
 #include <memory>
 #include <string>
 
@@ -30,6 +31,10 @@ class AtomicFile {
   AtomicFile& operator=(AtomicFile&&) = delete;
 
   absl::Status Append(absl::string_view bytes);
+
+  // Replaces bytes that were appended before, from `offset` on: what is known
+  // only at the end, such as a count in a header.
+  absl::Status Overwrite(int64_t offset, absl::string_view bytes);
 
   // The last call. On an error the temporary is removed; `path` holds the old
   // file, or the new one if only the folder could not be synced.

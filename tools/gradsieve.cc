@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "tools/compress_command.h"
 #include "tools/train_command.h"
 
 namespace ps {
@@ -21,6 +22,8 @@ struct Command {
 const Command kCommands[] = {
     {"train", "Train a job on this machine, with progress and a summary.",
      RunTrainCommand},
+    {"compress", "Apply a compressor to gradients in a .npy file.",
+     RunCompressCommand},
 };
 
 std::string Help() {

@@ -13,6 +13,7 @@
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/status_macros.h"
+#include "tools/command_failure.h"
 #include "tools/local_cluster.h"
 #include "tools/run_report.h"
 
@@ -89,10 +90,7 @@ absl::Status MakeRunDirectory(const std::string& path) {
 }
 
 int Fail(const absl::Status& status, int exit_code) {
-  std::fflush(stdout);
-  std::fprintf(stderr, "gradsieve train: %s\n",
-               std::string(status.message()).c_str());
-  return exit_code;
+  return FailCommand("train", status, exit_code);
 }
 
 int Train(const Flags& flags) {

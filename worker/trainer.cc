@@ -20,6 +20,7 @@
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
+#include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
 
 namespace ps {
@@ -35,6 +36,7 @@ class Trainer {
   absl::Status LoadDataAndModel();
   absl::Status JoinCluster();
   absl::Status StartRecording();
+  absl::Status StartDump();
   absl::Status RunIterations();
   absl::Status RunIteration(int64_t iteration);
   absl::Status EvaluateNow();
@@ -59,6 +61,7 @@ class Trainer {
   std::unique_ptr<GradientPipeline> pipeline_;
 
   std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
+  std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
   Batch batch_;
   absl::Duration training_time_;
   int64_t sent_elements_ = 0;
@@ -174,6 +177,19 @@ absl::Status Trainer::StartRecording() {
   return absl::OkStatus();
 }
 
+absl::Status Trainer::StartDump() {
+  GradientDumpOptions dump;
+  dump.config = config().training().dump_gradients();
+  if (dump.config.every() == 0 || options_.worker_rank != 0) {
+    return absl::OkStatus();
+  }
+  dump.run_directory = options_.run_directory;
+  dump.num_parameters = model_->num_parameters();
+  dump.backend = backend_.get();
+  PS_ASSIGN_OR_RETURN(dump_, GradientDump::Create(dump));
+  return absl::OkStatus();
+}
+
 absl::Status Trainer::EvaluateNow() {
   // One worker is enough: all hold the same weights.
   if (options_.worker_rank != 0) return absl::OkStatus();
@@ -201,6 +217,9 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
           }));
   PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await(&weights_));
   training_time_ += absl::Now() - start;
+  if (dump_ != nullptr) {
+    PS_RETURN_IF_ERROR(dump_->Iteration(iteration, gradient_));
+  }
   return Record(result, stats);
 }
 
@@ -244,6 +263,7 @@ absl::Status Trainer::Record(const BatchResult& result,
 
 absl::Status Trainer::RunIterations() {
   PS_RETURN_IF_ERROR(StartRecording());
+  PS_RETURN_IF_ERROR(StartDump());
   const int64_t evaluate_every = config().training().evaluate_every_epochs() *
                                  sampler_->iterations_per_epoch();
   for (int64_t i = 0; i < total_iterations_; ++i) {
@@ -254,6 +274,7 @@ absl::Status Trainer::RunIterations() {
       PS_RETURN_IF_ERROR(EvaluateNow());
     }
   }
+  if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());
   return absl::OkStatus();
 }
 

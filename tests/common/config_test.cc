@@ -54,6 +54,25 @@ TEST(ParseConfigTest, ProblemsHaveFileLineAndColumn) {
               HasSubstr("batchsize"));
 }
 
+TEST(ParseConfigTest, AMisspeltFieldIsNamedWithTheNearest) {
+  EXPECT_THAT(
+      Message(ParseConfig("training { batchsize: 3 }", "x").status()),
+      HasSubstr("no field named \"batchsize\". Did you mean \"batch_size\"?"));
+  // Nothing is near.
+  EXPECT_THAT(Message(ParseConfig("zzzzzzzz: 3", "x").status()),
+              Not(HasSubstr("Did you mean")));
+}
+
+TEST(ParseCompressorConfigTest, ReadsWhatStandsBetweenTheBraces) {
+  const auto config = ParseCompressorConfig("name: 'topk' ratio: 0.5", "x");
+  ASSERT_TRUE(config.ok()) << config.status();
+  EXPECT_EQ(config->name(), "topk");
+  EXPECT_EQ(config->ratio(), 0.5);
+  EXPECT_THAT(
+      Message(ParseCompressorConfig("nam: 'topk'", "there").status()),
+      AllOf(HasSubstr("there:1:4: "), HasSubstr("Did you mean \"name\"?")));
+}
+
 TEST(LoadConfigTest, AMissingFileIsNamed) {
   const absl::Status status =
       LoadConfig(testing::TempDir() + "/no_such.textproto").status();
@@ -75,7 +94,7 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
   const auto config = ParseConfig(R"(
       training {
         batch_size: 0 epochs: -1 max_iterations: -2 evaluate_every_epochs: -3
-        bucket_megabytes: -0.5
+        bucket_megabytes: -0.5 dump_gradients { every: -4 }
       }
       cluster {
         num_workers: 1025 num_servers: 0 max_slice_elements: 1000
@@ -94,6 +113,7 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "training.max_iterations is -2; must be at least 0 (0: no limit)",
       "training.evaluate_every_epochs is -3; must be at least 0",
       "training.bucket_megabytes is -0.5; must be at least 0",
+      "training.dump_gradients.every is -4; must be at least 0 (0: none)",
       "cluster.num_workers is 1025; must be in [1, 1024]",
       "cluster.num_servers is 0; must be in [1, 256]",
       "cluster.max_slice_elements is 1000; must be in [1024, 16777216]",

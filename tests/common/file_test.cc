@@ -97,6 +97,16 @@ TEST_F(FileTest, NothingShowsBeforeCommit) {
   EXPECT_EQ(*ReadFile(Path("x")), "new");
 }
 
+TEST_F(FileTest, OverwritesWithinWhatWasAppended) {
+  auto file = AtomicFile::Create(Path("x"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  ASSERT_TRUE(file->Append("count=?; text").ok());
+  ASSERT_TRUE(file->Overwrite(6, "7").ok());
+  ASSERT_TRUE(file->Append(" goes on").ok());
+  ASSERT_TRUE(file->Commit().ok());
+  EXPECT_EQ(*ReadFile(Path("x")), "count=7; text goes on");
+}
+
 TEST_F(FileTest, WithoutCommitTheTemporaryIsRemoved) {
   {
     auto file = AtomicFile::Create(Path("x"));

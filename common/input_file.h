@@ -1,0 +1,44 @@
+// A file that is read in parts, for those too large to hold in memory.
+#ifndef COMMON_INPUT_FILE_H_
+#define COMMON_INPUT_FILE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// Reading is thread-safe. Errors name the path and the system's reason.
+class InputFile {
+ public:
+  // Errors: kNotFound if it does not exist or is no regular file,
+  // kPermissionDenied, else what absl makes of errno.
+  static absl::StatusOr<InputFile> Open(const std::string& path);
+
+  ~InputFile();
+  InputFile(InputFile&& other) noexcept;
+  InputFile& operator=(InputFile&&) = delete;
+
+  const std::string& path() const { return path_; }
+
+  // At the time of Open().
+  int64_t size_bytes() const { return size_bytes_; }
+
+  // Fills `bytes` with the `size` bytes from `offset` on. Errors: kDataLoss if
+  // the file ends before; what the system reports.
+  absl::Status Read(int64_t offset, char* bytes, size_t size) const;
+
+ private:
+  InputFile(std::string path, int fd, int64_t size_bytes);
+
+  std::string path_;
+  int fd_ = -1;  // -1 when moved from.
+  int64_t size_bytes_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // COMMON_INPUT_FILE_H_

@@ -1,0 +1,99 @@
+// Arrays of numbers in NumPy's .npy files: what numpy.save() writes and
+// numpy.load() reads. Of one or two dimensions, row-major ("C order"), and
+// little-endian; T is float (dtype '<f4') or int64_t ('<i8').
+#ifndef COMMON_NPY_H_
+#define COMMON_NPY_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "common/file.h"
+#include "common/input_file.h"
+
+namespace ps {
+
+// An array that is read in parts. Thread-safe.
+template <typename T>
+class NpyReader {
+ public:
+  // Reads and checks the header; believes no length before it is checked.
+  // Bytes after the array are passed over, as NumPy does. Errors name the file,
+  // what was found and what must be: kDataLoss for a damaged or cut file,
+  // kInvalidArgument for another type, order or number of dimensions, with the
+  // line of Python that converts; what InputFile reports.
+  static absl::StatusOr<NpyReader> Open(const std::string& path);
+
+  const std::string& path() const { return file_.path(); }
+
+  // [n] or [rows, n].
+  const std::vector<int64_t>& shape() const { return shape_; }
+
+  // 1 for an array of one dimension.
+  int64_t rows() const { return shape_.size() == 1 ? 1 : shape_[0]; }
+  int64_t row_elements() const { return shape_.back(); }
+  int64_t num_elements() const { return rows() * row_elements(); }
+
+  // Fills `elements` with those from number `first` on, row by row; they must
+  // lie within the array. Errors: kDataLoss if the file has been cut since.
+  absl::Status Read(int64_t first, absl::Span<T> elements) const;
+
+ private:
+  NpyReader(InputFile file, std::vector<int64_t> shape, int64_t data_offset);
+
+  InputFile file_;
+  std::vector<int64_t> shape_;
+  int64_t data_offset_ = 0;
+};
+
+// An array that is written in parts, of a length known only at the end. The
+// file appears complete or not at all (common/file.h). Not thread-safe.
+template <typename T>
+class NpyWriter {
+ public:
+  // Errors: those of AtomicFile.
+  static absl::StatusOr<NpyWriter> Create(const std::string& path);
+
+  absl::Status Append(absl::Span<const T> elements);
+
+  // The last call. The array's shape is [number of elements], or with
+  // row_elements, at least 1, [rows, row_elements], where the rows must be
+  // whole.
+  absl::Status Commit();
+  absl::Status CommitRows(int64_t row_elements);
+
+ private:
+  explicit NpyWriter(AtomicFile file);
+
+  absl::Status CommitShape(const std::vector<int64_t>& shape);
+
+  AtomicFile file_;
+  int64_t num_elements_ = 0;
+};
+
+// A whole array.
+template <typename T>
+struct NpyArray {
+  std::vector<int64_t> shape;  // [n] or [rows, n].
+  std::vector<T> elements;
+};
+
+// NpyReader in one call.
+template <typename T>
+absl::StatusOr<NpyArray<T>> ReadNpy(const std::string& path);
+
+// An array of one dimension, as NpyWriter in one call.
+template <typename T>
+absl::Status WriteNpy(const std::string& path, absl::Span<const T> elements);
+
+extern template class NpyReader<float>;
+extern template class NpyReader<int64_t>;
+extern template class NpyWriter<float>;
+extern template class NpyWriter<int64_t>;
+
+}  // namespace ps
+
+#endif  // COMMON_NPY_H_

@@ -1,0 +1,54 @@
+// The header of NumPy's .npy files, versions 1.0, 2.0 and 3.0.
+//
+// The format (NumPy Enhancement Proposal 1 and the documentation of
+// numpy.lib.format): the bytes 93 "NUMPY", the version in two bytes, the length
+// of the text that follows in two (version 1) or four (2 and 3) bytes,
+// little-endian; then a Python dictionary as text, with the keys 'descr',
+// 'fortran_order' and 'shape', padded with spaces and ended by a line feed.
+#ifndef COMMON_NPY_HEADER_H_
+#define COMMON_NPY_HEADER_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+struct NpyHeader {
+  std::string descr;  // The element type: "<f4" is little-endian float32.
+  bool fortran_order = false;
+  std::vector<int64_t> shape;  // Every extent at least 0.
+};
+
+// Bytes up to the text, of any version.
+constexpr int64_t kMaxNpyPreambleBytes = 12;
+
+// Where the text lies in the file; the data follow it.
+struct NpyTextRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+// From the first kMaxNpyPreambleBytes of a file, or all that it has. Errors:
+// kDataLoss for other first bytes, an unknown version, or a length that no
+// array of numbers needs.
+absl::StatusOr<NpyTextRange> ParseNpyPreamble(absl::string_view bytes);
+
+// Errors: kDataLoss names the key and what is wrong with it; kUnimplemented for
+// records, whose 'descr' is a list.
+absl::StatusOr<NpyHeader> ParseNpyText(absl::string_view text);
+
+// Every header that is written has this length, so that it can be written anew
+// when the shape is known. It is what NumPy itself writes for such arrays.
+constexpr int64_t kNpyHeaderBytes = 128;
+
+// Preamble and text, version 1.0. The shape has one or two extents.
+std::string NpyHeaderBytes(const NpyHeader& header);
+
+}  // namespace ps
+
+#endif  // COMMON_NPY_HEADER_H_

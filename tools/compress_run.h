@@ -1,0 +1,54 @@
+// Applies a compressor to gradients in a file, as a worker of a job would.
+#ifndef TOOLS_COMPRESS_RUN_H_
+#define TOOLS_COMPRESS_RUN_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "compressors/compressor.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+struct CompressRunOptions {
+  CompressorConfig compressor;   // Validated.
+  std::string gradient_path;     // .npy, float32 [n] or [iterations, n].
+  std::string output_directory;  // Made if it is not there.
+  uint64_t seed = 1;             // Of random draws; as a job's.
+  int threads = 1;
+};
+
+struct CompressedIteration {
+  CompressionStats stats;
+  int64_t payload_bytes = 0;  // Header, values and indices.
+  int64_t index_bytes = 0;
+  int64_t value_bytes = 0;
+  double seconds = 0;  // Of the compressor alone.
+};
+
+struct CompressRunResult {
+  int64_t elements = 0;  // Of one gradient.
+  std::vector<CompressedIteration> iterations;
+};
+
+// Starts from a zero residual and compresses the gradients one after the
+// other, each as one bucket and one payload. Without error feedback the
+// residual is set to zero after each of them. Into output_directory go
+//   indices.npy   int64, positions sent, all iterations one after the other;
+//   values.npy    float32, for each what a server adds after decoding;
+//   offsets.npy   int64 [iterations + 1], where each iteration begins in both;
+//   residual.npy  float32 [n], what a next iteration would start from;
+//   summary.json  the result.
+// They replace files of the same names, appear when everything has succeeded,
+// and summary.json is the last.
+// Errors: of NpyReader, NewCompressor and AtomicFile; kFailedPrecondition for a
+// gradient that is not finite, with its iteration.
+absl::StatusOr<CompressRunResult> RunCompress(
+    const CompressRunOptions& options);
+
+}  // namespace ps
+
+#endif  // TOOLS_COMPRESS_RUN_H_
