@@ -7,6 +7,7 @@
 #include "common/flags.h"
 #include "common/program.h"
 #include "tools/compress_command.h"
+#include "tools/report_command.h"
 #include "tools/train_command.h"
 
 namespace ps {
@@ -24,6 +25,8 @@ const Command kCommands[] = {
      RunTrainCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
      RunCompressCommand},
+    {"report", "Draw what runs have recorded, as an HTML page.",
+     RunReportCommand},
 };
 
 std::string Help() {
