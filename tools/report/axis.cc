@@ -12,6 +12,9 @@ namespace {
 // Powers of ten between two ticks, if there are too many for one each.
 constexpr int kMostDecades = 10;
 
+// A label is one word.
+constexpr char kNoBreakSpace[] = "\u00a0";
+
 // 1, 2 or 5 times a power of ten, the smallest that is at least `step`.
 double RoundStep(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
@@ -19,6 +22,41 @@ double RoundStep(double step) {
     if (factor * power >= step * (1 - 1e-9)) return factor * power;
   }
   return 10 * power;
+}
+
+// A unit for numbers up to `largest`: what to divide them by, and its letter.
+struct Unit {
+  double size;
+  const char* letter;
+};
+
+Unit UnitFor(double largest) {
+  if (largest >= 1e9) return {1e9, "G"};
+  if (largest >= 1e6) return {1e6, "M"};
+  if (largest >= 1e4) return {1e3, "k"};
+  return {1, ""};
+}
+
+// The labels of one axis have one unit and the same number of decimals, as many
+// as its step needs.
+std::string StepLabel(double value, double step, double largest) {
+  if (value == 0) return "0";
+  if (largest >= 1e13 || largest < 1e-3) {
+    const int digits =
+        1 + static_cast<int>(std::ceil(std::log10(largest / step) - 1e-9));
+    return absl::StrFormat("%.*g", digits, value);
+  }
+  const Unit unit = UnitFor(largest);
+  const int decimals = std::max(
+      0, static_cast<int>(std::ceil(-std::log10(step / unit.size) - 1e-9)));
+  return absl::StrFormat("%.*f%s%s", decimals, value / unit.size,
+                         *unit.letter == 0 ? "" : kNoBreakSpace, unit.letter);
+}
+
+// Of a logarithmic axis, where each number has one digit.
+std::string PowerLabel(double value) {
+  if (value >= 1e13 || value < 1e-4) return absl::StrFormat("%.0e", value);
+  return StepLabel(value, value, value);
 }
 
 }  // namespace
@@ -42,8 +80,9 @@ Axis LinearAxis(double low, double high, int ticks) {
   const double first = std::floor(low / step + 1e-9);
   const double last = std::ceil(high / step - 1e-9);
   Axis axis;
+  const double largest = step * std::max(std::abs(first), std::abs(last));
   for (double i = first; i <= last; ++i) {
-    axis.ticks.push_back({i * step, AxisLabel(i * step)});
+    axis.ticks.push_back({i * step, StepLabel(i * step, step, largest)});
   }
   axis.low = first * step;
   axis.high = last * step;
@@ -62,28 +101,15 @@ Axis LogarithmicAxis(double low, double high) {
   first -= ((first - last) % every + every) % every;
   for (int power = first; power <= last; power += every) {
     const double decade = std::pow(10.0, power);
-    axis.ticks.push_back({decade, AxisLabel(decade)});
+    axis.ticks.push_back({decade, PowerLabel(decade)});
     if (!fine || power == last) continue;
     for (const double factor : {2.0, 5.0}) {
-      axis.ticks.push_back({factor * decade, AxisLabel(factor * decade)});
+      axis.ticks.push_back({factor * decade, PowerLabel(factor * decade)});
     }
   }
   axis.low = axis.ticks.front().value;
   axis.high = axis.ticks.back().value;
   return axis;
-}
-
-std::string AxisLabel(double value) {
-  const double size = std::abs(value);
-  if (size == 0) return "0";
-  // A no-break space: a label is one word.
-  constexpr char kSpace[] = "\u00a0";
-  if (size >= 1e13 || size < 1e-4) return absl::StrFormat("%.3g", value);
-  if (size >= 1e9) return absl::StrFormat("%.3g%sG", value / 1e9, kSpace);
-  if (size >= 1e6) return absl::StrFormat("%.3g%sM", value / 1e6, kSpace);
-  if (size >= 1e4) return absl::StrFormat("%.3g%sk", value / 1e3, kSpace);
-  if (size >= 1e3) return absl::StrFormat("%.0f", value);
-  return absl::StrFormat("%.3g", value);
 }
 
 }  // namespace ps

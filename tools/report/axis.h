@@ -9,7 +9,7 @@ namespace ps {
 
 struct Tick {
   double value = 0;
-  std::string label;  // "0.25", "40 k", "1e-6".
+  std::string label;  // "0.25", "40 k", "1e-06".
 };
 
 // One direction of a plot: values from low to high, which are both ticks.
@@ -31,9 +31,6 @@ Axis LinearAxis(double low, double high, int ticks = 6);
 // The same by powers of ten (over less than two of them also by 2 and 5).
 // low above 0.
 Axis LogarithmicAxis(double low, double high);
-
-// Three digits, with "k", "M", "G" from 10 000 on, or as 1e-6.
-std::string AxisLabel(double value);
 
 }  // namespace ps
 

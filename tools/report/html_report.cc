@@ -158,6 +158,7 @@ Plot ByIteration(const std::vector<RunRecords>& runs,
                  const std::function<double(const IterationRow&)>& value) {
   Plot plot;
   plot.x_label = "iteration";
+  plot.x_from_zero = true;
   for (size_t i = 0; i < runs.size(); ++i) {
     PlotSeries series;
     series.label = labels[i];
@@ -209,6 +210,7 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
 
   Plot accuracy;
   accuracy.x_label = "iteration";
+  accuracy.x_from_zero = true;
   for (size_t i = 0; i < runs.size(); ++i) {
     PlotSeries series;
     series.label = labels[i];

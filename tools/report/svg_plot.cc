@@ -262,6 +262,7 @@ std::string DrawPlot(const Plot& plot) {
     }
   }
   if (x.empty()) return "";
+  if (plot.x_from_zero) x.Add(0);
   if (plot.band.has_value()) {
     for (const double edge : {plot.band->low, plot.band->high}) {
       y.Add(edge);

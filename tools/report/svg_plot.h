@@ -44,7 +44,8 @@ enum class PlotScale {
 struct Plot {
   std::string title;
   std::string x_label;
-  std::string y_label;  // With its unit.
+  std::string y_label;       // With its unit.
+  bool x_from_zero = false;  // Else from the smallest x.
   PlotScale y_scale = PlotScale::kLinear;
   std::vector<PlotSeries> series;
   std::optional<PlotBand> band;

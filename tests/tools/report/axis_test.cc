@@ -17,8 +17,8 @@ std::string Labels(const Axis& axis) {
 }
 
 TEST(LinearAxisTest, TicksAreRoundAndHoldTheRange) {
-  EXPECT_EQ(Labels(LinearAxis(0, 1)), "0 0.2 0.4 0.6 0.8 1");
-  EXPECT_EQ(Labels(LinearAxis(0.13, 0.98)), "0 0.2 0.4 0.6 0.8 1");
+  EXPECT_EQ(Labels(LinearAxis(0, 1)), "0 0.2 0.4 0.6 0.8 1.0");
+  EXPECT_EQ(Labels(LinearAxis(0.13, 0.98)), "0 0.2 0.4 0.6 0.8 1.0");
   EXPECT_EQ(Labels(LinearAxis(-3, 3.5)), "-4 -2 0 2 4");
   EXPECT_EQ(Labels(LinearAxis(1, 937, 8)), "0 200 400 600 800 1000");
   EXPECT_EQ(Labels(LinearAxis(0.00021, 0.00039)),
@@ -72,13 +72,16 @@ TEST(AxisTest, PositionRunsFromLowToHigh) {
   EXPECT_TRUE(std::isnan(logarithmic.Position(-1)));
 }
 
-TEST(AxisLabelTest, IsShort) {
-  EXPECT_EQ(AxisLabel(0), "0");
-  EXPECT_EQ(AxisLabel(-0.25), "-0.25");
-  EXPECT_EQ(AxisLabel(9999), "9999");
-  EXPECT_EQ(AxisLabel(40000), "40\u00a0k");
-  EXPECT_EQ(AxisLabel(2.5e6), "2.5\u00a0M");
-  EXPECT_EQ(AxisLabel(1e-6), "1e-06");
+TEST(LinearAxisTest, LabelsOfOneAxisTellItsTicksApart) {
+  EXPECT_EQ(Labels(LinearAxis(98.15, 98.3)), "98.15 98.20 98.25 98.30");
+  EXPECT_EQ(Labels(LinearAxis(0, 40000)),
+            "0 10\u00a0k 20\u00a0k 30\u00a0k 40\u00a0k");
+  EXPECT_EQ(Labels(LinearAxis(2.2e6, 2.4e6)),
+            "2.20\u00a0M 2.25\u00a0M 2.30\u00a0M 2.35\u00a0M 2.40\u00a0M");
+}
+
+TEST(LogarithmicAxisTest, SmallNumbersHaveExponents) {
+  EXPECT_EQ(Labels(LogarithmicAxis(1e-6, 1e-3)), "1e-06 1e-05 0.0001 0.001");
 }
 
 }  // namespace
