@@ -49,10 +49,6 @@ struct CompressionStats {
   int64_t count = 0;         // Elements sent.
   int64_t target_count = 0;  // max(1, floor(ratio x dense_size)); 0 if empty.
   int stages = 0;
-  // Euclidean norm of what was not sent, the residual that is left: from sums
-  // that are there anyway, so it is off by up to 1e-7 of the norm of what there
-  // was to send. NaN if non_finite.
-  double residual_norm = 0;
   // Why the choice is not what the estimate alone would have made of it; empty
   // if it is. See each compressor.
   std::string fallback;

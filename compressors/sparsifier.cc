@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -20,12 +19,6 @@ struct Part {
 
   int64_t size() const { return end - begin; }
 };
-
-double SumOfSquares(absl::Span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += double{value} * value;
-  return sum;
-}
 
 class Sparsifier final : public Compressor {
  public:
@@ -73,7 +66,6 @@ class Sparsifier final : public Compressor {
                                          scratch_.data(), &input.moments));
     if (input.moments.num_non_finite > 0) {
       encoded.stats.non_finite = true;
-      encoded.stats.residual_norm = std::numeric_limits<double>::quiet_NaN();
       PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
       return encoded;
     }
@@ -82,17 +74,8 @@ class Sparsifier final : public Compressor {
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
     encoded.stats.count = selected_.all ? n_ : selected_.elements.size();
     // What is sent leaves the scratch vector, which becomes the residual.
-    double kept_squares = 0;
-    if (selected_.all) {
-      PS_RETURN_IF_ERROR(EncodeAll(&encoded, &kept_squares));
-    } else {
-      kept_squares =
-          input.moments.sum_squares - SumOfSquares(selected_.elements.values);
-      PS_RETURN_IF_ERROR(EncodeSelected(&encoded));
-      kept_squares += SumOfSquares(selected_.elements.values);
-    }
-    // Rounding may bring a residual of almost 0 below it.
-    encoded.stats.residual_norm = std::sqrt(std::max(0.0, kept_squares));
+    PS_RETURN_IF_ERROR(selected_.all ? EncodeAll(&encoded)
+                                     : EncodeSelected(&encoded));
     std::swap(scratch_, *residual);
     if (RoundsAtRandom(codes_)) ++num_draws_;
     return encoded;
@@ -148,8 +131,7 @@ class Sparsifier final : public Compressor {
     return backend_->sparse().Scatter(selected_.elements, scratch_.data());
   }
 
-  // Adds the squares of what coding lost.
-  absl::Status EncodeAll(EncodedGradient* encoded, double* lost_squares) {
+  absl::Status EncodeAll(EncodedGradient* encoded) {
     if (codes_.value_code == "fp32") {
       // Straight from the backend's memory into the payload.
       for (const Part& part : parts_) {
@@ -168,7 +150,6 @@ class Sparsifier final : public Compressor {
       PS_ASSIGN_OR_RETURN(
           PayloadBuffer payload,
           EncodeDenseAs(codes_, absl::MakeSpan(values), PayloadKey(part)));
-      *lost_squares += SumOfSquares(values);
       PS_RETURN_IF_ERROR(backend_->CopyFromHost(values.data(), &slice));
       encoded->parts.push_back(std::move(payload));
     }

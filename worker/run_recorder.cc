@@ -97,10 +97,12 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   json["count"] = record.count;
   json["raw_count"] = record.raw_count;
   json["target_count"] = record.target_count;
-  json["residual_norm"] = record.residual_norm;
   json["threshold"] = record.threshold;
   json["stages"] = record.stages;
   json["fallback"] = record.fallback;
+  if (record.residual_norm.has_value()) {
+    json["residual_norm"] = *record.residual_norm;
+  }
   Json totals = ToJson(record.totals);
   totals.erase("iterations");
   json.update(totals);

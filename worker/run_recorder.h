@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -45,14 +46,15 @@ struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
   double achieved_ratio = 0;  // Of this iteration, over all workers.
-  // Worker 0's: counts and the norm over all buckets, the others of the first.
+  // Worker 0's: counts over all buckets, the others of the first.
   int64_t count = 0;
   int64_t raw_count = 0;
   int64_t target_count = 0;
-  double residual_norm = 0;  // NaN, null in the file, if not finite.
   double threshold = 0;
   int stages = 0;
   std::string fallback;
+  // Euclidean, over all buckets; not measured in every iteration.
+  std::optional<double> residual_norm;
   RunTotals totals;
 };
 

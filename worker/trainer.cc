@@ -1,7 +1,6 @@
 #include "worker/trainer.h"
 
 #include <algorithm>
-#include <cmath>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -25,6 +24,9 @@
 
 namespace ps {
 namespace {
+
+// The norm costs a pass over memory.
+constexpr int64_t kResidualNormEvery = 10;
 
 class Trainer {
  public:
@@ -246,14 +248,14 @@ absl::Status Trainer::Record(const BatchResult& result,
   record.training_loss = stats.mean_loss;
   record.achieved_ratio =
       static_cast<double>(stats.sent_elements) / static_cast<double>(elements);
-  double residual_squares = 0;
   for (const CompressionStats& bucket : stats.compression) {
     record.count += bucket.count;
     record.raw_count += bucket.raw_count;
     record.target_count += bucket.target_count;
-    residual_squares += bucket.residual_norm * bucket.residual_norm;
   }
-  record.residual_norm = std::sqrt(residual_squares);
+  if ((totals_.iterations - 1) % kResidualNormEvery == 0) {
+    PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
+  }
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.fallback = stats.compression.front().fallback;

@@ -47,20 +47,6 @@ void ExpectConserved(const std::vector<float>& before,
   }
 }
 
-double Norm(const std::vector<float>& values) {
-  double squares = 0;
-  for (const float value : values) squares += double{value} * value;
-  return std::sqrt(squares);
-}
-
-void ExpectResidualNorm(const CompressionStats& stats,
-                        const std::vector<float>& before,
-                        const std::vector<float>& gradient,
-                        const std::vector<float>& after) {
-  EXPECT_NEAR(stats.residual_norm, Norm(after),
-              1e-7 * (Norm(before) + Norm(gradient)));
-}
-
 TEST_P(CompressorContractTest, SentPlusKeptIsResidualPlusGradient) {
   std::vector<int64_t> sizes = Sizes();
   sizes.push_back(kLarge);
@@ -83,8 +69,6 @@ TEST_P(CompressorContractTest, SentPlusKeptIsResidualPlusGradient) {
                     static_cast<int64_t>(harness.Positions(encoded).size()));
           ExpectConserved(before, gradient, harness.Decode(encoded),
                           harness.residual());
-          ExpectResidualNorm(encoded.stats, before, gradient,
-                             harness.residual());
         }
       }
     }
@@ -146,7 +130,6 @@ TEST_P(CompressorContractTest, NonFiniteGradientChangesNothing) {
       gradient[n - 1 - n / 3] = bad;
       const EncodedGradient encoded = harness.Compress(gradient);
       EXPECT_TRUE(encoded.stats.non_finite);
-      EXPECT_TRUE(std::isnan(encoded.stats.residual_norm));
       EXPECT_EQ(encoded.stats.count, 0);
       EXPECT_EQ(harness.Positions(encoded).size(), 0u);
       EXPECT_EQ(harness.Decode(encoded), std::vector<float>(n, 0.0f));

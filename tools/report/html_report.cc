@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <set>
 
 #include "absl/strings/str_cat.h"
@@ -152,10 +153,11 @@ std::string Table(const std::vector<RunRecords>& runs,
   return html + "</table></div>\n";
 }
 
-// One line for each run: `value` by iteration.
-Plot ByIteration(const std::vector<RunRecords>& runs,
-                 const std::vector<std::string>& labels,
-                 const std::function<double(const IterationRow&)>& value) {
+// One line for each run: `value` by iteration, over those that have none; NaN
+// is a gap.
+Plot ByIteration(
+    const std::vector<RunRecords>& runs, const std::vector<std::string>& labels,
+    const std::function<std::optional<double>(const IterationRow&)>& value) {
   Plot plot;
   plot.x_label = "iteration";
   plot.x_from_zero = true;
@@ -167,8 +169,10 @@ Plot ByIteration(const std::vector<RunRecords>& runs,
     series.dashed = i >= kNumPlotColors;
     bool any = false;
     for (const IterationRow& row : runs[i].iterations) {
-      series.points.push_back({row.iteration, value(row)});
-      any = any || std::isfinite(series.points.back().y);
+      const std::optional<double> y = value(row);
+      if (!y.has_value()) continue;
+      series.points.push_back({row.iteration, *y});
+      any = any || std::isfinite(*y);
     }
     if (any) plot.series.push_back(std::move(series));
   }

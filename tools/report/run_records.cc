@@ -45,7 +45,9 @@ void TakeIteration(const Json& json, RunRecords* run) {
   row.count = Number(json, "count");
   row.target_count = Number(json, "target_count");
   row.stages = Number(json, "stages");
-  row.residual_norm = Number(json, "residual_norm");
+  if (json.contains("residual_norm")) {
+    row.residual_norm = Number(json, "residual_norm");
+  }
   row.bytes_up = Number(json, "bytes_up");
   run->iterations.push_back(row);
   run->seconds = Number(json, "seconds");

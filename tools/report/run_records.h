@@ -3,6 +3,7 @@
 #define TOOLS_REPORT_RUN_RECORDS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -18,8 +19,8 @@ struct IterationRow {
   double count = 0;  // Elements sent by worker 0.
   double target_count = 0;
   double stages = 0;
-  double residual_norm = 0;
-  double bytes_up = 0;  // Since the start, all workers.
+  std::optional<double> residual_norm;  // None: not measured.
+  double bytes_up = 0;                  // Since the start, all workers.
 };
 
 struct EvaluationRow {

@@ -53,7 +53,8 @@ TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   EXPECT_EQ(run->iterations[1].iteration, 2);
   EXPECT_EQ(run->iterations[1].count, 110);
   EXPECT_EQ(run->iterations[1].training_loss, 2.5);
-  EXPECT_TRUE(std::isnan(run->iterations[1].residual_norm)) << "null";
+  ASSERT_TRUE(run->iterations[1].residual_norm.has_value());
+  EXPECT_TRUE(std::isnan(*run->iterations[1].residual_norm)) << "null";
   EXPECT_EQ(run->dense_bytes_down, 2000);
   ASSERT_EQ(run->evaluations.size(), 1u);
   EXPECT_EQ(run->evaluations[0].test_accuracy, 0.75);

@@ -182,7 +182,9 @@ TEST(DrawPlotTest, ManyPointsAreDrawnAsMeansBetweenTheirExtremes) {
   for (const PlotPoint& mean : lines[0]) EXPECT_NEAR(mean.y, 2, 0.25);
   double highest = 0;
   double lowest = 9;
-  for (const PlotPoint& edge : ReadBack(svg, false, "polygon")[0]) {
+  const auto stripes = ReadBack(svg, false, "polygon");
+  ASSERT_EQ(stripes.size(), 1u);
+  for (const PlotPoint& edge : stripes[0]) {
     highest = std::max(highest, edge.y);
     lowest = std::min(lowest, edge.y);
   }
