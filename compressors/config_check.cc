@@ -47,6 +47,10 @@ void CheckSidco(const SidcoConfig& sidco, ConfigProblems* problems) {
   check_fraction("tolerance_low", sidco.tolerance_low());
   check_fraction("tolerance_high", sidco.tolerance_high());
   check_fraction("first_stage_ratio", sidco.first_stage_ratio());
+  check_fraction("refine_tolerance", sidco.refine_tolerance());
+  CheckThat(sidco.refine_steps() >= 0 && sidco.refine_steps() <= 64,
+            path + "refine_steps", sidco.refine_steps(), "must be in [0, 64]",
+            problems);
   // Written so that a NaN, too, is a problem.
   CheckThat(sidco.overshoot_cap() == 0 || sidco.overshoot_cap() >= 1,
             path + "overshoot_cap", sidco.overshoot_cap(),

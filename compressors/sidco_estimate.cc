@@ -6,6 +6,7 @@
 #include <optional>
 
 #include "common/status_macros.h"
+#include "compressors/threshold_refine.h"
 
 namespace ps {
 namespace {
@@ -15,10 +16,6 @@ namespace {
 // What these say of the count is as sure at 4 as at 16: the error of their mean
 // is twice as large, and is carried half as far.
 constexpr double kWarmStartFactor = 4;
-
-// A step that the last vector had, times this, is likely to be too short for
-// the next one: they move by a few percent.
-constexpr double kStepMargin = 0.9;
 
 TailSample SampleOf(int64_t count, double sum, double sum_squares) {
   TailSample sample;
@@ -61,11 +58,33 @@ double WarmStartCount(const EstimateRequest& request) {
 
 float SidcoEstimator::GuessNext(size_t stage, float threshold,
                                 double predicted_step) const {
-  // A prediction from the law alone may be off by a factor.
-  const double step = stage < steps_.size()
-                          ? kStepMargin * steps_[stage] * threshold
-                          : 0.5 * predicted_step;
-  return FloatAtMost(threshold + step);
+  // Margins: what moves from one vector to the next is a few percent, but a
+  // prediction from the law alone may be off by a factor.
+  const double step = stage < steps_.size() ? 0.9 * steps_[stage] * threshold
+                                            : 0.5 * predicted_step;
+  return FloatAtMost(refine_reach_ * (threshold + step));
+}
+
+absl::Status SidcoEstimator::Refine(const EstimateRequest& request,
+                                    float location, int64_t count, Sieve* sieve,
+                                    ThresholdEstimate* estimate) {
+  RefineRequest refine;
+  refine.target = request.target;
+  refine.tolerance = request.refine_tolerance;
+  refine.max_counts = request.refine_steps;
+  refine.low = location;
+  refine.low_count = count;
+  refine.threshold = estimate->threshold;
+  refine.keep_above = FloatAtMost(refine_reach_ * estimate->threshold);
+  PS_ASSIGN_OR_RETURN(const RefinedThreshold refined,
+                      RefineThreshold(refine, sieve));
+  if (estimate->threshold > 0) {
+    // From one vector to the next the corrections move by a few percent.
+    refine_reach_ = 0.95 * refined.lowest_tried / estimate->threshold;
+  }
+  estimate->threshold = refined.threshold;
+  estimate->estimated_count = refined.estimated_count;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<bool> SidcoEstimator::Step(const EstimateRequest& request,
@@ -107,6 +126,9 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
   estimate.stages = 1;
   std::vector<double> steps;
   double mean = sample.mean;
+  // The last location that more than the target exceed.
+  float low = 0;
+  int64_t low_count = request.moments.num_nonzero;
   for (int stage = 2; stage <= stages; ++stage) {
     const float location = estimate.threshold;
     Exceedances exceedances;
@@ -118,7 +140,13 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
     counted_.push_back({location, exceedances.count});
     const double left = static_cast<double>(exceedances.count);
     if (exceedances.count == 0) break;
-    if (request.count_correction && left <= request.target) break;
+    if (left > request.target) {
+      low = location;
+      low_count = exceedances.count;
+    } else if (request.count_correction) {
+      steps.push_back(0);
+      break;
+    }
     mean = exceedances.sum / left;
     const double stage_density =
         request.count_correction
@@ -132,6 +160,10 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
                                  : 0);
   }
   steps_ = std::move(steps);
+  if (request.refine_steps > 0 && !estimate.stopped &&
+      static_cast<double>(low_count) > request.target) {
+    PS_RETURN_IF_ERROR(Refine(request, low, low_count, sieve, &estimate));
+  }
   return estimate;
 }
 
@@ -139,9 +171,7 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::EstimateFrom(
     float location, const EstimateRequest& request, Sieve* sieve) {
   ThresholdEstimate estimate;
   Exceedances exceedances;
-  PS_RETURN_IF_ERROR(sieve->MeasureAbove(
-      location, FloatAtMost(location + 0.5 * warm_step_ * location),
-      &exceedances));
+  PS_RETURN_IF_ERROR(sieve->MeasureAbove(location, location, &exceedances));
   counted_.push_back({location, exceedances.count});
   const double left = static_cast<double>(exceedances.count);
   const double aim = WarmStartCount(request);
@@ -149,12 +179,13 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::EstimateFrom(
     return estimate;
   }
   estimate.threshold = location;
-  // What the location stands for.
-  estimate.stages = request.stages - 1;
-  PS_RETURN_IF_ERROR(
-      Step(request, exceedances, request.target / left, sieve, &estimate)
-          .status());
-  warm_step_ = location > 0 ? (estimate.threshold - location) / location : 0;
+  PS_ASSIGN_OR_RETURN(
+      const bool moved,
+      Step(request, exceedances, request.target / left, sieve, &estimate));
+  if (moved && request.refine_steps > 0) {
+    PS_RETURN_IF_ERROR(
+        Refine(request, location, exceedances.count, sieve, &estimate));
+  }
   return estimate;
 }
 

@@ -1,10 +1,12 @@
 // SIDCo's threshold estimate: a law is fitted to all magnitudes, then to what
-// exceeds its threshold, and so on; each stage looks further into the tail.
+// exceeds its threshold, and so on; each stage looks further into the tail. The
+// last threshold may then be corrected by counting.
 #ifndef COMPRESSORS_SIDCO_ESTIMATE_H_
 #define COMPRESSORS_SIDCO_ESTIMATE_H_
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -31,10 +33,16 @@ struct EstimateRequest {
   double first_stage_ratio = 0.25;
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
+  // Thresholds corrected by counting, after the last stage, at most; 0: its
+  // threshold is the estimate. See threshold_refine.h.
+  int refine_steps = 0;
+  double refine_tolerance = 0.05;
 };
 
 struct ThresholdEstimate {
   float threshold = 0;
+  // How many exceed the last stage's threshold, where that was refined.
+  std::optional<int64_t> estimated_count;
   // Laws fitted. None if the magnitudes are all but equal: then there is no
   // estimate.
   int stages = 0;
@@ -74,7 +82,8 @@ class SidcoEstimator {
 
   // Fits the last law only, above a location that the vector before suggests.
   // No stages if the number above it is off WarmStartCount by more than a
-  // factor of 2: then a cold estimate is to be made. request.moments are not
+  // factor of 2, or there is no use in a fit: then a cold estimate is to be
+  // made. request.moments are not
   // looked at, but for max. For HasSeveralStages.
   absl::StatusOr<ThresholdEstimate> EstimateFrom(float location,
                                                  const EstimateRequest& request,
@@ -90,6 +99,10 @@ class SidcoEstimator {
  private:
   // A guess, rather too low, of the next stage's threshold.
   float GuessNext(size_t stage, float threshold, double predicted_step) const;
+  // Corrects *estimate, given a location that `count` exceed, more than the
+  // target.
+  absl::Status Refine(const EstimateRequest& request, float location,
+                      int64_t count, Sieve* sieve, ThresholdEstimate* estimate);
 
   // Fits a law to the exceedances over estimate->threshold, and moves it to
   // where `density` of them lie above. False if there is no use in that, or in
@@ -99,12 +112,14 @@ class SidcoEstimator {
                             Sieve* sieve, ThresholdEstimate* estimate);
 
   const TailFamily family_;
+  // On this vector.
+  std::vector<CountedLocation> counted_;
   // By stage, from the second on: how much farther it went than the one before
   // it, relative to that one, on the last vector.
   std::vector<double> steps_;
-  // On this vector.
-  std::vector<CountedLocation> counted_;
-  double warm_step_ = 0;  // The same of EstimateFrom.
+  // A little less than the lowest threshold that the last refinement tried,
+  // over the one that it began with.
+  double refine_reach_ = 1;
 };
 
 }  // namespace ps

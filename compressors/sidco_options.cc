@@ -62,6 +62,9 @@ SidcoOptions ResolveSidcoOptions(const CompressorConfig& config) {
   options.first_stage_ratio = sidco.first_stage_ratio();
   options.exact_below = sidco.exact_below();
   options.min_exceedances = sidco.min_exceedances();
+  options.refine_steps =
+      sidco.has_refine_steps() ? sidco.refine_steps() : (paper ? 0 : 8);
+  options.refine_tolerance = sidco.refine_tolerance();
   return options;
 }
 

@@ -22,6 +22,8 @@ struct SidcoOptions {
   double first_stage_ratio = 0.25;
   int64_t exact_below = 1024;
   int64_t min_exceedances = 32;
+  int refine_steps = 0;
+  double refine_tolerance = 0.05;
 };
 
 SidcoOptions ResolveSidcoOptions(const CompressorConfig& config);

@@ -105,14 +105,16 @@ class SidcoSelector final : public Selector {
   bool IsWarm() const { return std::isfinite(location_) && Stages() > 1; }
 
   absl::StatusOr<ThresholdEstimate> Estimate(const SelectorInput& input,
-                                             EstimateRequest* request) {
+                                             EstimateRequest* request,
+                                             bool* warm) {
     estimator_.Begin();
     if (IsWarm()) {
       if (HasSeveralStages(*request)) {
         PS_ASSIGN_OR_RETURN(
             const ThresholdEstimate estimate,
             estimator_.EstimateFrom(location_, *request, sieve_.get()));
-        if (estimate.stages > 0) return estimate;
+        *warm = estimate.stages > 0;
+        if (*warm) return estimate;
       }
       PS_RETURN_IF_ERROR(
           kernels_->SumMagnitudes(input.u, input.n, &request->moments));
@@ -138,8 +140,11 @@ class SidcoSelector final : public Selector {
     request.count_correction = options_.count_correction;
     request.first_stage_ratio = options_.first_stage_ratio;
     request.min_exceedances = options_.min_exceedances;
+    request.refine_steps = options_.refine_steps;
+    request.refine_tolerance = options_.refine_tolerance;
+    bool warm = false;
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
-                        Estimate(input, &request));
+                        Estimate(input, &request, &warm));
     location_ = kNowhere;
     if (estimate.stages == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(estimate.threshold, elements));
@@ -151,10 +156,14 @@ class SidcoSelector final : public Selector {
       location_ = estimator_.NextLocation(request, estimate.threshold,
                                           stats->raw_count);
     }
-    // Where one stage is all that the ratio allows, its quality says nothing
-    // about their number.
-    if (target < options_.first_stage_ratio * static_cast<double>(population)) {
-      controller_.Observe(static_cast<double>(stats->raw_count) / target);
+    // Where one stage is all that the ratio allows, or the first ones were left
+    // out, the quality says nothing about their number. What was refined is
+    // judged by what it was before.
+    if (!warm &&
+        target < options_.first_stage_ratio * static_cast<double>(population)) {
+      const int64_t estimated =
+          estimate.estimated_count.value_or(stats->raw_count);
+      controller_.Observe(static_cast<double>(estimated) / target);
     }
     if (estimate.stopped && elements->size() > stats->target_count) {
       Trim("few", elements, stats);

@@ -53,7 +53,7 @@ struct SieveGuess {
   bool needs_sums = true;
 };
 
-// One vector, looked at from rising thresholds. What a threshold leaves is kept
+// One vector, looked at from many thresholds. What is above a low one is kept
 // aside, so that higher ones need not read the vector again.
 class Sieve {
  public:
@@ -71,10 +71,11 @@ class Sieve {
                                   float* out, Moments* moments) = 0;
 
   // Statistics of the exceedances over `location`. The elements above
-  // `next_location`, a guess of the location that comes next, are kept aside.
-  // The guess shows in the time that the next call takes (a pass over the
-  // vector if the guess was above its location), never in a result.
-  virtual absl::Status MeasureAbove(float location, float next_location,
+  // `keep_above`, a guess of the lowest threshold that later calls will ask
+  // for, are kept aside, or fewer where fewer were kept and `location` needs no
+  // others. The guess shows in the time that later calls take (a pass over the
+  // vector for a threshold below it), never in a result.
+  virtual absl::Status MeasureAbove(float location, float keep_above,
                                     Exceedances* result) = 0;
 
   // Replaces `selection` by all elements with |u[i]| > threshold; a negative

@@ -4,6 +4,7 @@
 #include "tools/bench_command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
+#include "tools/report_command.h"
 #include "tools/train_command.h"
 
 namespace ps {
@@ -14,6 +15,8 @@ const Command kCommands[] = {
      RunTrainCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
      RunCompressCommand},
+    {"report", "Draw what runs have recorded, as an HTML page.",
+     RunReportCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},
 };
 

@@ -1,6 +1,7 @@
 #include "worker/gradient_pipeline.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -12,6 +13,9 @@
 
 namespace ps {
 namespace {
+
+// Elements of a residual that are looked at at a time; they fit the caches.
+constexpr int64_t kStretch = 64 * 1024;
 
 // The parameters of one bucket, counted from its begin.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
@@ -120,6 +124,20 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await(Tensor* weights) {
         return Apply(answer, weights);
       }));
   return std::move(stats_);
+}
+
+absl::StatusOr<double> GradientPipeline::ResidualNorm() {
+  double squares = 0;
+  for (const Tensor& residual : residuals_) {
+    for (int64_t begin = 0; begin < residual.size(); begin += kStretch) {
+      const int64_t end = std::min(residual.size(), begin + kStretch);
+      staging_.resize(end - begin);
+      PS_RETURN_IF_ERROR(options_.backend->CopyToHost(
+          residual.Slice(begin, end), staging_.data()));
+      for (const float x : staging_) squares += double{x} * x;
+    }
+  }
+  return std::sqrt(squares);
 }
 
 absl::Status GradientPipeline::PullWeights(Tensor* weights) {

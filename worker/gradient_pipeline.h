@@ -61,6 +61,10 @@ class GradientPipeline {
   // Waits for all answers and writes the new weights.
   absl::StatusOr<ExchangeStats> Await(Tensor* weights);
 
+  // Euclidean norm of what this worker keeps back, over all buckets. Reads it
+  // all.
+  absl::StatusOr<double> ResidualNorm();
+
   // Fetches the servers' weights.
   absl::Status PullWeights(Tensor* weights);
 
@@ -74,7 +78,7 @@ class GradientPipeline {
   const GradientPipelineOptions options_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::vector<Tensor> residuals_;                         // [bucket]
-  std::vector<float> staging_;  // One slice of weights on its way.
+  std::vector<float> staging_;  // A stretch of weights or residual on its way.
 
   int64_t iteration_ = 0;
   Tensor gradient_;  // [num_parameters]

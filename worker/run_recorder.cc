@@ -76,6 +76,8 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
   json["job"] = header.job;
   json["model"] = header.model;
   json["compressor"] = header.compressor;
+  json["value_code"] = header.value_code;
+  json["target_ratio"] = header.target_ratio;
   json["num_workers"] = header.num_workers;
   json["num_servers"] = header.num_servers;
   json["num_parameters"] = header.num_parameters;
@@ -92,8 +94,15 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   json["epoch"] = record.epoch;
   json["training_loss"] = record.training_loss;
   json["iteration_achieved_ratio"] = record.achieved_ratio;
+  json["count"] = record.count;
+  json["raw_count"] = record.raw_count;
+  json["target_count"] = record.target_count;
   json["threshold"] = record.threshold;
   json["stages"] = record.stages;
+  json["fallback"] = record.fallback;
+  if (record.residual_norm.has_value()) {
+    json["residual_norm"] = *record.residual_norm;
+  }
   Json totals = ToJson(record.totals);
   totals.erase("iterations");
   json.update(totals);
@@ -133,6 +142,8 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["job"] = header_.job;
   json["model"] = header_.model;
   json["compressor"] = header_.compressor;
+  json["value_code"] = header_.value_code;
+  json["target_ratio"] = header_.target_ratio;
   json["num_workers"] = header_.num_workers;
   json["num_servers"] = header_.num_servers;
   json["num_parameters"] = header_.num_parameters;

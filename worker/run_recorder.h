@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,8 @@ struct RunHeader {
   std::string job;
   std::string model;
   std::string compressor;
+  std::string value_code;
+  double target_ratio = 0;  // The job's; some compressors ignore it.
   int num_workers = 0;
   int num_servers = 0;
   int64_t num_parameters = 0;
@@ -43,8 +46,15 @@ struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
   double achieved_ratio = 0;  // Of this iteration, over all workers.
-  double threshold = 0;       // Of worker 0's first bucket.
+  // Worker 0's: counts over all buckets, the others of the first.
+  int64_t count = 0;
+  int64_t raw_count = 0;
+  int64_t target_count = 0;
+  double threshold = 0;
   int stages = 0;
+  std::string fallback;
+  // Euclidean, over all buckets; not measured in every iteration.
+  std::optional<double> residual_norm;
   RunTotals totals;
 };
 

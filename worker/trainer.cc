@@ -25,6 +25,9 @@
 namespace ps {
 namespace {
 
+// The norm costs a pass over memory.
+constexpr int64_t kResidualNormEvery = 10;
+
 class Trainer {
  public:
   explicit Trainer(const TrainerOptions& options) : options_(options) {}
@@ -165,6 +168,8 @@ absl::Status Trainer::StartRecording() {
   header.job = config().name();
   header.model = config().model().name();
   header.compressor = config().compressor().name();
+  header.value_code = config().compressor().value_code();
+  header.target_ratio = config().compressor().ratio();
   header.num_workers = config().cluster().num_workers();
   header.num_servers = config().cluster().num_servers();
   header.num_parameters = model_->num_parameters();
@@ -244,8 +249,17 @@ absl::Status Trainer::Record(const BatchResult& result,
   record.training_loss = stats.mean_loss;
   record.achieved_ratio =
       static_cast<double>(stats.sent_elements) / static_cast<double>(elements);
+  for (const CompressionStats& bucket : stats.compression) {
+    record.count += bucket.count;
+    record.raw_count += bucket.raw_count;
+    record.target_count += bucket.target_count;
+  }
+  if ((totals_.iterations - 1) % kResidualNormEvery == 0) {
+    PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
+  }
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
+  record.fallback = stats.compression.front().fallback;
   record.totals = totals_;
   return recorder_->Iteration(record);
 }

@@ -173,12 +173,14 @@ void MeasureList(const ChunkSource& source, float location, float keep_above,
     result->sum += sum[i];
     result->sum_squares += sum_squares[i];
   }
-  SiftLoop<false, ListLoader>(source, 0, keep_above, nullptr, kept);
+  if (kept != nullptr) {
+    SiftLoop<false, ListLoader>(source, 0, keep_above, nullptr, kept);
+  }
 }
 
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept) {
-  kept->size = 0;
+  if (kept != nullptr) kept->size = 0;
   if (source.indices != nullptr) {
     MeasureList(source, location, keep_above, result, kept);
   } else {

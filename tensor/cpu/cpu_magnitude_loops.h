@@ -65,8 +65,8 @@ struct AddOptions {
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
               Moments* moments, ChunkList* kept);
 
-// Statistics over `location`; replaces `kept` by the elements above
-// keep_above, which is at least `location`.
+// Statistics over `location`; replaces `kept` by the elements above keep_above.
+// With a list for a source, `kept` may be null.
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept);
 

@@ -96,15 +96,19 @@ class CpuSieve final : public Sieve {
     return absl::OkStatus();
   }
 
-  absl::Status MeasureAbove(float location, float next_location,
+  absl::Status MeasureAbove(float location, float keep_above,
                             Exceedances* result) override {
-    const float keep_above = std::max(location, next_location);
+    const bool keep_as_is =
+        location >= kept_above_ && keep_above <= kept_above_;
     pool_->ParallelFor(n_, kChunk, [&](const ChunkRange& chunk) {
       MeasureChunk(Source(location, chunk), location, keep_above,
-                   &partial_[chunk.index], &spare_[chunk.index]);
+                   &partial_[chunk.index],
+                   keep_as_is ? nullptr : &spare_[chunk.index]);
     });
-    std::swap(kept_, spare_);
-    kept_above_ = keep_above;
+    if (!keep_as_is) {
+      std::swap(kept_, spare_);
+      kept_above_ = keep_above;
+    }
     *result = Total(partial_);
     return absl::OkStatus();
   }

@@ -1,5 +1,6 @@
 // Real processes that are killed, misled or in each other's way: each ends in
 // bounded time with a message that says who, what and what to do.
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
+#include "tools/report/run_records.h"
 
 namespace ps {
 namespace {
@@ -188,6 +190,37 @@ TEST_F(Processes, TrainedRunLeavesEverythingItPromises) {
   const auto again = StartTrain();
   EXPECT_EQ(again->WaitForExit(kBound), 64) << again->Output();
   EXPECT_THAT(again->Output(), HasSubstr(run_dir()));
+}
+
+TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
+  WriteJob(
+      absl::StrReplaceAll(kEndlessJob, {{"epochs: 1000000", "epochs: 2"}}));
+  const auto train = StartTrain();
+  ASSERT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+  const auto run = ReadRunRecords(run_dir());
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->compressor, "sidco_e");
+  EXPECT_EQ(run->value_code, "fp32");
+  EXPECT_EQ(run->target_ratio, 0.1);
+  ASSERT_THAT(run->iterations, SizeIs(50));
+  for (const IterationRow& row : run->iterations) {
+    EXPECT_EQ(row.target_count, std::floor(0.1 * run->num_parameters));
+    EXPECT_GT(row.count, 0);
+    EXPECT_GE(row.stages, 1);
+    // A pass over memory, so only in the first iteration and every tenth after.
+    const bool measured = static_cast<int>(row.iteration) % 10 == 1;
+    ASSERT_EQ(row.residual_norm.has_value(), measured) << row.iteration;
+    EXPECT_GE(row.residual_norm.value_or(1), 1e-6);
+  }
+
+  const auto report =
+      Start({ProgramPath("tools/gradsieve"), "report", run_dir()});
+  ASSERT_EQ(report->WaitForExit(kBound), 0) << report->Output();
+  EXPECT_TRUE(std::filesystem::exists(run_dir() + "/report.html"));
+  const auto none =
+      Start({ProgramPath("tools/gradsieve"), "report", directory_ + "/none"});
+  EXPECT_EQ(none->WaitForExit(kBound), 1);
+  EXPECT_THAT(none->Output(), HasSubstr(directory_ + "/none"));
 }
 
 TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {

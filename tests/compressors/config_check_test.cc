@@ -38,7 +38,8 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
                "values { bits: 1 bucket_size: 0 clip: 0.5 threshold: 0 } "
                "sidco { stages: -1 start_stages: 0 adapt_every: 0 "
                "tolerance_low: 0 tolerance_high: 1 overshoot_cap: 0.5 "
-               "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 } "
+               "first_stage_ratio: 1 exact_below: -1 min_exceedances: 0 "
+               "refine_steps: 65 refine_tolerance: 0 } "
                "threshold { threshold: -1 } redsync { step: 1 } "
                "gaussiank { evaluations: 0 } "
                "dgc { sample_ratio: 0 overshoot_cap: 0.5 } clip_norm: -1 "
@@ -63,6 +64,8 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.sidco.tolerance_low is 0; must be in (0, 1)",
           "compressor.sidco.tolerance_high is 1; must be in (0, 1)",
           "compressor.sidco.first_stage_ratio is 1; must be in (0, 1)",
+          "compressor.sidco.refine_tolerance is 0; must be in (0, 1)",
+          "compressor.sidco.refine_steps is 65; must be in [0, 64]",
           "compressor.sidco.overshoot_cap is 0.5; must be at least 1, or 0 "
           "for none",
           "compressor.sidco.exact_below is -1; must be at least 0",

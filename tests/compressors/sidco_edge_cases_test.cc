@@ -102,7 +102,8 @@ TEST(SidcoEdgeCasesTest, NothingAboveTheEstimateSendsExactlyK) {
   // Uniform magnitudes: one stage of an exponential fit aims past the largest.
   std::vector<float> gradient(kSize);
   for (int64_t i = 0; i < kSize; ++i) gradient[i] = 1 + 61 * i % kSize;
-  const Result result = RunSidco("ratio: 0.001 sidco { stages: 1 }", gradient);
+  const Result result =
+      RunSidco("ratio: 0.001 sidco { stages: 1 refine_steps: 0 }", gradient);
   EXPECT_EQ(result.stats.fallback, "empty");
   EXPECT_EQ(result.stats.raw_count, 0);
   EXPECT_EQ(result.stats.count, 100);
@@ -289,7 +290,8 @@ TEST(SidcoEdgeCasesTest, PoliciesAgreeWithoutZeros) {
 TEST(SidcoEdgeCasesTest, OvershootIsTrimmedToExactlyK) {
   // Heavy tails: one stage selects six times too many.
   const std::vector<float> gradient = DrawLaw("GP 0.2", 1 << 20, 3);
-  const std::string one = "ratio: 0.001 sidco { stages: 1 overshoot_cap: ";
+  const std::string one =
+      "ratio: 0.001 sidco { stages: 1 refine_steps: 0 overshoot_cap: ";
   const Result off = RunSidco(one + "0 }", gradient);
   EXPECT_EQ(off.stats.fallback, "");
   EXPECT_GT(off.stats.count, 4 * off.stats.target_count);
@@ -333,6 +335,60 @@ TEST(SidcoEdgeCasesTest, SelectsExactlyWhatExceedsTheThreshold) {
   }
 }
 
+TEST(SidcoEdgeCasesTest, RefinementBringsPoorEstimatesNearTheTarget) {
+  for (const char* law : {"laplace", "gamma 0.5", "GP 0.2", "gaussian"}) {
+    const std::vector<float> gradient = DrawLaw(law, kSize, 6);
+    for (const char* name : {"sidco_e", "sidco_gp", "sidco_p"}) {
+      for (const double ratio : {0.1, 0.01, 0.001}) {
+        for (const int stages : {1, 2, 3}) {
+          const Result result =
+              RunCompressor(absl::StrCat("name: '", name, "' ratio: ", ratio,
+                                         " sidco { stages: ", stages, " }"),
+                            gradient);
+          EXPECT_EQ(result.stats.fallback, "");
+          EXPECT_EQ(result.stats.count, result.stats.raw_count);
+          EXPECT_NEAR(static_cast<double>(result.stats.count), ratio * kSize,
+                      0.05 * ratio * kSize)
+              << law << ", " << name << ", " << ratio << ", " << stages;
+        }
+      }
+    }
+  }
+}
+
+TEST(SidcoEdgeCasesTest, RefinementIsInRobustButNotInPaper) {
+  const std::vector<float> gradient = DrawLaw("GP 0.2", kSize, 3);
+  const auto count = [&gradient](const char* sidco) {
+    return RunSidco(absl::StrCat("ratio: 0.001 sidco { stages: 1 "
+                                 "overshoot_cap: 0 zeros: EXCLUDE ",
+                                 sidco, " }"),
+                    gradient)
+        .stats.count;
+  };
+  const int64_t unrefined = count("refine_steps: 0");
+  EXPECT_GT(unrefined, 400);
+  EXPECT_EQ(count("profile: PAPER"), unrefined);
+  EXPECT_NEAR(static_cast<double>(count("")), 100, 5);
+}
+
+// A refined estimate would look good whatever the number of stages.
+TEST(SidcoEdgeCasesTest, StagesAreJudgedByTheEstimateBeforeRefinement) {
+  const auto stages_after = [](const char* sidco) {
+    HarnessOptions options;
+    options.config = CompressorConfigFrom(absl::StrCat(
+        "name: 'sidco_e' ratio: 0.001 sidco { start_stages: 1 ", sidco, " }"));
+    options.dense_size = kSize;
+    Harness harness(options);
+    int stages = 0;
+    for (int i = 0; i < 6; ++i) {
+      stages = harness.Compress(DrawLaw("gaussian", kSize, i)).stats.stages;
+    }
+    return stages;
+  };
+  EXPECT_GT(stages_after("refine_steps: 0"), 1);
+  EXPECT_GT(stages_after(""), 1);
+}
+
 TEST(SidcoOptionsTest, ProfilesSetWhatTheConfigLeavesOpen) {
   const SidcoOptions robust =
       ResolveSidcoOptions(CompressorConfigFrom("ratio: 0.01"));
@@ -341,6 +397,7 @@ TEST(SidcoOptionsTest, ProfilesSetWhatTheConfigLeavesOpen) {
   EXPECT_TRUE(robust.count_correction);
   EXPECT_EQ(robust.overshoot_cap, 4);
   EXPECT_TRUE(robust.exact_gamma_inverse);
+  EXPECT_EQ(robust.refine_steps, 8);
   EXPECT_EQ(robust.controller.start_stages, 2);
   EXPECT_EQ(robust.controller.rule, StageControllerOptions::Rule::kProbe);
   EXPECT_EQ(robust.controller.max_stages, 7);
@@ -351,6 +408,7 @@ TEST(SidcoOptionsTest, ProfilesSetWhatTheConfigLeavesOpen) {
   EXPECT_FALSE(paper.count_correction);
   EXPECT_EQ(paper.overshoot_cap, 0);
   EXPECT_FALSE(paper.exact_gamma_inverse);
+  EXPECT_EQ(paper.refine_steps, 0);
   EXPECT_EQ(paper.controller.start_stages, 1);
   EXPECT_EQ(paper.controller.rule, StageControllerOptions::Rule::kFixed);
 }
@@ -359,7 +417,7 @@ TEST(SidcoOptionsTest, FieldsOverrideTheProfile) {
   const SidcoOptions options = ResolveSidcoOptions(CompressorConfigFrom(
       "ratio: 0.01 sidco { profile: PAPER zeros: EXCLUDE rule: REVERSE "
       "gamma_inverse: EXACT count_correction: true overshoot_cap: 2 "
-      "start_stages: 99 stages: 5 }"));
+      "start_stages: 99 stages: 5 refine_steps: 3 refine_tolerance: 0.1 }"));
   EXPECT_FALSE(options.adaptive);
   EXPECT_EQ(options.stages, 5);
   EXPECT_TRUE(options.exclude_zeros);
@@ -368,6 +426,8 @@ TEST(SidcoOptionsTest, FieldsOverrideTheProfile) {
   EXPECT_TRUE(options.exact_gamma_inverse);
   EXPECT_EQ(options.controller.rule, StageControllerOptions::Rule::kReverse);
   EXPECT_EQ(options.controller.start_stages, 7) << "not above the maximum";
+  EXPECT_EQ(options.refine_steps, 3);
+  EXPECT_EQ(options.refine_tolerance, 0.1);
 }
 
 }  // namespace

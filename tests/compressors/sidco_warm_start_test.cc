@@ -82,9 +82,9 @@ class CountingSieve final : public Sieve {
     if (guess.needs_sums) ++*num_sums_;
     return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
   }
-  absl::Status MeasureAbove(float location, float next_location,
+  absl::Status MeasureAbove(float location, float keep_above,
                             Exceedances* result) override {
-    return sieve_->MeasureAbove(location, next_location, result);
+    return sieve_->MeasureAbove(location, keep_above, result);
   }
   absl::Status SelectAbove(float threshold, Selection* selection) override {
     return sieve_->SelectAbove(threshold, selection);
@@ -116,6 +116,16 @@ class CountingKernels final : public SparseKernels {
   }
   absl::Status SumLogs(const float* u, int64_t n, double* sum) override {
     return kernels_->SumLogs(u, n, sum);
+  }
+  absl::Status SumSquares(const float* u, int64_t n, double* sum) override {
+    return kernels_->SumSquares(u, n, sum);
+  }
+  absl::Status Scale(const ScaledVector& x, int64_t n, float* out) override {
+    return kernels_->Scale(x, n, out);
+  }
+  absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
+                         int64_t n, float* out) override {
+    return kernels_->AddScaled(x, y, n, out);
   }
   absl::Status CountMagnitudes(const float* u, int64_t n,
                                const MagnitudeBins& bins,

@@ -1,0 +1,93 @@
+"""What the scripts in this folder share: they train jobs with `gradsieve`."""
+
+import argparse
+import json
+import os
+import re
+import subprocess
+import sys
+
+_FOLDER = os.path.dirname(os.path.abspath(__file__))
+JOB = os.path.join(_FOLDER, 'convergence.textproto')
+_GRADSIEVE = os.path.join(_FOLDER, '..', 'bazel-bin', 'tools', 'gradsieve')
+
+
+class Failure(Exception):
+  """What to tell the user; the script ends."""
+
+
+def Arguments(description):
+  """The options that all scripts have."""
+  parser = argparse.ArgumentParser(description=description)
+  parser.add_argument('--data', metavar='DIR', required=True,
+                      help="the folder of MNIST's four IDX files")
+  parser.add_argument('--runs', metavar='DIR', required=True,
+                      help='a new folder, for the runs and the report')
+  parser.add_argument('--epochs', metavar='N', type=int, default=3)
+  parser.add_argument('--gradsieve', metavar='FILE', default=_GRADSIEVE,
+                      help='the program; bazel-bin/tools/gradsieve')
+  return parser
+
+
+def Main(run, arguments):
+  """Calls run(arguments), a function that returns the exit code."""
+  try:
+    sys.exit(run(arguments))
+  except Failure as failure:
+    sys.exit(f'{os.path.basename(sys.argv[0])}: {failure}')
+  except KeyboardInterrupt:
+    sys.exit(130)
+
+
+def _Call(arguments, command):
+  try:
+    return subprocess.run([arguments.gradsieve] + command, text=True,
+                          stdin=subprocess.DEVNULL, capture_output=True)
+  except OSError as error:
+    raise Failure(f'cannot run {arguments.gradsieve}: {error.strerror}; build '
+                  'it with: bazel build --config=opt //tools:gradsieve')
+
+
+def RegisteredNames(arguments, field):
+  """The names that a field of the config may have, as `gradsieve` lists them."""
+  done = _Call(arguments, ['train', JOB, '--check', '--set', field + '=?'])
+  known = re.search(re.escape(field) + r' is "\?"; known are: (.*)',
+                    done.stderr)
+  if not known:
+    raise Failure(f'gradsieve does not list the names of {field}: '
+                  f'{done.stderr.strip()}')
+  return known.group(1).split(', ')
+
+
+def Train(arguments, name, fields):
+  """Trains JOB with these fields ("name=value"). Returns the run directory."""
+  directory = os.path.join(arguments.runs, re.sub(r'[^\w.+-]+', '_', name))
+  command = ['train', JOB, '--run-dir', directory]
+  for field in ['name=' + name, 'data.directory=' + arguments.data,
+                f'training.epochs={arguments.epochs}'] + fields:
+    command += ['--set', field]
+  done = _Call(arguments, command)
+  if done.returncode != 0:
+    raise Failure(f'the run "{name}" failed:\n{done.stderr.strip()}')
+  return directory
+
+
+def Summary(directory):
+  with open(os.path.join(directory, 'summary.json')) as file:
+    return json.load(file)
+
+
+def Iterations(directory):
+  """The iterations in metrics.jsonl."""
+  with open(os.path.join(directory, 'metrics.jsonl')) as file:
+    rows = [json.loads(line) for line in file]
+  return [row for row in rows if row['event'] == 'iteration']
+
+
+def Report(arguments, directories, name):
+  """Draws the runs. Returns the page's path."""
+  page = os.path.join(arguments.runs, name)
+  done = _Call(arguments, ['report'] + directories + ['--output', page])
+  if done.returncode != 0:
+    raise Failure(f'no report: {done.stderr.strip()}')
+  return page

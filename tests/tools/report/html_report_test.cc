@@ -1,0 +1,139 @@
+#include "tools/report/html_report.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+RunRecords RunOf(const std::string& compressor, int iterations) {
+  RunRecords run;
+  run.directory = "runs/" + compressor;
+  run.job = "the job";
+  run.model = "lenet5";
+  run.compressor = compressor;
+  run.value_code = "fp32";
+  run.target_ratio = 0.01;
+  run.num_workers = 2;
+  run.num_servers = 3;
+  run.num_parameters = 61706;
+  run.total_iterations = 40;
+  for (int i = 1; i <= iterations; ++i) {
+    IterationRow row;
+    row.iteration = i;
+    row.training_loss = 2.0 / i;
+    row.count = 612;
+    row.target_count = 600;
+    row.stages = 2;
+    row.residual_norm = std::sqrt(i);
+    row.bytes_up = 1000.0 * i;
+    run.iterations.push_back(row);
+  }
+  run.seconds = 4.25;
+  run.bytes_down = 5e6;
+  run.dense_bytes_up = 100000.0 * iterations;
+  run.dense_bytes_down = 5e6;
+  run.evaluations.push_back({static_cast<double>(iterations), 0.9712});
+  return run;
+}
+
+TEST(HtmlReportTest, TheTableHasTheRunsNumbers) {
+  const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
+  for (const char* cell :
+       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">1.020<",
+        ">100.0 %<", ">97.12 %<", ">40.0 kB (1.00 %)<", ">5.00 MB (100.00 %)<",
+        ">40<", ">4.25<"}) {
+    EXPECT_THAT(html, HasSubstr(cell));
+  }
+}
+
+TEST(HtmlReportTest, ThePageNeedsNothingElse) {
+  const std::string html =
+      HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, {});
+  for (const char* fetch : {"http", "src=", "href=", "@import", "url("}) {
+    EXPECT_THAT(html, Not(HasSubstr(fetch)));
+  }
+  EXPECT_THAT(html, HasSubstr("prefers-color-scheme: dark"));
+}
+
+TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
+  const std::string html =
+      HtmlReport({RunOf("sidco_e", 40), RunOf("sidco_p", 30)}, {});
+  int lines = 0;
+  for (size_t at = 0; (at = html.find("<polyline ", at)) != std::string::npos;
+       ++at) {
+    ++lines;
+  }
+  EXPECT_EQ(lines, 6 * 2);
+}
+
+TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
+  RunRecords run;
+  run.job = "empty";
+  run.target_ratio = run.seconds = run.bytes_down = run.dense_bytes_up =
+      run.dense_bytes_down = std::numeric_limits<double>::quiet_NaN();
+  const std::string html = HtmlReport({run}, {});
+  EXPECT_THAT(html, HasSubstr(">empty<"));
+  EXPECT_THAT(html, HasSubstr(">–<"));
+  EXPECT_THAT(html, Not(HasSubstr("<figure")));
+  EXPECT_THAT(html, Not(HasSubstr("nan")));
+}
+
+TEST(HtmlReportTest, OneIterationIsDrawnAndSaysHowManyAreMissing) {
+  const std::string html = HtmlReport({RunOf("sidco_e", 1)}, {});
+  EXPECT_THAT(html, HasSubstr("<circle "));
+  EXPECT_THAT(html, HasSubstr(">1 of 40<"));
+  EXPECT_THAT(html, Not(HasSubstr("nan")));
+}
+
+TEST(HtmlReportTest, NumbersThatAreNotFiniteLeaveTheRest) {
+  RunRecords run = RunOf("sidco_e", 40);
+  for (IterationRow& row : run.iterations) {
+    row.residual_norm = std::numeric_limits<double>::quiet_NaN();
+  }
+  run.iterations[7].training_loss = std::numeric_limits<double>::quiet_NaN();
+  const std::string html = HtmlReport({run}, {});
+  EXPECT_THAT(html, Not(HasSubstr("nan")));
+  EXPECT_THAT(html, Not(HasSubstr("Euclidean norm")));
+  EXPECT_THAT(html, HasSubstr("cross-entropy"));
+}
+
+TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
+  RunRecords run = RunOf("sidco_e", 3);
+  run.job = run.model = run.compressor = run.directory =
+      "<script>alert('x')</script>";
+  const std::string html = HtmlReport({run, run}, {});
+  EXPECT_THAT(html, Not(HasSubstr("<script")));
+  EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)"));
+}
+
+TEST(RunLabelsTest, AreDirectoriesWhereSettingsAreTheSame) {
+  RunRecords run = RunOf("topk", 1);
+  RunRecords other = run;
+  other.directory = "runs/again";
+  EXPECT_THAT(RunLabels({run, other}),
+              testing::ElementsAre("runs/topk", "runs/again"));
+  other.value_code = "fp16";
+  EXPECT_THAT(RunLabels({run, other}),
+              testing::ElementsAre("topk 0.01", "topk + fp16 0.01"));
+}
+
+TEST(MarkdownReportTest, HasOneRowForEachRun) {
+  RunRecords run = RunOf("topk", 40);
+  run.job = "a|b\nc";
+  const std::string table = MarkdownReport({run});
+  EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
+  EXPECT_THAT(table, HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61706 "
+                               "parameters | 2 × 3 | topk, fp32 | 0.01 | 1.020 "
+                               "| 100.0 % | 97.12 % |"));
+}
+
+}  // namespace
+}  // namespace ps

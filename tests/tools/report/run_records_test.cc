@@ -1,0 +1,133 @@
+#include "tools/report/run_records.h"
+
+#include <cmath>
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr char kStart[] =
+    R"({"event":"start","job":"j","model":"lenet5","compressor":"topk",)"
+    R"("value_code":"fp16","target_ratio":0.01,"num_workers":2,)"
+    R"("num_servers":3,"num_parameters":61706,"total_iterations":9})"
+    "\n";
+
+std::string IterationLine(int iteration, double count) {
+  return absl::StrCat(R"({"event":"iteration","iteration":)", iteration,
+                      R"(,"training_loss":2.5,"count":)", count,
+                      R"(,"target_count":100,"stages":3,"residual_norm":null,)"
+                      R"("bytes_up":863,"bytes_down":64,"dense_bytes_up":1000,)"
+                      R"("dense_bytes_down":2000,"seconds":1.5})",
+                      "\n");
+}
+
+class RunRecordsTest : public testing::Test {
+ protected:
+  absl::StatusOr<RunRecords> Read(const std::string& metrics) {
+    const std::string directory = testing::TempDir() + "/run_records";
+    std::filesystem::create_directories(directory);
+    EXPECT_TRUE(
+        WriteFileAtomically(directory + "/metrics.jsonl", metrics).ok());
+    return ReadRunRecords(directory);
+  }
+};
+
+TEST_F(RunRecordsTest, HasWhatTheFileSays) {
+  const auto run = Read(absl::StrCat(
+      kStart, IterationLine(1, 90), IterationLine(2, 110),
+      R"({"event":"evaluation","iteration":2,"test_accuracy":0.75})", "\n"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->job, "j");
+  EXPECT_EQ(run->value_code, "fp16");
+  EXPECT_EQ(run->target_ratio, 0.01);
+  EXPECT_EQ(run->num_parameters, 61706);
+  ASSERT_EQ(run->iterations.size(), 2u);
+  EXPECT_EQ(run->iterations[1].iteration, 2);
+  EXPECT_EQ(run->iterations[1].count, 110);
+  EXPECT_EQ(run->iterations[1].training_loss, 2.5);
+  ASSERT_TRUE(run->iterations[1].residual_norm.has_value());
+  EXPECT_TRUE(std::isnan(*run->iterations[1].residual_norm)) << "null";
+  EXPECT_EQ(run->dense_bytes_down, 2000);
+  ASSERT_EQ(run->evaluations.size(), 1u);
+  EXPECT_EQ(run->evaluations[0].test_accuracy, 0.75);
+}
+
+TEST_F(RunRecordsTest, ARunThatHasOnlyStartedIsEmpty) {
+  const auto run = Read(kStart);
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(run->iterations.empty());
+  EXPECT_TRUE(std::isnan(run->seconds));
+}
+
+TEST_F(RunRecordsTest, ALastLineWithoutItsEndIsPassedOver) {
+  const std::string whole = absl::StrCat(kStart, IterationLine(1, 90));
+  const std::string last = IterationLine(2, 110);
+  for (size_t size = 0; size < last.size(); ++size) {
+    const auto run = Read(whole + last.substr(0, size));
+    ASSERT_TRUE(run.ok()) << run.status();
+    EXPECT_EQ(run->iterations.size(), 1u);
+  }
+}
+
+TEST_F(RunRecordsTest, UnknownEventsAreThoseOfNewerVersions) {
+  const auto run = Read(
+      absl::StrCat(kStart, R"({"event":"checkpoint","iteration":1})", "\n"));
+  EXPECT_TRUE(run.ok()) << run.status();
+}
+
+TEST_F(RunRecordsTest, DamagedLinesAreNamed) {
+  for (const char* line : {"{\"event\":\"iteration\"", "[1]", "", "nonsense",
+                           "{\"event\":\"iteration\"}"}) {
+    const auto run = Read(absl::StrCat(kStart, line, "\n"));
+    EXPECT_EQ(run.status().code(), absl::StatusCode::kDataLoss) << line;
+    EXPECT_THAT(std::string(run.status().message()),
+                HasSubstr("metrics.jsonl, line 2 "));
+  }
+  EXPECT_THAT(std::string(Read(IterationLine(1, 1)).status().message()),
+              HasSubstr("line 1 has not the event \"start\""));
+  EXPECT_THAT(
+      std::string(Read(absl::StrCat(kStart, kStart)).status().message()),
+      HasSubstr("line 2 has the event \"start\" again"));
+  EXPECT_THAT(std::string(Read("").status().message()),
+              HasSubstr("no complete line"));
+}
+
+TEST_F(RunRecordsTest, AMissingRunIsNamedWithWhatARunIs) {
+  const absl::Status status = ReadRunRecords("/no/such/run").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("/no/such/run"));
+  EXPECT_THAT(std::string(status.message()), HasSubstr("gradsieve train"));
+}
+
+TEST_F(RunRecordsTest, QualityLeavesOutTheFirstTwenty) {
+  RunRecords run;
+  IterationRow row;
+  row.target_count = 100;
+  for (int i = 0; i < 20; ++i) {
+    row.count = 1000;
+    run.iterations.push_back(row);
+  }
+  EXPECT_EQ(MeasureRatioQuality(run).iterations, 0);
+  for (const double count : {100.0, 120.0, 79.0, 101.0}) {
+    row.count = count;
+    run.iterations.push_back(row);
+  }
+  // Nothing was wanted, nothing sent: says nothing.
+  row.count = row.target_count = 0;
+  run.iterations.push_back(row);
+  const RatioQuality quality = MeasureRatioQuality(run);
+  EXPECT_EQ(quality.iterations, 4);
+  EXPECT_DOUBLE_EQ(quality.mean, 1);
+  EXPECT_DOUBLE_EQ(quality.share_within_20, 0.75);
+}
+
+}  // namespace
+}  // namespace ps

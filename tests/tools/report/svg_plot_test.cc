@@ -1,0 +1,208 @@
+// What is drawn, read back from the SVG by its ticks.
+#include "tools/report/svg_plot.h"
+
+#include <cmath>
+#include <limits>
+#include <regex>
+#include <string>
+#include <vector>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
+
+Plot PlotOf(std::vector<PlotPoint> points) {
+  Plot plot;
+  plot.title = "a title";
+  plot.x_label = "iteration";
+  plot.y_label = "loss";
+  PlotSeries series;
+  series.label = "one";
+  series.points = std::move(points);
+  plot.series.push_back(series);
+  return plot;
+}
+
+double Number(const std::string& text) {
+  double number = kNaN;
+  EXPECT_TRUE(absl::SimpleAtod(text, &number)) << text;
+  return number;
+}
+
+std::vector<std::smatch> AllMatches(const std::string& text,
+                                    const std::string& pattern) {
+  const std::regex regex(pattern);
+  return {std::sregex_iterator(text.begin(), text.end(), regex),
+          std::sregex_iterator()};
+}
+
+// From pixels to values, by the first and the last tick.
+class Scale {
+ public:
+  Scale(const std::string& svg, const std::string& axis, bool logarithmic)
+      : logarithmic_(logarithmic) {
+    const std::string position = axis == "x" ? "x='([-.0-9]+)' y='[-.0-9]+'"
+                                             : "x='[-.0-9]+' y='([-.0-9]+)'";
+    const std::vector<std::smatch> ticks = AllMatches(
+        svg, "<text class='" + axis + "' " + position + ">([-.e0-9]+)</text>");
+    // The y labels stand 4 pixels below their line, for the eye.
+    shift_ = axis == "x" ? 0 : -4;
+    first_pixel_ = Number(ticks.front()[1]) + shift_;
+    last_pixel_ = Number(ticks.back()[1]) + shift_;
+    first_ = Value(Number(ticks.front()[2]));
+    last_ = Value(Number(ticks.back()[2]));
+  }
+
+  double At(double pixel) const {
+    const double value = first_ + (last_ - first_) * (pixel - first_pixel_) /
+                                      (last_pixel_ - first_pixel_);
+    return logarithmic_ ? std::exp(value) : value;
+  }
+
+ private:
+  double Value(double x) const { return logarithmic_ ? std::log(x) : x; }
+
+  const bool logarithmic_;
+  double shift_, first_pixel_, last_pixel_, first_, last_;
+};
+
+// The points of every line, or of every stripe.
+std::vector<std::vector<PlotPoint>> ReadBack(const std::string& svg,
+                                             bool logarithmic = false,
+                                             const char* what = "polyline") {
+  const Scale x(svg, "x", false);
+  const Scale y(svg, "y", logarithmic);
+  std::vector<std::vector<PlotPoint>> lines;
+  const std::string element = absl::StrCat("<", what, " ");
+  const std::string points = "points='";
+  // No regular expression: std::regex recurses over a long match.
+  for (size_t at = 0; (at = svg.find(element, at)) != std::string::npos;) {
+    at = svg.find(points, at) + points.size();
+    lines.emplace_back();
+    for (const absl::string_view pair : absl::StrSplit(
+             svg.substr(at, svg.find('\'', at) - at), ' ', absl::SkipEmpty())) {
+      const std::vector<std::string> xy = absl::StrSplit(pair, ',');
+      lines.back().push_back({x.At(Number(xy[0])), y.At(Number(xy[1]))});
+    }
+  }
+  return lines;
+}
+
+void ExpectNear(const std::vector<PlotPoint>& drawn,
+                const std::vector<PlotPoint>& expected, double x_tolerance,
+                double y_tolerance) {
+  ASSERT_EQ(drawn.size(), expected.size());
+  for (size_t i = 0; i < drawn.size(); ++i) {
+    EXPECT_NEAR(drawn[i].x, expected[i].x, x_tolerance);
+    EXPECT_NEAR(drawn[i].y, expected[i].y, y_tolerance);
+  }
+}
+
+TEST(DrawPlotTest, LinesHaveTheValuesOfTheData) {
+  const std::vector<PlotPoint> points = {
+      {1, 0.5}, {2, -0.25}, {5, 0.125}, {9, 1}};
+  const auto lines = ReadBack(DrawPlot(PlotOf(points)));
+  ASSERT_EQ(lines.size(), 1u);
+  ExpectNear(lines[0], points, 1e-3, 1e-3);
+}
+
+TEST(DrawPlotTest, LogarithmicLinesToo) {
+  const std::vector<PlotPoint> points = {{0, 1}, {1, 0.01}, {2, 3e-6}};
+  Plot plot = PlotOf(points);
+  plot.y_scale = PlotScale::kLogarithmic;
+  const auto lines = ReadBack(DrawPlot(plot), /*logarithmic=*/true);
+  ASSERT_EQ(lines.size(), 1u);
+  for (size_t i = 0; i < points.size(); ++i) {
+    EXPECT_NEAR(std::log(lines[0][i].y), std::log(points[i].y), 2e-3);
+  }
+}
+
+TEST(DrawPlotTest, AutomaticScaleIsLogarithmicForManyFactorsOnly) {
+  Plot plot = PlotOf({{0, 1}, {1, 1000}});
+  plot.y_scale = PlotScale::kAutomatic;
+  EXPECT_NEAR(ReadBack(DrawPlot(plot), true)[0][1].y, 1000, 5);
+  plot.series[0].points[1].y = 10;
+  EXPECT_NEAR(ReadBack(DrawPlot(plot))[0][1].y, 10, 0.1);
+  plot.series[0].points = {{0, -1}, {1, 1000}};
+  EXPECT_NEAR(ReadBack(DrawPlot(plot))[0][0].y, -1, 5);
+}
+
+TEST(DrawPlotTest, WhatIsNoNumberLeavesAGap) {
+  const double infinity = std::numeric_limits<double>::infinity();
+  for (const double bad : {kNaN, infinity, -infinity}) {
+    const auto lines = ReadBack(
+        DrawPlot(PlotOf({{0, 1}, {1, 2}, {2, bad}, {3, 4}, {4, 3}, {5, bad}})));
+    ASSERT_EQ(lines.size(), 2u);
+    ExpectNear(lines[0], {{0, 1}, {1, 2}}, 1e-2, 1e-2);
+    ExpectNear(lines[1], {{3, 4}, {4, 3}}, 1e-2, 1e-2);
+  }
+}
+
+TEST(DrawPlotTest, WhatIsNotPositiveLeavesAGapOnALogarithmicAxis) {
+  Plot plot = PlotOf({{0, 1}, {1, 0}, {2, 4}, {3, 8}});
+  plot.y_scale = PlotScale::kLogarithmic;
+  EXPECT_EQ(ReadBack(DrawPlot(plot), true).size(), 2u);
+}
+
+TEST(DrawPlotTest, ALonePointIsADot) {
+  const std::string svg = DrawPlot(PlotOf({{7, 3}}));
+  const auto dots =
+      AllMatches(svg, "<circle [^>]*cx='([.0-9]+)' cy='([.0-9]+)'");
+  ASSERT_EQ(dots.size(), 1u);
+  EXPECT_NEAR(Scale(svg, "x", false).At(Number(dots[0][1])), 7, 0.05);
+  EXPECT_NEAR(Scale(svg, "y", false).At(Number(dots[0][2])), 3, 0.05);
+}
+
+TEST(DrawPlotTest, WithoutAnythingToShowThereIsNoPlot) {
+  EXPECT_EQ(DrawPlot(Plot()), "");
+  EXPECT_EQ(DrawPlot(PlotOf({})), "");
+  EXPECT_EQ(DrawPlot(PlotOf({{1, kNaN}})), "");
+  Plot plot = PlotOf({{1, 0}, {2, -1}});
+  plot.y_scale = PlotScale::kLogarithmic;
+  EXPECT_EQ(DrawPlot(plot), "");
+}
+
+TEST(DrawPlotTest, ManyPointsAreDrawnAsMeansBetweenTheirExtremes) {
+  std::vector<PlotPoint> points;
+  for (int i = 0; i < 9000; ++i) {
+    points.push_back({static_cast<double>(i), i % 2 == 0 ? 1.0 : 3.0});
+  }
+  points[4500].y = 9;
+  const std::string svg = DrawPlot(PlotOf(points));
+  EXPECT_LT(svg.size(), 40000u);
+  const auto lines = ReadBack(svg);
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_GT(lines[0].size(), 200u);
+  for (const PlotPoint& mean : lines[0]) EXPECT_NEAR(mean.y, 2, 0.25);
+  double highest = 0;
+  double lowest = 9;
+  const auto stripes = ReadBack(svg, false, "polygon");
+  ASSERT_EQ(stripes.size(), 1u);
+  for (const PlotPoint& edge : stripes[0]) {
+    highest = std::max(highest, edge.y);
+    lowest = std::min(lowest, edge.y);
+  }
+  EXPECT_NEAR(highest, 9, 0.05) << "one value among 9000 is seen";
+  EXPECT_NEAR(lowest, 1, 0.05);
+}
+
+TEST(DrawPlotTest, TextIsEscaped) {
+  Plot plot = PlotOf({{0, 1}, {1, 2}});
+  const std::string evil = "</svg><script>alert('1')</script>&\"";
+  plot.title = plot.x_label = plot.y_label = plot.series[0].label = evil;
+  plot.band = {0, 1, evil};
+  const std::string svg = DrawPlot(plot);
+  EXPECT_EQ(svg.find("<script"), std::string::npos);
+  EXPECT_EQ(svg.find("('1')"), std::string::npos);
+  EXPECT_NE(svg.find("&lt;/svg&gt;&lt;script&gt;alert(&#39;1&#39;)"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,98 @@
+#include "tools/report/tail_plot.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include "common/npy.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+// The quantiles of the exponential law of this mean, signs alternating.
+std::vector<float> ExponentialGradient(int n, double mean) {
+  std::vector<float> gradient(n);
+  for (int i = 0; i < n; ++i) {
+    const double magnitude = -mean * std::log1p(-(i + 0.5) / n);
+    gradient[i] = static_cast<float>(i % 2 == 0 ? magnitude : -magnitude);
+  }
+  return gradient;
+}
+
+TEST(TailPlotTest, MeasuredSharesAreThoseOfTheGradient) {
+  std::vector<float> gradient;
+  for (int i = 1; i <= 1000; ++i) gradient.push_back(i % 2 == 0 ? i : -i);
+  gradient.resize(1500, 0.0f);  // Zeros say nothing of the tail.
+  const Plot plot = TailPlot("", gradient);
+  ASSERT_EQ(plot.series.size(), 4u);
+  EXPECT_EQ(plot.series[0].label, "measured");
+  EXPECT_EQ(plot.series[0].points.front().y, 1);
+  EXPECT_EQ(plot.series[0].points.front().x, 1);
+  EXPECT_NEAR(plot.series[0].points.back().y, 1e-3, 1e-9);
+  EXPECT_EQ(plot.series[0].points.back().x, 1000);
+  for (const PlotPoint& point : plot.series[0].points) {
+    // As many as that share of 1000 are this large or larger.
+    EXPECT_NEAR(point.y * 1000, 1001 - point.x, 1e-9);
+  }
+}
+
+TEST(TailPlotTest, OnAnExponentialLawAllThreeLawsAgreeWithWhatIsMeasured) {
+  const Plot plot = TailPlot("", ExponentialGradient(100000, 0.25));
+  ASSERT_EQ(plot.series.size(), 4u);
+  for (const PlotSeries& law : plot.series) {
+    ASSERT_GT(law.points.size(), 150u) << law.label;
+    for (const PlotPoint& point : law.points) {
+      // The last ten elements are too few.
+      if (point.y < 1e-4) continue;
+      EXPECT_NEAR(point.x, -0.25 * std::log(point.y), 0.02) << law.label;
+    }
+  }
+}
+
+TEST(TailPlotTest, OnALightTailTheLawsPartFromIt) {
+  std::vector<float> gradient = ExponentialGradient(100000, 1);
+  for (float& x : gradient) {
+    x = std::copysign(std::pow(std::fabs(x), 0.5f), x);
+  }
+  const Plot plot = TailPlot("", gradient);
+  // Where a hundredth is above: the law of squares has sqrt(ln 100).
+  const auto at = [&plot](int series) {
+    for (const PlotPoint& point : plot.series[series].points) {
+      if (point.y <= 0.0101) return point.x;
+    }
+    return -1.0;
+  };
+  EXPECT_NEAR(at(0), std::sqrt(std::log(100)), 0.02);
+  EXPECT_GT(at(1), 1.5 * at(0)) << "the exponential law reaches too far";
+}
+
+TEST(TailPlotTest, WithoutTwoDifferentMagnitudesThereIsNothingToDraw) {
+  EXPECT_TRUE(TailPlot("", {}).series.empty());
+  EXPECT_TRUE(TailPlot("", {0, 0}).series.empty());
+  EXPECT_TRUE(TailPlot("", {0, 2, -2}).series.empty());
+  EXPECT_TRUE(TailPlot("", {std::numeric_limits<float>::quiet_NaN(), 1})
+                  .series.empty());
+}
+
+TEST(ReadLastGradientTest, IsTheLastRow) {
+  const std::string path = testing::TempDir() + "/gradients.npy";
+  const std::vector<float> elements = {1, 2, 3, 4, 5, 6};
+  auto writer = NpyWriter<float>::Create(path);
+  ASSERT_TRUE(writer.ok());
+  ASSERT_TRUE(writer->Append(elements).ok());
+  ASSERT_TRUE(writer->CommitRows(3).ok());
+  const auto gradient = ReadLastGradient(path);
+  ASSERT_TRUE(gradient.ok()) << gradient.status();
+  EXPECT_EQ(*gradient, (std::vector<float>{4, 5, 6}));
+}
+
+TEST(ReadLastGradientTest, ErrorsNameTheFile) {
+  const absl::Status status = ReadLastGradient("/no/such.npy").status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_NE(status.message().find("/no/such.npy"), absl::string_view::npos);
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,37 @@
+// Round numbers along the axis of a plot.
+#ifndef TOOLS_REPORT_AXIS_H_
+#define TOOLS_REPORT_AXIS_H_
+
+#include <string>
+#include <vector>
+
+namespace ps {
+
+struct Tick {
+  double value = 0;
+  std::string label;  // "0.25", "40 k", "1e-06".
+};
+
+// One direction of a plot: values from low to high, which are both ticks.
+struct Axis {
+  double low = 0;
+  double high = 1;
+  bool logarithmic = false;
+  std::vector<Tick> ticks;  // Ascending; at least two.
+
+  // Where `value` lies between low (0) and high (1); outside of [0, 1] if it
+  // lies outside. NaN for a value that the axis cannot show.
+  double Position(double value) const;
+};
+
+// The smallest axis with steps of 1, 2 or 5 times a power of ten, about `ticks`
+// of them, that holds [low, high]; both finite, low at most high.
+Axis LinearAxis(double low, double high, int ticks = 6);
+
+// The same by powers of ten (over less than two of them also by 2 and 5).
+// low above 0.
+Axis LogarithmicAxis(double low, double high);
+
+}  // namespace ps
+
+#endif  // TOOLS_REPORT_AXIS_H_

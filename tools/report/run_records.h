@@ -1,0 +1,69 @@
+// What a run has recorded, for looking back at it.
+#ifndef TOOLS_REPORT_RUN_RECORDS_H_
+#define TOOLS_REPORT_RUN_RECORDS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// One line of metrics.jsonl. Numbers that the file does not have, or has as
+// null (they were not finite), are NaN.
+struct IterationRow {
+  double iteration = 0;  // From 1.
+  double training_loss = 0;
+  double count = 0;  // Elements sent by worker 0.
+  double target_count = 0;
+  double stages = 0;
+  std::optional<double> residual_norm;  // None: not measured.
+  double bytes_up = 0;                  // Since the start, all workers.
+};
+
+struct EvaluationRow {
+  double iteration = 0;
+  double test_accuracy = 0;
+};
+
+struct RunRecords {
+  std::string directory;  // As it was named.
+  std::string job;
+  std::string model;
+  std::string compressor;
+  std::string value_code;
+  double target_ratio = 0;
+  double num_workers = 0;
+  double num_servers = 0;
+  double num_parameters = 0;
+  double total_iterations = 0;  // As planned.
+
+  std::vector<IterationRow> iterations;
+  std::vector<EvaluationRow> evaluations;
+  // Of the last iteration, since the start; NaN before the first.
+  double seconds = 0;
+  double bytes_down = 0;
+  double dense_bytes_up = 0;
+  double dense_bytes_down = 0;
+};
+
+// Reads DIRECTORY/metrics.jsonl, also of a run that goes on or has failed: a
+// last line without its end is passed over. Errors: what ReadFile reports, with
+// what to do about it; kDataLoss names the line that is damaged.
+absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory);
+
+// How near a run came to its target, after the iterations in which the number
+// of stages settles.
+struct RatioQuality {
+  int64_t iterations = 0;      // That count; 0: the others say nothing.
+  double mean = 0;             // Of achieved over target.
+  double share_within_20 = 0;  // Of iterations within 20 % of the target.
+};
+constexpr int kSettlingIterations = 20;
+RatioQuality MeasureRatioQuality(const RunRecords& run);
+
+}  // namespace ps
+
+#endif  // TOOLS_REPORT_RUN_RECORDS_H_

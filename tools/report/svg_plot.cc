@@ -1,0 +1,294 @@
+#include "tools/report/svg_plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "tools/report/axis.h"
+
+namespace ps {
+namespace {
+
+// The picture, in CSS pixels at its natural size.
+constexpr double kWidth = 640;
+constexpr double kHeight = 360;
+constexpr double kLeft = 68;
+constexpr double kRight = 16;
+constexpr double kTop = 12;
+constexpr double kBottom = 46;
+// About two pixels each.
+constexpr size_t kMostPoints = 280;
+
+class Canvas {
+ public:
+  Canvas(Axis x, Axis y) : x_(std::move(x)), y_(std::move(y)) {}
+
+  double X(double value) const {
+    return kLeft + (kWidth - kLeft - kRight) * x_.Position(value);
+  }
+  double Y(double value) const {
+    return kHeight - kBottom - (kHeight - kTop - kBottom) * y_.Position(value);
+  }
+  bool Shows(const PlotPoint& point) const {
+    return std::isfinite(X(point.x)) && std::isfinite(Y(point.y));
+  }
+  std::string At(const PlotPoint& point) const {
+    return absl::StrFormat("%.2f,%.2f ", X(point.x), Y(point.y));
+  }
+
+  const Axis& x() const { return x_; }
+  const Axis& y() const { return y_; }
+
+ private:
+  const Axis x_;
+  const Axis y_;
+};
+
+// The numbers of a series that are neighbours on the page.
+struct Group {
+  PlotPoint mean;
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+};
+
+// NaN in the place of a group of which nothing can be shown.
+std::vector<Group> GroupPoints(const Canvas& canvas,
+                               const std::vector<PlotPoint>& points) {
+  const size_t size = (points.size() + kMostPoints - 1) / kMostPoints;
+  std::vector<Group> groups;
+  for (size_t begin = 0; begin < points.size(); begin += size) {
+    Group group;
+    double count = 0;
+    for (size_t i = begin; i < std::min(points.size(), begin + size); ++i) {
+      if (!canvas.Shows(points[i])) continue;
+      ++count;
+      group.mean.x += points[i].x;
+      group.mean.y += points[i].y;
+      group.low = std::min(group.low, points[i].y);
+      group.high = std::max(group.high, points[i].y);
+    }
+    // 0 / 0 is the NaN that leaves a gap.
+    group.mean.x /= count;
+    group.mean.y /= count;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+void DrawAxes(const Canvas& canvas, const Plot& plot, std::string* svg) {
+  for (const Tick& tick : canvas.y().ticks) {
+    const double y = canvas.Y(tick.value);
+    absl::StrAppendFormat(
+        svg, "<line class='grid' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>",
+        kLeft, kWidth - kRight, y, y);
+    absl::StrAppendFormat(svg, "<text class='y' x='%.2f' y='%.2f'>%s</text>\n",
+                          kLeft - 8, y + 4, EscapeMarkup(tick.label));
+  }
+  for (const Tick& tick : canvas.x().ticks) {
+    const double x = canvas.X(tick.value);
+    absl::StrAppendFormat(
+        svg, "<line class='tick' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>", x,
+        x, kHeight - kBottom, kHeight - kBottom + 5);
+    absl::StrAppendFormat(svg, "<text class='x' x='%.2f' y='%.2f'>%s</text>\n",
+                          x, kHeight - kBottom + 19, EscapeMarkup(tick.label));
+  }
+  absl::StrAppendFormat(
+      svg, "<line class='axis' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>\n",
+      kLeft, kWidth - kRight, kHeight - kBottom, kHeight - kBottom);
+  absl::StrAppendFormat(svg, "<text class='name' x='%.2f' y='%.2f'>%s</text>\n",
+                        (kLeft + kWidth - kRight) / 2, kHeight - 8,
+                        EscapeMarkup(plot.x_label));
+  absl::StrAppendFormat(
+      svg,
+      "<text class='name' transform='translate(14 %.2f) rotate(-90)'>%s"
+      "</text>\n",
+      (kTop + kHeight - kBottom) / 2, EscapeMarkup(plot.y_label));
+}
+
+void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
+  const double top = canvas.Y(std::min(band.high, canvas.y().high));
+  const double bottom = canvas.Y(std::max(band.low, canvas.y().low));
+  absl::StrAppendFormat(svg,
+                        "<rect class='band' x='%.2f' y='%.2f' width='%.2f' "
+                        "height='%.2f'><title>%s</title></rect>\n",
+                        kLeft, top, kWidth - kLeft - kRight,
+                        std::max(0.0, bottom - top), EscapeMarkup(band.label));
+}
+
+// Draws the groups [begin, end), none of them a gap.
+void DrawStretch(const Canvas& canvas, const PlotSeries& series,
+                 const Group* begin, const Group* end, std::string* svg) {
+  const int color = series.color % kNumPlotColors;
+  std::string line;
+  std::string stripe;
+  bool wide = false;
+  for (const Group* g = begin; g != end; ++g) {
+    line += canvas.At(g->mean);
+    stripe += canvas.At({g->mean.x, g->high});
+    wide = wide || g->high > g->low;
+  }
+  if (wide) {
+    for (const Group* g = end; g-- != begin;) {
+      stripe += canvas.At({g->mean.x, g->low});
+    }
+    absl::StrAppendFormat(svg, "<polygon class='f%d' points='%s'/>\n", color,
+                          stripe);
+  }
+  absl::StrAppendFormat(
+      svg, "<polyline class='s%d%s' points='%s'><title>%s</title></polyline>\n",
+      color, series.dashed ? " dashed" : "", line, EscapeMarkup(series.label));
+  // A lone point has no line.
+  if (!series.markers && end - begin > 1) return;
+  for (const Group* g = begin; g != end; ++g) {
+    absl::StrAppendFormat(svg,
+                          "<circle class='d%d' cx='%.2f' cy='%.2f' r='3'/>",
+                          color, canvas.X(g->mean.x), canvas.Y(g->mean.y));
+  }
+  *svg += '\n';
+}
+
+void DrawSeries(const Canvas& canvas, const PlotSeries& series,
+                std::string* svg) {
+  const std::vector<Group> groups = GroupPoints(canvas, series.points);
+  const auto is_gap = [](const Group& g) { return std::isnan(g.mean.y); };
+  const Group* const all_end = groups.data() + groups.size();
+  const Group* begin = groups.data();
+  while (begin != all_end) {
+    const Group* const end = std::find_if(begin, all_end, is_gap);
+    if (end != begin) DrawStretch(canvas, series, begin, end, svg);
+    begin = end == all_end ? end : end + 1;
+  }
+}
+
+std::string Legend(const Plot& plot) {
+  std::string legend = "<figcaption><strong>" + EscapeMarkup(plot.title) +
+                       "</strong><span class='legend'>";
+  for (const PlotSeries& series : plot.series) {
+    absl::StrAppendFormat(
+        &legend,
+        "<span class='key'><svg width='26' height='12' aria-hidden='true'>"
+        "<line class='s%d%s' x1='1' x2='25' y1='6' y2='6'/></svg>%s</span> ",
+        series.color % kNumPlotColors, series.dashed ? " dashed" : "",
+        EscapeMarkup(series.label));
+  }
+  if (plot.band.has_value()) {
+    legend +=
+        "<span class='key'><svg width='26' height='12' aria-hidden='true'>"
+        "<rect class='band' width='26' height='12'/></svg>" +
+        EscapeMarkup(plot.band->label) + "</span>";
+  }
+  return legend + "</span></figcaption>\n";
+}
+
+// The smallest and the largest number that can be shown.
+struct Range {
+  double low = std::numeric_limits<double>::infinity();
+  double high = -std::numeric_limits<double>::infinity();
+
+  void Add(double value) {
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  bool empty() const { return low > high; }
+};
+
+Axis YAxis(PlotScale scale, const Range& all, const Range& positive) {
+  const bool can_be_logarithmic = !positive.empty();
+  const bool spans =
+      can_be_logarithmic && all.low > 0 && positive.high > 20 * positive.low;
+  if (can_be_logarithmic && (scale == PlotScale::kLogarithmic ||
+                             (scale == PlotScale::kAutomatic && spans))) {
+    return LogarithmicAxis(positive.low, positive.high);
+  }
+  return LinearAxis(all.low, all.high);
+}
+
+}  // namespace
+
+// Colours after Okabe and Ito, told apart also by those who see no red or
+// green; lighter on a dark ground.
+const char kPlotStyle[] = R"css(
+:root { color-scheme: light dark; --ground: #ffffff; --text: #1b1f24;
+  --faint: #5d6772; --grid: #e3e7eb; --panel: #f6f8fa; --good: #2da44e;
+  --c0: #0072b2; --c1: #d55e00; --c2: #009e73; --c3: #b0568f; --c4: #8a6d00;
+  --c5: #3a9bd9; --c6: #6f4fc4; --c7: #5d6772; }
+@media (prefers-color-scheme: dark) { :root { --ground: #14181d;
+  --text: #e6e9ec; --faint: #9aa5b1; --grid: #2d343c; --panel: #1c2128;
+  --good: #3fb950; --c0: #58a6e8; --c1: #ff8f4a; --c2: #3fcf9f; --c3: #e58bc4;
+  --c4: #e3c04a; --c5: #8fd0ff; --c6: #b39dff; --c7: #aab4be; } }
+figure { margin: 0; background: var(--panel); border-radius: 8px;
+  padding: 14px 16px; }
+figcaption { margin-bottom: 6px; }
+figcaption strong { display: block; margin-bottom: 3px; }
+.legend { color: var(--faint); font-size: 13px; }
+.key { white-space: nowrap; margin-right: 12px; }
+.key svg { vertical-align: -1px; margin-right: 5px; }
+svg.plot { display: block; width: 100%; height: auto; }
+svg.plot text { font: 12px system-ui, sans-serif; fill: var(--faint); }
+svg.plot text.y { text-anchor: end; }
+svg.plot text.x, svg.plot text.name { text-anchor: middle; }
+svg.plot text.name { fill: var(--text); }
+.grid { stroke: var(--grid); }
+.axis, .tick { stroke: var(--faint); }
+.band { fill: var(--good); opacity: 0.13; }
+polyline { fill: none; stroke-width: 1.7; stroke-linejoin: round; }
+.key line { stroke-width: 2.5; }
+polygon { opacity: 0.2; }
+.dashed { stroke-dasharray: 6 4; }
+.s0 { stroke: var(--c0); } .f0, .d0 { fill: var(--c0); }
+.s1 { stroke: var(--c1); } .f1, .d1 { fill: var(--c1); }
+.s2 { stroke: var(--c2); } .f2, .d2 { fill: var(--c2); }
+.s3 { stroke: var(--c3); } .f3, .d3 { fill: var(--c3); }
+.s4 { stroke: var(--c4); } .f4, .d4 { fill: var(--c4); }
+.s5 { stroke: var(--c5); } .f5, .d5 { fill: var(--c5); }
+.s6 { stroke: var(--c6); } .f6, .d6 { fill: var(--c6); }
+.s7 { stroke: var(--c7); } .f7, .d7 { fill: var(--c7); }
+)css";
+
+std::string DrawPlot(const Plot& plot) {
+  Range x;
+  Range y;
+  Range positive_y;
+  for (const PlotSeries& series : plot.series) {
+    for (const PlotPoint& point : series.points) {
+      if (!std::isfinite(point.x) || !std::isfinite(point.y)) continue;
+      if (plot.y_scale == PlotScale::kLogarithmic && !(point.y > 0)) continue;
+      x.Add(point.x);
+      y.Add(point.y);
+      if (point.y > 0) positive_y.Add(point.y);
+    }
+  }
+  if (x.empty()) return "";
+  if (plot.x_from_zero) x.Add(0);
+  if (plot.band.has_value()) {
+    for (const double edge : {plot.band->low, plot.band->high}) {
+      y.Add(edge);
+      if (edge > 0) positive_y.Add(edge);
+    }
+  }
+  const Canvas canvas(LinearAxis(x.low, x.high, /*ticks=*/8),
+                      YAxis(plot.y_scale, y, positive_y));
+  std::string svg = absl::StrFormat(
+      "<figure>%s<svg class='plot' viewBox='0 0 %.0f %.0f' role='img' "
+      "aria-label='%s'>\n",
+      Legend(plot), kWidth, kHeight, EscapeMarkup(plot.title));
+  if (plot.band.has_value()) DrawBand(canvas, *plot.band, &svg);
+  DrawAxes(canvas, plot, &svg);
+  for (const PlotSeries& series : plot.series) {
+    DrawSeries(canvas, series, &svg);
+  }
+  return svg + "</svg></figure>\n";
+}
+
+std::string EscapeMarkup(absl::string_view text) {
+  return absl::StrReplaceAll(text, {{"&", "&amp;"},
+                                    {"<", "&lt;"},
+                                    {">", "&gt;"},
+                                    {"\"", "&quot;"},
+                                    {"'", "&#39;"}});
+}
+
+}  // namespace ps

@@ -1,0 +1,69 @@
+// Line plots as inline SVG, for a page that brings the style sheet kPlotStyle.
+//
+// Numbers that cannot be shown (not finite, or not positive on a logarithmic
+// axis) leave a gap in their line.
+#ifndef TOOLS_REPORT_SVG_PLOT_H_
+#define TOOLS_REPORT_SVG_PLOT_H_
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+struct PlotPoint {
+  double x = 0;
+  double y = 0;
+};
+
+struct PlotSeries {
+  std::string label;
+  std::vector<PlotPoint> points;  // x ascends.
+  // One of kNumPlotColors, taken round; the same for the same run in all plots.
+  int color = 0;
+  bool dashed = false;
+  bool markers = false;  // A dot at each point.
+};
+
+// A horizontal stripe that says what is good.
+struct PlotBand {
+  double low = 0;
+  double high = 0;
+  std::string label;
+};
+
+enum class PlotScale {
+  kLinear,
+  kLogarithmic,
+  // Logarithmic if the values are positive and span more than a factor of 20.
+  kAutomatic,
+};
+
+struct Plot {
+  std::string title;
+  std::string x_label;
+  std::string y_label;       // With its unit.
+  bool x_from_zero = false;  // Else from the smallest x.
+  PlotScale y_scale = PlotScale::kLinear;
+  std::vector<PlotSeries> series;
+  std::optional<PlotBand> band;
+};
+
+constexpr int kNumPlotColors = 8;
+
+// For a <style> element. Light and dark, as the reader's system has it.
+extern const char kPlotStyle[];
+
+// A series of more points than a reader can tell apart is drawn as the means of
+// groups of neighbours, on a pale stripe from their smallest to their largest.
+// Empty if no point can be shown.
+std::string DrawPlot(const Plot& plot);
+
+// Text as HTML or SVG, in an element or an attribute.
+std::string EscapeMarkup(absl::string_view text);
+
+}  // namespace ps
+
+#endif  // TOOLS_REPORT_SVG_PLOT_H_

@@ -1,0 +1,104 @@
+#include "tools/report/tail_plot.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <optional>
+
+#include "absl/types/span.h"
+#include "common/npy.h"
+#include "common/status_macros.h"
+#include "compressors/threshold_fit.h"
+
+namespace ps {
+namespace {
+
+// Points of a curve for each factor of ten in the share.
+constexpr int kPointsPerDecade = 40;
+
+struct FittedLaw {
+  const char* label;
+  TailFit fit;
+};
+
+TailSample SampleOf(const std::vector<float>& magnitudes) {
+  const double n = static_cast<double>(magnitudes.size());
+  TailSample sample;
+  for (const float x : magnitudes) {
+    sample.mean += x / n;
+    sample.mean_log += std::log(double{x}) / n;
+  }
+  for (const float x : magnitudes) {
+    sample.variance += (x - sample.mean) * (x - sample.mean) / n;
+  }
+  return sample;
+}
+
+}  // namespace
+
+Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
+  Plot plot;
+  plot.title = title;
+  plot.x_label = "magnitude of an element";
+  plot.y_label = "share of elements above it";
+  plot.y_scale = PlotScale::kLogarithmic;
+  std::vector<float> magnitudes;
+  for (const float x : gradient) {
+    if (x != 0 && std::isfinite(x)) magnitudes.push_back(std::fabs(x));
+  }
+  std::sort(magnitudes.begin(), magnitudes.end(), std::greater<float>());
+  if (magnitudes.empty() || magnitudes.front() == magnitudes.back()) {
+    return plot;
+  }
+  const double n = static_cast<double>(magnitudes.size());
+
+  PlotSeries measured;
+  measured.label = "measured";
+  std::vector<double> shares;
+  for (int i = 0;; ++i) {
+    const double share =
+        std::pow(10.0, -static_cast<double>(i) / kPointsPerDecade);
+    if (share * n < 1) break;
+    shares.push_back(share);
+    const size_t rank = static_cast<size_t>(share * n) - 1;
+    // rank + 1 elements are this large or larger.
+    measured.points.push_back(
+        {magnitudes[rank], static_cast<double>(rank + 1) / n});
+  }
+  plot.series.push_back(std::move(measured));
+
+  // As far as the measured curve is of interest; a law may reach much farther.
+  const double farthest = 1.3 * magnitudes.front();
+  const TailSample sample = SampleOf(magnitudes);
+  const FittedLaw laws[] = {
+      {"exponential law (SIDCo-E)", kExponentialFamily.magnitudes},
+      {"gamma law (SIDCo-GP)", kGammaParetoExactFamily.magnitudes},
+      {"generalized Pareto law (SIDCo-P)", kParetoFamily.magnitudes}};
+  for (const FittedLaw& law : laws) {
+    PlotSeries curve;
+    curve.label = law.label;
+    curve.color = static_cast<int>(plot.series.size());
+    curve.dashed = true;
+    for (const double share : shares) {
+      const std::optional<double> x = law.fit(sample, share);
+      if (!x.has_value() || *x > farthest) break;
+      curve.points.push_back({*x, share});
+    }
+    plot.series.push_back(std::move(curve));
+  }
+  return plot;
+}
+
+absl::StatusOr<std::vector<float>> ReadLastGradient(const std::string& path) {
+  PS_ASSIGN_OR_RETURN(const NpyReader<float> reader,
+                      NpyReader<float>::Open(path));
+  std::vector<float> gradient;
+  if (reader.rows() == 0) return gradient;
+  gradient.resize(reader.row_elements());
+  PS_RETURN_IF_ERROR(reader.Read((reader.rows() - 1) * reader.row_elements(),
+                                 absl::MakeSpan(gradient)));
+  return gradient;
+}
+
+}  // namespace ps

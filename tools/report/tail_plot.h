@@ -1,0 +1,25 @@
+// How large the elements of a gradient are, against the laws that SIDCo fits.
+#ifndef TOOLS_REPORT_TAIL_PLOT_H_
+#define TOOLS_REPORT_TAIL_PLOT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "tools/report/svg_plot.h"
+
+namespace ps {
+
+// The share of the non-zero elements whose magnitude exceeds x, as measured,
+// and as the exponential, the gamma and the generalized Pareto law have it,
+// each fitted to all magnitudes as by SIDCo's first stage. Elements that are
+// not finite are left out. Fewer than two different magnitudes: no series.
+Plot TailPlot(const std::string& title, const std::vector<float>& gradient);
+
+// The last row of a float32 .npy file of shape [n] or [rows, n]; an empty
+// vector if it has no rows. Errors: those of NpyReader.
+absl::StatusOr<std::vector<float>> ReadLastGradient(const std::string& path);
+
+}  // namespace ps
+
+#endif  // TOOLS_REPORT_TAIL_PLOT_H_

@@ -1,0 +1,111 @@
+#include "tools/report_command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "tools/report/html_report.h"
+#include "tools/report/run_records.h"
+#include "tools/report/tail_plot.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  std::string run;
+  std::vector<std::string> more_runs;
+  std::string output;
+  bool markdown = false;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve report";
+  text.description =
+      "Draws what runs have recorded, each a line of its own: achieved over "
+      "target ratio, stages, residual, training loss, test accuracy, bytes; "
+      "and, where a run has dumped its gradients (training.dump_gradients), "
+      "how their magnitudes are distributed, against the laws that SIDCo fits. "
+      "The page is one HTML file that needs nothing else. Runs that go on, or "
+      "have failed, are shown as far as they are.";
+  text.examples = {
+      {"gradsieve report runs/lenet", "write runs/lenet/report.html"},
+      {"gradsieve report runs/e runs/gp runs/p --output=sidco.html",
+       "three runs beside each other"},
+  };
+  text.exit_codes = {
+      {"0", "written"},
+      {"1", "a file is missing or damaged; the message names it"},
+      {"64", "the command line makes no sense"},
+  };
+  return text;
+}
+
+// Nothing, if the run has dumped none.
+absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
+                         std::vector<Plot>* plots) {
+  const std::string path =
+      absl::StrCat(run.directory, "/gradients/gradients.npy");
+  std::error_code error;
+  if (!std::filesystem::exists(path, error)) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(const std::vector<float> gradient,
+                      ReadLastGradient(path));
+  plots->push_back(
+      TailPlot(absl::StrCat("Last dumped gradient of ", label), gradient));
+  return absl::OkStatus();
+}
+
+absl::Status Report(const Flags& flags) {
+  std::vector<std::string> directories = {flags.run};
+  directories.insert(directories.end(), flags.more_runs.begin(),
+                     flags.more_runs.end());
+  std::vector<RunRecords> runs;
+  for (const std::string& directory : directories) {
+    PS_ASSIGN_OR_RETURN(RunRecords run, ReadRunRecords(directory));
+    runs.push_back(std::move(run));
+  }
+  const std::vector<std::string> labels = RunLabels(runs);
+  std::vector<Plot> tails;
+  for (size_t i = 0; i < runs.size(); ++i) {
+    PS_RETURN_IF_ERROR(AddTailPlot(runs[i], labels[i], &tails));
+  }
+  const std::string output =
+      flags.output.empty() ? flags.run + "/report.html" : flags.output;
+  PS_RETURN_IF_ERROR(WriteFileAtomically(output, HtmlReport(runs, tails)));
+  if (flags.markdown) std::printf("%s\n", MarkdownReport(runs).c_str());
+  std::printf("The report is %s\n", output.c_str());
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+int RunReportCommand(int argc, char** argv) {
+  Flags flags;
+  CommandLine command_line(Text());
+  command_line.AddArgument("RUN_DIRECTORY", "What a run has left behind.",
+                           &flags.run);
+  command_line.AddMoreArguments("RUN_DIRECTORY", "Other runs to compare with.",
+                                &flags.more_runs);
+  command_line.AddOption("output", "FILE.html",
+                         "Where the page is written; without it report.html in "
+                         "the first run directory.",
+                         &flags.output);
+  command_line.AddSwitch("markdown", "Also print the table, as Markdown.",
+                         &flags.markdown);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const absl::Status status = Report(flags);
+  if (status.ok()) return kExitDone;
+  std::fflush(stdout);
+  std::fprintf(stderr, "gradsieve report: %s\n",
+               std::string(status.message()).c_str());
+  return kExitFailed;
+}
+
+}  // namespace ps
