@@ -99,16 +99,18 @@ PayloadCodes CodesOf(const Case& c) {
 std::vector<double> Levels(const Case& c, const std::vector<float>& v) {
   std::vector<double> levels = {0};
   const std::string code = c.code;
-  const int s = code == "ternary" ? 1 : (1 << (c.bits - 1)) - 1;
+  const int s = c.bits == 0 ? 1 : (1 << (c.bits - 1)) - 1;
   if (code == "natural") {
     for (int e = -126; e <= 127; ++e) levels.push_back(std::ldexp(1, e));
   } else if (code == "nuqsgd" || code == "natural_dithering") {
     for (int e = 1 - s; e <= 0; ++e) levels.push_back(std::ldexp(1, e));
   } else if (code == "alq") {
-    std::vector<float> sent(s - 1);
-    std::memcpy(sent.data(), &Code(CodesOf(c), v).value_bytes()[8],
-                sent.size() * sizeof(float));
-    levels.insert(levels.end(), sent.begin(), sent.end());
+    const std::string bytes = Code(CodesOf(c), v).value_bytes();
+    for (int j = 1; j < s; ++j) {
+      float sent = 0;
+      std::memcpy(&sent, &bytes[4 + 4 * j], sizeof(sent));
+      levels.push_back(sent);
+    }
     levels.push_back(1);
   } else {
     for (int j = 1; j <= s; ++j) levels.push_back(double{1} * j / s);
