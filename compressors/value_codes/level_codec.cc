@@ -100,7 +100,9 @@ class LevelCodec final : public ValueCodec {
     };
     append(&header, sizeof(header));
     // Without the 0 and the 1.
-    append(levels.data() + 1, FloatBytes(NumSentLevels(header.bits)));
+    if (!levels.empty()) {
+      append(&levels[1], FloatBytes(NumSentLevels(header.bits)));
+    }
     append(scales.data(), FloatBytes(scales.size()));
     next += WriteLevels(header.layout, shape, codes, next);
     return next - out;
