@@ -32,8 +32,8 @@ struct CompressorTiming {
   // One pass residual += gradient and one pass over |x|, in turns with the
   // compressor, so that a busy machine slows all alike.
   double bound_milliseconds = 0;
-  // The same residual pass, and std::nth_element over the magnitudes; in turns
-  // with every third call.
+  // The same residual pass on the same vectors, and std::nth_element over the
+  // magnitudes; in turns with every third call.
   double topk_milliseconds = 0;
   int64_t rounds = 0;
   int64_t sent = 0;
@@ -73,7 +73,7 @@ class CompressorBench {
 
   Tensor NextGradient();
   absl::Status Verify(Subject* subject);
-  double TimeTopK(const Tensor& gradient, int64_t k);
+  double TimeTopK(const Tensor& gradient, const Tensor& residual, int64_t k);
 
   const CompressorBenchOptions options_;
   const std::unique_ptr<Backend> backend_;

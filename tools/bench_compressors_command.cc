@@ -57,7 +57,7 @@ CommandText Text() {
       {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
        "--names=sidco_e,topk",
        "two compressors in the case that SIDCo was made for"},
-      {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgd "
+      {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgdinf "
        "--json=bench.json",
        "with another value code; also as JSON"},
   };

@@ -19,7 +19,7 @@ absl::StatusOr<std::vector<int64_t>> ParseSizes(absl::string_view text);
 // "0.1,0.001": numbers in (0, 1]. Errors: as of ParseSizes.
 absl::StatusOr<std::vector<double>> ParseRatios(absl::string_view text);
 
-// "topk,sidco_e+qsgd": registered compressors, each with a value code if one
+// "topk,sidco_e+qsgdinf": registered compressors, each with a value code if one
 // follows; empty: all that are registered. Errors: kInvalidArgument with the
 // nearest name, or all that there are.
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);

@@ -364,6 +364,7 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
             "code of its own; must be \"fp32\", the default");
   options.config.set_name("topk");
   options.config.set_index_code("auto");
+  options.config.set_value_code("fp32");
   options.config.set_clip_norm(-1);
   options.config.mutable_warmup()->set_stages(-1);
   EXPECT_EQ(NewCompressor(options).status().message(),

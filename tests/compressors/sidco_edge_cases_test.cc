@@ -119,7 +119,7 @@ TEST(SidcoEdgeCasesTest, NothingAboveAnEarlierStageSendsExactlyK) {
   }
   for (const char* correction : {"true", "false"}) {
     const Result result =
-        RunSidco(absl::StrCat("ratio: 0.001 sidco { stages: 3 "
+        RunSidco(absl::StrCat("ratio: 0.001 sidco { stages: 3 refine_steps: 0 "
                               "count_correction: ",
                               correction, " }"),
                  gradient);

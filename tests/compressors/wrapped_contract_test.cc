@@ -23,6 +23,7 @@ class WrappedContractTest : public testing::TestWithParam<std::string> {
     options.config.set_name(GetParam());
     options.dense_size = n;
     options.part_ends = {n / 3, n / 3, n - n / 5, n};
+    options.tensors = SomeTensors(n);
     options.num_workers = 2;
     return options;
   }
@@ -53,8 +54,12 @@ TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
           } else {
             step = velocity[i] = kMomentum * velocity[i] + gradient[i];
           }
-          ASSERT_EQ(before[i] + step, decoded[i] + after[i])
-              << "at " << i << " of " << n << ", iteration " << iteration;
+          const float u = before[i] + step;
+          // A code of its own rounds what is sent.
+          ASSERT_TRUE(WritesOwnCode(GetParam()) ? u - decoded[i] == after[i]
+                                                : u == decoded[i] + after[i])
+              << u << " became " << decoded[i] << " + " << after[i] << " at "
+              << i << " of " << n << ", iteration " << iteration;
         }
         for (const int64_t i : harness.Positions(encoded)) velocity[i] = 0;
       }

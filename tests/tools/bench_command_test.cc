@@ -46,7 +46,7 @@ TEST_F(BenchCommand, EveryRegisteredCompressorPassesVerification) {
 
 TEST_F(BenchCommand, RowsHaveTimesRatioAndBits) {
   const nlohmann::json rows = Rows({"--sizes=3e5,1000", "--ratios=0.1,0.001",
-                                    "--names=topk,sidco_e+qsgd,none"});
+                                    "--names=topk,sidco_e+qsgdinf,none"});
   ASSERT_EQ(rows.size(), 12);
   const nlohmann::json& row = rows[3];
   EXPECT_EQ(row["name"], "topk");
@@ -60,7 +60,7 @@ TEST_F(BenchCommand, RowsHaveTimesRatioAndBits) {
   EXPECT_NEAR(row["entropy_bits_per_sent_element"], 43.408, 0.001);
   EXPECT_GT(row["bits_per_sent_element"], row["entropy_bits_per_sent_element"]);
   // A quantized value is shorter.
-  EXPECT_EQ(rows[4]["name"], "sidco_e+qsgd");
+  EXPECT_EQ(rows[4]["name"], "sidco_e+qsgdinf");
   EXPECT_LT(rows[4]["bits_per_sent_element"], 32);
   // A dense one has no position.
   EXPECT_EQ(rows[5]["name"], "none");
