@@ -116,7 +116,7 @@ TEST_F(CompressCommand, WhatIsDecodedAndWhatIsKeptIsTheGradient) {
   for (const char* compressor :
        {"name: \"sidco_e\" ratio: 0.01", "name: \"topk\" ratio: 0.003",
         "name: \"topk\" ratio: 0.1 value_code: \"sign\"",
-        "name: \"none\" value_code: \"qsgd\"", "name: \"none\""}) {
+        "name: \"none\" value_code: \"qsgdinf\"", "name: \"none\""}) {
     ASSERT_EQ(Compress(compressor), 0) << output();
     ExpectLaw(/*error_feedback=*/true);
   }
