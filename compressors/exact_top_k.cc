@@ -127,7 +127,12 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
   if (!formed) {
     sieve_->Reset(u, n);
   } else if (std::isfinite(guess_)) {
-    PS_RETURN_IF_ERROR(SelectByGuess(guess_, k, selection, &found));
+    // Of a vector unlike the one before it, almost everything may be above.
+    Exceedances above;
+    PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
+    if (above.count <= ListLimit(k)) {
+      PS_RETURN_IF_ERROR(SelectByGuess(guess_, k, selection, &found));
+    }
   }
   if (!found) {
     float guess = -1;
@@ -137,7 +142,10 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
     }
   }
   if (!found) PS_RETURN_IF_ERROR(SelectByBins(u, n, k, selection));
-  guess_ = kGuessMargin * SmallestMagnitude(*selection);
+  const float smallest = SmallestMagnitude(*selection);
+  // Everything that is not 0 is above 0.
+  guess_ = smallest > 0 ? kGuessMargin * smallest
+                        : std::numeric_limits<float>::infinity();
   return absl::OkStatus();
 }
 

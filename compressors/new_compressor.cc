@@ -11,6 +11,7 @@
 #include "compressors/momentum_correction.h"
 #include "compressors/payload.h"
 #include "compressors/ratio_warmup.h"
+#include "compressors/selector_options_check.h"
 #include "glog/logging.h"
 
 namespace ps {
@@ -77,6 +78,7 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   if (!WritesOwnCode(options.config.name())) {
     CheckCombination(options.config, "", &problems);
   }
+  CheckSelectorOptions(options.config, "", &problems);
   CheckWrappers(options.config, "", &problems);
   if (!problems.lines().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));

@@ -27,10 +27,11 @@
 
 namespace ps {
 
-// Reads all of it, trusting nothing; the work and the memory are bounded by the
-// bytes that are there. Errors: kInvalidArgument naming what is wrong: version,
-// unknown code, length, dense_size other than expected, an index out of range,
-// unsorted or repeated, a value that is not finite.
+// Reads all of it, trusting nothing; the memory is bounded by the bytes that
+// are there, the work by those and expected_dense_size. Errors:
+// kInvalidArgument naming what is wrong: version, unknown code, length,
+// dense_size other than expected, an index out of range, unsorted or repeated,
+// a value that is not finite.
 absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
                                             int64_t expected_dense_size);
 

@@ -211,8 +211,10 @@ float SidcoEstimator::NextLocation(const EstimateRequest& request,
   const double low_count = static_cast<double>(points[above - 1].count);
   const double count = static_cast<double>(points[above].count);
   const double share = std::log(low_count / aim) / std::log(low_count / count);
-  return FloatAtMost(
-      std::max(0.0, low + share * (points[above].location - low)));
+  const double location = low + share * (points[above].location - low);
+  // Above 0 lies everything.
+  return location > 0 ? FloatAtMost(location)
+                      : std::numeric_limits<float>::infinity();
 }
 
 }  // namespace ps

@@ -13,6 +13,10 @@
 namespace ps {
 namespace {
 
+// Even refined, a threshold that so many times fewer than the target exceed
+// has been led astray, by a few elements that are far from all the others.
+constexpr int64_t kFarOff = 8;
+
 // No warm start.
 constexpr float kNowhere = std::numeric_limits<float>::infinity();
 
@@ -76,6 +80,10 @@ class SidcoSelector final : public Selector {
     }
     if (stats->raw_count == 0) {
       return SelectExactly("empty", input, elements, stats);
+    }
+    if (options_.refine_steps > 0 &&
+        stats->raw_count * kFarOff < stats->target_count) {
+      return SelectExactly("spike", input, elements, stats);
     }
     return absl::OkStatus();
   }
@@ -152,7 +160,12 @@ class SidcoSelector final : public Selector {
     stats->stages = estimate.stages;
     stats->raw_count = elements->size();
     last_threshold_ = estimate.threshold;
-    if (options_.warm_start && HasSeveralStages(request)) {
+    // Too few for a fit, or hardly more than the target, would lead to a cold
+    // estimate each time.
+    const double aim = WarmStartCount(request);
+    if (options_.warm_start && HasSeveralStages(request) &&
+        aim >= static_cast<double>(options_.min_exceedances) &&
+        aim >= 1.5 * target) {
       location_ = estimator_.NextLocation(request, estimate.threshold,
                                           stats->raw_count);
     }

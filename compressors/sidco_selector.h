@@ -18,6 +18,8 @@ namespace ps {
 //               top-k;
 //   "sparse"    no more non-zeros than the target: all of them;
 //   "empty"     nothing exceeds the estimate: exact top-k;
+//   "spike"     refined, the estimate is still off by more than a factor of 8:
+//               exact top-k;
 //   "few"       too little was left for another stage, or all but equal: exact
 //               top-k of that;
 //   "cap"       more than the overshoot cap allows: exact top-k of those.

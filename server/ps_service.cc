@@ -253,8 +253,12 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
         opened.message.payload.pieces, opened.slice->num_elements());
     absl::Status status = info.status();
-    if (status.ok() && info->index_code != IndexCode::kDense) {
-      status = absl::InvalidArgumentError("initial weights must be dense");
+    // Four bytes a weight: with a code that needs less, a few bytes would make
+    // the server allocate any number of weights.
+    if (status.ok() && (info->index_code != IndexCode::kDense ||
+                        info->value_code != ValueCode::kFp32)) {
+      status =
+          absl::InvalidArgumentError("initial weights must be dense and fp32");
     }
     if (status.ok()) {
       status = opened.slice->Initialize(opened.message.payload);

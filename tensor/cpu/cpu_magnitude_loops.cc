@@ -103,7 +103,7 @@ void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
 }
 
 // Looks through a chunk, group after group: lists what is above keep_above and,
-// if kMeasure, takes the statistics over `location`, which is no higher.
+// if kMeasure, takes the statistics over `location`.
 template <bool kMeasure, class Loader>
 void SiftLoop(const ChunkSource& source, float location, float keep_above,
               Exceedances* result, ChunkList* kept) {

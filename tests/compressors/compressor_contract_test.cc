@@ -372,6 +372,13 @@ TEST(NewCompressorTest, RefusesWhatAConfigCheckReports) {
             "warmup.stages is -1; must be 1 to 1000, or 0 for no warm-up");
   options.config.clear_clip_norm();
   options.config.clear_warmup();
+  options.config.mutable_dgc()->set_sample_ratio(2);
+  options.config.mutable_sidco()->set_stages(65);
+  EXPECT_EQ(NewCompressor(options).status().message(),
+            "sidco.stages is 65; must be 1 to 64, or 0 for adaptive; "
+            "dgc.sample_ratio is 2; must be in (0, 1]");
+  options.config.clear_dgc();
+  options.config.clear_sidco();
   options.num_workers = 0;
   EXPECT_EQ(NewCompressor(options).status().message(),
             "num_workers is 0; must be at least 1");

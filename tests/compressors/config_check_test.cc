@@ -57,7 +57,7 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.values.bucket_size is 0; must be 1 to 1048576",
           "compressor.values.clip is 0.5; must be at least 1, or 0 for none",
           "compressor.values.threshold is 0; must be finite and above 0",
-          "compressor.sidco.stages is -1; must be at least 1, or 0 for "
+          "compressor.sidco.stages is -1; must be 1 to 64, or 0 for "
           "adaptive",
           "compressor.sidco.start_stages is 0; must be at least 1",
           "compressor.sidco.adapt_every is 0; must be at least 1",
@@ -72,7 +72,7 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.sidco.min_exceedances is 0; must be at least 1",
           "compressor.threshold.threshold is -1; must be finite and at least 0",
           "compressor.redsync.step is 1; must be in (0, 1)",
-          "compressor.gaussiank.evaluations is 0; must be at least 1",
+          "compressor.gaussiank.evaluations is 0; must be 1 to 1000",
           "compressor.dgc.sample_ratio is 0; must be in (0, 1]",
           "compressor.dgc.overshoot_cap is 0.5; must be at least 1",
           "compressor.clip_norm is -1; must be finite and above 0, or 0 for no "

@@ -57,6 +57,32 @@ TEST(ExactTopKTest, LongVectorsEqualAFullSort) {
   ExpectExact(MakeVector("denormal", kLong, 1), 2000);
 }
 
+// What was kept aside while the sum was formed, by the threshold of another
+// vector, never shows.
+TEST(ExactTopKTest, VectorsThatChangeAtOnceEqualAFullSort) {
+  constexpr int64_t kSize = 100000;
+  constexpr int64_t kCount = 100;
+  const auto kernels = NewCpuSparseKernels(2);
+  ExactTopK top_k(kernels.get());
+  const std::vector<float> residual(kSize, 0.0f);
+  int iteration = 0;
+  for (const float scale :
+       {1.0f, 1.0f, 1.01f, 1000.0f, 0.0f, 1.0f, 1e-3f, 1e-3f, 1e-20f}) {
+    std::vector<float> gradient = MakeVector("laplace", kSize, ++iteration);
+    for (float& each : gradient) each *= scale;
+    std::vector<float> u(kSize);
+    Moments moments;
+    ASSERT_TRUE(top_k
+                    .AddAndMeasure(residual.data(), gradient.data(), kSize,
+                                   u.data(), &moments)
+                    .ok());
+    Selection selection;
+    ASSERT_TRUE(top_k.Select(u.data(), kSize, kCount, &selection).ok());
+    ASSERT_EQ(selection.indices, Reference(gradient, kCount))
+        << "iteration " << iteration;
+  }
+}
+
 TEST(ExactTopKTest, ManyTiesGoToTheLowerIndex) {
   ExpectExact(MakeVector("constant", kLong, 1), 5000);
   ExpectExact(MakeVector("zero", kLong, 1), 5000);

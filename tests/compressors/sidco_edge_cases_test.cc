@@ -204,6 +204,20 @@ TEST(SidcoEdgeCasesTest, SpikeIsSent) {
   }
 }
 
+// One element a million times as large as all others leads the estimate away
+// from them, farther than the refinement comes back.
+TEST(SidcoEdgeCasesTest, SpikeAmongOthersDoesNotHideThem) {
+  for (const char* name : {"sidco_e", "sidco_gp", "sidco_p"}) {
+    std::vector<float> gradient = MakeVector("gaussian", 65553, 1);
+    for (float& each : gradient) each *= 1e-3f;
+    gradient[777] = 1e3f;
+    const Result result = RunCompressor(
+        absl::StrCat("ratio: 0.001 name: '", name, "'"), gradient);
+    EXPECT_GE(result.stats.count, 65 / 8) << name;
+    EXPECT_LE(result.stats.count, 4 * 65) << name;
+  }
+}
+
 TEST(SidcoEdgeCasesTest, NoMoreNonZerosThanTheTargetAreAllSent) {
   std::vector<float> gradient(kSize, 0.0f);
   for (int i = 0; i < 900; ++i) gradient[100 * i + 3] = 1 + i;

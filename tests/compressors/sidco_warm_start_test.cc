@@ -98,6 +98,8 @@ class CountingSieve final : public Sieve {
 class CountingKernels final : public SparseKernels {
  public:
   int num_sums() const { return num_sums_; }
+  // Warm starts that did not fit.
+  int num_second_passes() const { return num_second_passes_; }
 
   std::unique_ptr<Sieve> NewSieve() override {
     return std::make_unique<CountingSieve>(kernels_->NewSieve(), &num_sums_);
@@ -105,6 +107,7 @@ class CountingKernels final : public SparseKernels {
   absl::Status SumMagnitudes(const float* u, int64_t n,
                              Moments* moments) override {
     ++num_sums_;
+    ++num_second_passes_;
     return kernels_->SumMagnitudes(u, n, moments);
   }
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
@@ -149,7 +152,52 @@ class CountingKernels final : public SparseKernels {
  private:
   const std::unique_ptr<SparseKernels> kernels_ = NewCpuSparseKernels(1);
   int num_sums_ = 0;
+  int num_second_passes_ = 0;
 };
+
+// Iterations with error feedback, on vectors of n elements.
+void SelectMany(const std::string& law, int64_t n, int64_t target,
+                int iterations, Selector* selector, SparseKernels* kernels) {
+  std::vector<float> residual(n);
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    const std::vector<float> gradient = MakeVector(law, n, iteration);
+    std::vector<float> u(n);
+    SelectorInput input;
+    input.u = u.data();
+    input.n = n;
+    ASSERT_TRUE(selector
+                    ->AddAndMeasure(kernels, residual.data(), gradient.data(),
+                                    n, u.data(), &input.moments)
+                    .ok());
+    Selected selected;
+    CompressionStats stats;
+    stats.target_count = target;
+    ASSERT_TRUE(selector->Select(input, &selected, &stats).ok());
+    for (const uint32_t index : selected.elements.indices) u[index] = 0;
+    residual = u;
+  }
+}
+
+constexpr int kIterations = 60;
+
+// Too few to fit a law to, or hardly more than the target: a warm start would
+// fail each time, and cost a pass.
+TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
+  struct Case {
+    int64_t n;
+    double ratio;
+  };
+  for (const Case& each : {Case{5000, 0.001}, Case{20000, 0.24}}) {
+    CompressorConfig config =
+        CompressorConfigFrom(absl::StrCat("ratio: ", each.ratio));
+    CountingKernels kernels;
+    const auto selector = NewSidcoSelector(ResolveSidcoOptions(config),
+                                           kExponentialFamily, &kernels);
+    SelectMany("laplace", each.n, static_cast<int64_t>(each.ratio * each.n),
+               kIterations, selector.get(), &kernels);
+    EXPECT_EQ(kernels.num_second_passes(), 0) << each.n;
+  }
+}
 
 // With error feedback, on laws that SIDCo fits well and on one that it does
 // not: what the residual keeps changes the law, but slowly.
@@ -163,26 +211,8 @@ TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
         CountingKernels kernels;
         const auto selector =
             NewSidcoSelector(ResolveSidcoOptions(config), family, &kernels);
-        std::vector<float> residual(kSize);
-        constexpr int kIterations = 60;
-        for (int iteration = 0; iteration < kIterations; ++iteration) {
-          const std::vector<float> gradient = MakeVector(law, kSize, iteration);
-          std::vector<float> u(kSize);
-          SelectorInput input;
-          input.u = u.data();
-          input.n = kSize;
-          ASSERT_TRUE(selector
-                          ->AddAndMeasure(&kernels, residual.data(),
-                                          gradient.data(), kSize, u.data(),
-                                          &input.moments)
-                          .ok());
-          Selected selected;
-          CompressionStats stats;
-          stats.target_count = static_cast<int64_t>(kTarget);
-          ASSERT_TRUE(selector->Select(input, &selected, &stats).ok());
-          for (const uint32_t index : selected.elements.indices) u[index] = 0;
-          residual = u;
-        }
+        SelectMany(law, kSize, static_cast<int64_t>(kTarget), kIterations,
+                   selector.get(), &kernels);
         SCOPED_TRACE(testing::Message() << profile << " on " << law);
         if (config.sidco().profile() == SidcoConfig::PAPER) {
           EXPECT_EQ(kernels.num_sums(), kIterations);

@@ -402,6 +402,31 @@ TEST(SieveTest, SumCountsWhatIsNotFinite) {
   EXPECT_EQ(moments.num_non_finite, 2);
 }
 
+// Also in the elements that fill no group of lanes, where the sums of squares
+// are of other instructions: a fused multiply-add would show.
+TEST(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
+  const auto kernels = NewCpuSparseKernels(1);
+  const auto from_vector = kernels->NewSieve();
+  const auto from_list = kernels->NewSieve();
+  for (int64_t n = 65; n < 80; ++n) {
+    for (uint64_t seed = 0; seed < 200; ++seed) {
+      const std::vector<float> u = MakeVector("heavy", n, seed);
+      const float location = 1e-6f * static_cast<float>(seed + 1);
+      Exceedances expected;
+      Exceedances listed;
+      from_vector->Reset(u.data(), n);
+      ASSERT_TRUE(from_vector->MeasureAbove(location, 1, &expected).ok());
+      from_list->Reset(u.data(), n);
+      ASSERT_TRUE(from_list->MeasureAbove(0, 0, &listed).ok());
+      ASSERT_TRUE(from_list->MeasureAbove(location, location, &listed).ok());
+      ASSERT_EQ(listed.count, expected.count);
+      ASSERT_EQ(listed.sum, expected.sum) << n << ", seed " << seed;
+      ASSERT_EQ(listed.sum_squares, expected.sum_squares)
+          << n << ", seed " << seed;
+    }
+  }
+}
+
 TEST(SieveTest, ResetForgetsTheVectorBefore) {
   const auto kernels = NewCpuSparseKernels(1);
   const auto sieve = kernels->NewSieve();

@@ -234,6 +234,20 @@ TEST_F(ServerFuzzTest, SparseFirstWeightsAreRefused) {
           .status()));
 }
 
+// A few bytes of it would make the server allocate any number of weights.
+TEST_F(ServerFuzzTest, FirstWeightsInAShorterCodeAreRefused) {
+  std::vector<float> weights(kElements, 0.0f);
+  PayloadCodes codes;
+  codes.value_code = "qsgd";
+  codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_GAMMA);
+  const auto payload = EncodeDenseAs(codes, absl::MakeSpan(weights));
+  ASSERT_TRUE(payload.ok());
+  const absl::Status status =
+      worker_.Call("InitializeSlice", MessageBytes(Header(), *payload))
+          .status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+}
+
 // The iteration is wrong, so that what is well-formed after all is refused as
 // well, with the other code.
 TEST_F(ServerFuzzTest, MutatedPayloadsAreRefused) {
