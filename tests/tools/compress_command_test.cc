@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr int64_t kElements = 5003;
@@ -150,6 +151,16 @@ TEST_F(CompressCommand, SummaryHasEveryIteration) {
   }
   EXPECT_THAT(output(), AllOf(HasSubstr("4 of 5,003 elements"),
                               HasSubstr("1.000 x target")));
+}
+
+TEST_F(CompressCommand, OnlyATargetIsComparedWith) {
+  for (const char* compressor :
+       {"name: \"none\"", "name: \"threshold\" threshold { threshold: 1 }",
+        "name: \"adacomp\""}) {
+    ASSERT_EQ(Compress(compressor), 0) << output();
+    EXPECT_THAT(output(),
+                AllOf(HasSubstr("achieved ratio"), Not(HasSubstr("target"))));
+  }
 }
 
 TEST_F(CompressCommand, OneGradientIsOneIteration) {

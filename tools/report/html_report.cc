@@ -104,6 +104,8 @@ std::vector<Column> Columns() {
        }},
       {"target", false,
        [](const RunRecords& run) { return Plain(run.target_ratio, 4); }},
+      {"achieved ratio", false,
+       [](const RunRecords& run) { return Plain(run.achieved_ratio, 4); }},
       {"achieved / target", false,
        [](const RunRecords& run) {
          const RatioQuality quality = MeasureRatioQuality(run);
@@ -155,9 +157,10 @@ std::string Table(const std::vector<RunRecords>& runs,
 
 // One line for each run: `value` by iteration, over those that have none; NaN
 // is a gap.
-Plot ByIteration(
-    const std::vector<RunRecords>& runs, const std::vector<std::string>& labels,
-    const std::function<std::optional<double>(const IterationRow&)>& value) {
+Plot ByIteration(const std::vector<RunRecords>& runs,
+                 const std::vector<std::string>& labels,
+                 const std::function<std::optional<double>(
+                     const RunRecords&, const IterationRow&)>& value) {
   Plot plot;
   plot.x_label = "iteration";
   plot.x_from_zero = true;
@@ -169,7 +172,7 @@ Plot ByIteration(
     series.dashed = i >= kNumPlotColors;
     bool any = false;
     for (const IterationRow& row : runs[i].iterations) {
-      const std::optional<double> y = value(row);
+      const std::optional<double> y = value(runs[i], row);
       if (!y.has_value()) continue;
       series.points.push_back({row.iteration, *y});
       any = any || std::isfinite(*y);
@@ -182,31 +185,39 @@ Plot ByIteration(
 std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
                           const std::vector<std::string>& labels) {
   std::vector<Plot> plots;
-  Plot ratio = ByIteration(runs, labels, [](const IterationRow& row) {
-    return row.count / row.target_count;
-  });
+  Plot ratio = ByIteration(
+      runs, labels, [](const RunRecords& run, const IterationRow& row) {
+        return std::isfinite(run.target_ratio)
+                   ? std::optional<double>(row.count / row.target_count)
+                   : std::nullopt;
+      });
   ratio.title = "Achieved over target ratio";
   ratio.y_label = "elements sent / target";
   ratio.y_scale = PlotScale::kAutomatic;
   ratio.band = {0.8, 1.2, "within 20 %"};
   plots.push_back(ratio);
 
-  Plot stages = ByIteration(runs, labels, [](const IterationRow& row) {
-    return row.stages > 0 ? row.stages
-                          : std::numeric_limits<double>::quiet_NaN();
-  });
+  Plot stages =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.stages > 0 ? row.stages
+                              : std::numeric_limits<double>::quiet_NaN();
+      });
   stages.title = "Estimation stages";
   stages.y_label = "stages";
   plots.push_back(stages);
 
-  Plot residual = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.residual_norm; });
+  Plot residual =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.residual_norm;
+      });
   residual.title = "What is kept back";
   residual.y_label = "Euclidean norm of the residual";
   plots.push_back(residual);
 
-  Plot loss = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.training_loss; });
+  Plot loss =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.training_loss;
+      });
   loss.title = "Training loss";
   loss.y_label = "cross-entropy";
   loss.y_scale = PlotScale::kAutomatic;
@@ -230,8 +241,10 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
   accuracy.y_label = "%";
   plots.push_back(accuracy);
 
-  Plot bytes = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.bytes_up / 1e6; });
+  Plot bytes =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.bytes_up / 1e6;
+      });
   bytes.title = "Sent by all workers since the start";
   bytes.y_label = "MB";
   bytes.y_scale = PlotScale::kAutomatic;

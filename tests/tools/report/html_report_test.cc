@@ -37,6 +37,7 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
     run.iterations.push_back(row);
   }
   run.seconds = 4.25;
+  run.achieved_ratio = 0.0125;
   run.bytes_down = 5e6;
   run.dense_bytes_up = 100000.0 * iterations;
   run.dense_bytes_down = 5e6;
@@ -47,9 +48,9 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
 TEST(HtmlReportTest, TheTableHasTheRunsNumbers) {
   const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
   for (const char* cell :
-       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">1.020<",
-        ">100.0 %<", ">97.12 %<", ">40.0 kB (1.00 %)<", ">5.00 MB (100.00 %)<",
-        ">40<", ">4.25<"}) {
+       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">0.0125<",
+        ">1.020<", ">100.0 %<", ">97.12 %<", ">40.0 kB (1.00 %)<",
+        ">5.00 MB (100.00 %)<", ">40<", ">4.25<"}) {
     EXPECT_THAT(html, HasSubstr(cell));
   }
 }
@@ -74,11 +75,22 @@ TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
   EXPECT_EQ(lines, 6 * 2);
 }
 
+TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
+  RunRecords run = RunOf("threshold", 40);
+  run.target_ratio = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(MarkdownReport({run}),
+              HasSubstr("| threshold, fp32 | – | 0.0125 | – | – |"));
+  const std::string html = HtmlReport({run}, {});
+  EXPECT_THAT(html, Not(HasSubstr("Achieved over target")));
+  EXPECT_THAT(html, HasSubstr("Estimation stages"));
+}
+
 TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
   RunRecords run;
   run.job = "empty";
-  run.target_ratio = run.seconds = run.bytes_down = run.dense_bytes_up =
-      run.dense_bytes_down = std::numeric_limits<double>::quiet_NaN();
+  run.target_ratio = run.seconds = run.achieved_ratio = run.bytes_down =
+      run.dense_bytes_up = run.dense_bytes_down =
+          std::numeric_limits<double>::quiet_NaN();
   const std::string html = HtmlReport({run}, {});
   EXPECT_THAT(html, HasSubstr(">empty<"));
   EXPECT_THAT(html, HasSubstr(">–<"));
@@ -130,9 +142,11 @@ TEST(MarkdownReportTest, HasOneRowForEachRun) {
   run.job = "a|b\nc";
   const std::string table = MarkdownReport({run});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
-  EXPECT_THAT(table, HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61706 "
-                               "parameters | 2 × 3 | topk, fp32 | 0.01 | 1.020 "
-                               "| 100.0 % | 97.12 % |"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61706 "
+                "parameters | 2 × 3 | topk, fp32 | 0.01 | 0.0125 | 1.020 "
+                "| 100.0 % | 97.12 % |"));
 }
 
 }  // namespace
