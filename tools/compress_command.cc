@@ -32,14 +32,13 @@ CommandText Text() {
   text.program = "gradsieve compress";
   text.description =
       "Applies a compressor with its residual to gradients in a file, one "
-      "after "
-      "the other as in training, and writes what a server would add: "
+      "after the other as in training, and writes what a server would add: "
       "indices.npy (int64) and values.npy (float32) of all iterations, "
       "offsets.npy (where each iteration begins in them), residual.npy (what "
-      "is "
-      "left in the end) and summary.json (threshold, counts, bytes and seconds "
-      "of each iteration). The job option training.dump_gradients makes such "
-      "files of a real training.";
+      "is left in the end) and summary.json (threshold, counts, bytes and "
+      "seconds of each iteration). The job option training.dump_gradients "
+      "makes such files of a real training. A gradient is taken as one tensor "
+      "of unknown shape: adacomp sees one layer, and powersgd is refused.";
   text.examples = {
       {"gradsieve compress --compressor='name: \"sidco_e\" ratio: 0.001' "
        "--gradient=g.npy --output=out",
@@ -65,6 +64,9 @@ absl::Status CheckFlags(const Flags& flags) {
   if (flags.threads < 1 || flags.threads > kMaxThreads) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--threads is ", flags.threads, "; must be in [1, ", kMaxThreads, "]"));
+  }
+  if (flags.compressor.empty()) {
+    return absl::InvalidArgumentError("--compressor is empty");
   }
   if (flags.output.empty()) {
     return absl::InvalidArgumentError("--output is empty");

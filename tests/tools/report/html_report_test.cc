@@ -1,8 +1,10 @@
 #include "tools/report/html_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -36,7 +38,7 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
     row.bytes_up = 1000.0 * i;
     run.iterations.push_back(row);
   }
-  run.seconds = 4.25;
+  run.seconds = 1234.56;
   run.achieved_ratio = 0.0125;
   run.bytes_down = 5e6;
   run.dense_bytes_up = 100000.0 * iterations;
@@ -47,10 +49,10 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
 
 TEST(HtmlReportTest, TheTableHasTheRunsNumbers) {
   const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
-  for (const char* cell :
-       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">0.0125<",
-        ">1.020<", ">100.0 %<", ">97.12 %<", ">40.0 kB (1.00 %)<",
-        ">5.00 MB (100.00 %)<", ">40<", ">4.25<"}) {
+  for (const char* cell : {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<",
+                           ">0.0125<", ">1.020<", ">100.0 %<", ">97.12 %<",
+                           ">40.0 kB (1.00 %)<", ">5.00 MB (100.00 %)<", ">40<",
+                           ">1234.6<", "lenet5, 61,706 parameters"}) {
     EXPECT_THAT(html, HasSubstr(cell));
   }
 }
@@ -117,6 +119,27 @@ TEST(HtmlReportTest, NumbersThatAreNotFiniteLeaveTheRest) {
   EXPECT_THAT(html, HasSubstr("cross-entropy"));
 }
 
+TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
+  std::vector<RunRecords> runs;
+  for (const char* job : {"a", "b", "c"}) {
+    runs.push_back(RunOf("topk", 3));
+    runs.back().job = job;
+  }
+  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>a, b, c</h1>"));
+  runs.push_back(RunOf("topk", 3));
+  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>4 runs</h1>"));
+}
+
+TEST(HtmlReportTest, BytesAreLogarithmicIfRunsEndFarApart) {
+  RunRecords run = RunOf("topk", 40);
+  RunRecords dense = RunOf("none", 40);
+  for (IterationRow& row : dense.iterations) row.bytes_up *= 19;
+  // Of a linear axis, whose largest tick is 0.8.
+  EXPECT_THAT(HtmlReport({run, dense}, {}), HasSubstr(">0.8<"));
+  for (IterationRow& row : dense.iterations) row.bytes_up *= 2;
+  EXPECT_THAT(HtmlReport({run, dense}, {}), Not(HasSubstr(">0.8<")));
+}
+
 TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   RunRecords run = RunOf("sidco_e", 3);
   run.job = run.model = run.compressor = run.directory =
@@ -126,12 +149,15 @@ TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)"));
 }
 
-TEST(RunLabelsTest, AreDirectoriesWhereSettingsAreTheSame) {
+TEST(RunLabelsTest, AreJobsAndThenDirectoriesWhereSettingsAreTheSame) {
   RunRecords run = RunOf("topk", 1);
   RunRecords other = run;
   other.directory = "runs/again";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("runs/topk", "runs/again"));
+  other.job = "again";
+  EXPECT_THAT(RunLabels({run, other}),
+              testing::ElementsAre("the job", "again"));
   other.value_code = "fp16";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("topk 0.01", "topk + fp16 0.01"));
@@ -144,7 +170,7 @@ TEST(MarkdownReportTest, HasOneRowForEachRun) {
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
   EXPECT_THAT(
       table,
-      HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61706 "
+      HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61,706 "
                 "parameters | 2 × 3 | topk, fp32 | 0.01 | 0.0125 | 1.020 "
                 "| 100.0 % | 97.12 % |"));
 }
