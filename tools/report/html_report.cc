@@ -235,7 +235,10 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
 
   Plot residual =
       ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
-        return row.residual_norm;
+        // Zero, where nothing is kept, has no place on the axis.
+        return row.residual_norm == 0.0
+                   ? std::numeric_limits<double>::quiet_NaN()
+                   : row.residual_norm;
       });
   residual.title = "What is kept back";
   residual.y_label = "Euclidean norm of the residual";

@@ -120,6 +120,16 @@ TEST(HtmlReportTest, NumbersThatAreNotFiniteLeaveTheRest) {
   EXPECT_THAT(html, HasSubstr("cross-entropy"));
 }
 
+TEST(HtmlReportTest, ARunThatKeepsNothingIsNotInThePlotOfWhatIsKept) {
+  RunRecords run = RunOf("none", 40);
+  for (IterationRow& row : run.iterations) row.residual_norm = 0;
+  const std::string html = HtmlReport({run, RunOf("topk", 40)}, {});
+  const std::string plot = html.substr(
+      html.find("<strong>What is kept back"),
+      html.find("<strong>Training loss") - html.find("<strong>What is kept"));
+  EXPECT_THAT(plot, AllOf(HasSubstr("topk"), Not(HasSubstr("none"))));
+}
+
 TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
   std::vector<RunRecords> runs;
   for (const char* job : {"a", "b", "c"}) {
