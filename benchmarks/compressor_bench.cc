@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <limits>
 #include <utility>
 #include <vector>
 
@@ -38,6 +39,25 @@ double Milliseconds(const std::function<void()>& work) {
   return absl::ToDoubleMilliseconds(absl::Now() - start);
 }
 
+// Bits of one yes that comes with probability p, or of its no.
+double BinaryEntropy(double p) {
+  if (p <= 0 || p >= 1) return 0;
+  return -p * std::log2(p) - (1 - p) * std::log1p(-p) / std::log(2.0);
+}
+
+// What the payload would take if positions were drawn independently, with the
+// probability that this round's count says.
+double EntropyBits(const CompressorConfig& config, int64_t count, int64_t n,
+                   int64_t value_bytes) {
+  // Positions and values are one there.
+  if (WritesOwnCode(config.name())) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double elements = static_cast<double>(n);
+  return elements * BinaryEntropy(static_cast<double>(count) / elements) +
+         8 * static_cast<double>(value_bytes);
+}
+
 }  // namespace
 
 double CompressorTiming::AchievedRatio(int64_t elements) const {
@@ -49,13 +69,8 @@ double CompressorTiming::BitsPerSentElement() const {
   return 8 * static_cast<double>(payload_bytes) / static_cast<double>(sent);
 }
 
-double CompressorTiming::EntropyBitsPerSentElement(int64_t elements) const {
-  const double p = AchievedRatio(elements);
-  // Binary entropy of a position, over the positions for each that is sent.
-  const double positions =
-      p < 1 ? -std::log2(p) - (1 - p) / p * std::log1p(-p) / std::log(2.0) : 0;
-  return positions +
-         8 * static_cast<double>(value_bytes) / static_cast<double>(sent);
+double CompressorTiming::EntropyBitsPerSentElement() const {
+  return entropy_bits / static_cast<double>(sent);
 }
 
 // A compressor with its residual.
@@ -181,7 +196,8 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
     timing.last = encoded->stats;
     timing.sent += encoded->stats.count;
     timing.payload_bytes += static_cast<int64_t>(payload.size_bytes());
-    timing.value_bytes += info.value_bytes;
+    timing.entropy_bits +=
+        EntropyBits(config, encoded->stats.count, n, info.value_bytes);
   }
   timing.milliseconds = Median(times);
   timing.bound_milliseconds = Median(add_times) + Median(read_times);

@@ -38,14 +38,16 @@ struct CompressorTiming {
   int64_t rounds = 0;
   int64_t sent = 0;
   int64_t payload_bytes = 0;
-  int64_t value_bytes = 0;
+  // Of positions drawn independently, each round with its own count over the
+  // elements, and of the values as they are coded. NaN where the compressor
+  // writes a code of its own, in which positions and values are one.
+  double entropy_bits = 0;
   CompressionStats last;
 
   double AchievedRatio(int64_t elements) const;
-  // Both are NaN if nothing was sent. The entropy is that of positions drawn
-  // independently with the achieved ratio, and the values as they are coded.
+  // Both are NaN if nothing was sent.
   double BitsPerSentElement() const;
-  double EntropyBitsPerSentElement(int64_t elements) const;
+  double EntropyBitsPerSentElement() const;
 };
 
 // Bytes of the bound: 8 read and 4 written, and 4 read again.

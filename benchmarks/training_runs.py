@@ -29,10 +29,10 @@ def Arguments(description):
   return parser
 
 
-def Main(run, arguments):
+def Main(run, parser):
   """Calls run(arguments), a function that returns the exit code."""
   try:
-    sys.exit(run(arguments))
+    sys.exit(run(parser.parse_args()))
   except Failure as failure:
     sys.exit(f'{os.path.basename(sys.argv[0])}: {failure}')
   except KeyboardInterrupt:

@@ -12,6 +12,11 @@ std::set<std::string>& NamesWithOwnCode() {
   return *names;
 }
 
+std::set<std::string>& NamesWithoutTargetRatio() {
+  static auto* const names = new std::set<std::string>;
+  return *names;
+}
+
 }  // namespace
 
 Registry<CompressorFactory>& CompressorRegistry() {
@@ -47,6 +52,14 @@ void CheckOwnCode(const CompressorConfig& config, const std::string& path,
 
 bool RegisterOwnCode(const std::string& name) {
   return NamesWithOwnCode().insert(name).second;
+}
+
+bool HasTargetRatio(const std::string& name) {
+  return !WritesOwnCode(name) && NamesWithoutTargetRatio().count(name) == 0;
+}
+
+bool RegisterWithoutTargetRatio(const std::string& name) {
+  return NamesWithoutTargetRatio().insert(name).second;
 }
 
 }  // namespace ps

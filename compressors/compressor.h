@@ -126,6 +126,20 @@ void CheckOwnCode(const CompressorConfig& config, const std::string& path,
 // Returns true.
 bool RegisterOwnCode(const std::string& name);
 
+// Whether the config's ratio is what the compressor aims at; false where
+// something else decides how much is sent. True for an unknown name.
+bool HasTargetRatio(const std::string& name);
+
+// In place of REGISTER_COMPRESSOR for those that it is false for and that write
+// no code of their own.
+#define REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO(name, factory) \
+  REGISTER_COMPRESSOR(name, factory);                           \
+  [[maybe_unused]] static const bool ps_no_target_##factory =   \
+      ::ps::RegisterWithoutTargetRatio(name)
+
+// Returns true.
+bool RegisterWithoutTargetRatio(const std::string& name);
+
 }  // namespace ps
 
 #endif  // COMPRESSORS_COMPRESSOR_H_

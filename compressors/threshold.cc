@@ -44,7 +44,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
   return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
 }
 
-REGISTER_COMPRESSOR("threshold", NewThreshold);
+REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("threshold", NewThreshold);
 
 }  // namespace
 }  // namespace ps

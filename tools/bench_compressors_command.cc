@@ -46,13 +46,13 @@ CommandText Text() {
       "Times compressors on one core, with error feedback, on gradients drawn "
       "from a Laplace law. The bound is one pass residual += gradient and one "
       "pass over the magnitudes, the yardstick (\"top-k\") is the same "
-      "residual "
-      "pass and std::nth_element; both are timed in turns with the compressor, "
-      "so that a busy machine slows all alike, and medians are shown. Every "
-      "row "
-      "is verified by plain loops before it is printed: decoded + residual is "
-      "what came in, and what was sent is what exceeds the threshold. Needs "
-      "about 32 bytes of memory an element; everything takes some minutes.";
+      "residual pass and std::nth_element; both are timed in turns with the "
+      "compressor, so that a busy machine slows all alike, and medians are "
+      "shown. Every row is verified by plain loops before it is printed: "
+      "decoded + residual is what came in, and what was sent is what exceeds "
+      "the threshold. The gradient is one tensor of unknown shape: adacomp "
+      "sees one layer, and powersgd cannot be timed. Needs about 32 bytes of "
+      "memory an element; everything takes some minutes.";
   text.examples = {
       {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
        "--names=sidco_e,topk",
@@ -93,18 +93,28 @@ void PrintHeader(int64_t elements, double ratio) {
   std::fflush(stdout);
 }
 
+// "–" for what could not be measured.
+std::string BitsCell(double bits) {
+  constexpr char kMissing[] = "      –";  // As wide as a number.
+  return std::isfinite(bits) ? absl::StrFormat("%7.2f", bits) : kMissing;
+}
+
 void PrintRow(const std::string& name, int64_t elements,
               const CompressorTiming& timing) {
   const double gigabytes_per_second = kBoundBytesPerElement *
                                       static_cast<double>(elements) /
                                       timing.milliseconds * 1e-6;
-  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %7.2f %9.3g %7.2f %7.2f", name,
+  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %7.2f %9.3g %s %s", name,
                timing.milliseconds, gigabytes_per_second,
                100 * timing.bound_milliseconds / timing.milliseconds,
                timing.topk_milliseconds / timing.milliseconds,
-               timing.AchievedRatio(elements), timing.BitsPerSentElement(),
-               timing.EntropyBitsPerSentElement(elements));
-  if (timing.last.stages > 0) absl::PrintF("  %d stages", timing.last.stages);
+               timing.AchievedRatio(elements),
+               BitsCell(timing.BitsPerSentElement()),
+               BitsCell(timing.EntropyBitsPerSentElement()));
+  if (timing.last.stages > 0) {
+    absl::PrintF("  %d stage%s", timing.last.stages,
+                 timing.last.stages == 1 ? "" : "s");
+  }
   if (!timing.last.fallback.empty()) {
     absl::PrintF("  %s", timing.last.fallback);
   }
@@ -114,7 +124,7 @@ void PrintRow(const std::string& name, int64_t elements,
 
 nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
                                double ratio, const CompressorTiming& timing) {
-  // What is NaN, as of a row that sent nothing, becomes null.
+  // What is NaN becomes null.
   return {
       {"name", name},
       {"elements", elements},
@@ -124,8 +134,7 @@ nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
       {"topk_milliseconds", timing.topk_milliseconds},
       {"achieved_ratio", timing.AchievedRatio(elements)},
       {"bits_per_sent_element", timing.BitsPerSentElement()},
-      {"entropy_bits_per_sent_element",
-       timing.EntropyBitsPerSentElement(elements)},
+      {"entropy_bits_per_sent_element", timing.EntropyBitsPerSentElement()},
   };
 }
 
@@ -158,7 +167,7 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
   return rows;
 }
 
-// Opened before an hour of measuring, not after it.
+// Opened before the minutes of measuring, not after them.
 absl::StatusOr<std::optional<AtomicFile>> OpenJson(const std::string& path) {
   std::optional<AtomicFile> file;
   if (!path.empty()) {
@@ -193,7 +202,8 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
                          &flags.ratios);
   command_line.AddOption("names", "NAME,NAME,...",
                          "Compressors, each with a value code if +CODE "
-                         "follows; without it all, with fp32.",
+                         "follows; without it all that need no shapes, with "
+                         "fp32.",
                          &flags.names);
   command_line.AddOption("json", "FILE", "Write the rows as a list of objects.",
                          &flags.json);

@@ -72,8 +72,14 @@ absl::StatusOr<std::vector<double>> ParseRatios(absl::string_view text) {
 }
 
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text) {
-  if (text.empty()) return CompressorRegistry().Names();
-  const std::vector<std::string> names = absl::StrSplit(text, ',');
+  std::vector<std::string> names;
+  if (text.empty()) {
+    for (const std::string& name : CompressorRegistry().Names()) {
+      if (!NeedsTensorShapes(name)) names.push_back(name);
+    }
+    return names;
+  }
+  names = absl::StrSplit(text, ',');
   for (const std::string& name : names) {
     const std::vector<std::string> parts = Parts(name);
     PS_RETURN_IF_ERROR(

@@ -20,8 +20,8 @@ absl::StatusOr<std::vector<int64_t>> ParseSizes(absl::string_view text);
 absl::StatusOr<std::vector<double>> ParseRatios(absl::string_view text);
 
 // "topk,sidco_e+qsgdinf": registered compressors, each with a value code if one
-// follows; empty: all that are registered. Errors: kInvalidArgument with the
-// nearest name, or all that there are.
+// follows; empty: all that need no shapes of tensors. Errors: kInvalidArgument
+// with the nearest name, or all that there are.
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
 
 // The config of one of ParseNames' results. "threshold" gets the threshold that

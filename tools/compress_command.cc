@@ -8,6 +8,8 @@
 #include "absl/strings/str_format.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "compressors/compressor.h"
+#include "proto/config.pb.h"
 #include "tools/command_failure.h"
 #include "tools/compress_run.h"
 #include "tools/compressor_argument.h"
@@ -31,14 +33,13 @@ CommandText Text() {
   text.program = "gradsieve compress";
   text.description =
       "Applies a compressor with its residual to gradients in a file, one "
-      "after "
-      "the other as in training, and writes what a server would add: "
+      "after the other as in training, and writes what a server would add: "
       "indices.npy (int64) and values.npy (float32) of all iterations, "
       "offsets.npy (where each iteration begins in them), residual.npy (what "
-      "is "
-      "left in the end) and summary.json (threshold, counts, bytes and seconds "
-      "of each iteration). The job option training.dump_gradients makes such "
-      "files of a real training.";
+      "is left in the end) and summary.json (threshold, counts, bytes and "
+      "seconds of each iteration). The job option training.dump_gradients "
+      "makes such files of a real training. A gradient is taken as one tensor "
+      "of unknown shape: adacomp sees one layer, and powersgd is refused.";
   text.examples = {
       {"gradsieve compress --compressor='name: \"sidco_e\" ratio: 0.001' "
        "--gradient=g.npy --output=out",
@@ -65,13 +66,17 @@ absl::Status CheckFlags(const Flags& flags) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--threads is ", flags.threads, "; must be in [1, ", kMaxThreads, "]"));
   }
+  if (flags.compressor.empty()) {
+    return absl::InvalidArgumentError("--compressor is empty");
+  }
   if (flags.output.empty()) {
     return absl::InvalidArgumentError("--output is empty");
   }
   return absl::OkStatus();
 }
 
-void PrintResult(const CompressRunResult& result, const std::string& output) {
+void PrintResult(const CompressRunResult& result, const Flags& flags,
+                 bool has_target) {
   int64_t sent = 0;
   int64_t target = 0;
   int64_t bytes = 0;
@@ -87,10 +92,14 @@ void PrintResult(const CompressRunResult& result, const std::string& output) {
                FormatCount(static_cast<int64_t>(result.iterations.size())),
                FormatCount(result.elements));
   if (sent > 0) {
-    absl::PrintF("achieved ratio  %.6g (%.3f x target)\n",
+    absl::PrintF("achieved ratio  %.6g",
                  static_cast<double>(sent) / iterations /
-                     static_cast<double>(result.elements),
-                 static_cast<double>(sent) / static_cast<double>(target));
+                     static_cast<double>(result.elements));
+    if (has_target) {
+      absl::PrintF(" (%.3f x target)",
+                   static_cast<double>(sent) / static_cast<double>(target));
+    }
+    absl::PrintF("\n");
     absl::PrintF("bytes           %s, %.2f bits per sent element\n",
                  FormatBytes(bytes),
                  8 * static_cast<double>(bytes) / static_cast<double>(sent));
@@ -99,7 +108,7 @@ void PrintResult(const CompressRunResult& result, const std::string& output) {
     absl::PrintF("time            %.3f ms per iteration\n",
                  1e3 * seconds / iterations);
   }
-  absl::PrintF("The result is in %s\n", output);
+  absl::PrintF("The result is in %s\n", flags.output);
 }
 
 }  // namespace
@@ -143,7 +152,7 @@ int RunCompressCommand(int argc, char** argv) {
   if (!result.ok()) {
     return fail(result.status(), ExitCodeFor(result.status()));
   }
-  PrintResult(*result, flags.output);
+  PrintResult(*result, flags, HasTargetRatio(compressor->name()));
   return kExitDone;
 }
 

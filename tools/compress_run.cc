@@ -1,6 +1,7 @@
 #include "tools/compress_run.h"
 
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -8,6 +9,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
@@ -77,6 +79,26 @@ class OutputArrays {
   std::vector<float> decoded_;
 };
 
+absl::Status CheckShape(const std::vector<int64_t>& shape) {
+  // Any number of empty rows takes no bytes, but each takes time.
+  if (shape.back() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("shape is (", absl::StrJoin(shape, ", "),
+                     shape.size() == 1 ? ",)" : ")",
+                     "; a gradient must have at least 1 element"));
+  }
+  if (shape.front() == 0) {
+    return absl::InvalidArgumentError("there are no rows yet");
+  }
+  return absl::OkStatus();
+}
+
+// Another exit code than for input that is wrong: nothing is wrong with the
+// job.
+absl::Status OutputError(const absl::Status& status) {
+  return absl::UnknownError(status.message());
+}
+
 // The compressor with what it works on.
 struct Machine {
   std::unique_ptr<Backend> backend;
@@ -102,6 +124,26 @@ absl::StatusOr<Machine> MakeMachine(const CompressRunOptions& options,
   return machine;
 }
 
+// Where the first number is that is not finite.
+absl::Status NonFiniteError(const Machine& machine) {
+  constexpr char kRemedy[] =
+      "; leave the row out, or put a finite number there";
+  for (const bool with_residual : {false, true}) {
+    for (int64_t i = 0; i < machine.gradient.size(); ++i) {
+      const float gradient = machine.gradient.data()[i];
+      const float x =
+          with_residual ? machine.residual.data()[i] + gradient : gradient;
+      if (std::isfinite(x)) continue;
+      return absl::FailedPreconditionError(
+          absl::StrCat("element ", i, with_residual ? " with the residual" : "",
+                       " is ", x, kRemedy));
+    }
+  }
+  return absl::FailedPreconditionError(
+      "what clip_norm or momentum_correction make of the gradient is not "
+      "finite");
+}
+
 absl::StatusOr<CompressedIteration> CompressOne(
     const CompressRunOptions& options, Machine* machine, OutputArrays* arrays) {
   CompressedIteration iteration;
@@ -112,8 +154,7 @@ absl::StatusOr<CompressedIteration> CompressOne(
   iteration.seconds = absl::ToDoubleSeconds(absl::Now() - start);
   iteration.stats = encoded.stats;
   if (encoded.stats.non_finite) {
-    return absl::FailedPreconditionError(
-        "the gradient, or its sum with the residual, is not finite");
+    return NonFiniteError(*machine);
   }
   if (!options.compressor.error_feedback()) {
     std::fill_n(machine->residual.data(), machine->residual.size(), 0.0f);
@@ -162,12 +203,8 @@ absl::StatusOr<CompressRunResult> RunCompress(
                       NpyReader<float>::Open(options.gradient_path));
   CompressRunResult result;
   result.elements = gradients.row_elements();
-  // Any number of such rows takes no bytes, but each takes time.
-  if (gradients.shape().size() == 2 && result.elements == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(options.gradient_path, ": shape is (", gradients.rows(),
-                     ", 0); rows must have at least 1 element"));
-  }
+  PS_RETURN_IF_ERROR(
+      Annotate(CheckShape(gradients.shape()), options.gradient_path));
   absl::StatusOr<Machine> machine = MakeMachine(options, result.elements);
   if (!machine.ok()) {
     return Annotate(machine.status(), options.gradient_path);
@@ -177,27 +214,29 @@ absl::StatusOr<CompressRunResult> RunCompress(
   std::error_code error;
   fs::create_directories(directory, error);
   if (error) {
-    return absl::ErrnoToStatus(
+    return OutputError(absl::ErrnoToStatus(
         error.value(),
-        absl::StrCat("cannot make the directory ", options.output_directory));
+        absl::StrCat("cannot make the directory ", options.output_directory)));
   }
-  PS_ASSIGN_OR_RETURN(OutputArrays arrays, OutputArrays::Create(directory));
+  absl::StatusOr<OutputArrays> arrays = OutputArrays::Create(directory);
+  if (!arrays.ok()) return OutputError(arrays.status());
   for (int64_t i = 0; i < gradients.rows(); ++i) {
     PS_RETURN_IF_ERROR(gradients.Read(
         i * result.elements,
         absl::MakeSpan(machine->gradient.data(), result.elements)));
     absl::StatusOr<CompressedIteration> iteration =
-        CompressOne(options, &*machine, &arrays);
+        CompressOne(options, &*machine, &*arrays);
     if (!iteration.ok()) {
-      return Annotate(iteration.status(),
-                      absl::StrCat(options.gradient_path, ", iteration ", i));
+      return Annotate(
+          iteration.status(),
+          absl::StrCat(options.gradient_path, ", row ", i, " (from 0)"));
     }
     result.iterations.push_back(*std::move(iteration));
   }
 
   // An old summary would otherwise describe a mixture if a write fails now.
   fs::remove(directory / "summary.json", error);
-  PS_RETURN_IF_ERROR(arrays.Commit(
+  PS_RETURN_IF_ERROR(arrays->Commit(
       absl::MakeConstSpan(machine->residual.data(), result.elements)));
   PS_RETURN_IF_ERROR(WriteFileAtomically(directory / "summary.json",
                                          SummaryJson(options, result)));

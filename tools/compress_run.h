@@ -44,8 +44,10 @@ struct CompressRunResult {
 //   summary.json  the result.
 // They replace files of the same names, appear when everything has succeeded,
 // and summary.json is the last.
-// Errors: of NpyReader, NewCompressor and AtomicFile; kFailedPrecondition for a
-// gradient that is not finite, with its iteration.
+// Errors: of NpyReader, NewCompressor and AtomicFile; kInvalidArgument for a
+// file without a row or an element; kFailedPrecondition for a gradient that is
+// not finite, with its row and element; kUnknown for an output directory that
+// cannot be made or written.
 absl::StatusOr<CompressRunResult> RunCompress(
     const CompressRunOptions& options);
 

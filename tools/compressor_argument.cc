@@ -37,10 +37,25 @@ absl::StatusOr<CompressorConfig> CompressorFromArgument(
   return config;
 }
 
+bool NeedsTensorShapes(const std::string& compressor) {
+  // What has fewer than two extents it sends as it is.
+  return compressor == "powersgd";
+}
+
 absl::Status ValidateCompressorConfig(const CompressorConfig& config) {
+  if (NeedsTensorShapes(config.name())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "compressor.name is \"", config.name(),
+        "\"; needs the shapes of the tensors, which a vector, as in a .npy "
+        "file, does not have"));
+  }
   // All other fields are at their defaults, which are valid.
   JobConfig job;
   *job.mutable_compressor() = config;
+  // Votes are refused where nobody counts them.
+  job.mutable_optimizer()->set_majority_vote(config.value_code() == "sign" &&
+                                             config.values().sign_scale() ==
+                                                 ValueCodeConfig::ONE);
   return ValidateConfig(job);
 }
 

@@ -16,7 +16,12 @@ namespace ps {
 absl::StatusOr<CompressorConfig> CompressorFromArgument(
     const std::string& argument);
 
-// Errors: kInvalidArgument with one line for each problem: field, value, rule.
+// Whether the compressor does its work only where it knows what tensors a
+// vector is made of, as in a job.
+bool NeedsTensorShapes(const std::string& compressor);
+
+// For a vector of unknown shape. Errors: kInvalidArgument with one line for
+// each problem: field, value, rule.
 absl::Status ValidateCompressorConfig(const CompressorConfig& config);
 
 }  // namespace ps

@@ -4,6 +4,7 @@
 #include <filesystem>
 #include <string>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
@@ -11,6 +12,7 @@
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/status_macros.h"
+#include "tools/command_failure.h"
 #include "tools/report/html_report.h"
 #include "tools/report/run_records.h"
 #include "tools/report/tail_plot.h"
@@ -31,8 +33,10 @@ CommandText Text() {
   text.description =
       "Draws what runs have recorded, each a line of its own: achieved over "
       "target ratio, stages, residual, training loss, test accuracy, bytes; "
-      "and, where a run has dumped its gradients (training.dump_gradients), "
-      "how their magnitudes are distributed, against the laws that SIDCo fits. "
+      "and, where RUN_DIRECTORY/gradients/gradients.npy is there "
+      "(training.dump_gradients without a directory of its own), how the "
+      "magnitudes of its last gradient are distributed, against the laws that "
+      "SIDCo fits. "
       "The page is one HTML file that needs nothing else. Runs that go on, or "
       "have failed, are shown as far as they are.";
   text.examples = {
@@ -55,10 +59,14 @@ absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
       absl::StrCat(run.directory, "/gradients/gradients.npy");
   std::error_code error;
   if (!std::filesystem::exists(path, error)) return absl::OkStatus();
-  PS_ASSIGN_OR_RETURN(const std::vector<float> gradient,
-                      ReadLastGradient(path));
+  const absl::StatusOr<std::vector<float>> gradient = ReadLastGradient(path);
+  if (!gradient.ok()) {
+    return absl::Status(gradient.status().code(),
+                        absl::StrCat(gradient.status().message(),
+                                     "; move it away to draw the rest"));
+  }
   plots->push_back(
-      TailPlot(absl::StrCat("Last dumped gradient of ", label), gradient));
+      TailPlot(absl::StrCat("Last dumped gradient of ", label), *gradient));
   return absl::OkStatus();
 }
 
@@ -101,11 +109,8 @@ int RunReportCommand(int argc, char** argv) {
                          &flags.markdown);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Report(flags);
-  if (status.ok()) return kExitDone;
-  std::fflush(stdout);
-  std::fprintf(stderr, "gradsieve report: %s\n",
-               std::string(status.message()).c_str());
-  return kExitFailed;
+  if (!status.ok()) return FailCommand("report", status, kExitFailed);
+  return kExitDone;
 }
 
 }  // namespace ps

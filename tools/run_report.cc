@@ -1,6 +1,7 @@
 #include "tools/run_report.h"
 
-#include <vector>
+#include <cstdint>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"

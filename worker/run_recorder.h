@@ -21,7 +21,7 @@ struct RunHeader {
   std::string model;
   std::string compressor;
   std::string value_code;
-  double target_ratio = 0;  // The job's; some compressors ignore it.
+  double target_ratio = 0;  // NaN (null in the files): it has none.
   int num_workers = 0;
   int num_servers = 0;
   int64_t num_parameters = 0;

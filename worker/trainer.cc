@@ -1,6 +1,7 @@
 #include "worker/trainer.h"
 
 #include <algorithm>
+#include <limits>
 #include <memory>
 #include <thread>
 #include <utility>
@@ -11,6 +12,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "glog/logging.h"
@@ -169,7 +171,9 @@ absl::Status Trainer::StartRecording() {
   header.model = config().model().name();
   header.compressor = config().compressor().name();
   header.value_code = config().compressor().value_code();
-  header.target_ratio = config().compressor().ratio();
+  header.target_ratio = HasTargetRatio(header.compressor)
+                            ? config().compressor().ratio()
+                            : std::numeric_limits<double>::quiet_NaN();
   header.num_workers = config().cluster().num_workers();
   header.num_servers = config().cluster().num_servers();
   header.num_parameters = model_->num_parameters();

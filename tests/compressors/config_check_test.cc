@@ -138,6 +138,15 @@ TEST(CompressorConfigCheckTest, CompressorWithItsOwnCodeWantsNoOther) {
   }
 }
 
+TEST(CompressorConfigCheckTest, RatioIsTheTargetOfAllButTheseCompressors) {
+  std::vector<std::string> without;
+  for (const std::string& name : CompressorRegistry().Names()) {
+    if (!HasTargetRatio(name)) without.push_back(name);
+  }
+  EXPECT_THAT(without,
+              testing::ElementsAre("adacomp", "none", "powersgd", "threshold"));
+}
+
 TEST(CompressorConfigCheckTest, OptionsOfAdaCompAreChecked) {
   const absl::string_view bad =
       "name: 'adacomp' adacomp { convolution_bin_size: 0 bin_size: 16384 "

@@ -25,6 +25,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Not;
 using ::testing::StartsWith;
 
 constexpr int64_t kElements = 5003;
@@ -152,6 +153,26 @@ TEST_F(CompressCommand, SummaryHasEveryIteration) {
                               HasSubstr("1.000 x target")));
 }
 
+TEST_F(CompressCommand, VotesNeedNobodyWhoCountsThem) {
+  ASSERT_EQ(Compress("name: \"none\" value_code: \"sign\" "
+                     "values { sign_scale: ONE } error_feedback: false"),
+            0)
+      << output();
+  const auto values = ReadNpy<float>(Path("out/values.npy"));
+  ASSERT_TRUE(values.ok()) << values.status();
+  for (const float vote : values->elements) ASSERT_EQ(std::fabs(vote), 1);
+}
+
+TEST_F(CompressCommand, OnlyATargetIsComparedWith) {
+  for (const char* compressor :
+       {"name: \"none\"", "name: \"threshold\" threshold { threshold: 1 }",
+        "name: \"adacomp\""}) {
+    ASSERT_EQ(Compress(compressor), 0) << output();
+    EXPECT_THAT(output(),
+                AllOf(HasSubstr("achieved ratio"), Not(HasSubstr("target"))));
+  }
+}
+
 TEST_F(CompressCommand, OneGradientIsOneIteration) {
   ASSERT_TRUE(WriteNpy<float>(Path("g.npy"), {3.0f, -1.0f, 0.0f, 7.5f}).ok());
   ASSERT_EQ(Compress("name: \"topk\" ratio: 0.5"), 0) << output();
@@ -165,15 +186,13 @@ TEST_F(CompressCommand, OneGradientIsOneIteration) {
               ElementsAre(0.0f, -1.0f, 0.0f, 0.0f));
 }
 
-TEST_F(CompressCommand, EmptyArraysGiveEmptyResults) {
+TEST_F(CompressCommand, EmptyArraysAreRefused) {
   ASSERT_TRUE(WriteNpy<float>(Path("g.npy"), {}).ok());
-  ASSERT_EQ(Compress("name: \"topk\""), 0) << output();
-  EXPECT_THAT(ReadNpy<int64_t>(Path("out/offsets.npy"))->elements,
-              ElementsAre(0, 0));
+  EXPECT_EQ(Compress("name: \"topk\""), 78);
+  EXPECT_THAT(output(), HasSubstr("g.npy: shape is (0,); a gradient must"));
   WriteRows({});  // [0, kElements].
-  ASSERT_EQ(Compress("name: \"topk\""), 0) << output();
-  EXPECT_THAT(ReadNpy<int64_t>(Path("out/offsets.npy"))->elements,
-              ElementsAre(0));
+  EXPECT_EQ(Compress("name: \"topk\""), 78);
+  EXPECT_THAT(output(), HasSubstr("g.npy: there are no rows yet"));
 }
 
 TEST_F(CompressCommand, AFileSaysTheSameAsItsText) {
@@ -203,6 +222,10 @@ TEST_F(CompressCommand, ABadCompressorIsRefusedWithTheReason) {
   EXPECT_EQ(Compress("name: \"tpok\" ratio: 2"), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("compressor.name is \"tpok\"; known"),
                               HasSubstr("compressor.ratio is 2; must be in")));
+  EXPECT_EQ(Compress("name: \"powersgd\""), 78);
+  EXPECT_THAT(output(), HasSubstr("\"powersgd\"; needs the shapes of the "
+                                  "tensors, which a vector, as in a .npy "
+                                  "file, does not have"));
   EXPECT_EQ(Compress("topk"), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("there is no file \"topk\""),
                               HasSubstr("'name: \"topk\" ratio: 0.01'")));
@@ -229,7 +252,8 @@ TEST_F(CompressCommand, ABadGradientFileIsRefusedWithTheReason) {
       << std::string("\x93NUMPY\x01\x00", 8) << static_cast<char>(header.size())
       << '\0' << header;
   EXPECT_EQ(Compress(topk), 78);
-  EXPECT_THAT(output(), HasSubstr("shape is (1152921504606846976, 0); rows"));
+  EXPECT_THAT(output(),
+              HasSubstr("shape is (1152921504606846976, 0); a gradient"));
   std::filesystem::remove(Path("g.npy"));
   EXPECT_EQ(Compress(topk), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("cannot open "), HasSubstr("g.npy"),
@@ -243,7 +267,9 @@ TEST_F(CompressCommand, ANonFiniteGradientIsNamedAndLeavesTheOldResult) {
   gradients_[2 * kElements + 17] = std::numeric_limits<float>::quiet_NaN();
   WriteRows(gradients_);
   EXPECT_EQ(Compress("name: \"topk\" ratio: 0.1"), 78);
-  EXPECT_THAT(output(), HasSubstr("g.npy, iteration 2: the gradient"));
+  EXPECT_THAT(output(),
+              HasSubstr("g.npy, row 2 (from 0): element 17 is nan; leave "
+                        "the row out"));
   EXPECT_THAT(Names("out"),
               ElementsAre("indices.npy", "offsets.npy", "residual.npy",
                           "summary.json", "values.npy"));
@@ -253,13 +279,13 @@ TEST_F(CompressCommand, ANonFiniteGradientIsNamedAndLeavesTheOldResult) {
 TEST_F(CompressCommand, AnOutputThatCannotBeWrittenIsNamed) {
   // A file where a folder should be: also root cannot write there.
   std::ofstream(Path("out")) << "taken";
-  EXPECT_NE(Compress("name: \"topk\""), 0);
+  EXPECT_EQ(Compress("name: \"topk\""), 1);
   EXPECT_THAT(output(), HasSubstr(Path("out")));
   EXPECT_EQ(*ReadFile(Path("out")), "taken");
   EXPECT_EQ(
       Gradsieve({"compress", "--compressor=name: \"topk\"",
                  "--gradient=" + Path("g.npy"), "--output=/proc/gradsieve"}),
-      78);
+      1);
   EXPECT_THAT(output(), HasSubstr("/proc/gradsieve"));
 }
 
@@ -271,6 +297,8 @@ TEST_F(CompressCommand, ABadCommandLineIsRefused) {
   EXPECT_EQ(Compress("name: \"topk\"", {"--threads=0"}), 64);
   EXPECT_THAT(output(), HasSubstr("--threads is 0; must be in [1, 1024]"));
   EXPECT_EQ(Compress("name: \"topk\"", {"--seed=-1"}), 64);
+  EXPECT_EQ(Compress(""), 64);
+  EXPECT_THAT(output(), HasSubstr("--compressor is empty"));
   EXPECT_EQ(Gradsieve({"compres"}), 64);
   EXPECT_THAT(output(), HasSubstr("did you mean \"compress\"?"));
   EXPECT_EQ(Gradsieve({"compress", "--help"}), 0);

@@ -55,7 +55,9 @@ std::string StepLabel(double value, double step, double largest) {
 
 // Of a logarithmic axis, where each number has one digit.
 std::string PowerLabel(double value) {
-  if (value >= 1e13 || value < 1e-4) return absl::StrFormat("%.0e", value);
+  if (value >= 1e13 || value < 1e-3 * (1 - 1e-9)) {
+    return absl::StrFormat("%.0e", value);
+  }
   return StepLabel(value, value, value);
 }
 
@@ -67,7 +69,7 @@ double Axis::Position(double value) const {
   return std::log(value / low) / std::log(high / low);
 }
 
-Axis LinearAxis(double low, double high, int ticks) {
+Axis LinearAxis(double low, double high, int ticks, bool whole) {
   // A single value gets an axis around it.
   const double smallest = std::max(std::abs(high), 1.0) * 1e-9;
   if (high - low < smallest) {
@@ -75,7 +77,8 @@ Axis LinearAxis(double low, double high, int ticks) {
     low -= margin;
     high += margin;
   }
-  const double step = RoundStep((high - low) / std::max(1, ticks - 1));
+  double step = RoundStep((high - low) / std::max(1, ticks - 1));
+  if (whole) step = std::max(1.0, step);
   // Counted, not added up: a sum of steps would drift.
   const double first = std::floor(low / step + 1e-9);
   const double last = std::ceil(high / step - 1e-9);

@@ -25,8 +25,9 @@ struct Axis {
 };
 
 // The smallest axis with steps of 1, 2 or 5 times a power of ten, about `ticks`
-// of them, that holds [low, high]; both finite, low at most high.
-Axis LinearAxis(double low, double high, int ticks = 6);
+// of them, that holds [low, high]; both finite, low at most high. whole: no
+// ticks between whole numbers.
+Axis LinearAxis(double low, double high, int ticks = 6, bool whole = false);
 
 // The same by powers of ten (over less than two of them also by 2 and 5).
 // low above 0.

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <filesystem>
 #include <functional>
 #include <limits>
 #include <optional>
@@ -30,10 +29,11 @@ th { color: var(--faint); font-weight: 600; }
 th.text, td.text { text-align: left; }
 .plots { display: grid; gap: 20px;
   grid-template-columns: repeat(auto-fit, minmax(min(100%, 520px), 1fr)); }
-.note { color: var(--faint); font-size: 13px; max-width: 70em; }
 )css";
 
 constexpr char kMissing[] = "–";
+
+constexpr size_t kMostJobsInTitle = 3;
 
 std::string Percent(double share, int digits) {
   if (!std::isfinite(share)) return kMissing;
@@ -48,6 +48,11 @@ std::string Bytes(double bytes) {
 std::string Plain(double value, int digits) {
   if (!std::isfinite(value)) return kMissing;
   return absl::StrFormat("%.*g", digits, value);
+}
+
+std::string Count(double count) {
+  if (!std::isfinite(count)) return kMissing;
+  return FormatCount(static_cast<int64_t>(count));
 }
 
 struct Column {
@@ -88,7 +93,7 @@ std::vector<Column> Columns() {
       {"job", true, [](const RunRecords& run) { return run.job; }},
       {"model", true,
        [](const RunRecords& run) {
-         return absl::StrCat(run.model, ", ", Plain(run.num_parameters, 6),
+         return absl::StrCat(run.model, ", ", Count(run.num_parameters),
                              " parameters");
        }},
       {"workers × servers", false,
@@ -104,6 +109,8 @@ std::vector<Column> Columns() {
        }},
       {"target", false,
        [](const RunRecords& run) { return Plain(run.target_ratio, 4); }},
+      {"achieved ratio", false,
+       [](const RunRecords& run) { return Plain(run.achieved_ratio, 4); }},
       {"achieved / target", false,
        [](const RunRecords& run) {
          const RatioQuality quality = MeasureRatioQuality(run);
@@ -128,7 +135,11 @@ std::vector<Column> Columns() {
        }},
       {"iterations", false, Iterations},
       {"seconds", false,
-       [](const RunRecords& run) { return Plain(run.seconds, 3); }},
+       [](const RunRecords& run) {
+         return std::isfinite(run.seconds)
+                    ? absl::StrFormat("%.1f", run.seconds)
+                    : kMissing;
+       }},
   };
 }
 
@@ -153,23 +164,41 @@ std::string Table(const std::vector<RunRecords>& runs,
   return html + "</table></div>\n";
 }
 
+// A line for run i, without points. Where colours repeat the dashes change.
+PlotSeries SeriesOf(const std::vector<std::string>& labels, size_t i) {
+  PlotSeries series;
+  series.label = labels[i];
+  series.color = static_cast<int>(i) % kNumPlotColors;
+  series.dash = static_cast<int>(i) / kNumPlotColors % kNumPlotDashes;
+  return series;
+}
+
+// For values that all grow from near zero: what counts is where they end.
+PlotScale ScaleByLastValues(const Plot& plot) {
+  double low = std::numeric_limits<double>::infinity();
+  double high = 0;
+  for (const PlotSeries& series : plot.series) {
+    low = std::min(low, series.points.back().y);
+    high = std::max(high, series.points.back().y);
+  }
+  return low > 0 && high > kLogarithmicSpan * low ? PlotScale::kLogarithmic
+                                                  : PlotScale::kLinear;
+}
+
 // One line for each run: `value` by iteration, over those that have none; NaN
 // is a gap.
-Plot ByIteration(
-    const std::vector<RunRecords>& runs, const std::vector<std::string>& labels,
-    const std::function<std::optional<double>(const IterationRow&)>& value) {
+Plot ByIteration(const std::vector<RunRecords>& runs,
+                 const std::vector<std::string>& labels,
+                 const std::function<std::optional<double>(
+                     const RunRecords&, const IterationRow&)>& value) {
   Plot plot;
   plot.x_label = "iteration";
   plot.x_from_zero = true;
   for (size_t i = 0; i < runs.size(); ++i) {
-    PlotSeries series;
-    series.label = labels[i];
-    series.color = static_cast<int>(i);
-    // From here on the colours repeat.
-    series.dashed = i >= kNumPlotColors;
+    PlotSeries series = SeriesOf(labels, i);
     bool any = false;
     for (const IterationRow& row : runs[i].iterations) {
-      const std::optional<double> y = value(row);
+      const std::optional<double> y = value(runs[i], row);
       if (!y.has_value()) continue;
       series.points.push_back({row.iteration, *y});
       any = any || std::isfinite(*y);
@@ -182,31 +211,44 @@ Plot ByIteration(
 std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
                           const std::vector<std::string>& labels) {
   std::vector<Plot> plots;
-  Plot ratio = ByIteration(runs, labels, [](const IterationRow& row) {
-    return row.count / row.target_count;
-  });
+  Plot ratio = ByIteration(
+      runs, labels, [](const RunRecords& run, const IterationRow& row) {
+        return std::isfinite(run.target_ratio)
+                   ? std::optional<double>(row.count / row.target_count)
+                   : std::nullopt;
+      });
   ratio.title = "Achieved over target ratio";
   ratio.y_label = "elements sent / target";
   ratio.y_scale = PlotScale::kAutomatic;
   ratio.band = {0.8, 1.2, "within 20 %"};
   plots.push_back(ratio);
 
-  Plot stages = ByIteration(runs, labels, [](const IterationRow& row) {
-    return row.stages > 0 ? row.stages
-                          : std::numeric_limits<double>::quiet_NaN();
-  });
+  Plot stages =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.stages > 0 ? row.stages
+                              : std::numeric_limits<double>::quiet_NaN();
+      });
   stages.title = "Estimation stages";
   stages.y_label = "stages";
+  stages.whole_y = true;
   plots.push_back(stages);
 
-  Plot residual = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.residual_norm; });
+  Plot residual =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        // Zero, where nothing is kept, has no place on the axis.
+        return row.residual_norm == 0.0
+                   ? std::numeric_limits<double>::quiet_NaN()
+                   : row.residual_norm;
+      });
   residual.title = "What is kept back";
   residual.y_label = "Euclidean norm of the residual";
+  residual.y_scale = PlotScale::kLogarithmic;
   plots.push_back(residual);
 
-  Plot loss = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.training_loss; });
+  Plot loss =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.training_loss;
+      });
   loss.title = "Training loss";
   loss.y_label = "cross-entropy";
   loss.y_scale = PlotScale::kAutomatic;
@@ -216,10 +258,7 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
   accuracy.x_label = "iteration";
   accuracy.x_from_zero = true;
   for (size_t i = 0; i < runs.size(); ++i) {
-    PlotSeries series;
-    series.label = labels[i];
-    series.color = static_cast<int>(i);
-    series.dashed = i >= kNumPlotColors;
+    PlotSeries series = SeriesOf(labels, i);
     series.markers = true;
     for (const EvaluationRow& row : runs[i].evaluations) {
       series.points.push_back({row.iteration, 100 * row.test_accuracy});
@@ -227,16 +266,23 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
     if (!series.points.empty()) accuracy.series.push_back(std::move(series));
   }
   accuracy.title = "Test accuracy";
-  accuracy.y_label = "%";
+  accuracy.y_label = "test accuracy, %";
   plots.push_back(accuracy);
 
-  Plot bytes = ByIteration(
-      runs, labels, [](const IterationRow& row) { return row.bytes_up / 1e6; });
+  Plot bytes =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.bytes_up / 1e6;
+      });
   bytes.title = "Sent by all workers since the start";
   bytes.y_label = "MB";
-  bytes.y_scale = PlotScale::kAutomatic;
+  bytes.y_scale = ScaleByLastValues(bytes);
   plots.push_back(bytes);
   return plots;
+}
+
+bool AllDiffer(const std::vector<std::string>& labels) {
+  return std::set<std::string>(labels.begin(), labels.end()).size() ==
+         labels.size();
 }
 
 }  // namespace
@@ -253,10 +299,10 @@ std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs) {
     }
     labels.push_back(label);
   }
-  if (std::set<std::string>(labels.begin(), labels.end()).size() ==
-      labels.size()) {
-    return labels;
-  }
+  if (AllDiffer(labels)) return labels;
+  labels.clear();
+  for (const RunRecords& run : runs) labels.push_back(run.job);
+  if (AllDiffer(labels)) return labels;
   labels.clear();
   for (const RunRecords& run : runs) labels.push_back(run.directory);
   return labels;
@@ -267,7 +313,9 @@ std::string HtmlReport(const std::vector<RunRecords>& runs,
   const std::vector<std::string> labels = RunLabels(runs);
   std::set<std::string> jobs;
   for (const RunRecords& run : runs) jobs.insert(run.job);
-  const std::string title = EscapeMarkup(absl::StrJoin(jobs, ", "));
+  const std::string title = jobs.size() > kMostJobsInTitle
+                                ? absl::StrCat(runs.size(), " runs")
+                                : EscapeMarkup(absl::StrJoin(jobs, ", "));
   std::string html = absl::StrCat(
       "<!DOCTYPE html>\n<html lang='en'><head><meta charset='utf-8'>\n"
       "<meta name='viewport' content='width=device-width'>\n<title>",
@@ -282,7 +330,9 @@ std::string HtmlReport(const std::vector<RunRecords>& runs,
       "0's. In the table they leave out the first ",
       kSettlingIterations,
       " iterations. Long runs are drawn as means of neighbouring iterations on "
-      "a pale stripe from the smallest to the largest of them.</p>\n"
+      "a pale stripe from the smallest to the largest of them; more than ",
+      kMostStripes,
+      " lines have no stripes.</p>\n"
       "</body></html>\n");
   return html;
 }

@@ -19,8 +19,8 @@ std::string HtmlReport(const std::vector<RunRecords>& runs,
 // The table alone, as Markdown.
 std::string MarkdownReport(const std::vector<RunRecords>& runs);
 
-// What tells the runs apart: compressor, value code and target ratio, or, where
-// those are the same for two, the directories.
+// What tells the runs apart: compressor, value code and target ratio; where
+// those are the same for two, the jobs; where these are, the directories.
 std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs);
 
 }  // namespace ps

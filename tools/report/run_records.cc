@@ -51,6 +51,7 @@ void TakeIteration(const Json& json, RunRecords* run) {
   row.bytes_up = Number(json, "bytes_up");
   run->iterations.push_back(row);
   run->seconds = Number(json, "seconds");
+  run->achieved_ratio = Number(json, "achieved_ratio");
   run->bytes_down = Number(json, "bytes_down");
   run->dense_bytes_up = Number(json, "dense_bytes_up");
   run->dense_bytes_down = Number(json, "dense_bytes_down");
@@ -70,7 +71,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
   }
   RunRecords run;
   run.directory = directory;
-  run.seconds = run.bytes_down = kNaN;
+  run.seconds = run.achieved_ratio = run.bytes_down = kNaN;
   run.dense_bytes_up = run.dense_bytes_down = kNaN;
   const auto damaged = [&path](int64_t line, absl::string_view what) {
     return absl::DataLossError(
@@ -113,6 +114,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
 
 RatioQuality MeasureRatioQuality(const RunRecords& run) {
   RatioQuality quality;
+  if (!std::isfinite(run.target_ratio)) return quality;
   int64_t within = 0;
   for (size_t i = kSettlingIterations; i < run.iterations.size(); ++i) {
     const IterationRow& row = run.iterations[i];

@@ -34,7 +34,7 @@ struct RunRecords {
   std::string model;
   std::string compressor;
   std::string value_code;
-  double target_ratio = 0;
+  double target_ratio = 0;  // NaN: the compressor has none.
   double num_workers = 0;
   double num_servers = 0;
   double num_parameters = 0;
@@ -44,6 +44,7 @@ struct RunRecords {
   std::vector<EvaluationRow> evaluations;
   // Of the last iteration, since the start; NaN before the first.
   double seconds = 0;
+  double achieved_ratio = 0;  // Elements sent over elements, all workers.
   double bytes_down = 0;
   double dense_bytes_up = 0;
   double dense_bytes_down = 0;
@@ -55,7 +56,7 @@ struct RunRecords {
 absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory);
 
 // How near a run came to its target, after the iterations in which the number
-// of stages settles.
+// of stages settles. Without a target there is nothing to count.
 struct RatioQuality {
   int64_t iterations = 0;      // That count; 0: the others say nothing.
   double mean = 0;             // Of achieved over target.

@@ -16,7 +16,7 @@ namespace {
 constexpr double kWidth = 640;
 constexpr double kHeight = 360;
 constexpr double kLeft = 68;
-constexpr double kRight = 16;
+constexpr double kRight = 28;  // Half of the last label.
 constexpr double kTop = 12;
 constexpr double kBottom = 46;
 // About two pixels each.
@@ -118,8 +118,13 @@ void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
                         std::max(0.0, bottom - top), EscapeMarkup(band.label));
 }
 
+std::string LineClass(const PlotSeries& series) {
+  return absl::StrFormat("s%d dash%d", series.color % kNumPlotColors,
+                         series.dash % kNumPlotDashes);
+}
+
 // Draws the groups [begin, end), none of them a gap.
-void DrawStretch(const Canvas& canvas, const PlotSeries& series,
+void DrawStretch(const Canvas& canvas, const PlotSeries& series, bool striped,
                  const Group* begin, const Group* end, std::string* svg) {
   const int color = series.color % kNumPlotColors;
   std::string line;
@@ -130,7 +135,7 @@ void DrawStretch(const Canvas& canvas, const PlotSeries& series,
     stripe += canvas.At({g->mean.x, g->high});
     wide = wide || g->high > g->low;
   }
-  if (wide) {
+  if (wide && striped) {
     for (const Group* g = end; g-- != begin;) {
       stripe += canvas.At({g->mean.x, g->low});
     }
@@ -138,8 +143,8 @@ void DrawStretch(const Canvas& canvas, const PlotSeries& series,
                           stripe);
   }
   absl::StrAppendFormat(
-      svg, "<polyline class='s%d%s' points='%s'><title>%s</title></polyline>\n",
-      color, series.dashed ? " dashed" : "", line, EscapeMarkup(series.label));
+      svg, "<polyline class='%s' points='%s'><title>%s</title></polyline>\n",
+      LineClass(series), line, EscapeMarkup(series.label));
   // A lone point has no line.
   if (!series.markers && end - begin > 1) return;
   for (const Group* g = begin; g != end; ++g) {
@@ -150,7 +155,7 @@ void DrawStretch(const Canvas& canvas, const PlotSeries& series,
   *svg += '\n';
 }
 
-void DrawSeries(const Canvas& canvas, const PlotSeries& series,
+void DrawSeries(const Canvas& canvas, const PlotSeries& series, bool striped,
                 std::string* svg) {
   const std::vector<Group> groups = GroupPoints(canvas, series.points);
   const auto is_gap = [](const Group& g) { return std::isnan(g.mean.y); };
@@ -158,7 +163,7 @@ void DrawSeries(const Canvas& canvas, const PlotSeries& series,
   const Group* begin = groups.data();
   while (begin != all_end) {
     const Group* const end = std::find_if(begin, all_end, is_gap);
-    if (end != begin) DrawStretch(canvas, series, begin, end, svg);
+    if (end != begin) DrawStretch(canvas, series, striped, begin, end, svg);
     begin = end == all_end ? end : end + 1;
   }
 }
@@ -170,9 +175,8 @@ std::string Legend(const Plot& plot) {
     absl::StrAppendFormat(
         &legend,
         "<span class='key'><svg width='26' height='12' aria-hidden='true'>"
-        "<line class='s%d%s' x1='1' x2='25' y1='6' y2='6'/></svg>%s</span> ",
-        series.color % kNumPlotColors, series.dashed ? " dashed" : "",
-        EscapeMarkup(series.label));
+        "<line class='%s' x1='1' x2='25' y1='6' y2='6'/></svg>%s</span> ",
+        LineClass(series), EscapeMarkup(series.label));
   }
   if (plot.band.has_value()) {
     legend +=
@@ -195,15 +199,16 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-Axis YAxis(PlotScale scale, const Range& all, const Range& positive) {
+Axis YAxis(const Plot& plot, const Range& all, const Range& positive) {
+  const PlotScale scale = plot.y_scale;
   const bool can_be_logarithmic = !positive.empty();
-  const bool spans =
-      can_be_logarithmic && all.low > 0 && positive.high > 20 * positive.low;
+  const bool spans = can_be_logarithmic && all.low > 0 &&
+                     positive.high > kLogarithmicSpan * positive.low;
   if (can_be_logarithmic && (scale == PlotScale::kLogarithmic ||
                              (scale == PlotScale::kAutomatic && spans))) {
     return LogarithmicAxis(positive.low, positive.high);
   }
-  return LinearAxis(all.low, all.high);
+  return LinearAxis(all.low, all.high, /*ticks=*/6, plot.whole_y);
 }
 
 }  // namespace
@@ -224,6 +229,7 @@ figure { margin: 0; background: var(--panel); border-radius: 8px;
 figcaption { margin-bottom: 6px; }
 figcaption strong { display: block; margin-bottom: 3px; }
 .legend { color: var(--faint); font-size: 13px; }
+.note { color: var(--faint); font-size: 13px; max-width: 70em; }
 .key { white-space: nowrap; margin-right: 12px; }
 .key svg { vertical-align: -1px; margin-right: 5px; }
 svg.plot { display: block; width: 100%; height: auto; }
@@ -237,7 +243,9 @@ svg.plot text.name { fill: var(--text); }
 polyline { fill: none; stroke-width: 1.7; stroke-linejoin: round; }
 .key line { stroke-width: 2.5; }
 polygon { opacity: 0.2; }
-.dashed { stroke-dasharray: 6 4; }
+.dash1 { stroke-dasharray: 6 4; }
+.dash2 { stroke-dasharray: 2 3; }
+.dash3 { stroke-dasharray: 9 3 2 3; }
 .s0 { stroke: var(--c0); } .f0, .d0 { fill: var(--c0); }
 .s1 { stroke: var(--c1); } .f1, .d1 { fill: var(--c1); }
 .s2 { stroke: var(--c2); } .f2, .d2 { fill: var(--c2); }
@@ -270,7 +278,7 @@ std::string DrawPlot(const Plot& plot) {
     }
   }
   const Canvas canvas(LinearAxis(x.low, x.high, /*ticks=*/8),
-                      YAxis(plot.y_scale, y, positive_y));
+                      YAxis(plot, y, positive_y));
   std::string svg = absl::StrFormat(
       "<figure>%s<svg class='plot' viewBox='0 0 %.0f %.0f' role='img' "
       "aria-label='%s'>\n",
@@ -278,9 +286,14 @@ std::string DrawPlot(const Plot& plot) {
   if (plot.band.has_value()) DrawBand(canvas, *plot.band, &svg);
   DrawAxes(canvas, plot, &svg);
   for (const PlotSeries& series : plot.series) {
-    DrawSeries(canvas, series, &svg);
+    DrawSeries(canvas, series, plot.series.size() <= kMostStripes, &svg);
   }
-  return svg + "</svg></figure>\n";
+  svg += "</svg>\n";
+  if (!plot.note.empty()) {
+    absl::StrAppend(&svg, "<p class='note'>", EscapeMarkup(plot.note),
+                    "</p>\n");
+  }
+  return svg + "</figure>\n";
 }
 
 std::string EscapeMarkup(absl::string_view text) {

@@ -5,6 +5,7 @@
 #ifndef TOOLS_REPORT_SVG_PLOT_H_
 #define TOOLS_REPORT_SVG_PLOT_H_
 
+#include <cstddef>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,7 +24,7 @@ struct PlotSeries {
   std::vector<PlotPoint> points;  // x ascends.
   // One of kNumPlotColors, taken round; the same for the same run in all plots.
   int color = 0;
-  bool dashed = false;
+  int dash = 0;          // One of kNumPlotDashes, 0 a whole line.
   bool markers = false;  // A dot at each point.
 };
 
@@ -37,9 +38,11 @@ struct PlotBand {
 enum class PlotScale {
   kLinear,
   kLogarithmic,
-  // Logarithmic if the values are positive and span more than a factor of 20.
+  // Logarithmic if the values are positive and span more than
+  // kLogarithmicSpan.
   kAutomatic,
 };
+constexpr double kLogarithmicSpan = 20;  // Largest over smallest.
 
 struct Plot {
   std::string title;
@@ -47,18 +50,24 @@ struct Plot {
   std::string y_label;       // With its unit.
   bool x_from_zero = false;  // Else from the smallest x.
   PlotScale y_scale = PlotScale::kLinear;
+  bool whole_y = false;  // No ticks between whole numbers.
   std::vector<PlotSeries> series;
   std::optional<PlotBand> band;
+  std::string note;  // Below it.
 };
 
 constexpr int kNumPlotColors = 8;
+constexpr int kNumPlotDashes = 4;
 
 // For a <style> element. Light and dark, as the reader's system has it.
 extern const char kPlotStyle[];
 
+constexpr size_t kMostStripes = 4;
+
 // A series of more points than a reader can tell apart is drawn as the means of
-// groups of neighbours, on a pale stripe from their smallest to their largest.
-// Empty if no point can be shown.
+// groups of neighbours, on a pale stripe from their smallest to their largest;
+// without the stripe in a plot of more than kMostStripes series, whose stripes
+// would cover each other. Empty if no point can be shown.
 std::string DrawPlot(const Plot& plot);
 
 // Text as HTML or SVG, in an element or an attribute.

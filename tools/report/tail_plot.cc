@@ -43,6 +43,9 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
   plot.x_label = "magnitude of an element";
   plot.y_label = "share of elements above it";
   plot.y_scale = PlotScale::kLogarithmic;
+  plot.note =
+      "The laws are fitted to the dumped gradient alone; SIDCo fits residual + "
+      "gradient.";
   std::vector<float> magnitudes;
   for (const float x : gradient) {
     if (x != 0 && std::isfinite(x)) magnitudes.push_back(std::fabs(x));
@@ -79,7 +82,7 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
     PlotSeries curve;
     curve.label = law.label;
     curve.color = static_cast<int>(plot.series.size());
-    curve.dashed = true;
+    curve.dash = 1;
     for (const double share : shares) {
       const std::optional<double> x = law.fit(sample, share);
       if (!x.has_value() || *x > farthest) break;

@@ -25,6 +25,16 @@ TEST(LinearAxisTest, TicksAreRoundAndHoldTheRange) {
             "0.0002 0.00025 0.0003 0.00035 0.0004");
 }
 
+TEST(LinearAxisTest, OfWholeNumbersHasNoTicksBetweenThem) {
+  const auto labels = [](double low, double high) {
+    return Labels(LinearAxis(low, high, 6, /*whole=*/true));
+  };
+  EXPECT_EQ(labels(1, 1), "0 1 2");
+  EXPECT_EQ(labels(1, 2), "1 2");
+  EXPECT_EQ(labels(1, 2.5), "1 2 3");
+  EXPECT_EQ(labels(0, 30), "0 10 20 30");
+}
+
 TEST(LinearAxisTest, OneValueLiesInTheMiddle) {
   for (const double value : {0.0, 1.0, -7.5, 1e-12, 3e20}) {
     const Axis axis = LinearAxis(value, value);
@@ -81,7 +91,7 @@ TEST(LinearAxisTest, LabelsOfOneAxisTellItsTicksApart) {
 }
 
 TEST(LogarithmicAxisTest, SmallNumbersHaveExponents) {
-  EXPECT_EQ(Labels(LogarithmicAxis(1e-6, 1e-3)), "1e-06 1e-05 0.0001 0.001");
+  EXPECT_EQ(Labels(LogarithmicAxis(1e-6, 1e-3)), "1e-06 1e-05 1e-04 0.001");
 }
 
 }  // namespace

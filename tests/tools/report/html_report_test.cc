@@ -1,8 +1,10 @@
 #include "tools/report/html_report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -10,6 +12,7 @@
 namespace ps {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
@@ -36,7 +39,8 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
     row.bytes_up = 1000.0 * i;
     run.iterations.push_back(row);
   }
-  run.seconds = 4.25;
+  run.seconds = 1234.56;
+  run.achieved_ratio = 0.0125;
   run.bytes_down = 5e6;
   run.dense_bytes_up = 100000.0 * iterations;
   run.dense_bytes_down = 5e6;
@@ -46,10 +50,10 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
 
 TEST(HtmlReportTest, TheTableHasTheRunsNumbers) {
   const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
-  for (const char* cell :
-       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">1.020<",
-        ">100.0 %<", ">97.12 %<", ">40.0 kB (1.00 %)<", ">5.00 MB (100.00 %)<",
-        ">40<", ">4.25<"}) {
+  for (const char* cell : {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<",
+                           ">0.0125<", ">1.020<", ">100.0 %<", ">97.12 %<",
+                           ">40.0 kB (1.00 %)<", ">5.00 MB (100.00 %)<", ">40<",
+                           ">1234.6<", "lenet5, 61,706 parameters"}) {
     EXPECT_THAT(html, HasSubstr(cell));
   }
 }
@@ -74,11 +78,22 @@ TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
   EXPECT_EQ(lines, 6 * 2);
 }
 
+TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
+  RunRecords run = RunOf("threshold", 40);
+  run.target_ratio = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_THAT(MarkdownReport({run}),
+              HasSubstr("| threshold, fp32 | – | 0.0125 | – | – |"));
+  const std::string html = HtmlReport({run}, {});
+  EXPECT_THAT(html, Not(HasSubstr("Achieved over target")));
+  EXPECT_THAT(html, HasSubstr("Estimation stages"));
+}
+
 TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
   RunRecords run;
   run.job = "empty";
-  run.target_ratio = run.seconds = run.bytes_down = run.dense_bytes_up =
-      run.dense_bytes_down = std::numeric_limits<double>::quiet_NaN();
+  run.target_ratio = run.seconds = run.achieved_ratio = run.bytes_down =
+      run.dense_bytes_up = run.dense_bytes_down =
+          std::numeric_limits<double>::quiet_NaN();
   const std::string html = HtmlReport({run}, {});
   EXPECT_THAT(html, HasSubstr(">empty<"));
   EXPECT_THAT(html, HasSubstr(">–<"));
@@ -105,6 +120,43 @@ TEST(HtmlReportTest, NumbersThatAreNotFiniteLeaveTheRest) {
   EXPECT_THAT(html, HasSubstr("cross-entropy"));
 }
 
+TEST(HtmlReportTest, ARunThatKeepsNothingIsNotInThePlotOfWhatIsKept) {
+  RunRecords run = RunOf("none", 40);
+  for (IterationRow& row : run.iterations) row.residual_norm = 0;
+  const std::string html = HtmlReport({run, RunOf("topk", 40)}, {});
+  const std::string plot = html.substr(
+      html.find("<strong>What is kept back"),
+      html.find("<strong>Training loss") - html.find("<strong>What is kept"));
+  EXPECT_THAT(plot, AllOf(HasSubstr("topk"), Not(HasSubstr("none"))));
+}
+
+TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
+  std::vector<RunRecords> runs;
+  for (const char* job : {"a", "b", "c"}) {
+    runs.push_back(RunOf("topk", 3));
+    runs.back().job = job;
+  }
+  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>a, b, c</h1>"));
+  runs.push_back(RunOf("topk", 3));
+  EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>4 runs</h1>"));
+}
+
+TEST(HtmlReportTest, BytesAreLogarithmicIfRunsEndFarApart) {
+  RunRecords run = RunOf("topk", 40);
+  RunRecords dense = RunOf("none", 40);
+  for (IterationRow& row : dense.iterations) row.bytes_up *= 19;
+  const auto bytes_plot = [&] {
+    const std::string html = HtmlReport({run, dense}, {});
+    return html.substr(html.find("<strong>Sent by all workers"));
+  };
+  // The largest tick of a linear axis, and one of a logarithmic.
+  EXPECT_THAT(bytes_plot(),
+              AllOf(HasSubstr(">0.8<"), Not(HasSubstr(">0.01<"))));
+  for (IterationRow& row : dense.iterations) row.bytes_up *= 2;
+  EXPECT_THAT(bytes_plot(),
+              AllOf(Not(HasSubstr(">0.8<")), HasSubstr(">0.01<")));
+}
+
 TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   RunRecords run = RunOf("sidco_e", 3);
   run.job = run.model = run.compressor = run.directory =
@@ -114,12 +166,15 @@ TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)"));
 }
 
-TEST(RunLabelsTest, AreDirectoriesWhereSettingsAreTheSame) {
+TEST(RunLabelsTest, AreJobsAndThenDirectoriesWhereSettingsAreTheSame) {
   RunRecords run = RunOf("topk", 1);
   RunRecords other = run;
   other.directory = "runs/again";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("runs/topk", "runs/again"));
+  other.job = "again";
+  EXPECT_THAT(RunLabels({run, other}),
+              testing::ElementsAre("the job", "again"));
   other.value_code = "fp16";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("topk 0.01", "topk + fp16 0.01"));
@@ -130,9 +185,11 @@ TEST(MarkdownReportTest, HasOneRowForEachRun) {
   run.job = "a|b\nc";
   const std::string table = MarkdownReport({run});
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
-  EXPECT_THAT(table, HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61706 "
-                               "parameters | 2 × 3 | topk, fp32 | 0.01 | 1.020 "
-                               "| 100.0 % | 97.12 % |"));
+  EXPECT_THAT(
+      table,
+      HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61,706 "
+                "parameters | 2 × 3 | topk, fp32 | 0.01 | 0.0125 | 1.020 "
+                "| 100.0 % | 97.12 % |"));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <filesystem>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -58,6 +59,15 @@ TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   EXPECT_EQ(run->dense_bytes_down, 2000);
   ASSERT_EQ(run->evaluations.size(), 1u);
   EXPECT_EQ(run->evaluations[0].test_accuracy, 0.75);
+}
+
+TEST_F(RunRecordsTest, ARunWithoutATargetHasNone) {
+  const auto run = Read(
+      "{\"event\":\"start\",\"target_ratio\":null}\n"
+      "{\"event\":\"iteration\",\"iteration\":1,\"achieved_ratio\":0.25}\n");
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_TRUE(std::isnan(run->target_ratio));
+  EXPECT_EQ(run->achieved_ratio, 0.25);
 }
 
 TEST_F(RunRecordsTest, ARunThatHasOnlyStartedIsEmpty) {
@@ -127,6 +137,8 @@ TEST_F(RunRecordsTest, QualityLeavesOutTheFirstTwenty) {
   EXPECT_EQ(quality.iterations, 4);
   EXPECT_DOUBLE_EQ(quality.mean, 1);
   EXPECT_DOUBLE_EQ(quality.share_within_20, 0.75);
+  run.target_ratio = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(MeasureRatioQuality(run).iterations, 0);
 }
 
 }  // namespace

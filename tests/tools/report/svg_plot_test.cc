@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <regex>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -192,10 +193,36 @@ TEST(DrawPlotTest, ManyPointsAreDrawnAsMeansBetweenTheirExtremes) {
   EXPECT_NEAR(lowest, 1, 0.05);
 }
 
+TEST(DrawPlotTest, ManySeriesHaveNoStripes) {
+  std::vector<PlotPoint> points;
+  for (int i = 0; i < 9000; ++i) {
+    points.push_back({static_cast<double>(i), i % 2 == 0 ? 1.0 : 3.0});
+  }
+  Plot plot = PlotOf(points);
+  plot.series.resize(kMostStripes, plot.series[0]);
+  EXPECT_EQ(AllMatches(DrawPlot(plot), "<polygon ").size(), kMostStripes);
+  plot.series.push_back(plot.series[0]);
+  EXPECT_EQ(AllMatches(DrawPlot(plot), "<polygon ").size(), 0u);
+  EXPECT_EQ(AllMatches(DrawPlot(plot), "<polyline ").size(), kMostStripes + 1);
+}
+
+TEST(DrawPlotTest, EveryDashOfEveryColorHasAClassOfItsOwn) {
+  Plot plot = PlotOf({{0, 1}, {1, 2}});
+  std::set<std::string> classes;
+  for (int i = 0; i < kNumPlotColors * kNumPlotDashes; ++i) {
+    plot.series[0].color = i % kNumPlotColors;
+    plot.series[0].dash = i / kNumPlotColors;
+    const std::string svg = DrawPlot(plot);
+    classes.insert(AllMatches(svg, "<polyline class='([^']*)'").front()[1]);
+  }
+  EXPECT_EQ(classes.size(), size_t{kNumPlotColors * kNumPlotDashes});
+}
+
 TEST(DrawPlotTest, TextIsEscaped) {
   Plot plot = PlotOf({{0, 1}, {1, 2}});
   const std::string evil = "</svg><script>alert('1')</script>&\"";
-  plot.title = plot.x_label = plot.y_label = plot.series[0].label = evil;
+  plot.title = plot.x_label = plot.y_label = plot.series[0].label = plot.note =
+      evil;
   plot.band = {0, 1, evil};
   const std::string svg = DrawPlot(plot);
   EXPECT_EQ(svg.find("<script"), std::string::npos);

@@ -1,0 +1,72 @@
+// `gradsieve report` as a process, on a run that a job has just recorded.
+#include <filesystem>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tools/command_runner.h"
+
+namespace ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kJob[] = R"(
+  name: "short"
+  model { name: "mlp" mlp { hidden_units: 8 } }
+  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
+  training { batch_size: 8 max_iterations: 3 dump_gradients { every: 1 } }
+  cluster { num_workers: 1 num_servers: 1 }
+)";
+
+class ReportCommand : public CommandTest {
+ protected:
+  ReportCommand() { std::ofstream(Path("job.textproto")) << kJob; }
+
+  int Train(const std::string& compressor) {
+    return Gradsieve({"train", Path("job.textproto"),
+                      "--run-dir=" + Path("run"),
+                      "--set=compressor.name=" + compressor});
+  }
+
+  int Report() { return Gradsieve({"report", Path("run"), "--markdown"}); }
+};
+
+TEST_F(ReportCommand, ARunWithoutATargetRatioIsComparedWithNone) {
+  ASSERT_EQ(Train("none"), 0) << output();
+  const std::string metrics = *ReadFile(Path("run/metrics.jsonl"));
+  const auto start =
+      nlohmann::json::parse(metrics.substr(0, metrics.find('\n')));
+  EXPECT_TRUE(start.at("target_ratio").is_null());
+  const auto summary =
+      nlohmann::json::parse(*ReadFile(Path("run/summary.json")));
+  EXPECT_TRUE(summary.at("target_ratio").is_null());
+  ASSERT_EQ(Report(), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("| none | short | mlp, 6,370 "),
+                              HasSubstr("| none, fp32 | – | 1 | – | – |")));
+  const std::string page = *ReadFile(Path("run/report.html"));
+  EXPECT_THAT(page, AllOf(HasSubstr("Last dumped gradient of none"),
+                          HasSubstr("SIDCo fits residual + gradient"),
+                          Not(HasSubstr("Achieved over target"))));
+}
+
+TEST_F(ReportCommand, ADumpThatIsDamagedIsNamedWithWhatToDo) {
+  ASSERT_EQ(Train("topk"), 0) << output();
+  ASSERT_EQ(Report(), 0) << output();
+  EXPECT_THAT(output(), HasSubstr("| topk 0.01 | short |"));
+  std::ofstream(Path("run/gradients/gradients.npy")) << "damaged";
+  EXPECT_EQ(Report(), 1);
+  EXPECT_THAT(output(), AllOf(HasSubstr("gradsieve report: "),
+                              HasSubstr("gradients/gradients.npy"),
+                              HasSubstr("; move it away to draw the rest")));
+  std::filesystem::remove(Path("run/gradients/gradients.npy"));
+  EXPECT_EQ(Report(), 0) << output();
+}
+
+}  // namespace
+}  // namespace ps
