@@ -16,6 +16,22 @@ double Signed(double magnitude, RandomStream* random) {
   return (random->Next() & 1) != 0 ? magnitude : -magnitude;
 }
 
+// Marsaglia and Tsang, "A simple method for generating gamma variables", ACM
+// TOMS 26, 2000; for a shape below 1 by their boost from shape + 1.
+double Gamma(double shape, RandomStream* random) {
+  const double d = shape + 1 - 1.0 / 3;
+  const double c = 1 / std::sqrt(9 * d);
+  for (;;) {
+    const double x = random->Normal();
+    const double v = std::pow(1 + c * x, 3);
+    if (v <= 0) continue;
+    if (std::log(1 - random->Uniform()) <
+        0.5 * x * x + d * (1 - v + std::log(v))) {
+      return d * v * std::pow(1 - random->Uniform(), 1 / shape);
+    }
+  }
+}
+
 double Draw(const std::string& law, RandomStream* random) {
   if (law == "gaussian") return random->Normal();
   if (law == "laplace") return Signed(Exponential(random), random);
@@ -24,7 +40,9 @@ double Draw(const std::string& law, RandomStream* random) {
     const double x = random->Normal();
     return Signed(0.5 * x * x, random);
   }
+  if (law == "gamma 0.7") return Signed(Gamma(0.7, random), random);
   double shape = 0;
+  if (law == "GP 0.1") shape = 0.1;
   if (law == "GP 0.2") shape = 0.2;
   if (law == "GP 0.3") shape = 0.3;
   CHECK_GT(shape, 0) << "no law " << law;

@@ -15,7 +15,8 @@ std::vector<std::string> VectorNames();
 std::vector<float> MakeVector(const std::string& name, int64_t n,
                               uint64_t seed);
 
-// n draws of a double law: "laplace", "gamma 0.5", "GP 0.2", "gaussian".
+// n draws of a double law: "laplace", "gamma 0.5", "gamma 0.7", "GP 0.1", "GP
+// 0.2", "GP 0.3", "gaussian".
 std::vector<float> DrawLaw(const std::string& law, int64_t n, uint64_t seed);
 
 // The golden vectors A to D of the specification: 100 000 elements that need no
