@@ -12,8 +12,9 @@ constexpr double kMargin = 16;
 constexpr double kTitleHeight = 30;
 constexpr double kLegendHeight = 20;
 
-// What the page's style leaves to HTML.
+// What the page's style leaves to HTML; and the page stretches plots.
 constexpr char kFileStyle[] = R"css(
+svg.plot { width: 640px; height: 360px; }
 .paper { fill: var(--ground); }
 .title { font: 600 15px system-ui, sans-serif; fill: var(--text); }
 .label { font: 13px system-ui, sans-serif; fill: var(--faint); }

@@ -280,9 +280,10 @@ std::string DrawCurves(const Plot& plot) {
   const Canvas canvas(LinearAxis(x.low, x.high, /*ticks=*/8),
                       YAxis(plot, y, positive_y));
   std::string svg = absl::StrFormat(
-      "<svg class='plot' viewBox='0 0 %.0f %.0f' role='img' "
-      "aria-label='%s'>\n",
-      kPlotWidth, kPlotHeight, EscapeMarkup(plot.title));
+      "<svg class='plot' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
+      "role='img' aria-label='%s'>\n",
+      kPlotWidth, kPlotHeight, kPlotWidth, kPlotHeight,
+      EscapeMarkup(plot.title));
   if (plot.band.has_value()) DrawBand(canvas, *plot.band, &svg);
   DrawAxes(canvas, plot, &svg);
   for (const PlotSeries& series : plot.series) {
