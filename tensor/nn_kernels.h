@@ -57,7 +57,8 @@ class AffineOp {
 };
 
 // An operation without weights: y = f(x). Backward belongs to the latest
-// Forward with the same x and y.
+// Forward with the same x and y. What reads neither of them in Backward, or
+// works in place, says so where it is planned.
 class UnaryOp {
  public:
   virtual ~UnaryOp() = default;
@@ -78,7 +79,7 @@ class BatchNormOp {
 
   struct ForwardArguments {
     const float* x = nullptr;
-    const float* residual = nullptr;  // Like x; where the shape has one.
+    const float* residual = nullptr;  // Like x; where one is planned.
     const float* weight = nullptr;
     const float* bias = nullptr;
     // Training moves them by the batch's, of which the variance is unbiased;
@@ -135,7 +136,6 @@ struct ConvolutionShape {
 
 struct BatchNormShape {
   bool training = true;
-  bool residual = false;  // y = normalised x + residual.
   bool relu = false;      // The last step.
   float epsilon = 1e-5f;  // Added to the variance.
   // running = (1 - momentum) running + momentum batch.
@@ -153,6 +153,14 @@ struct PoolingShape {
   int64_t padding = 0;
 };
 
+// The shortcut without weights of He et al., "Deep residual learning for image
+// recognition", CVPR 2016, option A: every stride-th pixel of both directions,
+// and channels of zeros, as many before as after.
+struct SubsamplingShape {
+  int64_t stride = 2;
+  int64_t out_channels = 0;  // At least the input's, and of the same parity.
+};
+
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
 // fit together.
 class NnKernels {
@@ -161,21 +169,29 @@ class NnKernels {
 
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
       const ConvolutionShape& shape, const ActivationDesc& input) = 0;
-  // Input: [batch, channels, height, width] or [batch, channels].
+  // Input: [batch, channels, height, width] or [batch, channels]. `residual`,
+  // of the same shape and layout, is added to the normalised input; it may be
+  // null.
   virtual absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
-      const BatchNormShape& shape, const ActivationDesc& input) = 0;
+      const BatchNormShape& shape, const ActivationDesc& input,
+      const ActivationDesc* residual) = 0;
   // Input plain: [batch, features], or more dimensions that count as features,
   // flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
+  // Backward reads neither x nor y, and may get null; so of the next two.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
+  // y may be x, and dx may be dy; Backward reads y, and may get a null x.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
       const ActivationDesc& input) = 0;
   // The mean over height and width, plain [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
-  // To plain row-major order; Backward goes the other way.
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
+      const SubsamplingShape& shape, const ActivationDesc& input) = 0;
+  // To plain row-major order; Backward goes the other way, and reads neither x
+  // nor y.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
       const ActivationDesc& input) = 0;
   // logits: plain [batch, classes].

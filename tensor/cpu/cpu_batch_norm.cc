@@ -1,5 +1,6 @@
 #include "tensor/cpu/cpu_batch_norm.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
@@ -19,9 +20,10 @@ constexpr int64_t kMatricesPerChunk = 8;
 class CpuBatchNorm final : public BatchNormOp {
  public:
   CpuBatchNorm(ThreadPool* pool, const BatchNormShape& shape,
-               const ActivationDesc& input)
+               const ActivationDesc& input, bool has_residual)
       : pool_(pool),
         shape_(shape),
+        has_residual_(has_residual),
         output_(input),
         matrices_(input),
         size_{matrices_.rows, matrices_.width},
@@ -59,7 +61,7 @@ class CpuBatchNorm final : public BatchNormOp {
       const int64_t c = matrices_.first_channel(m);
       NormTail tail;
       tail.relu = shape_.relu;
-      if (shape_.residual) tail.residual = a.residual + m * size();
+      if (has_residual_) tail.residual = a.residual + m * size();
       Normalize(a.x + m * size(), size_, &scale_[c], &offset_[c], tail,
                 a.y + m * size());
     });
@@ -161,14 +163,15 @@ class CpuBatchNorm final : public BatchNormOp {
     gradient.offset = &offset_[c];
     if (shape_.relu) {
       gradient.mask =
-          shape_.residual ? NormMask::kFromOutput : NormMask::kFromInput;
-      if (shape_.residual) gradient.y = a.y + m * size();
+          has_residual_ ? NormMask::kFromOutput : NormMask::kFromInput;
+      if (has_residual_) gradient.y = a.y + m * size();
     }
     return gradient;
   }
 
   ThreadPool* const pool_;  // Not owned.
   const BatchNormShape shape_;
+  const bool has_residual_;
   const ActivationDesc output_;
   const ChannelMatrices matrices_;
   const MatrixSize size_;
@@ -192,8 +195,8 @@ class CpuBatchNorm final : public BatchNormOp {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
-    ThreadPool* pool, const BatchNormShape& shape,
-    const ActivationDesc& input) {
+    ThreadPool* pool, const BatchNormShape& shape, const ActivationDesc& input,
+    const ActivationDesc* residual) {
   const std::string what =
       absl::StrCat("batch normalisation of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
@@ -207,7 +210,14 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
         ": one value in each channel has no variance to train with; "
         "needs a larger batch or image"));
   }
-  return std::make_unique<CpuBatchNorm>(pool, shape, input);
+  if (residual != nullptr && (residual->shape != input.shape ||
+                              OrderOf(*residual) != OrderOf(input))) {
+    return absl::InvalidArgumentError(absl::StrCat(what, ": the residual is ",
+                                                   ShapeString(residual->shape),
+                                                   ", or of another layout"));
+  }
+  return std::make_unique<CpuBatchNorm>(pool, shape, input,
+                                        residual != nullptr);
 }
 
 }  // namespace ps

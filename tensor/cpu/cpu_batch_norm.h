@@ -13,7 +13,8 @@ namespace ps {
 
 // See NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
-    ThreadPool* pool, const BatchNormShape& shape, const ActivationDesc& input);
+    ThreadPool* pool, const BatchNormShape& shape, const ActivationDesc& input,
+    const ActivationDesc* residual);
 
 }  // namespace ps
 

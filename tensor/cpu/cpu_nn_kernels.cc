@@ -10,6 +10,7 @@
 #include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
+#include "tensor/cpu/cpu_subsampling.h"
 #include "tensor/cpu/cpu_unary.h"
 #include "tensor/cpu/dnnl_step.h"
 
@@ -46,8 +47,9 @@ class CpuNnKernels final : public NnKernels {
   }
 
   absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
-      const BatchNormShape& shape, const ActivationDesc& input) override {
-    return PlanCpuBatchNorm(&pool_, shape, input);
+      const BatchNormShape& shape, const ActivationDesc& input,
+      const ActivationDesc* residual) override {
+    return PlanCpuBatchNorm(&pool_, shape, input, residual);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
@@ -58,6 +60,11 @@ class CpuNnKernels final : public NnKernels {
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) override {
     return PlanCpuGlobalPooling(&pool_, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
+      const SubsamplingShape& shape, const ActivationDesc& input) override {
+    return PlanCpuSubsampling(&pool_, shape, input);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(

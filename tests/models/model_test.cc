@@ -227,7 +227,7 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
 
 TEST(ModelRegistry, KnowsTheZoo) {
   EXPECT_EQ(ModelRegistry().Names(),
-            (std::vector<std::string>{"lenet5", "mlp"}));
+            (std::vector<std::string>{"lenet5", "mlp", "resnet110", "resnet20", "resnet56"}));
 }
 
 TEST(NewModel, UnknownNameIsRefusedWithTheKnownOnes) {
