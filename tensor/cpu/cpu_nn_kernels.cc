@@ -61,7 +61,7 @@ class CpuNnKernels final : public NnKernels {
 
   absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) override {
-    return PlanCpuSoftmaxCrossEntropy(logits);
+    return PlanCpuSoftmaxCrossEntropy(&pool_, logits);
   }
 
  private:
