@@ -81,7 +81,7 @@ class CpuNnKernels final : public NnKernels {
 
   absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) override {
-    return PlanCpuSoftmaxCrossEntropy(logits);
+    return PlanCpuSoftmaxCrossEntropy(&pool_, logits);
   }
 
   int64_t num_reorders() const override { return *context_.num_reorders; }
