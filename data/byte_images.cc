@@ -29,7 +29,7 @@ class ByteImageDataset final : public Dataset {
     return static_cast<int64_t>(images_.labels.size());
   }
 
-  absl::Status Read(absl::Span<const int64_t> numbers,
+  absl::Status Read(absl::Span<const int64_t> numbers, int64_t /*epoch*/,
                     Batch* batch) const override {
     for (const int64_t number : numbers) {
       if (number < 0 || number >= size()) {

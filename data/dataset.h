@@ -14,6 +14,15 @@
 
 namespace ps {
 
+// How examples are put into batches.
+enum class ExampleOrder {
+  // Anew in each epoch.
+  kShuffled,
+  // Example n + 1 goes on where example n ends, as in text: each row of a batch
+  // goes on where the same row of the batch before ended.
+  kSequential,
+};
+
 // Immutable once made, so any thread may read.
 class Dataset {
  public:
@@ -22,9 +31,14 @@ class Dataset {
   virtual ExampleShape example_shape() const = 0;
   virtual int64_t size() const = 0;
 
-  // Fills *batch with the examples of these numbers, each in [0, size()).
-  // Keeps the batch's memory when it is large enough.
-  virtual absl::Status Read(absl::Span<const int64_t> numbers,
+  virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
+
+  // Fills *batch with the examples of these numbers, each in [0, size()), as
+  // they look in `epoch`: where a training set changes its examples at random
+  // (crops, flips), each change is a function of seed, epoch and number alone.
+  // Keeps the batch's memory when it is large enough. Leaves batch->continues
+  // and batch->random_key alone.
+  virtual absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
                             Batch* batch) const = 0;
 };
 

@@ -19,6 +19,25 @@ void CheckModelName(const JobConfig& config, ConfigProblems* problems) {
   }
 }
 
+absl::Status CheckExamples(const ExampleShape& example) {
+  const bool counts_are_positive = [&] {
+    if (example.num_classes < 1) return false;
+    if (example.task == Task::kSpeech) return example.features >= 1;
+    if (IsText(example.task)) return example.steps >= 1;
+    return example.channels >= 1 && example.height >= 1 && example.width >= 1;
+  }();
+  if (counts_are_positive) return absl::OkStatus();
+  std::string examples = absl::StrCat(example.channels, " x ", example.height,
+                                      " x ", example.width);
+  if (IsText(example.task)) examples = absl::StrCat(example.steps, " tokens");
+  if (example.task == Task::kSpeech) {
+    examples = absl::StrCat("frames of ", example.features, " features");
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("examples of ", examples, " in ", example.num_classes,
+                   " classes; every number must be at least 1"));
+}
+
 [[maybe_unused]] const bool kCheckRegistered =
     RegisterConfigCheck(CheckModelName);
 
@@ -31,14 +50,7 @@ Registry<ModelFactory>& ModelRegistry() {
 }
 
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options) {
-  const ExampleShape& example = options.example;
-  if (example.channels < 1 || example.height < 1 || example.width < 1 ||
-      example.num_classes < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("examples of ", example.channels, " x ", example.height,
-                     " x ", example.width, " in ", example.num_classes,
-                     " classes; every number must be at least 1"));
-  }
+  PS_RETURN_IF_ERROR(CheckExamples(options.example));
   PS_ASSIGN_OR_RETURN(const ModelFactory factory,
                       ModelRegistry().Find(options.config.name()));
   auto model = factory(options);

@@ -12,6 +12,8 @@
 #include "absl/status/statusor.h"
 #include "common/batch.h"
 #include "common/registry.h"
+#include "models/batch_result.h"
+#include "models/layers/layer_times.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
@@ -26,19 +28,15 @@ struct ParameterInfo {
   int64_t offset = 0;  // In the flat vector, in elements.
 };
 
-struct BatchResult {
-  double loss = 0;  // Mean over the batch.
-  int64_t correct = 0;
-  int64_t examples = 0;
-};
-
 // The gradient of flat elements [begin, end) is final. Called during backward,
 // from its thread, last layer first, with what forward found; the ranges tile
 // the flat vector.
 using GradientReady = std::function<absl::Status(const BatchResult& forward,
                                                  int64_t begin, int64_t end)>;
 
-// Not thread-safe. Any batch size is accepted; each new one is planned once.
+// Not thread-safe. Any batch size is accepted; each new one is planned once,
+// for training and for evaluation apart. State that a recurrent layer carries
+// from batch to batch belongs to a plan.
 class Model {
  public:
   virtual ~Model() = default;
@@ -49,6 +47,14 @@ class Model {
   // Writes initial weights, a pure function of `seed`. weights:
   // [num_parameters], host memory.
   virtual void InitializeWeights(uint64_t seed, float* weights) const = 0;
+
+  // What is learnt without a gradient (the running means and variances of
+  // batch normalisation), as `parameters` says it of the weights: where each
+  // lies in statistics_values, [elements] in the backend's memory.
+  // ForwardBackward updates them, Evaluate reads them; whoever has several
+  // workers averages them. They begin with their initial values.
+  virtual const std::vector<ParameterInfo>& statistics() const = 0;
+  virtual Tensor& statistics_values() = 0;
 
   // Mean loss of the batch, and its gradient. weights, gradient:
   // [num_parameters] in the backend's memory; gradient is overwritten. Stops
@@ -62,6 +68,11 @@ class Model {
   // weights.
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
+
+  // Since the start, or the last Clear, of training and evaluation.
+  virtual LayerTimes& layer_times() = 0;
+  // Memory that all plans take so far, apart from weights and gradient.
+  virtual int64_t activation_bytes() const = 0;
 };
 
 struct ModelOptions {

@@ -1,14 +1,17 @@
 #include "models/sequential_model.h"
 
-#include <cmath>
+#include <algorithm>
 #include <cstdint>
 #include <map>
+#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
-#include "models/sequential_plan.h"
+#include "models/layers/chain.h"
+#include "models/layers/initializer.h"
+#include "models/network_plan.h"
 
 namespace ps {
 namespace {
@@ -22,21 +25,27 @@ constexpr int64_t kMaxParameters = int64_t{1} << 32;
 class SequentialModel final : public Model {
  public:
   static absl::StatusOr<std::unique_ptr<Model>> Create(
-      const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers) {
-    auto model = std::make_unique<SequentialModel>(options);
-    for (std::unique_ptr<Layer>& layer : layers) {
-      PS_RETURN_IF_ERROR(model->AddLayer(std::move(layer)));
+      const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers,
+      std::unique_ptr<Loss> loss) {
+    auto model = std::make_unique<SequentialModel>(options, std::move(loss));
+    for (const std::unique_ptr<Layer>& layer : layers) {
+      PS_RETURN_IF_ERROR(model->AddLayer(*layer));
     }
     if (model->num_parameters_ == 0) {
       return absl::InvalidArgumentError("the model has no parameters");
     }
+    model->layers_ = PlaceLayers(std::move(layers));
+    PS_RETURN_IF_ERROR(model->InitializeStatistics());
     // A first plan shows whether the layers fit together.
-    PS_RETURN_IF_ERROR(model->PlanFor(1).status());
+    PS_RETURN_IF_ERROR(
+        model->CreatePlan(1, model->TypicalSteps(), false).status());
     return model;
   }
 
-  explicit SequentialModel(const ModelOptions& options)
-      : example_(options.example), backend_(options.backend) {}
+  SequentialModel(const ModelOptions& options, std::unique_ptr<Loss> loss)
+      : example_(options.example),
+        backend_(options.backend),
+        loss_(std::move(loss)) {}
 
   const std::vector<ParameterInfo>& parameters() const override {
     return parameters_;
@@ -44,31 +53,30 @@ class SequentialModel final : public Model {
 
   int64_t num_parameters() const override { return num_parameters_; }
 
-  // PyTorch's default for Conv2d and Linear: kaiming_uniform with a = sqrt(5)
-  // (He et al., "Delving deep into rectifiers", ICCV 2015, with that slope
-  // instead of the ReLU's 0), which is U(-b, b) with b = 1 / sqrt(fan_in), for
-  // weights and biases alike.
   void InitializeWeights(uint64_t seed, float* weights) const override {
     for (size_t p = 0; p < parameters_.size(); ++p) {
-      RandomStream random(RandomKey(seed, kInitialWeightsKey, p));
-      const double bound = 1 / std::sqrt(static_cast<double>(fan_in_[p]));
-      float* const begin = weights + parameters_[p].offset;
-      const int64_t n = NumElements(parameters_[p].shape);
-      for (int64_t i = 0; i < n; ++i) {
-        begin[i] = static_cast<float>(random.Uniform(-bound, bound));
-      }
+      Initialize(initializers_[p], RandomKey(seed, kInitialWeightsKey, p),
+                 NumElements(parameters_[p].shape),
+                 weights + parameters_[p].offset);
     }
   }
+
+  const std::vector<ParameterInfo>& statistics() const override {
+    return statistics_;
+  }
+
+  Tensor& statistics_values() override { return statistics_values_; }
 
   absl::StatusOr<BatchResult> ForwardBackward(
       const Batch& batch, const Tensor& weights, Tensor* gradient,
       const GradientReady& ready) override {
     PS_RETURN_IF_ERROR(CheckSize("weights", weights));
     PS_RETURN_IF_ERROR(CheckSize("gradient", *gradient));
-    PS_ASSIGN_OR_RETURN(SequentialPlan* const plan, PlanForBatch(batch));
+    PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
+                        PlanForBatch(batch, /*training=*/true));
     PS_ASSIGN_OR_RETURN(
         const BatchResult result,
-        plan->Forward(batch, weights.data(), /*want_gradient=*/true));
+        plan->Forward(batch, weights.data(), statistics_values_.data()));
     PS_RETURN_IF_ERROR(
         plan->Backward(result, weights.data(), gradient->data(), ready));
     return result;
@@ -77,15 +85,22 @@ class SequentialModel final : public Model {
   absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                        const Tensor& weights) override {
     PS_RETURN_IF_ERROR(CheckSize("weights", weights));
-    PS_ASSIGN_OR_RETURN(SequentialPlan* const plan, PlanForBatch(batch));
-    return plan->Forward(batch, weights.data(), /*want_gradient=*/false);
+    PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
+                        PlanForBatch(batch, /*training=*/false));
+    return plan->Forward(batch, weights.data(), statistics_values_.data());
+  }
+
+  LayerTimes& layer_times() override { return times_; }
+
+  int64_t activation_bytes() const override {
+    int64_t bytes = 0;
+    for (const auto& [key, plan] : plans_) bytes += plan->activation_bytes();
+    return bytes;
   }
 
  private:
-  absl::Status AddLayer(std::unique_ptr<Layer> layer) {
-    PlacedLayer placed;
-    placed.begin = num_parameters_;
-    for (LayerParameter& parameter : layer->parameters()) {
+  absl::Status AddLayer(const Layer& layer) {
+    for (LayerParameter& parameter : layer.parameters()) {
       const int64_t n = NumElements(parameter.shape);
       if (n < 1 || n >= kMaxParameters - num_parameters_) {
         return absl::InvalidArgumentError(absl::StrCat(
@@ -96,13 +111,25 @@ class SequentialModel final : public Model {
       }
       parameters_.push_back(
           {std::move(parameter.name), parameter.shape, num_parameters_});
-      fan_in_.push_back(parameter.fan_in);
+      initializers_.push_back(parameter.initializer);
       num_parameters_ += n;
     }
-    placed.end = num_parameters_;
-    placed.layer = std::move(layer);
-    layers_.push_back(std::move(placed));
+    for (LayerStatistic& statistic : layer.statistics()) {
+      statistics_.push_back({std::move(statistic.name), statistic.shape,
+                             static_cast<int64_t>(initial_statistics_.size())});
+      initial_statistics_.resize(
+          initial_statistics_.size() + NumElements(statistic.shape),
+          statistic.initial);
+    }
     return absl::OkStatus();
+  }
+
+  absl::Status InitializeStatistics() {
+    PS_ASSIGN_OR_RETURN(
+        statistics_values_,
+        backend_->Allocate({static_cast<int64_t>(initial_statistics_.size())}));
+    return backend_->CopyFromHost(initial_statistics_.data(),
+                                  &statistics_values_);
   }
 
   absl::Status CheckSize(absl::string_view what, const Tensor& tensor) const {
@@ -112,41 +139,73 @@ class SequentialModel final : public Model {
                      num_parameters_, " parameters"));
   }
 
-  absl::StatusOr<SequentialPlan*> PlanForBatch(const Batch& batch) {
-    const int64_t num_inputs = static_cast<int64_t>(batch.inputs.size());
-    if (batch.size() < 1 ||
-        num_inputs != batch.size() * example_.num_elements()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("a batch of ", batch.size(), " labels with ", num_inputs,
-                       " inputs; needs at least one example, and ",
-                       example_.num_elements(), " inputs for each"));
-    }
-    return PlanFor(batch.size());
+  // Recordings have any number of frames; this is about half a second.
+  int64_t TypicalSteps() const {
+    return example_.task == Task::kSpeech ? 64 : example_.steps;
   }
 
-  absl::StatusOr<SequentialPlan*> PlanFor(int64_t batch_size) {
-    std::unique_ptr<SequentialPlan>& plan = plans_[batch_size];
-    if (plan == nullptr) {
-      PS_ASSIGN_OR_RETURN(plan, SequentialPlan::Create(layers_, example_,
-                                                       batch_size, backend_));
-    }
-    return plan.get();
+  // Inputs of one example with this many steps.
+  int64_t InputsPerExample(int64_t steps) const {
+    if (example_.task == Task::kImages) return example_.num_elements();
+    return IsText(example_.task) ? steps : steps * example_.features;
   }
+
+  absl::StatusOr<NetworkPlan*> PlanForBatch(const Batch& batch, bool training) {
+    const int64_t num_inputs = static_cast<int64_t>(batch.inputs.size());
+    if (batch.size() < 1 || batch.steps < 0 ||
+        (batch.steps == 0) != (example_.task == Task::kImages) ||
+        num_inputs != batch.size() * InputsPerExample(batch.steps)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a batch of ", batch.size(), " labels with ", num_inputs, " inputs",
+          batch.steps > 0 ? absl::StrCat(" in ", batch.steps, " steps") : "",
+          "; needs at least one example, and ", InputsPerExample(batch.steps),
+          " inputs for each"));
+    }
+    const PlanKey key(batch.size(), batch.steps, training);
+    const auto found = plans_.find(key);
+    if (found != plans_.end()) return found->second.get();
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> plan,
+                        CreatePlan(batch.size(), batch.steps, training));
+    return plans_.emplace(key, std::move(plan)).first->second.get();
+  }
+
+  absl::StatusOr<std::unique_ptr<NetworkPlan>> CreatePlan(int64_t batch_size,
+                                                          int64_t steps,
+                                                          bool training) {
+    NetworkPlanOptions options;
+    options.layers = &layers_;
+    options.loss = loss_.get();
+    options.example = example_;
+    options.batch_size = batch_size;
+    options.steps = steps;
+    options.training = training;
+    options.backend = backend_;
+    options.times = &times_;
+    return NetworkPlan::Create(options);
+  }
+
+  using PlanKey = std::tuple<int64_t, int64_t, bool>;  // Size, steps, training.
 
   const ExampleShape example_;
   Backend* const backend_;  // Not owned; outlives the model.
+  const std::unique_ptr<Loss> loss_;
   std::vector<PlacedLayer> layers_;
   std::vector<ParameterInfo> parameters_;
-  std::vector<int64_t> fan_in_;  // Of parameters_[i].
+  std::vector<Initializer> initializers_;  // Of parameters_[i].
   int64_t num_parameters_ = 0;
-  std::map<int64_t, std::unique_ptr<SequentialPlan>> plans_;  // By batch size.
+  std::vector<ParameterInfo> statistics_;
+  std::vector<float> initial_statistics_;
+  Tensor statistics_values_;
+  LayerTimes times_;
+  std::map<PlanKey, std::unique_ptr<NetworkPlan>> plans_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Model>> NewSequentialModel(
-    const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers) {
-  return SequentialModel::Create(options, std::move(layers));
+    const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers,
+    std::unique_ptr<Loss> loss) {
+  return SequentialModel::Create(options, std::move(layers), std::move(loss));
 }
 
 }  // namespace ps

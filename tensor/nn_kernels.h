@@ -74,11 +74,15 @@ class SoftmaxCrossEntropyOp {
  public:
   virtual ~SoftmaxCrossEntropyOp() = default;
   struct Result {
-    double loss = 0;      // Mean over the batch.
-    int64_t correct = 0;  // Examples whose largest logit is the label's.
+    double loss = 0;  // Mean over the batch.
+    // Examples whose label has the largest logit, or one of the five largest;
+    // of equal ones the first counts as larger.
+    int64_t correct = 0;
+    int64_t correct_top5 = 0;
   };
   // labels: [batch], host memory, each in [0, classes). dlogits, plain
-  // [batch, classes], receives the gradient of the mean unless it is null.
+  // [batch, classes], receives the gradient of the mean unless it is null; it
+  // may be the memory of the logits.
   virtual absl::StatusOr<Result> Run(const float* logits, const int32_t* labels,
                                      float* dlogits) = 0;
 };

@@ -6,16 +6,14 @@
 #include "data/dataset.h"
 #include "models/model.h"
 #include "tensor/tensor.h"
+#include "worker/evaluation.h"
 
 namespace ps {
 
-struct Evaluation {
-  double accuracy = 0;  // Of all examples, in [0, 1].
-  double loss = 0;      // Mean over all examples.
-};
-
-// Goes through the whole set, in order. Errors: kFailedPrecondition for an
-// empty set, and what the model and the data report.
+// Goes through the whole set, in order. Text runs in a few rows side by side,
+// each with the state that it carries from window to window; the windows (fewer
+// than there are rows) that would make rows uneven are left out. Errors:
+// kFailedPrecondition for an empty set, and what the model and the data report.
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
                                     const Tensor& weights, Model* model);
 

@@ -31,6 +31,15 @@ Json ToJson(const RunTotals& totals) {
   return json;
 }
 
+// "metric" names the one that matters most.
+void AddMetrics(const Evaluation& evaluation, Json* json) {
+  const std::vector<Metric> metrics = Metrics(evaluation);
+  (*json)["metric"] = absl::StrCat("test_", metrics.front().name);
+  for (const Metric& metric : metrics) {
+    (*json)[absl::StrCat("test_", metric.name)] = metric.value;
+  }
+}
+
 }  // namespace
 
 // A file that grows line by line; whoever follows it sees whole lines.
@@ -115,8 +124,7 @@ absl::Status RunRecorder::Evaluated(int64_t iteration, double epoch,
   json["event"] = "evaluation";
   json["iteration"] = iteration;
   json["epoch"] = epoch;
-  json["test_accuracy"] = evaluation.accuracy;
-  json["test_loss"] = evaluation.loss;
+  AddMetrics(evaluation, &json);
   return metrics_->Write(json);
 }
 
@@ -147,8 +155,7 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["num_workers"] = header_.num_workers;
   json["num_servers"] = header_.num_servers;
   json["num_parameters"] = header_.num_parameters;
-  json["test_accuracy"] = evaluation.accuracy;
-  json["test_loss"] = evaluation.loss;
+  AddMetrics(evaluation, &json);
   json.update(ToJson(totals));
   return WriteFileAtomically(
       absl::StrCat(directory_, "/summary.json"),

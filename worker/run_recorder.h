@@ -12,7 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "models/model.h"
-#include "worker/evaluator.h"
+#include "worker/evaluation.h"
 
 namespace ps {
 

@@ -11,6 +11,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "data/dataset.h"
@@ -26,6 +27,10 @@
 
 namespace ps {
 namespace {
+
+// Sets a batch's random draws apart from all others of the job's seed:
+// "dropout" in ASCII.
+constexpr uint64_t kDropoutKey = 0x64726f706f7574;
 
 // The norm costs a pass over memory.
 constexpr int64_t kResidualNormEvery = 10;
@@ -202,18 +207,20 @@ absl::Status Trainer::EvaluateNow() {
   if (options_.worker_rank != 0) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(evaluation_,
                       Evaluate(*data_.test, weights_, model_.get()));
-  LOG(INFO) << "test accuracy "
-            << absl::StrFormat("%.2f %%, loss %.4f after %.2f epochs",
-                               100 * evaluation_.accuracy, evaluation_.loss,
-                               EpochsDone());
+  LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
+            << absl::StrFormat(" after %.2f epochs", EpochsDone());
   if (recorder_ == nullptr) return absl::OkStatus();
   return recorder_->Evaluated(totals_.iterations, EpochsDone(), evaluation_);
 }
 
 absl::Status Trainer::RunIteration(int64_t iteration) {
   const absl::Time start = absl::Now();
-  PS_RETURN_IF_ERROR(data_.train->Read(
-      sampler_->Numbers(iteration, options_.worker_rank), &batch_));
+  PS_RETURN_IF_ERROR(
+      data_.train->Read(sampler_->Numbers(iteration, options_.worker_rank),
+                        iteration / sampler_->iterations_per_epoch(), &batch_));
+  batch_.random_key =
+      RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
+                static_cast<uint64_t>(options_.worker_rank));
   pipeline_->Begin(iteration, gradient_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,

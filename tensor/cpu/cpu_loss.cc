@@ -10,13 +10,17 @@
 namespace ps {
 namespace {
 
-// Whether logits[label] is the first of the largest. False where it is a NaN.
-bool IsFirstMaximum(const float* logits, int64_t classes, int32_t label) {
-  for (int64_t c = 0; c < classes; ++c) {
-    if (c < label && !(logits[c] < logits[label])) return false;
-    if (c >= label && !(logits[c] <= logits[label])) return false;
+// How many logits are larger than the label's, or equal and before it. All,
+// where it is a NaN.
+int64_t Rank(const float* logits, int64_t classes, int32_t label) {
+  int64_t rank = 0;
+  for (int64_t c = 0; c < label; ++c) {
+    if (!(logits[c] < logits[label])) ++rank;
   }
-  return true;
+  for (int64_t c = label; c < classes; ++c) {
+    if (!(logits[c] <= logits[label])) ++rank;
+  }
+  return rank;
 }
 
 class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
@@ -42,7 +46,9 @@ class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
       for (int64_t c = 0; c < classes_; ++c) sum += std::exp(row[c] - max);
       const double log_sum = max + std::log(sum);
       result.loss += log_sum - row[labels[i]];
-      if (IsFirstMaximum(row, classes_, labels[i])) ++result.correct;
+      const int64_t rank = Rank(row, classes_, labels[i]);
+      if (rank < 1) ++result.correct;
+      if (rank < 5) ++result.correct_top5;
       if (dlogits == nullptr) continue;
       float* const gradient = dlogits + i * classes_;
       for (int64_t c = 0; c < classes_; ++c) {

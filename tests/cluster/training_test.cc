@@ -51,7 +51,7 @@ std::vector<float> TrainPlainly(const JobConfig& job) {
       const std::vector<int64_t> part = sampler.Numbers(i, rank);
       numbers.insert(numbers.end(), part.begin(), part.end());
     }
-    EXPECT_TRUE(data.train->Read(numbers, &batch).ok());
+    EXPECT_TRUE(data.train->Read(numbers, 0, &batch).ok());
     EXPECT_TRUE(model
                     ->ForwardBackward(batch, weights, &gradient,
                                       [](const BatchResult&, int64_t, int64_t) {

@@ -35,7 +35,7 @@ TEST(ByteImagesTest, ReadsTheExamplesAskedForInTheirOrder) {
   EXPECT_EQ(dataset->size(), 3);
   EXPECT_EQ(dataset->example_shape().num_elements(), 2);
   Batch batch;
-  ASSERT_TRUE(dataset->Read({2, 0, 2}, &batch).ok());
+  ASSERT_TRUE(dataset->Read({2, 0, 2}, 0, &batch).ok());
   EXPECT_THAT(batch.labels, ElementsAre(9, 7, 9));
   EXPECT_THAT(batch.inputs,
               ElementsAre(FloatEq(0.4f), FloatEq(1.2f), FloatEq(-2), FloatEq(2),
@@ -46,8 +46,8 @@ TEST(ByteImagesTest, AShorterBatchLeavesNothingOfTheLongerOne) {
   const std::unique_ptr<Dataset> dataset =
       NewByteImageDataset(ThreeImages(), PixelScale());
   Batch batch;
-  ASSERT_TRUE(dataset->Read({0, 1, 2}, &batch).ok());
-  ASSERT_TRUE(dataset->Read({1}, &batch).ok());
+  ASSERT_TRUE(dataset->Read({0, 1, 2}, 0, &batch).ok());
+  ASSERT_TRUE(dataset->Read({1}, 0, &batch).ok());
   EXPECT_THAT(batch.labels, ElementsAre(0));
   EXPECT_THAT(batch.inputs, ElementsAre(FloatEq(0.2f), FloatEq(0.4f)));
 }
@@ -56,9 +56,9 @@ TEST(ByteImagesTest, ANumberOutOfRangeIsAnErrorAndLeavesTheBatch) {
   const std::unique_ptr<Dataset> dataset =
       NewByteImageDataset(ThreeImages(), PixelScale());
   Batch batch;
-  ASSERT_TRUE(dataset->Read({0}, &batch).ok());
+  ASSERT_TRUE(dataset->Read({0}, 0, &batch).ok());
   for (const int64_t number : {int64_t{-1}, int64_t{3}, INT64_MAX}) {
-    EXPECT_EQ(dataset->Read({1, number}, &batch).code(),
+    EXPECT_EQ(dataset->Read({1, number}, 0, &batch).code(),
               absl::StatusCode::kInvalidArgument);
     EXPECT_THAT(batch.labels, ElementsAre(7));
   }

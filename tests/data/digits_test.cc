@@ -29,7 +29,7 @@ Batch ReadAll(const Dataset& dataset) {
   std::vector<int64_t> numbers(dataset.size());
   std::iota(numbers.begin(), numbers.end(), 0);
   Batch batch;
-  EXPECT_TRUE(dataset.Read(numbers, &batch).ok());
+  EXPECT_TRUE(dataset.Read(numbers, 0, &batch).ok());
   return batch;
 }
 

@@ -74,10 +74,10 @@ TEST_F(MnistTest, BothPartsAreScaledByTheTrainingSet) {
   ASSERT_TRUE(pair.ok()) << pair.status();
   Batch batch;
   // Half of the training pixels are 0, half 1: mean and deviation are 1/2.
-  ASSERT_TRUE(pair->train->Read({0, 1}, &batch).ok());
+  ASSERT_TRUE(pair->train->Read({0, 1}, 0, &batch).ok());
   EXPECT_THAT(batch.inputs, ElementsAre(-1, 1, -1, 1));
   EXPECT_THAT(batch.labels, ElementsAre(3, 9));
-  ASSERT_TRUE(pair->test->Read({0}, &batch).ok());
+  ASSERT_TRUE(pair->test->Read({0}, 0, &batch).ok());
   EXPECT_THAT(batch.inputs, ElementsAre(1, 1));
   EXPECT_THAT(batch.labels, ElementsAre(5));
   EXPECT_EQ(pair->train->example_shape().num_classes, 10);
@@ -150,7 +150,7 @@ TEST_F(MnistTest, TheRealFilesAreReadWhole) {
   // The first labels are well known, and so are mean 0.1307 and deviation
   // 0.3081 of the training set, which its background shows: -0.1307 / 0.3081.
   Batch batch;
-  ASSERT_TRUE(pair->train->Read({0, 1, 2, 3, 4}, &batch).ok());
+  ASSERT_TRUE(pair->train->Read({0, 1, 2, 3, 4}, 0, &batch).ok());
   EXPECT_THAT(batch.labels, ElementsAre(5, 0, 4, 1, 9));
   EXPECT_NEAR(batch.inputs[0], -0.1307 / 0.3081, 3e-4);
 }

@@ -1,6 +1,7 @@
-#include "models/unary_layers.h"
+#include "models/layers/unary_layers.h"
 
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "common/status_macros.h"
@@ -14,8 +15,8 @@ class PlannedUnary final : public PlannedLayer {
 
   const ActivationDesc& output() const override { return op_->output(); }
 
-  absl::Status Forward(const float* x, const float*, float* y) override {
-    return op_->Forward(x, y);
+  absl::Status Forward(const ForwardArguments& a) override {
+    return op_->Forward(a.x, a.y);
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
@@ -32,17 +33,20 @@ using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
 
 class UnaryLayer final : public Layer {
  public:
-  explicit UnaryLayer(Planner planner) : planner_(std::move(planner)) {}
+  UnaryLayer(std::string kind, Planner planner)
+      : kind_(std::move(kind)), planner_(std::move(planner)) {}
 
-  std::vector<LayerParameter> parameters() const override { return {}; }
+  std::string kind() const override { return kind_; }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
-      NnKernels& nn, const ActivationDesc& input) const override {
-    PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op, planner_(nn, input));
+      const PlanContext& context, const ActivationDesc& input) const override {
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op,
+                        planner_(context.backend->nn(), input));
     return std::make_unique<PlannedUnary>(std::move(op));
   }
 
  private:
+  const std::string kind_;
   const Planner planner_;
 };
 
@@ -50,21 +54,21 @@ class UnaryLayer final : public Layer {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape) {
   return std::make_unique<UnaryLayer>(
-      [shape](NnKernels& nn, const ActivationDesc& input) {
+      "pooling", [shape](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanPooling(shape, input);
       });
 }
 
 std::unique_ptr<Layer> NewReluLayer() {
   return std::make_unique<UnaryLayer>(
-      [](NnKernels& nn, const ActivationDesc& input) {
+      "activation", [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanRelu(input);
       });
 }
 
 std::unique_ptr<Layer> NewPlainOrderLayer() {
   return std::make_unique<UnaryLayer>(
-      [](NnKernels& nn, const ActivationDesc& input) {
+      "reorder", [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanReorder(input);
       });
 }

@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "models/affine_layers.h"
-#include "models/layer.h"
+#include "models/layers/affine_layers.h"
+#include "models/layers/layer.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
-#include "models/unary_layers.h"
+#include "models/layers/unary_layers.h"
 
 namespace ps {
 namespace {

@@ -1,10 +1,10 @@
 // Layers without weights: pooling, ReLU and the way to plain order.
-#ifndef MODELS_UNARY_LAYERS_H_
-#define MODELS_UNARY_LAYERS_H_
+#ifndef MODELS_LAYERS_UNARY_LAYERS_H_
+#define MODELS_LAYERS_UNARY_LAYERS_H_
 
 #include <memory>
 
-#include "models/layer.h"
+#include "models/layers/layer.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
@@ -19,4 +19,4 @@ std::unique_ptr<Layer> NewPlainOrderLayer();
 
 }  // namespace ps
 
-#endif  // MODELS_UNARY_LAYERS_H_
+#endif  // MODELS_LAYERS_UNARY_LAYERS_H_

@@ -1,4 +1,4 @@
-#include "models/affine_layers.h"
+#include "models/layers/affine_layers.h"
 
 #include <utility>
 
@@ -16,9 +16,10 @@ class PlannedAffine final : public PlannedLayer {
 
   const ActivationDesc& output() const override { return op_->output(); }
 
-  absl::Status Forward(const float* x, const float* weights,
-                       float* y) override {
-    return op_->Forward(x, weights, weights + bias_offset_, y);
+  bool backward_reads_output() const override { return false; }
+
+  absl::Status Forward(const ForwardArguments& a) override {
+    return op_->Forward(a.x, a.weights, a.weights + bias_offset_, a.y);
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
@@ -33,9 +34,10 @@ class PlannedAffine final : public PlannedLayer {
 
 std::vector<LayerParameter> WeightAndBias(const std::string& name,
                                           const Shape& weight) {
-  const int64_t fan_in = NumElements(weight) / weight[0];
-  return {{absl::StrCat(name, ".weight"), weight, fan_in},
-          {absl::StrCat(name, ".bias"), {weight[0]}, fan_in}};
+  const Initializer initializer =
+      Initializer::FanInUniform(NumElements(weight) / weight[0]);
+  return {{absl::StrCat(name, ".weight"), weight, initializer},
+          {absl::StrCat(name, ".bias"), {weight[0]}, initializer}};
 }
 
 class ConvolutionLayer final : public Layer {
@@ -47,18 +49,20 @@ class ConvolutionLayer final : public Layer {
                  shape.kernel_width}),
         shape_(shape) {}
 
+  std::string kind() const override { return "convolution"; }
+
   std::vector<LayerParameter> parameters() const override {
     return WeightAndBias(name_, weight_);
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
-      NnKernels& nn, const ActivationDesc& input) const override {
+      const PlanContext& context, const ActivationDesc& input) const override {
     if (input.shape.size() != 4 || input.shape[1] != weight_[1]) {
       return absl::InvalidArgumentError(
           absl::StrCat(name_, " gets ", ShapeString(input.shape),
                        "; needs [batch, ", weight_[1], ", height, width]"));
     }
-    auto op = nn.PlanConvolution(shape_, input);
+    auto op = context.backend->nn().PlanConvolution(shape_, input);
     PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
     return std::make_unique<PlannedAffine>(*std::move(op),
                                            NumElements(weight_));
@@ -75,19 +79,21 @@ class LinearLayer final : public Layer {
   LinearLayer(std::string name, int64_t in_features, int64_t out_features)
       : name_(std::move(name)), weight_({out_features, in_features}) {}
 
+  std::string kind() const override { return "linear"; }
+
   std::vector<LayerParameter> parameters() const override {
     return WeightAndBias(name_, weight_);
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
-      NnKernels& nn, const ActivationDesc& input) const override {
+      const PlanContext& context, const ActivationDesc& input) const override {
     if (input.shape.empty() ||
         NumElements(input.shape) != input.shape[0] * weight_[1]) {
       return absl::InvalidArgumentError(
           absl::StrCat(name_, " gets ", ShapeString(input.shape), "; needs ",
                        weight_[1], " features for each example"));
     }
-    auto op = nn.PlanLinear(weight_[0], input);
+    auto op = context.backend->nn().PlanLinear(weight_[0], input);
     PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
     return std::make_unique<PlannedAffine>(*std::move(op),
                                            NumElements(weight_));

@@ -1,12 +1,12 @@
 // Layers with a weight and a bias: convolution and linear.
-#ifndef MODELS_AFFINE_LAYERS_H_
-#define MODELS_AFFINE_LAYERS_H_
+#ifndef MODELS_LAYERS_AFFINE_LAYERS_H_
+#define MODELS_LAYERS_AFFINE_LAYERS_H_
 
 #include <cstdint>
 #include <memory>
 #include <string>
 
-#include "models/layer.h"
+#include "models/layers/layer.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
@@ -23,4 +23,4 @@ std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
 
 }  // namespace ps
 
-#endif  // MODELS_AFFINE_LAYERS_H_
+#endif  // MODELS_LAYERS_AFFINE_LAYERS_H_

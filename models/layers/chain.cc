@@ -1,0 +1,189 @@
+#include "models/layers/chain.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "common/random.h"
+#include "common/status_macros.h"
+
+namespace ps {
+
+absl::StatusOr<Tensor> PlanContext::Allocate(const Shape& shape) const {
+  *activation_bytes += NumElements(shape) * static_cast<int64_t>(sizeof(float));
+  return backend->Allocate(shape);
+}
+
+std::vector<PlacedLayer> PlaceLayers(
+    std::vector<std::unique_ptr<Layer>> layers) {
+  std::vector<PlacedLayer> placed(layers.size());
+  int64_t parameters = 0;
+  int64_t statistics = 0;
+  for (size_t i = 0; i < layers.size(); ++i) {
+    placed[i].begin = parameters;
+    placed[i].statistics_begin = statistics;
+    for (const LayerParameter& parameter : layers[i]->parameters()) {
+      parameters += NumElements(parameter.shape);
+    }
+    for (const LayerStatistic& statistic : layers[i]->statistics()) {
+      statistics += NumElements(statistic.shape);
+    }
+    placed[i].end = parameters;
+    placed[i].layer = std::move(layers[i]);
+  }
+  return placed;
+}
+
+absl::StatusOr<std::unique_ptr<PlannedChain>> PlannedChain::Create(
+    const std::vector<PlacedLayer>& layers, const PlanContext& context,
+    const ActivationDesc& input) {
+  if (layers.empty()) {
+    return absl::InvalidArgumentError("a chain needs at least one layer");
+  }
+  std::unique_ptr<PlannedChain> chain(new PlannedChain(context));
+  ActivationDesc activation = input;
+  for (const PlacedLayer& placed : layers) {
+    Step step;
+    step.begin = placed.begin;
+    step.end = placed.end;
+    step.statistics_begin = placed.statistics_begin;
+    step.timed = !placed.layer->kind().empty();
+    if (step.timed) step.time_kind = context.times->Kind(placed.layer->kind());
+    PS_ASSIGN_OR_RETURN(step.layer, placed.layer->Plan(context, activation));
+    activation = step.layer->output();
+    chain->steps_.push_back(std::move(step));
+  }
+  while (chain->lowest_ + 1 < layers.size() &&
+         !layers[chain->lowest_].has_parameters()) {
+    ++chain->lowest_;
+  }
+  chain->ShareBuffers();
+  PS_RETURN_IF_ERROR(chain->AllocateBuffers());
+  return chain;
+}
+
+bool PlannedChain::backward_reads_output() const {
+  return steps_.back().layer->backward_reads_output();
+}
+
+// Decides which outputs take the place of their inputs, and which need not be
+// kept for Backward.
+void PlannedChain::ShareBuffers() {
+  for (size_t i = 1; i < steps_.size(); ++i) {
+    steps_[i].in_place =
+        steps_[i].layer->in_place() &&
+        !(context_.training && steps_[i - 1].layer->backward_reads_output());
+  }
+  Place place = Place::kCaller;
+  for (size_t i = steps_.size(); i-- > 0;) {
+    Step& step = steps_[i];
+    const bool shares_next = i + 1 < steps_.size() && steps_[i + 1].in_place;
+    if (!shares_next && i + 1 < steps_.size()) {
+      const bool kept =
+          context_.training && (step.layer->backward_reads_output() ||
+                                steps_[i + 1].layer->backward_reads_input());
+      place = kept ? Place::kOwn : Place::kScratch;
+    }
+    step.place = place;
+  }
+}
+
+absl::Status PlannedChain::AllocateBuffers() {
+  int64_t scratch_outputs = 0;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    const int64_t num_floats = step.layer->output().num_floats;
+    if (step.in_place) {
+      step.own = steps_[i - 1].own;
+      step.scratch_slot = steps_[i - 1].scratch_slot;
+    } else if (step.place == Place::kOwn) {
+      PS_ASSIGN_OR_RETURN(step.own, context_.Allocate({num_floats}));
+    } else if (step.place == Place::kScratch) {
+      step.scratch_slot =
+          ScratchPool::ChainSlot(context_.scratch_depth, scratch_outputs++);
+      context_.scratch->Reserve(step.scratch_slot, num_floats);
+    }
+    // For the gradient of this step's output.
+    if (context_.training && i + 1 < steps_.size()) {
+      for (int turn = 0; turn < 2; ++turn) {
+        context_.scratch->Reserve(
+            ScratchPool::ChainSlot(context_.scratch_depth, turn), num_floats);
+      }
+    }
+  }
+  return absl::OkStatus();
+}
+
+float* PlannedChain::OutputOf(size_t i) {
+  const Step& step = steps_[i];
+  if (step.place == Place::kScratch) {
+    return context_.scratch->data(step.scratch_slot);
+  }
+  return steps_[i].own.data();
+}
+
+float* PlannedChain::GradientBuffer(const float* in_use) {
+  float* const first =
+      context_.scratch->data(ScratchPool::ChainSlot(context_.scratch_depth, 0));
+  if (first != in_use) return first;
+  return context_.scratch->data(
+      ScratchPool::ChainSlot(context_.scratch_depth, 1));
+}
+
+absl::Status PlannedChain::Forward(
+    const PlannedLayer::ForwardArguments& arguments) {
+  PlannedLayer::ForwardArguments step_arguments = arguments;
+  for (size_t i = 0; i < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    step_arguments.weights = arguments.weights + step.begin;
+    step_arguments.statistics = arguments.statistics + step.statistics_begin;
+    step_arguments.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
+    step_arguments.random_key = RandomKey(arguments.random_key, i);
+    const TimeAdder timer(
+        step.timed ? &context_.times->entry(step.time_kind).forward : nullptr);
+    PS_RETURN_IF_ERROR(step.layer->Forward(step_arguments));
+    step_arguments.x = step_arguments.y;
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlannedChain::Backward(
+    const PlannedLayer::BackwardArguments& arguments,
+    const ChainGradientReady& ready) {
+  // Without dx, what is below the lowest weights has nothing to do.
+  const size_t first = arguments.dx == nullptr ? lowest_ : 0;
+  PlannedLayer::BackwardArguments step_arguments = arguments;
+  for (size_t i = steps_.size(); i-- > first;) {
+    Step& step = steps_[i];
+    step_arguments.x = i == 0 ? arguments.x : OutputOf(i - 1);
+    step_arguments.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
+    step_arguments.weights = arguments.weights + step.begin;
+    step_arguments.gradient = arguments.gradient + step.begin;
+    if (i == 0) {
+      step_arguments.dx = arguments.dx;
+    } else if (i == first) {
+      step_arguments.dx = nullptr;
+    } else if (step.layer->in_place() && i + 1 < steps_.size()) {
+      step_arguments.dx = step_arguments.dy;
+    } else {
+      step_arguments.dx = GradientBuffer(step_arguments.dy);
+    }
+    {
+      const TimeAdder timer(
+          step.timed ? &context_.times->entry(step.time_kind).backward
+                     : nullptr);
+      PS_RETURN_IF_ERROR(step.layer->Backward(step_arguments));
+    }
+    step_arguments.dy = step_arguments.dx;
+    if (step.begin < step.end && ready != nullptr) {
+      PS_RETURN_IF_ERROR(ready(step.begin, step.end));
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlannedChain::ResetState() {
+  for (Step& step : steps_) PS_RETURN_IF_ERROR(step.layer->ResetState());
+  return absl::OkStatus();
+}
+
+}  // namespace ps

@@ -1,0 +1,125 @@
+#include "models/network_plan.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+Shape InputShape(const NetworkPlanOptions& options) {
+  const ExampleShape& example = options.example;
+  switch (example.task) {
+    case Task::kImages:
+      break;
+    case Task::kWords:
+    case Task::kCharacters:
+      return {options.steps, options.batch_size};
+    case Task::kSpeech:
+      return {options.steps, options.batch_size, example.features};
+  }
+  return {options.batch_size, example.channels, example.height, example.width};
+}
+
+// How many outputs of num_classes each there must be; 0: as many as the layers
+// leave of the recordings' frames.
+int64_t NumTargets(const NetworkPlanOptions& options) {
+  switch (options.example.task) {
+    case Task::kImages:
+      break;
+    case Task::kWords:
+    case Task::kCharacters:
+      return options.steps * options.batch_size;
+    case Task::kSpeech:
+      return 0;
+  }
+  return options.batch_size;
+}
+
+absl::Status CheckOutput(const NetworkPlanOptions& options,
+                         const Shape& output) {
+  const int64_t classes = options.example.num_classes;
+  const int64_t targets = NumTargets(options);
+  if (!output.empty() && output.back() == classes &&
+      (targets == 0 || NumElements(output) == targets * classes)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "the last layer gives ", ShapeString(output), "; the loss needs ",
+      classes, " outputs for each of ",
+      targets > 0 ? absl::StrCat(targets, " targets") : "the frames"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::Create(
+    const NetworkPlanOptions& options) {
+  std::unique_ptr<NetworkPlan> plan(new NetworkPlan(options));
+  PlanContext context;
+  context.backend = options.backend;
+  context.scratch = &plan->scratch_;
+  context.training = options.training;
+  context.activation_bytes = &plan->activation_bytes_;
+  context.times = options.times;
+
+  const ActivationDesc input = ActivationDesc::Plain(InputShape(options));
+  PS_ASSIGN_OR_RETURN(plan->input_, context.Allocate(input.shape));
+  PS_ASSIGN_OR_RETURN(plan->chain_,
+                      PlannedChain::Create(*options.layers, context, input));
+  const ActivationDesc& output = plan->chain_->output();
+  PS_RETURN_IF_ERROR(CheckOutput(options, output.shape));
+  PS_ASSIGN_OR_RETURN(plan->output_, context.Allocate({output.num_floats}));
+  plan->output_gradient_ = plan->output_;
+  if (options.training && plan->chain_->backward_reads_output()) {
+    PS_ASSIGN_OR_RETURN(plan->output_gradient_,
+                        context.Allocate({output.num_floats}));
+  }
+  PS_ASSIGN_OR_RETURN(plan->loss_, options.loss->Plan(context, output));
+  plan->loss_time_ = options.times->Kind("loss");
+  PS_RETURN_IF_ERROR(plan->scratch_.Allocate(options.backend));
+  return plan;
+}
+
+absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
+                                                 const float* weights,
+                                                 float* statistics) {
+  PS_RETURN_IF_ERROR(
+      options_.backend->CopyFromHost(batch.inputs.data(), &input_));
+  if (!batch.continues) PS_RETURN_IF_ERROR(chain_->ResetState());
+  PlannedLayer::ForwardArguments arguments;
+  arguments.x = input_.data();
+  arguments.weights = weights;
+  arguments.statistics = statistics;
+  arguments.y = output_.data();
+  arguments.random_key = batch.random_key;
+  arguments.model_weights = weights;
+  PS_RETURN_IF_ERROR(chain_->Forward(arguments));
+  const TimeAdder timer(&options_.times->entry(loss_time_).forward);
+  return loss_->Run(batch, output_.data(),
+                    options_.training ? output_gradient_.data() : nullptr);
+}
+
+absl::Status NetworkPlan::Backward(const BatchResult& forward,
+                                   const float* weights, float* gradient,
+                                   const GradientReady& ready) {
+  PlannedLayer::BackwardArguments arguments;
+  arguments.x = input_.data();
+  arguments.y = output_.data();
+  arguments.dy = output_gradient_.data();
+  arguments.weights = weights;
+  arguments.gradient = gradient;
+  arguments.model_weights = weights;
+  arguments.model_gradient = gradient;
+  if (ready == nullptr) return chain_->Backward(arguments, nullptr);
+  return chain_->Backward(arguments, [&](int64_t begin, int64_t end) {
+    return ready(forward, begin, end);
+  });
+}
+
+int64_t NetworkPlan::activation_bytes() const {
+  return activation_bytes_ +
+         scratch_.num_floats() * static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace ps

@@ -1,0 +1,72 @@
+// A network with its loss, planned for one shape of batch, for training or for
+// inference.
+#ifndef MODELS_NETWORK_PLAN_H_
+#define MODELS_NETWORK_PLAN_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "models/batch_result.h"
+#include "models/layers/chain.h"
+#include "models/layers/layer_times.h"
+#include "models/layers/loss.h"
+#include "models/model.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+struct NetworkPlanOptions {
+  const std::vector<PlacedLayer>* layers = nullptr;  // Not owned, as the rest.
+  const Loss* loss = nullptr;
+  ExampleShape example;
+  int64_t batch_size = 0;
+  int64_t steps = 0;  // Text and speech: of a row.
+  bool training = false;
+  Backend* backend = nullptr;
+  LayerTimes* times = nullptr;
+};
+
+// Not thread-safe.
+class NetworkPlan {
+ public:
+  // Allocates everything. Errors: kInvalidArgument when the layers do not fit
+  // together, or do not end in num_classes outputs for each target.
+  static absl::StatusOr<std::unique_ptr<NetworkPlan>> Create(
+      const NetworkPlanOptions& options);
+
+  // batch: of this plan's shape. weights, statistics: of the whole network.
+  // Training keeps what Backward needs.
+  absl::StatusOr<BatchResult> Forward(const Batch& batch, const float* weights,
+                                      float* statistics);
+
+  // The gradient of the latest Forward, which has returned `forward`. Only of a
+  // plan for training.
+  absl::Status Backward(const BatchResult& forward, const float* weights,
+                        float* gradient, const GradientReady& ready);
+
+  // Memory for activations and for gradients of activations.
+  int64_t activation_bytes() const;
+
+ private:
+  explicit NetworkPlan(const NetworkPlanOptions& options) : options_(options) {}
+
+  const NetworkPlanOptions options_;
+  ScratchPool scratch_;
+  int64_t activation_bytes_ = 0;
+  Tensor input_;
+  std::unique_ptr<PlannedChain> chain_;
+  Tensor output_;  // Logits.
+  // Their gradient; the same memory, unless the last layer needs its output.
+  Tensor output_gradient_;
+  std::unique_ptr<PlannedLoss> loss_;
+  size_t loss_time_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // MODELS_NETWORK_PLAN_H_

@@ -1,0 +1,79 @@
+#include "worker/evaluation.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
+
+namespace ps {
+namespace {
+
+constexpr double kLn2 = 0.6931471805599453;
+
+double Ratio(int64_t part, int64_t whole) {
+  return static_cast<double>(part) /
+         static_cast<double>(std::max<int64_t>(whole, 1));
+}
+
+bool IsFraction(const std::string& name) {
+  return name == "accuracy" || name == "top5_accuracy" ||
+         name == "character_error_rate" || name == "word_error_rate";
+}
+
+std::string Describe(const Metric& metric) {
+  const std::string words =
+      absl::StrReplaceAll(metric.name, {{"top5", "top-5"}, {"_", " "}});
+  if (IsFraction(metric.name)) {
+    return absl::StrFormat("%s %.2f %%", words, 100 * metric.value);
+  }
+  return absl::StrFormat("%s %.4f", words, metric.value);
+}
+
+}  // namespace
+
+Evaluation EvaluationOf(Task task, const BatchResult& sum) {
+  Evaluation evaluation;
+  evaluation.task = task;
+  evaluation.loss = sum.loss / static_cast<double>(sum.targets);
+  evaluation.accuracy = Ratio(sum.correct, sum.targets);
+  evaluation.top5_accuracy = Ratio(sum.correct_top5, sum.targets);
+  evaluation.perplexity = std::exp(evaluation.loss);
+  evaluation.bits_per_character = evaluation.loss / kLn2;
+  evaluation.character_error_rate = Ratio(sum.character_errors, sum.characters);
+  evaluation.word_error_rate = Ratio(sum.word_errors, sum.words);
+  return evaluation;
+}
+
+std::vector<Metric> Metrics(const Evaluation& evaluation) {
+  std::vector<Metric> metrics;
+  switch (evaluation.task) {
+    case Task::kImages:
+      metrics = {{"accuracy", evaluation.accuracy},
+                 {"top5_accuracy", evaluation.top5_accuracy}};
+      break;
+    case Task::kWords:
+      metrics = {{"perplexity", evaluation.perplexity}};
+      break;
+    case Task::kCharacters:
+      metrics = {{"bits_per_character", evaluation.bits_per_character}};
+      break;
+    case Task::kSpeech:
+      metrics = {{"character_error_rate", evaluation.character_error_rate},
+                 {"word_error_rate", evaluation.word_error_rate}};
+      break;
+  }
+  metrics.push_back({"loss", evaluation.loss});
+  return metrics;
+}
+
+std::string DescribeEvaluation(const Evaluation& evaluation) {
+  return absl::StrJoin(Metrics(evaluation), ", ",
+                       [](std::string* out, const Metric& metric) {
+                         absl::StrAppend(out, Describe(metric));
+                       });
+}
+
+}  // namespace ps

@@ -1,0 +1,45 @@
+// The figures of an evaluation, by task.
+#ifndef WORKER_EVALUATION_H_
+#define WORKER_EVALUATION_H_
+
+#include <string>
+#include <vector>
+
+#include "common/batch.h"
+#include "models/batch_result.h"
+
+namespace ps {
+
+struct Evaluation {
+  Task task = Task::kImages;
+  double loss = 0;  // Mean over images, tokens or recordings.
+  // Images, as fractions of all.
+  double accuracy = 0;
+  double top5_accuracy = 0;
+  // Text: exp(loss), and loss / ln 2.
+  double perplexity = 0;
+  double bits_per_character = 0;
+  // Speech: errors over the transcripts' length; may exceed 1.
+  double character_error_rate = 0;
+  double word_error_rate = 0;
+};
+
+// `sum`: of all batches, with `loss` summed over the targets. At least one
+// target.
+Evaluation EvaluationOf(Task task, const BatchResult& sum);
+
+struct Metric {
+  std::string name;  // As in the run's files, after "test_": "perplexity".
+  double value = 0;
+};
+
+// What is reported for the task, the one that matters most first, the loss
+// last.
+std::vector<Metric> Metrics(const Evaluation& evaluation);
+
+// For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".
+std::string DescribeEvaluation(const Evaluation& evaluation);
+
+}  // namespace ps
+
+#endif  // WORKER_EVALUATION_H_
