@@ -188,6 +188,7 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
   layout.bucket_sizes.assign(request.bucket_sizes().begin(),
                              request.bucket_sizes().end());
   layout.total_iterations = request.total_iterations();
+  layout.num_averaged_buckets = request.num_averaged_buckets();
   // First, so that a worker with a wrong layout does not take the rank.
   PS_RETURN_IF_ERROR(shard_->SetLayout(layout));
   PS_RETURN_IF_ERROR(membership_->Register(

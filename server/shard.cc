@@ -16,8 +16,14 @@ constexpr size_t kMaxBuckets = 1 << 16;
 std::string Describe(const ShardLayout& layout) {
   int64_t elements = 0;
   for (const int64_t size : layout.bucket_sizes) elements += size;
-  return absl::StrCat(elements, " parameters in ", layout.bucket_sizes.size(),
-                      " buckets, ", layout.total_iterations, " iterations");
+  std::string text =
+      absl::StrCat(elements, " parameters in ", layout.bucket_sizes.size(),
+                   " buckets, ", layout.total_iterations, " iterations");
+  if (layout.num_averaged_buckets > 0) {
+    absl::StrAppend(&text, ", ", layout.num_averaged_buckets,
+                    " of the buckets averaged");
+  }
+  return text;
 }
 
 absl::Status CheckSizes(const ShardLayout& layout) {
@@ -41,6 +47,14 @@ absl::Status CheckSizes(const ShardLayout& layout) {
                                                    layout.total_iterations,
                                                    "; must be at least 1"));
   }
+  const int64_t num_buckets = static_cast<int64_t>(layout.bucket_sizes.size());
+  if (layout.num_averaged_buckets < 0 ||
+      (layout.num_averaged_buckets > 0 &&
+       layout.num_averaged_buckets >= num_buckets)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "num_averaged_buckets is ", layout.num_averaged_buckets,
+        "; must be at least 0 and leave one of the ", num_buckets, " buckets"));
+  }
   return absl::OkStatus();
 }
 
@@ -63,10 +77,13 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
   for (int b = 0; b < map.num_buckets(); ++b) {
+    const UpdateRule rule = b < map.num_buckets() - layout.num_averaged_buckets
+                                ? UpdateRule::kOptimizer
+                                : UpdateRule::kMean;
     for (const Slice& slice : map.slices(b)) {
       if (slice.server != server_index_) continue;
       slices[std::make_pair(b, slice.index)] = std::make_unique<WeightSlice>(
-          config_, slice.size(), layout.total_iterations);
+          config_, slice.size(), layout.total_iterations, rule);
     }
   }
   slices_ = std::move(slices);
@@ -101,6 +118,8 @@ WeightSlice* Shard::Slowest() const {
   WeightSlice* slowest = nullptr;
   int64_t version = 0;
   for (const auto& entry : slices_) {
+    // Statistics count their own updates.
+    if (entry.second->rule() == UpdateRule::kMean) continue;
     const int64_t mine = entry.second->version();
     if (slowest != nullptr && mine >= version) continue;
     slowest = entry.second.get();

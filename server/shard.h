@@ -22,10 +22,13 @@ namespace ps {
 struct ShardLayout {
   std::vector<int64_t> bucket_sizes;
   int64_t total_iterations = 0;
+  // So many of the last buckets hold statistics.
+  int64_t num_averaged_buckets = 0;
 
   bool operator==(const ShardLayout& other) const {
     return bucket_sizes == other.bucket_sizes &&
-           total_iterations == other.total_iterations;
+           total_iterations == other.total_iterations &&
+           num_averaged_buckets == other.num_averaged_buckets;
   }
 };
 
@@ -47,7 +50,8 @@ class Shard {
   // Answers everyone who waits for any slice.
   void Fail(const absl::Status& failure);
 
-  // Of the slice that has received the fewest updates; -1 before weights came.
+  // Of the slice of weights that has received the fewest updates; -1 before
+  // weights came.
   int64_t version() const;
 
   // Ranks that this slice waits for; all of them between iterations.

@@ -30,8 +30,10 @@ absl::Status WeightSlice::Initialize(const ReceivedPayload& payload) {
     return absl::FailedPreconditionError(
         "this slice already has other weights");
   }
-  PS_ASSIGN_OR_RETURN(optimizer_,
-                      NewOptimizer(config_->optimizer(), num_elements_));
+  if (rule_ == UpdateRule::kOptimizer) {
+    PS_ASSIGN_OR_RETURN(optimizer_,
+                        NewOptimizer(config_->optimizer(), num_elements_));
+  }
   weights_ = std::move(weights);
   sum_.resize(num_elements_);
   waiting_.resize(config_->cluster().num_workers());
@@ -106,7 +108,7 @@ void WeightSlice::Update() {
     answer.bytes_up += waiting.push.message_bytes;
   }
   const float num_workers = static_cast<float>(waiting_.size());
-  if (config_->optimizer().majority_vote()) {
+  if (rule_ == UpdateRule::kOptimizer && config_->optimizer().majority_vote()) {
     // Where no worker had a gradient, no vote is not a tie.
     if (answer.sent_elements > 0) TakeMajority(&sum_);
   } else if (waiting_.size() > 1) {
@@ -114,9 +116,13 @@ void WeightSlice::Update() {
   }
   answer.mean_loss /= num_workers;
   answer.version = answer_.version + 1;
-  optimizer_->Step(LearningRate(config_->optimizer(), config_->schedule(),
-                                total_updates_, answer_.version),
-                   sum_.data(), weights_.data());
+  if (rule_ == UpdateRule::kMean) {
+    weights_ = sum_;
+  } else {
+    optimizer_->Step(LearningRate(config_->optimizer(), config_->schedule(),
+                                  total_updates_, answer_.version),
+                     sum_.data(), weights_.data());
+  }
   answer_ = std::move(answer);
   answer_.weights = EncodeDense(weights_);
 }

@@ -42,6 +42,12 @@ struct WorkerPush {
   ReceivedPayload payload;    // Validated.
 };
 
+// What becomes of the workers' pushes.
+enum class UpdateRule {
+  kOptimizer,  // Gradients: the job's optimizer takes a step.
+  kMean,       // Statistics: their mean is the new value.
+};
+
 // Thread-safe.
 class WeightSlice {
  public:
@@ -49,10 +55,13 @@ class WeightSlice {
   // number of iterations. Allocates nothing by num_elements, which a peer
   // chose: memory comes with the first weights.
   WeightSlice(const JobConfig* config, int64_t num_elements,
-              int64_t total_updates)
+              int64_t total_updates, UpdateRule rule = UpdateRule::kOptimizer)
       : config_(config),
         num_elements_(num_elements),
-        total_updates_(total_updates) {}
+        total_updates_(total_updates),
+        rule_(rule) {}
+
+  UpdateRule rule() const { return rule_; }
 
   int64_t num_elements() const { return num_elements_; }
 
@@ -92,6 +101,7 @@ class WeightSlice {
   const JobConfig* const config_;  // Not owned.
   const int64_t num_elements_;
   const int64_t total_updates_;
+  const UpdateRule rule_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

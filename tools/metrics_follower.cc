@@ -46,11 +46,6 @@ void MetricsFollower::Take(const std::string& line) {
   Get(json, "achieved_ratio", &state_.achieved_ratio);
   Get(json, "bytes_up", &state_.bytes_up);
   Get(json, "bytes_down", &state_.bytes_down);
-  double accuracy = 0;
-  if (json.contains("test_accuracy")) {
-    Get(json, "test_accuracy", &accuracy);
-    state_.test_accuracy = accuracy;
-  }
 }
 
 }  // namespace ps

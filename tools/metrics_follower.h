@@ -22,7 +22,6 @@ struct RunState {
   double achieved_ratio = 0;  // Since the start.
   int64_t bytes_up = 0;
   int64_t bytes_down = 0;
-  std::optional<double> test_accuracy;
 };
 
 // Not thread-safe.

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/file.h"
+#include "common/metric.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 #include "tools/human_format.h"
@@ -18,14 +19,14 @@ class Summary {
  public:
   explicit Summary(nlohmann::json json) : json_(std::move(json)) {}
 
-  double Number(const char* name) {
+  double Number(const std::string& name) {
     const auto it = json_.find(name);
     if (it != json_.end() && it->is_number()) return it->get<double>();
     missing_ = name;
     return 0;
   }
 
-  std::string Text(const char* name) {
+  std::string Text(const std::string& name) {
     const auto it = json_.find(name);
     if (it != json_.end() && it->is_string()) return it->get<std::string>();
     missing_ = name;
@@ -69,11 +70,10 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
       summary.Text("job"), summary.Text("model"),
       summary.Number("num_parameters"), summary.Text("compressor"),
       summary.Number("num_workers"), summary.Number("num_servers"));
-  report +=
-      Line("test accuracy",
-           absl::StrFormat("%.2f %%", 100 * summary.Number("test_accuracy")));
-  report +=
-      Line("test loss", absl::StrFormat("%.4f", summary.Number("test_loss")));
+  for (const std::string& name :
+       {summary.Text("metric"), std::string("test_loss")}) {
+    report += Line(MetricWords(name), FormatMetric(name, summary.Number(name)));
+  }
   report += Line("iterations",
                  absl::StrFormat("%.0f in %.1f s", summary.Number("iterations"),
                                  summary.Number("seconds")));

@@ -156,6 +156,7 @@ absl::Status GrpcParameterClient::RegisterAt(Server* server) {
   request.set_config(options_.config_text);
   request.set_server_index(server->index);
   request.set_total_iterations(options_.total_iterations);
+  request.set_num_averaged_buckets(options_.num_averaged_buckets);
   for (const int64_t size : shard_map_->bucket_sizes()) {
     request.add_bucket_sizes(size);
   }

@@ -24,6 +24,8 @@ struct ParameterClientOptions {
   std::string name;         // "host:pid", for the servers' messages.
   std::string config_text;  // SharedConfigText of the job.
   int64_t total_iterations = 0;
+  // So many of the last buckets hold statistics, which the servers average.
+  int num_averaged_buckets = 0;
   int64_t max_slice_elements = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;

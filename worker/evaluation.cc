@@ -4,9 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
-#include "absl/strings/str_replace.h"
 
 namespace ps {
 namespace {
@@ -16,20 +14,6 @@ constexpr double kLn2 = 0.6931471805599453;
 double Ratio(int64_t part, int64_t whole) {
   return static_cast<double>(part) /
          static_cast<double>(std::max<int64_t>(whole, 1));
-}
-
-bool IsFraction(const std::string& name) {
-  return name == "accuracy" || name == "top5_accuracy" ||
-         name == "character_error_rate" || name == "word_error_rate";
-}
-
-std::string Describe(const Metric& metric) {
-  const std::string words =
-      absl::StrReplaceAll(metric.name, {{"top5", "top-5"}, {"_", " "}});
-  if (IsFraction(metric.name)) {
-    return absl::StrFormat("%s %.2f %%", words, 100 * metric.value);
-  }
-  return absl::StrFormat("%s %.4f", words, metric.value);
 }
 
 }  // namespace
@@ -70,10 +54,11 @@ std::vector<Metric> Metrics(const Evaluation& evaluation) {
 }
 
 std::string DescribeEvaluation(const Evaluation& evaluation) {
-  return absl::StrJoin(Metrics(evaluation), ", ",
-                       [](std::string* out, const Metric& metric) {
-                         absl::StrAppend(out, Describe(metric));
-                       });
+  return absl::StrJoin(
+      Metrics(evaluation), ", ", [](std::string* out, const Metric& metric) {
+        absl::StrAppend(out, MetricWords(metric.name), " ",
+                        FormatMetric(metric.name, metric.value));
+      });
 }
 
 }  // namespace ps

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "common/batch.h"
+#include "common/metric.h"
 #include "models/batch_result.h"
 
 namespace ps {
@@ -28,13 +29,8 @@ struct Evaluation {
 // target.
 Evaluation EvaluationOf(Task task, const BatchResult& sum);
 
-struct Metric {
-  std::string name;  // As in the run's files, after "test_": "perplexity".
-  double value = 0;
-};
-
 // What is reported for the task, the one that matters most first, the loss
-// last.
+// last. The run's files put "test_" before the names.
 std::vector<Metric> Metrics(const Evaluation& evaluation);
 
 // For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".

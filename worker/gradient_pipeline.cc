@@ -98,13 +98,12 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   return options_.client->Push(iteration_, b, loss, encoded.parts);
 }
 
-absl::Status GradientPipeline::Apply(const SliceAnswer& answer,
-                                     Tensor* weights) {
+absl::Status GradientPipeline::Apply(const SliceAnswer& answer, int64_t begin,
+                                     Tensor* values) {
   const Slice& slice = *answer.slice;
   staging_.resize(slice.size());
   DecodeDensePayload(answer.payload, absl::MakeSpan(staging_));
-  const int64_t offset = options_.buckets[slice.bucket].begin;
-  Tensor part = weights->Slice(offset + slice.begin, offset + slice.end);
+  Tensor part = values->Slice(begin + slice.begin, begin + slice.end);
   return options_.backend->CopyFromHost(staging_.data(), &part);
 }
 
@@ -121,7 +120,8 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await(Tensor* weights) {
         stats_.sent_elements += answer.sent_elements;
         stats_.bytes_up += answer.bytes_up;
         stats_.bytes_down += answer.bytes_down;
-        return Apply(answer, weights);
+        return Apply(answer, options_.buckets[answer.slice->bucket].begin,
+                     weights);
       }));
   return std::move(stats_);
 }
@@ -140,9 +140,42 @@ absl::StatusOr<double> GradientPipeline::ResidualNorm() {
   return std::sqrt(squares);
 }
 
-absl::Status GradientPipeline::PullWeights(Tensor* weights) {
-  return options_.client->PullWeights(
-      [&](const SliceAnswer& answer) { return Apply(answer, weights); });
+absl::Status GradientPipeline::PullWeights(Tensor* weights,
+                                           Tensor* statistics) {
+  return options_.client->PullWeights([&](const SliceAnswer& answer) {
+    const int bucket = answer.slice->bucket;
+    if (bucket == statistics_bucket()) return Apply(answer, 0, statistics);
+    return Apply(answer, options_.buckets[bucket].begin, weights);
+  });
+}
+
+absl::StatusOr<AveragingStats> GradientPipeline::AverageStatistics(
+    Tensor* statistics) {
+  AveragingStats stats;
+  if (options_.num_statistics == 0) return stats;
+  staging_.resize(options_.num_statistics);
+  PS_RETURN_IF_ERROR(
+      options_.backend->CopyToHost(*statistics, staging_.data()));
+  std::vector<PayloadBuffer> parts;
+  for (const Slice& slice : options_.shard_map->slices(statistics_bucket())) {
+    parts.push_back(EncodeDense(
+        {staging_.data() + slice.begin, static_cast<size_t>(slice.size())}));
+  }
+  PS_RETURN_IF_ERROR(options_.client->Push(num_averagings_, statistics_bucket(),
+                                           /*loss=*/0, parts));
+  ++num_averagings_;
+  PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
+      [&](const SliceAnswer& answer) -> absl::Status {
+        if (answer.version != num_averagings_) {
+          return absl::InternalError(
+              absl::StrCat("statistics have version ", answer.version,
+                           " after ", num_averagings_, " averagings"));
+        }
+        stats.bytes_up += answer.bytes_up;
+        stats.bytes_down += answer.bytes_down;
+        return Apply(answer, 0, statistics);
+      }));
+  return stats;
 }
 
 }  // namespace ps

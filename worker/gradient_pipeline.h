@@ -31,12 +31,20 @@ struct ExchangeStats {
   std::vector<CompressionStats> compression;
 };
 
+// What it took to average statistics. As in ExchangeStats.
+struct AveragingStats {
+  int64_t bytes_up = 0;
+  int64_t bytes_down = 0;
+};
+
 struct GradientPipelineOptions {
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   int worker_rank = 0;
   std::vector<ParameterInfo> parameters;  // Of the flat vector.
   std::vector<Bucket> buckets;            // They end where parameters do.
-  const ShardMap* shard_map = nullptr;    // Of the buckets.
+  int64_t num_statistics = 0;             // Of the model; usually a few.
+  // Of the buckets and, if there are statistics, a last one for those.
+  const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
 };
@@ -65,15 +73,24 @@ class GradientPipeline {
   // all.
   absl::StatusOr<double> ResidualNorm();
 
-  // Fetches the servers' weights.
-  absl::Status PullWeights(Tensor* weights);
+  // Fetches the servers' weights and statistics.
+  absl::Status PullWeights(Tensor* weights, Tensor* statistics);
+
+  // Replaces every worker's statistics by their mean over all workers, which
+  // must all call this after the same iterations. Nothing is done if there are
+  // none.
+  absl::StatusOr<AveragingStats> AverageStatistics(Tensor* statistics);
 
  private:
   explicit GradientPipeline(const GradientPipelineOptions& options)
       : options_(options) {}
 
   absl::Status Send(int bucket, double loss);
-  absl::Status Apply(const SliceAnswer& answer, Tensor* weights);
+  // `begin`: where the slice's bucket is in `values`.
+  absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
+  int statistics_bucket() const {
+    return static_cast<int>(options_.buckets.size());
+  }
 
   const GradientPipelineOptions options_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
@@ -84,6 +101,7 @@ class GradientPipeline {
   Tensor gradient_;  // [num_parameters]
   size_t next_bucket_ = 0;
   ExchangeStats stats_;
+  int64_t num_averagings_ = 0;
 };
 
 }  // namespace ps

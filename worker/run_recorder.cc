@@ -128,16 +128,18 @@ absl::Status RunRecorder::Evaluated(int64_t iteration, double epoch,
   return metrics_->Write(json);
 }
 
-absl::Status RunRecorder::WriteWeights(
-    const std::vector<ParameterInfo>& parameters, const float* weights) {
+absl::Status RunRecorder::WriteWeights(const Values& weights,
+                                       const Values& statistics) {
   std::vector<SafetensorsView> tensors;
-  for (const ParameterInfo& parameter : parameters) {
-    SafetensorsView tensor;
-    tensor.name = parameter.name;
-    tensor.shape = parameter.shape;
-    tensor.values = {weights + parameter.offset,
-                     static_cast<size_t>(NumElements(parameter.shape))};
-    tensors.push_back(tensor);
+  for (const Values& values : {weights, statistics}) {
+    for (const ParameterInfo& info : *values.infos) {
+      SafetensorsView tensor;
+      tensor.name = info.name;
+      tensor.shape = info.shape;
+      tensor.values = {values.values + info.offset,
+                       static_cast<size_t>(NumElements(info.shape))};
+      tensors.push_back(tensor);
+    }
   }
   return WriteSafetensors(absl::StrCat(directory_, "/weights.safetensors"),
                           tensors,

@@ -71,9 +71,13 @@ class RunRecorder {
   absl::Status Evaluated(int64_t iteration, double epoch,
                          const Evaluation& evaluation);
 
-  // weights: the flat vector, host memory.
-  absl::Status WriteWeights(const std::vector<ParameterInfo>& parameters,
-                            const float* weights);
+  // Of a model's weights and of its statistics: where each tensor is, in
+  // values, host memory.
+  struct Values {
+    const std::vector<ParameterInfo>* infos = nullptr;
+    const float* values = nullptr;
+  };
+  absl::Status WriteWeights(const Values& weights, const Values& statistics);
   absl::Status WriteSummary(const RunTotals& totals,
                             const Evaluation& evaluation);
 

@@ -129,6 +129,10 @@ absl::Status Trainer::JoinCluster() {
   for (const Bucket& bucket : pipeline.buckets) {
     map.bucket_sizes.push_back(bucket.size());
   }
+  pipeline.num_statistics = model_->statistics_values().size();
+  if (pipeline.num_statistics > 0) {
+    map.bucket_sizes.push_back(pipeline.num_statistics);
+  }
   map.num_servers = config().cluster().num_servers();
   map.max_slice_elements = config().cluster().max_slice_elements();
   PS_ASSIGN_OR_RETURN(ShardMap made, ShardMap::Create(map));
@@ -142,6 +146,7 @@ absl::Status Trainer::JoinCluster() {
   client.name = options_.name;
   client.config_text = SharedConfigText(config());
   client.total_iterations = total_iterations_;
+  client.num_averaged_buckets = pipeline.num_statistics > 0 ? 1 : 0;
   client.max_slice_elements = cluster.max_slice_elements();
   client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   client.lost_server_timeout =
@@ -162,9 +167,15 @@ absl::Status Trainer::JoinCluster() {
     for (const Bucket& bucket : pipeline.buckets) {
       bucket_weights.push_back(initial.data() + bucket.begin);
     }
+    std::vector<float> statistics(pipeline.num_statistics);
+    if (pipeline.num_statistics > 0) {
+      PS_RETURN_IF_ERROR(
+          backend_->CopyToHost(model_->statistics_values(), statistics.data()));
+      bucket_weights.push_back(statistics.data());
+    }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_weights));
   }
-  return pipeline_->PullWeights(&weights_);
+  return pipeline_->PullWeights(&weights_, &model_->statistics_values());
 }
 
 absl::Status Trainer::StartRecording() {
@@ -203,6 +214,11 @@ absl::Status Trainer::StartDump() {
 }
 
 absl::Status Trainer::EvaluateNow() {
+  PS_ASSIGN_OR_RETURN(
+      const AveragingStats averaging,
+      pipeline_->AverageStatistics(&model_->statistics_values()));
+  totals_.bytes_up += averaging.bytes_up;
+  totals_.bytes_down += averaging.bytes_down * config().cluster().num_workers();
   // One worker is enough: all hold the same weights.
   if (options_.worker_rank != 0) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(evaluation_,
@@ -303,13 +319,19 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   PS_RETURN_IF_ERROR(JoinCluster());
   TrainingResult result;
   result.weights.resize(model_->num_parameters());
+  result.statistics.resize(model_->statistics_values().size());
   absl::Status status = RunIterations();
   if (status.ok()) {
     status = backend_->CopyToHost(weights_, result.weights.data());
   }
+  if (status.ok()) {
+    status = backend_->CopyToHost(model_->statistics_values(),
+                                  result.statistics.data());
+  }
   if (status.ok() && recorder_ != nullptr) {
-    status =
-        recorder_->WriteWeights(model_->parameters(), result.weights.data());
+    status = recorder_->WriteWeights(
+        {&model_->parameters(), result.weights.data()},
+        {&model_->statistics(), result.statistics.data()});
   }
   // What the servers themselves reported they need not hear again.
   const bool servers_know =

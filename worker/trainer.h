@@ -25,8 +25,9 @@ struct TrainerOptions {
 };
 
 struct TrainingResult {
-  std::vector<float> weights;  // The flat vector, the same on every worker.
-  Evaluation evaluation;       // Worker 0 only.
+  std::vector<float> statistics;  // Of the model; averaged over workers.
+  std::vector<float> weights;     // The flat vector, the same on every worker.
+  Evaluation evaluation;          // Worker 0 only.
   RunTotals totals;
 };
 

@@ -140,8 +140,24 @@ TEST_F(RegisterTest, LayoutsOutOfRangeAreRefusedAndTakeNoRank) {
     request.set_total_iterations(iterations);
     EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
   }
+  // Valid has two buckets; one must be left that trains.
+  for (const int averaged : {-1, 2, std::numeric_limits<int>::max()}) {
+    RegisterRequest request = Valid(0, /*incarnation=*/666);
+    request.set_num_averaged_buckets(averaged);
+    EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  }
   EXPECT_EQ(MissingRanks(), (std::vector<int32_t>{0, 1}));
   EXPECT_TRUE(worker_.Register(Valid(0)).ok());
+}
+
+TEST_F(RegisterTest, WorkersWithoutTheFirstOnesStatisticsAreRefused) {
+  RegisterRequest request = Valid(0);
+  request.set_num_averaged_buckets(1);
+  ASSERT_TRUE(worker_.Register(request).ok());
+  const absl::Status status = worker_.Register(Valid(1));
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("1 of the buckets averaged"));
 }
 
 TEST_F(RegisterTest, WorkersOfAnotherModelAreRefusedAndTakeNoRank) {

@@ -20,6 +20,7 @@
 namespace ps {
 namespace {
 
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 ReceivedPayload Received(PayloadBuffer buffer) {
@@ -383,6 +384,25 @@ TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
   onlooker.join();
   EXPECT_EQ(WeightsOf(*slice->Pull()),
             std::vector<float>(64, -1.0f * kIterations));
+}
+
+TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
+  JobConfig config;
+  config.mutable_cluster()->set_num_workers(2);
+  config.mutable_optimizer()->set_learning_rate(1000);
+  WeightSlice slice(&config, 2, /*total_updates=*/1, UpdateRule::kMean);
+  ASSERT_TRUE(slice.Initialize(Dense({0, 1})).ok());
+  // Their iterations are not the job's: more of them than total_updates.
+  for (int64_t time = 0; time < 3; ++time) {
+    const float x = static_cast<float>(time);
+    Answers answers;
+    slice.Push(Push(0, time, {x, 8}), answers.Taker());
+    slice.Push(Push(1, time, {x + 3, -2}), answers.Taker());
+    ASSERT_EQ(answers.Get().size(), 2u);
+    ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
+    EXPECT_EQ(answers.Get()[0]->version, time + 1);
+    EXPECT_THAT(WeightsOf(*answers.Get()[0]), ElementsAre(x + 1.5f, 3));
+  }
 }
 
 }  // namespace

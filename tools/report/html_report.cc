@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "tools/human_format.h"
+#include "tools/report/evaluation_plots.h"
 
 namespace ps {
 namespace {
@@ -67,11 +68,6 @@ double LastBytesUp(const RunRecords& run) {
   return run.iterations.back().bytes_up;
 }
 
-double LastAccuracy(const RunRecords& run) {
-  if (run.evaluations.empty()) return std::numeric_limits<double>::quiet_NaN();
-  return run.evaluations.back().test_accuracy;
-}
-
 std::string Traffic(double bytes, double dense) {
   if (!std::isfinite(bytes / dense)) return Bytes(bytes);
   return absl::StrCat(Bytes(bytes), " (", Percent(bytes / dense, 2), ")");
@@ -123,8 +119,8 @@ std::vector<Column> Columns() {
          return quality.iterations == 0 ? kMissing
                                         : Percent(quality.share_within_20, 1);
        }},
-      {"test accuracy", false,
-       [](const RunRecords& run) { return Percent(LastAccuracy(run), 2); }},
+      {"last test", false,
+       [](const RunRecords& run) { return LastEvaluation(run); }},
       {"bytes up (of dense)", false,
        [](const RunRecords& run) {
          return Traffic(LastBytesUp(run), run.dense_bytes_up);
@@ -250,24 +246,17 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
         return row.training_loss;
       });
   loss.title = "Training loss";
-  loss.y_label = "cross-entropy";
+  loss.y_label = "loss";
   loss.y_scale = PlotScale::kAutomatic;
   plots.push_back(loss);
 
-  Plot accuracy;
-  accuracy.x_label = "iteration";
-  accuracy.x_from_zero = true;
+  std::vector<PlotSeries> series;
   for (size_t i = 0; i < runs.size(); ++i) {
-    PlotSeries series = SeriesOf(labels, i);
-    series.markers = true;
-    for (const EvaluationRow& row : runs[i].evaluations) {
-      series.points.push_back({row.iteration, 100 * row.test_accuracy});
-    }
-    if (!series.points.empty()) accuracy.series.push_back(std::move(series));
+    series.push_back(SeriesOf(labels, i));
   }
-  accuracy.title = "Test accuracy";
-  accuracy.y_label = "test accuracy, %";
-  plots.push_back(accuracy);
+  for (Plot& plot : EvaluationPlots(runs, series)) {
+    plots.push_back(std::move(plot));
+  }
 
   Plot bytes =
       ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {

@@ -98,8 +98,9 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
     } else if (event == "iteration") {
       TakeIteration(json, &run);
     } else if (event == "evaluation") {
+      if (json.contains("metric")) run.metric = Text(json, "metric");
       run.evaluations.push_back(
-          {Number(json, "iteration"), Number(json, "test_accuracy")});
+          {Number(json, "iteration"), Number(json, run.metric.c_str())});
     }
     // Other events are those of newer versions.
   }

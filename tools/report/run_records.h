@@ -25,7 +25,7 @@ struct IterationRow {
 
 struct EvaluationRow {
   double iteration = 0;
-  double test_accuracy = 0;
+  double value = 0;  // Of RunRecords::metric.
 };
 
 struct RunRecords {
@@ -39,6 +39,8 @@ struct RunRecords {
   double num_servers = 0;
   double num_parameters = 0;
   double total_iterations = 0;  // As planned.
+  // What its evaluations measure: "test_accuracy", "test_perplexity".
+  std::string metric = "test_accuracy";
 
   std::vector<IterationRow> iterations;
   std::vector<EvaluationRow> evaluations;

@@ -44,7 +44,9 @@ class RunRecordsTest : public testing::Test {
 TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   const auto run = Read(absl::StrCat(
       kStart, IterationLine(1, 90), IterationLine(2, 110),
-      R"({"event":"evaluation","iteration":2,"test_accuracy":0.75})", "\n"));
+      R"({"event":"evaluation","iteration":2,"metric":"test_perplexity",)"
+      R"("test_perplexity":84.5,"test_loss":4.4})",
+      "\n"));
   ASSERT_TRUE(run.ok()) << run.status();
   EXPECT_EQ(run->job, "j");
   EXPECT_EQ(run->value_code, "fp16");
@@ -58,7 +60,8 @@ TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   EXPECT_TRUE(std::isnan(*run->iterations[1].residual_norm)) << "null";
   EXPECT_EQ(run->dense_bytes_down, 2000);
   ASSERT_EQ(run->evaluations.size(), 1u);
-  EXPECT_EQ(run->evaluations[0].test_accuracy, 0.75);
+  EXPECT_EQ(run->metric, "test_perplexity");
+  EXPECT_EQ(run->evaluations[0].value, 84.5);
 }
 
 TEST_F(RunRecordsTest, ARunWithoutATargetHasNone) {

@@ -1,0 +1,51 @@
+#include "worker/evaluation.h"
+
+#include <cmath>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::Field;
+
+auto Named(const std::string& name) { return Field(&Metric::name, name); }
+
+TEST(Evaluation, EachTaskHasItsOwnMetrics) {
+  BatchResult sum;
+  sum.targets = 200;
+  sum.loss = 200 * std::log(8);
+  sum.correct = 50;
+  sum.correct_top5 = 150;
+  sum.character_errors = 3;
+  sum.characters = 12;
+  sum.word_errors = 5;
+  sum.words = 4;
+  const Evaluation images = EvaluationOf(Task::kImages, sum);
+  EXPECT_EQ(images.accuracy, 0.25);
+  EXPECT_EQ(images.top5_accuracy, 0.75);
+  EXPECT_THAT(
+      Metrics(images),
+      ElementsAre(Named("accuracy"), Named("top5_accuracy"), Named("loss")));
+  EXPECT_EQ(DescribeEvaluation(images),
+            "accuracy 25.00 %, top-5 accuracy 75.00 %, loss 2.0794");
+
+  const Evaluation words = EvaluationOf(Task::kWords, sum);
+  EXPECT_NEAR(words.perplexity, 8, 1e-12);
+  EXPECT_EQ(DescribeEvaluation(words), "perplexity 8.0000, loss 2.0794");
+
+  const Evaluation characters = EvaluationOf(Task::kCharacters, sum);
+  EXPECT_NEAR(characters.bits_per_character, 3, 1e-12);
+  EXPECT_THAT(Metrics(characters),
+              ElementsAre(Named("bits_per_character"), Named("loss")));
+
+  const Evaluation speech = EvaluationOf(Task::kSpeech, sum);
+  EXPECT_EQ(DescribeEvaluation(speech),
+            "character error rate 25.00 %, word error rate 125.00 %, "
+            "loss 2.0794");
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,24 @@
+// How good the runs' weights were on the test set, as plots and as text.
+#ifndef TOOLS_REPORT_EVALUATION_PLOTS_H_
+#define TOOLS_REPORT_EVALUATION_PLOTS_H_
+
+#include <string>
+#include <vector>
+
+#include "tools/report/run_records.h"
+#include "tools/report/svg_plot.h"
+
+namespace ps {
+
+// One plot for each metric that any run has, in order of first use. series[i]:
+// name and colour of run i.
+std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
+                                  const std::vector<PlotSeries>& series);
+
+// "accuracy 98.70 %"; of a run without evaluations, the sign for a missing
+// value.
+std::string LastEvaluation(const RunRecords& run);
+
+}  // namespace ps
+
+#endif  // TOOLS_REPORT_EVALUATION_PLOTS_H_
