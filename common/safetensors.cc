@@ -130,8 +130,8 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
   entry.begin = offsets[0].get<uint64_t>();
   entry.end = offsets[1].get<uint64_t>();
   uint64_t bytes = 0;
-  if (!SizeBytes(element_bytes, entry.shape, &bytes) || entry.end < entry.begin ||
-      entry.end - entry.begin != bytes) {
+  if (!SizeBytes(element_bytes, entry.shape, &bytes) ||
+      entry.end < entry.begin || entry.end - entry.begin != bytes) {
     return absl::DataLossError(absl::StrCat(
         "\"", name, "\" has shape [", absl::StrJoin(entry.shape, ", "),
         "], which is not the size of its data_offsets [", entry.begin, ", ",

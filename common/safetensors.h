@@ -51,11 +51,11 @@ absl::Status WriteSafetensors(const std::string& path,
                               const SafetensorsMetadata& metadata);
 
 // Believes no length before it is checked: the header must be JSON without
-// repeated keys, every size what dtype and shape say, and the tensors must cover
-// the data exactly, without gap, overlap or rest. The format has no checksum,
-// so a changed value among the data is not noticed.
-// Errors: kDataLoss says what is wrong and with which tensor; kUnimplemented
-// for a dtype that the format did not have when this was written.
+// repeated keys, every size what dtype and shape say, and the tensors must
+// cover the data exactly, without gap, overlap or rest. The format has no
+// checksum, so a changed value among the data is not noticed. Errors: kDataLoss
+// says what is wrong and with which tensor; kUnimplemented for a dtype that the
+// format did not have when this was written.
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes);
 
 // The same from a file, with its path in every error. Errors: also ReadFile's.
