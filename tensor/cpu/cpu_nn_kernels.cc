@@ -5,8 +5,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_affine.h"
+#include "tensor/cpu/cpu_batch_norm.h"
+#include "tensor/cpu/cpu_convolution.h"
+#include "tensor/cpu/cpu_ctc_loss.h"
+#include "tensor/cpu/cpu_frame_window.h"
+#include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
+#include "tensor/cpu/cpu_subsampling.h"
 #include "tensor/cpu/cpu_unary.h"
 #include "tensor/cpu/dnnl_step.h"
 
@@ -42,9 +48,25 @@ class CpuNnKernels final : public NnKernels {
                 [&] { return PlanCpuLinear(context_, out_features, input); });
   }
 
+  absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
+      const BatchNormShape& shape, const ActivationDesc& input,
+      const ActivationDesc* residual) override {
+    return PlanCpuBatchNorm(&pool_, shape, input, residual);
+  }
+
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) override {
     return PlanCpuPooling(&pool_, shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
+      const ActivationDesc& input) override {
+    return PlanCpuGlobalPooling(&pool_, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
+      const SubsamplingShape& shape, const ActivationDesc& input) override {
+    return PlanCpuSubsampling(&pool_, shape, input);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
@@ -61,7 +83,18 @@ class CpuNnKernels final : public NnKernels {
 
   absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) override {
-    return PlanCpuSoftmaxCrossEntropy(logits);
+    return PlanCpuSoftmaxCrossEntropy(&pool_, logits);
+  }
+
+  int64_t num_reorders() const override { return *context_.num_reorders; }
+  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
+      const ActivationDesc& logits) override {
+    return PlanCpuCtcLoss(&pool_, logits);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
+      const FrameWindowShape& shape, const ActivationDesc& input) override {
+    return PlanCpuFrameWindow(&pool_, shape, input);
   }
 
  private:
