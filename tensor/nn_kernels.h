@@ -104,6 +104,20 @@ class BatchNormOp {
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
+// Dropout (Srivastava et al., "Dropout: a simple way to prevent neural networks
+// from overfitting", JMLR 15, 2014), for training: each element becomes 0 with
+// the planned probability p, and 1 / (1 - p) times as large otherwise.
+class DropoutOp {
+ public:
+  virtual ~DropoutOp() = default;
+  virtual const ActivationDesc& output() const = 0;
+  // Which elements are dropped is a pure function of `key` and of their places
+  // in memory. y may be x.
+  virtual absl::Status Forward(uint64_t key, const float* x, float* y) = 0;
+  // By the elements of the latest Forward. dx may be dy.
+  virtual absl::Status Backward(const float* dy, float* dx) = 0;
+};
+
 // Mean cross entropy of softmax(logits) over the batch.
 class SoftmaxCrossEntropyOp {
  public:
@@ -141,6 +155,9 @@ struct BatchNormShape {
   // running = (1 - momentum) running + momentum batch.
   float momentum = 0.1f;
 };
+
+// Functions of one element; kSigmoid is 1 / (1 + exp(-x)).
+enum class Activation { kRelu, kTanh, kSigmoid };
 
 struct PoolingShape {
   enum class Kind { kMax, kAverage };
@@ -183,8 +200,11 @@ class NnKernels {
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
   // y may be x, and dx may be dy; Backward reads y, and may get a null x.
-  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
-      const ActivationDesc& input) = 0;
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
+      Activation function, const ActivationDesc& input) = 0;
+  // probability: in [0, 1).
+  virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
+      double probability, const ActivationDesc& input) = 0;
   // The mean over height and width, plain [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;

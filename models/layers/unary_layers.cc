@@ -92,14 +92,19 @@ std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
       });
 }
 
-std::unique_ptr<Layer> NewReluLayer() {
+std::unique_ptr<Layer> NewActivationLayer(Activation function) {
   MemoryUse use;
   use.in_place = true;
   use.backward_reads_output = true;
   return std::make_unique<UnaryLayer>(
-      "activation", use, [](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanRelu(input);
+      "activation", use,
+      [function](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanActivation(function, input);
       });
+}
+
+std::unique_ptr<Layer> NewReluLayer() {
+  return NewActivationLayer(Activation::kRelu);
 }
 
 std::unique_ptr<Layer> NewPlainOrderLayer() {

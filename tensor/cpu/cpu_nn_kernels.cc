@@ -7,6 +7,7 @@
 #include "tensor/cpu/cpu_affine.h"
 #include "tensor/cpu/cpu_batch_norm.h"
 #include "tensor/cpu/cpu_convolution.h"
+#include "tensor/cpu/cpu_dropout.h"
 #include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
@@ -67,10 +68,15 @@ class CpuNnKernels final : public NnKernels {
     return PlanCpuSubsampling(&pool_, shape, input);
   }
 
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
-      const ActivationDesc& input) override {
-    return Plan("planning a ReLU", input,
-                [&] { return PlanCpuRelu(context_, input); });
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
+      Activation function, const ActivationDesc& input) override {
+    return Plan("planning an activation function", input,
+                [&] { return PlanCpuActivation(context_, function, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
+      double probability, const ActivationDesc& input) override {
+    return PlanCpuDropout(&pool_, probability, input);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
