@@ -196,7 +196,7 @@ class NnKernels {
   // flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
-  // Backward reads neither x nor y, and may get null; so of the next two.
+  // Backward reads neither x nor y, and may get null; so of the next three.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
   // y may be x, and dx may be dy; Backward reads y, and may get a null x.
@@ -205,6 +205,10 @@ class NnKernels {
   // probability: in [0, 1).
   virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
       double probability, const ActivationDesc& input) = 0;
+  // Averages of out_height x out_width parts; part i of n of an extent e is
+  // [floor(i e / n), ceil((i + 1) e / n)), as PyTorch's AdaptiveAvgPool2d.
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
+      int64_t out_height, int64_t out_width, const ActivationDesc& input) = 0;
   // The mean over height and width, plain [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
