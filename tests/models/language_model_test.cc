@@ -94,6 +94,7 @@ int64_t NumParameters(const ModelConfig& config, int64_t num_classes) {
 TEST(LanguageModels, HaveThePapersSizes) {
   ModelConfig config;
   config.set_name("lstm_lm");
+  config.mutable_lstm_lm()->set_dropout(0);
   EXPECT_EQ(NumParameters(config, 10000), 19780400);
   config.mutable_lstm_lm()->set_tied_output(true);
   EXPECT_EQ(NumParameters(config, 10000), 19780400 - 6500000);
