@@ -1,4 +1,5 @@
-// Layers without weights: pooling, ReLU and the way to plain order.
+// Layers without weights: pooling, activation functions, the way to plain
+// order.
 #ifndef MODELS_LAYERS_UNARY_LAYERS_H_
 #define MODELS_LAYERS_UNARY_LAYERS_H_
 
@@ -11,6 +12,13 @@ namespace ps {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 
+// The mean over height and width: [batch, channels].
+std::unique_ptr<Layer> NewGlobalPoolingLayer();
+
+// A shortcut without weights.
+std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
+
+std::unique_ptr<Layer> NewActivationLayer(Activation function);
 std::unique_ptr<Layer> NewReluLayer();
 
 // Brings an activation to plain order, [batch, channels, height, width], which

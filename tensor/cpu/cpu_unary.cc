@@ -12,9 +12,9 @@ namespace {
 
 using dnnl::memory;
 
-class DnnlReluOp final : public UnaryOp {
+class DnnlActivationOp final : public UnaryOp {
  public:
-  DnnlReluOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
+  DnnlActivationOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
       : output_(std::move(output)),
         forward_(std::move(forward)),
         backward_(std::move(backward)) {}
@@ -25,10 +25,10 @@ class DnnlReluOp final : public UnaryOp {
     return forward_.Run({{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
   }
 
-  absl::Status Backward(const float* x, const float*, const float* dy,
+  absl::Status Backward(const float*, const float* y, const float* dy,
                         float* dx) override {
     return backward_.Run(
-        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}});
+        {{DNNL_ARG_DST, y}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}});
   }
 
  private:
@@ -39,23 +39,28 @@ class DnnlReluOp final : public UnaryOp {
 
 class DnnlReorderOp final : public UnaryOp {
  public:
-  DnnlReorderOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
-      : output_(std::move(output)),
+  DnnlReorderOp(const DnnlContext& context, ActivationDesc output,
+                DnnlStep forward, DnnlStep backward)
+      : num_reorders_(context.num_reorders.get()),
+        output_(std::move(output)),
         forward_(std::move(forward)),
         backward_(std::move(backward)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
+    ++*num_reorders_;
     return forward_.Run({{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, y}});
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
+    ++*num_reorders_;
     return backward_.Run({{DNNL_ARG_FROM, dy}, {DNNL_ARG_TO, dx}});
   }
 
  private:
+  int64_t* const num_reorders_;  // Of the context; not owned.
   const ActivationDesc output_;
   DnnlStep forward_;
   DnnlStep backward_;
@@ -71,28 +76,43 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
       std::move(what));
 }
 
+// From y in Backward: x may be gone.
+dnnl::algorithm AlgorithmOf(Activation function) {
+  switch (function) {
+    case Activation::kRelu:
+      break;
+    case Activation::kTanh:
+      return dnnl::algorithm::eltwise_tanh_use_dst_for_bwd;
+    case Activation::kSigmoid:
+      return dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
+  }
+  return dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
-    const DnnlContext& context, const ActivationDesc& input) {
-  const std::string what = absl::StrCat("ReLU of ", ShapeString(input.shape));
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
+    const DnnlContext& context, Activation function,
+    const ActivationDesc& input) {
+  const std::string what =
+      absl::StrCat("activation function of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
   const memory::desc desc = MemoryDesc(input);
-  constexpr auto kRelu = dnnl::algorithm::eltwise_relu;
+  const dnnl::algorithm algorithm = AlgorithmOf(function);
   constexpr float kNegativeSlope = 0;
   const dnnl::eltwise_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, kRelu, desc, kNegativeSlope},
+      {dnnl::prop_kind::forward_training, algorithm, desc, kNegativeSlope},
       context.engine);
   const dnnl::eltwise_backward::primitive_desc backward(
-      {kRelu, desc, desc, kNegativeSlope}, context.engine, forward);
-  return std::make_unique<DnnlReluOp>(
+      {algorithm, desc, desc, kNegativeSlope}, context.engine, forward);
+  return std::make_unique<DnnlActivationOp>(
       input,
       DnnlStep(context, dnnl::eltwise_forward(forward),
                {Bound(context, DNNL_ARG_SRC, desc),
                 Bound(context, DNNL_ARG_DST, desc)},
                absl::StrCat(what, " forward")),
       DnnlStep(context, dnnl::eltwise_backward(backward),
-               {Bound(context, DNNL_ARG_SRC, desc),
+               {Bound(context, DNNL_ARG_DST, desc),
                 Bound(context, DNNL_ARG_DIFF_DST, desc),
                 Bound(context, DNNL_ARG_DIFF_SRC, desc)},
                absl::StrCat(what, " backward")));
@@ -106,7 +126,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(
   const memory::desc desc = MemoryDesc(input);
   const memory::desc plain = PlainDesc(input.shape);
   return std::make_unique<DnnlReorderOp>(
-      ActivationDesc::Plain(input.shape),
+      context, ActivationDesc::Plain(input.shape),
       ReorderStep(context, desc, plain, absl::StrCat(what, " forward")),
       ReorderStep(context, plain, desc, absl::StrCat(what, " backward")));
 }
