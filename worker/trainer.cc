@@ -89,6 +89,7 @@ absl::Status Trainer::LoadDataAndModel() {
   sampler.num_examples = data_.train->size();
   sampler.batch_size = config().training().batch_size();
   sampler.num_workers = config().cluster().num_workers();
+  sampler.order = data_.train->order();
   PS_ASSIGN_OR_RETURN(Sampler made, Sampler::Create(sampler));
   sampler_ = std::make_unique<Sampler>(std::move(made));
   total_iterations_ =
@@ -234,6 +235,7 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
   PS_RETURN_IF_ERROR(
       data_.train->Read(sampler_->Numbers(iteration, options_.worker_rank),
                         iteration / sampler_->iterations_per_epoch(), &batch_));
+  batch_.continues = sampler_->Continues(iteration);
   batch_.random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
