@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
@@ -78,6 +79,12 @@ class RecurrentOp {
     float* input_bias = nullptr;
     float* recurrent_bias = nullptr;
   };
+
+  // Memory that it keeps from call to call, in floats.
+  virtual int64_t num_floats() const = 0;
+
+  // Spent on the cells so far; the rest of Forward and Backward are products.
+  virtual absl::Duration cell_time() const = 0;
 
   // The state before the next step is zero, as it is at first.
   virtual void ResetState() = 0;

@@ -4,13 +4,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/thread_pool.h"
-#include "tensor/cpu/cpu_adaptive_pooling.h"
 #include "tensor/cpu/cpu_affine.h"
 #include "tensor/cpu/cpu_batch_norm.h"
 #include "tensor/cpu/cpu_convolution.h"
 #include "tensor/cpu/cpu_ctc_loss.h"
-#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_dropout.h"
+#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
@@ -59,12 +58,6 @@ class CpuNnKernels final : public NnKernels {
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) override {
     return PlanCpuPooling(&pool_, shape, input);
-  }
-
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
-      int64_t out_height, int64_t out_width,
-      const ActivationDesc& input) override {
-    return PlanCpuAdaptivePooling(&pool_, out_height, out_width, input);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
