@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "tensor/nn_kernels.h"
+#include "tensor/sequence_kernels.h"
 #include "tensor/sparse_kernels.h"
 #include "tensor/tensor.h"
 
@@ -28,8 +29,9 @@ class Backend {
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;
   virtual absl::Status CopyToHost(const Tensor& tensor, float* host) = 0;
 
-  // Both live as long as the backend.
+  // All live as long as the backend.
   virtual NnKernels& nn() = 0;
+  virtual SequenceKernels& sequences() = 0;
   virtual SparseKernels& sparse() = 0;
 };
 

@@ -92,7 +92,7 @@ class CtcLoss final : public Loss {
   absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,
-                        context.backend->nn().PlanCtcLoss(logits));
+                        context.backend->sequences().PlanCtcLoss(logits));
     return std::make_unique<PlannedCtcLoss>(std::move(op), options_,
                                             logits.shape);
   }

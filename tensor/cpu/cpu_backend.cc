@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "tensor/backend.h"
 #include "tensor/cpu/cpu_nn_kernels.h"
+#include "tensor/cpu/cpu_sequence_kernels.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
 
 namespace ps {
@@ -50,8 +51,11 @@ int64_t BoundedNumElements(const Shape& shape) {
 class CpuBackend final : public Backend {
  public:
   CpuBackend(std::unique_ptr<NnKernels> nn,
+             std::unique_ptr<SequenceKernels> sequences,
              std::unique_ptr<SparseKernels> sparse)
-      : nn_(std::move(nn)), sparse_(std::move(sparse)) {}
+      : nn_(std::move(nn)),
+        sequences_(std::move(sequences)),
+        sparse_(std::move(sparse)) {}
 
   absl::string_view name() const override { return "cpu"; }
 
@@ -86,10 +90,12 @@ class CpuBackend final : public Backend {
   }
 
   NnKernels& nn() override { return *nn_; }
+  SequenceKernels& sequences() override { return *sequences_; }
   SparseKernels& sparse() override { return *sparse_; }
 
  private:
   const std::unique_ptr<NnKernels> nn_;
+  const std::unique_ptr<SequenceKernels> sequences_;
   const std::unique_ptr<SparseKernels> sparse_;
 };
 
@@ -103,8 +109,9 @@ absl::StatusOr<std::unique_ptr<Backend>> NewCpuBackend(
   }
   PS_ASSIGN_OR_RETURN(std::unique_ptr<NnKernels> nn,
                       NewCpuNnKernels(options.num_threads));
-  return std::make_unique<CpuBackend>(std::move(nn),
-                                      NewCpuSparseKernels(options.num_threads));
+  return std::make_unique<CpuBackend>(
+      std::move(nn), NewCpuSequenceKernels(options.num_threads),
+      NewCpuSparseKernels(options.num_threads));
 }
 
 }  // namespace ps

@@ -1,32 +1,23 @@
 #include "tensor/cpu/cpu_loss.h"
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "tensor/cpu/cpu_softmax_loops.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-// How many logits are larger than the label's, or equal and before it. All,
-// where it is a NaN.
-int64_t Rank(const float* logits, int64_t classes, int32_t label) {
-  int64_t rank = 0;
-  for (int64_t c = 0; c < label; ++c) {
-    if (!(logits[c] < logits[label])) ++rank;
-  }
-  for (int64_t c = label; c < classes; ++c) {
-    if (!(logits[c] <= logits[label])) ++rank;
-  }
-  return rank;
-}
+// That one thread takes at a time.
+constexpr int64_t kLogitsPerChunk = 1 << 16;
 
 class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
  public:
-  CpuSoftmaxCrossEntropy(int64_t batch, int64_t classes)
-      : batch_(batch), classes_(classes) {}
+  CpuSoftmaxCrossEntropy(ThreadPool* pool, int64_t batch, int64_t classes)
+      : pool_(pool), batch_(batch), classes_(classes), rows_(batch) {}
 
   absl::StatusOr<Result> Run(const float* logits, const int32_t* labels,
                              float* dlogits) override {
@@ -37,46 +28,46 @@ class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
                          " of the batch; there are ", classes_, " classes"));
       }
     }
-    Result result;
-    for (int64_t i = 0; i < batch_; ++i) {
-      const float* const row = logits + i * classes_;
-      // Subtracting the maximum keeps exp from overflowing.
-      const double max = *std::max_element(row, row + classes_);
-      double sum = 0;
-      for (int64_t c = 0; c < classes_; ++c) sum += std::exp(row[c] - max);
-      const double log_sum = max + std::log(sum);
-      result.loss += log_sum - row[labels[i]];
-      const int64_t rank = Rank(row, classes_, labels[i]);
-      if (rank < 1) ++result.correct;
-      if (rank < 5) ++result.correct_top5;
-      if (dlogits == nullptr) continue;
-      float* const gradient = dlogits + i * classes_;
-      for (int64_t c = 0; c < classes_; ++c) {
-        const double target = c == labels[i] ? 1 : 0;
-        gradient[c] = static_cast<float>((std::exp(row[c] - log_sum) - target) /
-                                         static_cast<double>(batch_));
+    const int64_t rows_per_chunk =
+        std::max<int64_t>(1, kLogitsPerChunk / classes_);
+    pool_->ParallelFor(batch_, rows_per_chunk, [&](const ChunkRange& chunk) {
+      for (int64_t i = chunk.begin; i < chunk.end; ++i) {
+        SoftmaxRow row;
+        row.classes = classes_;
+        row.logits = logits + i * classes_;
+        row.label = labels[i];
+        if (dlogits != nullptr) row.gradient = dlogits + i * classes_;
+        row.gradient_scale = 1 / static_cast<float>(batch_);
+        rows_[i] = Softmax(row);
       }
+    });
+    Result result;
+    for (const SoftmaxResult& row : rows_) {
+      result.loss += row.loss / static_cast<double>(batch_);
+      if (row.rank < 1) ++result.correct;
+      if (row.rank < 5) ++result.correct_top5;
     }
-    result.loss /= static_cast<double>(batch_);
     return result;
   }
 
  private:
+  ThreadPool* const pool_;  // Not owned.
   const int64_t batch_;
   const int64_t classes_;
+  std::vector<SoftmaxResult> rows_;  // [batch]
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
-PlanCpuSoftmaxCrossEntropy(const ActivationDesc& logits) {
+PlanCpuSoftmaxCrossEntropy(ThreadPool* pool, const ActivationDesc& logits) {
   if (logits.shape.size() != 2 || logits.shape[0] < 1 || logits.shape[1] < 1 ||
       logits.layout != nullptr) {
     return absl::InvalidArgumentError(
         absl::StrCat("softmax cross entropy of ", ShapeString(logits.shape),
                      ": needs plain logits [batch, classes]"));
   }
-  return std::make_unique<CpuSoftmaxCrossEntropy>(logits.shape[0],
+  return std::make_unique<CpuSoftmaxCrossEntropy>(pool, logits.shape[0],
                                                   logits.shape[1]);
 }
 

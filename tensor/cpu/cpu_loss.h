@@ -1,17 +1,18 @@
-// The loss on the CPU: a few numbers per example, so it is plain C++.
+// The softmax and its cross entropy on the CPU.
 #ifndef TENSOR_CPU_CPU_LOSS_H_
 #define TENSOR_CPU_CPU_LOSS_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "common/thread_pool.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
 
-// See NnKernels.
+// See NnKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
-PlanCpuSoftmaxCrossEntropy(const ActivationDesc& logits);
+PlanCpuSoftmaxCrossEntropy(ThreadPool* pool, const ActivationDesc& logits);
 
 }  // namespace ps
 

@@ -5,8 +5,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_affine.h"
-#include "tensor/cpu/cpu_ctc_loss.h"
-#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
 #include "tensor/cpu/cpu_unary.h"
@@ -63,17 +61,7 @@ class CpuNnKernels final : public NnKernels {
 
   absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) override {
-    return PlanCpuSoftmaxCrossEntropy(logits);
-  }
-
-  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) override {
-    return PlanCpuCtcLoss(&pool_, logits);
-  }
-
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) override {
-    return PlanCpuFrameWindow(&pool_, shape, input);
+    return PlanCpuSoftmaxCrossEntropy(&pool_, logits);
   }
 
  private:

@@ -14,7 +14,16 @@ ModelConfig Named(const std::string& name) {
   config.set_name(name);
   config.mutable_mlp()->add_hidden_units(30);
   config.mutable_mlp()->add_hidden_units(20);
+  config.mutable_lstm_lm()->set_hidden(16);
+  config.mutable_lstm_lm()->set_dropout(0);
+  config.mutable_char_lstm()->set_hidden(16);
+  config.mutable_char_lstm()->set_embedding_size(12);
   return config;
+}
+
+ExampleShape ShapeFor(const std::string& name) {
+  const bool text = name == "lstm_lm" || name == "char_lstm";
+  return text ? TextShape(6) : MnistShape();
 }
 
 }  // namespace
@@ -28,8 +37,16 @@ ExampleShape MnistShape() {
   return shape;
 }
 
+ExampleShape TextShape(int64_t steps) {
+  ExampleShape shape;
+  shape.task = Task::kWords;
+  shape.steps = steps;
+  shape.num_classes = 10;
+  return shape;
+}
+
 ModelFixture::ModelFixture(const std::string& name)
-    : ModelFixture(Named(name), MnistShape()) {}
+    : ModelFixture(Named(name), ShapeFor(name)) {}
 
 ModelFixture::ModelFixture(const ModelConfig& config,
                            const ExampleShape& example)
@@ -63,14 +80,43 @@ std::vector<float> ModelFixture::GradientValues() const {
 Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
   RandomStream random(RandomKey(seed));
   Batch batch;
-  for (int64_t i = 0; i < size * example_.num_elements(); ++i) {
-    batch.inputs.push_back(static_cast<float>(random.Uniform()));
+  batch.steps = example_.steps;
+  if (IsText(example_.task)) {
+    for (int64_t i = 0; i < size * example_.steps; ++i) {
+      // Rows begin with different tokens: what begins the same can not be told
+      // apart.
+      batch.inputs.push_back(
+          static_cast<float>(i < size ? i % example_.num_classes
+                                      : random.Below(example_.num_classes)));
+    }
+  } else {
+    for (int64_t i = 0; i < size * example_.num_elements(); ++i) {
+      batch.inputs.push_back(static_cast<float>(random.Uniform()));
+    }
   }
-  for (int64_t i = 0; i < size; ++i) {
+  const int64_t targets = IsText(example_.task) ? size * example_.steps : size;
+  for (int64_t i = 0; i < targets; ++i) {
     batch.labels.push_back(
         static_cast<int32_t>(random.Below(example_.num_classes)));
   }
   return batch;
+}
+
+Batch ModelFixture::Single(const Batch& batch, int64_t i) const {
+  Batch one;
+  one.steps = batch.steps;
+  if (IsText(example_.task)) {
+    for (int64_t t = 0; t < batch.steps; ++t) {
+      one.inputs.push_back(batch.inputs[t * batch.size() + i]);
+      one.labels.push_back(batch.labels[t * batch.size() + i]);
+    }
+    return one;
+  }
+  const int64_t n = example_.num_elements();
+  one.inputs.assign(batch.inputs.begin() + i * n,
+                    batch.inputs.begin() + (i + 1) * n);
+  one.labels = {batch.labels[i]};
+  return one;
 }
 
 void ModelFixture::Descend(float learning_rate) {

@@ -18,10 +18,13 @@ namespace ps {
 // 28 x 28 grey images in 10 classes.
 ExampleShape MnistShape();
 
+// Rows of `steps` words out of 10.
+ExampleShape TextShape(int64_t steps);
+
 class ModelFixture {
  public:
-  // The named model for MnistShape(); an mlp has two hidden layers. Weights are
-  // initialised with seed 1.
+  // The named model, small and without dropout, for MnistShape() or, where it
+  // is a model of text, for TextShape(6). Weights are initialised with seed 1.
   explicit ModelFixture(const std::string& name);
   ModelFixture(const ModelConfig& config, const ExampleShape& example);
 
@@ -33,8 +36,10 @@ class ModelFixture {
   std::vector<float> InitialWeights(uint64_t seed) const;
   std::vector<float> GradientValues() const;
 
-  // Inputs in [0, 1), any labels.
+  // Inputs in [0, 1), or any tokens; any labels.
   Batch RandomBatch(int64_t size, uint64_t seed) const;
+  // The i-th example of a batch alone.
+  Batch Single(const Batch& batch, int64_t i) const;
 
   // weights -= learning_rate x gradient.
   void Descend(float learning_rate);

@@ -1,0 +1,24 @@
+// A bias and its gradient: the same vector in every row of a matrix, and the
+// sum of all rows.
+#ifndef TENSOR_CPU_CPU_BIAS_H_
+#define TENSOR_CPU_CPU_BIAS_H_
+
+#include <cstdint>
+
+#include "common/thread_pool.h"
+
+namespace ps {
+
+// matrix: [rows, columns], row-major.
+// matrix[i, j] += bias[j].
+void AddToRows(ThreadPool* pool, const float* bias, int64_t rows,
+               int64_t columns, float* matrix);
+
+// sums[j] = the sum of matrix[i, j] over all i, in order of i for any number of
+// threads.
+void SumRows(ThreadPool* pool, const float* matrix, int64_t rows,
+             int64_t columns, float* sums);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_BIAS_H_

@@ -1,0 +1,16 @@
+// SequenceKernels by products of matrices and loops of our own.
+#ifndef TENSOR_CPU_CPU_SEQUENCE_KERNELS_H_
+#define TENSOR_CPU_CPU_SEQUENCE_KERNELS_H_
+
+#include <memory>
+
+#include "tensor/sequence_kernels.h"
+
+namespace ps {
+
+// num_threads: of one operation, at least 1. What it plans must not outlive it.
+std::unique_ptr<SequenceKernels> NewCpuSequenceKernels(int num_threads);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_SEQUENCE_KERNELS_H_

@@ -1,0 +1,32 @@
+// The vectorised inner loops of the softmax: a row of logits at a time.
+#ifndef TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
+#define TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
+
+#include <cstdint>
+
+namespace ps {
+
+struct SoftmaxRow {
+  int64_t classes = 0;
+  const float* logits = nullptr;
+  int32_t label = 0;
+  // Receives gradient_scale x (softmax(logits) - one-hot(label)), unless it is
+  // null; it may be the memory of the logits.
+  float* gradient = nullptr;
+  float gradient_scale = 0;
+};
+
+struct SoftmaxResult {
+  double loss = 0;  // -ln softmax(logits)[label].
+  // How many logits are larger than the label's, or equal and before it. All,
+  // where that is a NaN.
+  int64_t rank = 0;
+};
+
+// Exponentials are floats, their sum is a double for each few hundred: loss and
+// gradient are exact to about 1e-6 of 1.
+SoftmaxResult Softmax(const SoftmaxRow& row);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_

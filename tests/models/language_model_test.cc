@@ -1,0 +1,264 @@
+// lstm_lm and char_lstm: sizes, names, and the state that goes on from batch to
+// batch.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "gtest/gtest.h"
+#include "models/model.h"
+#include "tests/models/model_fixture.h"
+#include "tests/tensor/activations.h"
+
+namespace ps {
+namespace {
+
+ModelConfig LstmLm() {
+  ModelConfig config;
+  config.set_name("lstm_lm");
+  config.mutable_lstm_lm()->set_hidden(7);
+  config.mutable_lstm_lm()->set_embedding_size(5);
+  config.mutable_lstm_lm()->set_dropout(0);
+  // Far enough from 0 that all gates matter.
+  config.mutable_lstm_lm()->set_initial_range(0.5);
+  return config;
+}
+
+ModelConfig CharLstm(CharLstmConfig::Cell cell) {
+  ModelConfig config;
+  config.set_name("char_lstm");
+  config.mutable_char_lstm()->set_cell(cell);
+  config.mutable_char_lstm()->set_hidden(7);
+  config.mutable_char_lstm()->set_embedding_size(5);
+  return config;
+}
+
+ModelConfig Tied() {
+  ModelConfig config = LstmLm();
+  config.mutable_lstm_lm()->set_embedding_size(0);
+  config.mutable_lstm_lm()->set_tied_output(true);
+  return config;
+}
+
+std::vector<std::string> Parameters(const ModelFixture& fixture) {
+  std::vector<std::string> lines;
+  for (const ParameterInfo& p : fixture.model().parameters()) {
+    lines.push_back(absl::StrCat(p.name, " ", ShapeString(p.shape)));
+  }
+  return lines;
+}
+
+TEST(LstmLm, HasPytorchsNamesAndShapes) {
+  EXPECT_EQ(Parameters(ModelFixture(LstmLm(), TextShape(3))),
+            (std::vector<std::string>{
+                "encoder.weight [10, 5]", "rnn.weight_ih_l0 [28, 5]",
+                "rnn.weight_hh_l0 [28, 7]", "rnn.bias_ih_l0 [28]",
+                "rnn.bias_hh_l0 [28]", "rnn.weight_ih_l1 [28, 7]",
+                "rnn.weight_hh_l1 [28, 7]", "rnn.bias_ih_l1 [28]",
+                "rnn.bias_hh_l1 [28]", "decoder.weight [10, 7]",
+                "decoder.bias [10]"}));
+  const std::vector<std::string> tied =
+      Parameters(ModelFixture(Tied(), TextShape(3)));
+  EXPECT_EQ(tied.front(), "encoder.weight [10, 7]");
+  EXPECT_EQ(tied[tied.size() - 2], "rnn.bias_hh_l1 [28]");
+  EXPECT_EQ(tied.back(), "decoder.bias [10]");
+}
+
+TEST(CharLstm, HasTheCellOfTheConfig) {
+  EXPECT_EQ(
+      Parameters(ModelFixture(CharLstm(CharLstmConfig::LSTM), TextShape(3)))[1],
+      "rnn.weight_ih_l0 [28, 5]");
+  EXPECT_EQ(
+      Parameters(ModelFixture(CharLstm(CharLstmConfig::GRU), TextShape(3)))[1],
+      "rnn.weight_ih_l0 [21, 5]");
+}
+
+int64_t NumParameters(const ModelConfig& config, int64_t num_classes) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  ModelOptions options;
+  options.config = config;
+  options.example = TextShape(1);
+  options.example.num_classes = num_classes;
+  options.backend = backend.get();
+  const auto model = NewModel(options);
+  EXPECT_TRUE(model.ok()) << model.status();
+  return model.ok() ? (*model)->num_parameters() : 0;
+}
+
+TEST(LanguageModels, HaveThePapersSizes) {
+  ModelConfig config;
+  config.set_name("lstm_lm");
+  EXPECT_EQ(NumParameters(config, 10000), 19780400);
+  config.mutable_lstm_lm()->set_tied_output(true);
+  EXPECT_EQ(NumParameters(config, 10000), 19780400 - 6500000);
+  config.mutable_lstm_lm()->set_tied_output(false);
+  config.mutable_lstm_lm()->set_hidden(1500);
+  EXPECT_EQ(NumParameters(config, 10000), 66034000);
+  config.set_name("char_lstm");
+  // 65 x 64; 4 x 512 x (64 + 512 + 2); 4 x 512 x (512 + 512 + 2); 65 x 513.
+  EXPECT_EQ(NumParameters(config, 65), 3322497);
+}
+
+TEST(LstmLm, AllWeightsBeginInTheConfigsRange) {
+  const ModelFixture fixture(LstmLm(), TextShape(3));
+  double sum_squares = 0;
+  for (const float weight : fixture.InitialWeights(1)) {
+    EXPECT_LE(std::abs(weight), 0.5f);
+    sum_squares += weight * weight;
+  }
+  EXPECT_NEAR(sum_squares / fixture.model().num_parameters(), 0.25 / 3, 0.01);
+}
+
+// Steps [begin, end) of a batch.
+Batch Steps(const Batch& batch, int64_t begin, int64_t end) {
+  const int64_t size = batch.size();
+  Batch part;
+  part.steps = end - begin;
+  part.inputs.assign(batch.inputs.begin() + begin * size,
+                     batch.inputs.begin() + end * size);
+  part.labels.assign(batch.labels.begin() + begin * size,
+                     batch.labels.begin() + end * size);
+  part.continues = begin > 0;
+  return part;
+}
+
+class CarriedState : public testing::TestWithParam<ModelConfig> {};
+
+TEST_P(CarriedState, TwoBatchesThatContinueHaveTheLossOfOneLongOne) {
+  ModelFixture whole(GetParam(), TextShape(20));
+  ModelFixture halves(GetParam(), TextShape(10));
+  const Batch batch = whole.RandomBatch(3, 1);
+  const Batch first = Steps(batch, 0, 10);
+  const Batch second = Steps(batch, 10, 20);
+  const auto expected = whole.model().Evaluate(batch, whole.weights());
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  EXPECT_EQ(expected->targets, 60);
+  EXPECT_EQ(expected->examples, 3);
+  // Twice, evaluation and training: each has a state of its own, and a batch
+  // that does not continue begins anew.
+  for (int i = 0; i < 2; ++i) {
+    double evaluated = 0, trained = 0;
+    for (const Batch* part : {&first, &second}) {
+      const auto evaluation = halves.model().Evaluate(*part, halves.weights());
+      const auto training = halves.model().ForwardBackward(
+          *part, halves.weights(), halves.gradient(), nullptr);
+      ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+      ASSERT_TRUE(training.ok()) << training.status();
+      evaluated += evaluation->loss / 2;
+      trained += training->loss / 2;
+    }
+    EXPECT_NEAR(evaluated, expected->loss, 1e-6);
+    EXPECT_NEAR(trained, expected->loss, 1e-6);
+  }
+  // And the state does matter.
+  Batch fresh = second;
+  fresh.continues = false;
+  const auto with = halves.model().Evaluate(second, halves.weights());
+  const auto without = halves.model().Evaluate(fresh, halves.weights());
+  ASSERT_TRUE(with.ok() && without.ok());
+  EXPECT_NE(with->loss, without->loss);
+}
+
+TEST_P(CarriedState, EvaluationBetweenTwoBatchesChangesNothing) {
+  ModelFixture plain(GetParam(), TextShape(10));
+  ModelFixture evaluated(GetParam(), TextShape(10));
+  const Batch first = plain.RandomBatch(3, 1);
+  Batch second = plain.RandomBatch(3, 2);
+  second.continues = true;
+  for (ModelFixture* fixture : {&plain, &evaluated}) {
+    ASSERT_TRUE(fixture->model()
+                    .ForwardBackward(first, fixture->weights(),
+                                     fixture->gradient(), nullptr)
+                    .ok());
+    if (fixture == &evaluated) {
+      ASSERT_TRUE(fixture->model()
+                      .Evaluate(fixture->RandomBatch(3, 9), fixture->weights())
+                      .ok());
+    }
+    ASSERT_TRUE(fixture->model()
+                    .ForwardBackward(second, fixture->weights(),
+                                     fixture->gradient(), nullptr)
+                    .ok());
+  }
+  EXPECT_EQ(plain.GradientValues(), evaluated.GradientValues());
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, CarriedState,
+                         testing::Values(LstmLm(), Tied(),
+                                         CharLstm(CharLstmConfig::LSTM),
+                                         CharLstm(CharLstmConfig::GRU)));
+
+TEST(LanguageModels, RefuseWhatTheyCannotBe) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const auto expect_refused = [&](const ModelConfig& config,
+                                  const ExampleShape& example,
+                                  const std::string& part) {
+    ModelOptions options;
+    options.config = config;
+    options.example = example;
+    options.backend = backend.get();
+    const absl::Status status = NewModel(options).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+  };
+  expect_refused(LstmLm(), MnistShape(), "text");
+  ModelConfig config = Tied();
+  config.mutable_lstm_lm()->set_embedding_size(5);
+  expect_refused(config, TextShape(3), "tied_output");
+  config = LstmLm();
+  config.mutable_lstm_lm()->set_layers(0);
+  expect_refused(config, TextShape(3), "0 layers");
+}
+
+TEST(LanguageModels, TokensThatAreNoWordAreRefused) {
+  ModelFixture fixture(LstmLm(), TextShape(3));
+  Batch batch = fixture.RandomBatch(2, 1);
+  batch.inputs[4] = 10;
+  const absl::Status status =
+      fixture.model().Evaluate(batch, fixture.weights()).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "token 10")) << status;
+}
+
+TEST(LanguageModelConfigCheck, ReportsEveryField) {
+  JobConfig config;
+  LstmLmConfig* const lstm = config.mutable_model()->mutable_lstm_lm();
+  lstm->set_layers(17);
+  lstm->set_hidden(0);
+  lstm->set_embedding_size(3);
+  lstm->set_dropout(1);
+  lstm->set_tied_output(true);
+  lstm->set_initial_range(0);
+  CharLstmConfig* const characters =
+      config.mutable_model()->mutable_char_lstm();
+  characters->set_layers(0);
+  characters->set_hidden(16385);
+  characters->set_embedding_size(-1);
+  characters->set_dropout(-0.5);
+  ConfigProblems problems;
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  for (const char* line :
+       {"model.lstm_lm.layers is 17; must be 1 to 16",
+        "model.lstm_lm.hidden is 0; must be 1 to 16384",
+        "model.lstm_lm.embedding_size is 3; must be 0 or `hidden` with "
+        "tied_output",
+        "model.lstm_lm.dropout is 1; must be in [0, 1)",
+        "model.lstm_lm.initial_range is 0; must be in (0, 1]",
+        "model.char_lstm.layers is 0; must be 1 to 16",
+        "model.char_lstm.hidden is 16385; must be 1 to 16384",
+        "model.char_lstm.embedding_size is -1; must be 0 to 16384",
+        "model.char_lstm.dropout is -0.5; must be in [0, 1)"}) {
+    const auto& lines = problems.lines();
+    EXPECT_EQ(std::count(lines.begin(), lines.end(), line), 1) << line;
+  }
+  EXPECT_EQ(problems.lines().size(), 9);
+}
+
+}  // namespace
+}  // namespace ps
