@@ -16,14 +16,14 @@ class Failure(Exception):
   """What to tell the user; the script ends."""
 
 
-def Arguments(description):
+def Arguments(description, data="the folder of MNIST's four IDX files",
+              epochs=3):
   """The options that all scripts have."""
   parser = argparse.ArgumentParser(description=description)
-  parser.add_argument('--data', metavar='DIR', required=True,
-                      help="the folder of MNIST's four IDX files")
+  parser.add_argument('--data', metavar='DIR', required=True, help=data)
   parser.add_argument('--runs', metavar='DIR', required=True,
                       help='a new folder, for the runs and the report')
-  parser.add_argument('--epochs', metavar='N', type=int, default=3)
+  parser.add_argument('--epochs', metavar='N', type=int, default=epochs)
   parser.add_argument('--gradsieve', metavar='FILE', default=_GRADSIEVE,
                       help='the program; bazel-bin/tools/gradsieve')
   return parser
@@ -59,12 +59,14 @@ def RegisteredNames(arguments, field):
   return known.group(1).split(', ')
 
 
-def Train(arguments, name, fields):
-  """Trains JOB with these fields ("name=value"). Returns the run directory."""
+def Train(arguments, name, fields, job=JOB):
+  """Trains `job` with these fields ("name=value"). Returns the run directory."""
   directory = os.path.join(arguments.runs, re.sub(r'[^\w.+-]+', '_', name))
-  command = ['train', JOB, '--run-dir', directory]
-  for field in ['name=' + name, 'data.directory=' + arguments.data,
-                f'training.epochs={arguments.epochs}'] + fields:
+  command = ['train', job, '--run-dir', directory]
+  standard = ['name=' + name, 'data.directory=' + arguments.data]
+  if arguments.epochs is not None:
+    standard.append(f'training.epochs={arguments.epochs}')
+  for field in standard + fields:
     command += ['--set', field]
   done = _Call(arguments, command)
   if done.returncode != 0:
@@ -77,17 +79,28 @@ def Summary(directory):
     return json.load(file)
 
 
+def Evaluations(directory):
+  """The evaluations in metrics.jsonl."""
+  return _Rows(directory, 'evaluation')
+
+
 def Iterations(directory):
   """The iterations in metrics.jsonl."""
+  return _Rows(directory, 'iteration')
+
+
+def _Rows(directory, event):
   with open(os.path.join(directory, 'metrics.jsonl')) as file:
     rows = [json.loads(line) for line in file]
-  return [row for row in rows if row['event'] == 'iteration']
+  return [row for row in rows if row['event'] == event]
 
 
-def Report(arguments, directories, name):
-  """Draws the runs. Returns the page's path."""
+def Report(arguments, directories, name, svg=None):
+  """Draws the runs, and each plot as a file in the folder `svg`. Returns the
+  page's path."""
   page = os.path.join(arguments.runs, name)
-  done = _Call(arguments, ['report'] + directories + ['--output', page])
+  done = _Call(arguments, ['report'] + directories + ['--output', page] +
+               (['--svg', svg] if svg else []))
   if done.returncode != 0:
     raise Failure(f'no report: {done.stderr.strip()}')
   return page

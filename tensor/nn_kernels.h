@@ -57,7 +57,8 @@ class AffineOp {
 };
 
 // An operation without weights: y = f(x). Backward belongs to the latest
-// Forward with the same x and y.
+// Forward with the same x and y. What reads neither of them in Backward, or
+// works in place, says so where it is planned.
 class UnaryOp {
  public:
   virtual ~UnaryOp() = default;
@@ -66,6 +67,41 @@ class UnaryOp {
   // Overwrites dx.
   virtual absl::Status Backward(const float* x, const float* y, const float* dy,
                                 float* dx) = 0;
+};
+
+// Batch normalisation (Ioffe and Szegedy, "Batch normalization: accelerating
+// deep network training by reducing internal covariate shift", ICML 2015), and
+// what usually comes after it. All vectors: [channels].
+class BatchNormOp {
+ public:
+  virtual ~BatchNormOp() = default;
+  virtual const ActivationDesc& output() const = 0;
+
+  struct ForwardArguments {
+    const float* x = nullptr;
+    const float* residual = nullptr;  // Like x; where one is planned.
+    const float* weight = nullptr;
+    const float* bias = nullptr;
+    // Training moves them by the batch's, of which the variance is unbiased;
+    // inference normalises by them and leaves them alone.
+    float* running_mean = nullptr;
+    float* running_variance = nullptr;
+    float* y = nullptr;  // May be x in inference, or the residual.
+  };
+  virtual absl::Status Forward(const ForwardArguments& arguments) = 0;
+
+  struct BackwardArguments {
+    const float* x = nullptr;
+    const float* y = nullptr;  // Read where there is a residual.
+    // With residual and ReLU: cleared where the ReLU lets nothing past, and so
+    // the residual's gradient.
+    float* dy = nullptr;
+    float* dx = nullptr;  // May be dy unless there is a residual; null: none.
+    float* dweight = nullptr;
+    float* dbias = nullptr;
+  };
+  // Belongs to the latest Forward, of a training plan; overwrites.
+  virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
 // Mean cross entropy of softmax(logits) over the batch.
@@ -92,6 +128,18 @@ struct ConvolutionShape {
   int64_t kernel_width = 0;
   int64_t stride = 1;
   int64_t padding = 0;  // Zeros on each side, both directions.
+  // Channels of each side are cut into so many parts, and every output sees
+  // its own part of the inputs only.
+  int64_t groups = 1;
+  bool bias = true;  // Without: the bias and its gradient are null.
+};
+
+struct BatchNormShape {
+  bool training = true;
+  bool relu = false;      // The last step.
+  float epsilon = 1e-5f;  // Added to the variance.
+  // running = (1 - momentum) running + momentum batch.
+  float momentum = 0.1f;
 };
 
 struct PoolingShape {
@@ -99,6 +147,18 @@ struct PoolingShape {
   Kind kind = Kind::kMax;
   int64_t window = 2;
   int64_t stride = 2;
+  // On each side, both directions; at most half the window. It is never the
+  // maximum, and counts as zeros in an average. The last rows and columns that
+  // fill no window are left out.
+  int64_t padding = 0;
+};
+
+// The shortcut without weights of He et al., "Deep residual learning for image
+// recognition", CVPR 2016, option A: every stride-th pixel of both directions,
+// and channels of zeros, as many before as after.
+struct SubsamplingShape {
+  int64_t stride = 2;
+  int64_t out_channels = 0;  // At least the input's, and of the same parity.
 };
 
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
@@ -109,20 +169,38 @@ class NnKernels {
 
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
       const ConvolutionShape& shape, const ActivationDesc& input) = 0;
+  // Input: [batch, channels, height, width] or [batch, channels]. `residual`,
+  // of the same shape and layout, is added to the normalised input; it may be
+  // null.
+  virtual absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
+      const BatchNormShape& shape, const ActivationDesc& input,
+      const ActivationDesc* residual) = 0;
   // Input plain: [batch, features], or more dimensions that count as features,
   // flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
+  // Backward reads neither x nor y, and may get null; so of the next two.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
+  // y may be x, and dx may be dy; Backward reads y, and may get a null x.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
       const ActivationDesc& input) = 0;
-  // To plain row-major order; Backward goes the other way.
+  // The mean over height and width, plain [batch, channels].
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
+      const ActivationDesc& input) = 0;
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
+      const SubsamplingShape& shape, const ActivationDesc& input) = 0;
+  // To plain row-major order; Backward goes the other way, and reads neither x
+  // nor y.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
       const ActivationDesc& input) = 0;
   // logits: plain [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
+
+  // How often an activation was brought from one layout to another since the
+  // start, inside of operations or by PlanReorder's.
+  virtual int64_t num_reorders() const = 0;
 };
 
 }  // namespace ps

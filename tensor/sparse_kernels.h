@@ -141,7 +141,7 @@ class SparseKernels {
   virtual absl::Status Scale(const ScaledVector& x, int64_t n, float* out) = 0;
 
   // out[i] = x.scale x.data[i] + y.scale y.data[i]; products and sum are each
-  // rounded to float.
+  // rounded to float. `out` may be x.data or y.data.
   virtual absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
                                  int64_t n, float* out) = 0;
 

@@ -15,6 +15,7 @@
 #include "tools/command_failure.h"
 #include "tools/report/html_report.h"
 #include "tools/report/run_records.h"
+#include "tools/report/svg_file.h"
 #include "tools/report/tail_plot.h"
 
 namespace ps {
@@ -24,6 +25,7 @@ struct Flags {
   std::string run;
   std::vector<std::string> more_runs;
   std::string output;
+  std::string svg;
   bool markdown = false;
 };
 
@@ -32,7 +34,7 @@ CommandText Text() {
   text.program = "gradsieve report";
   text.description =
       "Draws what runs have recorded, each a line of its own: achieved over "
-      "target ratio, stages, residual, training loss, test accuracy, bytes; "
+      "target ratio, stages, residual, training loss, test results, bytes; "
       "and, where RUN_DIRECTORY/gradients/gradients.npy is there "
       "(training.dump_gradients without a directory of its own), how the "
       "magnitudes of its last gradient are distributed, against the laws that "
@@ -70,6 +72,24 @@ absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
   return absl::OkStatus();
 }
 
+// Each plot as DIRECTORY/title.svg.
+absl::Status WriteSvgFiles(const std::string& directory,
+                           const std::vector<Plot>& plots) {
+  std::error_code error;
+  std::filesystem::create_directories(directory, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(),
+                               absl::StrCat("cannot make ", directory));
+  }
+  for (const Plot& plot : plots) {
+    const std::string svg = SvgFile(plot);
+    if (svg.empty()) continue;
+    PS_RETURN_IF_ERROR(WriteFileAtomically(
+        absl::StrCat(directory, "/", SvgFileName(plot)), svg));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Report(const Flags& flags) {
   std::vector<std::string> directories = {flags.run};
   directories.insert(directories.end(), flags.more_runs.begin(),
@@ -87,6 +107,11 @@ absl::Status Report(const Flags& flags) {
   const std::string output =
       flags.output.empty() ? flags.run + "/report.html" : flags.output;
   PS_RETURN_IF_ERROR(WriteFileAtomically(output, HtmlReport(runs, tails)));
+  if (!flags.svg.empty()) {
+    std::vector<Plot> plots = ReportPlots(runs);
+    plots.insert(plots.end(), tails.begin(), tails.end());
+    PS_RETURN_IF_ERROR(WriteSvgFiles(flags.svg, plots));
+  }
   if (flags.markdown) std::printf("%s\n", MarkdownReport(runs).c_str());
   std::printf("The report is %s\n", output.c_str());
   return absl::OkStatus();
@@ -105,6 +130,10 @@ int RunReportCommand(int argc, char** argv) {
                          "Where the page is written; without it report.html in "
                          "the first run directory.",
                          &flags.output);
+  command_line.AddOption("svg", "DIR",
+                         "Also write each plot as an SVG file of its own into "
+                         "this folder, for documents.",
+                         &flags.svg);
   command_line.AddSwitch("markdown", "Also print the table, as Markdown.",
                          &flags.markdown);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;

@@ -32,57 +32,19 @@ class PlannedAffine final : public PlannedLayer {
   const int64_t bias_offset_;
 };
 
-std::vector<LayerParameter> WeightAndBias(const std::string& name,
-                                          const Shape& weight) {
-  const Initializer initializer =
-      Initializer::FanInUniform(NumElements(weight) / weight[0]);
-  return {{absl::StrCat(name, ".weight"), weight, initializer},
-          {absl::StrCat(name, ".bias"), {weight[0]}, initializer}};
-}
-
-class ConvolutionLayer final : public Layer {
- public:
-  ConvolutionLayer(std::string name, int64_t in_channels,
-                   const ConvolutionShape& shape)
-      : name_(std::move(name)),
-        weight_({shape.out_channels, in_channels, shape.kernel_height,
-                 shape.kernel_width}),
-        shape_(shape) {}
-
-  std::string kind() const override { return "convolution"; }
-
-  std::vector<LayerParameter> parameters() const override {
-    return WeightAndBias(name_, weight_);
-  }
-
-  absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
-      const PlanContext& context, const ActivationDesc& input) const override {
-    if (input.shape.size() != 4 || input.shape[1] != weight_[1]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name_, " gets ", ShapeString(input.shape),
-                       "; needs [batch, ", weight_[1], ", height, width]"));
-    }
-    auto op = context.backend->nn().PlanConvolution(shape_, input);
-    PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
-    return std::make_unique<PlannedAffine>(*std::move(op),
-                                           NumElements(weight_));
-  }
-
- private:
-  const std::string name_;
-  const Shape weight_;  // [out, in, height, width]
-  const ConvolutionShape shape_;
-};
-
 class LinearLayer final : public Layer {
  public:
-  LinearLayer(std::string name, int64_t in_features, int64_t out_features)
-      : name_(std::move(name)), weight_({out_features, in_features}) {}
+  LinearLayer(std::string name, int64_t in_features, int64_t out_features,
+              const AffineInitializers& initializers)
+      : name_(std::move(name)),
+        weight_({out_features, in_features}),
+        initializers_(initializers) {}
 
   std::string kind() const override { return "linear"; }
 
   std::vector<LayerParameter> parameters() const override {
-    return WeightAndBias(name_, weight_);
+    return {{absl::StrCat(name_, ".weight"), weight_, initializers_.weight},
+            {absl::StrCat(name_, ".bias"), {weight_[0]}, initializers_.bias}};
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
@@ -102,21 +64,27 @@ class LinearLayer final : public Layer {
  private:
   const std::string name_;
   const Shape weight_;  // [out, in]
+  const AffineInitializers initializers_;
 };
 
 }  // namespace
 
-std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
-                                           int64_t in_channels,
-                                           const ConvolutionShape& shape) {
-  return std::make_unique<ConvolutionLayer>(std::move(name), in_channels,
-                                            shape);
+AffineInitializers AffineInitializers::FanInUniform(int64_t fan_in) {
+  const Initializer initializer = Initializer::FanInUniform(fan_in);
+  return {initializer, initializer};
 }
 
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
                                       int64_t out_features) {
+  return NewLinearLayer(std::move(name), in_features, out_features,
+                        AffineInitializers::FanInUniform(in_features));
+}
+
+std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
+                                      int64_t out_features,
+                                      const AffineInitializers& initializers) {
   return std::make_unique<LinearLayer>(std::move(name), in_features,
-                                       out_features);
+                                       out_features, initializers);
 }
 
 }  // namespace ps

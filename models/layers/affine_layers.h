@@ -1,4 +1,4 @@
-// Layers with a weight and a bias: convolution and linear.
+// Linear layers, and what they have in common with convolutions.
 #ifndef MODELS_LAYERS_AFFINE_LAYERS_H_
 #define MODELS_LAYERS_AFFINE_LAYERS_H_
 
@@ -11,15 +11,21 @@
 
 namespace ps {
 
-// Parameters: `name`.weight and `name`.bias, as of PyTorch's Conv2d.
-std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
-                                           int64_t in_channels,
-                                           const ConvolutionShape& shape);
+struct AffineInitializers {
+  Initializer weight;
+  Initializer bias;
+
+  // PyTorch's default.
+  static AffineInitializers FanInUniform(int64_t fan_in);
+};
 
 // Parameters: `name`.weight and `name`.bias, as of PyTorch's Linear. Takes any
 // plain input whose features are in_features when flattened.
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
                                       int64_t out_features);
+std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
+                                      int64_t out_features,
+                                      const AffineInitializers& initializers);
 
 }  // namespace ps
 

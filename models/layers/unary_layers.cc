@@ -9,11 +9,26 @@
 namespace ps {
 namespace {
 
+// What a kind of operation does with memory; see PlannedLayer.
+struct MemoryUse {
+  bool in_place = false;
+  bool backward_reads_input = false;
+  bool backward_reads_output = false;
+};
+
 class PlannedUnary final : public PlannedLayer {
  public:
-  explicit PlannedUnary(std::unique_ptr<UnaryOp> op) : op_(std::move(op)) {}
+  PlannedUnary(std::unique_ptr<UnaryOp> op, const MemoryUse& use)
+      : op_(std::move(op)), use_(use) {}
 
   const ActivationDesc& output() const override { return op_->output(); }
+  bool in_place() const override { return use_.in_place; }
+  bool backward_reads_input() const override {
+    return use_.backward_reads_input;
+  }
+  bool backward_reads_output() const override {
+    return use_.backward_reads_output;
+  }
 
   absl::Status Forward(const ForwardArguments& a) override {
     return op_->Forward(a.x, a.y);
@@ -25,6 +40,7 @@ class PlannedUnary final : public PlannedLayer {
 
  private:
   const std::unique_ptr<UnaryOp> op_;
+  const MemoryUse use_;
 };
 
 // Plans one of NnKernels' operations.
@@ -33,8 +49,8 @@ using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
 
 class UnaryLayer final : public Layer {
  public:
-  UnaryLayer(std::string kind, Planner planner)
-      : kind_(std::move(kind)), planner_(std::move(planner)) {}
+  UnaryLayer(std::string kind, const MemoryUse& use, Planner planner)
+      : kind_(std::move(kind)), use_(use), planner_(std::move(planner)) {}
 
   std::string kind() const override { return kind_; }
 
@@ -42,11 +58,12 @@ class UnaryLayer final : public Layer {
       const PlanContext& context, const ActivationDesc& input) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op,
                         planner_(context.backend->nn(), input));
-    return std::make_unique<PlannedUnary>(std::move(op));
+    return std::make_unique<PlannedUnary>(std::move(op), use_);
   }
 
  private:
   const std::string kind_;
+  const MemoryUse use_;
   const Planner planner_;
 };
 
@@ -54,21 +71,40 @@ class UnaryLayer final : public Layer {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape) {
   return std::make_unique<UnaryLayer>(
-      "pooling", [shape](NnKernels& nn, const ActivationDesc& input) {
+      "pooling", MemoryUse(),
+      [shape](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanPooling(shape, input);
       });
 }
 
-std::unique_ptr<Layer> NewReluLayer() {
+std::unique_ptr<Layer> NewGlobalPoolingLayer() {
   return std::make_unique<UnaryLayer>(
-      "activation", [](NnKernels& nn, const ActivationDesc& input) {
+      "pooling", MemoryUse(), [](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanGlobalPooling(input);
+      });
+}
+
+std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
+  return std::make_unique<UnaryLayer>(
+      "residual", MemoryUse(),
+      [shape](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanSubsampling(shape, input);
+      });
+}
+
+std::unique_ptr<Layer> NewReluLayer() {
+  MemoryUse use;
+  use.in_place = true;
+  use.backward_reads_output = true;
+  return std::make_unique<UnaryLayer>(
+      "activation", use, [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanRelu(input);
       });
 }
 
 std::unique_ptr<Layer> NewPlainOrderLayer() {
   return std::make_unique<UnaryLayer>(
-      "reorder", [](NnKernels& nn, const ActivationDesc& input) {
+      "reorder", MemoryUse(), [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanReorder(input);
       });
 }

@@ -11,6 +11,12 @@ namespace ps {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 
+// The mean over height and width: [batch, channels].
+std::unique_ptr<Layer> NewGlobalPoolingLayer();
+
+// A shortcut without weights.
+std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
+
 std::unique_ptr<Layer> NewReluLayer();
 
 // Brings an activation to plain order, [batch, channels, height, width], which

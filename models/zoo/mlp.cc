@@ -11,9 +11,9 @@
 #include "common/config_check.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/layer.h"
+#include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
-#include "models/layers/unary_layers.h"
 
 namespace ps {
 namespace {

@@ -47,12 +47,6 @@ void SetPrimitives(const ForwardPd& forward,
   result->diff_weights = backward_weights.diff_weights_desc();
 }
 
-struct ConvolutionPrimitives {
-  using Forward = dnnl::convolution_forward;
-  using BackwardData = dnnl::convolution_backward_data;
-  using BackwardWeights = dnnl::convolution_backward_weights;
-};
-
 struct InnerProductPrimitives {
   using Forward = dnnl::inner_product_forward;
   using BackwardData = dnnl::inner_product_backward_data;
@@ -182,62 +176,6 @@ memory::desc AnyDesc(const Shape& shape) {
 }
 
 }  // namespace
-
-absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuConvolution(
-    const DnnlContext& context, const ConvolutionShape& shape,
-    const ActivationDesc& input) {
-  AffinePrimitives p;
-  p.what = absl::StrCat("convolution of ", ShapeString(input.shape), " with ",
-                        shape.out_channels, " kernels of ", shape.kernel_height,
-                        " x ", shape.kernel_width, ", stride ", shape.stride,
-                        ", padding ", shape.padding);
-  PS_RETURN_IF_ERROR(CheckActivation(p.what, input));
-  if (input.shape.size() != 4 || shape.out_channels < 1 ||
-      shape.kernel_height < 1 || shape.kernel_width < 1 || shape.stride < 1 ||
-      shape.padding < 0) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        p.what,
-        ": needs an input [batch, channels, height, width], padding of "
-        "at least 0, and everything else at least 1"));
-  }
-  const int64_t room_height =
-      input.shape[2] + 2 * shape.padding - shape.kernel_height;
-  const int64_t room_width =
-      input.shape[3] + 2 * shape.padding - shape.kernel_width;
-  if (room_height < 0 || room_width < 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(p.what, ": the kernel is larger than the padded input"));
-  }
-  const Shape output = {input.shape[0], shape.out_channels,
-                        room_height / shape.stride + 1,
-                        room_width / shape.stride + 1};
-  const Shape weights = {shape.out_channels, input.shape[1],
-                         shape.kernel_height, shape.kernel_width};
-  const memory::dims strides = {shape.stride, shape.stride};
-  const memory::dims padding = {shape.padding, shape.padding};
-  constexpr auto kDirect = dnnl::algorithm::convolution_direct;
-
-  p.plain_weights = PlainDesc(weights);
-  p.bias = PlainDesc({shape.out_channels});
-  p.src = ChannelsLastDesc(input.shape);
-  p.given_src = OrdersCoincide(input.shape) ? p.src : MemoryDesc(input);
-  p.dst = ChannelsLastDesc(output);
-  p.output = ChannelsLastActivation(output);
-  const dnnl::convolution_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, kDirect, p.src, AnyDesc(weights),
-       p.bias, p.dst, strides, padding, padding},
-      context.engine);
-  const dnnl::convolution_backward_data::primitive_desc backward_data(
-      {kDirect, p.src, AnyDesc(weights), p.dst, strides, padding, padding},
-      context.engine, forward);
-  const dnnl::convolution_backward_weights::primitive_desc backward_weights(
-      {kDirect, p.src, AnyDesc(weights), p.bias, p.dst, strides, padding,
-       padding},
-      context.engine, forward);
-  SetPrimitives<ConvolutionPrimitives>(forward, backward_data, backward_weights,
-                                       &p);
-  return std::make_unique<DnnlAffineOp>(context, p);
-}
 
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuLinear(
     const DnnlContext& context, int64_t out_features,

@@ -1,4 +1,4 @@
-// Convolution and linear layers by oneDNN. Planning throws dnnl::error, which
+// Linear layers by oneDNN. Planning throws dnnl::error, which
 // CpuNnKernels catches; running does not.
 #ifndef TENSOR_CPU_CPU_AFFINE_H_
 #define TENSOR_CPU_CPU_AFFINE_H_
@@ -13,10 +13,6 @@
 namespace ps {
 
 // See NnKernels. `context` outlives the operation.
-absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuConvolution(
-    const DnnlContext& context, const ConvolutionShape& shape,
-    const ActivationDesc& input);
-
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuLinear(
     const DnnlContext& context, int64_t out_features,
     const ActivationDesc& input);

@@ -3,42 +3,90 @@
 #include <memory>
 
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 
 namespace ps {
 namespace {
 
-class ChannelsLastLayout final : public ActivationLayout {};
+using dnnl::memory;
+
+class CpuLayout final : public ActivationLayout {
+ public:
+  explicit CpuLayout(ChannelOrder order) : order(order) {}
+  const ChannelOrder order;
+};
 
 }  // namespace
 
-dnnl::memory::desc PlainDesc(const Shape& shape) {
-  dnnl::memory::dims strides(shape.size(), 1);
+memory::desc PlainDesc(const Shape& shape) {
+  memory::dims strides(shape.size(), 1);
   for (size_t i = shape.size() - 1; i > 0; --i) {
     strides[i - 1] = strides[i] * shape[i];
   }
-  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32, strides);
+  return memory::desc(shape, memory::data_type::f32, strides);
 }
 
-dnnl::memory::desc ChannelsLastDesc(const Shape& shape) {
-  return dnnl::memory::desc(shape, dnnl::memory::data_type::f32,
-                            dnnl::memory::format_tag::nhwc);
+memory::desc ImageDesc(const Shape& shape, ChannelOrder order) {
+  if (order == ChannelOrder::kPlain) return PlainDesc(shape);
+  return memory::desc(shape, memory::data_type::f32,
+                      order == ChannelOrder::kLast
+                          ? memory::format_tag::nhwc
+                          : memory::format_tag::nChw8c);
 }
 
-dnnl::memory::desc MemoryDesc(const ActivationDesc& activation) {
-  return activation.layout == nullptr ? PlainDesc(activation.shape)
-                                      : ChannelsLastDesc(activation.shape);
+memory::desc MemoryDesc(const ActivationDesc& activation) {
+  return activation.layout == nullptr
+             ? PlainDesc(activation.shape)
+             : ImageDesc(activation.shape, OrderOf(activation));
 }
 
-ActivationDesc ChannelsLastActivation(const Shape& shape) {
+ChannelOrder OrderOf(const ActivationDesc& activation) {
+  if (activation.layout == nullptr) return ChannelOrder::kPlain;
+  return static_cast<const CpuLayout&>(*activation.layout).order;
+}
+
+ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order) {
+  CHECK(order != ChannelOrder::kBlocked || shape[1] % kBlockChannels == 0)
+      << ShapeString(shape);
   ActivationDesc activation = ActivationDesc::Plain(shape);
-  if (!OrdersCoincide(shape)) {
-    activation.layout = std::make_shared<ChannelsLastLayout>();
+  if (!OrdersCoincide(shape, order, ChannelOrder::kPlain)) {
+    activation.layout = std::make_shared<CpuLayout>(order);
   }
   return activation;
 }
 
-bool OrdersCoincide(const Shape& shape) {
-  return shape[1] == 1 || shape[2] * shape[3] == 1;
+bool OrdersCoincide(const Shape& shape, ChannelOrder a, ChannelOrder b) {
+  if (a == b || shape[2] * shape[3] == 1) return true;
+  // The blocked order of one block is the channels-last order.
+  if (a != ChannelOrder::kPlain && b != ChannelOrder::kPlain) {
+    return shape[1] == kBlockChannels;
+  }
+  return shape[1] == 1 && a != ChannelOrder::kBlocked &&
+         b != ChannelOrder::kBlocked;
+}
+
+ChannelMatrices::ChannelMatrices(const ActivationDesc& activation) {
+  const Shape& shape = activation.shape;
+  const int64_t channels = shape[1];
+  if (shape.size() == 2) {
+    count = 1, rows = shape[0], width = channels, per_image = 1;
+    return;
+  }
+  rows = NumElements(shape) / (shape[0] * channels);
+  switch (OrderOf(activation)) {
+    case ChannelOrder::kPlain:
+      // One pixel: the channels are next to each other in any order.
+      width = rows == 1 ? channels : 1;
+      break;
+    case ChannelOrder::kLast:
+      width = channels;
+      break;
+    case ChannelOrder::kBlocked:
+      width = kBlockChannels;
+      break;
+  }
+  per_image = channels / width;
+  count = shape[0] * per_image;
 }
 
 absl::Status CheckActivation(absl::string_view what,
@@ -53,14 +101,25 @@ absl::Status CheckActivation(absl::string_view what,
                      " dimensions, each of at least 1"));
   }
   if (activation.layout == nullptr) return absl::OkStatus();
-  if (dynamic_cast<const ChannelsLastLayout*>(activation.layout.get()) ==
-          nullptr ||
-      activation.shape.size() != 4) {
+  const auto* const layout =
+      dynamic_cast<const CpuLayout*>(activation.layout.get());
+  if (layout == nullptr || activation.shape.size() != 4 ||
+      (layout->order == ChannelOrder::kBlocked &&
+       activation.shape[1] % kBlockChannels != 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": the layout is not one of the CPU's for ",
                      ShapeString(activation.shape)));
   }
   return absl::OkStatus();
+}
+
+absl::Status CheckImages(absl::string_view what,
+                         const ActivationDesc& activation) {
+  if (activation.shape.size() != 4) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, ": needs an input [batch, channels, height, width]"));
+  }
+  return CheckActivation(what, activation);
 }
 
 }  // namespace ps

@@ -1,7 +1,7 @@
 #include "tensor/cpu/cpu_pooling.h"
 
-#include <algorithm>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,134 +9,68 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_layout.h"
+#include "tensor/cpu/cpu_pooling_loops.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-// Images that one thread takes at a time.
-constexpr int64_t kImagesPerChunk = 4;
-
-// Where the elements of an activation lie.
-struct Strides {
-  explicit Strides(const ActivationDesc& a) {
-    const int64_t channels = a.shape[1];
-    const int64_t pixels = a.shape[2] * a.shape[3];
-    const bool plain = a.layout == nullptr;
-    image = channels * pixels;
-    channel = plain ? pixels : 1;
-    column = plain ? 1 : channels;
-    row = column * a.shape[3];
-  }
-
-  int64_t image;
-  int64_t channel;
-  int64_t row;
-  int64_t column;
-};
-
-// What belongs to one window, of channel 0.
-struct Window {
-  int64_t input;    // Its first element in the input.
-  int64_t output;   // Its element in the output.
-  int64_t maximum;  // Its element among the maxima.
-};
+// Matrices that one thread takes at a time.
+constexpr int64_t kMatricesPerChunk = 4;
 
 class CpuPooling : public UnaryOp {
  public:
-  CpuPooling(ThreadPool* pool, const PoolingShape& shape,
-             const ActivationDesc& input, ActivationDesc output)
+  CpuPooling(ThreadPool* pool, const PoolingGeometry& geometry,
+             int64_t num_matrices, ActivationDesc output)
       : pool_(pool),
-        shape_(shape),
-        input_(input),
-        output_(std::move(output)),
-        x_(input_),
-        y_(output_) {
-    for (int64_t i = 0; i < shape_.window; ++i) {
-      for (int64_t j = 0; j < shape_.window; ++j) {
-        offsets_.push_back(i * x_.row + j * x_.column);
-      }
-    }
-  }
+        geometry_(geometry),
+        num_matrices_(num_matrices),
+        output_(std::move(output)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
  protected:
-  // Calls body(window) for every window. Those of one image run in order, on
-  // one thread, so that sums over overlapping windows are always the same.
+  // Calls body(offset in the input, offset in the output) for every matrix.
   template <typename Body>
-  void ForEachWindow(const Body& body) {
+  void ForEachMatrix(const Body& body) {
     pool_->ParallelFor(
-        output_.shape[0], kImagesPerChunk, [&](const ChunkRange& images) {
-          for (int64_t n = images.begin; n < images.end; ++n) {
-            int64_t number = n * output_.shape[2] * output_.shape[3];
-            for (int64_t h = 0; h < output_.shape[2]; ++h) {
-              for (int64_t w = 0; w < output_.shape[3]; ++w, ++number) {
-                Window window;
-                window.input =
-                    n * x_.image + shape_.stride * (h * x_.row + w * x_.column);
-                window.output = n * y_.image + h * y_.row + w * y_.column;
-                window.maximum = number * channels();
-                body(window);
-              }
-            }
+        num_matrices_, kMatricesPerChunk, [&](const ChunkRange& range) {
+          for (int64_t m = range.begin; m < range.end; ++m) {
+            body(m * geometry_.in_size(), m * geometry_.out_size());
           }
         });
   }
 
-  int64_t channels() const { return output_.shape[1]; }
-
   ThreadPool* const pool_;  // Not owned.
-  const PoolingShape shape_;
-  const ActivationDesc input_;
+  const PoolingGeometry geometry_;
+  const int64_t num_matrices_;
   const ActivationDesc output_;
-  const Strides x_;
-  const Strides y_;
-  std::vector<int64_t> offsets_;  // Of a window's elements from its first.
 };
 
 class CpuMaxPooling final : public CpuPooling {
  public:
-  CpuMaxPooling(ThreadPool* pool, const PoolingShape& shape,
-                const ActivationDesc& input, const ActivationDesc& output)
-      : CpuPooling(pool, shape, input, output), maxima_(output.num_floats) {}
+  CpuMaxPooling(ThreadPool* pool, const PoolingGeometry& geometry,
+                int64_t num_matrices, const ActivationDesc& output)
+      : CpuPooling(pool, geometry, num_matrices, output),
+        maxima_(output.num_floats) {}
 
   absl::Status Forward(const float* x, float* y) override {
-    ForEachWindow([&](const Window& window) {
-      for (int64_t c = 0; c < channels(); ++c) {
-        const float* const first = x + window.input + c * x_.channel;
-        float max = *first;
-        int64_t maximum = 0;
-        for (const int64_t offset : offsets_) {
-          const float value = first[offset];
-          // A NaN wins and stays: it must not be hidden here. No branches,
-          // since nothing could predict them.
-          const bool wins = (value > max) | (value != value);
-          max = wins ? value : max;
-          maximum = wins ? offset : maximum;
-        }
-        y[window.output + c * y_.channel] = max;
-        maxima_[window.maximum + c] = maximum;
-      }
+    ForEachMatrix([&](int64_t in, int64_t out) {
+      MaxPool(x + in, geometry_, y + out, &maxima_[out]);
     });
     return absl::OkStatus();
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    std::fill_n(dx, input_.num_floats, 0.0f);
-    ForEachWindow([&](const Window& window) {
-      for (int64_t c = 0; c < channels(); ++c) {
-        dx[window.input + c * x_.channel + maxima_[window.maximum + c]] +=
-            dy[window.output + c * y_.channel];
-      }
+    ForEachMatrix([&](int64_t in, int64_t out) {
+      MaxPoolBackward(dy + out, &maxima_[out], geometry_, dx + in);
     });
     return absl::OkStatus();
   }
 
  private:
-  // Offset of the maximum from the window's first element, channels last.
-  std::vector<int64_t> maxima_;
+  std::vector<int32_t> maxima_;
 };
 
 class CpuAveragePooling final : public CpuPooling {
@@ -144,28 +78,16 @@ class CpuAveragePooling final : public CpuPooling {
   using CpuPooling::CpuPooling;
 
   absl::Status Forward(const float* x, float* y) override {
-    ForEachWindow([&](const Window& window) {
-      for (int64_t c = 0; c < channels(); ++c) {
-        const float* const first = x + window.input + c * x_.channel;
-        double sum = 0;
-        for (const int64_t offset : offsets_) sum += first[offset];
-        y[window.output + c * y_.channel] =
-            static_cast<float>(sum / static_cast<double>(offsets_.size()));
-      }
+    ForEachMatrix([&](int64_t in, int64_t out) {
+      AveragePool(x + in, geometry_, y + out);
     });
     return absl::OkStatus();
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    std::fill_n(dx, input_.num_floats, 0.0f);
-    ForEachWindow([&](const Window& window) {
-      for (int64_t c = 0; c < channels(); ++c) {
-        float* const first = dx + window.input + c * x_.channel;
-        const float share = dy[window.output + c * y_.channel] /
-                            static_cast<float>(offsets_.size());
-        for (const int64_t offset : offsets_) first[offset] += share;
-      }
+    ForEachMatrix([&](int64_t in, int64_t out) {
+      AveragePoolBackward(dy + out, geometry_, dx + in);
     });
     return absl::OkStatus();
   }
@@ -176,30 +98,46 @@ class CpuAveragePooling final : public CpuPooling {
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuPooling(
     ThreadPool* pool, const PoolingShape& shape, const ActivationDesc& input) {
   const bool is_max = shape.kind == PoolingShape::Kind::kMax;
-  const std::string what = absl::StrCat(
-      is_max ? "max" : "average", " pooling of ", ShapeString(input.shape),
-      " with windows of ", shape.window, ", stride ", shape.stride);
-  PS_RETURN_IF_ERROR(CheckActivation(what, input));
-  if (input.shape.size() != 4 || shape.window < 1 || shape.stride < 1) {
+  const std::string what =
+      absl::StrCat(is_max ? "max" : "average", " pooling of ",
+                   ShapeString(input.shape), " with windows of ", shape.window,
+                   ", stride ", shape.stride, ", padding ", shape.padding);
+  PS_RETURN_IF_ERROR(CheckImages(what, input));
+  // With more padding some windows would see nothing else.
+  if (shape.window < 1 || shape.stride < 1 || shape.padding < 0 ||
+      shape.padding > shape.window / 2) {
     return absl::InvalidArgumentError(absl::StrCat(
         what,
-        ": needs an input [batch, channels, height, width], and window and "
-        "stride of at least 1"));
+        ": needs window and stride of at least 1, and padding of at least 0 "
+        "and at most half the window"));
   }
-  if (input.shape[2] < shape.window || input.shape[3] < shape.window) {
+  const ChannelMatrices matrices(input);
+  PoolingGeometry g;
+  g.height = input.shape[2];
+  g.width = input.shape[3];
+  g.window = shape.window;
+  g.stride = shape.stride;
+  g.padding = shape.padding;
+  g.columns = matrices.width;
+  const int64_t room_height = g.height + 2 * g.padding - g.window;
+  const int64_t room_width = g.width + 2 * g.padding - g.window;
+  if (room_height < 0 || room_width < 0) {
     return absl::InvalidArgumentError(
-        absl::StrCat(what, ": the window is larger than the input"));
+        absl::StrCat(what, ": the window is larger than the padded input"));
   }
-  const Shape pooled = {input.shape[0], input.shape[1],
-                        (input.shape[2] - shape.window) / shape.stride + 1,
-                        (input.shape[3] - shape.window) / shape.stride + 1};
-  const ActivationDesc output = input.layout == nullptr
-                                    ? ActivationDesc::Plain(pooled)
-                                    : ChannelsLastActivation(pooled);
+  if (g.height * g.width > std::numeric_limits<int32_t>::max()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": an image has 2^31 pixels or more"));
+  }
+  g.out_height = room_height / g.stride + 1;
+  g.out_width = room_width / g.stride + 1;
+  const ActivationDesc output = ImageActivation(
+      {input.shape[0], input.shape[1], g.out_height, g.out_width},
+      OrderOf(input));
   if (is_max) {
-    return std::make_unique<CpuMaxPooling>(pool, shape, input, output);
+    return std::make_unique<CpuMaxPooling>(pool, g, matrices.count, output);
   }
-  return std::make_unique<CpuAveragePooling>(pool, shape, input, output);
+  return std::make_unique<CpuAveragePooling>(pool, g, matrices.count, output);
 }
 
 }  // namespace ps

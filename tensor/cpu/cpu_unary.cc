@@ -25,10 +25,10 @@ class DnnlReluOp final : public UnaryOp {
     return forward_.Run({{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, y}});
   }
 
-  absl::Status Backward(const float* x, const float*, const float* dy,
+  absl::Status Backward(const float*, const float* y, const float* dy,
                         float* dx) override {
     return backward_.Run(
-        {{DNNL_ARG_SRC, x}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}});
+        {{DNNL_ARG_DST, y}, {DNNL_ARG_DIFF_DST, dy}, {DNNL_ARG_DIFF_SRC, dx}});
   }
 
  private:
@@ -39,23 +39,28 @@ class DnnlReluOp final : public UnaryOp {
 
 class DnnlReorderOp final : public UnaryOp {
  public:
-  DnnlReorderOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
-      : output_(std::move(output)),
+  DnnlReorderOp(const DnnlContext& context, ActivationDesc output,
+                DnnlStep forward, DnnlStep backward)
+      : num_reorders_(context.num_reorders.get()),
+        output_(std::move(output)),
         forward_(std::move(forward)),
         backward_(std::move(backward)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
+    ++*num_reorders_;
     return forward_.Run({{DNNL_ARG_FROM, x}, {DNNL_ARG_TO, y}});
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
+    ++*num_reorders_;
     return backward_.Run({{DNNL_ARG_FROM, dy}, {DNNL_ARG_TO, dx}});
   }
 
  private:
+  int64_t* const num_reorders_;  // Of the context; not owned.
   const ActivationDesc output_;
   DnnlStep forward_;
   DnnlStep backward_;
@@ -78,7 +83,8 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
   const std::string what = absl::StrCat("ReLU of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
   const memory::desc desc = MemoryDesc(input);
-  constexpr auto kRelu = dnnl::algorithm::eltwise_relu;
+  // Backward from y: x may be gone.
+  constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
   constexpr float kNegativeSlope = 0;
   const dnnl::eltwise_forward::primitive_desc forward(
       {dnnl::prop_kind::forward_training, kRelu, desc, kNegativeSlope},
@@ -92,7 +98,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
                 Bound(context, DNNL_ARG_DST, desc)},
                absl::StrCat(what, " forward")),
       DnnlStep(context, dnnl::eltwise_backward(backward),
-               {Bound(context, DNNL_ARG_SRC, desc),
+               {Bound(context, DNNL_ARG_DST, desc),
                 Bound(context, DNNL_ARG_DIFF_DST, desc),
                 Bound(context, DNNL_ARG_DIFF_SRC, desc)},
                absl::StrCat(what, " backward")));
@@ -106,7 +112,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(
   const memory::desc desc = MemoryDesc(input);
   const memory::desc plain = PlainDesc(input.shape);
   return std::make_unique<DnnlReorderOp>(
-      ActivationDesc::Plain(input.shape),
+      context, ActivationDesc::Plain(input.shape),
       ReorderStep(context, desc, plain, absl::StrCat(what, " forward")),
       ReorderStep(context, plain, desc, absl::StrCat(what, " backward")));
 }

@@ -3,7 +3,9 @@
 #ifndef TENSOR_CPU_DNNL_STEP_H_
 #define TENSOR_CPU_DNNL_STEP_H_
 
+#include <cstdint>
 #include <initializer_list>
+#include <memory>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "oneapi/dnnl/dnnl.hpp"
+#include "tensor/cpu/shared_scratch.h"
 
 namespace ps {
 
@@ -33,11 +36,16 @@ struct DnnlContext {
   explicit DnnlContext(int threads)
       : engine(dnnl::engine::kind::cpu, 0),
         stream(engine),
-        num_threads(threads) {}
+        num_threads(threads),
+        scratch(std::make_unique<SharedScratch>()),
+        num_reorders(std::make_unique<int64_t>(0)) {}
 
   dnnl::engine engine;
   dnnl::stream stream;
   int num_threads;
+  const std::unique_ptr<SharedScratch> scratch;
+  // Activations that were brought from one layout to another.
+  const std::unique_ptr<int64_t> num_reorders;
 };
 
 // `what` is the call, with its shapes.

@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "common/random.h"
 #include "glog/logging.h"
 #include "tests/tensor/activations.h"
@@ -68,6 +69,20 @@ ExampleShape MnistShape() {
   shape.width = 28;
   shape.num_classes = 10;
   return shape;
+}
+
+ExampleShape ColourShape(int64_t extent, int64_t num_classes) {
+  ExampleShape shape;
+  shape.channels = 3;
+  shape.height = extent;
+  shape.width = extent;
+  shape.num_classes = num_classes;
+  return shape;
+}
+
+bool IsDeepConvolutional(const std::string& model) {
+  return model == "cifar_cnn" || model == "alexnet" ||
+         absl::StartsWith(model, "vgg") || absl::StartsWith(model, "resnet");
 }
 
 ExampleShape TextShape(int64_t steps) {

@@ -18,6 +18,11 @@ namespace ps {
 // 28 x 28 grey images in 10 classes.
 ExampleShape MnistShape();
 
+// Square colour images.
+ExampleShape ColourShape(int64_t extent, int64_t num_classes);
+
+// Whether a registered model is one of the deep convolutional networks.
+bool IsDeepConvolutional(const std::string& model);
 // Rows of `steps` words out of 10.
 ExampleShape TextShape(int64_t steps);
 

@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "models/layers/affine_layers.h"
+#include "models/layers/convolution.h"
 #include "models/layers/unary_layers.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"

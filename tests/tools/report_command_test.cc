@@ -68,5 +68,17 @@ TEST_F(ReportCommand, ADumpThatIsDamagedIsNamedWithWhatToDo) {
   EXPECT_EQ(Report(), 0) << output();
 }
 
+TEST_F(ReportCommand, PlotsAlsoComeAsFilesThatStandAlone) {
+  ASSERT_EQ(Train("sidco_e"), 0) << output();
+  ASSERT_EQ(Gradsieve({"report", Path("run"), "--svg=" + Path("plots/run")}), 0)
+      << output();
+  const std::string plot = *ReadFile(Path("plots/run/test_accuracy.svg"));
+  EXPECT_THAT(plot,
+              AllOf(HasSubstr("<svg xmlns='http://www.w3.org/2000/svg'"),
+                    HasSubstr(">Test accuracy</text>"),
+                    HasSubstr(">sidco_e 0.01</text>"), HasSubstr("<polyline")));
+  EXPECT_TRUE(std::filesystem::exists(Path("plots/run/training_loss.svg")));
+}
+
 }  // namespace
 }  // namespace ps

@@ -297,6 +297,10 @@ std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs) {
   return labels;
 }
 
+std::vector<Plot> ReportPlots(const std::vector<RunRecords>& runs) {
+  return PlotsOf(runs, RunLabels(runs));
+}
+
 std::string HtmlReport(const std::vector<RunRecords>& runs,
                        const std::vector<Plot>& more) {
   const std::vector<std::string> labels = RunLabels(runs);

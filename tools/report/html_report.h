@@ -10,6 +10,10 @@
 
 namespace ps {
 
+// What can be drawn of these runs, each a line in every plot that it has
+// something for.
+std::vector<Plot> ReportPlots(const std::vector<RunRecords>& runs);
+
 // One HTML file that needs nothing else: a table of the runs, what they
 // recorded by iteration, and `more` plots. Plots of which no run has numbers
 // are left out.

@@ -13,8 +13,6 @@ namespace ps {
 namespace {
 
 // The picture, in CSS pixels at its natural size.
-constexpr double kWidth = 640;
-constexpr double kHeight = 360;
 constexpr double kLeft = 68;
 constexpr double kRight = 28;  // Half of the last label.
 constexpr double kTop = 12;
@@ -27,10 +25,11 @@ class Canvas {
   Canvas(Axis x, Axis y) : x_(std::move(x)), y_(std::move(y)) {}
 
   double X(double value) const {
-    return kLeft + (kWidth - kLeft - kRight) * x_.Position(value);
+    return kLeft + (kPlotWidth - kLeft - kRight) * x_.Position(value);
   }
   double Y(double value) const {
-    return kHeight - kBottom - (kHeight - kTop - kBottom) * y_.Position(value);
+    return kPlotHeight - kBottom -
+           (kPlotHeight - kTop - kBottom) * y_.Position(value);
   }
   bool Shows(const PlotPoint& point) const {
     return std::isfinite(X(point.x)) && std::isfinite(Y(point.y));
@@ -83,7 +82,7 @@ void DrawAxes(const Canvas& canvas, const Plot& plot, std::string* svg) {
     const double y = canvas.Y(tick.value);
     absl::StrAppendFormat(
         svg, "<line class='grid' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>",
-        kLeft, kWidth - kRight, y, y);
+        kLeft, kPlotWidth - kRight, y, y);
     absl::StrAppendFormat(svg, "<text class='y' x='%.2f' y='%.2f'>%s</text>\n",
                           kLeft - 8, y + 4, EscapeMarkup(tick.label));
   }
@@ -91,21 +90,22 @@ void DrawAxes(const Canvas& canvas, const Plot& plot, std::string* svg) {
     const double x = canvas.X(tick.value);
     absl::StrAppendFormat(
         svg, "<line class='tick' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>", x,
-        x, kHeight - kBottom, kHeight - kBottom + 5);
+        x, kPlotHeight - kBottom, kPlotHeight - kBottom + 5);
     absl::StrAppendFormat(svg, "<text class='x' x='%.2f' y='%.2f'>%s</text>\n",
-                          x, kHeight - kBottom + 19, EscapeMarkup(tick.label));
+                          x, kPlotHeight - kBottom + 19,
+                          EscapeMarkup(tick.label));
   }
   absl::StrAppendFormat(
       svg, "<line class='axis' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>\n",
-      kLeft, kWidth - kRight, kHeight - kBottom, kHeight - kBottom);
+      kLeft, kPlotWidth - kRight, kPlotHeight - kBottom, kPlotHeight - kBottom);
   absl::StrAppendFormat(svg, "<text class='name' x='%.2f' y='%.2f'>%s</text>\n",
-                        (kLeft + kWidth - kRight) / 2, kHeight - 8,
+                        (kLeft + kPlotWidth - kRight) / 2, kPlotHeight - 8,
                         EscapeMarkup(plot.x_label));
   absl::StrAppendFormat(
       svg,
       "<text class='name' transform='translate(14 %.2f) rotate(-90)'>%s"
       "</text>\n",
-      (kTop + kHeight - kBottom) / 2, EscapeMarkup(plot.y_label));
+      (kTop + kPlotHeight - kBottom) / 2, EscapeMarkup(plot.y_label));
 }
 
 void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
@@ -114,7 +114,7 @@ void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
   absl::StrAppendFormat(svg,
                         "<rect class='band' x='%.2f' y='%.2f' width='%.2f' "
                         "height='%.2f'><title>%s</title></rect>\n",
-                        kLeft, top, kWidth - kLeft - kRight,
+                        kLeft, top, kPlotWidth - kLeft - kRight,
                         std::max(0.0, bottom - top), EscapeMarkup(band.label));
 }
 
@@ -256,7 +256,7 @@ polygon { opacity: 0.2; }
 .s7 { stroke: var(--c7); } .f7, .d7 { fill: var(--c7); }
 )css";
 
-std::string DrawPlot(const Plot& plot) {
+std::string DrawCurves(const Plot& plot) {
   Range x;
   Range y;
   Range positive_y;
@@ -280,20 +280,27 @@ std::string DrawPlot(const Plot& plot) {
   const Canvas canvas(LinearAxis(x.low, x.high, /*ticks=*/8),
                       YAxis(plot, y, positive_y));
   std::string svg = absl::StrFormat(
-      "<figure>%s<svg class='plot' viewBox='0 0 %.0f %.0f' role='img' "
-      "aria-label='%s'>\n",
-      Legend(plot), kWidth, kHeight, EscapeMarkup(plot.title));
+      "<svg class='plot' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
+      "role='img' aria-label='%s'>\n",
+      kPlotWidth, kPlotHeight, kPlotWidth, kPlotHeight,
+      EscapeMarkup(plot.title));
   if (plot.band.has_value()) DrawBand(canvas, *plot.band, &svg);
   DrawAxes(canvas, plot, &svg);
   for (const PlotSeries& series : plot.series) {
     DrawSeries(canvas, series, plot.series.size() <= kMostStripes, &svg);
   }
-  svg += "</svg>\n";
+  return svg + "</svg>\n";
+}
+
+std::string DrawPlot(const Plot& plot) {
+  const std::string curves = DrawCurves(plot);
+  if (curves.empty()) return "";
+  std::string figure = absl::StrCat("<figure>", Legend(plot), curves);
   if (!plot.note.empty()) {
-    absl::StrAppend(&svg, "<p class='note'>", EscapeMarkup(plot.note),
+    absl::StrAppend(&figure, "<p class='note'>", EscapeMarkup(plot.note),
                     "</p>\n");
   }
-  return svg + "</figure>\n";
+  return figure + "</figure>\n";
 }
 
 std::string EscapeMarkup(absl::string_view text) {

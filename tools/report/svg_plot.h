@@ -56,6 +56,10 @@ struct Plot {
   std::string note;  // Below it.
 };
 
+// Of the drawing, in its own units.
+constexpr double kPlotWidth = 640;
+constexpr double kPlotHeight = 360;
+
 constexpr int kNumPlotColors = 8;
 constexpr int kNumPlotDashes = 4;
 
@@ -69,6 +73,9 @@ constexpr size_t kMostStripes = 4;
 // without the stripe in a plot of more than kMostStripes series, whose stripes
 // would cover each other. Empty if no point can be shown.
 std::string DrawPlot(const Plot& plot);
+
+// The <svg> element of DrawPlot alone.
+std::string DrawCurves(const Plot& plot);
 
 // Text as HTML or SVG, in an element or an attribute.
 std::string EscapeMarkup(absl::string_view text);

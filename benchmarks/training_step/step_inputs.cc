@@ -1,0 +1,73 @@
+#include "benchmarks/training_step/step_inputs.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/random.h"
+
+namespace ps {
+namespace {
+
+struct Line {
+  absl::string_view model;
+  float learning_rate;
+  ExampleShape example;
+};
+
+ExampleShape Images(int64_t extent, int64_t num_classes) {
+  ExampleShape example;
+  example.channels = 3;
+  example.height = extent;
+  example.width = extent;
+  example.num_classes = num_classes;
+  return example;
+}
+
+std::vector<Line> Lines() {
+  return {{"cifar_cnn", 0.01f, Images(32, 10)},
+          {"resnet20", 0.05f, Images(32, 10)},
+          {"resnet56", 0.05f, Images(32, 10)},
+          {"resnet110", 0.01f, Images(32, 10)},
+          {"vgg16", 0.01f, Images(32, 10)},
+          {"alexnet", 0.01f, Images(224, 1000)},
+          {"resnet18", 0.01f, Images(224, 1000)},
+          {"resnet50", 0.01f, Images(224, 1000)},
+          {"vgg19", 0.001f, Images(224, 1000)}};
+}
+
+absl::StatusOr<Line> Find(absl::string_view model) {
+  std::vector<absl::string_view> names;
+  for (const Line& line : Lines()) {
+    if (line.model == model) return line;
+    names.push_back(line.model);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "no model \"", model, "\" here; there are ", absl::StrJoin(names, ", ")));
+}
+
+}  // namespace
+
+absl::StatusOr<ExampleShape> StepExample(absl::string_view model) {
+  const auto line = Find(model);
+  if (!line.ok()) return line.status();
+  return line->example;
+}
+
+float StepSize(absl::string_view model) { return Find(model)->learning_rate; }
+
+Batch StepBatch(const ExampleShape& example, int64_t size) {
+  RandomStream random(RandomKey(1));
+  Batch batch;
+  for (int64_t i = 0; i < size * example.num_elements(); ++i) {
+    batch.inputs.push_back(static_cast<float>(random.Uniform(-1, 1)));
+  }
+  for (int64_t i = 0; i < size; ++i) {
+    batch.labels.push_back(
+        static_cast<int32_t>(random.Below(example.num_classes)));
+  }
+  return batch;
+}
+
+}  // namespace ps

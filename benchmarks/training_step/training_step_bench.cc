@@ -1,0 +1,221 @@
+// Time of a training step (forward, backward, update by SGD with momentum) of
+// one model on one batch, without communication, and where it goes.
+//
+//   training_step_bench --model=resnet20 --batch=128 [--threads=1] [--json]
+//
+// The steps go on training on one random batch; that the loss falls shows that
+// they are real.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/strings/strip.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "benchmarks/training_step/step_inputs.h"
+#include "common/batch.h"
+#include "common/status_macros.h"
+#include "models/layers/layer_times.h"
+#include "models/model.h"
+#include "nlohmann/json.hpp"
+#include "proto/config.pb.h"
+#include "server/optimizers/optimizer.h"
+#include "tensor/backend.h"
+
+namespace ps {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+struct Options {
+  std::string model = "resnet20";
+  int64_t batch = 128;
+  int threads = 1;
+  int steps = 10;
+  int warm_up = 2;
+  bool json = false;
+};
+
+absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
+  Options options;
+  for (int i = 1; i < argc; ++i) {
+    absl::string_view argument = argv[i];
+    const auto number = [&](absl::string_view prefix, auto* value) {
+      absl::string_view rest = argument;
+      return absl::ConsumePrefix(&rest, prefix) &&
+             absl::SimpleAtoi(rest, value) && *value >= 1;
+    };
+    if (argument == "--json") {
+      options.json = true;
+    } else if (absl::ConsumePrefix(&argument, "--model=")) {
+      options.model = std::string(argument);
+    } else if (!number("--batch=", &options.batch) &&
+               !number("--threads=", &options.threads) &&
+               !number("--steps=", &options.steps)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          argument,
+          ": options are --model=NAME, --batch=N, --threads=N, --steps=N (each "
+          "at least 1) and --json"));
+    }
+  }
+  return options;
+}
+
+// Milliseconds, for the table and the runner.
+double Milliseconds(absl::Duration duration) {
+  return absl::ToDoubleMilliseconds(duration);
+}
+
+struct Report {
+  std::vector<double> step_ms;  // Of each timed step.
+  double update_ms = 0;         // Mean.
+  double first_loss = 0;
+  double last_loss = 0;
+  int64_t num_parameters = 0;
+  int64_t activation_bytes = 0;
+  double reorders_per_step = 0;
+
+  double median_ms() const {
+    std::vector<double> sorted = step_ms;
+    std::sort(sorted.begin(), sorted.end());
+    return sorted[sorted.size() / 2];
+  }
+};
+
+absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
+                               Model* model, const Batch& batch) {
+  Report report;
+  const int64_t n = model->num_parameters();
+  report.num_parameters = n;
+  PS_ASSIGN_OR_RETURN(Tensor weights, backend->Allocate({n}));
+  PS_ASSIGN_OR_RETURN(Tensor gradient, backend->Allocate({n}));
+  OptimizerConfig momentum;
+  momentum.set_name("momentum");
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer,
+                      NewOptimizer(momentum, n));
+  std::vector<float> initial(n);
+  model->InitializeWeights(/*seed=*/1, initial.data());
+  PS_RETURN_IF_ERROR(backend->CopyFromHost(initial.data(), &weights));
+  absl::Duration update;
+  int64_t reorders = 0;
+  for (int i = -options.warm_up; i < options.steps; ++i) {
+    if (i == 0) {
+      model->layer_times().Clear();
+      update = absl::ZeroDuration();
+      reorders = backend->nn().num_reorders();
+    }
+    const absl::Time start = absl::Now();
+    PS_ASSIGN_OR_RETURN(
+        const BatchResult result,
+        model->ForwardBackward(batch, weights, &gradient, nullptr));
+    {
+      const TimeAdder timer(&update);
+      optimizer->Step(StepSize(options.model), gradient.data(), weights.data());
+    }
+    const double ms = Milliseconds(absl::Now() - start);
+    if (i == -options.warm_up) report.first_loss = result.loss;
+    if (i >= 0) report.step_ms.push_back(ms);
+    report.last_loss = result.loss;
+  }
+  report.update_ms = Milliseconds(update) / options.steps;
+  report.reorders_per_step =
+      static_cast<double>(backend->nn().num_reorders() - reorders) /
+      options.steps;
+  report.activation_bytes = model->activation_bytes();
+  return report;
+}
+
+Json ToJson(const Options& options, const Report& report,
+            const LayerTimes& times) {
+  Json json;
+  json["model"] = options.model;
+  json["batch"] = options.batch;
+  json["threads"] = options.threads;
+  json["step_ms"] = report.median_ms();
+  json["all_step_ms"] = report.step_ms;
+  json["first_loss"] = report.first_loss;
+  json["last_loss"] = report.last_loss;
+  json["parameters"] = report.num_parameters;
+  json["activation_bytes"] = report.activation_bytes;
+  json["reorders_per_step"] = report.reorders_per_step;
+  Json kinds = Json::object();
+  for (const LayerTimes::Entry& entry : times.entries()) {
+    kinds[entry.kind] = {
+        {"forward_ms", Milliseconds(entry.forward) / options.steps},
+        {"backward_ms", Milliseconds(entry.backward) / options.steps}};
+  }
+  kinds["update"] = {{"forward_ms", 0.0}, {"backward_ms", report.update_ms}};
+  json["kinds"] = kinds;
+  return json;
+}
+
+void PrintTable(const Json& json) {
+  std::printf(
+      "%s, batch %d, %d thread(s), %d parameters: %.1f ms a step (median)\n",
+      json["model"].get<std::string>().c_str(), json["batch"].get<int>(),
+      json["threads"].get<int>(), json["parameters"].get<int>(),
+      json["step_ms"].get<double>());
+  std::printf("loss %.4f -> %.4f, %.0f reorders a step, activations %.1f MiB\n",
+              json["first_loss"].get<double>(), json["last_loss"].get<double>(),
+              json["reorders_per_step"].get<double>(),
+              json["activation_bytes"].get<double>() / (1 << 20));
+  std::printf("%-16s %12s %12s\n", "kind", "forward ms", "backward ms");
+  for (const auto& [kind, times] : json["kinds"].items()) {
+    std::printf("%-16s %12.2f %12.2f\n", kind.c_str(),
+                times["forward_ms"].get<double>(),
+                times["backward_ms"].get<double>());
+  }
+}
+
+absl::Status Run(int argc, char** argv) {
+  PS_ASSIGN_OR_RETURN(const Options options, ParseOptions(argc, argv));
+  CpuBackendOptions backend_options;
+  backend_options.num_threads = options.threads;
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
+                      NewCpuBackend(backend_options));
+  ModelOptions model_options;
+  model_options.config.set_name(options.model);
+  PS_ASSIGN_OR_RETURN(model_options.example, StepExample(options.model));
+  model_options.backend = backend.get();
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
+                      NewModel(model_options));
+  const Batch batch = StepBatch(model_options.example, options.batch);
+  PS_ASSIGN_OR_RETURN(const Report report,
+                      Measure(options, backend.get(), model.get(), batch));
+  const Json json = ToJson(options, report, model->layer_times());
+  if (options.json) {
+    std::printf("%s\n", json.dump().c_str());
+  } else {
+    PrintTable(json);
+  }
+  // Written so that a NaN fails too.
+  if (!(report.last_loss < report.first_loss)) {
+    return absl::InternalError(
+        absl::StrCat("the loss did not fall: ", report.first_loss, ", then ",
+                     report.last_loss));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace ps
+
+int main(int argc, char** argv) {
+  const absl::Status status = ps::Run(argc, argv);
+  if (!status.ok()) {
+    std::fprintf(stderr, "training_step_bench: %s\n",
+                 status.ToString().c_str());
+    return 1;
+  }
+  return 0;
+}

@@ -1,0 +1,107 @@
+#include "models/layers/batch_norm.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+class PlannedBatchNorm final : public PlannedLayer {
+ public:
+  PlannedBatchNorm(std::unique_ptr<BatchNormOp> op, int64_t channels,
+                   bool training)
+      : op_(std::move(op)), channels_(channels), training_(training) {}
+
+  const ActivationDesc& output() const override { return op_->output(); }
+
+  // Backward needs x; without one, nothing does.
+  bool in_place() const override { return !training_; }
+  bool backward_reads_output() const override { return false; }
+
+  absl::Status Forward(const ForwardArguments& a) override {
+    BatchNormOp::ForwardArguments arguments;
+    arguments.x = a.x;
+    arguments.weight = a.weights;
+    arguments.bias = a.weights + channels_;
+    arguments.running_mean = a.statistics;
+    arguments.running_variance = a.statistics + channels_;
+    arguments.y = a.y;
+    return op_->Forward(arguments);
+  }
+
+  absl::Status Backward(const BackwardArguments& a) override {
+    BatchNormOp::BackwardArguments arguments;
+    arguments.x = a.x;
+    arguments.y = a.y;
+    arguments.dy = a.dy;
+    arguments.dx = a.dx;
+    arguments.dweight = a.gradient;
+    arguments.dbias = a.gradient + channels_;
+    return op_->Backward(arguments);
+  }
+
+ private:
+  const std::unique_ptr<BatchNormOp> op_;
+  const int64_t channels_;
+  const bool training_;
+};
+
+class BatchNormLayer final : public Layer {
+ public:
+  BatchNormLayer(std::string name, int64_t channels, AfterNorm after)
+      : name_(std::move(name)), channels_(channels), after_(after) {}
+
+  std::string kind() const override { return kBatchNormKind; }
+
+  std::vector<LayerParameter> parameters() const override {
+    return BatchNormParameters(name_, channels_);
+  }
+
+  std::vector<LayerStatistic> statistics() const override {
+    return BatchNormStatistics(name_, channels_);
+  }
+
+  absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
+      const PlanContext& context, const ActivationDesc& input) const override {
+    if (input.shape.size() < 2 || input.shape[1] != channels_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_, " gets ", ShapeString(input.shape), "; needs ",
+                       channels_, " channels"));
+    }
+    BatchNormShape shape;
+    shape.training = context.training;
+    shape.relu = after_ == AfterNorm::kRelu;
+    auto op = context.backend->nn().PlanBatchNorm(shape, input, nullptr);
+    PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
+    return std::make_unique<PlannedBatchNorm>(*std::move(op), channels_,
+                                              context.training);
+  }
+
+ private:
+  const std::string name_;
+  const int64_t channels_;
+  const AfterNorm after_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
+                                         AfterNorm after) {
+  return std::make_unique<BatchNormLayer>(std::move(name), channels, after);
+}
+
+std::vector<LayerParameter> BatchNormParameters(const std::string& name,
+                                                int64_t channels) {
+  return {{absl::StrCat(name, ".weight"), {channels}, Initializer::Constant(1)},
+          {absl::StrCat(name, ".bias"), {channels}, Initializer::Constant(0)}};
+}
+
+std::vector<LayerStatistic> BatchNormStatistics(const std::string& name,
+                                                int64_t channels) {
+  return {{absl::StrCat(name, ".running_mean"), {channels}, 0},
+          {absl::StrCat(name, ".running_var"), {channels}, 1}};
+}
+
+}  // namespace ps

@@ -1,0 +1,122 @@
+#include "models/layers/convolution.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+class PlannedConvolution final : public PlannedLayer {
+ public:
+  // bias_offset: of the bias from the weight, in elements; -1: no bias.
+  PlannedConvolution(std::unique_ptr<AffineOp> op, int64_t bias_offset)
+      : op_(std::move(op)), bias_offset_(bias_offset) {}
+
+  const ActivationDesc& output() const override { return op_->output(); }
+
+  bool backward_reads_output() const override { return false; }
+
+  absl::Status Forward(const ForwardArguments& a) override {
+    const float* const bias =
+        bias_offset_ < 0 ? nullptr : a.weights + bias_offset_;
+    return op_->Forward(a.x, a.weights, bias, a.y);
+  }
+
+  absl::Status Backward(const BackwardArguments& a) override {
+    float* const dbias = bias_offset_ < 0 ? nullptr : a.gradient + bias_offset_;
+    return op_->Backward(a.x, a.weights, a.dy, a.dx, a.gradient, dbias);
+  }
+
+ private:
+  const std::unique_ptr<AffineOp> op_;
+  const int64_t bias_offset_;
+};
+
+class ConvolutionLayer final : public Layer {
+ public:
+  ConvolutionLayer(std::string name, int64_t in_channels,
+                   const ConvolutionShape& shape,
+                   const AffineInitializers& initializers)
+      : name_(std::move(name)),
+        in_channels_(in_channels),
+        shape_(shape),
+        weight_({shape.out_channels, in_channels / shape.groups,
+                 shape.kernel_height, shape.kernel_width}),
+        initializers_(initializers) {}
+
+  std::string kind() const override { return "convolution"; }
+
+  std::vector<LayerParameter> parameters() const override {
+    std::vector<LayerParameter> parameters = {
+        {absl::StrCat(name_, ".weight"), weight_, initializers_.weight}};
+    if (shape_.bias) {
+      parameters.push_back({absl::StrCat(name_, ".bias"),
+                            {shape_.out_channels},
+                            initializers_.bias});
+    }
+    return parameters;
+  }
+
+  absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
+      const PlanContext& context, const ActivationDesc& input) const override {
+    if (input.shape.size() != 4 || input.shape[1] != in_channels_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(name_, " gets ", ShapeString(input.shape),
+                       "; needs [batch, ", in_channels_, ", height, width]"));
+    }
+    auto op = context.backend->nn().PlanConvolution(shape_, input);
+    PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
+    return std::make_unique<PlannedConvolution>(
+        *std::move(op), shape_.bias ? NumElements(weight_) : -1);
+  }
+
+ private:
+  const std::string name_;
+  const int64_t in_channels_;
+  const ConvolutionShape shape_;
+  const Shape weight_;  // [out, in / groups, height, width]
+  const AffineInitializers initializers_;
+};
+
+}  // namespace
+
+std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
+                                           int64_t in_channels,
+                                           const ConvolutionShape& shape) {
+  return NewConvolutionLayer(
+      std::move(name), in_channels, shape,
+      AffineInitializers::FanInUniform(FanIn(in_channels, shape)));
+}
+
+std::unique_ptr<Layer> NewConvolutionLayer(
+    std::string name, int64_t in_channels, const ConvolutionShape& shape,
+    const AffineInitializers& initializers) {
+  return std::make_unique<ConvolutionLayer>(std::move(name), in_channels, shape,
+                                            initializers);
+}
+
+ConvolutionShape SquareKernel(int64_t out_channels, int64_t extent,
+                              int64_t stride) {
+  ConvolutionShape shape;
+  shape.out_channels = out_channels;
+  shape.kernel_height = extent;
+  shape.kernel_width = extent;
+  shape.stride = stride;
+  shape.padding = extent / 2;
+  shape.bias = false;
+  return shape;
+}
+
+int64_t FanIn(int64_t in_channels, const ConvolutionShape& shape) {
+  return in_channels / shape.groups * shape.kernel_height * shape.kernel_width;
+}
+
+int64_t FanOut(const ConvolutionShape& shape) {
+  return shape.out_channels / shape.groups * shape.kernel_height *
+         shape.kernel_width;
+}
+
+}  // namespace ps

@@ -1,0 +1,34 @@
+// Convolution as a layer.
+#ifndef MODELS_LAYERS_CONVOLUTION_H_
+#define MODELS_LAYERS_CONVOLUTION_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/layers/affine_layers.h"
+#include "models/layers/layer.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// Parameters: `name`.weight and, where the shape has one, `name`.bias, as of
+// PyTorch's Conv2d, with its initial values or those given.
+std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
+                                           int64_t in_channels,
+                                           const ConvolutionShape& shape);
+std::unique_ptr<Layer> NewConvolutionLayer(
+    std::string name, int64_t in_channels, const ConvolutionShape& shape,
+    const AffineInitializers& initializers);
+
+// A square kernel, its bias left out as it is before batch normalisation.
+ConvolutionShape SquareKernel(int64_t out_channels, int64_t extent,
+                              int64_t stride = 1);
+
+// Inputs of one output, and outputs of one input.
+int64_t FanIn(int64_t in_channels, const ConvolutionShape& shape);
+int64_t FanOut(const ConvolutionShape& shape);
+
+}  // namespace ps
+
+#endif  // MODELS_LAYERS_CONVOLUTION_H_

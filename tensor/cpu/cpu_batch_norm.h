@@ -1,0 +1,21 @@
+// Batch normalisation on the CPU, by loops of our own: oneDNN 2.6 adds no
+// residual, and keeps a mask that can be computed again.
+#ifndef TENSOR_CPU_CPU_BATCH_NORM_H_
+#define TENSOR_CPU_CPU_BATCH_NORM_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/thread_pool.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels. `pool` outlives the operation.
+absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
+    ThreadPool* pool, const BatchNormShape& shape, const ActivationDesc& input,
+    const ActivationDesc* residual);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_BATCH_NORM_H_

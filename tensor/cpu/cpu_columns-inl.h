@@ -1,0 +1,37 @@
+// Vectors over the columns of a matrix whose columns are channels. Included
+// once for each instruction set, as Highway wants it.
+
+#if defined(TENSOR_CPU_CPU_COLUMNS_INL_H_) == defined(HWY_TARGET_TOGGLE)
+#ifdef TENSOR_CPU_CPU_COLUMNS_INL_H_
+#undef TENSOR_CPU_CPU_COLUMNS_INL_H_
+#else
+#define TENSOR_CPU_CPU_COLUMNS_INL_H_
+#endif
+
+#include <cstdint>
+
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace ps {
+namespace HWY_NAMESPACE {
+
+// A row of the blocked layout has 8 channels, so wider vectors are of no use.
+using WideColumns = hwy::HWY_NAMESPACE::CappedTag<float, 8>;
+// For the columns that fill no vector.
+using SingleColumn = hwy::HWY_NAMESPACE::CappedTag<float, 1>;
+
+// Calls body(tag, column) for every group of columns.
+template <typename Body>
+HWY_INLINE void ForEachColumns(int64_t width, const Body& body) {
+  constexpr int64_t kLanes = hwy::HWY_NAMESPACE::MaxLanes(WideColumns());
+  int64_t c = 0;
+  for (; c + kLanes <= width; c += kLanes) body(WideColumns(), c);
+  for (; c < width; ++c) body(SingleColumn(), c);
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace ps
+HWY_AFTER_NAMESPACE();
+
+#endif  // TENSOR_CPU_CPU_COLUMNS_INL_H_

@@ -1,0 +1,32 @@
+// Memory for the inside of one call at a time, shared by everything that is
+// planned on a backend: copies of weights in the layouts that primitives like
+// would otherwise take several times the model's size.
+#ifndef TENSOR_CPU_SHARED_SCRATCH_H_
+#define TENSOR_CPU_SHARED_SCRATCH_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+
+namespace ps {
+
+// Not thread-safe, like the backend that owns it.
+class SharedScratch {
+ public:
+  // When planning: from now on there are at least `num_floats`. Errors:
+  // kResourceExhausted.
+  absl::Status Reserve(int64_t num_floats);
+
+  // When running: uninitialised, aligned to 64 bytes, and overwritten by the
+  // next call of any operation. Another address after a Reserve.
+  float* data() const { return data_.get(); }
+
+ private:
+  std::shared_ptr<float> data_;
+  int64_t num_floats_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_SHARED_SCRATCH_H_

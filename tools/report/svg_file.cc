@@ -1,0 +1,72 @@
+#include "tools/report/svg_file.h"
+
+#include <cctype>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+
+namespace ps {
+namespace {
+
+constexpr double kMargin = 16;
+constexpr double kTitleHeight = 30;
+constexpr double kLegendHeight = 20;
+
+// What the page's style leaves to HTML; and the page stretches plots.
+constexpr char kFileStyle[] = R"css(
+svg.plot { width: 640px; height: 360px; }
+.paper { fill: var(--ground); }
+.title { font: 600 15px system-ui, sans-serif; fill: var(--text); }
+.label { font: 13px system-ui, sans-serif; fill: var(--faint); }
+.sample { stroke-width: 2.5; }
+)css";
+
+// A line of the legend for each series: labels may be long.
+std::string Legend(const Plot& plot) {
+  std::string legend;
+  double y = kTitleHeight + kLegendHeight / 2;
+  for (const PlotSeries& series : plot.series) {
+    absl::StrAppendFormat(
+        &legend,
+        "<line class='sample s%d dash%d' x1='%.0f' x2='%.0f' y1='%.0f' "
+        "y2='%.0f'/><text class='label' x='%.0f' y='%.0f'>%s</text>\n",
+        series.color % kNumPlotColors, series.dash % kNumPlotDashes, kMargin,
+        kMargin + 26, y, y, kMargin + 34, y + 4, EscapeMarkup(series.label));
+    y += kLegendHeight;
+  }
+  return legend;
+}
+
+}  // namespace
+
+std::string SvgFile(const Plot& plot) {
+  const std::string curves = DrawCurves(plot);
+  if (curves.empty()) return "";
+  const double top =
+      kTitleHeight + kLegendHeight * static_cast<double>(plot.series.size());
+  const double height = top + kPlotHeight;
+  return absl::StrFormat(
+      "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
+      "width='%.0f' height='%.0f'>\n<style>%s%s</style>\n"
+      "<rect class='paper' width='%.0f' height='%.0f'/>\n"
+      "<text class='title' x='%.0f' y='22'>%s</text>\n%s"
+      "<g transform='translate(0 %.0f)'>%s</g>\n</svg>\n",
+      kPlotWidth, height, kPlotWidth, height, kPlotStyle, kFileStyle,
+      kPlotWidth, height, kMargin, EscapeMarkup(plot.title), Legend(plot), top,
+      curves);
+}
+
+std::string SvgFileName(const Plot& plot) {
+  std::string name;
+  for (const char c : plot.title) {
+    const unsigned char byte = static_cast<unsigned char>(c);
+    if (std::isalnum(byte)) {
+      name.push_back(static_cast<char>(std::tolower(byte)));
+    } else if (!name.empty() && name.back() != '_') {
+      name.push_back('_');
+    }
+  }
+  return absl::StrCat(name, ".svg");
+}
+
+}  // namespace ps
