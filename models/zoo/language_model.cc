@@ -34,6 +34,10 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
         absl::StrCat("tied_output with an embedding of ", embedding_size,
                      " and ", hidden, " hidden units: must be equal"));
   }
+  if (options.dropout > 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "dropout ", options.dropout, ": there is no dropout layer yet"));
+  }
 
   std::vector<std::unique_ptr<Layer>> layers;
   EmbeddingOptions embedding;
