@@ -39,6 +39,11 @@ class PlannedCtcLoss final : public PlannedLoss {
                        " input lengths for ", batch_, " recordings"));
     }
     for (int64_t i = 0; i < batch_; ++i) {
+      if (batch.input_lengths[i] > batch.steps) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "example ", i, " of the batch has ", batch.input_lengths[i],
+            " frames; there are ", batch.steps));
+      }
       lengths_[i] = static_cast<int32_t>(
           (batch.input_lengths[i] + frames_per_step_ - 1) / frames_per_step_);
     }

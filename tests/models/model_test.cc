@@ -242,8 +242,8 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
 TEST(ModelRegistry, KnowsTheZoo) {
   EXPECT_EQ(ModelRegistry().Names(),
             (std::vector<std::string>{"char_lstm", "lenet5", "lstm_lm", "mlp",
-                                      "resnet110", "resnet20", "resnet56", "speech_dnn",
- "speech_lstm"}));
+                                      "resnet110", "resnet20", "resnet56",
+                                      "speech_dnn", "speech_lstm"}));
 }
 
 TEST(NewModel, UnknownNameIsRefusedWithTheKnownOnes) {

@@ -189,6 +189,33 @@ TEST_P(SpeechModel, MorePaddingChangesNothing) {
   EXPECT_EQ(padded->character_errors, evaluation->character_errors);
 }
 
+TEST_P(SpeechModel, AShorterBatchHearsNothingOfALongerOne) {
+  const Batch batch = FixtureBatch(GetParam().name());
+  // One frame less needs the same plan, and leaves silence at its end.
+  Batch shorter = batch;
+  shorter.steps = 19;
+  shorter.inputs.resize(19 * 3 * 4);
+  shorter.input_lengths[0] = 19;
+  const double expected = Train(shorter).loss;
+  const std::vector<float> gradient = fixture_.GradientValues();
+  Train(batch);
+  EXPECT_EQ(Train(shorter).loss, expected);
+  EXPECT_EQ(fixture_.GradientValues(), gradient);
+}
+
+TEST_P(SpeechModel, LengthsDifferByPlansInQuartersOfPowersOfTwo) {
+  Batch batch = FixtureBatch(GetParam().name());
+  int64_t bytes = 0;
+  int changes = 0;
+  for (batch.steps = 33; batch.steps <= 64; ++batch.steps) {
+    batch.inputs.resize(batch.steps * 3 * 4);
+    Train(batch);
+    if (fixture_.model().activation_bytes() != bytes) ++changes;
+    bytes = fixture_.model().activation_bytes();
+  }
+  EXPECT_EQ(changes, 4);
+}
+
 TEST_P(SpeechModel, EvaluationCountsErrorsAndTrainingDoesNot) {
   const Batch batch = FixtureBatch(GetParam().name());
   const BatchResult training = Train(batch);
@@ -227,6 +254,10 @@ TEST_P(SpeechModel, ATranscriptThatDoesNotFitIsNamed) {
   EXPECT_TRUE(absl::StrContains(
       status.message(), "example 2 of the batch has a transcript of 4 labels"))
       << status;
+  batch.input_lengths[2] = 21;
+  EXPECT_TRUE(absl::StrContains(
+      fixture_.model().Evaluate(batch, fixture_.weights()).status().message(),
+      "example 2 of the batch has 21 frames; there are 20"));
   batch.input_lengths.pop_back();
   EXPECT_EQ(
       fixture_.model().Evaluate(batch, fixture_.weights()).status().code(),
