@@ -4,9 +4,10 @@
 // 2018) and ScaleCom (NeurIPS 2020) train with compressed gradients; but with
 // ReLU, and with CTC, which needs no alignment of frames and phones.
 //
-// In PyTorch: hidden = ModuleList(Linear, ...) with ReLU after each, output =
-// Linear(hidden, classes). Initial weights of the hidden layers are those of He
-// et al., which carry the signal through any depth of ReLUs; biases are 0.
+// In PyTorch: hidden = ModuleList(Linear, ...) with ReLU and dropout after
+// each, output = Linear(hidden, classes). Initial weights of the hidden layers
+// are those of He et al., which carry the signal through any depth of ReLUs;
+// biases are 0.
 
 #include <cstdint>
 #include <memory>
@@ -14,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "models/layers/dropout.h"
 #include "models/layers/frame_window_layer.h"
 #include "models/layers/sequence_linear.h"
 #include "models/layers/unary_layers.h"
@@ -27,11 +29,13 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
     const ModelOptions& options) {
   const SpeechDnnConfig& config = options.config.speech_dnn();
   if (config.layers() < 1 || config.hidden() < 1 || config.context() < 0 ||
-      config.stride() < 1) {
+      config.stride() < 1 || !(config.dropout() >= 0 && config.dropout() < 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         config.layers(), " layers of ", config.hidden(), " units, context ",
-        config.context(), ", stride ", config.stride(),
-        ": the context must be at least 0, all others at least 1"));
+        config.context(), ", stride ", config.stride(), ", dropout ",
+        config.dropout(),
+        ": the context must be at least 0, dropout in [0, 1), all others at "
+        "least 1"));
   }
   FrameWindowShape window;
   window.before = config.context();
@@ -51,6 +55,9 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
     linear.bias_initializer = Initializer::Constant(0);
     speech.layers.push_back(NewSequenceLinearLayer(linear));
     speech.layers.push_back(NewReluLayer());
+    if (config.dropout() > 0) {
+      speech.layers.push_back(NewDropoutLayer(config.dropout()));
+    }
     features = config.hidden();
   }
   return NewSpeechModel(options, std::move(speech));
@@ -75,6 +82,8 @@ void CheckSpeechDnn(const JobConfig& job, ConfigProblems* problems) {
         config.context(), "must be 0 to 64");
   check(config.stride() >= 1 && config.stride() <= 16, "stride",
         config.stride(), "must be 1 to 16");
+  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
+        config.dropout(), "must be in [0, 1)");
 }
 
 [[maybe_unused]] const bool kCheckRegistered =

@@ -6,8 +6,8 @@
 // Interspeech 2015, section 5).
 //
 // In PyTorch: x = frames.view(steps, batch, stack x features), rnn = LSTM(stack
-// x features, hidden, layers), output = Linear(hidden, classes), with PyTorch's
-// initial weights.
+// x features, hidden, layers, dropout), output = Linear(hidden, classes), with
+// PyTorch's initial weights.
 
 #include <cstdint>
 #include <memory>
@@ -15,6 +15,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "models/layers/dropout.h"
 #include "models/layers/frame_window_layer.h"
 #include "models/layers/recurrent.h"
 #include "models/model.h"
@@ -23,15 +24,15 @@
 namespace ps {
 namespace {
 
-constexpr int kMaxStack = 16;
-
 absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
     const ModelOptions& options) {
   const SpeechLstmConfig& config = options.config.speech_lstm();
-  if (config.layers() < 1 || config.hidden() < 1 || config.stack() < 1) {
+  if (config.layers() < 1 || config.hidden() < 1 || config.stack() < 1 ||
+      !(config.dropout() >= 0 && config.dropout() < 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         config.layers(), " layers of ", config.hidden(), " units over ",
-        config.stack(), " frames; every number must be at least 1"));
+        config.stack(), " frames, dropout ", config.dropout(),
+        ": needs at least 1 of each, and dropout in [0, 1)"));
   }
   SpeechModelOptions speech;
   speech.hidden = config.hidden();
@@ -49,6 +50,9 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
     lstm.features =
         i == 0 ? config.stack() * options.example.features : config.hidden();
     lstm.initializer = Initializer::FanInUniform(config.hidden());
+    if (i > 0 && config.dropout() > 0) {
+      speech.layers.push_back(NewDropoutLayer(config.dropout()));
+    }
     speech.layers.push_back(NewRecurrentLayer(lstm));
   }
   return NewSpeechModel(options, std::move(speech));
@@ -59,7 +63,7 @@ REGISTER_MODEL("speech_lstm", NewSpeechLstm);
 void CheckSpeechLstm(const JobConfig& job, ConfigProblems* problems) {
   const SpeechLstmConfig& config = job.model().speech_lstm();
   const auto check = [&](bool holds, const char* field, double value,
-                         const std::string& rule) {
+                         const char* rule) {
     if (!holds) {
       problems->Add(absl::StrCat("model.speech_lstm.", field),
                     absl::StrCat(value), rule);
@@ -69,8 +73,10 @@ void CheckSpeechLstm(const JobConfig& job, ConfigProblems* problems) {
         config.layers(), "must be 1 to 16");
   check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
         config.hidden(), "must be 1 to 16384");
-  check(config.stack() >= 1 && config.stack() <= kMaxStack, "stack",
-        config.stack(), absl::StrCat("must be 1 to ", kMaxStack));
+  check(config.stack() >= 1 && config.stack() <= 16, "stack", config.stack(),
+        "must be 1 to 16");
+  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
+        config.dropout(), "must be in [0, 1)");
 }
 
 [[maybe_unused]] const bool kCheckRegistered =

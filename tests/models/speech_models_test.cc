@@ -269,6 +269,25 @@ INSTANTIATE_TEST_SUITE_P(Zoo, SpeechModel, testing::Values(Lstm(), Dnn()),
                            return info.param.name();
                          });
 
+TEST(SpeechModels, DropoutChangesTrainingOnly) {
+  for (ModelConfig config : {Lstm(), Dnn()}) {
+    const Batch batch = FixtureBatch(config.name());
+    const auto run = [&](double dropout, bool training) {
+      config.mutable_speech_lstm()->set_dropout(dropout);
+      config.mutable_speech_dnn()->set_dropout(dropout);
+      ModelFixture fixture(config, SmallShape());
+      return training
+                 ? fixture.model()
+                       .ForwardBackward(batch, fixture.weights(),
+                                        fixture.gradient(), nullptr)
+                       ->loss
+                 : fixture.model().Evaluate(batch, fixture.weights())->loss;
+    };
+    EXPECT_EQ(run(0.5, false), run(0, false));
+    EXPECT_NE(run(0.5, true), run(0, true));
+  }
+}
+
 TEST(SpeechModels, OtherDataSetsAreRefused) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   ModelOptions options;
@@ -294,12 +313,14 @@ TEST(SpeechModels, OptionsAreCheckedWithTheConfig) {
   job.mutable_model()->mutable_speech_lstm()->set_hidden(-1);
   job.mutable_model()->mutable_speech_dnn()->set_context(65);
   job.mutable_model()->mutable_speech_dnn()->set_layers(0);
+  job.mutable_model()->mutable_speech_dnn()->set_dropout(1);
   ConfigProblems problems;
   for (const ConfigCheck check : ConfigChecks()) check(job, &problems);
   std::vector<std::string> lines = problems.lines();
   std::sort(lines.begin(), lines.end());
   EXPECT_EQ(lines, (std::vector<std::string>{
                        "model.speech_dnn.context is 65; must be 0 to 64",
+                       "model.speech_dnn.dropout is 1; must be in [0, 1)",
                        "model.speech_dnn.layers is 0; must be 1 to 64",
                        "model.speech_lstm.hidden is -1; must be 1 to 16384",
                        "model.speech_lstm.stack is 0; must be 1 to 16"}));
