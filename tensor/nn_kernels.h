@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tensor/ctc_loss.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -179,22 +178,6 @@ struct SubsamplingShape {
   int64_t out_channels = 0;  // At least the input's, and of the same parity.
 };
 
-// Windows over the frames of a sequence: frame t of the output holds frames
-// t x stride - before + [0, window) of the input one after the other, zeros
-// where there are none. With stride = window and nothing before it a sequence
-// becomes `window` times as short; with stride 1 every frame sees its
-// neighbours.
-struct FrameWindowShape {
-  int64_t window = 1;
-  int64_t stride = 1;
-  int64_t before = 0;  // In [0, window).
-
-  // Frames that come out for so many that go in: ceil(frames / stride).
-  int64_t OutputFrames(int64_t frames) const {
-    return (frames + stride - 1) / stride;
-  }
-};
-
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
 // fit together.
 class NnKernels {
@@ -213,7 +196,7 @@ class NnKernels {
   // flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
-  // Backward reads neither x nor y, and may get null; so of the next two.
+  // Backward reads neither x nor y, and may get null; so of the next three.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
   // y may be x, and dx may be dy; Backward reads y, and may get a null x.
@@ -222,6 +205,10 @@ class NnKernels {
   // probability: in [0, 1).
   virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
       double probability, const ActivationDesc& input) = 0;
+  // Averages of out_height x out_width parts; part i of n of an extent e is
+  // [floor(i e / n), ceil((i + 1) e / n)), as PyTorch's AdaptiveAvgPool2d.
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
+      int64_t out_height, int64_t out_width, const ActivationDesc& input) = 0;
   // The mean over height and width, plain [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
@@ -234,14 +221,6 @@ class NnKernels {
   // logits: plain [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
-
-  // logits: plain [steps, batch, classes].
-  virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) = 0;
-  // input: plain [steps, batch, features]. Output: plain
-  // [OutputFrames(steps), batch, window x features].
-  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) = 0;
 
   // How often an activation was brought from one layout to another since the
   // start, inside of operations or by PlanReorder's.

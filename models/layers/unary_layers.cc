@@ -84,6 +84,14 @@ std::unique_ptr<Layer> NewGlobalPoolingLayer() {
       });
 }
 
+std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
+                                               int64_t out_width) {
+  return std::make_unique<UnaryLayer>(
+      "pooling", MemoryUse(), [=](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanAdaptivePooling(out_height, out_width, input);
+      });
+}
+
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
   return std::make_unique<UnaryLayer>(
       "residual", MemoryUse(),

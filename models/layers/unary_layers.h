@@ -3,6 +3,7 @@
 #ifndef MODELS_LAYERS_UNARY_LAYERS_H_
 #define MODELS_LAYERS_UNARY_LAYERS_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "models/layers/layer.h"
@@ -14,6 +15,10 @@ std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 
 // The mean over height and width: [batch, channels].
 std::unique_ptr<Layer> NewGlobalPoolingLayer();
+
+// Averages of out_height x out_width parts.
+std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
+                                               int64_t out_width);
 
 // A shortcut without weights.
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);

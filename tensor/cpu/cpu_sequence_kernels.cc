@@ -1,7 +1,9 @@
 #include "tensor/cpu/cpu_sequence_kernels.h"
 
 #include "common/thread_pool.h"
+#include "tensor/cpu/cpu_ctc_loss.h"
 #include "tensor/cpu/cpu_embedding.h"
+#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_recurrent.h"
 #include "tensor/cpu/cpu_sequence_linear.h"
 #include "tensor/cpu/shared_scratch.h"
@@ -26,6 +28,16 @@ class CpuSequenceKernels final : public SequenceKernels {
   absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
       int64_t out_features, const ActivationDesc& input) override {
     return PlanCpuSequenceLinear(&pool_, out_features, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
+      const FrameWindowShape& shape, const ActivationDesc& input) override {
+    return PlanCpuFrameWindow(&pool_, shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
+      const ActivationDesc& logits) override {
+    return PlanCpuCtcLoss(&pool_, logits);
   }
 
  private:
