@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tensor/ctc_loss.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -105,6 +104,20 @@ class BatchNormOp {
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
+// Dropout (Srivastava et al., "Dropout: a simple way to prevent neural networks
+// from overfitting", JMLR 15, 2014), for training: each element becomes 0 with
+// the planned probability p, and 1 / (1 - p) times as large otherwise.
+class DropoutOp {
+ public:
+  virtual ~DropoutOp() = default;
+  virtual const ActivationDesc& output() const = 0;
+  // Which elements are dropped is a pure function of `key` and of their places
+  // in memory. y may be x.
+  virtual absl::Status Forward(uint64_t key, const float* x, float* y) = 0;
+  // By the elements of the latest Forward. dx may be dy.
+  virtual absl::Status Backward(const float* dy, float* dx) = 0;
+};
+
 // Mean cross entropy of softmax(logits) over the batch.
 class SoftmaxCrossEntropyOp {
  public:
@@ -143,6 +156,9 @@ struct BatchNormShape {
   float momentum = 0.1f;
 };
 
+// Functions of one element; kSigmoid is 1 / (1 + exp(-x)).
+enum class Activation { kRelu, kTanh, kSigmoid };
+
 struct PoolingShape {
   enum class Kind { kMax, kAverage };
   Kind kind = Kind::kMax;
@@ -160,22 +176,6 @@ struct PoolingShape {
 struct SubsamplingShape {
   int64_t stride = 2;
   int64_t out_channels = 0;  // At least the input's, and of the same parity.
-};
-
-// Windows over the frames of a sequence: frame t of the output holds frames
-// t x stride - before + [0, window) of the input one after the other, zeros
-// where there are none. With stride = window and nothing before it a sequence
-// becomes `window` times as short; with stride 1 every frame sees its
-// neighbours.
-struct FrameWindowShape {
-  int64_t window = 1;
-  int64_t stride = 1;
-  int64_t before = 0;  // In [0, window).
-
-  // Frames that come out for so many that go in: ceil(frames / stride).
-  int64_t OutputFrames(int64_t frames) const {
-    return (frames + stride - 1) / stride;
-  }
 };
 
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
@@ -196,12 +196,19 @@ class NnKernels {
   // flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
-  // Backward reads neither x nor y, and may get null; so of the next two.
+  // Backward reads neither x nor y, and may get null; so of the next three.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
   // y may be x, and dx may be dy; Backward reads y, and may get a null x.
-  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
-      const ActivationDesc& input) = 0;
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
+      Activation function, const ActivationDesc& input) = 0;
+  // probability: in [0, 1).
+  virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
+      double probability, const ActivationDesc& input) = 0;
+  // Averages of out_height x out_width parts; part i of n of an extent e is
+  // [floor(i e / n), ceil((i + 1) e / n)), as PyTorch's AdaptiveAvgPool2d.
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
+      int64_t out_height, int64_t out_width, const ActivationDesc& input) = 0;
   // The mean over height and width, plain [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
@@ -214,14 +221,6 @@ class NnKernels {
   // logits: plain [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
-
-  // logits: plain [steps, batch, classes].
-  virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) = 0;
-  // input: plain [steps, batch, features]. Output: plain
-  // [OutputFrames(steps), batch, window x features].
-  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) = 0;
 
   // How often an activation was brought from one layout to another since the
   // start, inside of operations or by PlanReorder's.

@@ -84,6 +84,14 @@ std::unique_ptr<Layer> NewGlobalPoolingLayer() {
       });
 }
 
+std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
+                                               int64_t out_width) {
+  return std::make_unique<UnaryLayer>(
+      "pooling", MemoryUse(), [=](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanAdaptivePooling(out_height, out_width, input);
+      });
+}
+
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
   return std::make_unique<UnaryLayer>(
       "residual", MemoryUse(),
@@ -92,14 +100,19 @@ std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
       });
 }
 
-std::unique_ptr<Layer> NewReluLayer() {
+std::unique_ptr<Layer> NewActivationLayer(Activation function) {
   MemoryUse use;
   use.in_place = true;
   use.backward_reads_output = true;
   return std::make_unique<UnaryLayer>(
-      "activation", use, [](NnKernels& nn, const ActivationDesc& input) {
-        return nn.PlanRelu(input);
+      "activation", use,
+      [function](NnKernels& nn, const ActivationDesc& input) {
+        return nn.PlanActivation(function, input);
       });
+}
+
+std::unique_ptr<Layer> NewReluLayer() {
+  return NewActivationLayer(Activation::kRelu);
 }
 
 std::unique_ptr<Layer> NewPlainOrderLayer() {

@@ -1,7 +1,9 @@
-// Layers without weights: pooling, ReLU and the way to plain order.
+// Layers without weights: pooling, activation functions, the way to plain
+// order.
 #ifndef MODELS_LAYERS_UNARY_LAYERS_H_
 #define MODELS_LAYERS_UNARY_LAYERS_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "models/layers/layer.h"
@@ -14,9 +16,14 @@ std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 // The mean over height and width: [batch, channels].
 std::unique_ptr<Layer> NewGlobalPoolingLayer();
 
+// Averages of out_height x out_width parts.
+std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
+                                               int64_t out_width);
+
 // A shortcut without weights.
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
 
+std::unique_ptr<Layer> NewActivationLayer(Activation function);
 std::unique_ptr<Layer> NewReluLayer();
 
 // Brings an activation to plain order, [batch, channels, height, width], which

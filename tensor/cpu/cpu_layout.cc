@@ -89,6 +89,13 @@ ChannelMatrices::ChannelMatrices(const ActivationDesc& activation) {
   count = shape[0] * per_image;
 }
 
+ChannelOrder MatrixOrder(const ActivationDesc& images) {
+  const ChannelOrder order = OrderOf(images);
+  return order == ChannelOrder::kPlain && ChannelMatrices(images).width > 1
+             ? ChannelOrder::kLast
+             : order;
+}
+
 absl::Status CheckActivation(absl::string_view what,
                              const ActivationDesc& activation) {
   bool holds_something = !activation.shape.empty();

@@ -60,6 +60,9 @@ struct ChannelMatrices {
   int64_t first_channel(int64_t m) const { return m % per_image * width; }
 };
 
+// The order in which images of another size have matrices of the same width.
+ChannelOrder MatrixOrder(const ActivationDesc& images);
+
 // Errors: kInvalidArgument, starting with `what`, for a shape that holds
 // nothing or has too many dimensions, or a layout that is not of this backend.
 absl::Status CheckActivation(absl::string_view what,

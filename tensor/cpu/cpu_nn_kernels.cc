@@ -4,11 +4,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/thread_pool.h"
+#include "tensor/cpu/cpu_adaptive_pooling.h"
 #include "tensor/cpu/cpu_affine.h"
 #include "tensor/cpu/cpu_batch_norm.h"
 #include "tensor/cpu/cpu_convolution.h"
-#include "tensor/cpu/cpu_ctc_loss.h"
-#include "tensor/cpu/cpu_frame_window.h"
+#include "tensor/cpu/cpu_dropout.h"
 #include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
@@ -59,6 +59,12 @@ class CpuNnKernels final : public NnKernels {
     return PlanCpuPooling(&pool_, shape, input);
   }
 
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
+      int64_t out_height, int64_t out_width,
+      const ActivationDesc& input) override {
+    return PlanCpuAdaptivePooling(&pool_, out_height, out_width, input);
+  }
+
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) override {
     return PlanCpuGlobalPooling(&pool_, input);
@@ -69,10 +75,15 @@ class CpuNnKernels final : public NnKernels {
     return PlanCpuSubsampling(&pool_, shape, input);
   }
 
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanRelu(
-      const ActivationDesc& input) override {
-    return Plan("planning a ReLU", input,
-                [&] { return PlanCpuRelu(context_, input); });
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
+      Activation function, const ActivationDesc& input) override {
+    return Plan("planning an activation function", input,
+                [&] { return PlanCpuActivation(context_, function, input); });
+  }
+
+  absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
+      double probability, const ActivationDesc& input) override {
+    return PlanCpuDropout(&pool_, probability, input);
   }
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
@@ -87,15 +98,6 @@ class CpuNnKernels final : public NnKernels {
   }
 
   int64_t num_reorders() const override { return *context_.num_reorders; }
-  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) override {
-    return PlanCpuCtcLoss(&pool_, logits);
-  }
-
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) override {
-    return PlanCpuFrameWindow(&pool_, shape, input);
-  }
 
  private:
   template <typename Function>

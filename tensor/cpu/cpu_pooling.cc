@@ -133,7 +133,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuPooling(
   g.out_width = room_width / g.stride + 1;
   const ActivationDesc output = ImageActivation(
       {input.shape[0], input.shape[1], g.out_height, g.out_width},
-      OrderOf(input));
+      MatrixOrder(input));
   if (is_max) {
     return std::make_unique<CpuMaxPooling>(pool, g, matrices.count, output);
   }

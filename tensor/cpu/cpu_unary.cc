@@ -12,9 +12,9 @@ namespace {
 
 using dnnl::memory;
 
-class DnnlReluOp final : public UnaryOp {
+class DnnlActivationOp final : public UnaryOp {
  public:
-  DnnlReluOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
+  DnnlActivationOp(ActivationDesc output, DnnlStep forward, DnnlStep backward)
       : output_(std::move(output)),
         forward_(std::move(forward)),
         backward_(std::move(backward)) {}
@@ -76,22 +76,36 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
       std::move(what));
 }
 
+// From y in Backward: x may be gone.
+dnnl::algorithm AlgorithmOf(Activation function) {
+  switch (function) {
+    case Activation::kRelu:
+      break;
+    case Activation::kTanh:
+      return dnnl::algorithm::eltwise_tanh_use_dst_for_bwd;
+    case Activation::kSigmoid:
+      return dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
+  }
+  return dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+}
+
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
-    const DnnlContext& context, const ActivationDesc& input) {
-  const std::string what = absl::StrCat("ReLU of ", ShapeString(input.shape));
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
+    const DnnlContext& context, Activation function,
+    const ActivationDesc& input) {
+  const std::string what =
+      absl::StrCat("activation function of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
   const memory::desc desc = MemoryDesc(input);
-  // Backward from y: x may be gone.
-  constexpr auto kRelu = dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+  const dnnl::algorithm algorithm = AlgorithmOf(function);
   constexpr float kNegativeSlope = 0;
   const dnnl::eltwise_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, kRelu, desc, kNegativeSlope},
+      {dnnl::prop_kind::forward_training, algorithm, desc, kNegativeSlope},
       context.engine);
   const dnnl::eltwise_backward::primitive_desc backward(
-      {kRelu, desc, desc, kNegativeSlope}, context.engine, forward);
-  return std::make_unique<DnnlReluOp>(
+      {algorithm, desc, desc, kNegativeSlope}, context.engine, forward);
+  return std::make_unique<DnnlActivationOp>(
       input,
       DnnlStep(context, dnnl::eltwise_forward(forward),
                {Bound(context, DNNL_ARG_SRC, desc),

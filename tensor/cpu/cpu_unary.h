@@ -1,5 +1,5 @@
-// ReLU and reorders by oneDNN. Planning throws dnnl::error, which
-// CpuNnKernels catches; running does not.
+// Activation functions and reorders by oneDNN. Planning throws dnnl::error,
+// which CpuNnKernels catches; running does not.
 #ifndef TENSOR_CPU_CPU_UNARY_H_
 #define TENSOR_CPU_CPU_UNARY_H_
 
@@ -12,8 +12,9 @@
 namespace ps {
 
 // See NnKernels. `context` outlives the operation.
-absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuRelu(
-    const DnnlContext& context, const ActivationDesc& input);
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
+    const DnnlContext& context, Activation function,
+    const ActivationDesc& input);
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(
     const DnnlContext& context, const ActivationDesc& input);

@@ -267,8 +267,9 @@ TEST(AffineErrors, LayoutOfAnotherBackendIsRefused) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   ActivationDesc foreign = ActivationDesc::Plain({2, 3, 4, 5});
   foreign.layout = std::make_shared<ForeignLayout>();
-  EXPECT_EQ(backend->nn().PlanRelu(foreign).status().code(),
-            absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(
+      backend->nn().PlanActivation(Activation::kRelu, foreign).status().code(),
+      absl::StatusCode::kInvalidArgument);
 }
 
 TEST(AffineThreads, TwoThreadsComputeTheSameConvolution) {

@@ -159,7 +159,7 @@ TEST(Relu, EqualsItsDefinitionInEveryLayout) {
        {ActivationDesc::Plain({5, 33}), ActivationDesc::Plain({1, 1}),
         ActivationDesc::Plain({5, 3, 5, 7}),
         ConvolutionLayout(nn, {5, 6, 3, 3})}) {
-    const auto op = nn.PlanRelu(input);
+    const auto op = nn.PlanActivation(Activation::kRelu, input);
     ASSERT_TRUE(op.ok()) << op.status();
     ExpectEqualsReference(nn, **op, input,
                           SeparatedValues(NumElements(input.shape), 2),
@@ -209,7 +209,9 @@ TEST(UnaryErrors, ShapesThatDoNotFitAreNamed) {
        {nn.PlanPooling(PoolingShape(), ActivationDesc::Plain({2, 3, 1, 9}))
             .status(),
         nn.PlanPooling(no_stride, ActivationDesc::Plain({2, 3, 1, 9})).status(),
-        nn.PlanRelu(ActivationDesc::Plain({2, 3, 1, 9, 0})).status()}) {
+        nn.PlanActivation(Activation::kRelu,
+                          ActivationDesc::Plain({2, 3, 1, 9, 0}))
+            .status()}) {
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
     EXPECT_TRUE(absl::StrContains(status.message(), "[2, 3, 1, 9")) << status;
   }

@@ -1,0 +1,86 @@
+// AlexNet in its form for one device (Krizhevsky, "One weird trick for
+// parallelizing convolutional neural networks", arXiv 1404.5997). Names and
+// first weights as torchvision's alexnet; images of another size than
+// 224 x 224 are averaged to 6 x 6 features, as there.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "common/status_macros.h"
+#include "models/layers/affine_layers.h"
+#include "models/layers/convolution.h"
+#include "models/layers/dropout.h"
+#include "models/layers/layer.h"
+#include "models/layers/unary_layers.h"
+#include "models/model.h"
+#include "models/sequential_model.h"
+#include "models/zoo/image_task.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kFeatureExtent = 6;
+constexpr int64_t kHiddenFeatures = 4096;
+constexpr double kDropout = 0.5;
+// What the first convolution and three poolings need.
+constexpr int64_t kMinExtent = 63;
+
+std::unique_ptr<Layer> Convolution(const char* name, int64_t in_channels,
+                                   int64_t out_channels, int64_t kernel) {
+  ConvolutionShape shape = SquareKernel(out_channels, kernel);
+  shape.bias = true;
+  return NewConvolutionLayer(name, in_channels, shape);
+}
+
+std::unique_ptr<Layer> FirstConvolution(int64_t in_channels) {
+  ConvolutionShape shape = SquareKernel(64, 11, 4);
+  shape.padding = 2;
+  shape.bias = true;
+  return NewConvolutionLayer("features.0", in_channels, shape);
+}
+
+std::unique_ptr<Layer> Pooling() {
+  PoolingShape shape;
+  shape.window = 3;
+  shape.stride = 2;
+  return NewPoolingLayer(shape);
+}
+
+absl::StatusOr<std::unique_ptr<Model>> NewAlexnet(const ModelOptions& options) {
+  const ExampleShape& example = options.example;
+  PS_RETURN_IF_ERROR(CheckImageTask(example, kMinExtent));
+  std::vector<std::unique_ptr<Layer>> layers;
+  layers.push_back(FirstConvolution(example.channels));
+  layers.push_back(NewReluLayer());
+  layers.push_back(Pooling());
+  layers.push_back(Convolution("features.3", 64, 192, 5));
+  layers.push_back(NewReluLayer());
+  layers.push_back(Pooling());
+  layers.push_back(Convolution("features.6", 192, 384, 3));
+  layers.push_back(NewReluLayer());
+  layers.push_back(Convolution("features.8", 384, 256, 3));
+  layers.push_back(NewReluLayer());
+  layers.push_back(Convolution("features.10", 256, 256, 3));
+  layers.push_back(NewReluLayer());
+  layers.push_back(Pooling());
+  layers.push_back(NewAdaptivePoolingLayer(kFeatureExtent, kFeatureExtent));
+  layers.push_back(NewPlainOrderLayer());
+  layers.push_back(NewDropoutLayer(kDropout));
+  layers.push_back(NewLinearLayer(
+      "classifier.1", 256 * kFeatureExtent * kFeatureExtent, kHiddenFeatures));
+  layers.push_back(NewReluLayer());
+  layers.push_back(NewDropoutLayer(kDropout));
+  layers.push_back(
+      NewLinearLayer("classifier.4", kHiddenFeatures, kHiddenFeatures));
+  layers.push_back(NewReluLayer());
+  layers.push_back(
+      NewLinearLayer("classifier.6", kHiddenFeatures, example.num_classes));
+  return NewSequentialModel(options, std::move(layers));
+}
+
+REGISTER_MODEL("alexnet", NewAlexnet);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,19 @@
+// Dropout on the CPU. Keeps no mask: it costs less to draw it again.
+#ifndef TENSOR_CPU_CPU_DROPOUT_H_
+#define TENSOR_CPU_CPU_DROPOUT_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/thread_pool.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels. `pool` outlives the operation.
+absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCpuDropout(
+    ThreadPool* pool, double probability, const ActivationDesc& input);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_DROPOUT_H_
