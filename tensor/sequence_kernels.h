@@ -80,6 +80,9 @@ class RecurrentOp {
     float* recurrent_bias = nullptr;
   };
 
+  // Memory that it keeps from call to call, in floats.
+  virtual int64_t num_floats() const = 0;
+
   // The state before the next step is zero, as it is at first.
   virtual void ResetState() = 0;
 

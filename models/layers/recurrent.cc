@@ -89,6 +89,8 @@ class RecurrentLayer final : public Layer {
     }
     auto op = context.backend->sequences().PlanRecurrent(options_.shape, input);
     PS_RETURN_IF_ERROR(Annotate(op.status(), Name("layer")));
+    *context.activation_bytes +=
+        (*op)->num_floats() * static_cast<int64_t>(sizeof(float));
     return std::make_unique<PlannedRecurrent>(
         *std::move(op), Offsets(options_.shape, options_.features));
   }

@@ -6,6 +6,7 @@
 #include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_recurrent.h"
 #include "tensor/cpu/cpu_sequence_linear.h"
+#include "tensor/cpu/shared_scratch.h"
 
 namespace ps {
 namespace {
@@ -21,7 +22,7 @@ class CpuSequenceKernels final : public SequenceKernels {
 
   absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
       const RecurrentShape& shape, const ActivationDesc& input) override {
-    return PlanCpuRecurrent(&pool_, shape, input);
+    return PlanCpuRecurrent(&pool_, &scratch_, shape, input);
   }
 
   absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
@@ -41,6 +42,7 @@ class CpuSequenceKernels final : public SequenceKernels {
 
  private:
   ThreadPool pool_;
+  SharedScratch scratch_;
 };
 
 }  // namespace

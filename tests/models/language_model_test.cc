@@ -96,7 +96,6 @@ int64_t NumParameters(const ModelConfig& config, int64_t num_classes) {
 TEST(LanguageModels, HaveThePapersSizes) {
   ModelConfig config;
   config.set_name("lstm_lm");
-  config.mutable_lstm_lm()->set_dropout(0);
   EXPECT_EQ(NumParameters(config, 10000), 19780400);
   config.mutable_lstm_lm()->set_tied_output(true);
   EXPECT_EQ(NumParameters(config, 10000), 19780400 - 6500000);
@@ -266,6 +265,28 @@ INSTANTIATE_TEST_SUITE_P(Models, CarriedState,
                          testing::Values(LstmLm(), Tied(),
                                          CharLstm(CharLstmConfig::LSTM),
                                          CharLstm(CharLstmConfig::GRU)));
+
+TEST(LanguageModels, DropInTrainingAlone) {
+  ModelConfig config = LstmLm();
+  config.mutable_lstm_lm()->set_hidden(40);
+  ModelFixture plain(config, TextShape(6));
+  config.mutable_lstm_lm()->set_dropout(0.5);
+  ModelFixture dropping(config, TextShape(6));
+  Batch batch = plain.RandomBatch(8, 1);
+  const auto train = [&](ModelFixture& fixture, uint64_t random_key) {
+    batch.random_key = random_key;
+    const auto result = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->loss : 0;
+  };
+  const auto evaluated = dropping.model().Evaluate(batch, dropping.weights());
+  ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+  EXPECT_NEAR(evaluated->loss, train(plain, 1), 1e-6);
+  EXPECT_EQ(train(plain, 1), train(plain, 2));
+  EXPECT_NE(train(dropping, 1), train(dropping, 2));
+  EXPECT_EQ(train(dropping, 1), train(dropping, 1));
+}
 
 TEST(LanguageModels, RefuseWhatTheyCannotBe) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
