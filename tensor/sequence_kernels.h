@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "tensor/ctc_loss.h"
 #include "tensor/nn_kernels.h"
 
@@ -82,6 +83,9 @@ class RecurrentOp {
 
   // Memory that it keeps from call to call, in floats.
   virtual int64_t num_floats() const = 0;
+
+  // Spent on the cells so far; the rest of Forward and Backward are products.
+  virtual absl::Duration cell_time() const = 0;
 
   // The state before the next step is zero, as it is at first.
   virtual void ResetState() = 0;

@@ -6,6 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_bias.h"
 #include "tensor/cpu/cpu_cell_loops.h"
@@ -48,6 +50,8 @@ class CpuRecurrent final : public RecurrentOp {
                                 hiddens_.size() + cells_.size() +
                                 dhidden_.size() + dcell_.size());
   }
+
+  absl::Duration cell_time() const override { return cell_time_; }
 
   absl::Status ReserveScratch() {
     return scratch_->Reserve(
@@ -151,9 +155,11 @@ class CpuRecurrent final : public RecurrentOp {
 
   template <typename Body>
   void ForEachRow(const Body& body) {
+    const absl::Time start = absl::Now();
     pool_->ParallelFor(batch_, kRowsPerChunk, [&](const ChunkRange& rows) {
       for (int64_t b = rows.begin; b < rows.end; ++b) body(b);
     });
+    cell_time_ += absl::Now() - start;
   }
 
   // Turns the gates into their gradients, last step first.
@@ -211,6 +217,7 @@ class CpuRecurrent final : public RecurrentOp {
   std::vector<float> cells_;      // The same of the LSTM's cells.
   std::vector<float> dhidden_;    // [batch, hidden]
   std::vector<float> dcell_;      // [batch, hidden]
+  absl::Duration cell_time_;
 };
 
 }  // namespace
