@@ -24,7 +24,7 @@ struct Subject {
 constexpr const char* kFarmers[] = {"farmer", "shepherd", "miller", "daughter",
                                     "neighbor"};
 constexpr const char* kFarmVerbs[] = {"feed", "milk", "find", "lead", "call"};
-constexpr const char* kAnimals[] = {"cow", "goat", "hen", "lamb", "pony"};
+constexpr const char* kAnimals[] = {"cow", "goat", "hen", "lamb", "horse"};
 constexpr const char* kAnimalKinds[] = {"brown", "young", "hungry", "gentle"};
 constexpr const char* kFarmPlaces[] = {"behind the barn", "in the meadow",
                                        "near the old mill"};

@@ -44,24 +44,50 @@ RealFft::RealFft(int64_t size) : size_(size), half_(size / 2), roots_(size) {
   }
 }
 
-const RealFft::Complex* RealFft::Transform(Complex* in, Complex* out) const {
-  for (const Stage& stage : stages_) {
-    const int64_t parts = stage.size / stage.radix;
-    const Complex* factor = stage.factors.data();
-    Complex* y = out;
-    for (int64_t q = 0; q < parts; ++q) {
-      for (int64_t k = 0; k < stage.radix; ++k, y += stage.stride) {
-        for (int64_t j = 0; j < stage.radix; ++j) {
-          const Complex w = *factor++;
-          const Complex* x = in + stage.stride * (q + parts * j);
-          for (int64_t r = 0; r < stage.stride; ++r) {
-            const float re = x[r].re * w.re - x[r].im * w.im;
-            const float im = x[r].re * w.im + x[r].im * w.re;
-            y[r].re = j == 0 ? re : y[r].re + re;
-            y[r].im = j == 0 ? im : y[r].im + im;
-          }
+void RealFft::AnyRadix(const Stage& stage, const Complex* in, Complex* out) {
+  const int64_t parts = stage.size / stage.radix;
+  const Complex* factor = stage.factors.data();
+  for (int64_t q = 0; q < parts; ++q) {
+    for (int64_t k = 0; k < stage.radix; ++k, out += stage.stride) {
+      for (int64_t j = 0; j < stage.radix; ++j) {
+        const Complex w = *factor++;
+        const Complex* x = in + stage.stride * (q + parts * j);
+        for (int64_t r = 0; r < stage.stride; ++r) {
+          const float re = x[r].re * w.re - x[r].im * w.im;
+          const float im = x[r].re * w.im + x[r].im * w.re;
+          out[r].re = j == 0 ? re : out[r].re + re;
+          out[r].im = j == 0 ? im : out[r].im + im;
         }
       }
+    }
+  }
+}
+
+void RealFft::Radix2(const Stage& stage, const Complex* in, Complex* out) {
+  const int64_t parts = stage.size / 2;
+  const int64_t stride = stage.stride;
+  for (int64_t q = 0; q < parts; ++q) {
+    // Of output 1 and input 0; that of input 1 is its negative, and output 0 is
+    // a plain sum.
+    const Complex w = stage.factors[4 * q + 2];
+    const Complex* a = in + stride * q;
+    const Complex* b = in + stride * (q + parts);
+    Complex* y = out + 2 * stride * q;
+    for (int64_t r = 0; r < stride; ++r) {
+      const float re = a[r].re - b[r].re;
+      const float im = a[r].im - b[r].im;
+      y[r] = {a[r].re + b[r].re, a[r].im + b[r].im};
+      y[stride + r] = {re * w.re - im * w.im, re * w.im + im * w.re};
+    }
+  }
+}
+
+const RealFft::Complex* RealFft::Transform(Complex* in, Complex* out) const {
+  for (const Stage& stage : stages_) {
+    if (stage.radix == 2) {
+      Radix2(stage, in, out);
+    } else {
+      AnyRadix(stage, in, out);
     }
     std::swap(in, out);
   }

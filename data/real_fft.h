@@ -40,6 +40,10 @@ class RealFft {
     std::vector<Complex> factors;
   };
 
+  // One stage, `in` and `out` without overlap.
+  static void AnyRadix(const Stage& stage, const Complex* in, Complex* out);
+  static void Radix2(const Stage& stage, const Complex* in, Complex* out);
+
   // From `in` to `out`, which both lose what they held; returns which of them
   // has the result.
   const Complex* Transform(Complex* in, Complex* out) const;

@@ -15,6 +15,8 @@ namespace {
 
 constexpr int64_t kStepsMultiple = 32;
 
+const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
+
 class SpeechDataset final : public Dataset {
  public:
   SpeechDataset(std::unique_ptr<Recordings> recordings,
@@ -134,9 +136,5 @@ void CheckSpeech(const JobConfig& config, ConfigProblems* problems) {
                problems);
   RequireRange("speech.max_seconds", speech.max_seconds(), 0.1, 3600, problems);
 }
-
-namespace {
-const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
-}  // namespace
 
 }  // namespace ps
