@@ -14,6 +14,7 @@
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
+#include "data/batch_loader.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "glog/logging.h"
@@ -45,6 +46,7 @@ class Trainer {
  private:
   absl::Status LoadDataAndModel();
   absl::Status JoinCluster();
+  void StartReading();
   absl::Status StartRecording();
   absl::Status StartDump();
   absl::Status RunIterations();
@@ -72,7 +74,7 @@ class Trainer {
 
   std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
-  Batch batch_;
+  std::unique_ptr<BatchLoader> loader_;
   absl::Duration training_time_;
   int64_t sent_elements_ = 0;
   RunTotals totals_;
@@ -231,18 +233,15 @@ absl::Status Trainer::EvaluateNow() {
 
 absl::Status Trainer::RunIteration(int64_t iteration) {
   const absl::Time start = absl::Now();
-  PS_RETURN_IF_ERROR(
-      data_.train->Read(sampler_->Numbers(iteration, options_.worker_rank),
-                        iteration / sampler_->iterations_per_epoch(), &batch_));
-  batch_.continues = sampler_->Continues(iteration);
-  batch_.random_key =
+  PS_ASSIGN_OR_RETURN(Batch* const batch, loader_->Next());
+  batch->random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
   pipeline_->Begin(iteration, gradient_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
       model_->ForwardBackward(
-          batch_, weights_, &gradient_,
+          *batch, weights_, &gradient_,
           [this](const BatchResult& forward, int64_t begin, int64_t end) {
             return pipeline_->Ready(forward.loss, begin, end);
           }));
@@ -292,7 +291,19 @@ absl::Status Trainer::Record(const BatchResult& result,
   return recorder_->Iteration(record);
 }
 
+void Trainer::StartReading() {
+  BatchLoaderOptions options;
+  options.dataset = data_.train.get();
+  options.sampler = sampler_.get();
+  options.worker_rank = options_.worker_rank;
+  options.end_iteration = total_iterations_;
+  options.num_threads = config().machine().loader_threads();
+  options.prefetch_batches = config().machine().prefetch_batches();
+  loader_ = std::make_unique<BatchLoader>(options);
+}
+
 absl::Status Trainer::RunIterations() {
+  StartReading();
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
   const int64_t evaluate_every = config().training().evaluate_every_epochs() *
