@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/file.h"
+#include "common/safetensors_dtype.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -28,14 +29,16 @@ constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 // against each other.
 struct Entry {
   std::string name;
+  std::string dtype;
   std::vector<int64_t> shape;
   uint64_t begin = 0;  // Bytes within the data.
   uint64_t end = 0;
 };
 
-// Bytes of a float32 tensor; false if no 64-bit count holds them.
-bool SizeBytes(const std::vector<int64_t>& shape, uint64_t* bytes) {
-  *bytes = sizeof(float);
+// Bytes of a tensor; false if no 64-bit count holds them.
+bool SizeBytes(int64_t element_bytes, const std::vector<int64_t>& shape,
+               uint64_t* bytes) {
+  *bytes = static_cast<uint64_t>(element_bytes);
   bool overflow = false;
   for (const int64_t extent : shape) {
     if (extent < 0) return false;
@@ -112,13 +115,14 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
         "\"", name,
         "\" must have a dtype, a shape and two data_offsets, no more"));
   }
-  if (dtype != "F32") {
-    return absl::UnimplementedError(absl::StrCat("\"", name, "\" has dtype ",
-                                                 dtype.get<std::string>(),
-                                                 "; only F32 is read"));
-  }
   Entry entry;
   entry.name = name;
+  entry.dtype = dtype.get<std::string>();
+  const int64_t element_bytes = DtypeBytes(entry.dtype);
+  if (element_bytes == 0) {
+    return absl::UnimplementedError(absl::StrCat(
+        "\"", name, "\" has dtype ", entry.dtype, ", which is not known"));
+  }
   for (const nlohmann::json& extent : shape) {
     // Above 2^63 this is negative, which SizeBytes refuses.
     entry.shape.push_back(static_cast<int64_t>(extent.get<uint64_t>()));
@@ -126,8 +130,8 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
   entry.begin = offsets[0].get<uint64_t>();
   entry.end = offsets[1].get<uint64_t>();
   uint64_t bytes = 0;
-  if (!SizeBytes(entry.shape, &bytes) || entry.end < entry.begin ||
-      entry.end - entry.begin != bytes) {
+  if (!SizeBytes(element_bytes, entry.shape, &bytes) ||
+      entry.end < entry.begin || entry.end - entry.begin != bytes) {
     return absl::DataLossError(absl::StrCat(
         "\"", name, "\" has shape [", absl::StrJoin(entry.shape, ", "),
         "], which is not the size of its data_offsets [", entry.begin, ", ",
@@ -169,7 +173,7 @@ absl::StatusOr<std::string> BuildHeader(
   uint64_t offset = 0;
   for (const SafetensorsView& tensor : tensors) {
     uint64_t bytes = 0;
-    if (!SizeBytes(tensor.shape, &bytes) ||
+    if (!SizeBytes(sizeof(float), tensor.shape, &bytes) ||
         bytes != tensor.values.size() * sizeof(float)) {
       return absl::InvalidArgumentError(
           absl::StrCat("tensor \"", tensor.name, "\" has shape [",
@@ -258,9 +262,10 @@ absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {
     SafetensorsTensor tensor;
     tensor.name = std::move(entry.name);
     tensor.shape = std::move(entry.shape);
-    tensor.values.resize(data.size() / sizeof(float));
-    if (!data.empty()) {
-      std::memcpy(tensor.values.data(), data.data(), data.size());
+    tensor.dtype = std::move(entry.dtype);
+    if (IsReadAsFloat(tensor.dtype)) {
+      tensor.values.resize(data.size() / DtypeBytes(tensor.dtype));
+      WidenToFloat(tensor.dtype, data, tensor.values.data());
     }
     result.tensors.push_back(std::move(tensor));
   }

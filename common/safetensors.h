@@ -1,4 +1,5 @@
-// Named float32 tensors in a file that other tools read (PyTorch, JAX, ...).
+// Named tensors in a file that other tools read (PyTorch, JAX, ...). Written as
+// float32; read also from the two 16-bit formats.
 //
 // The format (https://github.com/huggingface/safetensors, "Format"): eight
 // bytes of header length, little-endian; the header, JSON; the tensors' bytes,
@@ -32,6 +33,8 @@ struct SafetensorsView {
 struct SafetensorsTensor {
   std::string name;
   std::vector<int64_t> shape;
+  std::string dtype;  // In the file: "F32".
+  // Of F32, F16 and BF16; empty for a type that is not read.
   std::vector<float> values;
 };
 
@@ -48,11 +51,11 @@ absl::Status WriteSafetensors(const std::string& path,
                               const SafetensorsMetadata& metadata);
 
 // Believes no length before it is checked: the header must be JSON without
-// repeated keys, every dtype F32, every size what the shape says, and the
-// tensors must cover the data exactly, without gap, overlap or rest. The format
-// has no checksum, so a changed value among the data is not noticed.
-// Errors: kDataLoss says what is wrong and with which tensor; kUnimplemented
-// for another dtype.
+// repeated keys, every size what dtype and shape say, and the tensors must
+// cover the data exactly, without gap, overlap or rest. The format has no
+// checksum, so a changed value among the data is not noticed. Errors: kDataLoss
+// says what is wrong and with which tensor; kUnimplemented for a dtype that the
+// format did not have when this was written.
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes);
 
 // The same from a file, with its path in every error. Errors: also ReadFile's.

@@ -7,7 +7,6 @@
 #include <memory>
 #include <vector>
 
-#include "absl/types/span.h"
 #include "common/batch.h"
 #include "data/dataset.h"
 
@@ -25,15 +24,26 @@ struct PixelScale {
   double deviation = 1;
 };
 
-// The scale under which these pixels have mean 0 and standard deviation 1. The
-// sums are of whole numbers, so that the result is the same everywhere. The
-// deviation of pixels that are all the same counts as 1.
-PixelScale MeasurePixels(absl::Span<const uint8_t> pixels);
+// For each channel, the scale under which its pixels have mean 0 and standard
+// deviation 1. The sums are of whole numbers, so that the result is the same
+// everywhere. The deviation of pixels that are all the same counts as 1.
+std::vector<PixelScale> MeasurePixels(const ByteImages& images);
 
-// `images` has a label for each image. Use the training set's scale for the
-// test set too: a model must see both alike.
-std::unique_ptr<Dataset> NewByteImageDataset(ByteImages images,
-                                             const PixelScale& scale);
+// Random changes of training images, anew for each example and epoch.
+struct ImageAugmentation {
+  // Each image is framed by so many pixels of its channels' means (0 after
+  // scaling), and a part of the original size is cut out at random; at least 0.
+  int64_t crop_padding = 0;
+  bool flip = false;  // Half of the images, left to right.
+  uint64_t seed = 0;  // Draws are a function of seed, epoch and number.
+};
+
+// `images` has a label for each image, `scales` an element for each channel.
+// Use the training set's scales for the test set too: a model must see both
+// alike.
+std::unique_ptr<Dataset> NewByteImageDataset(
+    ByteImages images, const std::vector<PixelScale>& scales,
+    const ImageAugmentation& augmentation = ImageAugmentation());
 
 }  // namespace ps
 

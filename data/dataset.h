@@ -10,18 +10,10 @@
 #include "absl/types/span.h"
 #include "common/batch.h"
 #include "common/registry.h"
+#include "data/example_order.h"
 #include "proto/config.pb.h"
 
 namespace ps {
-
-// How examples are put into batches.
-enum class ExampleOrder {
-  // Anew in each epoch.
-  kShuffled,
-  // Example n + 1 goes on where example n ends, as in text: each row of a batch
-  // goes on where the same row of the batch before ended.
-  kSequential,
-};
 
 // Immutable once made, so any thread may read.
 class Dataset {

@@ -2,14 +2,14 @@
 // that a job can be tried without any file.
 
 #include <algorithm>
-#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/status/status.h"
-#include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/random.h"
+#include "common/status_macros.h"
 #include "data/byte_images.h"
+#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/digit_image.h"
 
@@ -53,40 +53,23 @@ void CheckDigits(const JobConfig& config, ConfigProblems* problems) {
   const DigitsConfig& digits = config.data().digits();
   // They are kept in memory, 784 bytes each.
   constexpr int64_t kMaxExamples = 10'000'000;
-  const auto check_size = [problems](const char* field, int64_t size) {
-    if (size >= 1 && size <= kMaxExamples) return;
-    problems->Add(absl::StrCat("data.digits.", field), absl::StrCat(size),
-                  absl::StrCat("must be in [1, ", kMaxExamples, "]"));
-  };
-  // Written so that a NaN is a problem too.
-  const auto check_range = [problems](const char* field, double value,
-                                      double high) {
-    if (value >= 0 && value <= high) return;
-    problems->Add(absl::StrCat("data.digits.", field), absl::StrCat(value),
-                  absl::StrCat("must be in [0, ", high, "]"));
-  };
-  check_size("train_examples", digits.train_examples());
-  check_size("test_examples", digits.test_examples());
-  check_range("noise", digits.noise(), 1);
-  check_range("distortion", digits.distortion(), 2);
+  RequireRange("digits.train_examples", digits.train_examples(), 1,
+               kMaxExamples, problems);
+  RequireRange("digits.test_examples", digits.test_examples(), 1, kMaxExamples,
+               problems);
+  RequireRange("digits.noise", digits.noise(), 0, 1, problems);
+  RequireRange("digits.distortion", digits.distortion(), 0, 2, problems);
 }
 
 absl::StatusOr<DatasetPair> NewDigits(const DatasetOptions& options) {
-  // For callers that did not validate the whole job.
-  JobConfig config;
-  *config.mutable_data() = options.config;
-  ConfigProblems problems;
-  CheckDigits(config, &problems);
-  if (!problems.lines().empty()) {
-    return absl::InvalidArgumentError(problems.lines().front());
-  }
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckDigits));
   const DigitsConfig& digits = options.config.digits();
   ByteImages train = DrawDigits(options, kTrain, digits.train_examples());
   ByteImages test = DrawDigits(options, kTest, digits.test_examples());
-  const PixelScale scale = MeasurePixels(train.pixels);
+  const std::vector<PixelScale> scales = MeasurePixels(train);
   DatasetPair pair;
-  pair.train = NewByteImageDataset(std::move(train), scale);
-  pair.test = NewByteImageDataset(std::move(test), scale);
+  pair.train = NewByteImageDataset(std::move(train), scales);
+  pair.test = NewByteImageDataset(std::move(test), scales);
   return pair;
 }
 

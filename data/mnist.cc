@@ -14,6 +14,7 @@
 #include "common/config_check.h"
 #include "common/status_macros.h"
 #include "data/byte_images.h"
+#include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/idx.h"
 
@@ -86,22 +87,19 @@ absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
                      " x ", train.shape.width, " pixels, test images ",
                      test.shape.height, " x ", test.shape.width));
   }
-  const PixelScale scale = MeasurePixels(train.pixels);
+  const std::vector<PixelScale> scales = MeasurePixels(train);
   DatasetPair pair;
-  pair.train = NewByteImageDataset(std::move(train), scale);
-  pair.test = NewByteImageDataset(std::move(test), scale);
+  pair.train = NewByteImageDataset(std::move(train), scales);
+  pair.test = NewByteImageDataset(std::move(test), scales);
   return pair;
 }
 
-void CheckDirectory(const JobConfig& config, ConfigProblems* problems) {
-  if (config.data().name() == "mnist" && config.data().directory().empty()) {
-    problems->Add("data.directory", "empty",
-                  "must name the folder with the IDX files of \"mnist\"");
-  }
+void CheckMnist(const JobConfig& config, ConfigProblems* problems) {
+  RequireDirectory(config, "mnist", "the IDX files", problems);
 }
 
 REGISTER_DATASET("mnist", NewMnist);
-const bool kDirectoryCheckRegistered = RegisterConfigCheck(CheckDirectory);
+const bool kMnistCheckRegistered = RegisterConfigCheck(CheckMnist);
 
 }  // namespace
 }  // namespace ps

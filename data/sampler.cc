@@ -56,6 +56,9 @@ std::vector<int64_t> Sampler::Numbers(int64_t iteration, int rank) {
   CHECK_GE(iteration, 0);
   CHECK_GE(rank, 0);
   CHECK_LT(rank, options_.num_workers);
+  if (options_.order == ExampleOrder::kSequential) {
+    return SequentialNumbers(iteration % iterations_per_epoch(), rank);
+  }
   const int64_t epoch = iteration / iterations_per_epoch();
   if (epoch != epoch_) {
     permutation_ = Permutation(options_.num_examples,
@@ -68,6 +71,23 @@ std::vector<int64_t> Sampler::Numbers(int64_t iteration, int rank) {
       permutation_.begin() +
       (global_batch * options_.num_workers + rank) * options_.batch_size;
   return std::vector<int64_t>(begin, begin + options_.batch_size);
+}
+
+std::vector<int64_t> Sampler::SequentialNumbers(int64_t iteration_of_epoch,
+                                                int rank) const {
+  // A stream is as long as an epoch.
+  const int64_t length = iterations_per_epoch();
+  std::vector<int64_t> numbers(options_.batch_size);
+  for (int64_t row = 0; row < options_.batch_size; ++row) {
+    numbers[row] =
+        (rank * options_.batch_size + row) * length + iteration_of_epoch;
+  }
+  return numbers;
+}
+
+bool Sampler::Continues(int64_t iteration) const {
+  return options_.order == ExampleOrder::kSequential &&
+         iteration % iterations_per_epoch() != 0;
 }
 
 }  // namespace ps

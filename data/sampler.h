@@ -6,22 +6,32 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "data/example_order.h"
 
 namespace ps {
 
 struct SamplerOptions {
+  ExampleOrder order = ExampleOrder::kShuffled;
   uint64_t seed = 0;
   int64_t num_examples = 0;
   int64_t batch_size = 0;  // Per worker.
   int num_workers = 0;
 };
 
-// Every epoch has its own permutation of all examples, a function of (seed,
-// epoch) alone. Iteration i of an epoch takes the next num_workers x batch_size
-// of them, and rank r the r-th batch_size of those: N workers together read
-// what one worker with an N times larger batch reads. What does not fill a last
-// global batch is left out of that epoch. Not thread-safe (it keeps the
-// current epoch's permutation).
+// N workers together read what one worker with an N times larger batch reads,
+// in either order.
+//
+// kShuffled: every epoch has its own permutation of all examples, a function of
+// (seed, epoch) alone. Iteration i of an epoch takes the next num_workers x
+// batch_size of them, and rank r the r-th batch_size of those. What does not
+// fill a last global batch is left out of that epoch.
+//
+// kSequential: the examples, in their order, are cut into num_workers x
+// batch_size streams of equal length. Row b of rank r reads stream
+// r x batch_size + b from its beginning to its end, in every epoch. What does
+// not fill the streams, at the end of the set, is never read.
+//
+// Not thread-safe (it keeps the current epoch's permutation).
 class Sampler {
  public:
   // Errors: kInvalidArgument when a size is below 1, or one global batch needs
@@ -34,8 +44,15 @@ class Sampler {
   // (counted from 0 over all epochs).
   std::vector<int64_t> Numbers(int64_t iteration, int rank);
 
+  // True if each row of iteration `iteration` goes on where the same row of the
+  // iteration before ended: kSequential, within an epoch.
+  bool Continues(int64_t iteration) const;
+
  private:
   explicit Sampler(const SamplerOptions& options) : options_(options) {}
+
+  std::vector<int64_t> SequentialNumbers(int64_t iteration_of_epoch,
+                                         int rank) const;
 
   SamplerOptions options_;
   int64_t epoch_ = -1;                // Of permutation_.

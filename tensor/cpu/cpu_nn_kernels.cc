@@ -5,11 +5,13 @@
 #include "absl/strings/str_cat.h"
 #include "common/thread_pool.h"
 #include "tensor/cpu/cpu_adaptive_pooling.h"
-#include "tensor/cpu/cpu_affine.h"
 #include "tensor/cpu/cpu_batch_norm.h"
 #include "tensor/cpu/cpu_convolution.h"
+#include "tensor/cpu/cpu_ctc_loss.h"
 #include "tensor/cpu/cpu_dropout.h"
+#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_global_pooling.h"
+#include "tensor/cpu/cpu_linear.h"
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
 #include "tensor/cpu/cpu_subsampling.h"
@@ -98,6 +100,15 @@ class CpuNnKernels final : public NnKernels {
   }
 
   int64_t num_reorders() const override { return *context_.num_reorders; }
+  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
+      const ActivationDesc& logits) override {
+    return PlanCpuCtcLoss(&pool_, logits);
+  }
+
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
+      const FrameWindowShape& shape, const ActivationDesc& input) override {
+    return PlanCpuFrameWindow(&pool_, shape, input);
+  }
 
  private:
   template <typename Function>

@@ -199,10 +199,50 @@ TEST(SafetensorsTest, RefusesAnEntryThatIsNotOneOfTheFormat) {
   }
 }
 
-TEST(SafetensorsTest, RefusesAnotherTypeByName) {
+TEST(SafetensorsTest, ReadsHalvesAsTheNumbersThatTheyAre) {
+  std::string bytes =
+      File(R"({"b":{"dtype":"BF16","shape":[4],"data_offsets":[0,8]},)"
+           R"("h":{"dtype":"F16","shape":[2,5],"data_offsets":[8,28]}})",
+           0);
+  const uint16_t data[] = {
+      // bfloat16: 1, -2.5, its smallest, infinity.
+      0x3f80, 0xc020, 0x0001, 0x7f80,
+      // binary16: 1, -2.5, largest, smallest normal, largest below it,
+      // smallest, -0, -infinity, a NaN, 1 + 2^-10.
+      0x3c00, 0xc100, 0x7bff, 0x0400, 0x03ff, 0x0001, 0x8000, 0xfc00, 0x7e00,
+      0x3c01};
+  bytes.append(reinterpret_cast<const char*>(data), sizeof(data));
+  const auto read = ParseSafetensors(bytes);
+  ASSERT_TRUE(read.ok()) << read.status();
+  const float infinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(read->tensors[0].dtype, "BF16");
+  EXPECT_THAT(read->tensors[0].values,
+              ElementsAre(1, -2.5f, 0x1p-133f, infinity));
+  EXPECT_EQ(read->tensors[1].dtype, "F16");
+  std::vector<float> values = read->tensors[1].values;
+  ASSERT_EQ(values.size(), 10);
+  EXPECT_TRUE(std::isnan(values[8]));
+  values.erase(values.begin() + 8);
+  EXPECT_THAT(values, ElementsAre(1, -2.5f, 65504, 0x1p-14f, 1023 * 0x1p-24f,
+                                  0x1p-24f, 0, -infinity, 1 + 0x1p-10f));
+  EXPECT_TRUE(std::signbit(values[6]));
+}
+
+TEST(SafetensorsTest, WhatIsNoFloatIsNamedAndNotRead) {
+  const auto read = ParseSafetensors(
+      File(R"({"n":{"dtype":"I64","shape":[],"data_offsets":[0,8]}})", 8));
+  ASSERT_TRUE(read.ok()) << read.status();
+  EXPECT_EQ(read->tensors[0].dtype, "I64");
+  EXPECT_THAT(read->tensors[0].values, IsEmpty());
+  ExpectError(absl::StatusCode::kDataLoss,
+              R"({"n":{"dtype":"I64","shape":[],"data_offsets":[0,4]}})", 4,
+              "\"n\" has shape [");
+}
+
+TEST(SafetensorsTest, RefusesAnUnknownTypeByName) {
   ExpectError(absl::StatusCode::kUnimplemented,
-              R"({"w":{"dtype":"BF16","shape":[2],"data_offsets":[0,4]}})", 4,
-              "\"w\" has dtype BF16");
+              R"({"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1,
+              "\"w\" has dtype F4");
 }
 
 TEST(SafetensorsTest, RefusesAShapeThatIsNotTheSizeOfTheData) {

@@ -13,6 +13,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Contains;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -25,7 +26,9 @@ std::vector<std::string> Problems(const JobConfig& config) {
 }
 
 TEST(DatasetTest, AllDataSetsAreLinkedIn) {
-  EXPECT_THAT(DatasetRegistry().Names(), ElementsAre("digits", "mnist"));
+  EXPECT_THAT(DatasetRegistry().Names(),
+              ElementsAre("characters", "cifar10", "cifar100", "digits",
+                          "mnist", "ptb"));
 }
 
 TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
@@ -34,7 +37,8 @@ TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   const auto pair = NewDataset(options);
   EXPECT_EQ(pair.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(pair.status().message()),
-              HasSubstr("\"imagenet\"; known are: digits, mnist"));
+              HasSubstr("\"imagenet\"; known are: characters, cifar10, "
+                        "cifar100, digits, mnist, ptb"));
 }
 
 TEST(DataConfigTest, DefaultsAreValid) {
@@ -44,17 +48,23 @@ TEST(DataConfigTest, DefaultsAreValid) {
 TEST(DataConfigTest, UnknownNameListsTheKnownOnes) {
   JobConfig config;
   config.mutable_data()->set_name("minst");
-  EXPECT_THAT(
-      Problems(config),
-      ElementsAre("data.name is \"minst\"; must be one of digits, mnist"));
+  EXPECT_THAT(Problems(config),
+              ElementsAre("data.name is \"minst\"; must be one of characters, "
+                          "cifar10, cifar100, "
+                          "digits, mnist, ptb"));
 }
 
-TEST(DataConfigTest, MnistNeedsADirectory) {
-  JobConfig config;
-  config.mutable_data()->set_name("mnist");
-  EXPECT_THAT(Problems(config), ElementsAre(HasSubstr("data.directory")));
-  config.mutable_data()->set_directory("somewhere");
-  EXPECT_THAT(Problems(config), IsEmpty());
+TEST(DataConfigTest, SetsThatAreReadFromFilesNeedADirectory) {
+  for (const char* name :
+       {"characters", "cifar10", "cifar100", "mnist", "ptb"}) {
+    JobConfig config;
+    config.mutable_data()->set_name(name);
+    EXPECT_THAT(Problems(config),
+                ElementsAre(AllOf(HasSubstr("data.directory is empty"),
+                                  HasSubstr(name))));
+    config.mutable_data()->set_directory("somewhere");
+    EXPECT_THAT(Problems(config), IsEmpty());
+  }
 }
 
 TEST(DataConfigTest, EveryOptionOfDigitsOutOfRangeIsAProblemOfItsOwn) {

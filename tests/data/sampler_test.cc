@@ -122,6 +122,69 @@ TEST(SamplerTest, AllOrdersAreEquallyLikely) {
   for (const auto& entry : count) EXPECT_NEAR(entry.second, 1000, 145);
 }
 
+SamplerOptions Sequential(int64_t num_examples, int64_t batch_size,
+                          int num_workers) {
+  SamplerOptions options = Options(num_examples, batch_size, num_workers);
+  options.order = ExampleOrder::kSequential;
+  return options;
+}
+
+TEST(SequentialSamplerTest, EveryExampleIsReadAtMostOnceInAnEpoch) {
+  Sampler sampler = Make(Sequential(101, 7, 3));
+  EXPECT_EQ(sampler.iterations_per_epoch(), 4);
+  for (int64_t epoch = 0; epoch < 2; ++epoch) {
+    const std::vector<int64_t> numbers = Epoch(&sampler, epoch, 3);
+    EXPECT_EQ(numbers.size(), 84);
+    const std::set<int64_t> distinct(numbers.begin(), numbers.end());
+    EXPECT_EQ(distinct.size(), 84);
+    EXPECT_EQ(*distinct.begin(), 0);
+    EXPECT_EQ(*distinct.rbegin(), 83);
+  }
+}
+
+TEST(SequentialSamplerTest, WhereABatchContinuesEachRowIsOneExampleFurther) {
+  Sampler sampler = Make(Sequential(50, 4, 2));
+  for (int rank = 0; rank < 2; ++rank) {
+    for (int64_t i = 1; i < 3 * sampler.iterations_per_epoch(); ++i) {
+      std::vector<int64_t> next = sampler.Numbers(i - 1, rank);
+      for (int64_t& number : next) ++number;
+      EXPECT_EQ(sampler.Continues(i), sampler.Numbers(i, rank) == next) << i;
+    }
+  }
+}
+
+TEST(SequentialSamplerTest, AnEpochBeginsAnew) {
+  Sampler sampler = Make(Sequential(50, 4, 2));
+  ASSERT_EQ(sampler.iterations_per_epoch(), 6);
+  EXPECT_FALSE(sampler.Continues(0));
+  EXPECT_TRUE(sampler.Continues(1));
+  EXPECT_TRUE(sampler.Continues(5));
+  EXPECT_FALSE(sampler.Continues(6));
+  EXPECT_EQ(sampler.Numbers(6, 1), sampler.Numbers(0, 1));
+  EXPECT_EQ(sampler.Numbers(7, 1), std::vector<int64_t>({25, 31, 37, 43}));
+}
+
+TEST(SequentialSamplerTest, ManyWorkersReadWhatOneWithTheWholeBatchReads) {
+  Sampler one = Make(Sequential(1000, 60, 1));
+  for (const int num_workers : {2, 3, 5}) {
+    Sampler many = Make(Sequential(1000, 60 / num_workers, num_workers));
+    for (int64_t iteration : {0, 15, 16, 40}) {
+      std::vector<int64_t> together;
+      for (int rank = 0; rank < num_workers; ++rank) {
+        const std::vector<int64_t> numbers = many.Numbers(iteration, rank);
+        together.insert(together.end(), numbers.begin(), numbers.end());
+      }
+      EXPECT_EQ(together, one.Numbers(iteration, 0));
+      EXPECT_EQ(many.Continues(iteration), one.Continues(iteration));
+    }
+  }
+}
+
+TEST(SamplerTest, ShuffledExamplesNeverContinue) {
+  Sampler sampler = Make(Options(10, 2, 1));
+  for (int64_t i = 0; i < 10; ++i) EXPECT_FALSE(sampler.Continues(i));
+}
+
 TEST(SamplerTest, RefusesWhatHasNoFullBatch) {
   for (const SamplerOptions& options :
        {Options(0, 1, 1), Options(10, 0, 1), Options(10, 1, 0),

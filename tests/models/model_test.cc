@@ -228,6 +228,7 @@ std::vector<std::string> SmallModels() {
               names.end());
   return names;
 }
+
 INSTANTIATE_TEST_SUITE_P(WithoutOwnRange, ImageModel,
                          testing::Values("lenet5", "mlp"));
 
@@ -239,8 +240,10 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
 
 TEST(ModelRegistry, KnowsTheZoo) {
   EXPECT_EQ(ModelRegistry().Names(),
-            (std::vector<std::string>{"char_lstm", "lenet5", "lstm_lm", "mlp",
-                                      "resnet110", "resnet20", "resnet56"}));
+            (std::vector<std::string>{"alexnet", "cifar_cnn", "char_lstm",
+                                      "lenet5", "lstm_lm", "mlp", "resnet110",
+                                      "resnet18", "resnet20", "resnet50",
+                                      "resnet56", "vgg16", "vgg19"}));
 }
 
 TEST(NewModel, UnknownNameIsRefusedWithTheKnownOnes) {

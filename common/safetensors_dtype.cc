@@ -1,0 +1,81 @@
+#include "common/safetensors_dtype.h"
+
+#include <cstring>
+
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
+              "elements are read as they lie in the file");
+
+// The names of the format's own implementation (safetensors/src/tensor.rs).
+struct Dtype {
+  absl::string_view name;
+  int64_t bytes;
+};
+constexpr Dtype kDtypes[] = {
+    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
+    {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
+    {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8},
+};
+
+float FromBits(uint32_t bits) {
+  float value;
+  std::memcpy(&value, &bits, sizeof(value));
+  return value;
+}
+
+// The upper half of a float.
+float WidenBf16(uint16_t code) { return FromBits(uint32_t{code} << 16); }
+
+// IEEE binary16: 5 bits of exponent with bias 15, 10 of fraction.
+float WidenFp16(uint16_t code) {
+  const uint32_t sign = uint32_t{code} >> 15 << 31;
+  const uint32_t magnitude = code & 0x7fff;
+  // Infinity and NaN.
+  if (magnitude >= 0x7c00) {
+    return FromBits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
+  }
+  // As a float's exponent it is 112 too small. The product is exact, and
+  // normal where the code is not.
+  const float value = FromBits(magnitude << 13) * 0x1p112f;
+  return sign != 0 ? -value : value;
+}
+
+template <typename Widen>
+void WidenHalves(absl::string_view data, const Widen& widen, float* values) {
+  for (size_t i = 0; i < data.size() / 2; ++i) {
+    uint16_t code;
+    std::memcpy(&code, data.data() + 2 * i, sizeof(code));
+    values[i] = widen(code);
+  }
+}
+
+}  // namespace
+
+int64_t DtypeBytes(absl::string_view dtype) {
+  for (const Dtype& known : kDtypes) {
+    if (known.name == dtype) return known.bytes;
+  }
+  return 0;
+}
+
+bool IsReadAsFloat(absl::string_view dtype) {
+  return dtype == "F32" || dtype == "F16" || dtype == "BF16";
+}
+
+void WidenToFloat(absl::string_view dtype, absl::string_view data,
+                  float* values) {
+  CHECK(IsReadAsFloat(dtype)) << dtype;
+  if (dtype == "F16") {
+    WidenHalves(data, WidenFp16, values);
+  } else if (dtype == "BF16") {
+    WidenHalves(data, WidenBf16, values);
+  } else if (!data.empty()) {
+    std::memcpy(values, data.data(), data.size());
+  }
+}
+
+}  // namespace ps

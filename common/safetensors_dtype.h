@@ -1,0 +1,24 @@
+// The element types that a safetensors file may name.
+#ifndef COMMON_SAFETENSORS_DTYPE_H_
+#define COMMON_SAFETENSORS_DTYPE_H_
+
+#include <cstdint>
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// Bytes of one element of "F32", "I64", ...; 0 for an unknown name.
+int64_t DtypeBytes(absl::string_view dtype);
+
+// Whether WidenToFloat takes it: "F32", "F16" or "BF16".
+bool IsReadAsFloat(absl::string_view dtype);
+
+// Writes the elements that `data` holds, little-endian, to `values`; every
+// number of the narrower types is a float. IsReadAsFloat(dtype).
+void WidenToFloat(absl::string_view dtype, absl::string_view data,
+                  float* values);
+
+}  // namespace ps
+
+#endif  // COMMON_SAFETENSORS_DTYPE_H_

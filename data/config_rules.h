@@ -1,0 +1,31 @@
+// Rules that the configs of several data sets share.
+#ifndef DATA_CONFIG_RULES_H_
+#define DATA_CONFIG_RULES_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/status/status.h"
+#include "common/config_check.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+// If the job's data set is `name`, data.directory must not be empty; `files`
+// says what lies there: "the IDX files".
+void RequireDirectory(const JobConfig& config, const std::string& name,
+                      const std::string& files, ConfigProblems* problems);
+
+// `value` must be in [low, high]; a NaN is not. `field` is without "data.".
+void RequireRange(const std::string& field, int64_t value, int64_t low,
+                  int64_t high, ConfigProblems* problems);
+void RequireRange(const std::string& field, double value, double low,
+                  double high, ConfigProblems* problems);
+
+// The first problem that `check` finds, as kInvalidArgument: for callers that
+// did not validate the whole job.
+absl::Status FirstProblem(const DataConfig& config, ConfigCheck check);
+
+}  // namespace ps
+
+#endif  // DATA_CONFIG_RULES_H_

@@ -1,0 +1,51 @@
+#include "data/folder.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <sys/stat.h>
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+namespace {
+
+absl::Status ErrnoStatus(int error, const std::string& path) {
+  if (error == ENOTDIR) return absl::NotFoundError(path + " is not a folder");
+  return absl::ErrnoToStatus(error, path);
+}
+
+}  // namespace
+
+absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
+  const std::unique_ptr<DIR, int (*)(DIR*)> folder(opendir(path.c_str()),
+                                                   closedir);
+  if (folder == nullptr) return ErrnoStatus(errno, path);
+  FolderContents contents;
+  for (;;) {
+    // readdir() tells the end from an error by errno alone.
+    errno = 0;
+    const dirent* entry = readdir(folder.get());
+    if (entry == nullptr) {
+      if (errno != 0) return ErrnoStatus(errno, path);
+      break;
+    }
+    const std::string name = entry->d_name;
+    if (name[0] == '.') continue;
+    struct stat info;
+    const std::string entry_path = absl::StrCat(path, "/", name);
+    if (stat(entry_path.c_str(), &info) != 0) {
+      return ErrnoStatus(errno, entry_path);
+    }
+    if (S_ISREG(info.st_mode)) contents.files.push_back(name);
+    if (S_ISDIR(info.st_mode)) contents.folders.push_back(name);
+  }
+  std::sort(contents.files.begin(), contents.files.end());
+  std::sort(contents.folders.begin(), contents.folders.end());
+  return contents;
+}
+
+}  // namespace ps

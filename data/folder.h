@@ -1,0 +1,25 @@
+// What a folder holds.
+#ifndef DATA_FOLDER_H_
+#define DATA_FOLDER_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+struct FolderContents {
+  // Names without the path, sorted by bytes. Those that begin with a dot are
+  // left out.
+  std::vector<std::string> files;    // And links to files.
+  std::vector<std::string> folders;  // And links to folders.
+};
+
+// Errors name the path: kNotFound if there is no such folder, else what absl
+// makes of errno.
+absl::StatusOr<FolderContents> ListFolder(const std::string& path);
+
+}  // namespace ps
+
+#endif  // DATA_FOLDER_H_

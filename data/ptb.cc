@@ -1,0 +1,76 @@
+// The data set "ptb": words of the Penn Treebank as Mikolov et al. prepared it
+// ("Recurrent neural network based language model", Interspeech 2010), or any
+// other text in files of these names, a sentence a line.
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "data/config_rules.h"
+#include "data/dataset.h"
+#include "data/text_config.h"
+#include "data/token_windows.h"
+#include "data/vocabulary.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::string> ReadText(const std::string& path) {
+  auto text = ReadFile(path);
+  if (absl::IsNotFound(text.status())) {
+    return absl::NotFoundError(absl::StrCat(
+        text.status().message(),
+        "; the Penn Treebank's files are in "
+        "http://www.fit.vutbr.cz/~imikolov/rnnlm/simple-examples.tgz"));
+  }
+  return text;
+}
+
+absl::StatusOr<std::unique_ptr<Dataset>> NewPart(const Vocabulary& vocabulary,
+                                                 absl::string_view contents,
+                                                 int64_t steps) {
+  TokenText text;
+  text.task = Task::kWords;
+  text.vocabulary_size = vocabulary.size();
+  PS_ASSIGN_OR_RETURN(text.tokens, vocabulary.Numbers(contents));
+  return NewTokenWindows(std::move(text), steps);
+}
+
+absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
+  const TextConfig& config = options.config.text();
+  const int64_t steps = StepsOf(config, Task::kWords);
+  const std::string train_path =
+      absl::StrCat(options.config.directory(), "/ptb.train.txt");
+  const std::string test_path =
+      absl::StrCat(options.config.directory(),
+                   config.evaluate_on() == TextConfig::TEST ? "/ptb.test.txt"
+                                                            : "/ptb.valid.txt");
+  PS_ASSIGN_OR_RETURN(const std::string train_text, ReadText(train_path));
+  PS_ASSIGN_OR_RETURN(const std::string test_text, ReadText(test_path));
+  const Vocabulary vocabulary = Vocabulary::Of(train_text);
+  auto train = NewPart(vocabulary, train_text, steps);
+  if (!train.ok()) return Annotate(train.status(), train_path);
+  auto test = NewPart(vocabulary, test_text, steps);
+  if (!test.ok()) return Annotate(test.status(), test_path);
+  DatasetPair pair;
+  pair.train = *std::move(train);
+  pair.test = *std::move(test);
+  return pair;
+}
+
+void CheckPtb(const JobConfig& config, ConfigProblems* problems) {
+  RequireDirectory(config, "ptb", "ptb.train.txt and the other files",
+                   problems);
+}
+
+REGISTER_DATASET("ptb", NewPtb);
+const bool kPtbCheckRegistered = RegisterConfigCheck(CheckPtb);
+
+}  // namespace
+}  // namespace ps

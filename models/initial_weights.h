@@ -1,0 +1,28 @@
+// Weights from a file, to start from instead of random ones.
+#ifndef MODELS_INITIAL_WEIGHTS_H_
+#define MODELS_INITIAL_WEIGHTS_H_
+
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/types/span.h"
+#include "models/model.h"
+
+namespace ps {
+
+// Reads a safetensors file whose tensors are the model's parameters and
+// statistics, with their names and shapes: PyTorch's state dict of the same
+// architecture, in float32, float16 or bfloat16. Tensors that are called
+// num_batches_tracked, PyTorch's count of a batch normalisation, are passed
+// over. weights: [num_parameters], statistics: as many as the model's values;
+// both in host memory, and as they were on an error.
+// Errors: kInvalidArgument lists every tensor that is missing, that the model
+// does not have, or that has another shape or a type that is not read; those of
+// ReadSafetensors.
+absl::Status LoadInitialWeights(const std::string& path, const Model& model,
+                                absl::Span<float> weights,
+                                absl::Span<float> statistics);
+
+}  // namespace ps
+
+#endif  // MODELS_INITIAL_WEIGHTS_H_

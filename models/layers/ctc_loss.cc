@@ -1,0 +1,110 @@
+#include "models/layers/ctc_loss.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/status_macros.h"
+#include "models/speech/ctc_decoding.h"
+#include "models/speech/transcript_errors.h"
+#include "tensor/ctc_loss.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+namespace {
+
+// Class of the space; negative if the alphabet has none.
+int32_t SpaceClass(const std::string& alphabet) {
+  const size_t found = alphabet.find(' ', 1);
+  return found == std::string::npos ? -1 : static_cast<int32_t>(found);
+}
+
+class PlannedCtcLoss final : public PlannedLoss {
+ public:
+  PlannedCtcLoss(std::unique_ptr<CtcLossOp> op, const CtcLossOptions& options,
+                 const Shape& logits)
+      : op_(std::move(op)),
+        frames_per_step_(options.frames_per_step),
+        space_(SpaceClass(options.alphabet)),
+        batch_(logits[1]),
+        classes_(logits[2]),
+        lengths_(batch_) {}
+
+  absl::StatusOr<BatchResult> Run(const Batch& batch, const float* logits,
+                                  float* dlogits) override {
+    if (static_cast<int64_t>(batch.input_lengths.size()) != batch_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("a batch with ", batch.input_lengths.size(),
+                       " input lengths for ", batch_, " recordings"));
+    }
+    for (int64_t i = 0; i < batch_; ++i) {
+      lengths_[i] = static_cast<int32_t>(
+          (batch.input_lengths[i] + frames_per_step_ - 1) / frames_per_step_);
+    }
+    BatchResult result;
+    result.examples = batch_;
+    result.targets = batch_;
+    PS_ASSIGN_OR_RETURN(
+        result.loss,
+        op_->Run(logits, {lengths_, batch.labels, batch.label_lengths},
+                 dlogits));
+    if (dlogits == nullptr) CountErrors(batch, logits, &result);
+    return result;
+  }
+
+ private:
+  // The lengths have been checked.
+  void CountErrors(const Batch& batch, const float* logits,
+                   BatchResult* result) const {
+    int64_t first = 0;
+    for (int64_t i = 0; i < batch_; ++i) {
+      RecordingOutputs recording;
+      recording.outputs = logits + i * classes_;
+      recording.frames = lengths_[i];
+      recording.stride = batch_ * classes_;
+      recording.classes = classes_;
+      const TranscriptErrors errors =
+          CompareTranscripts(DecodeBestPath(recording),
+                             absl::MakeConstSpan(batch.labels)
+                                 .subspan(first, batch.label_lengths[i]),
+                             space_);
+      first += batch.label_lengths[i];
+      result->character_errors += errors.character_errors;
+      result->characters += errors.characters;
+      result->word_errors += errors.word_errors;
+      result->words += errors.words;
+    }
+  }
+
+  const std::unique_ptr<CtcLossOp> op_;
+  const int64_t frames_per_step_;
+  const int32_t space_;
+  const int64_t batch_;
+  const int64_t classes_;
+  std::vector<int32_t> lengths_;  // In steps of the logits.
+};
+
+class CtcLoss final : public Loss {
+ public:
+  explicit CtcLoss(const CtcLossOptions& options) : options_(options) {}
+
+  absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
+      const PlanContext& context, const ActivationDesc& logits) const override {
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,
+                        context.backend->nn().PlanCtcLoss(logits));
+    return std::make_unique<PlannedCtcLoss>(std::move(op), options_,
+                                            logits.shape);
+  }
+
+ private:
+  const CtcLossOptions options_;
+};
+
+}  // namespace
+
+std::unique_ptr<Loss> NewCtcLoss(const CtcLossOptions& options) {
+  return std::make_unique<CtcLoss>(options);
+}
+
+}  // namespace ps

@@ -1,0 +1,28 @@
+// CTC as the loss of a model.
+#ifndef MODELS_LAYERS_CTC_LOSS_H_
+#define MODELS_LAYERS_CTC_LOSS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "models/layers/loss.h"
+
+namespace ps {
+
+struct CtcLossOptions {
+  // See ExampleShape. Its space parts words.
+  std::string alphabet;
+  // Frames of the recording for each step of the logits; a last part of so many
+  // has a step, too.
+  int64_t frames_per_step = 1;
+};
+
+// tensor/ctc_loss.h says what it is. logits: [steps, batch, classes] with
+// speech batches. Runs without a gradient, as in evaluation, also decode the
+// best path and count errors.
+std::unique_ptr<Loss> NewCtcLoss(const CtcLossOptions& options);
+
+}  // namespace ps
+
+#endif  // MODELS_LAYERS_CTC_LOSS_H_

@@ -1,0 +1,17 @@
+// Several frames seen as one.
+#ifndef MODELS_LAYERS_FRAME_WINDOW_LAYER_H_
+#define MODELS_LAYERS_FRAME_WINDOW_LAYER_H_
+
+#include <memory>
+
+#include "models/layers/layer.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// Input: [steps, batch, features]; see FrameWindowShape.
+std::unique_ptr<Layer> NewFrameWindowLayer(const FrameWindowShape& shape);
+
+}  // namespace ps
+
+#endif  // MODELS_LAYERS_FRAME_WINDOW_LAYER_H_

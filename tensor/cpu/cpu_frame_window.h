@@ -1,0 +1,20 @@
+// Windows over the frames of a sequence: copies, so plain C++.
+#ifndef TENSOR_CPU_CPU_FRAME_WINDOW_H_
+#define TENSOR_CPU_CPU_FRAME_WINDOW_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/thread_pool.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels. `pool` outlives the operation.
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuFrameWindow(
+    ThreadPool* pool, const FrameWindowShape& shape,
+    const ActivationDesc& input);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_FRAME_WINDOW_H_

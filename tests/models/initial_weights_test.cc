@@ -1,0 +1,221 @@
+// Weights from files: PyTorch's, our own, and files that do not fit.
+
+#include "models/initial_weights.h"
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/file.h"
+#include "common/safetensors.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/models/model_fixture.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Not;
+
+ModelConfig Mlp() {
+  ModelConfig config;
+  config.set_name("mlp");
+  config.mutable_mlp()->add_hidden_units(7);
+  config.mutable_mlp()->add_hidden_units(6);
+  return config;
+}
+
+ExampleShape MlpShape() {
+  ExampleShape shape;
+  shape.channels = 2;
+  shape.height = 3;
+  shape.width = 4;
+  shape.num_classes = 5;
+  return shape;
+}
+
+// A file of the model's weights, which a test may change before it is written.
+class WeightFile {
+ public:
+  explicit WeightFile(const ModelFixture& fixture)
+      : weights_(fixture.InitialWeights(7)) {
+    for (const ParameterInfo& p : fixture.model().parameters()) {
+      views_.push_back({p.name, p.shape,
+                        absl::MakeConstSpan(weights_).subspan(
+                            p.offset, NumElements(p.shape))});
+    }
+  }
+
+  std::vector<SafetensorsView>& views() { return views_; }
+  const std::vector<float>& weights() const { return weights_; }
+
+  std::string Write() const {
+    const std::string path = absl::StrCat(
+        testing::TempDir(), "/",
+        testing::UnitTest::GetInstance()->current_test_info()->name(),
+        ".safetensors");
+    EXPECT_TRUE(WriteSafetensors(path, views_, {}).ok());
+    return path;
+  }
+
+ private:
+  const std::vector<float> weights_;
+  std::vector<SafetensorsView> views_;
+};
+
+absl::Status Load(const std::string& path, const ModelFixture& fixture,
+                  std::vector<float>* weights) {
+  weights->resize(fixture.model().num_parameters());
+  return LoadInitialWeights(path, fixture.model(), absl::MakeSpan(*weights),
+                            {});
+}
+
+// The loss that PyTorch found for the batch in tests/fixtures, by
+// make_safetensors_fixture.py.
+void ExpectPytorchsLoss(const std::string& name, ModelFixture* fixture) {
+  std::vector<float> weights;
+  ASSERT_EQ(Load(absl::StrCat("tests/fixtures/", name, ".safetensors"),
+                 *fixture, &weights),
+            absl::OkStatus());
+  std::copy(weights.begin(), weights.end(), fixture->weights().data());
+  const auto file = ReadSafetensors(
+      absl::StrCat("tests/fixtures/", name, "_batch.safetensors"));
+  ASSERT_TRUE(file.ok()) << file.status();
+  std::map<std::string, std::vector<float>> values;
+  for (const SafetensorsTensor& tensor : file->tensors) {
+    values[tensor.name] = tensor.values;
+  }
+  Batch batch;
+  batch.inputs = values.at("inputs");
+  batch.labels.assign(values.at("labels").begin(), values.at("labels").end());
+  const auto result = fixture->model().Evaluate(batch, fixture->weights());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_NEAR(result->loss, values.at("loss")[0], 1e-5);
+}
+
+TEST(InitialWeights, PytorchsLenet5GivesPytorchsLoss) {
+  ModelConfig config;
+  config.set_name("lenet5");
+  ExampleShape shape = MnistShape();
+  shape.height = shape.width = 12;
+  ModelFixture fixture(config, shape);
+  ExpectPytorchsLoss("lenet5", &fixture);
+}
+
+TEST(InitialWeights, PytorchsMlpGivesPytorchsLoss) {
+  ModelFixture fixture(Mlp(), MlpShape());
+  ExpectPytorchsLoss("mlp", &fixture);
+}
+
+TEST(InitialWeights, WhatIsWrittenComesBackInAnyOrder) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  std::swap(file.views()[0], file.views()[3]);
+  std::vector<float> weights;
+  ASSERT_EQ(Load(file.Write(), fixture, &weights), absl::OkStatus());
+  EXPECT_EQ(weights, file.weights());
+}
+
+TEST(InitialWeights, PytorchsBatchCountsArePassedOver) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  const std::vector<float> one = {1};
+  file.views().push_back({"bn1.num_batches_tracked", {}, one});
+  std::vector<float> weights;
+  ASSERT_EQ(Load(file.Write(), fixture, &weights), absl::OkStatus());
+  EXPECT_EQ(weights, file.weights());
+}
+
+TEST(InitialWeights, EveryTensorThatDoesNotFitIsReportedAtOnce) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  file.views()[0].shape = {24, 7};
+  file.views()[2].name = "layers.1.weight";
+  file.views().pop_back();
+  const std::string path = file.Write();
+  std::vector<float> weights(fixture.model().num_parameters(), 3);
+  const std::vector<float> before = weights;
+  const absl::Status status = Load(path, fixture, &weights);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_EQ(status.message(),
+            absl::StrCat(path,
+                         " does not hold the model's weights:\n"
+                         "  layers.0.weight [24, 7] must have shape [7, 24]\n"
+                         "  layers.1.weight [6, 7] is not one of the model's\n"
+                         "  layers.2.weight [6, 7] is missing\n"
+                         "  layers.4.bias [5] is missing"));
+  EXPECT_EQ(weights, before);
+}
+
+TEST(InitialWeights, ATypeThatIsNotReadIsNamed) {
+  ModelConfig linear;
+  linear.set_name("mlp");
+  ExampleShape shape = MlpShape();
+  shape.channels = shape.height = shape.width = shape.num_classes = 1;
+  const ModelFixture fixture(linear, shape);
+  const std::string header =
+      R"({"layers.0.weight":{"dtype":"F64","shape":[1,1],)"
+      R"("data_offsets":[0,8]},)"
+      R"("layers.0.bias":{"dtype":"F32","shape":[1],"data_offsets":[8,12]}})";
+  const uint64_t length = header.size();
+  std::string bytes(reinterpret_cast<const char*>(&length), 8);
+  bytes += header + std::string(12, '\0');
+  const std::string path = absl::StrCat(testing::TempDir(), "/f64.safetensors");
+  ASSERT_TRUE(WriteFileAtomically(path, bytes).ok());
+  std::vector<float> weights;
+  const absl::Status status = Load(path, fixture, &weights);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_THAT(
+      std::string(status.message()),
+      HasSubstr("layers.0.weight [1, 1] has dtype F64; must be F32, F16 or"));
+  EXPECT_THAT(std::string(status.message()), Not(HasSubstr("layers.0.bias")));
+}
+
+TEST(InitialWeights, AFileThatIsNotThereIsNamed) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  std::vector<float> weights;
+  const absl::Status status =
+      Load("no/such/file.safetensors", fixture, &weights);
+  EXPECT_EQ(status.code(), absl::StatusCode::kNotFound);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("no/such/file"));
+}
+
+TEST(InitialWeights, RoomOfAnotherSizeIsRefused) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  const std::string path = WeightFile(fixture).Write();
+  std::vector<float> weights(fixture.model().num_parameters());
+  std::vector<float> statistics(1);
+  EXPECT_EQ(LoadInitialWeights(path, fixture.model(), absl::MakeSpan(weights),
+                               absl::MakeSpan(statistics))
+                .code(),
+            absl::StatusCode::kInvalidArgument);
+  weights.pop_back();
+  EXPECT_EQ(
+      LoadInitialWeights(path, fixture.model(), absl::MakeSpan(weights), {})
+          .code(),
+      absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InitialWeights, ThePathIsCheckedWithTheConfig) {
+  const auto problems = [](const std::string& path) {
+    JobConfig config;
+    config.mutable_model()->set_initial_weights(path);
+    ConfigProblems found;
+    for (const ConfigCheck check : ConfigChecks()) check(config, &found);
+    return found.lines();
+  };
+  EXPECT_THAT(problems(""), IsEmpty());
+  EXPECT_THAT(problems("runs/first/weights.safetensors"), IsEmpty());
+  EXPECT_THAT(problems("weights.pt"),
+              ElementsAre("model.initial_weights is \"weights.pt\"; must be a "
+                          ".safetensors file, or empty"));
+}
+
+}  // namespace
+}  // namespace ps
