@@ -84,8 +84,7 @@ absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::Create(
 absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
                                                  const float* weights,
                                                  float* statistics) {
-  PS_RETURN_IF_ERROR(
-      options_.backend->CopyFromHost(batch.inputs.data(), &input_));
+  PS_RETURN_IF_ERROR(CopyInputs(batch.inputs));
   if (!batch.continues) PS_RETURN_IF_ERROR(chain_->ResetState());
   PlannedLayer::ForwardArguments arguments;
   arguments.x = input_.data();
@@ -98,6 +97,18 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
   const TimeAdder timer(&options_.times->entry(loss_time_).forward);
   return loss_->Run(batch, output_.data(),
                     options_.training ? output_gradient_.data() : nullptr);
+}
+
+absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs) {
+  const int64_t given = static_cast<int64_t>(inputs.size());
+  Tensor front = input_.Slice(0, given);
+  PS_RETURN_IF_ERROR(options_.backend->CopyFromHost(inputs.data(), &front));
+  if (given == input_.size()) return absl::OkStatus();
+  Tensor rest = input_.Slice(given, input_.size());
+  if (static_cast<int64_t>(zeros_.size()) < rest.size()) {
+    zeros_.resize(rest.size());
+  }
+  return options_.backend->CopyFromHost(zeros_.data(), &rest);
 }
 
 absl::Status NetworkPlan::Backward(const BatchResult& forward,

@@ -39,7 +39,8 @@ class NetworkPlan {
   static absl::StatusOr<std::unique_ptr<NetworkPlan>> Create(
       const NetworkPlanOptions& options);
 
-  // batch: of this plan's shape. weights, statistics: of the whole network.
+  // batch: of this plan's shape, or of speech with fewer frames, to which the
+  // plan adds silence. weights, statistics: of the whole network.
   // Training keeps what Backward needs.
   absl::StatusOr<BatchResult> Forward(const Batch& batch, const float* weights,
                                       float* statistics);
@@ -55,10 +56,13 @@ class NetworkPlan {
  private:
   explicit NetworkPlan(const NetworkPlanOptions& options) : options_(options) {}
 
+  absl::Status CopyInputs(const std::vector<float>& inputs);
+
   const NetworkPlanOptions options_;
   ScratchPool scratch_;
   int64_t activation_bytes_ = 0;
   Tensor input_;
+  std::vector<float> zeros_;  // What the longest rest of the input takes.
   std::unique_ptr<PlannedChain> chain_;
   Tensor output_;  // Logits.
   // Their gradient; the same memory, unless the last layer needs its output.

@@ -144,6 +144,15 @@ class SequentialModel final : public Model {
     return example_.task == Task::kSpeech ? 64 : example_.steps;
   }
 
+  // Of recordings, four lengths for each power of two: so there are few plans,
+  // and at most a fifth of the frames is added silence.
+  int64_t PlannedSteps(int64_t steps) const {
+    if (example_.task != Task::kSpeech) return steps;
+    int64_t unit = 1;
+    while (8 * unit < steps) unit *= 2;
+    return (steps + unit - 1) / unit * unit;
+  }
+
   // Inputs of one example with this many steps.
   int64_t InputsPerExample(int64_t steps) const {
     if (example_.task == Task::kImages) return example_.num_elements();
@@ -161,11 +170,12 @@ class SequentialModel final : public Model {
           "; needs at least one example, and ", InputsPerExample(batch.steps),
           " inputs for each"));
     }
-    const PlanKey key(batch.size(), batch.steps, training);
+    const int64_t steps = PlannedSteps(batch.steps);
+    const PlanKey key(batch.size(), steps, training);
     const auto found = plans_.find(key);
     if (found != plans_.end()) return found->second.get();
     PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> plan,
-                        CreatePlan(batch.size(), batch.steps, training));
+                        CreatePlan(batch.size(), steps, training));
     return plans_.emplace(key, std::move(plan)).first->second.get();
   }
 

@@ -15,7 +15,6 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tensor/ctc_loss.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -179,22 +178,6 @@ struct SubsamplingShape {
   int64_t out_channels = 0;  // At least the input's, and of the same parity.
 };
 
-// Windows over the frames of a sequence: frame t of the output holds frames
-// t x stride - before + [0, window) of the input one after the other, zeros
-// where there are none. With stride = window and nothing before it a sequence
-// becomes `window` times as short; with stride 1 every frame sees its
-// neighbours.
-struct FrameWindowShape {
-  int64_t window = 1;
-  int64_t stride = 1;
-  int64_t before = 0;  // In [0, window).
-
-  // Frames that come out for so many that go in: ceil(frames / stride).
-  int64_t OutputFrames(int64_t frames) const {
-    return (frames + stride - 1) / stride;
-  }
-};
-
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
 // fit together.
 class NnKernels {
@@ -238,14 +221,6 @@ class NnKernels {
   // logits: plain [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
-
-  // logits: plain [steps, batch, classes].
-  virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) = 0;
-  // input: plain [steps, batch, features]. Output: plain
-  // [OutputFrames(steps), batch, window x features].
-  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) = 0;
 
   // How often an activation was brought from one layout to another since the
   // start, inside of operations or by PlanReorder's.

@@ -9,6 +9,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "tensor/ctc_loss.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
@@ -79,6 +81,12 @@ class RecurrentOp {
     float* recurrent_bias = nullptr;
   };
 
+  // Memory that it keeps from call to call, in floats.
+  virtual int64_t num_floats() const = 0;
+
+  // Spent on the cells so far; the rest of Forward and Backward are products.
+  virtual absl::Duration cell_time() const = 0;
+
   // The state before the next step is zero, as it is at first.
   virtual void ResetState() = 0;
 
@@ -99,6 +107,22 @@ class RecurrentOp {
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
+// Windows over the frames of a sequence: frame t of the output holds frames
+// t x stride - before + [0, window) of the input one after the other, zeros
+// where there are none. With stride = window and nothing before it a sequence
+// becomes `window` times as short; with stride 1 every frame sees its
+// neighbours.
+struct FrameWindowShape {
+  int64_t window = 1;
+  int64_t stride = 1;
+  int64_t before = 0;  // In [0, window).
+
+  // Frames that come out for so many that go in: ceil(frames / stride).
+  int64_t OutputFrames(int64_t frames) const {
+    return (frames + stride - 1) / stride;
+  }
+};
+
 // Errors of every Plan: kInvalidArgument, naming the shapes, when they do not
 // fit together.
 class SequenceKernels {
@@ -115,6 +139,13 @@ class SequenceKernels {
   // [steps, batch, out_features], plain.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
+  // logits: plain [steps, batch, classes].
+  virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
+      const ActivationDesc& logits) = 0;
+  // input: plain [steps, batch, features]. Output: plain
+  // [OutputFrames(steps), batch, window x features].
+  virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
+      const FrameWindowShape& shape, const ActivationDesc& input) = 0;
 };
 
 }  // namespace ps

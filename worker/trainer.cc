@@ -10,6 +10,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "common/config.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -17,6 +18,7 @@
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "glog/logging.h"
+#include "models/initial_weights.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "transport/parameter_client.h"
@@ -44,6 +46,7 @@ class Trainer {
  private:
   absl::Status LoadDataAndModel();
   absl::Status JoinCluster();
+  absl::Status SendInitialWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecording();
   absl::Status StartDump();
   absl::Status RunIterations();
@@ -89,6 +92,7 @@ absl::Status Trainer::LoadDataAndModel() {
   sampler.num_examples = data_.train->size();
   sampler.batch_size = config().training().batch_size();
   sampler.num_workers = config().cluster().num_workers();
+  sampler.order = data_.train->order();
   PS_ASSIGN_OR_RETURN(Sampler made, Sampler::Create(sampler));
   sampler_ = std::make_unique<Sampler>(std::move(made));
   total_iterations_ =
@@ -161,21 +165,31 @@ absl::Status Trainer::JoinCluster() {
 
   // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
   if (options_.worker_rank == 0) {
-    std::vector<float> initial(model_->num_parameters());
-    model_->InitializeWeights(config().seed(), initial.data());
-    std::vector<const float*> bucket_weights;
-    for (const Bucket& bucket : pipeline.buckets) {
-      bucket_weights.push_back(initial.data() + bucket.begin);
-    }
-    std::vector<float> statistics(pipeline.num_statistics);
-    if (pipeline.num_statistics > 0) {
-      PS_RETURN_IF_ERROR(
-          backend_->CopyToHost(model_->statistics_values(), statistics.data()));
-      bucket_weights.push_back(statistics.data());
-    }
-    PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_weights));
+    PS_RETURN_IF_ERROR(SendInitialWeights(pipeline.buckets));
   }
   return pipeline_->PullWeights(&weights_, &model_->statistics_values());
+}
+
+absl::Status Trainer::SendInitialWeights(const std::vector<Bucket>& buckets) {
+  std::vector<float> weights(model_->num_parameters());
+  std::vector<float> statistics(model_->statistics_values().size());
+  PS_RETURN_IF_ERROR(
+      backend_->CopyToHost(model_->statistics_values(), statistics.data()));
+  const std::string& path = config().model().initial_weights();
+  if (path.empty()) {
+    model_->InitializeWeights(config().seed(), weights.data());
+  } else {
+    PS_RETURN_IF_ERROR(
+        Annotate(LoadInitialWeights(path, *model_, absl::MakeSpan(weights),
+                                    absl::MakeSpan(statistics)),
+                 "model.initial_weights"));
+  }
+  std::vector<const float*> bucket_values;
+  for (const Bucket& bucket : buckets) {
+    bucket_values.push_back(weights.data() + bucket.begin);
+  }
+  if (!statistics.empty()) bucket_values.push_back(statistics.data());
+  return client_->InitializeWeights(bucket_values);
 }
 
 absl::Status Trainer::StartRecording() {
@@ -234,6 +248,7 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
   PS_RETURN_IF_ERROR(
       data_.train->Read(sampler_->Numbers(iteration, options_.worker_rank),
                         iteration / sampler_->iterations_per_epoch(), &batch_));
+  batch_.continues = sampler_->Continues(iteration);
   batch_.random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));

@@ -25,6 +25,14 @@ ExampleShape Images(int64_t extent, int64_t num_classes) {
   return example;
 }
 
+ExampleShape Words(int64_t steps, int64_t vocabulary) {
+  ExampleShape example;
+  example.task = Task::kWords;
+  example.steps = steps;
+  example.num_classes = vocabulary;
+  return example;
+}
+
 std::vector<Line> Lines() {
   return {{"cifar_cnn", 0.01f, Images(32, 10)},
           {"resnet20", 0.05f, Images(32, 10)},
@@ -34,7 +42,8 @@ std::vector<Line> Lines() {
           {"alexnet", 0.01f, Images(224, 1000)},
           {"resnet18", 0.01f, Images(224, 1000)},
           {"resnet50", 0.01f, Images(224, 1000)},
-          {"vgg19", 0.001f, Images(224, 1000)}};
+          {"vgg19", 0.001f, Images(224, 1000)},
+          {"lstm_lm", 0.5f, Words(35, 10000)}};
 }
 
 absl::StatusOr<Line> Find(absl::string_view model) {
@@ -60,10 +69,16 @@ float StepSize(absl::string_view model) { return Find(model)->learning_rate; }
 Batch StepBatch(const ExampleShape& example, int64_t size) {
   RandomStream random(RandomKey(1));
   Batch batch;
-  for (int64_t i = 0; i < size * example.num_elements(); ++i) {
-    batch.inputs.push_back(static_cast<float>(random.Uniform(-1, 1)));
+  batch.steps = example.steps;
+  const bool text = IsText(example.task);
+  const int64_t targets = text ? size * example.steps : size;
+  const int64_t inputs = text ? targets : size * example.num_elements();
+  for (int64_t i = 0; i < inputs; ++i) {
+    batch.inputs.push_back(
+        text ? static_cast<float>(random.Below(example.num_classes))
+             : static_cast<float>(random.Uniform(-1, 1)));
   }
-  for (int64_t i = 0; i < size; ++i) {
+  for (int64_t i = 0; i < targets; ++i) {
     batch.labels.push_back(
         static_cast<int32_t>(random.Below(example.num_classes)));
   }

@@ -39,6 +39,11 @@ class PlannedCtcLoss final : public PlannedLoss {
                        " input lengths for ", batch_, " recordings"));
     }
     for (int64_t i = 0; i < batch_; ++i) {
+      if (batch.input_lengths[i] > batch.steps) {
+        return absl::InvalidArgumentError(absl::StrCat(
+            "example ", i, " of the batch has ", batch.input_lengths[i],
+            " frames; there are ", batch.steps));
+      }
       lengths_[i] = static_cast<int32_t>(
           (batch.input_lengths[i] + frames_per_step_ - 1) / frames_per_step_);
     }
@@ -92,7 +97,7 @@ class CtcLoss final : public Loss {
   absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,
-                        context.backend->nn().PlanCtcLoss(logits));
+                        context.backend->sequences().PlanCtcLoss(logits));
     return std::make_unique<PlannedCtcLoss>(std::move(op), options_,
                                             logits.shape);
   }

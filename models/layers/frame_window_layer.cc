@@ -37,8 +37,9 @@ class FrameWindowLayer final : public Layer {
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
-    PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op,
-                        context.backend->nn().PlanFrameWindow(shape_, input));
+    PS_ASSIGN_OR_RETURN(
+        std::unique_ptr<UnaryOp> op,
+        context.backend->sequences().PlanFrameWindow(shape_, input));
     return std::make_unique<PlannedFrameWindow>(std::move(op));
   }
 

@@ -5,7 +5,7 @@
 #include <memory>
 
 #include "models/layers/layer.h"
-#include "tensor/nn_kernels.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 

@@ -4,7 +4,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/status_macros.h"
+#include "models/layers/layer_times.h"
 
 namespace ps {
 namespace {
@@ -25,14 +29,21 @@ struct Offsets {
 
 class PlannedRecurrent final : public PlannedLayer {
  public:
-  PlannedRecurrent(std::unique_ptr<RecurrentOp> op, const Offsets& offsets)
-      : op_(std::move(op)), offsets_(offsets) {}
+  // kind: "lstm" or "gru".
+  PlannedRecurrent(std::unique_ptr<RecurrentOp> op, const Offsets& offsets,
+                   absl::string_view kind, LayerTimes* times)
+      : op_(std::move(op)),
+        offsets_(offsets),
+        times_(times),
+        product_times_(times->Kind(absl::StrCat(kind, " products"))),
+        cell_times_(times->Kind(absl::StrCat(kind, " cells"))) {}
 
   const ActivationDesc& output() const override { return op_->output(); }
   bool backward_reads_output() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
-    return op_->Forward(a.x, WeightsAt(a.weights), a.y);
+    return Timed(&LayerTimes::Entry::forward,
+                 [&] { return op_->Forward(a.x, WeightsAt(a.weights), a.y); });
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
@@ -44,7 +55,8 @@ class PlannedRecurrent final : public PlannedLayer {
     arguments.gradients = {a.gradient, a.gradient + offsets_.recurrent,
                            a.gradient + offsets_.input_bias,
                            a.gradient + offsets_.recurrent_bias};
-    return op_->Backward(arguments);
+    return Timed(&LayerTimes::Entry::backward,
+                 [&] { return op_->Backward(arguments); });
   }
 
   absl::Status ResetState() override {
@@ -53,6 +65,20 @@ class PlannedRecurrent final : public PlannedLayer {
   }
 
  private:
+  // Runs one direction, and adds its time to that of products and cells.
+  template <typename Run>
+  absl::Status Timed(absl::Duration LayerTimes::Entry::*direction,
+                     const Run& run) {
+    const absl::Duration cells_before = op_->cell_time();
+    const absl::Time start = absl::Now();
+    const absl::Status status = run();
+    const absl::Duration all = absl::Now() - start;
+    const absl::Duration cells = op_->cell_time() - cells_before;
+    times_->entry(cell_times_).*direction += cells;
+    times_->entry(product_times_).*direction += all - cells;
+    return status;
+  }
+
   RecurrentOp::Weights WeightsAt(const float* weights) const {
     return {weights, weights + offsets_.recurrent,
             weights + offsets_.input_bias, weights + offsets_.recurrent_bias};
@@ -60,6 +86,9 @@ class PlannedRecurrent final : public PlannedLayer {
 
   const std::unique_ptr<RecurrentOp> op_;
   const Offsets offsets_;
+  LayerTimes* const times_;  // Not owned.
+  const size_t product_times_;
+  const size_t cell_times_;
 };
 
 class RecurrentLayer final : public Layer {
@@ -67,9 +96,8 @@ class RecurrentLayer final : public Layer {
   explicit RecurrentLayer(const RecurrentOptions& options)
       : options_(options) {}
 
-  std::string kind() const override {
-    return options_.shape.cell == RecurrentShape::Cell::kLstm ? "lstm" : "gru";
-  }
+  // Its products and its cells have their own.
+  std::string kind() const override { return ""; }
 
   std::vector<LayerParameter> parameters() const override {
     const int64_t rows = options_.shape.num_gates() * options_.shape.hidden;
@@ -89,8 +117,12 @@ class RecurrentLayer final : public Layer {
     }
     auto op = context.backend->sequences().PlanRecurrent(options_.shape, input);
     PS_RETURN_IF_ERROR(Annotate(op.status(), Name("layer")));
+    *context.activation_bytes +=
+        (*op)->num_floats() * static_cast<int64_t>(sizeof(float));
+    const bool is_lstm = options_.shape.cell == RecurrentShape::Cell::kLstm;
     return std::make_unique<PlannedRecurrent>(
-        *std::move(op), Offsets(options_.shape, options_.features));
+        *std::move(op), Offsets(options_.shape, options_.features),
+        is_lstm ? "lstm" : "gru", context.times);
   }
 
  private:

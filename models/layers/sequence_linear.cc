@@ -69,9 +69,10 @@ class SequenceLinearLayer final : public Layer {
                             {options_.out_features, options_.in_features},
                             options_.initializer});
     }
-    parameters.push_back({absl::StrCat(options_.name, ".bias"),
-                          {options_.out_features},
-                          options_.initializer});
+    parameters.push_back(
+        {absl::StrCat(options_.name, ".bias"),
+         {options_.out_features},
+         options_.bias_initializer.value_or(options_.initializer)});
     return parameters;
   }
 

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include "models/layers/initializer.h"
@@ -17,6 +18,7 @@ struct SequenceLinearOptions {
   int64_t in_features = 0;
   int64_t out_features = 0;
   Initializer initializer;
+  std::optional<Initializer> bias_initializer;  // As `initializer`, if not set.
   // The weight is the table of an embedding, the first parameter of the model,
   // [out_features, in_features]: Inan et al., "Tying word vectors and word
   // classifiers", and Press and Wolf, "Using the output embedding to improve

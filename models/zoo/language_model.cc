@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "models/layers/dropout.h"
 #include "models/layers/embedding.h"
 #include "models/layers/layer.h"
 #include "models/layers/recurrent.h"
@@ -34,14 +35,17 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
         absl::StrCat("tied_output with an embedding of ", embedding_size,
                      " and ", hidden, " hidden units: must be equal"));
   }
-
   std::vector<std::unique_ptr<Layer>> layers;
+  const auto add_dropout = [&] {
+    if (options.dropout > 0) layers.push_back(NewDropoutLayer(options.dropout));
+  };
   EmbeddingOptions embedding;
   embedding.num_tokens = model.example.num_classes;
   embedding.features = embedding_size;
   embedding.initializer = options.embedding_initializer;
   embedding.tied = options.tied_output;
   layers.push_back(NewEmbeddingLayer(embedding));
+  add_dropout();
   for (int64_t i = 0; i < options.layers; ++i) {
     RecurrentOptions recurrent;
     recurrent.index = i;
@@ -49,6 +53,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
     recurrent.features = i == 0 ? embedding_size : hidden;
     recurrent.initializer = options.recurrent_initializer;
     layers.push_back(NewRecurrentLayer(recurrent));
+    add_dropout();
   }
   SequenceLinearOptions output;
   output.in_features = hidden;

@@ -7,14 +7,14 @@
 #include "absl/status/statusor.h"
 #include "common/thread_pool.h"
 #include "tensor/ctc_loss.h"
-#include "tensor/nn_kernels.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation. Reserves, for each thread,
-// memory for the longest transcript that fits into the frames, steps^2 x 16
-// bytes; of it only what the batches' transcripts need is ever touched, and so
-// resident.
+// See SequenceKernels. `pool` outlives the operation. Reserves, for each
+// thread, memory for the longest transcript that fits into the frames, steps^2
+// x 16 bytes; of it only what the batches' transcripts need is ever touched,
+// and so resident.
 absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCpuCtcLoss(
     ThreadPool* pool, const ActivationDesc& logits);
 

@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// See SequenceKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCpuEmbedding(
     ThreadPool* pool, const EmbeddingShape& shape, const ActivationDesc& input);
 

@@ -6,11 +6,11 @@
 
 #include "absl/status/statusor.h"
 #include "common/thread_pool.h"
-#include "tensor/nn_kernels.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 
-// See NnKernels. `pool` outlives the operation.
+// See SequenceKernels. `pool` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuFrameWindow(
     ThreadPool* pool, const FrameWindowShape& shape,
     const ActivationDesc& input);

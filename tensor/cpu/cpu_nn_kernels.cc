@@ -7,9 +7,7 @@
 #include "tensor/cpu/cpu_adaptive_pooling.h"
 #include "tensor/cpu/cpu_batch_norm.h"
 #include "tensor/cpu/cpu_convolution.h"
-#include "tensor/cpu/cpu_ctc_loss.h"
 #include "tensor/cpu/cpu_dropout.h"
-#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_global_pooling.h"
 #include "tensor/cpu/cpu_linear.h"
 #include "tensor/cpu/cpu_loss.h"
@@ -100,15 +98,6 @@ class CpuNnKernels final : public NnKernels {
   }
 
   int64_t num_reorders() const override { return *context_.num_reorders; }
-  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
-      const ActivationDesc& logits) override {
-    return PlanCpuCtcLoss(&pool_, logits);
-  }
-
-  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
-      const FrameWindowShape& shape, const ActivationDesc& input) override {
-    return PlanCpuFrameWindow(&pool_, shape, input);
-  }
 
  private:
   template <typename Function>

@@ -6,10 +6,13 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_bias.h"
 #include "tensor/cpu/cpu_cell_loops.h"
 #include "tensor/cpu/gemm.h"
+#include "tensor/cpu/packed_gemm.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -20,15 +23,18 @@ constexpr int64_t kRowsPerChunk = 4;
 
 class CpuRecurrent final : public RecurrentOp {
  public:
-  CpuRecurrent(ThreadPool* pool, const RecurrentShape& shape,
-               const ActivationDesc& input)
+  CpuRecurrent(ThreadPool* pool, SharedScratch* scratch,
+               const RecurrentShape& shape, const ActivationDesc& input)
       : pool_(pool),
+        scratch_(scratch),
         is_lstm_(shape.cell == RecurrentShape::Cell::kLstm),
         steps_(input.shape[0]),
         batch_(input.shape[1]),
         features_(input.shape[2]),
         hidden_(shape.hidden),
         rows_(shape.num_gates() * shape.hidden),
+        forward_shape_({hidden_, rows_}),
+        backward_shape_({rows_, hidden_}),
         output_(ActivationDesc::Plain({steps_, batch_, hidden_})),
         gates_(steps_ * batch_ * rows_),
         recurrent_((is_lstm_ ? 1 : steps_) * batch_ * rows_),
@@ -38,6 +44,19 @@ class CpuRecurrent final : public RecurrentOp {
         dcell_(is_lstm_ ? dhidden_.size() : 0) {}
 
   const ActivationDesc& output() const override { return output_; }
+
+  int64_t num_floats() const override {
+    return static_cast<int64_t>(gates_.size() + recurrent_.size() +
+                                hiddens_.size() + cells_.size() +
+                                dhidden_.size() + dcell_.size());
+  }
+
+  absl::Duration cell_time() const override { return cell_time_; }
+
+  absl::Status ReserveScratch() {
+    return scratch_->Reserve(
+        std::max(forward_shape_.num_floats(), backward_shape_.num_floats()));
+  }
 
   void ResetState() override {
     std::fill(hiddens_.begin() + steps_ * state_size(), hiddens_.end(), 0);
@@ -54,12 +73,16 @@ class CpuRecurrent final : public RecurrentOp {
     input.m = steps_ * batch_, input.n = rows_, input.k = features_;
     input.transpose_b = true;
     PS_RETURN_IF_ERROR(Multiply(input, x, weights.input, gates_.data()));
-    GemmShape step;
-    step.m = batch_, step.n = rows_, step.k = hidden_;
-    step.transpose_b = true;
+    Pack(pool_, forward_shape_, weights.recurrent, /*transposed=*/true,
+         scratch_->data());
     for (int64_t t = 0; t < steps_; ++t) {
-      PS_RETURN_IF_ERROR(
-          Multiply(step, Hidden(t), weights.recurrent, Recurrent(t)));
+      PackedProduct product;
+      product.m = batch_;
+      product.shape = forward_shape_;
+      product.a = Hidden(t);
+      product.packed = scratch_->data();
+      product.c = Recurrent(t);
+      MultiplyPacked(pool_, product);
       ForEachRow([&](int64_t b) {
         CellForward row;
         row.hidden = hidden_;
@@ -83,7 +106,7 @@ class CpuRecurrent final : public RecurrentOp {
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
-    PS_RETURN_IF_ERROR(BackwardThroughTime(a));
+    BackwardThroughTime(a);
     // The gradients of all steps' products with the input, and with the state.
     const float* const dinput = gates_.data();
     const float* const drecurrent =
@@ -132,19 +155,19 @@ class CpuRecurrent final : public RecurrentOp {
 
   template <typename Body>
   void ForEachRow(const Body& body) {
+    const absl::Time start = absl::Now();
     pool_->ParallelFor(batch_, kRowsPerChunk, [&](const ChunkRange& rows) {
       for (int64_t b = rows.begin; b < rows.end; ++b) body(b);
     });
+    cell_time_ += absl::Now() - start;
   }
 
   // Turns the gates into their gradients, last step first.
-  absl::Status BackwardThroughTime(const BackwardArguments& a) {
+  void BackwardThroughTime(const BackwardArguments& a) {
     std::fill(dhidden_.begin(), dhidden_.end(), 0);
     std::fill(dcell_.begin(), dcell_.end(), 0);
-    GemmShape step;
-    step.m = batch_, step.n = hidden_, step.k = rows_;
-    // The GRU's state also goes on by itself.
-    step.accumulate = !is_lstm_;
+    Pack(pool_, backward_shape_, a.weights.recurrent, /*transposed=*/false,
+         scratch_->data());
     for (int64_t t = steps_ - 1; t >= 0; --t) {
       ForEachRow([&](int64_t b) {
         CellBackward row;
@@ -165,19 +188,28 @@ class CpuRecurrent final : public RecurrentOp {
       });
       // Nobody asks for the gradient of the state that was given.
       if (t == 0) break;
-      PS_RETURN_IF_ERROR(Multiply(step, is_lstm_ ? Gates(t) : Recurrent(t),
-                                  a.weights.recurrent, dhidden_.data()));
+      PackedProduct product;
+      product.m = batch_;
+      product.shape = backward_shape_;
+      product.a = is_lstm_ ? Gates(t) : Recurrent(t);
+      product.packed = scratch_->data();
+      // The GRU's state also goes on by itself.
+      product.accumulate = !is_lstm_;
+      product.c = dhidden_.data();
+      MultiplyPacked(pool_, product);
     }
-    return absl::OkStatus();
   }
 
-  ThreadPool* const pool_;  // Not owned.
-  const bool is_lstm_;      // Else a GRU.
+  ThreadPool* const pool_;        // Not owned.
+  SharedScratch* const scratch_;  // Not owned. Packed recurrent weights.
+  const bool is_lstm_;            // Else a GRU.
   const int64_t steps_;
   const int64_t batch_;
   const int64_t features_;
   const int64_t hidden_;
-  const int64_t rows_;  // Of the weights: gates x hidden.
+  const int64_t rows_;                // Of the weights: gates x hidden.
+  const PackedShape forward_shape_;   // Of the transposed weights.
+  const PackedShape backward_shape_;  // Of the weights.
   const ActivationDesc output_;
   std::vector<float> gates_;      // [steps, batch, rows]
   std::vector<float> recurrent_;  // [steps or 1, batch, rows]
@@ -185,12 +217,13 @@ class CpuRecurrent final : public RecurrentOp {
   std::vector<float> cells_;      // The same of the LSTM's cells.
   std::vector<float> dhidden_;    // [batch, hidden]
   std::vector<float> dcell_;      // [batch, hidden]
+  absl::Duration cell_time_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCpuRecurrent(
-    ThreadPool* pool, const RecurrentShape& shape,
+    ThreadPool* pool, SharedScratch* scratch, const RecurrentShape& shape,
     const ActivationDesc& input) {
   if (input.shape.size() != 3 || NumElements(input.shape) < 1 ||
       input.layout != nullptr || shape.hidden < 1) {
@@ -199,7 +232,9 @@ absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCpuRecurrent(
         " units: needs plain [steps, batch, features], each at least 1, and "
         "at least one unit"));
   }
-  return std::make_unique<CpuRecurrent>(pool, shape, input);
+  auto op = std::make_unique<CpuRecurrent>(pool, scratch, shape, input);
+  PS_RETURN_IF_ERROR(op->ReserveScratch());
+  return op;
 }
 
 }  // namespace ps

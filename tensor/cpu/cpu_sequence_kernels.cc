@@ -1,9 +1,12 @@
 #include "tensor/cpu/cpu_sequence_kernels.h"
 
 #include "common/thread_pool.h"
+#include "tensor/cpu/cpu_ctc_loss.h"
 #include "tensor/cpu/cpu_embedding.h"
+#include "tensor/cpu/cpu_frame_window.h"
 #include "tensor/cpu/cpu_recurrent.h"
 #include "tensor/cpu/cpu_sequence_linear.h"
+#include "tensor/cpu/shared_scratch.h"
 
 namespace ps {
 namespace {
@@ -19,7 +22,7 @@ class CpuSequenceKernels final : public SequenceKernels {
 
   absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
       const RecurrentShape& shape, const ActivationDesc& input) override {
-    return PlanCpuRecurrent(&pool_, shape, input);
+    return PlanCpuRecurrent(&pool_, &scratch_, shape, input);
   }
 
   absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
@@ -27,8 +30,19 @@ class CpuSequenceKernels final : public SequenceKernels {
     return PlanCpuSequenceLinear(&pool_, out_features, input);
   }
 
+  absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
+      const FrameWindowShape& shape, const ActivationDesc& input) override {
+    return PlanCpuFrameWindow(&pool_, shape, input);
+  }
+
+  absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
+      const ActivationDesc& logits) override {
+    return PlanCpuCtcLoss(&pool_, logits);
+  }
+
  private:
   ThreadPool pool_;
+  SharedScratch scratch_;
 };
 
 }  // namespace

@@ -1,17 +1,26 @@
 // Products of matrices on the CPU.
 //
-// Who multiplies was measured (one core of a Zen 3 at 102 GFLOP/s, GFLOP/s of
-// oneDNN 2.6.3's dnnl_sgemm and of OpenBLAS 0.3.21, shapes m x n x k of a
-// language model with 650 units, 10,000 words and 35 x 20 tokens):
+// Who multiplies was measured, on one core of a Zen 3 that can do 102 GFLOP/s:
+// oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h without the time
+// of packing (GFLOP/s, shapes m x n x k of language models with 20 rows and 35
+// steps; the best of many runs, beside other work):
 //
-//   700 x 2600 x 650   91  91     20 x 2600 x 650   74  63
-//   2600 x 650 x 700   92  89     20 x 650 x 2600   82  70
-//   700 x 10000 x 650  93  89     20 x 1536 x 512   75  65
-//   10000 x 650 x 700  91  91     20 x 2048 x 512   74  64
-//   700 x 650 x 10000  92  92     700 x 650 x 2600  91  93
+//                      oneDNN  OpenBLAS  packed
+//   700 x 2600 x 650     91       91       92
+//   2600 x 650 x 700     92       89
+//   700 x 10000 x 650    93       89       93
+//   10000 x 650 x 700    91       91
+//   700 x 650 x 10000    92       92       89
+//   700 x 650 x 2600     91       93       90
+//   20 x 2600 x 650      74       63       93
+//   20 x 650 x 2600      82       70       95
+//   20 x 2048 x 512      74       64       97
+//   20 x 512 x 2048      54                98
 //
-// OpenBLAS is nowhere ahead by more than the noise, so all products are
-// oneDNN's, and there is one library less that starts threads.
+// So the products of a step with the recurrent weights, which are the same at
+// every step, are packed_gemm.h's: packing takes as long as two steps. All
+// others are oneDNN's. OpenBLAS is nowhere ahead by more than the noise, so it
+// is not linked: one library less that starts threads.
 #ifndef TENSOR_CPU_GEMM_H_
 #define TENSOR_CPU_GEMM_H_
 

@@ -69,7 +69,7 @@ class ZooLearner : public testing::TestWithParam<Learner> {
   // With narrow linear layers, which else are most of the work.
   static ModelConfig SmallConfig() {
     ModelConfig config = Config(GetParam().model);
-    config.mutable_classifier()->set_hidden_features(256);
+    config.mutable_classifier()->set_hidden_features(128);
     return config;
   }
 };

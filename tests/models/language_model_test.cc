@@ -14,7 +14,9 @@
 #include "gtest/gtest.h"
 #include "models/model.h"
 #include "tests/models/model_fixture.h"
+#include "tests/models/reference_models.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/finite_difference.h"
 
 namespace ps {
 namespace {
@@ -128,6 +130,76 @@ Batch Steps(const Batch& batch, int64_t begin, int64_t end) {
   return part;
 }
 
+ReferenceLanguageModel ReferenceOf(const ModelConfig& config) {
+  ReferenceLanguageModel reference;
+  reference.recurrent.hidden = 7;
+  reference.layers = 2;
+  reference.embedding_size = 5;
+  if (config.name() == "char_lstm" &&
+      config.char_lstm().cell() == CharLstmConfig::GRU) {
+    reference.recurrent.cell = RecurrentShape::Cell::kGru;
+  }
+  if (config.name() == "lstm_lm" && config.lstm_lm().tied_output()) {
+    reference.embedding_size = 7;
+    reference.tied_output = true;
+  }
+  return reference;
+}
+
+class LanguageModelGradient : public testing::TestWithParam<ModelConfig> {};
+
+// Of the second of two batches that continue.
+TEST_P(LanguageModelGradient, EqualsTheReferenceModels) {
+  ModelFixture fixture(GetParam(), TextShape(4));
+  const ReferenceLanguageModel reference = ReferenceOf(GetParam());
+  const std::vector<float> weights = fixture.InitialWeights(1);
+  const std::vector<double> zeros(3 * reference.recurrent.hidden);
+  std::vector<ReferenceState> states(2, {zeros, zeros});
+  const Batch first = fixture.RandomBatch(3, 1);
+  Batch second = fixture.RandomBatch(3, 2);
+  second.continues = true;
+  BatchResult result;
+  for (const Batch& batch : {first, second}) {
+    const auto step = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    ASSERT_TRUE(step.ok()) << step.status();
+    result = *step;
+  }
+  ReferenceLanguageModelLoss({weights.begin(), weights.end()}, reference,
+                             fixture.example(), first, &states);
+  const auto loss = [&](const std::vector<double>& weights) {
+    std::vector<ReferenceState> carried = states;
+    return ReferenceLanguageModelLoss(weights, reference, fixture.example(),
+                                      second, &carried);
+  };
+  EXPECT_NEAR(result.loss, loss({weights.begin(), weights.end()}), 1e-6);
+  const std::vector<float> gradient = fixture.GradientValues();
+  // Some parameters of each tensor: small ones would be missed otherwise.
+  for (const ParameterInfo& p : fixture.model().parameters()) {
+    const auto begin = static_cast<size_t>(p.offset);
+    const auto end = begin + NumElements(p.shape);
+    FiniteDifferenceOptions options;
+    options.name = p.name;
+    options.step = 1e-5;
+    options.tolerance = 1e-6;
+    options.max_elements = 40;
+    ExpectGradient(
+        options,
+        [&](const std::vector<double>& part) {
+          std::vector<double> all(weights.begin(), weights.end());
+          std::copy(part.begin(), part.end(), all.begin() + begin);
+          return loss(all);
+        },
+        std::vector<float>(weights.begin() + begin, weights.begin() + end),
+        std::vector<float>(gradient.begin() + begin, gradient.begin() + end));
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, LanguageModelGradient,
+                         testing::Values(LstmLm(), Tied(),
+                                         CharLstm(CharLstmConfig::LSTM),
+                                         CharLstm(CharLstmConfig::GRU)));
+
 class CarriedState : public testing::TestWithParam<ModelConfig> {};
 
 TEST_P(CarriedState, TwoBatchesThatContinueHaveTheLossOfOneLongOne) {
@@ -193,6 +265,28 @@ INSTANTIATE_TEST_SUITE_P(Models, CarriedState,
                          testing::Values(LstmLm(), Tied(),
                                          CharLstm(CharLstmConfig::LSTM),
                                          CharLstm(CharLstmConfig::GRU)));
+
+TEST(LanguageModels, DropInTrainingAlone) {
+  ModelConfig config = LstmLm();
+  config.mutable_lstm_lm()->set_hidden(40);
+  ModelFixture plain(config, TextShape(6));
+  config.mutable_lstm_lm()->set_dropout(0.5);
+  ModelFixture dropping(config, TextShape(6));
+  Batch batch = plain.RandomBatch(8, 1);
+  const auto train = [&](ModelFixture& fixture, uint64_t random_key) {
+    batch.random_key = random_key;
+    const auto result = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return result.ok() ? result->loss : 0;
+  };
+  const auto evaluated = dropping.model().Evaluate(batch, dropping.weights());
+  ASSERT_TRUE(evaluated.ok()) << evaluated.status();
+  EXPECT_NEAR(evaluated->loss, train(plain, 1), 1e-6);
+  EXPECT_EQ(train(plain, 1), train(plain, 2));
+  EXPECT_NE(train(dropping, 1), train(dropping, 2));
+  EXPECT_EQ(train(dropping, 1), train(dropping, 1));
+}
 
 TEST(LanguageModels, RefuseWhatTheyCannotBe) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();

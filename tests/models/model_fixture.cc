@@ -19,12 +19,45 @@ ModelConfig Named(const std::string& name) {
   config.mutable_lstm_lm()->set_dropout(0);
   config.mutable_char_lstm()->set_hidden(16);
   config.mutable_char_lstm()->set_embedding_size(12);
+  config.mutable_speech_lstm()->set_layers(2);
+  config.mutable_speech_lstm()->set_hidden(16);
+  config.mutable_speech_dnn()->set_layers(2);
+  config.mutable_speech_dnn()->set_hidden(16);
   return config;
 }
 
 ExampleShape ShapeFor(const std::string& name) {
   const bool text = name == "lstm_lm" || name == "char_lstm";
-  return text ? TextShape(6) : MnistShape();
+  if (text) return TextShape(6);
+  const bool speech = name == "speech_lstm" || name == "speech_dnn";
+  return speech ? SpeechShape() : MnistShape();
+}
+
+constexpr int64_t kFrames = 16;
+
+Batch RandomSpeech(const ExampleShape& example, int64_t size,
+                   RandomStream* random) {
+  Batch batch;
+  batch.steps = kFrames;
+  for (int64_t i = 0; i < size; ++i) {
+    batch.input_lengths.push_back(static_cast<int32_t>(kFrames - i % 3));
+    const uint64_t labels = example.num_classes - 1;
+    const uint64_t first = random->Below(labels);
+    const uint64_t second = (first + 1 + random->Below(labels - 1)) % labels;
+    batch.labels.push_back(static_cast<int32_t>(1 + first));
+    batch.labels.push_back(static_cast<int32_t>(1 + second));
+    batch.label_lengths.push_back(2);
+  }
+  for (int64_t t = 0; t < kFrames; ++t) {
+    for (int64_t i = 0; i < size; ++i) {
+      for (int64_t f = 0; f < example.features; ++f) {
+        batch.inputs.push_back(t < batch.input_lengths[i]
+                                   ? static_cast<float>(random->Uniform())
+                                   : 0.0f);
+      }
+    }
+  }
+  return batch;
 }
 
 }  // namespace
@@ -57,6 +90,15 @@ ExampleShape TextShape(int64_t steps) {
   shape.task = Task::kWords;
   shape.steps = steps;
   shape.num_classes = 10;
+  return shape;
+}
+
+ExampleShape SpeechShape() {
+  ExampleShape shape;
+  shape.task = Task::kSpeech;
+  shape.features = 5;
+  shape.num_classes = 4;
+  shape.alphabet = "- ab";
   return shape;
 }
 
@@ -94,6 +136,9 @@ std::vector<float> ModelFixture::GradientValues() const {
 
 Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
   RandomStream random(RandomKey(seed));
+  if (example_.task == Task::kSpeech) {
+    return RandomSpeech(example_, size, &random);
+  }
   Batch batch;
   batch.steps = example_.steps;
   if (IsText(example_.task)) {
@@ -125,6 +170,17 @@ Batch ModelFixture::Single(const Batch& batch, int64_t i) const {
       one.inputs.push_back(batch.inputs[t * batch.size() + i]);
       one.labels.push_back(batch.labels[t * batch.size() + i]);
     }
+    return one;
+  }
+  if (example_.task == Task::kSpeech) {
+    const int64_t n = example_.features;
+    for (int64_t t = 0; t < batch.steps; ++t) {
+      const auto frame = batch.inputs.begin() + (t * batch.size() + i) * n;
+      one.inputs.insert(one.inputs.end(), frame, frame + n);
+    }
+    one.input_lengths = {batch.input_lengths[i]};
+    one.label_lengths = {batch.label_lengths[i]};
+    one.labels = {batch.labels[2 * i], batch.labels[2 * i + 1]};
     return one;
   }
   const int64_t n = example_.num_elements();

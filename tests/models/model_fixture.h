@@ -26,10 +26,14 @@ bool IsDeepConvolutional(const std::string& model);
 // Rows of `steps` words out of 10.
 ExampleShape TextShape(int64_t steps);
 
+// Frames of 5 features, and an alphabet of a space and two letters.
+ExampleShape SpeechShape();
+
 class ModelFixture {
  public:
   // The named model, small and without dropout, for MnistShape() or, where it
-  // is a model of text, for TextShape(6). Weights are initialised with seed 1.
+  // is a model of text or speech, for TextShape(6) or SpeechShape(). Weights
+  // are initialised with seed 1.
   explicit ModelFixture(const std::string& name);
   ModelFixture(const ModelConfig& config, const ExampleShape& example);
 
@@ -41,7 +45,8 @@ class ModelFixture {
   std::vector<float> InitialWeights(uint64_t seed) const;
   std::vector<float> GradientValues() const;
 
-  // Inputs in [0, 1), or any tokens; any labels.
+  // Inputs in [0, 1), or any tokens; any labels. Of speech, 16 frames or fewer,
+  // and two different labels.
   Batch RandomBatch(int64_t size, uint64_t seed) const;
   // The i-th example of a batch alone.
   Batch Single(const Batch& batch, int64_t i) const;

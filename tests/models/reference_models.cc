@@ -76,4 +76,37 @@ double ReferenceMlpLoss(const std::vector<double>& weights,
   return ReferenceCrossEntropy(x, batch.labels);
 }
 
+double ReferenceLanguageModelLoss(const std::vector<double>& weights,
+                                  const ReferenceLanguageModel& model,
+                                  const ExampleShape& example,
+                                  const Batch& batch,
+                                  std::vector<ReferenceState>* states) {
+  WeightReader reader(weights);
+  const int64_t hidden = model.recurrent.hidden;
+  const int64_t rows = model.recurrent.num_gates() * hidden;
+  const std::vector<double> table =
+      reader.Take(example.num_classes * model.embedding_size);
+  ReferenceTensor x;
+  x.shape = {batch.steps, batch.size(), model.embedding_size};
+  for (const float token : batch.inputs) {
+    const auto row =
+        table.begin() + static_cast<int64_t>(token) * model.embedding_size;
+    x.values.insert(x.values.end(), row, row + model.embedding_size);
+  }
+  for (int64_t i = 0; i < model.layers; ++i) {
+    ReferenceRecurrentWeights layer;
+    layer.input = reader.Take(rows * x.shape[2]);
+    layer.recurrent = reader.Take(rows * hidden);
+    layer.input_bias = reader.Take(rows);
+    layer.recurrent_bias = reader.Take(rows);
+    x = ReferenceRecurrent(model.recurrent, x, layer, &(*states)[i]);
+  }
+  const std::vector<double> output =
+      model.tied_output ? table : reader.Take(example.num_classes * hidden);
+  x.shape = {batch.steps * batch.size(), hidden};
+  return ReferenceCrossEntropy(
+      ReferenceLinear(x, output, reader.Take(example.num_classes)),
+      batch.labels);
+}
+
 }  // namespace ps

@@ -3,9 +3,12 @@
 #ifndef TESTS_MODELS_REFERENCE_MODELS_H_
 #define TESTS_MODELS_REFERENCE_MODELS_H_
 
+#include <cstdint>
 #include <vector>
 
 #include "common/batch.h"
+#include "tensor/sequence_kernels.h"
+#include "tests/tensor/reference_recurrent.h"
 
 namespace ps {
 
@@ -17,6 +20,21 @@ double ReferenceLenet5Loss(const std::vector<double>& weights,
 double ReferenceMlpLoss(const std::vector<double>& weights,
                         const std::vector<int>& hidden_units,
                         const ExampleShape& example, const Batch& batch);
+
+struct ReferenceLanguageModel {
+  RecurrentShape recurrent;
+  int64_t layers = 0;
+  int64_t embedding_size = 0;
+  bool tied_output = false;
+};
+
+// lstm_lm and char_lstm, without dropout, from `states`, one for each layer,
+// which it moves on.
+double ReferenceLanguageModelLoss(const std::vector<double>& weights,
+                                  const ReferenceLanguageModel& model,
+                                  const ExampleShape& example,
+                                  const Batch& batch,
+                                  std::vector<ReferenceState>* states);
 
 }  // namespace ps
 

@@ -187,6 +187,7 @@ TEST_P(ResidualBlock, EqualsItsDefinitionForwardAndBackward) {
   // As a lowest layer it finds the same gradient without dx.
   laid_out_dy = ToLayout(nn, output, dy);
   std::vector<float> lowest_gradient(num_weights, kUnwritten);
+  backward.dy = laid_out_dy.data();
   backward.dx = nullptr;
   backward.gradient = lowest_gradient.data();
   ASSERT_TRUE((*block)->Backward(backward).ok());

@@ -40,7 +40,7 @@ struct Targets {
 };
 
 std::unique_ptr<CtcLossOp> PlanLoss(Backend& backend, const Shape& shape) {
-  auto op = backend.nn().PlanCtcLoss(ActivationDesc::Plain(shape));
+  auto op = backend.sequences().PlanCtcLoss(ActivationDesc::Plain(shape));
   EXPECT_TRUE(op.ok()) << op.status();
   return op.ok() ? *std::move(op) : nullptr;
 }
@@ -265,9 +265,11 @@ TEST(CtcLoss, LogitsMustHaveThreeExtentsAndTwoClasses) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   for (const Shape& shape :
        {Shape{3, 4}, Shape{0, 2, 3}, Shape{2, 0, 3}, Shape{2, 3, 1}}) {
-    EXPECT_EQ(
-        backend->nn().PlanCtcLoss(ActivationDesc::Plain(shape)).status().code(),
-        absl::StatusCode::kInvalidArgument)
+    EXPECT_EQ(backend->sequences()
+                  .PlanCtcLoss(ActivationDesc::Plain(shape))
+                  .status()
+                  .code(),
+              absl::StatusCode::kInvalidArgument)
         << ShapeString(shape);
   }
 }

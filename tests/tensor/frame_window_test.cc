@@ -23,7 +23,7 @@ std::vector<float> RunForward(const FrameWindowShape& shape, const Shape& input,
                               const std::vector<float>& x) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest(2);
   const auto op =
-      backend->nn().PlanFrameWindow(shape, ActivationDesc::Plain(input));
+      backend->sequences().PlanFrameWindow(shape, ActivationDesc::Plain(input));
   EXPECT_TRUE(op.ok()) << op.status();
   // Whatever was there is overwritten.
   std::vector<float> y((*op)->output().num_floats, -1);
@@ -54,8 +54,8 @@ TEST(FrameWindow, BackwardIsTheTranspose) {
   for (const FrameWindowShape& shape :
        {Window(1, 1, 0), Window(3, 3, 0), Window(5, 1, 2), Window(4, 3, 1),
         Window(2, 5, 1), Window(40, 2, 20)}) {
-    const auto op =
-        backend->nn().PlanFrameWindow(shape, ActivationDesc::Plain(input));
+    const auto op = backend->sequences().PlanFrameWindow(
+        shape, ActivationDesc::Plain(input));
     ASSERT_TRUE(op.ok()) << op.status();
     EXPECT_EQ((*op)->output().shape,
               (Shape{shape.OutputFrames(19), 3, shape.window * 4}));
@@ -73,7 +73,7 @@ TEST(FrameWindow, BackwardIsTheTranspose) {
 TEST(FrameWindow, ShapesThatMakeNoWindowAreRefused) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   const auto refused = [&](const FrameWindowShape& shape, const Shape& input) {
-    return backend->nn()
+    return backend->sequences()
                .PlanFrameWindow(shape, ActivationDesc::Plain(input))
                .status()
                .code() == absl::StatusCode::kInvalidArgument;

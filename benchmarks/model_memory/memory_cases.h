@@ -1,0 +1,29 @@
+// Models whose memory is measured, and batches for them.
+#ifndef BENCHMARKS_MODEL_MEMORY_MEMORY_CASES_H_
+#define BENCHMARKS_MODEL_MEMORY_MEMORY_CASES_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/batch.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+struct MemoryCase {
+  ModelConfig config;
+  ExampleShape example;
+  int64_t batch_size = 0;  // As papers train it.
+};
+
+// "lstm_lm" is the one of 2 x 1500 on Penn Treebank; any other architecture of
+// images takes ImageNet's. Errors: kInvalidArgument for an unknown name.
+absl::StatusOr<MemoryCase> FindMemoryCase(absl::string_view model);
+
+// Images or text.
+Batch RandomBatch(const ExampleShape& example, int64_t size);
+
+}  // namespace ps
+
+#endif  // BENCHMARKS_MODEL_MEMORY_MEMORY_CASES_H_

@@ -1,0 +1,93 @@
+// A deep fully connected net over a window of frames, the acoustic model of
+// Hinton et al., "Deep neural networks for acoustic modeling in speech
+// recognition", IEEE Signal Processing Magazine 2012, whose like AdaComp (AAAI
+// 2018) and ScaleCom (NeurIPS 2020) train with compressed gradients; but with
+// ReLU, and with CTC, which needs no alignment of frames and phones.
+//
+// In PyTorch: hidden = ModuleList(Linear, ...) with ReLU and dropout after
+// each, output = Linear(hidden, classes). Initial weights of the hidden layers
+// are those of He et al., which carry the signal through any depth of ReLUs;
+// biases are 0.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "models/layers/dropout.h"
+#include "models/layers/frame_window_layer.h"
+#include "models/layers/sequence_linear.h"
+#include "models/layers/unary_layers.h"
+#include "models/model.h"
+#include "models/zoo/speech_model.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
+    const ModelOptions& options) {
+  const SpeechDnnConfig& config = options.config.speech_dnn();
+  if (config.layers() < 1 || config.hidden() < 1 || config.context() < 0 ||
+      config.stride() < 1 || !(config.dropout() >= 0 && config.dropout() < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        config.layers(), " layers of ", config.hidden(), " units, context ",
+        config.context(), ", stride ", config.stride(), ", dropout ",
+        config.dropout(),
+        ": the context must be at least 0, dropout in [0, 1), all others at "
+        "least 1"));
+  }
+  FrameWindowShape window;
+  window.before = config.context();
+  window.window = 2 * config.context() + 1;
+  window.stride = config.stride();
+  SpeechModelOptions speech;
+  speech.hidden = config.hidden();
+  speech.frames_per_step = config.stride();
+  speech.layers.push_back(NewFrameWindowLayer(window));
+  int64_t features = window.window * options.example.features;
+  for (int i = 0; i < config.layers(); ++i) {
+    SequenceLinearOptions linear;
+    linear.name = absl::StrCat("hidden.", i);
+    linear.in_features = features;
+    linear.out_features = config.hidden();
+    linear.initializer = Initializer::HeNormal(features);
+    linear.bias_initializer = Initializer::Constant(0);
+    speech.layers.push_back(NewSequenceLinearLayer(linear));
+    speech.layers.push_back(NewReluLayer());
+    if (config.dropout() > 0) {
+      speech.layers.push_back(NewDropoutLayer(config.dropout()));
+    }
+    features = config.hidden();
+  }
+  return NewSpeechModel(options, std::move(speech));
+}
+
+REGISTER_MODEL("speech_dnn", NewSpeechDnn);
+
+void CheckSpeechDnn(const JobConfig& job, ConfigProblems* problems) {
+  const SpeechDnnConfig& config = job.model().speech_dnn();
+  const auto check = [&](bool holds, const char* field, double value,
+                         const char* rule) {
+    if (!holds) {
+      problems->Add(absl::StrCat("model.speech_dnn.", field),
+                    absl::StrCat(value), rule);
+    }
+  };
+  check(config.layers() >= 1 && config.layers() <= 64, "layers",
+        config.layers(), "must be 1 to 64");
+  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
+        config.hidden(), "must be 1 to 16384");
+  check(config.context() >= 0 && config.context() <= 64, "context",
+        config.context(), "must be 0 to 64");
+  check(config.stride() >= 1 && config.stride() <= 16, "stride",
+        config.stride(), "must be 1 to 16");
+  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
+        config.dropout(), "must be in [0, 1)");
+}
+
+[[maybe_unused]] const bool kCheckRegistered =
+    RegisterConfigCheck(CheckSpeechDnn);
+
+}  // namespace
+}  // namespace ps

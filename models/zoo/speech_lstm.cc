@@ -1,0 +1,86 @@
+// LSTM layers over the frames of a recording, trained with CTC, as Graves et
+// al. (ICML 2006) had them: here in one direction, like the five layers of 800
+// units that the compression papers train on AN4 (SIDCo, MLSys 2021, table 1),
+// and over several frames at a time (Sak, Senior, Rao, Beaufays, "Fast and
+// accurate recurrent neural network acoustic models for speech recognition",
+// Interspeech 2015, section 5).
+//
+// In PyTorch: x = frames.view(steps, batch, stack x features), rnn = LSTM(stack
+// x features, hidden, layers, dropout), output = Linear(hidden, classes), with
+// PyTorch's initial weights.
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "models/layers/dropout.h"
+#include "models/layers/frame_window_layer.h"
+#include "models/layers/recurrent.h"
+#include "models/model.h"
+#include "models/zoo/speech_model.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
+    const ModelOptions& options) {
+  const SpeechLstmConfig& config = options.config.speech_lstm();
+  if (config.layers() < 1 || config.hidden() < 1 || config.stack() < 1 ||
+      !(config.dropout() >= 0 && config.dropout() < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        config.layers(), " layers of ", config.hidden(), " units over ",
+        config.stack(), " frames, dropout ", config.dropout(),
+        ": needs at least 1 of each, and dropout in [0, 1)"));
+  }
+  SpeechModelOptions speech;
+  speech.hidden = config.hidden();
+  speech.frames_per_step = config.stack();
+  if (config.stack() > 1) {
+    FrameWindowShape stack;
+    stack.window = stack.stride = config.stack();
+    speech.layers.push_back(NewFrameWindowLayer(stack));
+  }
+  for (int64_t i = 0; i < config.layers(); ++i) {
+    RecurrentOptions lstm;
+    lstm.index = i;
+    lstm.shape.cell = RecurrentShape::Cell::kLstm;
+    lstm.shape.hidden = config.hidden();
+    lstm.features =
+        i == 0 ? config.stack() * options.example.features : config.hidden();
+    lstm.initializer = Initializer::FanInUniform(config.hidden());
+    if (i > 0 && config.dropout() > 0) {
+      speech.layers.push_back(NewDropoutLayer(config.dropout()));
+    }
+    speech.layers.push_back(NewRecurrentLayer(lstm));
+  }
+  return NewSpeechModel(options, std::move(speech));
+}
+
+REGISTER_MODEL("speech_lstm", NewSpeechLstm);
+
+void CheckSpeechLstm(const JobConfig& job, ConfigProblems* problems) {
+  const SpeechLstmConfig& config = job.model().speech_lstm();
+  const auto check = [&](bool holds, const char* field, double value,
+                         const char* rule) {
+    if (!holds) {
+      problems->Add(absl::StrCat("model.speech_lstm.", field),
+                    absl::StrCat(value), rule);
+    }
+  };
+  check(config.layers() >= 1 && config.layers() <= 16, "layers",
+        config.layers(), "must be 1 to 16");
+  check(config.hidden() >= 1 && config.hidden() <= 16384, "hidden",
+        config.hidden(), "must be 1 to 16384");
+  check(config.stack() >= 1 && config.stack() <= 16, "stack", config.stack(),
+        "must be 1 to 16");
+  check(config.dropout() >= 0 && config.dropout() < 1, "dropout",
+        config.dropout(), "must be in [0, 1)");
+}
+
+[[maybe_unused]] const bool kCheckRegistered =
+    RegisterConfigCheck(CheckSpeechLstm);
+
+}  // namespace
+}  // namespace ps

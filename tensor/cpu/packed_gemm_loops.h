@@ -1,0 +1,43 @@
+// The vectorised inner loops of products with a packed matrix.
+#ifndef TENSOR_CPU_PACKED_GEMM_LOOPS_H_
+#define TENSOR_CPU_PACKED_GEMM_LOOPS_H_
+
+#include <cstdint>
+
+namespace ps {
+
+// A packed matrix is cut into panels of so many columns; each lies row after
+// row, and the last is filled up with zeros.
+constexpr int64_t kPanelColumns = 16;
+
+// Some rows of a panel.
+struct PanelPacking {
+  int64_t rows = 0;
+  int64_t columns = 0;  // 1 to kPanelColumns.
+  const float* b = nullptr;
+  // b is [columns, rows], a part of B's transpose; else [rows, columns].
+  bool transposed = false;
+  int64_t stride = 0;      // Of b, from row to row.
+  float* panel = nullptr;  // [rows, kPanelColumns]
+};
+
+void PackPanel(const PanelPacking& packing);
+
+// Rows of A times one panel of B.
+struct PanelProduct {
+  int64_t m = 0;
+  int64_t k = 0;
+  const float* a = nullptr;      // [m, k]
+  int64_t a_stride = 0;          // From row to row.
+  const float* panel = nullptr;  // [k, kPanelColumns]
+  int64_t columns = 0;           // Of C; 1 to kPanelColumns.
+  float* c = nullptr;            // [m, columns]
+  int64_t c_stride = 0;
+  bool accumulate = false;  // C += A B.
+};
+
+void MultiplyPanel(const PanelProduct& product);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_PACKED_GEMM_LOOPS_H_
