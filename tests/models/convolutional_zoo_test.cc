@@ -70,6 +70,8 @@ class ZooLearner : public testing::TestWithParam<Learner> {
   static ModelConfig SmallConfig() {
     ModelConfig config = Config(GetParam().model);
     config.mutable_classifier()->set_hidden_features(128);
+    // With more of it the loss of two examples stays a matter of luck.
+    config.mutable_classifier()->set_dropout(0.1);
     return config;
   }
 };
@@ -81,7 +83,7 @@ TEST_P(ZooLearner, OverfitsOneBatchAndReportsItsGradientFromTheEnd) {
   // Without normalisation inside, images that are all alike would take long.
   for (float& input : batch.inputs) input = 4 * input - 2;
   std::vector<float> velocity(fixture.model().num_parameters());
-  constexpr int kMaxIterations = 150;
+  constexpr int kMaxIterations = 200;
   double loss = std::numeric_limits<double>::infinity();
   for (int i = 0; i < kMaxIterations && loss >= 0.1; ++i) {
     batch.random_key = i;
@@ -114,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Models, ZooLearner,
                                          Learner{"alexnet", 63, 2, 0.02f},
                                          Learner{"resnet18", 32, 2, 0.01f},
                                          Learner{"resnet50", 32, 2, 0.005f},
-                                         Learner{"vgg19", 32, 2, 0.005f}),
+                                         Learner{"vgg19", 32, 2, 0.01f}),
                          [](const testing::TestParamInfo<Learner>& info) {
                            return info.param.model;
                          });
