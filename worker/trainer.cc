@@ -10,7 +10,6 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "common/config.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -18,12 +17,12 @@
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "glog/logging.h"
-#include "models/initial_weights.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
+#include "worker/first_weights.h"
 #include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
 
@@ -46,7 +45,6 @@ class Trainer {
  private:
   absl::Status LoadDataAndModel();
   absl::Status JoinCluster();
-  absl::Status SendInitialWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecording();
   absl::Status StartDump();
   absl::Status RunIterations();
@@ -165,31 +163,19 @@ absl::Status Trainer::JoinCluster() {
 
   // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
   if (options_.worker_rank == 0) {
-    PS_RETURN_IF_ERROR(SendInitialWeights(pipeline.buckets));
+    PS_ASSIGN_OR_RETURN(
+        FirstWeights first,
+        MakeFirstWeights(config(), model_.get(), backend_.get()));
+    std::vector<const float*> bucket_values;
+    for (const Bucket& bucket : pipeline.buckets) {
+      bucket_values.push_back(first.weights.data() + bucket.begin);
+    }
+    if (pipeline.num_statistics > 0) {
+      bucket_values.push_back(first.statistics.data());
+    }
+    PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_values));
   }
   return pipeline_->PullWeights(&weights_, &model_->statistics_values());
-}
-
-absl::Status Trainer::SendInitialWeights(const std::vector<Bucket>& buckets) {
-  std::vector<float> weights(model_->num_parameters());
-  std::vector<float> statistics(model_->statistics_values().size());
-  PS_RETURN_IF_ERROR(
-      backend_->CopyToHost(model_->statistics_values(), statistics.data()));
-  const std::string& path = config().model().initial_weights();
-  if (path.empty()) {
-    model_->InitializeWeights(config().seed(), weights.data());
-  } else {
-    PS_RETURN_IF_ERROR(
-        Annotate(LoadInitialWeights(path, *model_, absl::MakeSpan(weights),
-                                    absl::MakeSpan(statistics)),
-                 "model.initial_weights"));
-  }
-  std::vector<const float*> bucket_values;
-  for (const Bucket& bucket : buckets) {
-    bucket_values.push_back(weights.data() + bucket.begin);
-  }
-  if (!statistics.empty()) bucket_values.push_back(statistics.data());
-  return client_->InitializeWeights(bucket_values);
 }
 
 absl::Status Trainer::StartRecording() {
