@@ -260,6 +260,12 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           "must be at least 0 (0: as many as there are cores)");
   require(config.machine().server_threads() >= 1, "machine.server_threads",
           config.machine().server_threads(), "must be at least 1");
+  const int loader_threads = config.machine().loader_threads();
+  require(loader_threads >= 0 && loader_threads <= 256,
+          "machine.loader_threads", loader_threads, "must be in [0, 256]");
+  const int prefetch_batches = config.machine().prefetch_batches();
+  require(prefetch_batches >= 1 && prefetch_batches <= 1024,
+          "machine.prefetch_batches", prefetch_batches, "must be in [1, 1024]");
 }
 
 }  // namespace

@@ -1,9 +1,7 @@
 // The data set "characters": any text, byte by byte.
 
 #include <algorithm>
-#include <memory>
 #include <string>
-#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -16,7 +14,7 @@
 #include "data/dataset.h"
 #include "data/folder.h"
 #include "data/text_config.h"
-#include "data/token_windows.h"
+#include "data/text_pair.h"
 
 namespace ps {
 namespace {
@@ -38,44 +36,25 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory) {
   return text;
 }
 
-absl::StatusOr<std::unique_ptr<Dataset>> NewPart(const ByteAlphabet& alphabet,
-                                                 absl::string_view contents,
-                                                 int64_t steps) {
-  TokenText text;
-  text.task = Task::kCharacters;
-  text.vocabulary_size = alphabet.size();
-  text.tokens = alphabet.Numbers(contents);
-  return NewTokenWindows(std::move(text), steps);
-}
-
 absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const TextConfig& config = options.config.text();
   const std::string& directory = options.config.directory();
   PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory));
   const absl::string_view text = contents;
-  const int64_t steps = StepsOf(config, Task::kCharacters);
   // The validation part is rounded, so that 0.1 of ten bytes is one byte.
   const auto validation_size = static_cast<size_t>(
       static_cast<double>(text.size()) * config.validation_fraction() + 0.5);
   const size_t train_size =
       text.size() - std::min(text.size(), validation_size);
-  // One alphabet for both: what only the last part holds would have no number.
+  // Of both parts: what only the last one has would else have no number.
   const ByteAlphabet alphabet(text);
-  auto train = NewPart(alphabet, text.substr(0, train_size), steps);
-  if (!train.ok()) {
-    return Annotate(train.status(),
-                    absl::StrCat("the training part of ", directory));
-  }
-  auto test = NewPart(alphabet, text.substr(train_size), steps);
-  if (!test.ok()) {
-    return Annotate(test.status(),
-                    absl::StrCat("the validation part of ", directory));
-  }
-  DatasetPair pair;
-  pair.train = *std::move(train);
-  pair.test = *std::move(test);
-  return pair;
+  return NewCharacterPair(alphabet,
+                          {absl::StrCat("the training part of ", directory),
+                           text.substr(0, train_size)},
+                          {absl::StrCat("the validation part of ", directory),
+                           text.substr(train_size)},
+                          StepsOf(config, Task::kCharacters));
 }
 
 void CheckCharacters(const JobConfig& config, ConfigProblems* problems) {

@@ -11,6 +11,9 @@
 
 namespace ps {
 
+// Examples of a generated set, at most.
+constexpr int64_t kMaxGeneratedExamples = 10'000'000;
+
 // If the job's data set is `name`, data.directory must not be empty; `files`
 // says what lies there: "the IDX files".
 void RequireDirectory(const JobConfig& config, const std::string& name,

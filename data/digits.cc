@@ -51,12 +51,10 @@ ByteImages DrawDigits(const DatasetOptions& options, Split split,
 
 void CheckDigits(const JobConfig& config, ConfigProblems* problems) {
   const DigitsConfig& digits = config.data().digits();
-  // They are kept in memory, 784 bytes each.
-  constexpr int64_t kMaxExamples = 10'000'000;
   RequireRange("digits.train_examples", digits.train_examples(), 1,
-               kMaxExamples, problems);
-  RequireRange("digits.test_examples", digits.test_examples(), 1, kMaxExamples,
-               problems);
+               kMaxGeneratedExamples, problems);
+  RequireRange("digits.test_examples", digits.test_examples(), 1,
+               kMaxGeneratedExamples, problems);
   RequireRange("digits.noise", digits.noise(), 0, 1, problems);
   RequireRange("digits.distortion", digits.distortion(), 0, 2, problems);
 }

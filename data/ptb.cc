@@ -3,8 +3,6 @@
 // other text in files of these names, a sentence a line.
 
 #include <string>
-#include <utility>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -14,7 +12,7 @@
 #include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/text_config.h"
-#include "data/token_windows.h"
+#include "data/text_pair.h"
 #include "data/vocabulary.h"
 
 namespace ps {
@@ -31,20 +29,9 @@ absl::StatusOr<std::string> ReadText(const std::string& path) {
   return text;
 }
 
-absl::StatusOr<std::unique_ptr<Dataset>> NewPart(const Vocabulary& vocabulary,
-                                                 absl::string_view contents,
-                                                 int64_t steps) {
-  TokenText text;
-  text.task = Task::kWords;
-  text.vocabulary_size = vocabulary.size();
-  PS_ASSIGN_OR_RETURN(text.tokens, vocabulary.Numbers(contents));
-  return NewTokenWindows(std::move(text), steps);
-}
-
 absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const TextConfig& config = options.config.text();
-  const int64_t steps = StepsOf(config, Task::kWords);
   const std::string train_path =
       absl::StrCat(options.config.directory(), "/ptb.train.txt");
   const std::string test_path =
@@ -53,15 +40,8 @@ absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
                                                             : "/ptb.valid.txt");
   PS_ASSIGN_OR_RETURN(const std::string train_text, ReadText(train_path));
   PS_ASSIGN_OR_RETURN(const std::string test_text, ReadText(test_path));
-  const Vocabulary vocabulary = Vocabulary::Of(train_text);
-  auto train = NewPart(vocabulary, train_text, steps);
-  if (!train.ok()) return Annotate(train.status(), train_path);
-  auto test = NewPart(vocabulary, test_text, steps);
-  if (!test.ok()) return Annotate(test.status(), test_path);
-  DatasetPair pair;
-  pair.train = *std::move(train);
-  pair.test = *std::move(test);
-  return pair;
+  return NewWordPair(Vocabulary::Of(train_text), {train_path, train_text},
+                     {test_path, test_text}, StepsOf(config, Task::kWords));
 }
 
 void CheckPtb(const JobConfig& config, ConfigProblems* problems) {

@@ -52,12 +52,13 @@ int64_t Sampler::iterations_per_epoch() const {
   return options_.num_examples / (options_.batch_size * options_.num_workers);
 }
 
-std::vector<int64_t> Sampler::Numbers(int64_t iteration, int rank) {
+absl::Span<const int64_t> Sampler::Numbers(int64_t iteration, int rank) {
   CHECK_GE(iteration, 0);
   CHECK_GE(rank, 0);
   CHECK_LT(rank, options_.num_workers);
   if (options_.order == ExampleOrder::kSequential) {
-    return SequentialNumbers(iteration % iterations_per_epoch(), rank);
+    FillSequential(iteration % iterations_per_epoch(), rank);
+    return sequential_;
   }
   const int64_t epoch = iteration / iterations_per_epoch();
   if (epoch != epoch_) {
@@ -67,22 +68,20 @@ std::vector<int64_t> Sampler::Numbers(int64_t iteration, int rank) {
     epoch_ = epoch;
   }
   const int64_t global_batch = iteration % iterations_per_epoch();
-  const auto begin =
-      permutation_.begin() +
-      (global_batch * options_.num_workers + rank) * options_.batch_size;
-  return std::vector<int64_t>(begin, begin + options_.batch_size);
+  return absl::MakeConstSpan(permutation_)
+      .subspan(
+          (global_batch * options_.num_workers + rank) * options_.batch_size,
+          options_.batch_size);
 }
 
-std::vector<int64_t> Sampler::SequentialNumbers(int64_t iteration_of_epoch,
-                                                int rank) const {
+void Sampler::FillSequential(int64_t iteration_of_epoch, int rank) {
   // A stream is as long as an epoch.
   const int64_t length = iterations_per_epoch();
-  std::vector<int64_t> numbers(options_.batch_size);
+  sequential_.resize(options_.batch_size);
   for (int64_t row = 0; row < options_.batch_size; ++row) {
-    numbers[row] =
+    sequential_[row] =
         (rank * options_.batch_size + row) * length + iteration_of_epoch;
   }
-  return numbers;
 }
 
 bool Sampler::Continues(int64_t iteration) const {

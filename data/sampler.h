@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "data/example_order.h"
 
 namespace ps {
@@ -31,7 +32,8 @@ struct SamplerOptions {
 // r x batch_size + b from its beginning to its end, in every epoch. What does
 // not fill the streams, at the end of the set, is never read.
 //
-// Not thread-safe (it keeps the current epoch's permutation).
+// Not thread-safe (it keeps the current epoch's permutation); copies are
+// independent.
 class Sampler {
  public:
   // Errors: kInvalidArgument when a size is below 1, or one global batch needs
@@ -41,8 +43,8 @@ class Sampler {
   int64_t iterations_per_epoch() const;
 
   // The example numbers of worker `rank` in global iteration `iteration`
-  // (counted from 0 over all epochs).
-  std::vector<int64_t> Numbers(int64_t iteration, int rank);
+  // (counted from 0 over all epochs). Valid until the next call.
+  absl::Span<const int64_t> Numbers(int64_t iteration, int rank);
 
   // True if each row of iteration `iteration` goes on where the same row of the
   // iteration before ended: kSequential, within an epoch.
@@ -51,12 +53,12 @@ class Sampler {
  private:
   explicit Sampler(const SamplerOptions& options) : options_(options) {}
 
-  std::vector<int64_t> SequentialNumbers(int64_t iteration_of_epoch,
-                                         int rank) const;
+  void FillSequential(int64_t iteration_of_epoch, int rank);
 
   SamplerOptions options_;
   int64_t epoch_ = -1;                // Of permutation_.
-  std::vector<int64_t> permutation_;  // [num_examples]
+  std::vector<int64_t> permutation_;  // kShuffled: [num_examples]
+  std::vector<int64_t> sequential_;   // kSequential: [batch_size]
 };
 
 }  // namespace ps

@@ -10,20 +10,20 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "common/config.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
+#include "data/batch_loader.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "glog/logging.h"
-#include "models/initial_weights.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
+#include "worker/first_weights.h"
 #include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
 
@@ -46,7 +46,7 @@ class Trainer {
  private:
   absl::Status LoadDataAndModel();
   absl::Status JoinCluster();
-  absl::Status SendInitialWeights(const std::vector<Bucket>& buckets);
+  void StartReading();
   absl::Status StartRecording();
   absl::Status StartDump();
   absl::Status RunIterations();
@@ -74,7 +74,7 @@ class Trainer {
 
   std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
-  Batch batch_;
+  std::unique_ptr<BatchLoader> loader_;
   absl::Duration training_time_;
   int64_t sent_elements_ = 0;
   RunTotals totals_;
@@ -165,31 +165,19 @@ absl::Status Trainer::JoinCluster() {
 
   // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
   if (options_.worker_rank == 0) {
-    PS_RETURN_IF_ERROR(SendInitialWeights(pipeline.buckets));
+    PS_ASSIGN_OR_RETURN(
+        FirstWeights first,
+        MakeFirstWeights(config(), model_.get(), backend_.get()));
+    std::vector<const float*> bucket_values;
+    for (const Bucket& bucket : pipeline.buckets) {
+      bucket_values.push_back(first.weights.data() + bucket.begin);
+    }
+    if (pipeline.num_statistics > 0) {
+      bucket_values.push_back(first.statistics.data());
+    }
+    PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_values));
   }
   return pipeline_->PullWeights(&weights_, &model_->statistics_values());
-}
-
-absl::Status Trainer::SendInitialWeights(const std::vector<Bucket>& buckets) {
-  std::vector<float> weights(model_->num_parameters());
-  std::vector<float> statistics(model_->statistics_values().size());
-  PS_RETURN_IF_ERROR(
-      backend_->CopyToHost(model_->statistics_values(), statistics.data()));
-  const std::string& path = config().model().initial_weights();
-  if (path.empty()) {
-    model_->InitializeWeights(config().seed(), weights.data());
-  } else {
-    PS_RETURN_IF_ERROR(
-        Annotate(LoadInitialWeights(path, *model_, absl::MakeSpan(weights),
-                                    absl::MakeSpan(statistics)),
-                 "model.initial_weights"));
-  }
-  std::vector<const float*> bucket_values;
-  for (const Bucket& bucket : buckets) {
-    bucket_values.push_back(weights.data() + bucket.begin);
-  }
-  if (!statistics.empty()) bucket_values.push_back(statistics.data());
-  return client_->InitializeWeights(bucket_values);
 }
 
 absl::Status Trainer::StartRecording() {
@@ -245,18 +233,15 @@ absl::Status Trainer::EvaluateNow() {
 
 absl::Status Trainer::RunIteration(int64_t iteration) {
   const absl::Time start = absl::Now();
-  PS_RETURN_IF_ERROR(
-      data_.train->Read(sampler_->Numbers(iteration, options_.worker_rank),
-                        iteration / sampler_->iterations_per_epoch(), &batch_));
-  batch_.continues = sampler_->Continues(iteration);
-  batch_.random_key =
+  PS_ASSIGN_OR_RETURN(Batch* const batch, loader_->Next());
+  batch->random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
   pipeline_->Begin(iteration, gradient_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
       model_->ForwardBackward(
-          batch_, weights_, &gradient_,
+          *batch, weights_, &gradient_,
           [this](const BatchResult& forward, int64_t begin, int64_t end) {
             return pipeline_->Ready(forward.loss, begin, end);
           }));
@@ -306,7 +291,19 @@ absl::Status Trainer::Record(const BatchResult& result,
   return recorder_->Iteration(record);
 }
 
+void Trainer::StartReading() {
+  BatchLoaderOptions options;
+  options.dataset = data_.train.get();
+  options.sampler = sampler_.get();
+  options.worker_rank = options_.worker_rank;
+  options.end_iteration = total_iterations_;
+  options.num_threads = config().machine().loader_threads();
+  options.prefetch_batches = config().machine().prefetch_batches();
+  loader_ = std::make_unique<BatchLoader>(options);
+}
+
 absl::Status Trainer::RunIterations() {
+  StartReading();
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
   const int64_t evaluate_every = config().training().evaluate_every_epochs() *

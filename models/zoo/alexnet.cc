@@ -16,14 +16,14 @@
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
+#include "models/zoo/classifier_config.h"
 #include "models/zoo/image_task.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {
 
 constexpr int64_t kFeatureExtent = 6;
-constexpr int64_t kHiddenFeatures = 4096;
-constexpr double kDropout = 0.5;
 // What the first convolution and three poolings need.
 constexpr int64_t kMinExtent = 63;
 
@@ -51,6 +51,9 @@ std::unique_ptr<Layer> Pooling() {
 absl::StatusOr<std::unique_ptr<Model>> NewAlexnet(const ModelOptions& options) {
   const ExampleShape& example = options.example;
   PS_RETURN_IF_ERROR(CheckImageTask(example, kMinExtent));
+  const ClassifierConfig& config = options.config.classifier();
+  PS_RETURN_IF_ERROR(CheckClassifier(config));
+  const int64_t hidden = config.hidden_features();
   std::vector<std::unique_ptr<Layer>> layers;
   layers.push_back(FirstConvolution(example.channels));
   layers.push_back(NewReluLayer());
@@ -67,16 +70,14 @@ absl::StatusOr<std::unique_ptr<Model>> NewAlexnet(const ModelOptions& options) {
   layers.push_back(Pooling());
   layers.push_back(NewAdaptivePoolingLayer(kFeatureExtent, kFeatureExtent));
   layers.push_back(NewPlainOrderLayer());
-  layers.push_back(NewDropoutLayer(kDropout));
+  layers.push_back(NewDropoutLayer(config.dropout()));
   layers.push_back(NewLinearLayer(
-      "classifier.1", 256 * kFeatureExtent * kFeatureExtent, kHiddenFeatures));
+      "classifier.1", 256 * kFeatureExtent * kFeatureExtent, hidden));
   layers.push_back(NewReluLayer());
-  layers.push_back(NewDropoutLayer(kDropout));
-  layers.push_back(
-      NewLinearLayer("classifier.4", kHiddenFeatures, kHiddenFeatures));
+  layers.push_back(NewDropoutLayer(config.dropout()));
+  layers.push_back(NewLinearLayer("classifier.4", hidden, hidden));
   layers.push_back(NewReluLayer());
-  layers.push_back(
-      NewLinearLayer("classifier.6", kHiddenFeatures, example.num_classes));
+  layers.push_back(NewLinearLayer("classifier.6", hidden, example.num_classes));
   return NewSequentialModel(options, std::move(layers));
 }
 

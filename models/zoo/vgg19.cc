@@ -18,7 +18,9 @@
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
+#include "models/zoo/classifier_config.h"
 #include "models/zoo/image_task.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {
@@ -28,8 +30,6 @@ constexpr int64_t kConfiguration[] = {
     64,  64,  kPool, 128, 128,   kPool, 256, 256, 256, 256,  kPool,
     512, 512, 512,   512, kPool, 512,   512, 512, 512, kPool};
 constexpr int64_t kFeatureExtent = 7;
-constexpr int64_t kHiddenFeatures = 4096;
-constexpr double kDropout = 0.5;
 constexpr int64_t kMinExtent = 32;  // Halved five times.
 
 std::unique_ptr<Layer> Linear(std::string name, int64_t in_features,
@@ -42,6 +42,9 @@ std::unique_ptr<Layer> Linear(std::string name, int64_t in_features,
 
 absl::StatusOr<std::unique_ptr<Model>> NewVgg19(const ModelOptions& options) {
   PS_RETURN_IF_ERROR(CheckImageTask(options.example, kMinExtent));
+  const ClassifierConfig& config = options.config.classifier();
+  PS_RETURN_IF_ERROR(CheckClassifier(config));
+  const int64_t hidden = config.hidden_features();
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t channels = options.example.channels;
   // In PyTorch's list ReLUs have numbers of their own.
@@ -65,15 +68,13 @@ absl::StatusOr<std::unique_ptr<Model>> NewVgg19(const ModelOptions& options) {
   layers.push_back(NewAdaptivePoolingLayer(kFeatureExtent, kFeatureExtent));
   layers.push_back(NewPlainOrderLayer());
   layers.push_back(Linear("classifier.0",
-                          channels * kFeatureExtent * kFeatureExtent,
-                          kHiddenFeatures));
+                          channels * kFeatureExtent * kFeatureExtent, hidden));
   layers.push_back(NewReluLayer());
-  layers.push_back(NewDropoutLayer(kDropout));
-  layers.push_back(Linear("classifier.3", kHiddenFeatures, kHiddenFeatures));
+  layers.push_back(NewDropoutLayer(config.dropout()));
+  layers.push_back(Linear("classifier.3", hidden, hidden));
   layers.push_back(NewReluLayer());
-  layers.push_back(NewDropoutLayer(kDropout));
-  layers.push_back(
-      Linear("classifier.6", kHiddenFeatures, options.example.num_classes));
+  layers.push_back(NewDropoutLayer(config.dropout()));
+  layers.push_back(Linear("classifier.6", hidden, options.example.num_classes));
   return NewSequentialModel(options, std::move(layers));
 }
 

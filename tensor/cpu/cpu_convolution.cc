@@ -183,7 +183,7 @@ class ConvolutionPlanner {
   }
 
  private:
-  using Side = LayoutChange::Kind;
+  using Kind = LayoutChange::Kind;
 
   memory::desc Src(const Orders& o) const { return ImageDesc(g_.src, o.src); }
   memory::desc Dst(const Orders& o) const { return ImageDesc(g_.dst, o.dst); }
@@ -229,11 +229,11 @@ class ConvolutionPlanner {
                        Bound(context_, DNNL_ARG_WEIGHTS, weights),
                        Bound(context_, DNNL_ARG_DST, dst)},
                       DNNL_ARG_BIAS, " forward"),
-                 LayoutChange::Into(context_, Side::kActivation,
+                 LayoutChange::Into(context_, Kind::kActivation,
                                     GivenSrc(choice.orders), src, &space),
-                 LayoutChange::Into(context_, Side::kWeights,
+                 LayoutChange::Into(context_, Kind::kWeights,
                                     PlainDesc(g_.weights), weights, &space),
-                 LayoutChange::OutOf(context_, Side::kActivation, dst,
+                 LayoutChange::OutOf(context_, Kind::kActivation, dst,
                                      GivenDst(choice.orders), &space)};
     scratch_floats_ = std::max(scratch_floats_, space.num_floats());
     return pass;
@@ -249,11 +249,11 @@ class ConvolutionPlanner {
                        Bound(context_, DNNL_ARG_WEIGHTS, weights),
                        Bound(context_, DNNL_ARG_DIFF_SRC, src)},
                       /*bias_argument=*/0, " backward data"),
-                 LayoutChange::OutOf(context_, Side::kActivation, src,
+                 LayoutChange::OutOf(context_, Kind::kActivation, src,
                                      GivenSrc(choice.orders), &space),
-                 LayoutChange::Into(context_, Side::kWeights,
+                 LayoutChange::Into(context_, Kind::kWeights,
                                     PlainDesc(g_.weights), weights, &space),
-                 LayoutChange::Into(context_, Side::kActivation,
+                 LayoutChange::Into(context_, Kind::kActivation,
                                     GivenDst(choice.orders), dst, &space)};
     scratch_floats_ = std::max(scratch_floats_, space.num_floats());
     return pass;
@@ -269,11 +269,11 @@ class ConvolutionPlanner {
                        Bound(context_, DNNL_ARG_DIFF_DST, dst),
                        Bound(context_, DNNL_ARG_DIFF_WEIGHTS, weights)},
                       DNNL_ARG_DIFF_BIAS, " backward weights"),
-                 LayoutChange::Into(context_, Side::kActivation,
+                 LayoutChange::Into(context_, Kind::kActivation,
                                     GivenSrc(choice.orders), src, &space),
-                 LayoutChange::OutOf(context_, Side::kWeights, weights,
+                 LayoutChange::OutOf(context_, Kind::kWeights, weights,
                                      PlainDesc(g_.weights), &space),
-                 LayoutChange::Into(context_, Side::kActivation,
+                 LayoutChange::Into(context_, Kind::kActivation,
                                     GivenDst(choice.orders), dst, &space)};
     scratch_floats_ = std::max(scratch_floats_, space.num_floats());
     return pass;

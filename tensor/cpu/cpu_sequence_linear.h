@@ -1,4 +1,4 @@
-// A linear layer of every step of a sequence on the CPU. Unlike cpu_affine's it
+// A linear layer of every step of a sequence on the CPU. Unlike cpu_linear's it
 // leaves the weights where they are: a table of 10,000 words is too long to
 // be brought to a layout of oneDNN's and back in each iteration.
 #ifndef TENSOR_CPU_CPU_SEQUENCE_LINEAR_H_

@@ -48,7 +48,7 @@ std::vector<float> TrainPlainly(const JobConfig& job) {
   for (int64_t i = 0; i < job.training().max_iterations(); ++i) {
     std::vector<int64_t> numbers;
     for (int rank = 0; rank < job.cluster().num_workers(); ++rank) {
-      const std::vector<int64_t> part = sampler.Numbers(i, rank);
+      const absl::Span<const int64_t> part = sampler.Numbers(i, rank);
       numbers.insert(numbers.end(), part.begin(), part.end());
     }
     EXPECT_TRUE(data.train->Read(numbers, 0, &batch).ok());

@@ -102,7 +102,10 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
         startup_timeout_seconds: 0 lost_worker_timeout_seconds: -1
         lost_server_timeout_seconds: inf
       }
-      machine { worker_threads: -1 server_threads: 0 })",
+      machine {
+        worker_threads: -1 server_threads: 0
+        loader_threads: 257 prefetch_batches: 0
+      })",
                                   "job");
   ASSERT_TRUE(config.ok()) << config.status();
   const absl::Status status = ValidateConfig(*config);
@@ -126,6 +129,8 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "cluster.lost_server_timeout_seconds is inf; must be above 0 seconds",
       "machine.worker_threads is -1; must be at least 0",
       "machine.server_threads is 0; must be at least 1",
+      "machine.loader_threads is 257; must be in [0, 256]",
+      "machine.prefetch_batches is 0; must be in [1, 1024]",
   };
   size_t lines = 1;
   for (const char c : Message(status)) lines += c == '\n';

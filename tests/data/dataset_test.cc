@@ -28,7 +28,8 @@ std::vector<std::string> Problems(const JobConfig& config) {
 TEST(DatasetTest, AllDataSetsAreLinkedIn) {
   EXPECT_THAT(DatasetRegistry().Names(),
               ElementsAre("characters", "cifar10", "cifar100", "digits",
-                          "mnist", "ptb"));
+                          "image_folder", "mnist", "phrase_characters",
+                          "phrases", "ptb", "shapes", "speech", "tones"));
 }
 
 TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
@@ -38,7 +39,7 @@ TEST(DatasetTest, UnknownNameIsAnErrorThatListsTheKnownOnes) {
   EXPECT_EQ(pair.status().code(), absl::StatusCode::kInvalidArgument);
   EXPECT_THAT(std::string(pair.status().message()),
               HasSubstr("\"imagenet\"; known are: characters, cifar10, "
-                        "cifar100, digits, mnist, ptb"));
+                        "cifar100, digits, image_folder, mnist"));
 }
 
 TEST(DataConfigTest, DefaultsAreValid) {
@@ -48,15 +49,15 @@ TEST(DataConfigTest, DefaultsAreValid) {
 TEST(DataConfigTest, UnknownNameListsTheKnownOnes) {
   JobConfig config;
   config.mutable_data()->set_name("minst");
-  EXPECT_THAT(Problems(config),
-              ElementsAre("data.name is \"minst\"; must be one of characters, "
-                          "cifar10, cifar100, "
-                          "digits, mnist, ptb"));
+  EXPECT_THAT(
+      Problems(config),
+      ElementsAre(AllOf(HasSubstr("data.name is \"minst\"; must be one of"),
+                        HasSubstr("digits, image_folder, mnist"))));
 }
 
 TEST(DataConfigTest, SetsThatAreReadFromFilesNeedADirectory) {
-  for (const char* name :
-       {"characters", "cifar10", "cifar100", "mnist", "ptb"}) {
+  for (const char* name : {"characters", "cifar10", "cifar100", "image_folder",
+                           "mnist", "ptb", "speech"}) {
     JobConfig config;
     config.mutable_data()->set_name(name);
     EXPECT_THAT(Problems(config),

@@ -230,6 +230,7 @@ std::vector<std::string> SmallModels() {
               names.end());
   return names;
 }
+
 INSTANTIATE_TEST_SUITE_P(WithoutOwnRange, ImageModel,
                          testing::Values("lenet5", "mlp"));
 

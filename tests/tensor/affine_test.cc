@@ -63,6 +63,16 @@ ConvolutionCase Case(Shape input, int64_t out_channels, int64_t kernel_height,
   return c;
 }
 
+ConvolutionCase Grouped(ConvolutionCase c, int64_t groups) {
+  c.shape.groups = groups;
+  return c;
+}
+
+ConvolutionCase WithoutBias(ConvolutionCase c) {
+  c.shape.bias = false;
+  return c;
+}
+
 class Convolution : public testing::TestWithParam<ConvolutionCase> {};
 
 TEST_P(Convolution, EqualsItsDefinitionForwardAndBackward) {
@@ -77,10 +87,11 @@ TEST_P(Convolution, EqualsItsDefinitionForwardAndBackward) {
 
   const std::vector<float> x = RandomValues(NumElements(c.input), 1);
   const std::vector<float> weight =
-      RandomValues(c.shape.out_channels * c.input[1] * c.shape.kernel_height *
-                       c.shape.kernel_width,
+      RandomValues(c.shape.out_channels * c.input[1] / c.shape.groups *
+                       c.shape.kernel_height * c.shape.kernel_width,
                    2);
-  const std::vector<float> bias = RandomValues(c.shape.out_channels, 3);
+  const std::vector<float> bias =
+      RandomValues(c.shape.bias ? c.shape.out_channels : 0, 3);
   const std::vector<float> dy = RandomValues(NumElements(output.shape), 4);
   const auto reference = [&](const std::vector<double>& x,
                              const std::vector<double>& weight,
@@ -120,12 +131,14 @@ TEST_P(Convolution, EqualsItsDefinitionForwardAndBackward) {
         return Dot(dy, reference(x0, v, bias0).values);
       },
       weight, g.dweight);
-  ExpectGradient(
-      Of("bias"),
-      [&](const std::vector<double>& v) {
-        return Dot(dy, reference(x0, weight0, v).values);
-      },
-      bias, g.dbias);
+  if (c.shape.bias) {
+    ExpectGradient(
+        Of("bias"),
+        [&](const std::vector<double>& v) {
+          return Dot(dy, reference(x0, weight0, v).values);
+        },
+        bias, g.dbias);
+  }
 
   // Without dx the rest stays the same.
   Gradients first_layer(0, weight.size(), bias.size());
@@ -152,14 +165,32 @@ INSTANTIATE_TEST_SUITE_P(
         Case({5, 16, 8, 8}, 32, 3, 3, 2, 1, false),
         Case({1, 2, 5, 5}, 1, 5, 5, 1, 0, true),
         Case({3, 1, 1, 1}, 1, 1, 1, 1, 0, true),
-        Case({2, 5, 4, 4}, 7, 1, 1, 3, 0, false)),
+        Case({2, 5, 4, 4}, 7, 1, 1, 3, 0, false),
+        // Blocked layouts: from few channels, between, and where some of the
+        // passes have none.
+        Case({2, 3, 9, 9}, 16, 3, 3, 1, 1, true),
+        WithoutBias(Case({2, 16, 9, 7}, 16, 3, 3, 1, 1, false)),
+        WithoutBias(Case({2, 16, 9, 7}, 24, 3, 3, 2, 1, false)),
+        Case({2, 32, 6, 6}, 8, 1, 1, 1, 0, false),
+        Case({1, 64, 2, 2}, 64, 3, 3, 1, 1, false),
+        Case({2, 64, 1, 1}, 32, 3, 3, 1, 1, false),
+        Case({2, 16, 5, 5}, 6, 3, 3, 1, 1, false),
+        Case({2, 16, 6, 6}, 8, 3, 3, 1, 1, true),
+        Case({1, 3, 25, 25}, 16, 11, 11, 4, 2, true),
+        // Groups, down to one channel each.
+        Grouped(Case({2, 16, 6, 6}, 32, 3, 3, 1, 1, false), 2),
+        Grouped(Case({2, 6, 6, 6}, 9, 3, 3, 2, 1, false), 3),
+        Grouped(WithoutBias(Case({2, 8, 6, 6}, 8, 3, 3, 1, 1, false)), 8),
+        Grouped(Case({2, 5, 6, 6}, 5, 3, 3, 1, 1, true), 5),
+        Grouped(Case({2, 5, 6, 6}, 10, 3, 3, 1, 1, true), 5)),
     [](const testing::TestParamInfo<ConvolutionCase>& info) {
       const ConvolutionCase& c = info.param;
-      return absl::StrCat(absl::StrJoin(c.input, "x"), "_out",
-                          c.shape.out_channels, "_kernel",
-                          c.shape.kernel_height, "x", c.shape.kernel_width,
-                          "_stride", c.shape.stride, "_padding",
-                          c.shape.padding, c.plain_input ? "_plain" : "");
+      return absl::StrCat(
+          absl::StrJoin(c.input, "x"), "_out", c.shape.out_channels, "_kernel",
+          c.shape.kernel_height, "x", c.shape.kernel_width, "_stride",
+          c.shape.stride, "_padding", c.shape.padding, "_groups",
+          c.shape.groups, c.shape.bias ? "" : "_nobias",
+          c.plain_input ? "_plain" : "");
     });
 
 class Linear : public testing::TestWithParam<std::pair<Shape, int64_t>> {};

@@ -17,7 +17,8 @@ struct ReferenceTensor {
   std::vector<double> values;
 };
 
-// x: [batch, channels, height, width]; weight: PyTorch's layout.
+// x: [batch, channels, height, width]; weight: PyTorch's layout; bias: may be
+// empty.
 ReferenceTensor ReferenceConvolution(const ConvolutionShape& shape,
                                      const ReferenceTensor& x,
                                      const std::vector<double>& weight,
@@ -31,7 +32,27 @@ ReferenceTensor ReferenceLinear(const ReferenceTensor& x,
 ReferenceTensor ReferencePooling(const PoolingShape& shape,
                                  const ReferenceTensor& x);
 
+ReferenceTensor ReferenceAdaptivePooling(int64_t out_height, int64_t out_width,
+                                         const ReferenceTensor& x);
+
+ReferenceTensor ReferenceSubsampling(const SubsamplingShape& shape,
+                                     const ReferenceTensor& x);
+
+struct ReferenceBatchNormArguments {
+  std::vector<double> weight;  // [channels]
+  std::vector<double> bias;
+  std::vector<double> residual;      // Like x, in plain order, or empty.
+  std::vector<double> running_mean;  // Empty: by the batch's own.
+  std::vector<double> running_variance;
+  double epsilon = 1e-5;
+  bool relu = false;
+};
+ReferenceTensor ReferenceBatchNorm(const ReferenceBatchNormArguments& arguments,
+                                   const ReferenceTensor& x);
+
 ReferenceTensor ReferenceRelu(const ReferenceTensor& x);
+ReferenceTensor ReferenceTanh(const ReferenceTensor& x);
+ReferenceTensor ReferenceSigmoid(const ReferenceTensor& x);
 
 // Mean over the batch of -ln softmax(logits)[label].
 double ReferenceCrossEntropy(const ReferenceTensor& logits,

@@ -20,11 +20,15 @@ namespace {
 
 constexpr double kTolerance = 1e-5;
 
-FiniteDifferenceOptions OfInput() {
+// Less than half of the distance between separated values.
+constexpr double kStep = 0.01;
+// For functions that are curved everywhere.
+constexpr double kSmallStep = 1e-3;
+
+FiniteDifferenceOptions OfInput(double step) {
   FiniteDifferenceOptions options;
   options.name = "x";
-  // Less than half of the distance between separated values.
-  options.step = 0.01;
+  options.step = step;
   options.tolerance = kTolerance;
   return options;
 }
@@ -33,7 +37,8 @@ FiniteDifferenceOptions OfInput() {
 void ExpectEqualsReference(
     NnKernels& nn, UnaryOp& op, const ActivationDesc& input,
     const std::vector<float>& x,
-    const std::function<ReferenceTensor(const ReferenceTensor&)>& reference) {
+    const std::function<ReferenceTensor(const ReferenceTensor&)>& reference,
+    double step = kStep) {
   const ActivationDesc& output = op.output();
   const std::vector<float> laid_out_x = ToLayout(nn, input, x);
   std::vector<float> y(output.num_floats);
@@ -50,7 +55,7 @@ void ExpectEqualsReference(
       op.Backward(laid_out_x.data(), y.data(), laid_out_dy.data(), dx.data())
           .ok());
   ExpectGradient(
-      OfInput(),
+      OfInput(step),
       [&](const std::vector<double>& v) {
         return Dot(dy, reference({input.shape, v}).values);
       },
@@ -61,6 +66,7 @@ struct PoolingCase {
   Shape input;
   int64_t window;
   int64_t stride;
+  int64_t padding = 0;
 };
 
 class Pooling : public testing::TestWithParam<PoolingCase> {};
@@ -76,6 +82,7 @@ TEST_P(Pooling, EqualsItsDefinitionInEveryLayout) {
     shape.kind = kind;
     shape.window = c.window;
     shape.stride = c.stride;
+    shape.padding = c.padding;
     for (const ActivationDesc& input :
          {ActivationDesc::Plain(c.input), ConvolutionLayout(nn, c.input)}) {
       const auto op = nn.PlanPooling(shape, input);
@@ -87,18 +94,20 @@ TEST_P(Pooling, EqualsItsDefinitionInEveryLayout) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Shapes, Pooling,
-                         testing::Values(PoolingCase{{1, 1, 2, 2}, 2, 2},
-                                         PoolingCase{{5, 6, 8, 8}, 2, 2},
-                                         PoolingCase{{5, 3, 7, 5}, 2, 2},
-                                         PoolingCase{{2, 16, 7, 7}, 3, 2},
-                                         PoolingCase{{1, 3, 6, 9}, 3, 1},
-                                         PoolingCase{{2, 8, 4, 4}, 4, 1}),
-                         [](const testing::TestParamInfo<PoolingCase>& info) {
-                           return absl::StrCat(
-                               absl::StrJoin(info.param.input, "x"), "_window",
-                               info.param.window, "_stride", info.param.stride);
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Shapes, Pooling,
+    testing::Values(
+        PoolingCase{{1, 1, 2, 2}, 2, 2}, PoolingCase{{5, 6, 8, 8}, 2, 2},
+        PoolingCase{{5, 3, 7, 5}, 2, 2}, PoolingCase{{2, 16, 7, 7}, 3, 2},
+        PoolingCase{{1, 3, 6, 9}, 3, 1}, PoolingCase{{2, 8, 4, 4}, 4, 1},
+        PoolingCase{{2, 16, 8, 8}, 2, 2}, PoolingCase{{2, 16, 7, 9}, 3, 2, 1},
+        PoolingCase{{2, 5, 8, 8}, 3, 2, 1}, PoolingCase{{2, 8, 1, 1}, 2, 1, 1},
+        PoolingCase{{1, 12, 1, 1}, 2, 1, 1}),
+    [](const testing::TestParamInfo<PoolingCase>& info) {
+      return absl::StrCat(absl::StrJoin(info.param.input, "x"), "_window",
+                          info.param.window, "_stride", info.param.stride,
+                          "_padding", info.param.padding);
+    });
 
 TEST(MaxPooling, GivesAllOfTheGradientToTheFirstOfEqualMaxima) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
@@ -167,6 +176,82 @@ TEST(Relu, EqualsItsDefinitionInEveryLayout) {
   }
 }
 
+TEST(Activation, TanhAndSigmoidEqualTheirDefinitions) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  for (const ActivationDesc& input :
+       {ActivationDesc::Plain({5, 33}), ConvolutionLayout(nn, {2, 16, 3, 3})}) {
+    const std::vector<float> x = RandomValues(NumElements(input.shape), 2);
+    const auto tanh = nn.PlanActivation(Activation::kTanh, input);
+    ASSERT_TRUE(tanh.ok()) << tanh.status();
+    ExpectEqualsReference(nn, **tanh, input, x, ReferenceTanh, kSmallStep);
+    const auto sigmoid = nn.PlanActivation(Activation::kSigmoid, input);
+    ASSERT_TRUE(sigmoid.ok()) << sigmoid.status();
+    ExpectEqualsReference(nn, **sigmoid, input, x, ReferenceSigmoid,
+                          kSmallStep);
+  }
+}
+
+TEST(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  for (const Shape& shape :
+       {Shape{3, 16, 4, 5}, Shape{3, 6, 4, 5}, Shape{2, 8, 1, 1}}) {
+    for (const ActivationDesc& input :
+         {ActivationDesc::Plain(shape), ConvolutionLayout(nn, shape)}) {
+      const auto op = nn.PlanGlobalPooling(input);
+      ASSERT_TRUE(op.ok()) << op.status();
+      ExpectEqualsReference(
+          nn, **op, input, RandomValues(NumElements(shape), 3),
+          [](const ReferenceTensor& x) {
+            ReferenceTensor y = ReferenceAdaptivePooling(1, 1, x);
+            y.shape.resize(2);
+            return y;
+          });
+    }
+  }
+}
+
+TEST(AdaptivePooling, AveragesItsPartsInEveryLayout) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  // Parts that tile, overlap, and repeat the pixels; one pixel.
+  for (const Shape& shape : {Shape{2, 16, 6, 9}, Shape{2, 5, 4, 5},
+                             Shape{2, 8, 2, 2}, Shape{2, 8, 1, 1}}) {
+    for (const ActivationDesc& input :
+         {ActivationDesc::Plain(shape), ConvolutionLayout(nn, shape)}) {
+      const auto op = nn.PlanAdaptivePooling(3, 3, input);
+      ASSERT_TRUE(op.ok()) << op.status();
+      ExpectEqualsReference(nn, **op, input,
+                            RandomValues(NumElements(shape), 3),
+                            [](const ReferenceTensor& x) {
+                              return ReferenceAdaptivePooling(3, 3, x);
+                            });
+    }
+  }
+}
+
+TEST(Subsampling, TakesPixelsAndAddsChannelsInEveryLayout) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  NnKernels& nn = backend->nn();
+  for (const int64_t out_channels : {16, 20, 32}) {
+    for (const Shape& in : {Shape{2, 16, 6, 6}, Shape{3, 6, 5, 7}}) {
+      SubsamplingShape shape;
+      shape.stride = 2;
+      shape.out_channels = out_channels;
+      for (const ActivationDesc& input :
+           {ActivationDesc::Plain(in), ConvolutionLayout(nn, in)}) {
+        const auto op = nn.PlanSubsampling(shape, input);
+        ASSERT_TRUE(op.ok()) << op.status();
+        ExpectEqualsReference(nn, **op, input, RandomValues(NumElements(in), 3),
+                              [&](const ReferenceTensor& x) {
+                                return ReferenceSubsampling(shape, x);
+                              });
+      }
+    }
+  }
+}
+
 TEST(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   NnKernels& nn = backend->nn();
@@ -205,10 +290,21 @@ TEST(UnaryErrors, ShapesThatDoNotFitAreNamed) {
   NnKernels& nn = backend->nn();
   PoolingShape no_stride;
   no_stride.stride = 0;
+  PoolingShape wide_padding;
+  wide_padding.padding = 2;
+  SubsamplingShape odd_channels;
+  odd_channels.out_channels = 4;
   for (const absl::Status& status :
        {nn.PlanPooling(PoolingShape(), ActivationDesc::Plain({2, 3, 1, 9}))
             .status(),
         nn.PlanPooling(no_stride, ActivationDesc::Plain({2, 3, 1, 9})).status(),
+        nn.PlanPooling(wide_padding, ActivationDesc::Plain({2, 3, 1, 9}))
+            .status(),
+        nn.PlanSubsampling(odd_channels, ActivationDesc::Plain({2, 3, 1, 9}))
+            .status(),
+        nn.PlanAdaptivePooling(0, 1, ActivationDesc::Plain({2, 3, 1, 9}))
+            .status(),
+        nn.PlanGlobalPooling(ActivationDesc::Plain({2, 3, 1, 9, 1})).status(),
         nn.PlanActivation(Activation::kRelu,
                           ActivationDesc::Plain({2, 3, 1, 9, 0}))
             .status()}) {

@@ -1,7 +1,7 @@
 // Linear layers by oneDNN. Planning throws dnnl::error, which
 // CpuNnKernels catches; running does not.
-#ifndef TENSOR_CPU_CPU_AFFINE_H_
-#define TENSOR_CPU_CPU_AFFINE_H_
+#ifndef TENSOR_CPU_CPU_LINEAR_H_
+#define TENSOR_CPU_CPU_LINEAR_H_
 
 #include <cstdint>
 #include <memory>
@@ -19,4 +19,4 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCpuLinear(
 
 }  // namespace ps
 
-#endif  // TENSOR_CPU_CPU_AFFINE_H_
+#endif  // TENSOR_CPU_CPU_LINEAR_H_

@@ -1,0 +1,93 @@
+#!/usr/bin/python3
+"""Gradsieve's training step beside PyTorch's, in turns, in one run.
+
+Runs training_step_bench and torch_training_step.py alternately, so that both
+see the same machine, and prints both medians, the ratio against PyTorch's
+faster memory format, and where the time goes.
+
+    bazel build --config=opt //benchmarks/training_step:training_step_bench
+    benchmarks/training_step/compare_with_torch.py --model resnet20 --batch 128
+"""
+
+import argparse
+import json
+import os
+import pathlib
+import statistics
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+BENCH = "bazel-bin/benchmarks/training_step/training_step_bench"
+
+
+def run(command, threads):
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+    output = subprocess.run(command, env=environment, check=True,
+                            stdout=subprocess.PIPE, text=True).stdout
+    return json.loads(output.splitlines()[-1])
+
+
+def median_kinds(runs):
+    kinds = {}
+    for one in runs:
+        for kind, ms in one.items():
+            kinds.setdefault(kind, []).append(ms)
+    return {kind: statistics.median(ms) for kind, ms in kinds.items()}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--model", default="resnet20")
+    parser.add_argument("--batch", type=int, default=128)
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--steps", type=int, default=5, help="in a turn")
+    parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--bench", default=str(HERE.parents[1] / BENCH))
+    options = parser.parse_args()
+    if not os.path.exists(options.bench):
+        sys.exit(f"{options.bench} is not there; build it first")
+    ours, theirs = [], []
+    for _ in range(options.turns):
+        ours.append(run(
+            [options.bench, f"--model={options.model}",
+             f"--batch={options.batch}", f"--threads={options.threads}",
+             f"--steps={options.steps}", "--json"], options.threads))
+        theirs.append(run(
+            ["/usr/bin/python3", str(HERE / "torch_training_step.py"),
+             "--model", options.model, "--batch", str(options.batch),
+             "--threads", str(options.threads), "--steps", str(options.steps),
+             "--json"], options.threads))
+
+    our_ms = statistics.median(t for one in ours for t in one["all_step_ms"])
+    formats = {
+        name: statistics.median(
+            t for one in theirs for t in one["formats"][name]["all_step_ms"])
+        for name in theirs[0]["formats"]}
+    best = min(formats, key=formats.get)
+    for one in theirs:
+        if one["formats"][best]["parameters"] != ours[0]["parameters"]:
+            sys.exit("the two sides do not train the same model")
+    print(f"{options.model}, batch {options.batch}, {options.threads} "
+          f"thread(s), {options.turns} turns of {options.steps} steps, medians")
+    print(f"Gradsieve                  {our_ms:9.1f} ms")
+    for name, ms in formats.items():
+        print(f"PyTorch {theirs[0]['torch']:7} {name:14}{ms:6.1f} ms")
+    print(f"ratio against {best}: {formats[best] / our_ms:.2f} x")
+
+    our_kinds = median_kinds(
+        {kind: t["forward_ms"] + t["backward_ms"]
+         for kind, t in one["kinds"].items()} for one in ours)
+    their_kinds = median_kinds(one["formats"][best]["kinds"] for one in theirs)
+    print(f"\n{'ms a step':16}{'Gradsieve':>12}{'PyTorch':>12}")
+    for kind in sorted(set(our_kinds) | set(their_kinds),
+                       key=lambda k: -their_kinds.get(k, 0)):
+        print(f"{kind:16}{our_kinds.get(kind, 0):12.2f}"
+              f"{their_kinds.get(kind, 0):12.2f}")
+    print(f"reorders of activations a step: "
+          f"{ours[0]['reorders_per_step']:.0f}; activations "
+          f"{ours[0]['activation_bytes'] / 2**20:.0f} MiB")
+
+
+if __name__ == "__main__":
+    main()

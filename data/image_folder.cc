@@ -1,0 +1,159 @@
+// The data set "image_folder": photographs in a folder for each class, as
+// ImageNet is usually kept. They are decoded when they are read.
+
+#include <array>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/file.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "data/config_rules.h"
+#include "data/dataset.h"
+#include "data/decode_image.h"
+#include "data/folder.h"
+#include "data/image_list.h"
+#include "data/random_crop.h"
+#include "data/resize.h"
+
+namespace ps {
+namespace {
+
+// Keeps these draws apart from all others under the same seed.
+constexpr uint64_t kImageFolderPurpose = 0x696d61676573;  // "images"
+
+// Of red, green and blue in ImageNet's training images, with brightness in
+// [0, 1]; weights of trained models expect these.
+constexpr std::array<float, 3> kMean = {0.485f, 0.456f, 0.406f};
+constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
+
+class ImageFolder final : public Dataset {
+ public:
+  ImageFolder(std::vector<ImageFile> files, int64_t num_classes, bool training,
+              const DatasetOptions& options)
+      : files_(std::move(files)),
+        num_classes_(num_classes),
+        training_(training),
+        seed_(options.seed),
+        config_(options.config.image_folder()) {}
+
+  ExampleShape example_shape() const override {
+    ExampleShape shape;
+    shape.channels = 3;
+    shape.height = config_.side();
+    shape.width = config_.side();
+    shape.num_classes = num_classes_;
+    return shape;
+  }
+
+  int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+
+  absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
+                    Batch* batch) const override {
+    const int64_t num_elements = example_shape().num_elements();
+    batch->inputs.resize(numbers.size() * num_elements);
+    batch->labels.resize(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      const int64_t number = numbers[i];
+      if (number < 0 || number >= size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("example ", number, " of ", size()));
+      }
+      PS_RETURN_IF_ERROR(
+          ReadImage(number, epoch, &batch->inputs[i * num_elements]));
+      batch->labels[i] = files_[number].label;
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  absl::Status ReadImage(int64_t number, int64_t epoch, float* out) const {
+    const std::string& path = files_[number].path;
+    PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    const auto image = DecodeImage(bytes);
+    if (!image.ok()) return Annotate(image.status(), path);
+    ResizeOptions options;
+    options.width = config_.side();
+    options.height = config_.side();
+    Crop crop = CenterCrop(image->width, image->height, config_.side(),
+                           config_.test_resize());
+    if (training_) {
+      RandomStream random(RandomKey(seed_, kImageFolderPurpose,
+                                    static_cast<uint64_t>(epoch),
+                                    static_cast<uint64_t>(number)));
+      crop =
+          RandomCrop(image->width, image->height, config_.min_area(), &random);
+      options.flip = config_.flip() && random.Below(2) == 1;
+    }
+    CropAndResize(*image, crop, options, out);
+    const int64_t plane = options.width * options.height;
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int64_t i = 0; i < plane; ++i, ++out) {
+        *out = (*out / 255 - kMean[channel]) / kDeviation[channel];
+      }
+    }
+    return absl::OkStatus();
+  }
+
+  const std::vector<ImageFile> files_;
+  const int64_t num_classes_;
+  const bool training_;
+  const uint64_t seed_;
+  const ImageFolderConfig config_;
+};
+
+// "test", or "val" where there is no such folder.
+absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
+  for (const char* name : {"test", "val"}) {
+    for (const std::string& folder : contents.folders) {
+      if (folder == name) return absl::StrCat(directory, "/", name);
+    }
+  }
+  return absl::NotFoundError(absl::StrCat("data.directory ", directory,
+                                          " has no folder test and no val"));
+}
+
+void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
+  RequireDirectory(config, "image_folder", "the folders train and test",
+                   problems);
+  const ImageFolderConfig& images = config.data().image_folder();
+  RequireRange("image_folder.side", int64_t{images.side()}, 1, 4096, problems);
+  RequireRange("image_folder.test_resize", int64_t{images.test_resize()},
+               int64_t{images.side()}, 4096, problems);
+  if (!(images.min_area() > 0 && images.min_area() <= 1)) {
+    problems->Add("data.image_folder.min_area", absl::StrCat(images.min_area()),
+                  "must be in (0, 1]");
+  }
+}
+
+absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckImageFolder));
+  const std::string& directory = options.config.directory();
+  const std::string train_folder = directory + "/train";
+  PS_ASSIGN_OR_RETURN(const std::string test_folder, FindTestFolder(directory));
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
+                      ListClasses(train_folder));
+  PS_ASSIGN_OR_RETURN(std::vector<ImageFile> train,
+                      ListImages(train_folder, classes));
+  PS_ASSIGN_OR_RETURN(std::vector<ImageFile> test,
+                      ListImages(test_folder, classes));
+  const auto num_classes = static_cast<int64_t>(classes.size());
+  DatasetPair pair;
+  pair.train = std::make_unique<ImageFolder>(std::move(train), num_classes,
+                                             /*training=*/true, options);
+  pair.test = std::make_unique<ImageFolder>(std::move(test), num_classes,
+                                            /*training=*/false, options);
+  return pair;
+}
+
+REGISTER_DATASET("image_folder", NewImageFolder);
+const bool kImageFolderCheckRegistered = RegisterConfigCheck(CheckImageFolder);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,77 @@
+#include "data/image_list.h"
+
+#include <algorithm>
+#include <fstream>
+#include <utility>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "data/decode_image.h"
+#include "data/folder.h"
+
+namespace ps {
+namespace {
+
+bool HasImageName(const std::string& name) {
+  const std::string lower = absl::AsciiStrToLower(name);
+  return absl::EndsWith(lower, ".jpg") || absl::EndsWith(lower, ".jpeg") ||
+         absl::EndsWith(lower, ".png");
+}
+
+// Reads no more than the first bytes: a set may have millions of files.
+absl::Status CheckBeginning(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::string beginning(kImageMagicBytes, '\0');
+  if (!file) return absl::NotFoundError(path + " cannot be opened");
+  file.read(&beginning[0], static_cast<std::streamsize>(beginning.size()));
+  beginning.resize(file.gcount());
+  if (IsImage(beginning)) return absl::OkStatus();
+  return absl::DataLossError(path + ": is neither JPEG nor PNG");
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<std::string>> ListClasses(
+    const std::string& folder) {
+  PS_ASSIGN_OR_RETURN(FolderContents contents, ListFolder(folder));
+  if (contents.folders.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat(folder, " has no folders, one for each class"));
+  }
+  return std::move(contents.folders);
+}
+
+absl::StatusOr<std::vector<ImageFile>> ListImages(
+    const std::string& folder, const std::vector<std::string>& classes) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      ListClasses(folder));
+  std::vector<ImageFile> images;
+  for (const std::string& name : names) {
+    const std::string class_folder = absl::StrCat(folder, "/", name);
+    const auto found = std::find(classes.begin(), classes.end(), name);
+    if (found == classes.end()) {
+      return absl::NotFoundError(absl::StrCat(
+          class_folder, ": the training images have no class of this name"));
+    }
+    PS_ASSIGN_OR_RETURN(const FolderContents contents,
+                        ListFolder(class_folder));
+    const size_t before = images.size();
+    for (const std::string& file : contents.files) {
+      if (!HasImageName(file)) continue;
+      ImageFile image;
+      image.path = absl::StrCat(class_folder, "/", file);
+      image.label = static_cast<int32_t>(found - classes.begin());
+      PS_RETURN_IF_ERROR(CheckBeginning(image.path));
+      images.push_back(std::move(image));
+    }
+    if (images.size() == before) {
+      return absl::NotFoundError(
+          absl::StrCat(class_folder, " has no .jpg, .jpeg or .png file"));
+    }
+  }
+  return images;
+}
+
+}  // namespace ps

@@ -1,0 +1,102 @@
+#include "data/jpeg.h"
+
+#include <setjmp.h>
+#include <stdio.h>
+// In this order: jpeglib.h needs FILE and size_t.
+#include <jpeglib.h>
+// After jpeglib.h: the codes of its messages.
+#include <jerror.h>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+namespace {
+
+// libjpeg reports errors through functions that must not return.
+struct ErrorHandler {
+  jpeg_error_mgr manager;  // First: libjpeg has a pointer to it.
+  jmp_buf jump;
+  char message[JMSG_LENGTH_MAX] = "";
+};
+
+void OnError(j_common_ptr decoder) {
+  auto* handler = reinterpret_cast<ErrorHandler*>(decoder->err);
+  handler->manager.format_message(decoder, handler->message);
+  longjmp(handler->jump, 1);
+}
+
+// Levels below 0 are warnings: libjpeg would go on with grey where something is
+// missing. What does not touch the image is passed over.
+void OnMessage(j_common_ptr decoder, int level) {
+  if (level >= 0) return;
+  switch (decoder->err->msg_code) {
+    case JWRN_ARITH_BAD_CODE:
+    case JWRN_BOGUS_PROGRESSION:
+    case JWRN_HIT_MARKER:
+    case JWRN_HUFF_BAD_CODE:
+    case JWRN_JPEG_EOF:
+    case JWRN_MUST_RESYNC:
+    case JWRN_NOT_SEQUENTIAL:
+      OnError(decoder);
+  }
+}
+
+// Has no objects with destructors: longjmp() would pass them by. On an error
+// that libjpeg found, handler->message says which, and the result is OK.
+absl::Status DecodeInto(absl::string_view bytes, ErrorHandler* handler,
+                        RgbImage* image) {
+  jpeg_decompress_struct decoder = {};
+  decoder.err = jpeg_std_error(&handler->manager);
+  handler->manager.error_exit = OnError;
+  handler->manager.emit_message = OnMessage;
+  if (setjmp(handler->jump) != 0) {
+    jpeg_destroy_decompress(&decoder);
+    return absl::OkStatus();
+  }
+  jpeg_create_decompress(&decoder);
+  jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(bytes.data()),
+               bytes.size());
+  jpeg_read_header(&decoder, TRUE);
+  image->width = decoder.image_width;
+  image->height = decoder.image_height;
+  if (image->width * image->height > kMaxImagePixels) {
+    jpeg_destroy_decompress(&decoder);
+    return absl::InvalidArgumentError(
+        absl::StrCat("has ", image->width, " x ", image->height,
+                     " pixels; must have at most ", kMaxImagePixels));
+  }
+  if (decoder.jpeg_color_space == JCS_CMYK ||
+      decoder.jpeg_color_space == JCS_YCCK) {
+    jpeg_destroy_decompress(&decoder);
+    return absl::InvalidArgumentError("is CMYK; convert it to RGB");
+  }
+  decoder.out_color_space = JCS_RGB;
+  jpeg_start_decompress(&decoder);
+  image->pixels.resize(image->width * image->height * 3);
+  while (decoder.output_scanline < decoder.output_height) {
+    JSAMPROW row = &image->pixels[decoder.output_scanline * image->width * 3];
+    jpeg_read_scanlines(&decoder, &row, 1);
+  }
+  jpeg_finish_decompress(&decoder);
+  jpeg_destroy_decompress(&decoder);
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+bool LooksLikeJpeg(absl::string_view bytes) {
+  return absl::StartsWith(bytes, "\xff\xd8\xff");
+}
+
+absl::StatusOr<RgbImage> DecodeJpeg(absl::string_view bytes) {
+  RgbImage image;
+  ErrorHandler handler;
+  const absl::Status status = DecodeInto(bytes, &handler, &image);
+  if (!status.ok()) return status;
+  if (handler.message[0] != '\0') return absl::DataLossError(handler.message);
+  return image;
+}
+
+}  // namespace ps

@@ -1,0 +1,78 @@
+// The data sets "phrases" and "phrase_characters": a generated text, word by
+// word and byte by byte, so that a language model can be tried without any
+// file.
+
+#include <string>
+
+#include "common/config_check.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "data/byte_alphabet.h"
+#include "data/config_rules.h"
+#include "data/dataset.h"
+#include "data/phrase_text.h"
+#include "data/text_config.h"
+#include "data/text_pair.h"
+#include "data/vocabulary.h"
+
+namespace ps {
+namespace {
+
+// Keeps these draws apart from all others under the same seed.
+constexpr uint64_t kPhrasesPurpose = 0x70687261736573;  // "phrases"
+
+// So many sentences have every word of the grammar: the rarest are in one of
+// 40.
+constexpr int64_t kSentencesForAll = 2000;
+
+// Part of the key of every sentence. A test sentence may be a training sentence
+// by chance: there are some 10^5.
+enum Split : uint64_t { kTrain = 0, kTest = 1 };
+
+void CheckPhrases(const JobConfig& config, ConfigProblems* problems) {
+  const PhrasesConfig& phrases = config.data().phrases();
+  RequireRange("phrases.train_sentences", phrases.train_sentences(), 1,
+               kMaxGeneratedExamples, problems);
+  RequireRange("phrases.test_sentences", phrases.test_sentences(), 1,
+               kMaxGeneratedExamples, problems);
+}
+
+std::string Draw(uint64_t seed, Split split, int64_t count) {
+  return DrawSentences(
+      RandomKey(seed, kPhrasesPurpose, static_cast<uint64_t>(split)), count);
+}
+
+absl::StatusOr<DatasetPair> NewPair(const DatasetOptions& options, Task task) {
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckPhrases));
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
+  const PhrasesConfig& config = options.config.phrases();
+  const std::string train =
+      Draw(options.seed, kTrain, config.train_sentences());
+  const std::string test = Draw(options.seed, kTest, config.test_sentences());
+  const int64_t steps = StepsOf(options.config.text(), task);
+  const NamedText train_text = {"data.phrases.train_sentences", train};
+  const NamedText test_text = {"data.phrases.test_sentences", test};
+  // The same numbers whatever the seed and however few sentences.
+  const std::string every_word = DrawSentences(/*key=*/0, kSentencesForAll);
+  if (task == Task::kWords) {
+    return NewWordPair(Vocabulary::Of(every_word), train_text, test_text,
+                       steps);
+  }
+  return NewCharacterPair(ByteAlphabet(every_word), train_text, test_text,
+                          steps);
+}
+
+absl::StatusOr<DatasetPair> NewPhrases(const DatasetOptions& options) {
+  return NewPair(options, Task::kWords);
+}
+
+absl::StatusOr<DatasetPair> NewPhraseCharacters(const DatasetOptions& options) {
+  return NewPair(options, Task::kCharacters);
+}
+
+REGISTER_DATASET("phrases", NewPhrases);
+REGISTER_DATASET("phrase_characters", NewPhraseCharacters);
+const bool kPhrasesCheckRegistered = RegisterConfigCheck(CheckPhrases);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,36 @@
+// Brings a part of an image to another size.
+#ifndef DATA_RESIZE_H_
+#define DATA_RESIZE_H_
+
+#include <cstdint>
+
+#include "data/rgb_image.h"
+
+namespace ps {
+
+// Whole pixels, within the image; at least 1 x 1.
+struct Crop {
+  int64_t left = 0;
+  int64_t top = 0;
+  int64_t width = 0;
+  int64_t height = 0;
+};
+
+// What a resized image looks like.
+struct ResizeOptions {
+  int64_t width = 0;
+  int64_t height = 0;
+  bool flip = false;  // Left to right.
+};
+
+// Every pixel of the result is the mean of the crop's pixels around it, with
+// weights that fall linearly to 0 at the distance of one pixel of the coarser
+// grid: bilinear interpolation where the crop is enlarged, and a filter as wide
+// as needed against aliasing where it is reduced. Nothing beyond the crop's
+// edge counts. out: [3, height, width], in [0, 255].
+void CropAndResize(const RgbImage& image, const Crop& crop,
+                   const ResizeOptions& options, float* out);
+
+}  // namespace ps
+
+#endif  // DATA_RESIZE_H_

@@ -1,0 +1,102 @@
+// The data set "shapes": generated colour images of any size, so that a model
+// of photographs can be tried without any file.
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "data/config_rules.h"
+#include "data/dataset.h"
+#include "data/shape_image.h"
+
+namespace ps {
+namespace {
+
+// Keeps these draws apart from all others under the same seed.
+constexpr uint64_t kShapesPurpose = 0x736861706573;  // "shapes"
+
+// Part of the key of every image: no test image is a training image.
+enum Split : uint64_t { kTrain = 0, kTest = 1 };
+
+// What brightness is scaled with: about mean 0 and deviation 1.
+constexpr float kMean = 0.5f;
+constexpr float kDeviation = 0.25f;
+
+// Draws when it is read: large images would not fit into memory.
+class Shapes final : public Dataset {
+ public:
+  Shapes(const DatasetOptions& options, Split split, int64_t size)
+      : key_(RandomKey(options.seed, kShapesPurpose,
+                       static_cast<uint64_t>(split))),
+        size_(size) {
+    image_options_.side = options.config.shapes().side();
+    image_options_.noise = options.config.shapes().noise();
+  }
+
+  ExampleShape example_shape() const override {
+    ExampleShape shape;
+    shape.channels = 3;
+    shape.height = image_options_.side;
+    shape.width = image_options_.side;
+    shape.num_classes = kNumShapes;
+    return shape;
+  }
+
+  int64_t size() const override { return size_; }
+
+  absl::Status Read(absl::Span<const int64_t> numbers, int64_t /*epoch*/,
+                    Batch* batch) const override {
+    for (const int64_t number : numbers) {
+      if (number < 0 || number >= size()) {
+        return absl::InvalidArgumentError(
+            absl::StrCat("example ", number, " of ", size()));
+      }
+    }
+    const int64_t num_elements = example_shape().num_elements();
+    batch->inputs.resize(numbers.size() * num_elements);
+    batch->labels.resize(numbers.size());
+    for (size_t i = 0; i < numbers.size(); ++i) {
+      RandomStream random(RandomKey(key_, static_cast<uint64_t>(numbers[i])));
+      const int shape = static_cast<int>(random.Below(kNumShapes));
+      DrawShape(shape, image_options_, random,
+                &batch->inputs[i * num_elements]);
+      batch->labels[i] = shape;
+    }
+    for (float& value : batch->inputs) value = (value - kMean) / kDeviation;
+    return absl::OkStatus();
+  }
+
+ private:
+  const uint64_t key_;
+  const int64_t size_;
+  ShapeImageOptions image_options_;
+};
+
+void CheckShapes(const JobConfig& config, ConfigProblems* problems) {
+  const ShapesConfig& shapes = config.data().shapes();
+  RequireRange("shapes.train_examples", shapes.train_examples(), 1,
+               kMaxGeneratedExamples, problems);
+  RequireRange("shapes.test_examples", shapes.test_examples(), 1,
+               kMaxGeneratedExamples, problems);
+  RequireRange("shapes.side", int64_t{shapes.side()}, 16, 1024, problems);
+  RequireRange("shapes.noise", shapes.noise(), 0, 1, problems);
+}
+
+absl::StatusOr<DatasetPair> NewShapes(const DatasetOptions& options) {
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckShapes));
+  const ShapesConfig& config = options.config.shapes();
+  DatasetPair pair;
+  pair.train =
+      std::make_unique<Shapes>(options, kTrain, config.train_examples());
+  pair.test = std::make_unique<Shapes>(options, kTest, config.test_examples());
+  return pair;
+}
+
+REGISTER_DATASET("shapes", NewShapes);
+const bool kShapesCheckRegistered = RegisterConfigCheck(CheckShapes);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,161 @@
+// The data set "speech": WAV files with transcripts.
+
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "common/config_check.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "data/config_rules.h"
+#include "data/dataset.h"
+#include "data/folder.h"
+#include "data/recordings.h"
+#include "data/speech_dataset.h"
+#include "data/transcripts.h"
+#include "data/wav.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+class WavRecordings final : public Recordings {
+ public:
+  // `transcripts` have the files' full paths.
+  WavRecordings(std::vector<Transcript> transcripts, int64_t sample_rate,
+                int64_t min_samples)
+      : transcripts_(std::move(transcripts)),
+        sample_rate_(sample_rate),
+        min_samples_(min_samples) {}
+
+  int64_t size() const override {
+    return static_cast<int64_t>(transcripts_.size());
+  }
+  const std::string& transcript(int64_t number) const override {
+    return transcripts_[number].text;
+  }
+
+  absl::StatusOr<std::vector<int16_t>> Samples(int64_t number) const override {
+    const std::string& path = transcripts_[number].path;
+    PS_ASSIGN_OR_RETURN(Wav wav, ReadWav(path));
+    if (wav.sample_rate != sample_rate_) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          path, ": has ", wav.sample_rate,
+          " samples a second; the first training file has ", sample_rate_));
+    }
+    if (static_cast<int64_t>(wav.samples.size()) < min_samples_) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(path, ": has ", wav.samples.size(),
+                       " samples; a window has ", min_samples_));
+    }
+    return std::move(wav.samples);
+  }
+
+  // Reads every file once. Removes recordings of more than max_samples.
+  absl::Status Check(int64_t max_samples) {
+    std::vector<Transcript> kept;
+    for (int64_t i = 0; i < size(); ++i) {
+      PS_ASSIGN_OR_RETURN(const std::vector<int16_t> samples, Samples(i));
+      if (static_cast<int64_t>(samples.size()) <= max_samples) {
+        kept.push_back(std::move(transcripts_[i]));
+      }
+    }
+    if (kept.size() < transcripts_.size()) {
+      LOG(INFO) << transcripts_.size() - kept.size() << " of "
+                << transcripts_.size() << " training recordings are longer "
+                << "than data.speech.max_seconds and left out";
+    }
+    transcripts_ = std::move(kept);
+    return absl::OkStatus();
+  }
+
+ private:
+  std::vector<Transcript> transcripts_;
+  const int64_t sample_rate_;
+  const int64_t min_samples_;
+};
+
+// The one folder of `directory` that is named `part` or ends with "_part".
+absl::StatusOr<std::string> FindPart(const std::string& directory,
+                                     const std::string& part) {
+  PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
+  std::vector<std::string> found;
+  for (const std::string& name : contents.folders) {
+    if (name == part || absl::EndsWith(name, "_" + part)) found.push_back(name);
+  }
+  if (found.size() != 1) {
+    return absl::NotFoundError(absl::StrCat(
+        "data.directory ", directory, " has ", found.size(), " folders named ",
+        part, " or ending with _", part, "; must have one"));
+  }
+  return absl::StrCat(directory, "/", found[0]);
+}
+
+absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
+    const std::string& folder) {
+  const std::string list_path = folder + "/transcripts.tsv";
+  PS_ASSIGN_OR_RETURN(const std::string list, ReadFile(list_path));
+  auto transcripts = ParseTranscripts(list);
+  if (!transcripts.ok()) return Annotate(transcripts.status(), list_path);
+  for (Transcript& transcript : *transcripts) {
+    transcript.path = absl::StrCat(folder, "/", transcript.path);
+  }
+  return transcripts;
+}
+
+absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
+  PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckSpeech));
+  const SpeechConfig& config = options.config.speech();
+  const std::string& directory = options.config.directory();
+  PS_ASSIGN_OR_RETURN(const std::string train_folder,
+                      FindPart(directory, "train"));
+  PS_ASSIGN_OR_RETURN(const std::string test_folder,
+                      FindPart(directory, "test"));
+  PS_ASSIGN_OR_RETURN(std::vector<Transcript> train_transcripts,
+                      ReadTranscripts(train_folder));
+  PS_ASSIGN_OR_RETURN(std::vector<Transcript> test_transcripts,
+                      ReadTranscripts(test_folder));
+  PS_ASSIGN_OR_RETURN(const Wav first, ReadWav(train_transcripts[0].path));
+  auto features = SpeechFeatures::Create(config, first.sample_rate);
+  if (!features.ok()) {
+    return Annotate(features.status(), train_transcripts[0].path);
+  }
+  auto train = std::make_unique<WavRecordings>(
+      std::move(train_transcripts), first.sample_rate, features->window_size());
+  PS_RETURN_IF_ERROR(train->Check(static_cast<int64_t>(
+      config.max_seconds() * static_cast<double>(first.sample_rate))));
+  if (train->size() == 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(train_folder,
+                     ": every recording is longer than data.speech."
+                     "max_seconds, ",
+                     config.max_seconds()));
+  }
+  auto test = std::make_unique<WavRecordings>(
+      std::move(test_transcripts), first.sample_rate, features->window_size());
+  PS_RETURN_IF_ERROR(test->Check(std::numeric_limits<int64_t>::max()));
+  const std::string alphabet = SpeechAlphabet(*train);
+  DatasetPair pair;
+  PS_ASSIGN_OR_RETURN(pair.train,
+                      NewSpeechDataset(std::move(train), *features, alphabet));
+  auto test_set = NewSpeechDataset(std::move(test), *features, alphabet);
+  if (!test_set.ok()) return Annotate(test_set.status(), test_folder);
+  pair.test = *std::move(test_set);
+  return pair;
+}
+
+void CheckSpeechDirectory(const JobConfig& config, ConfigProblems* problems) {
+  RequireDirectory(config, "speech", "the recordings", problems);
+}
+
+REGISTER_DATASET("speech", NewSpeech);
+const bool kDirectoryCheckRegistered =
+    RegisterConfigCheck(CheckSpeechDirectory);
+
+}  // namespace
+}  // namespace ps

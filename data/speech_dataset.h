@@ -1,0 +1,34 @@
+// Recordings as examples for a model of speech.
+#ifndef DATA_SPEECH_DATASET_H_
+#define DATA_SPEECH_DATASET_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "common/config_check.h"
+#include "data/dataset.h"
+#include "data/recordings.h"
+#include "data/speech_features.h"
+
+namespace ps {
+
+// Class 0, then space, apostrophe, A to Z and every other byte of the training
+// transcripts, in ascending order: what ExampleShape.alphabet holds.
+std::string SpeechAlphabet(const Recordings& train);
+
+// Batches are as long as their longest recording, rounded up to a multiple of
+// 32 frames, so that a model meets few different lengths. Spectra are computed
+// when they are read. Errors: kDataLoss if a transcript has a character that
+// is not in `alphabet`.
+absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
+    std::unique_ptr<Recordings> recordings, const SpeechFeatures& features,
+    absl::string_view alphabet);
+
+// Adds the problems of data.speech.
+void CheckSpeech(const JobConfig& config, ConfigProblems* problems);
+
+}  // namespace ps
+
+#endif  // DATA_SPEECH_DATASET_H_

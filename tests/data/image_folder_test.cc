@@ -1,0 +1,169 @@
+// The data set "image_folder", over files that the test writes.
+#include <unistd.h>
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "data/dataset.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/data/encode_image_for_test.h"
+#include "tests/data/scratch_folder.h"
+
+namespace ps {
+namespace {
+
+using ::testing::Each;
+using ::testing::ElementsAre;
+using ::testing::FloatNear;
+using ::testing::HasSubstr;
+
+// One grey value and, so that crops and flips show, the left column black.
+std::string Png(int width, int height, uint8_t value) {
+  EncodeOptions options;
+  options.width = width;
+  options.height = height;
+  std::vector<uint8_t> pixels(3 * width * height, value);
+  for (int y = 0; y < height; ++y) {
+    for (int c = 0; c < 3; ++c) pixels[3 * y * width + c] = 0;
+  }
+  return EncodePng(pixels, options);
+}
+
+std::string Jpeg(int width, int height, uint8_t value) {
+  EncodeOptions options;
+  options.width = width;
+  options.height = height;
+  return EncodeJpeg(std::vector<uint8_t>(3 * width * height, value), options);
+}
+
+class ImageFolderTest : public testing::Test {
+ protected:
+  ImageFolderTest() {
+    options_.config.set_name("image_folder");
+    options_.config.set_directory(folder_.path());
+    options_.config.mutable_image_folder()->set_side(4);
+    options_.config.mutable_image_folder()->set_test_resize(8);
+    for (const char* name :
+         {"train", "train/dog", "train/cat", "test", "test/cat", "test/dog"}) {
+      folder_.MakeFolder(name);
+    }
+    folder_.Write("train/cat/b.JPG", Jpeg(16, 9, 100));
+    folder_.Write("train/cat/a.png", Png(10, 12, 255));
+    folder_.Write("train/cat/notes.txt", "no image");
+    folder_.Write("train/dog/x.jpeg", Jpeg(5, 5, 0));
+    folder_.Write("test/cat/y.jpg", Jpeg(16, 16, 124));
+    folder_.Write("test/dog/z.png", Png(9, 9, 200));
+  }
+
+  void ExpectError(absl::StatusCode code, const std::string& reason) {
+    const auto pair = NewDataset(options_);
+    EXPECT_EQ(pair.status().code(), code) << pair.status();
+    EXPECT_THAT(std::string(pair.status().message()), HasSubstr(reason));
+  }
+
+  ScratchFolder folder_;
+  DatasetOptions options_;
+};
+
+TEST_F(ImageFolderTest, ClassesAndFilesAreInTheOrderOfTheirNames) {
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_EQ(pair->train->size(), 3);
+  EXPECT_EQ(pair->test->size(), 2);
+  const ExampleShape shape = pair->train->example_shape();
+  EXPECT_EQ(shape.num_classes, 2);
+  EXPECT_EQ(shape.num_elements(), 3 * 4 * 4);
+  Batch batch;
+  ASSERT_TRUE(pair->train->Read({0, 1, 2}, 0, &batch).ok());
+  EXPECT_THAT(batch.labels, ElementsAre(0, 0, 1));
+  EXPECT_EQ(batch.inputs.size(), 3 * 3 * 4 * 4);
+}
+
+TEST_F(ImageFolderTest, EvaluationSeesTheMiddleScaledByImageNetsColours) {
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch batch;
+  ASSERT_TRUE(pair->test->Read({0, 1}, 7, &batch).ok());
+  const float mean[] = {0.485f, 0.456f, 0.406f};
+  const float deviation[] = {0.229f, 0.224f, 0.225f};
+  for (int c = 0; c < 3; ++c) {
+    const auto plane = batch.inputs.begin() + c * 16;
+    EXPECT_THAT(std::vector<float>(plane, plane + 16),
+                // JPEG may be off by one of 255.
+                Each(FloatNear((124 / 255.0f - mean[c]) / deviation[c], 0.02)));
+    // The black column is outside of the middle.
+    const auto dog = batch.inputs.begin() + 48 + c * 16;
+    EXPECT_THAT(std::vector<float>(dog, dog + 16),
+                Each(FloatNear((200 / 255.0f - mean[c]) / deviation[c], 1e-4)));
+  }
+}
+
+TEST_F(ImageFolderTest, TrainingImagesChangeFromEpochToEpoch) {
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch first, other, again;
+  int changes = 0;
+  for (int epoch = 0; epoch < 10; ++epoch) {
+    ASSERT_TRUE(pair->train->Read({0}, epoch, &first).ok());
+    ASSERT_TRUE(pair->train->Read({0}, epoch + 1, &other).ok());
+    ASSERT_TRUE(pair->train->Read({0}, epoch, &again).ok());
+    EXPECT_EQ(first.inputs, again.inputs);
+    changes += first.inputs != other.inputs ? 1 : 0;
+  }
+  EXPECT_GT(changes, 5);
+}
+
+TEST_F(ImageFolderTest, ADamagedFileNamesItselfAndTheReason) {
+  const std::string jpeg = Jpeg(64, 64, 90);
+  folder_.Write("train/dog/x.jpeg", jpeg.substr(0, jpeg.size() / 2));
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch batch;
+  const absl::Status status = pair->train->Read({0, 2}, 0, &batch);
+  EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("train/dog/x.jpeg: "));
+}
+
+TEST_F(ImageFolderTest, WhatIsNoImageIsFoundAtTheStart) {
+  folder_.Write("test/dog/w.png", "text");
+  ExpectError(absl::StatusCode::kDataLoss,
+              "test/dog/w.png: is neither JPEG nor PNG");
+  folder_.Write("test/dog/w.png", "");
+  ExpectError(absl::StatusCode::kDataLoss, "w.png");
+}
+
+TEST_F(ImageFolderTest, AnEmptyClassIsNamed) {
+  folder_.MakeFolder("train/eel");
+  ExpectError(absl::StatusCode::kNotFound, "train/eel has no .jpg");
+}
+
+TEST_F(ImageFolderTest, AClassThatTrainingLacksIsNamed) {
+  folder_.MakeFolder("test/fox");
+  ExpectError(absl::StatusCode::kNotFound, "test/fox: the training images");
+}
+
+TEST_F(ImageFolderTest, TheTestFolderMayBeCalledVal) {
+  ASSERT_EQ(rename((folder_.path() + "/test").c_str(),
+                   (folder_.path() + "/val").c_str()),
+            0);
+  EXPECT_TRUE(NewDataset(options_).ok());
+  ASSERT_EQ(rename((folder_.path() + "/val").c_str(),
+                   (folder_.path() + "/else").c_str()),
+            0);
+  ExpectError(absl::StatusCode::kNotFound, "has no folder test and no val");
+}
+
+TEST_F(ImageFolderTest, OptionsOutOfRangeAreProblems) {
+  options_.config.mutable_image_folder()->set_test_resize(3);
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "data.image_folder.test_resize is 3; must be in [4, 4096]");
+  options_.config.mutable_image_folder()->set_test_resize(8);
+  options_.config.mutable_image_folder()->set_min_area(0);
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "data.image_folder.min_area is 0");
+}
+
+}  // namespace
+}  // namespace ps

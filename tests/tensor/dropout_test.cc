@@ -1,0 +1,75 @@
+// Dropout: what it keeps, how often, and that Backward keeps the same.
+
+#include <cmath>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "gtest/gtest.h"
+#include "tests/tensor/activations.h"
+
+namespace ps {
+namespace {
+
+constexpr double kProbability = 0.3;
+constexpr int64_t kElements = 200003;  // Several chunks, and a rest.
+
+std::vector<float> DropOut(int num_threads, uint64_t key,
+                           double probability = kProbability) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+  const auto op = backend->nn().PlanDropout(
+      probability, ActivationDesc::Plain({1, kElements}));
+  EXPECT_TRUE(op.ok()) << op.status();
+  std::vector<float> x(kElements, 1), y(kElements), dx(kElements, 1);
+  EXPECT_TRUE((*op)->Forward(key, x.data(), y.data()).ok());
+  // In place, and of the same elements.
+  EXPECT_TRUE((*op)->Backward(dx.data(), dx.data()).ok());
+  EXPECT_EQ(dx, y);
+  return y;
+}
+
+TEST(Dropout, ElementsAreDroppedOrScaledUp) {
+  const std::vector<float> y = DropOut(1, 5);
+  const float scaled = static_cast<float>(1 / (1 - kProbability));
+  int64_t dropped = 0, both = 0;
+  for (int64_t i = 0; i < kElements; ++i) {
+    ASSERT_TRUE(y[i] == 0 || y[i] == scaled) << "element " << i;
+    if (y[i] != 0) continue;
+    ++dropped;
+    if (i > 0 && y[i - 1] == 0) ++both;
+  }
+  // Within five standard deviations, and neighbours independent.
+  const double n = static_cast<double>(kElements);
+  const double deviation = std::sqrt(kProbability * (1 - kProbability) / n);
+  EXPECT_NEAR(dropped / n, kProbability, 5 * deviation);
+  EXPECT_NEAR(both / n, kProbability * kProbability, 5 * deviation);
+}
+
+TEST(Dropout, TheKeyAloneDecidesWhatIsDropped) {
+  const std::vector<float> y = DropOut(1, 5);
+  EXPECT_EQ(DropOut(1, 5), y);
+  EXPECT_EQ(DropOut(2, 5), y);
+  const std::vector<float> other = DropOut(1, 6);
+  int64_t both = 0;
+  for (int64_t i = 0; i < kElements; ++i) both += y[i] == 0 && other[i] == 0;
+  EXPECT_NEAR(static_cast<double>(both) / static_cast<double>(kElements),
+              kProbability * kProbability, 0.005);
+}
+
+TEST(Dropout, ProbabilityZeroChangesNothing) {
+  EXPECT_EQ(DropOut(1, 5, 0), std::vector<float>(kElements, 1));
+}
+
+TEST(Dropout, ProbabilitiesThatLeaveNothingAreRefused) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  for (const double probability : {-0.1, 1.0, std::nan("")}) {
+    EXPECT_EQ(backend->nn()
+                  .PlanDropout(probability, ActivationDesc::Plain({2, 3}))
+                  .status()
+                  .code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+}  // namespace
+}  // namespace ps

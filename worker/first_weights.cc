@@ -1,0 +1,30 @@
+#include "worker/first_weights.h"
+
+#include <string>
+
+#include "absl/types/span.h"
+#include "common/status_macros.h"
+#include "models/initial_weights.h"
+
+namespace ps {
+
+absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
+                                              Model* model, Backend* backend) {
+  FirstWeights first;
+  first.weights.resize(model->num_parameters());
+  first.statistics.resize(model->statistics_values().size());
+  PS_RETURN_IF_ERROR(
+      backend->CopyToHost(model->statistics_values(), first.statistics.data()));
+  const std::string& path = config.model().initial_weights();
+  if (path.empty()) {
+    model->InitializeWeights(config.seed(), first.weights.data());
+    return first;
+  }
+  PS_RETURN_IF_ERROR(
+      Annotate(LoadInitialWeights(path, *model, absl::MakeSpan(first.weights),
+                                  absl::MakeSpan(first.statistics)),
+               "model.initial_weights"));
+  return first;
+}
+
+}  // namespace ps

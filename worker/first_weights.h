@@ -1,0 +1,26 @@
+// What training starts from.
+#ifndef WORKER_FIRST_WEIGHTS_H_
+#define WORKER_FIRST_WEIGHTS_H_
+
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+
+namespace ps {
+
+struct FirstWeights {
+  std::vector<float> weights;     // [num_parameters]
+  std::vector<float> statistics;  // Of the model.
+};
+
+// Those of the file model.initial_weights, or random ones by the job's seed.
+// Errors: those of LoadInitialWeights, naming the field.
+absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
+                                              Model* model, Backend* backend);
+
+}  // namespace ps
+
+#endif  // WORKER_FIRST_WEIGHTS_H_
