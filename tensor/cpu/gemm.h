@@ -1,9 +1,9 @@
 // Products of matrices on the CPU.
 //
 // Who multiplies was measured, on one core of a Zen 3 that can do 102 GFLOP/s:
-// oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h without the time
-// of packing (GFLOP/s, shapes m x n x k of language models with 20 rows and 35
-// steps; the best of many runs, beside other work):
+// oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h without the
+// time of packing (GFLOP/s, shapes m x n x k of language models with 20 rows and
+// 35 steps; the best of many runs, beside other work):
 //
 //                      oneDNN  OpenBLAS  packed
 //   700 x 2600 x 650     91       91       92
