@@ -1,5 +1,6 @@
-"""The timed convolutional networks in PyTorch, as their users write them."""
+"""The timed networks in PyTorch, as their users write them."""
 
+import torch
 import torch.nn.functional as F
 from torch import nn
 
@@ -67,11 +68,45 @@ def cifar_cnn():
         nn.Flatten(), nn.Linear(1024, 64), nn.Linear(64, 10))
 
 
-# All for 3 x 32 x 32 images in 10 classes.
-MODELS = {
+WORDS, STEPS = 10000, 35
+
+
+class LanguageModel(nn.Module):
+    """Zaremba et al., arXiv 1409.2329, the medium one."""
+
+    def __init__(self, hidden=650):
+        super().__init__()
+        self.dropout = nn.Dropout(0.5)
+        self.encoder = nn.Embedding(WORDS, hidden)
+        self.rnn = nn.LSTM(hidden, hidden, 2, dropout=0.5)
+        self.decoder = nn.Linear(hidden, WORDS)
+        for parameter in self.parameters():
+            nn.init.uniform_(parameter, -0.05, 0.05)
+
+    def forward(self, tokens):
+        hidden, _ = self.rnn(self.dropout(self.encoder(tokens)))
+        return self.decoder(self.dropout(hidden)).view(-1, WORDS)
+
+
+# Of text: STEPS tokens for each row of the batch.
+TEXT_MODELS = {"lstm_lm": LanguageModel}
+
+# Of 3 x 32 x 32 images in 10 classes.
+IMAGE_MODELS = {
     "resnet20": lambda: CifarResnet(3),
     "resnet56": lambda: CifarResnet(9),
     "resnet110": lambda: CifarResnet(18),
     "vgg16": vgg16,
     "cifar_cnn": cifar_cnn,
 }
+
+MODELS = {**IMAGE_MODELS, **TEXT_MODELS}
+
+
+def random_batch(model, size):
+    """Inputs and labels of one batch for the model of this name."""
+    if model in TEXT_MODELS:
+        return (torch.randint(WORDS, (STEPS, size)),
+                torch.randint(WORDS, (STEPS * size,)))
+    return (torch.rand(size, 3, 32, 32).mul(2).sub(1),
+            torch.randint(0, 10, (size,)))

@@ -2,7 +2,7 @@
 """Time of PyTorch's training step, beside training_step_bench.
 
 The same model, batch and update (SGD with momentum 0.9) on the same random
-batch in every step, with both memory formats. Needs PyTorch (Debian:
+batch in every step; of images, with both memory formats. Needs PyTorch (Debian:
 python3-torch).
 
     benchmarks/training_step/torch_training_step.py \
@@ -18,10 +18,13 @@ import time
 # What PyTorch calls its parts, by kind of layer; the first that fits counts.
 KINDS = [
     ("convolution", ("conv",)),
+    ("dropout", ("dropout", "bernoulli")),
+    ("embedding", ("embedding",)),
+    ("cells", ("sigmoid", "tanh", "chunk")),
     ("batch_norm", ("batch_norm",)),
     ("activation", ("relu", "threshold")),
     ("pooling", ("pool",)),
-    ("linear", ("addmm", "aten::mm")),
+    ("products", ("addmm", "aten::mm")),
     ("loss", ("log_softmax", "nll_loss")),
     ("reorder", ("reorder", "contiguous", "to_dense", "to_mkldnn", "copy_")),
     ("residual", ("add", "pad", "slice", "fill_", "zero")),
@@ -40,10 +43,11 @@ def measure(options, torch, memory_format):
 
     torch.manual_seed(1)
     model = torch_models.MODELS[options.model]().to(memory_format=memory_format)
-    x = torch.rand(options.batch, 3, 32, 32).mul(2).sub(1)
-    x = x.to(memory_format=memory_format)
-    labels = torch.randint(0, 10, (options.batch,))
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.01, momentum=0.9)
+    x, labels = torch_models.random_batch(options.model, options.batch)
+    if x.dim() == 4:
+        x = x.to(memory_format=memory_format)
+    rate = 0.5 if options.model in torch_models.TEXT_MODELS else 0.01
+    optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
     parameters = sum(p.numel() for p in model.parameters())
 
     def step():
@@ -96,10 +100,9 @@ def main():
         sys.exit(f"no model {options.model!r} here; there are "
                  + ", ".join(torch_models.MODELS))
     torch.set_num_threads(options.threads)
-    formats = {
-        "contiguous": torch.contiguous_format,
-        "channels_last": torch.channels_last,
-    }
+    formats = {"contiguous": torch.contiguous_format}
+    if options.model in torch_models.IMAGE_MODELS:
+        formats["channels_last"] = torch.channels_last
     result = {
         "torch": torch.__version__,
         "model": options.model,
