@@ -43,7 +43,7 @@ absl::StatusOr<Sampler> Sampler::Create(const SamplerOptions& options) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.num_workers, " workers with a batch of ", options.batch_size,
         " need more than the ", options.num_examples,
-        " examples that there are; use a smaller batch"));
+        " examples that there are; use a smaller training.batch_size"));
   }
   return Sampler(options);
 }

@@ -11,6 +11,11 @@
 namespace ps {
 namespace {
 
+// Of telephones, and of the finest recorders: what is beyond is damaged, and
+// would make windows of any length.
+constexpr int64_t kMinSampleRate = 1000;
+constexpr int64_t kMaxSampleRate = 768000;
+
 constexpr size_t kRiffHeaderBytes = 12;
 constexpr size_t kChunkHeaderBytes = 8;
 constexpr size_t kFormatBytes = 16;
@@ -48,8 +53,10 @@ absl::Status ParseFormat(absl::string_view chunk, Wav* wav) {
                      "; must be 1 channel of 16 bits in format 1 (PCM)"));
   }
   wav->sample_rate = Load32(chunk, 4);
-  if (wav->sample_rate == 0) {
-    return absl::DataLossError("its sample rate is 0");
+  if (wav->sample_rate < kMinSampleRate || wav->sample_rate > kMaxSampleRate) {
+    return absl::DataLossError(
+        absl::StrCat("its sample rate is ", wav->sample_rate, "; must be from ",
+                     kMinSampleRate, " to ", kMaxSampleRate, " a second"));
   }
   return absl::OkStatus();
 }

@@ -1,5 +1,6 @@
 #include "models/network_plan.h"
 
+#include <new>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -51,9 +52,29 @@ absl::Status CheckOutput(const NetworkPlanOptions& options,
       targets > 0 ? absl::StrCat(targets, " targets") : "the frames"));
 }
 
+// What the standard library throws when there is no memory becomes a status
+// here: plans take most of a worker's.
+template <typename Function>
+auto CatchBadAlloc(const NetworkPlanOptions& options, const Function& function)
+    -> decltype(function()) {
+  try {
+    return function();
+  } catch (const std::bad_alloc&) {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "no memory for a batch of ", options.batch_size,
+        options.steps > 0 ? absl::StrCat(" with ", options.steps, " steps")
+                          : ""));
+  }
+}
+
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::Create(
+    const NetworkPlanOptions& options) {
+  return CatchBadAlloc(options, [&] { return CreateOrThrow(options); });
+}
+
+absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::CreateOrThrow(
     const NetworkPlanOptions& options) {
   std::unique_ptr<NetworkPlan> plan(new NetworkPlan(options));
   PlanContext context;
@@ -95,8 +116,11 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
   arguments.model_weights = weights;
   PS_RETURN_IF_ERROR(chain_->Forward(arguments));
   const TimeAdder timer(&options_.times->entry(loss_time_).forward);
-  return loss_->Run(batch, output_.data(),
-                    options_.training ? output_gradient_.data() : nullptr);
+  // Takes memory for transcripts that are longer than all before.
+  return CatchBadAlloc(options_, [&] {
+    return loss_->Run(batch, output_.data(),
+                      options_.training ? output_gradient_.data() : nullptr);
+  });
 }
 
 absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs) {

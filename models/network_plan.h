@@ -35,7 +35,8 @@ struct NetworkPlanOptions {
 class NetworkPlan {
  public:
   // Allocates everything. Errors: kInvalidArgument when the layers do not fit
-  // together, or do not end in num_classes outputs for each target.
+  // together, or do not end in num_classes outputs for each target;
+  // kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<NetworkPlan>> Create(
       const NetworkPlanOptions& options);
 
@@ -55,6 +56,9 @@ class NetworkPlan {
 
  private:
   explicit NetworkPlan(const NetworkPlanOptions& options) : options_(options) {}
+
+  static absl::StatusOr<std::unique_ptr<NetworkPlan>> CreateOrThrow(
+      const NetworkPlanOptions& options);
 
   absl::Status CopyInputs(const std::vector<float>& inputs);
 

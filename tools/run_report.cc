@@ -1,6 +1,7 @@
 #include "tools/run_report.h"
 
 #include <cstdint>
+#include <limits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -22,6 +23,10 @@ class Summary {
   double Number(const std::string& name) {
     const auto it = json_.find(name);
     if (it != json_.end() && it->is_number()) return it->get<double>();
+    // So JSON has what is not finite.
+    if (it != json_.end() && it->is_null()) {
+      return std::numeric_limits<double>::quiet_NaN();
+    }
     missing_ = name;
     return 0;
   }

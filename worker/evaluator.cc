@@ -27,21 +27,36 @@ int64_t BatchSize(const ExampleShape& example, int64_t num_examples) {
   return std::min(size, num_examples);
 }
 
-// Numbers of the examples of batch i.
-std::vector<int64_t> Numbers(const Dataset& dataset, int64_t batch_size,
-                             int64_t i) {
-  std::vector<int64_t> numbers;
-  if (dataset.order() == ExampleOrder::kSequential) {
-    const int64_t row_length = dataset.size() / batch_size;
-    if (i >= row_length) return numbers;
-    for (int64_t row = 0; row < batch_size; ++row) {
-      numbers.push_back(row * row_length + i);
+struct Part {
+  std::vector<int64_t> numbers;  // Of the examples; none: all are done.
+  bool continues = false;
+};
+
+Part SequentialPart(int64_t size, int64_t rows, int64_t i) {
+  Part part;
+  const int64_t row_length = size / rows;
+  if (i < row_length) {
+    for (int64_t row = 0; row < rows; ++row) {
+      part.numbers.push_back(row * row_length + i);
     }
-    return numbers;
+    part.continues = i > 0;
+  } else if (rows * row_length + (i - row_length) < size) {
+    // What would make the rows uneven is a row of its own at the end.
+    part.numbers.push_back(rows * row_length + (i - row_length));
+    part.continues = i > row_length;
   }
+  return part;
+}
+
+// Batch i.
+Part PartOf(const Dataset& dataset, int64_t batch_size, int64_t i) {
+  if (dataset.order() == ExampleOrder::kSequential) {
+    return SequentialPart(dataset.size(), batch_size, i);
+  }
+  Part part;
   const int64_t end = std::min((i + 1) * batch_size, dataset.size());
-  for (int64_t n = i * batch_size; n < end; ++n) numbers.push_back(n);
-  return numbers;
+  for (int64_t n = i * batch_size; n < end; ++n) part.numbers.push_back(n);
+  return part;
 }
 
 void Add(const BatchResult& result, BatchResult* sum) {
@@ -68,11 +83,11 @@ absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
   Batch batch;
   BatchResult sum;
   for (int64_t i = 0;; ++i) {
-    const std::vector<int64_t> numbers = Numbers(dataset, batch_size, i);
-    if (numbers.empty()) break;
+    const Part part = PartOf(dataset, batch_size, i);
+    if (part.numbers.empty()) break;
     // Test sets look the same in every epoch.
-    PS_RETURN_IF_ERROR(dataset.Read(numbers, /*epoch=*/0, &batch));
-    batch.continues = i > 0;
+    PS_RETURN_IF_ERROR(dataset.Read(part.numbers, /*epoch=*/0, &batch));
+    batch.continues = part.continues;
     PS_ASSIGN_OR_RETURN(const BatchResult result,
                         model->Evaluate(batch, weights));
     Add(result, &sum);

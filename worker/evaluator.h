@@ -11,8 +11,8 @@
 namespace ps {
 
 // Goes through the whole set, in order. Text runs in a few rows side by side,
-// each with the state that it carries from window to window; the windows (fewer
-// than there are rows) that would make rows uneven are left out. Errors:
+// each with the state that it carries from window to window; the few windows
+// that would make the rows uneven are a row of their own at the end. Errors:
 // kFailedPrecondition for an empty set, and what the model and the data report.
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
                                     const Tensor& weights, Model* model);

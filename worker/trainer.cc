@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -122,6 +123,12 @@ absl::Status Trainer::LoadDataAndModel() {
 }
 
 absl::Status Trainer::JoinCluster() {
+  // A file that cannot be used is told before anybody waits for this worker.
+  std::optional<FirstWeights> first;
+  if (options_.worker_rank == 0) {
+    PS_ASSIGN_OR_RETURN(
+        first, MakeFirstWeights(config(), model_.get(), backend_.get()));
+  }
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
   pipeline.worker_rank = options_.worker_rank;
@@ -165,15 +172,12 @@ absl::Status Trainer::JoinCluster() {
 
   // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
   if (options_.worker_rank == 0) {
-    PS_ASSIGN_OR_RETURN(
-        FirstWeights first,
-        MakeFirstWeights(config(), model_.get(), backend_.get()));
     std::vector<const float*> bucket_values;
     for (const Bucket& bucket : pipeline.buckets) {
-      bucket_values.push_back(first.weights.data() + bucket.begin);
+      bucket_values.push_back(first->weights.data() + bucket.begin);
     }
     if (pipeline.num_statistics > 0) {
-      bucket_values.push_back(first.statistics.data());
+      bucket_values.push_back(first->statistics.data());
     }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_values));
   }

@@ -52,7 +52,7 @@ absl::StatusOr<std::unique_ptr<PlannedChain>> PlannedChain::Create(
     activation = step.layer->output();
     chain->steps_.push_back(std::move(step));
   }
-  while (chain->lowest_ + 1 < layers.size() &&
+  while (chain->lowest_ < layers.size() &&
          !layers[chain->lowest_].has_parameters()) {
     ++chain->lowest_;
   }

@@ -51,7 +51,8 @@ class PlannedChain {
   // Pointers as a layer's, of the chain as a whole: it is one.
   absl::Status Forward(const PlannedLayer::ForwardArguments& arguments);
 
-  // Leaves dy as it is. `ready` may be null.
+  // Leaves dy as it is, unless the last layer is a composite one. `ready` may
+  // be null.
   absl::Status Backward(const PlannedLayer::BackwardArguments& arguments,
                         const ChainGradientReady& ready);
 
@@ -83,7 +84,8 @@ class PlannedChain {
 
   const PlanContext context_;
   std::vector<Step> steps_;
-  size_t lowest_ = 0;  // The first step that has parameters.
+  // The first step that has parameters; without any, their number.
+  size_t lowest_ = 0;
 };
 
 }  // namespace ps

@@ -14,7 +14,7 @@
 
 namespace ps {
 
-// A chain of layers at depth d uses slots kChainSlots x d and the next; a
+// A chain of layers at depth d uses slots kSlotsPerDepth x d and the next; a
 // composite layer that lies in it the two after those for itself, and depth
 // d + 1 for its own chains. Not thread-safe.
 class ScratchPool {

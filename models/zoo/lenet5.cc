@@ -7,13 +7,14 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/convolution.h"
 #include "models/layers/layer.h"
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
+#include "models/zoo/image_task.h"
 
 namespace ps {
 namespace {
@@ -45,11 +46,7 @@ ConvolutionShape Convolution(int64_t out_channels, int64_t padding) {
 
 absl::StatusOr<std::unique_ptr<Model>> NewLenet5(const ModelOptions& options) {
   const ExampleShape& example = options.example;
-  if (example.height < kMinExtent || example.width < kMinExtent) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("images of ", example.height, " x ", example.width,
-                     "; must be at least ", kMinExtent, " x ", kMinExtent));
-  }
+  PS_RETURN_IF_ERROR(CheckImageTask(example, kMinExtent));
   const int64_t features = kConv2Channels * FeatureExtent(example.height) *
                            FeatureExtent(example.width);
   std::vector<std::unique_ptr<Layer>> layers;

@@ -9,16 +9,19 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "common/status_macros.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/layer.h"
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/sequential_model.h"
+#include "models/zoo/image_task.h"
 
 namespace ps {
 namespace {
 
 absl::StatusOr<std::unique_ptr<Model>> NewMlp(const ModelOptions& options) {
+  PS_RETURN_IF_ERROR(CheckImageTask(options.example, /*min_extent=*/1));
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t features = options.example.num_elements();
   const auto add_linear = [&](int64_t out_features) {

@@ -145,6 +145,8 @@ class CpuBatchNorm final : public BatchNormOp {
       inverse_deviation_[c] = static_cast<float>(
           1 / std::sqrt(sum_squares / count_ + shape_.epsilon));
       const auto move = [&](double batch, float* running) {
+        // It would never recover, though the iteration may be left out.
+        if (!std::isfinite(batch)) return;
         *running = static_cast<float>((1 - shape_.momentum) * *running +
                                       shape_.momentum * batch);
       };

@@ -20,16 +20,21 @@ int64_t NumEnds(int64_t num_states) { return std::min<int64_t>(2, num_states); }
 }  // namespace
 
 CtcLattice::CtcLattice(int64_t steps, int64_t classes)
-    : class_shares_(classes) {
-  const int64_t max_states = 2 * steps + 1;
-  const int64_t max_row = CtcPadded(max_states) + kEdge;
-  state_classes_.reserve(max_states);
+    : steps_(steps), class_shares_(classes) {
+  log_softmax_.reset(new double[steps * classes]);
+}
+
+void CtcLattice::Reserve(int64_t num_labels) {
+  const int64_t states = 2 * num_labels + 1;
+  if (states <= reserved_states_) return;
+  const int64_t row_length = CtcPadded(states) + kEdge;
+  state_classes_.reserve(states);
   for (std::vector<double>* row :
        {&backward_[0], &backward_[1], &skip_weight_, &emission_, &shares_}) {
-    row->reserve(max_row);
+    row->reserve(row_length);
   }
-  log_softmax_.reset(new double[steps * classes]);
-  forward_.reset(new double[steps * max_row]);
+  forward_.reset(new double[steps_ * row_length]);
+  reserved_states_ = states;
 }
 
 double CtcLattice::Loss(const CtcFrames& frames,

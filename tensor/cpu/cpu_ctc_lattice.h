@@ -18,15 +18,17 @@ struct CtcFrames {
   int64_t classes = 0;
 };
 
-// Memory for one example at a time. Allocates when it is made, for the longest
-// transcript that fits into `steps` frames; what no transcript needs is never
-// touched. Not thread-safe.
+// Memory for one example at a time. Not thread-safe.
 class CtcLattice {
  public:
   CtcLattice(int64_t steps, int64_t classes);
 
+  // Before the examples of a batch: makes room for transcripts of so many
+  // labels. Allocates only when they are longer than all before.
+  void Reserve(int64_t num_labels);
+
   // -ln p; NaN if a logit is not finite. frames: not more than `steps`, and
-  // enough for the transcript.
+  // enough for the transcript, which is not longer than was reserved.
   double Loss(const CtcFrames& frames, absl::Span<const int32_t> labels);
 
   // Writes the gradient of `scale` x the latest Loss, which was finite, of the
@@ -42,6 +44,8 @@ class CtcLattice {
   void WriteGradient(const CtcFrames& frames, int64_t t, double scale,
                      float* gradient);
 
+  const int64_t steps_;
+  int64_t reserved_states_ = 0;
   // State 2 i + 1 is label i; the even ones are the blanks around the labels.
   int64_t num_states_ = 0;
   int64_t padded_ = 0;  // States of a row, with what the vector loops need.

@@ -41,6 +41,11 @@ class CpuCtcLoss final : public CtcLossOp {
   absl::StatusOr<double> Run(const float* logits, const CtcTargets& targets,
                              float* dlogits) override {
     PS_RETURN_IF_ERROR(Check(targets));
+    int64_t longest = 0;
+    for (int64_t i = 0; i < batch_; ++i) {
+      longest = std::max(longest, first_label_[i + 1] - first_label_[i]);
+    }
+    for (const auto& lattice : lattices_) lattice->Reserve(longest);
     // As many chunks as lattices at most.
     const int64_t threads = static_cast<int64_t>(lattices_.size());
     pool_->ParallelFor(

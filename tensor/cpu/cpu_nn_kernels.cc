@@ -77,8 +77,9 @@ class CpuNnKernels final : public NnKernels {
 
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
       Activation function, const ActivationDesc& input) override {
-    return Plan("planning an activation function", input,
-                [&] { return PlanCpuActivation(context_, function, input); });
+    return Plan("planning an activation function", input, [&] {
+      return PlanCpuActivation(context_, &pool_, function, input);
+    });
   }
 
   absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_layout.h"
+#include "tensor/cpu/cpu_relu_loops.h"
 
 namespace ps {
 namespace {
@@ -35,6 +36,40 @@ class DnnlActivationOp final : public UnaryOp {
   const ActivationDesc output_;
   DnnlStep forward_;
   DnnlStep backward_;
+};
+
+// Elements that one thread takes at a time.
+constexpr int64_t kChunkElements = int64_t{1} << 16;
+
+// oneDNN's makes a 0 of a NaN.
+class CpuReluOp final : public UnaryOp {
+ public:
+  CpuReluOp(ThreadPool* pool, ActivationDesc output)
+      : pool_(pool), output_(std::move(output)) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override {
+    pool_->ParallelFor(
+        output_.num_floats, kChunkElements, [&](const ChunkRange& range) {
+          Relu(x + range.begin, range.end - range.begin, y + range.begin);
+        });
+    return absl::OkStatus();
+  }
+
+  absl::Status Backward(const float*, const float* y, const float* dy,
+                        float* dx) override {
+    pool_->ParallelFor(
+        output_.num_floats, kChunkElements, [&](const ChunkRange& range) {
+          ReluGradient(y + range.begin, dy + range.begin,
+                       range.end - range.begin, dx + range.begin);
+        });
+    return absl::OkStatus();
+  }
+
+ private:
+  ThreadPool* const pool_;  // Not owned.
+  const ActivationDesc output_;
 };
 
 class DnnlReorderOp final : public UnaryOp {
@@ -78,33 +113,28 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
 
 // From y in Backward: x may be gone.
 dnnl::algorithm AlgorithmOf(Activation function) {
-  switch (function) {
-    case Activation::kRelu:
-      break;
-    case Activation::kTanh:
-      return dnnl::algorithm::eltwise_tanh_use_dst_for_bwd;
-    case Activation::kSigmoid:
-      return dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
-  }
-  return dnnl::algorithm::eltwise_relu_use_dst_for_bwd;
+  return function == Activation::kTanh
+             ? dnnl::algorithm::eltwise_tanh_use_dst_for_bwd
+             : dnnl::algorithm::eltwise_logistic_use_dst_for_bwd;
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
-    const DnnlContext& context, Activation function,
+    const DnnlContext& context, ThreadPool* pool, Activation function,
     const ActivationDesc& input) {
   const std::string what =
       absl::StrCat("activation function of ", ShapeString(input.shape));
   PS_RETURN_IF_ERROR(CheckActivation(what, input));
+  if (function == Activation::kRelu) {
+    return std::make_unique<CpuReluOp>(pool, input);
+  }
   const memory::desc desc = MemoryDesc(input);
   const dnnl::algorithm algorithm = AlgorithmOf(function);
-  constexpr float kNegativeSlope = 0;
   const dnnl::eltwise_forward::primitive_desc forward(
-      {dnnl::prop_kind::forward_training, algorithm, desc, kNegativeSlope},
-      context.engine);
+      {dnnl::prop_kind::forward_training, algorithm, desc}, context.engine);
   const dnnl::eltwise_backward::primitive_desc backward(
-      {algorithm, desc, desc, kNegativeSlope}, context.engine, forward);
+      {algorithm, desc, desc}, context.engine, forward);
   return std::make_unique<DnnlActivationOp>(
       input,
       DnnlStep(context, dnnl::eltwise_forward(forward),

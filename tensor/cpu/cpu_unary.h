@@ -6,6 +6,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "common/thread_pool.h"
 #include "tensor/cpu/dnnl_step.h"
 #include "tensor/nn_kernels.h"
 
@@ -13,7 +14,7 @@ namespace ps {
 
 // See NnKernels. `context` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuActivation(
-    const DnnlContext& context, Activation function,
+    const DnnlContext& context, ThreadPool* pool, Activation function,
     const ActivationDesc& input);
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuReorder(

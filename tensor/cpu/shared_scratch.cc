@@ -12,9 +12,6 @@ absl::Status SharedScratch::Reserve(int64_t num_floats) {
   constexpr int64_t kFloatsPerLine = kAlignmentBytes / sizeof(float);
   const int64_t rounded =
       (num_floats + kFloatsPerLine - 1) / kFloatsPerLine * kFloatsPerLine;
-  // The old one first: nothing in it is of use any more.
-  data_.reset();
-  num_floats_ = 0;
   void* const data =
       std::aligned_alloc(kAlignmentBytes, rounded * sizeof(float));
   if (data == nullptr) {

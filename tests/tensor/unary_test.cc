@@ -176,6 +176,22 @@ TEST(Relu, EqualsItsDefinitionInEveryLayout) {
   }
 }
 
+TEST(Relu, DoesNotHideANan) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  constexpr int64_t kSize = 19;  // Whole vectors and a rest.
+  const auto op = backend->nn().PlanActivation(
+      Activation::kRelu, ActivationDesc::Plain({1, kSize}));
+  ASSERT_TRUE(op.ok()) << op.status();
+  const std::vector<float> nans(kSize, std::numeric_limits<float>::quiet_NaN());
+  const std::vector<float> dy(kSize, 2.0f);
+  std::vector<float> y(kSize);
+  std::vector<float> dx(kSize);
+  ASSERT_TRUE((*op)->Forward(nans.data(), y.data()).ok());
+  ASSERT_TRUE((*op)->Backward(nullptr, y.data(), dy.data(), dx.data()).ok());
+  for (const float value : y) EXPECT_TRUE(std::isnan(value));
+  EXPECT_EQ(dx, dy);
+}
+
 TEST(Activation, TanhAndSigmoidEqualTheirDefinitions) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   NnKernels& nn = backend->nn();

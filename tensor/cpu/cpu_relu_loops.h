@@ -1,0 +1,19 @@
+// The rectifier over a vector, on one thread.
+#ifndef TENSOR_CPU_CPU_RELU_LOOPS_H_
+#define TENSOR_CPU_CPU_RELU_LOOPS_H_
+
+#include <cstdint>
+
+namespace ps {
+
+// y[i] = max(0, x[i]); a NaN stays one, so that whoever looks for one finds it.
+// In place where y is x.
+void Relu(const float* x, int64_t n, float* y);
+
+// dx[i] = dy[i] where y[i] is above 0, or a NaN; else 0. In place where dx is
+// dy.
+void ReluGradient(const float* y, const float* dy, int64_t n, float* dx);
+
+}  // namespace ps
+
+#endif  // TENSOR_CPU_CPU_RELU_LOOPS_H_
