@@ -25,6 +25,14 @@ class Dataset {
 
   virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
 
+  // Speech: whether every transcript fits a model with one output for so many
+  // frames: connectionist temporal classification needs an output for each
+  // character, and one between two equal ones. Errors: kInvalidArgument, with
+  // how many do not, and the name of the first.
+  virtual absl::Status CheckTranscripts(int64_t /*frames_per_output*/) const {
+    return absl::OkStatus();
+  }
+
   // Fills *batch with the examples of these numbers, each in [0, size()), as
   // they look in `epoch`: where a training set changes its examples at random
   // (crops, flips), each change is a function of seed, epoch and number alone.

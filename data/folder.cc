@@ -14,8 +14,12 @@ namespace ps {
 namespace {
 
 absl::Status ErrnoStatus(int error, const std::string& path) {
-  if (error == ENOTDIR) return absl::NotFoundError(path + " is not a folder");
-  return absl::ErrnoToStatus(error, path);
+  if (error == ENOTDIR) {
+    return absl::NotFoundError(
+        absl::StrCat("data.directory: ", path, " is not a folder"));
+  }
+  return absl::ErrnoToStatus(
+      error, absl::StrCat("data.directory: cannot read ", path));
 }
 
 }  // namespace
@@ -38,6 +42,7 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
     struct stat info;
     const std::string entry_path = absl::StrCat(path, "/", name);
     if (stat(entry_path.c_str(), &info) != 0) {
+      if (errno == ENOENT) continue;  // A link to nowhere.
       return ErrnoStatus(errno, entry_path);
     }
     if (S_ISREG(info.st_mode)) contents.files.push_back(name);

@@ -14,6 +14,10 @@
 namespace ps {
 namespace {
 
+// A scan takes few bytes in the file and a pass over the whole image; encoders
+// write some ten.
+constexpr int kMostScans = 100;
+
 // libjpeg reports errors through functions that must not return.
 struct ErrorHandler {
   jpeg_error_mgr manager;  // First: libjpeg has a pointer to it.
@@ -43,6 +47,17 @@ void OnMessage(j_common_ptr decoder, int level) {
   }
 }
 
+void OnProgress(j_common_ptr decoder) {
+  if (reinterpret_cast<j_decompress_ptr>(decoder)->input_scan_number <=
+      kMostScans) {
+    return;
+  }
+  auto* handler = reinterpret_cast<ErrorHandler*>(decoder->err);
+  snprintf(handler->message, sizeof(handler->message), "has more than %d scans",
+           kMostScans);
+  longjmp(handler->jump, 1);
+}
+
 // Has no objects with destructors: longjmp() would pass them by. On an error
 // that libjpeg found, handler->message says which, and the result is OK.
 absl::Status DecodeInto(absl::string_view bytes, ErrorHandler* handler,
@@ -56,6 +71,9 @@ absl::Status DecodeInto(absl::string_view bytes, ErrorHandler* handler,
     return absl::OkStatus();
   }
   jpeg_create_decompress(&decoder);
+  jpeg_progress_mgr progress = {};
+  progress.progress_monitor = OnProgress;
+  decoder.progress = &progress;
   jpeg_mem_src(&decoder, reinterpret_cast<const unsigned char*>(bytes.data()),
                bytes.size());
   jpeg_read_header(&decoder, TRUE);

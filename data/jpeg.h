@@ -12,8 +12,9 @@ namespace ps {
 bool LooksLikeJpeg(absl::string_view bytes);
 
 // Grey and colour, baseline and progressive. Errors: kDataLoss with the
-// decoder's reason if the file is damaged or cut; kInvalidArgument for CMYK and
-// for more than kMaxImagePixels.
+// decoder's reason if the file is damaged, cut, or made of so many scans that
+// decoding would take for ever; kInvalidArgument for CMYK and for more than
+// kMaxImagePixels.
 absl::StatusOr<RgbImage> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace ps

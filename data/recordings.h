@@ -3,6 +3,7 @@
 #define DATA_RECORDINGS_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,6 +20,12 @@ class Recordings {
 
   // `number` is in [0, size()).
   virtual const std::string& transcript(int64_t number) const = 0;
+
+  // What messages call it: a file's path.
+  virtual std::string name(int64_t number) const = 0;
+
+  // How many Samples returns, where that is known without reading it again.
+  virtual std::optional<int64_t> num_samples(int64_t number) const = 0;
 
   // All recordings of a set have the same sample rate, and last a window of
   // its features at least. Errors: what keeps the samples from being read,

@@ -2,6 +2,7 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -40,6 +41,13 @@ class WavRecordings final : public Recordings {
     return transcripts_[number].text;
   }
 
+  std::string name(int64_t number) const override {
+    return transcripts_[number].path;
+  }
+  std::optional<int64_t> num_samples(int64_t number) const override {
+    return transcripts_[number].num_samples;
+  }
+
   absl::StatusOr<std::vector<int16_t>> Samples(int64_t number) const override {
     const std::string& path = transcripts_[number].path;
     PS_ASSIGN_OR_RETURN(Wav wav, ReadWav(path));
@@ -56,12 +64,14 @@ class WavRecordings final : public Recordings {
     return std::move(wav.samples);
   }
 
-  // Reads every file once. Removes recordings of more than max_samples.
+  // Reads every file once, before all else. Removes recordings of more than
+  // max_samples.
   absl::Status Check(int64_t max_samples) {
     std::vector<Transcript> kept;
     for (int64_t i = 0; i < size(); ++i) {
       PS_ASSIGN_OR_RETURN(const std::vector<int16_t> samples, Samples(i));
-      if (static_cast<int64_t>(samples.size()) <= max_samples) {
+      transcripts_[i].num_samples = static_cast<int64_t>(samples.size());
+      if (transcripts_[i].num_samples <= max_samples) {
         kept.push_back(std::move(transcripts_[i]));
       }
     }

@@ -1,6 +1,7 @@
 #include "data/speech_dataset.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -16,6 +17,15 @@ namespace {
 constexpr int64_t kStepsMultiple = 32;
 
 const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
+
+// Frames that connectionist temporal classification needs at least.
+int64_t OutputsFor(const std::vector<int32_t>& labels) {
+  int64_t outputs = static_cast<int64_t>(labels.size());
+  for (size_t i = 1; i < labels.size(); ++i) {
+    if (labels[i] == labels[i - 1]) ++outputs;
+  }
+  return outputs;
+}
 
 class SpeechDataset final : public Dataset {
  public:
@@ -37,6 +47,31 @@ class SpeechDataset final : public Dataset {
   }
 
   int64_t size() const override { return recordings_->size(); }
+
+  absl::Status CheckTranscripts(int64_t frames_per_output) const override {
+    int64_t misfits = 0;
+    std::string first;
+    for (int64_t i = 0; i < size(); ++i) {
+      const std::optional<int64_t> samples = recordings_->num_samples(i);
+      if (!samples.has_value()) continue;
+      const int64_t frames = features_.NumFrames(*samples);
+      const int64_t outputs =
+          (frames + frames_per_output - 1) / frames_per_output;
+      const int64_t needed = OutputsFor(labels_[i]);
+      if (needed <= outputs) continue;
+      if (++misfits > 1) continue;
+      first = absl::StrCat(recordings_->name(i), " has ", frames,
+                           " frames, and so ", outputs,
+                           " outputs; its transcript needs ", needed);
+    }
+    if (misfits == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        misfits, " of ", size(),
+        " recordings are too short for what is said "
+        "in them at ",
+        frames_per_output, " frames an output: ", first,
+        "; let the model take fewer frames an output, or leave them out"));
+  }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t /*epoch*/,
                     Batch* batch) const override {

@@ -2,10 +2,12 @@
 // tried without any file.
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -38,6 +40,14 @@ class ToneRecordings final : public Recordings {
   int64_t size() const override { return static_cast<int64_t>(texts_.size()); }
   const std::string& transcript(int64_t number) const override {
     return texts_[number];
+  }
+
+  std::string name(int64_t number) const override {
+    return absl::StrCat("recording ", number, " of \"tones\"");
+  }
+  // Drawing one takes as long as reading it.
+  std::optional<int64_t> num_samples(int64_t) const override {
+    return std::nullopt;
   }
 
   absl::StatusOr<std::vector<int16_t>> Samples(int64_t number) const override {

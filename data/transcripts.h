@@ -2,6 +2,7 @@
 #ifndef DATA_TRANSCRIPTS_H_
 #define DATA_TRANSCRIPTS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,9 @@
 namespace ps {
 
 struct Transcript {
-  std::string path;  // Of the recording, from the list's folder.
-  std::string text;  // Words with single spaces between them; not empty.
+  std::string path;         // Of the recording, from the list's folder.
+  std::string text;         // Words with single spaces between them; not empty.
+  int64_t num_samples = 0;  // Of the recording, once it has been read.
 };
 
 // A recording a line: its path, a tab, its words. Empty lines are passed over.

@@ -1,6 +1,7 @@
 #include "models/initial_weights.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <map>
 #include <vector>
@@ -52,6 +53,12 @@ std::string Problem(const SafetensorsTensor& tensor,
       ps::NumElements(tensor.shape)) {
     return absl::StrCat(what, " has dtype ", tensor.dtype,
                         "; must be F32, F16 or BF16");
+  }
+  const auto bad = std::find_if(tensor.values.begin(), tensor.values.end(),
+                                [](float x) { return !std::isfinite(x); });
+  if (bad != tensor.values.end()) {
+    return absl::StrCat(what, " has ", *bad, " as element ",
+                        bad - tensor.values.begin(), "; must be finite");
   }
   return "";
 }

@@ -17,7 +17,8 @@ namespace ps {
 // over. weights: [num_parameters], statistics: as many as the model's values;
 // both in host memory, and as they were on an error.
 // Errors: kInvalidArgument lists every tensor that is missing, that the model
-// does not have, or that has another shape or a type that is not read; those of
+// does not have, or that has another shape, a type that is not read, or a value
+// that is not finite; those of
 // ReadSafetensors.
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,

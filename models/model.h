@@ -34,9 +34,9 @@ struct ParameterInfo {
 using GradientReady = std::function<absl::Status(const BatchResult& forward,
                                                  int64_t begin, int64_t end)>;
 
-// Not thread-safe. Any batch size is accepted; each new one is planned once,
-// for training and for evaluation apart. State that a recurrent layer carries
-// from batch to batch belongs to a plan.
+// Not thread-safe. Any batch size is accepted; each new one is planned, for
+// training and for evaluation apart, and the plans of the latest few are kept.
+// State that a recurrent layer carries from batch to batch belongs to a plan.
 class Model {
  public:
   virtual ~Model() = default;
@@ -69,9 +69,13 @@ class Model {
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
 
+  // Speech: frames of a recording for each output; a last part counts as whole.
+  virtual int64_t frames_per_output() const { return 1; }
+
   // Since the start, or the last Clear, of training and evaluation.
   virtual LayerTimes& layer_times() = 0;
-  // Memory that all plans take so far, apart from weights and gradient.
+  // Memory of the activations, and of their gradients, in all plans that there
+  // are. Scratch memory of single operations is not in it.
   virtual int64_t activation_bytes() const = 0;
 };
 

@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <map>
-#include <tuple>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -12,6 +10,7 @@
 #include "models/layers/chain.h"
 #include "models/layers/initializer.h"
 #include "models/network_plan.h"
+#include "models/plan_cache.h"
 
 namespace ps {
 namespace {
@@ -90,12 +89,14 @@ class SequentialModel final : public Model {
     return plan->Forward(batch, weights.data(), statistics_values_.data());
   }
 
+  int64_t frames_per_output() const override {
+    return loss_->frames_per_output();
+  }
+
   LayerTimes& layer_times() override { return times_; }
 
   int64_t activation_bytes() const override {
-    int64_t bytes = 0;
-    for (const auto& [key, plan] : plans_) bytes += plan->activation_bytes();
-    return bytes;
+    return plans_.activation_bytes();
   }
 
  private:
@@ -145,7 +146,7 @@ class SequentialModel final : public Model {
   }
 
   // Of recordings, four lengths for each power of two: so there are few plans,
-  // and at most a fifth of the frames is added silence.
+  // and at most a fifth of the frames is silence that is added here.
   int64_t PlannedSteps(int64_t steps) const {
     if (example_.task != Task::kSpeech) return steps;
     int64_t unit = 1;
@@ -171,12 +172,12 @@ class SequentialModel final : public Model {
           " inputs for each"));
     }
     const int64_t steps = PlannedSteps(batch.steps);
-    const PlanKey key(batch.size(), steps, training);
-    const auto found = plans_.find(key);
-    if (found != plans_.end()) return found->second.get();
+    const PlanKey key = {batch.size(), steps, training};
+    if (NetworkPlan* const plan = plans_.Find(key)) return plan;
+    plans_.MakeRoom(key);
     PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> plan,
                         CreatePlan(batch.size(), steps, training));
-    return plans_.emplace(key, std::move(plan)).first->second.get();
+    return plans_.Insert(key, std::move(plan));
   }
 
   absl::StatusOr<std::unique_ptr<NetworkPlan>> CreatePlan(int64_t batch_size,
@@ -194,8 +195,6 @@ class SequentialModel final : public Model {
     return NetworkPlan::Create(options);
   }
 
-  using PlanKey = std::tuple<int64_t, int64_t, bool>;  // Size, steps, training.
-
   const ExampleShape example_;
   Backend* const backend_;  // Not owned; outlives the model.
   const std::unique_ptr<Loss> loss_;
@@ -207,7 +206,7 @@ class SequentialModel final : public Model {
   std::vector<float> initial_statistics_;
   Tensor statistics_values_;
   LayerTimes times_;
-  std::map<PlanKey, std::unique_ptr<NetworkPlan>> plans_;
+  PlanCache plans_;
 };
 
 }  // namespace

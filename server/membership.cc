@@ -147,7 +147,8 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
                        options_.num_workers, " did not register within ",
                        absl::FormatDuration(options_.startup_timeout),
                        " (cluster.startup_timeout_seconds); start it, or lower "
-                       "cluster.num_workers"));
+                       "cluster.num_workers, or allow more time if it is "
+                       "reading its data"));
     }
   }
   return next;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <thread>
 #include <utility>
 
@@ -116,6 +115,13 @@ absl::Status Trainer::LoadDataAndModel() {
   model.example = data_.train->example_shape();
   model.backend = backend_.get();
   PS_ASSIGN_OR_RETURN(model_, NewModel(model));
+  // Not in the middle of the training, nor after it.
+  for (const auto& [part, set] : {std::make_pair("training", data_.train.get()),
+                                  std::make_pair("test", data_.test.get())}) {
+    PS_RETURN_IF_ERROR(
+        Annotate(set->CheckTranscripts(model_->frames_per_output()),
+                 absl::StrCat("the ", part, " set")));
+  }
   PS_ASSIGN_OR_RETURN(weights_, backend_->Allocate({model_->num_parameters()}));
   PS_ASSIGN_OR_RETURN(gradient_,
                       backend_->Allocate({model_->num_parameters()}));
@@ -123,12 +129,6 @@ absl::Status Trainer::LoadDataAndModel() {
 }
 
 absl::Status Trainer::JoinCluster() {
-  // A file that cannot be used is told before anybody waits for this worker.
-  std::optional<FirstWeights> first;
-  if (options_.worker_rank == 0) {
-    PS_ASSIGN_OR_RETURN(
-        first, MakeFirstWeights(config(), model_.get(), backend_.get()));
-  }
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
   pipeline.worker_rank = options_.worker_rank;
@@ -172,12 +172,15 @@ absl::Status Trainer::JoinCluster() {
 
   // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
   if (options_.worker_rank == 0) {
+    PS_ASSIGN_OR_RETURN(
+        const FirstWeights first,
+        MakeFirstWeights(config(), model_.get(), backend_.get()));
     std::vector<const float*> bucket_values;
     for (const Bucket& bucket : pipeline.buckets) {
-      bucket_values.push_back(first->weights.data() + bucket.begin);
+      bucket_values.push_back(first.weights.data() + bucket.begin);
     }
     if (pipeline.num_statistics > 0) {
-      bucket_values.push_back(first->statistics.data());
+      bucket_values.push_back(first.statistics.data());
     }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_values));
   }
@@ -332,11 +335,11 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
             << " parameters on " << backend_->name() << ", "
             << data_.train->size() << " examples, " << total_iterations_
             << " iterations";
-  PS_RETURN_IF_ERROR(JoinCluster());
   TrainingResult result;
   result.weights.resize(model_->num_parameters());
   result.statistics.resize(model_->statistics_values().size());
-  absl::Status status = RunIterations();
+  absl::Status status = JoinCluster();
+  if (status.ok()) status = RunIterations();
   if (status.ok()) {
     status = backend_->CopyToHost(weights_, result.weights.data());
   }
@@ -353,7 +356,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   const bool servers_know =
       absl::IsAborted(status) || absl::IsUnavailable(status);
   if (!status.ok()) {
-    if (!servers_know) {
+    if (client_ != nullptr && !servers_know) {
       const absl::Status told = client_->Finish(status);
       if (!told.ok()) LOG(WARNING) << "the servers were not told: " << told;
     }

@@ -94,6 +94,10 @@ class CtcLoss final : public Loss {
  public:
   explicit CtcLoss(const CtcLossOptions& options) : options_(options) {}
 
+  int64_t frames_per_output() const override {
+    return options_.frames_per_step;
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,

@@ -29,6 +29,10 @@ class PlannedLoss {
 class Loss {
  public:
   virtual ~Loss() = default;
+
+  // Speech: frames of a recording for each output.
+  virtual int64_t frames_per_output() const { return 1; }
+
   // Errors: kInvalidArgument for logits of the wrong shape.
   virtual absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const = 0;

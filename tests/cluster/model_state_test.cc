@@ -1,8 +1,7 @@
 // What a job knows of its model beside the gradient: statistics that workers
 // average, and weights to start from.
-#include <cstdio>
+#include <cmath>
 #include <memory>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -96,6 +95,21 @@ TEST(Statistics, AreAveragedAtEachEvaluationAndRepeatBitByBit) {
   EXPECT_EQ(first.workers[0]->statistics, first.workers[1]->statistics);
   EXPECT_EQ(first.workers[0]->statistics, second.workers[0]->statistics);
   EXPECT_EQ(first.workers[0]->weights, second.workers[0]->weights);
+}
+
+TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
+  JobConfig job = ResNetJob(2, 2, /*iterations=*/3);
+  job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
+  // From the second iteration on, activations overflow.
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1e36);
+  job.mutable_optimizer()->set_weight_decay(0);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_TRUE(run.ok()) << run.workers[0].status();
+  EXPECT_FALSE(std::isfinite(run.workers[0]->evaluation.loss));
+  for (const float value : run.workers[0]->statistics) {
+    ASSERT_TRUE(std::isfinite(value));
+  }
 }
 
 // Writes what a model of `job` begins with under another seed.

@@ -73,6 +73,22 @@ std::string WritePng(const std::vector<uint8_t>& pixels,
   return file;
 }
 
+// Each coefficient by itself, its two lowest bits in scans of their own.
+std::vector<jpeg_scan_info> ManyScans() {
+  std::vector<jpeg_scan_info> scans;
+  for (const int low : {2, 1, 0}) {
+    for (int coefficient = 0; coefficient < 64; ++coefficient) {
+      jpeg_scan_info scan = {};
+      scan.comps_in_scan = 1;
+      scan.Ss = scan.Se = coefficient;
+      scan.Ah = low == 2 ? 0 : low + 1;
+      scan.Al = low;
+      scans.push_back(scan);
+    }
+  }
+  return scans;
+}
+
 }  // namespace
 
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
@@ -95,6 +111,11 @@ std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
   jpeg_set_defaults(&encoder);
   jpeg_set_quality(&encoder, 95, TRUE);
   if (options.progressive) jpeg_simple_progression(&encoder);
+  const std::vector<jpeg_scan_info> scans = ManyScans();
+  if (options.many_scans) {
+    encoder.scan_info = scans.data();
+    encoder.num_scans = static_cast<int>(scans.size());
+  }
   jpeg_start_compress(&encoder, TRUE);
   while (encoder.next_scanline < encoder.image_height) {
     JSAMPROW row = const_cast<uint8_t*>(

@@ -15,6 +15,7 @@ struct EncodeOptions {
   // and 4 is opacity.
   int channels = 3;
   bool progressive = false;  // JPEG; PNG: interlaced.
+  bool many_scans = false;   // Grey JPEG: three for each coefficient.
   int bits = 8;              // PNG, of a channel: 8 or 16, of grey 1 to 16.
 };
 

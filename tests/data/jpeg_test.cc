@@ -112,5 +112,15 @@ TEST(JpegTest, AnImageThatSaysItIsHugeIsRefusedBeforeMemoryIsTaken) {
               HasSubstr("65280 x 65280 pixels"));
 }
 
+TEST(JpegTest, AnImageOfEndlessScansIsRefused) {
+  EncodeOptions options = Size(16, 16);
+  options.channels = 1;
+  options.many_scans = true;
+  const auto image = DecodeJpeg(EncodeJpeg(Gradient(options), options));
+  EXPECT_EQ(image.status().code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(image.status().message()),
+              HasSubstr("more than 100 scans"));
+}
+
 }  // namespace
 }  // namespace ps

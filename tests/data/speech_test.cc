@@ -18,6 +18,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -115,6 +116,19 @@ TEST_F(SpeechTest, FramesDoNotDependOnTheCompanyAndZerosFollow) {
     EXPECT_EQ(frame(both, 2, t, 1), frame(alone, 1, t, 0)) << t;
   }
   for (int t = 24; t < 128; ++t) EXPECT_THAT(frame(both, 2, t, 1), Each(0.0f));
+}
+
+TEST_F(SpeechTest, TranscriptsThatNeedMoreOutputsThanThereAreAreNamed) {
+  // 24 frames; "C--" needs an output between the equal characters, too.
+  folder_.Write("x_train/transcripts.tsv", "a.wav\tA B\nb.wav\tC--\n");
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_TRUE(pair->train->CheckTranscripts(7).ok());  // 3 x 7 < 24: 4 outputs.
+  const absl::Status status = pair->train->CheckTranscripts(8);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
+  EXPECT_THAT(std::string(status.message()),
+              AllOf(HasSubstr("1 of 2 recordings"), HasSubstr("x_train/b.wav"),
+                    HasSubstr("3 outputs; its transcript needs 4")));
 }
 
 TEST_F(SpeechTest, LongTrainingRecordingsAreLeftOut) {

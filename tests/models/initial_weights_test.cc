@@ -2,11 +2,13 @@
 
 #include "models/initial_weights.h"
 
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/file.h"
@@ -151,6 +153,21 @@ TEST(InitialWeights, EveryTensorThatDoesNotFitIsReportedAtOnce) {
                          "  layers.2.weight [6, 7] is missing\n"
                          "  layers.4.bias [5] is missing"));
   EXPECT_EQ(weights, before);
+}
+
+TEST(InitialWeights, AValueThatIsNotFiniteIsNamed) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  std::vector<float> bias(7, 1.0f);
+  bias[3] = std::numeric_limits<float>::infinity();
+  file.views()[1].values = bias;
+  std::vector<float> weights;
+  const absl::Status status = Load(file.Write(), fixture, &weights);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(
+      status.message(),
+      "layers.0.bias [7] has inf as element 3; must be finite"))
+      << status;
 }
 
 TEST(InitialWeights, ATypeThatIsNotReadIsNamed) {

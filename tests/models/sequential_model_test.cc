@@ -84,5 +84,24 @@ TEST(SequentialModel, LayersBelowTheFirstParametersAreNotDifferentiated) {
   EXPECT_FLOAT_EQ(gradient->data()[3 * 14 * 14], -0.9f);
 }
 
+TEST(SequentialModel, KeepsMemoryForFewShapesOfBatches) {
+  ModelFixture fixture("mlp");
+  const auto bytes_after = [&](int64_t first, int64_t last) {
+    for (int64_t size = first; size <= last; ++size) {
+      EXPECT_TRUE(fixture.model()
+                      .Evaluate(fixture.RandomBatch(size, 1), fixture.weights())
+                      .ok());
+    }
+    return fixture.model().activation_bytes();
+  };
+  // A batch of each size takes as many bytes as its examples.
+  const int64_t one = bytes_after(1, 1);
+  EXPECT_EQ(bytes_after(2, 3), (1 + 2 + 3) * one);
+  EXPECT_EQ(bytes_after(4, 9), (7 + 8 + 9) * one);
+  // What was used latest stays: 8 takes the place of nobody, 1 that of 7.
+  EXPECT_EQ(bytes_after(8, 8), (7 + 8 + 9) * one);
+  EXPECT_EQ(bytes_after(1, 1), (9 + 8 + 1) * one);
+}
+
 }  // namespace
 }  // namespace ps

@@ -1,0 +1,75 @@
+// The plans that a model keeps for the shapes of batches that it has met.
+#ifndef MODELS_PLAN_CACHE_H_
+#define MODELS_PLAN_CACHE_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <list>
+#include <memory>
+#include <utility>
+
+#include "models/network_plan.h"
+
+namespace ps {
+
+struct PlanKey {
+  int64_t batch_size = 0;
+  int64_t steps = 0;  // Text and speech: of a row.
+  bool training = false;
+
+  bool operator==(const PlanKey& other) const {
+    return batch_size == other.batch_size && steps == other.steps &&
+           training == other.training;
+  }
+};
+
+// Keeps the latest used few for training, and as many for inference: each has
+// memory for all its activations, and recordings come in many lengths. Not
+// thread-safe.
+class PlanCache {
+ public:
+  // Of training and of inference. Images need two (a last batch is smaller),
+  // text too.
+  static constexpr size_t kMostPlans = 3;
+
+  // Null if there is none.
+  NetworkPlan* Find(const PlanKey& key) {
+    for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+      if (!(it->first == key)) continue;
+      plans_.splice(plans_.begin(), plans_, it);
+      return plans_.front().second.get();
+    }
+    return nullptr;
+  }
+
+  // Before a plan with this key is made: lets go of the plan of its kind that
+  // has not been used for longest, if there are too many.
+  void MakeRoom(const PlanKey& key) {
+    size_t of_its_kind = 0;
+    for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+      if (it->first.training != key.training) continue;
+      if (++of_its_kind < kMostPlans) continue;
+      plans_.erase(it);
+      return;
+    }
+  }
+
+  NetworkPlan* Insert(const PlanKey& key, std::unique_ptr<NetworkPlan> plan) {
+    plans_.emplace_front(key, std::move(plan));
+    return plans_.front().second.get();
+  }
+
+  int64_t activation_bytes() const {
+    int64_t bytes = 0;
+    for (const auto& [key, plan] : plans_) bytes += plan->activation_bytes();
+    return bytes;
+  }
+
+ private:
+  // Latest used first.
+  std::list<std::pair<PlanKey, std::unique_ptr<NetworkPlan>>> plans_;
+};
+
+}  // namespace ps
+
+#endif  // MODELS_PLAN_CACHE_H_
