@@ -101,6 +101,9 @@ TEST(WavTest, WhatIsMissingIsNamed) {
   format.sample_rate = 0;
   EXPECT_THAT(message(RiffFile(WavFormatChunk(format))),
               HasSubstr("sample rate is 0"));
+  format.sample_rate = 0xffffffff;
+  EXPECT_THAT(message(RiffFile(WavFormatChunk(format))),
+              HasSubstr("sample rate is 4294967295; must be from 1000"));
 }
 
 }  // namespace
