@@ -16,7 +16,8 @@ HWY_BEFORE_NAMESPACE();
 namespace ps {
 namespace HWY_NAMESPACE {
 
-// A row of the blocked layout has 8 channels, so wider vectors are of no use.
+// A row of the blocked layout has 8 channels or 16, so wider vectors are of no
+// use.
 using WideColumns = hwy::HWY_NAMESPACE::CappedTag<float, 8>;
 // For the columns that fill no vector.
 using SingleColumn = hwy::HWY_NAMESPACE::CappedTag<float, 1>;

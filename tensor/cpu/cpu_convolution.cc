@@ -125,7 +125,7 @@ auto Choose(const Geometry& g, const std::vector<Orders>& candidates,
   std::optional<dnnl::error> refusal;
   for (const Orders& orders : candidates) {
     const auto blocks = [](ChannelOrder order, const Shape& shape) {
-      return order != ChannelOrder::kBlocked || shape[1] % kBlockChannels == 0;
+      return order != ChannelOrder::kBlocked || shape[1] % BlockChannels() == 0;
     };
     if (!blocks(orders.src, g.src) || !blocks(orders.dst, g.dst)) continue;
     try {

@@ -18,6 +18,16 @@ class CpuLayout final : public ActivationLayout {
 
 }  // namespace
 
+int64_t BlockChannels() {
+  static const int64_t channels = [] {
+    // An instruction set's number has the bits of all that it includes.
+    const auto avx512 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
+    const auto here = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
+    return (here & avx512) == avx512 ? 16 : 8;
+  }();
+  return channels;
+}
+
 memory::desc PlainDesc(const Shape& shape) {
   memory::dims strides(shape.size(), 1);
   for (size_t i = shape.size() - 1; i > 0; --i) {
@@ -28,10 +38,12 @@ memory::desc PlainDesc(const Shape& shape) {
 
 memory::desc ImageDesc(const Shape& shape, ChannelOrder order) {
   if (order == ChannelOrder::kPlain) return PlainDesc(shape);
-  return memory::desc(shape, memory::data_type::f32,
-                      order == ChannelOrder::kLast
-                          ? memory::format_tag::nhwc
-                          : memory::format_tag::nChw8c);
+  memory::format_tag tag = memory::format_tag::nhwc;
+  if (order == ChannelOrder::kBlocked) {
+    tag = BlockChannels() == 16 ? memory::format_tag::nChw16c
+                                : memory::format_tag::nChw8c;
+  }
+  return memory::desc(shape, memory::data_type::f32, tag);
 }
 
 memory::desc MemoryDesc(const ActivationDesc& activation) {
@@ -46,7 +58,7 @@ ChannelOrder OrderOf(const ActivationDesc& activation) {
 }
 
 ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order) {
-  CHECK(order != ChannelOrder::kBlocked || shape[1] % kBlockChannels == 0)
+  CHECK(order != ChannelOrder::kBlocked || shape[1] % BlockChannels() == 0)
       << ShapeString(shape);
   ActivationDesc activation = ActivationDesc::Plain(shape);
   if (!OrdersCoincide(shape, order, ChannelOrder::kPlain)) {
@@ -59,7 +71,7 @@ bool OrdersCoincide(const Shape& shape, ChannelOrder a, ChannelOrder b) {
   if (a == b || shape[2] * shape[3] == 1) return true;
   // The blocked order of one block is the channels-last order.
   if (a != ChannelOrder::kPlain && b != ChannelOrder::kPlain) {
-    return shape[1] == kBlockChannels;
+    return shape[1] == BlockChannels();
   }
   return shape[1] == 1 && a != ChannelOrder::kBlocked &&
          b != ChannelOrder::kBlocked;
@@ -82,7 +94,7 @@ ChannelMatrices::ChannelMatrices(const ActivationDesc& activation) {
       width = channels;
       break;
     case ChannelOrder::kBlocked:
-      width = kBlockChannels;
+      width = BlockChannels();
       break;
   }
   per_image = channels / width;
@@ -112,7 +124,7 @@ absl::Status CheckActivation(absl::string_view what,
       dynamic_cast<const CpuLayout*>(activation.layout.get());
   if (layout == nullptr || activation.shape.size() != 4 ||
       (layout->order == ChannelOrder::kBlocked &&
-       activation.shape[1] % kBlockChannels != 0)) {
+       activation.shape[1] % BlockChannels() != 0)) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": the layout is not one of the CPU's for ",
                      ShapeString(activation.shape)));

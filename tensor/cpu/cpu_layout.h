@@ -19,11 +19,17 @@ enum class ChannelOrder {
   // Batch, height, width, channels: oneDNN has fast convolutions for any number
   // of channels.
   kLast,
-  // Batch, channels / 8, height, width, 8 channels: faster by 5 to 15 % (oneDNN
-  // 2.6, AVX2), where the channels are a multiple of 8.
+  // Batch, channels / b, height, width, b channels, where b is BlockChannels():
+  // faster by 5 to 15 % (oneDNN 2.6, AVX2), where the channels are a multiple
+  // of
+  // b.
   kBlocked,
 };
-constexpr int64_t kBlockChannels = 8;
+
+// As many channels as oneDNN's vectors have floats: 16 with AVX-512, else 8.
+// Its convolutions for AVX-512 take no blocks of 8; those for AVX2 need twice
+// the time there.
+int64_t BlockChannels();
 
 // Memory in row-major order of `shape`.
 dnnl::memory::desc PlainDesc(const Shape& shape);
@@ -38,7 +44,8 @@ dnnl::memory::desc MemoryDesc(const ActivationDesc& activation);
 ChannelOrder OrderOf(const ActivationDesc& activation);
 
 // An activation [batch, channels, height, width] in `order`, which is plain
-// where that makes no difference. For kBlocked: channels a multiple of 8.
+// where that makes no difference. For kBlocked: channels a multiple of
+// BlockChannels().
 ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order);
 
 // Whether an activation of this shape is the same memory in both orders.

@@ -135,7 +135,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuSubsampling(
   // The layout of what it will be added to.
   ChannelOrder order = OrderOf(input);
   if (order != ChannelOrder::kPlain &&
-      shape.out_channels % kBlockChannels != 0) {
+      shape.out_channels % BlockChannels() != 0) {
     order = ChannelOrder::kLast;
   }
   const ActivationDesc output =
