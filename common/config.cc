@@ -227,6 +227,12 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
               cluster.max_slice_elements() <= 1 << 24,
           "cluster.max_slice_elements", cluster.max_slice_elements(),
           "must be in [1024, 16777216]");
+  require(cluster.connections() >= 1 && cluster.connections() <= 64,
+          "cluster.connections", cluster.connections(), "must be in [1, 64]");
+  require(
+      cluster.credit_megabytes() >= 1 && cluster.credit_megabytes() <= 1 << 20,
+      "cluster.credit_megabytes", cluster.credit_megabytes(),
+      "must be in [1, 2^20]");
   if (cluster.servers_size() != 0 &&
       cluster.servers_size() != cluster.num_servers()) {
     problems->Add(

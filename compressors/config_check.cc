@@ -66,29 +66,62 @@ void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   }
 }
 
-void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
-  const CompressorConfig& compressor = config.compressor();
-  CheckName("compressor.name", compressor.name(), CompressorRegistry().Names(),
+// The compressor itself. Returns whether its codes are known.
+bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
+                ConfigProblems* problems) {
+  CheckName(path + "name", compressor.name(), CompressorRegistry().Names(),
             problems);
-  CheckThat(compressor.ratio() > 0 && compressor.ratio() <= 1,
-            "compressor.ratio", compressor.ratio(), "must be in (0, 1]",
-            problems);
-  CheckName("compressor.index_code", compressor.index_code(), IndexCodeNames(),
+  CheckThat(compressor.ratio() > 0 && compressor.ratio() <= 1, path + "ratio",
+            compressor.ratio(), "must be in (0, 1]", problems);
+  CheckName(path + "index_code", compressor.index_code(), IndexCodeNames(),
             problems);
   const size_t before = problems->lines().size();
-  CheckName("compressor.value_code", compressor.value_code(), ValueCodeNames(),
+  CheckName(path + "value_code", compressor.value_code(), ValueCodeNames(),
             problems);
-  CheckValueCodeConfig(compressor.values(), "compressor.values.", problems);
-  if (problems->lines().size() == before) {
-    CheckOwnCode(compressor, "compressor.", problems);
+  CheckValueCodeConfig(compressor.values(), path + "values.", problems);
+  const bool known = problems->lines().size() == before;
+  if (known) {
+    CheckOwnCode(compressor, path, problems);
     if (!WritesOwnCode(compressor.name())) {
-      CheckCombination(compressor, "compressor.", problems);
+      CheckCombination(compressor, path, problems);
     }
+  }
+  CheckSelectorOptions(compressor, path, problems);
+  return known;
+}
+
+// On the way back there is one compressor, whose error feedback is the
+// server's.
+void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
+  const std::string path = "downlink.compressor.";
+  const CompressorConfig& compressor = config.downlink().compressor();
+  if (config.downlink().mode() != DownlinkConfig::COMPRESSED) return;
+  CheckAlone(compressor, path, problems);
+  CheckThat(!WritesOwnCode(compressor.name()), path + "name",
+            absl::StrCat("\"", compressor.name(), "\""),
+            "must be one that does not look at each tensor by itself",
+            problems);
+  CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
+            "must be true: what is left out comes with a later answer",
+            problems);
+  CheckThat(compressor.momentum_correction().momentum() == 0,
+            path + "momentum_correction.momentum",
+            compressor.momentum_correction().momentum(),
+            "must be 0: it is for gradients", problems);
+  CheckThat(compressor.clip_norm() == 0, path + "clip_norm",
+            compressor.clip_norm(), "must be 0: it is for gradients", problems);
+  CheckThat(compressor.warmup().stages() == 0, path + "warmup.stages",
+            compressor.warmup().stages(), "must be 0: it is for gradients",
+            problems);
+}
+
+void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
+  if (CheckAlone(config.compressor(), "compressor.", problems)) {
     CheckVotes(config, problems);
   }
-  CheckSelectorOptions(compressor, "compressor.", problems);
-  CheckWrappers(compressor, "compressor.", problems);
+  CheckWrappers(config.compressor(), "compressor.", problems);
   CheckJobOfWrappers(config, problems);
+  CheckDownlink(config, problems);
 }
 
 [[maybe_unused]] const bool registered = RegisterConfigCheck(CheckCompressor);

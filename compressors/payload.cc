@@ -125,29 +125,58 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
   }
   PS_ASSIGN_OR_RETURN(const auto value_decoder, NewValueDecoder(info, pieces));
   const auto index_decoder = NewIndexDecoder(info, pieces);
+  // The positions of a dense payload are right if its sizes are.
+  const bool dense = info.index_code == IndexCode::kDense;
+  if (dense) PS_RETURN_IF_ERROR(index_decoder->Finish());
   uint32_t indices[kBlock];
   float values[kBlock];
   for (int64_t i = 0; i < info.count; i += kBlock) {
     const int64_t n = std::min(kBlock, info.count - i);
-    PS_RETURN_IF_ERROR(index_decoder->Next(absl::MakeSpan(indices, n)));
+    if (!dense) {
+      PS_RETURN_IF_ERROR(index_decoder->Next(absl::MakeSpan(indices, n)));
+    }
     value_decoder->Next(absl::MakeSpan(values, n));
     if (!AllFinite(values, n)) {
       return absl::InvalidArgumentError("a value is not finite");
     }
   }
-  PS_RETURN_IF_ERROR(index_decoder->Finish());
+  if (!dense) PS_RETURN_IF_ERROR(index_decoder->Finish());
   PS_RETURN_IF_ERROR(value_decoder->Finish());
   return info;
 }
 
 void AddPayload(const PayloadPieces& pieces, float* sum) {
   const PayloadInfo info = ReadTrustedHeader(pieces);
-  const auto value_decoder = NewTrustedValueDecoder(info, pieces);
   if (info.index_code == IndexCode::kDense) {
     CHECK_EQ(info.count, info.dense_size);
-    value_decoder->AddNext(absl::MakeSpan(sum, info.count));
+    NewTrustedValueDecoder(info, pieces)
+        ->AddNext(absl::MakeSpan(sum, info.count));
     return;
   }
+  VisitPayload(pieces, [sum](absl::Span<const uint32_t> indices,
+                             absl::Span<const float> values) {
+    for (size_t i = 0; i < indices.size(); ++i) sum[indices[i]] += values[i];
+  });
+}
+
+DensePayloadReader::DensePayloadReader(const PayloadPieces& pieces) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  CHECK(info.index_code == IndexCode::kDense);
+  decoder_ = NewTrustedValueDecoder(info, pieces);
+}
+
+DensePayloadReader::~DensePayloadReader() = default;
+DensePayloadReader::DensePayloadReader(DensePayloadReader&&) = default;
+
+void DensePayloadReader::AddNext(absl::Span<float> sum) {
+  decoder_->AddNext(sum);
+}
+
+void VisitPayload(const PayloadPieces& pieces,
+                  const std::function<void(absl::Span<const uint32_t>,
+                                           absl::Span<const float>)>& visit) {
+  const PayloadInfo info = ReadTrustedHeader(pieces);
+  const auto value_decoder = NewTrustedValueDecoder(info, pieces);
   const auto index_decoder = NewIndexDecoder(info, pieces);
   uint32_t indices[kBlock];
   float values[kBlock];
@@ -156,7 +185,7 @@ void AddPayload(const PayloadPieces& pieces, float* sum) {
     const absl::Status status = index_decoder->Next(absl::MakeSpan(indices, n));
     CHECK(status.ok()) << status;
     value_decoder->Next(absl::MakeSpan(values, n));
-    for (int64_t j = 0; j < n; ++j) sum[indices[j]] += values[j];
+    visit({indices, static_cast<size_t>(n)}, {values, static_cast<size_t>(n)});
   }
 }
 

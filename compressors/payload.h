@@ -13,6 +13,8 @@
 #define COMPRESSORS_PAYLOAD_H_
 
 #include <cstdint>
+#include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -27,6 +29,8 @@
 
 namespace ps {
 
+class ValueDecoder;
+
 // Reads all of it, trusting nothing; the memory is bounded by the bytes that
 // are there, the work by those and expected_dense_size. Errors:
 // kInvalidArgument naming what is wrong: version, unknown code, length,
@@ -38,6 +42,29 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
 // sum[index] += value for every element, in order. sum has dense_size
 // elements. Only for payloads that ValidatePayload accepted: CHECKs.
 void AddPayload(const PayloadPieces& pieces, float* sum);
+
+// Adds a dense payload to a sum a stretch at a time, so that the sums of
+// several payloads never leave the cache. Same precondition, and the payload is
+// dense. `pieces` must outlive it.
+class DensePayloadReader {
+ public:
+  explicit DensePayloadReader(const PayloadPieces& pieces);
+  ~DensePayloadReader();
+  DensePayloadReader(DensePayloadReader&&);
+
+  // sum[i] += the next elements.
+  void AddNext(absl::Span<float> sum);
+
+ private:
+  std::unique_ptr<ValueDecoder> decoder_;
+};
+
+// Calls visit(indices, values) for stretches of a payload's elements,
+// ascending; both die with the call. Same precondition, and the payload is not
+// dense.
+void VisitPayload(const PayloadPieces& pieces,
+                  const std::function<void(absl::Span<const uint32_t>,
+                                           absl::Span<const float>)>& visit);
 
 // The decoded elements; for dense payloads all of them. Same precondition.
 void DecodePayload(const PayloadPieces& pieces, std::vector<uint32_t>* indices,
@@ -94,6 +121,9 @@ PayloadBuffer EncodeDense(absl::Span<const float> values);
 // by DenseValues.
 PayloadBuffer AllocateDense(int64_t dense_size);
 float* DenseValues(PayloadBuffer* payload);
+
+// The values of a payload that AllocateDense or EncodeDense made.
+absl::Span<const float> DenseValues(const PayloadBuffer& payload);
 
 // All positions, without indices: codes.index_code is not looked at. The rest
 // as in EncodeElements.

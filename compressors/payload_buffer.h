@@ -3,6 +3,7 @@
 #ifndef COMPRESSORS_PAYLOAD_BUFFER_H_
 #define COMPRESSORS_PAYLOAD_BUFFER_H_
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +23,15 @@ class PayloadBuffer {
     buffer.bytes_ = std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);
     buffer.size_bytes_ = size_bytes;
     return buffer;
+  }
+
+  // Whether this is the only handle, so that the bytes may be written again. No
+  // other thread may copy this handle meanwhile.
+  bool unique() const {
+    if (bytes_.use_count() != 1) return false;
+    // What the last other holder read, it has read before now.
+    std::atomic_thread_fence(std::memory_order_acquire);
+    return true;
   }
 
   // Forgets all but the first bytes; at most size_bytes().

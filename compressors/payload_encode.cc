@@ -181,6 +181,12 @@ float* DenseValues(PayloadBuffer* payload) {
   return reinterpret_cast<float*>(payload->data() + kPayloadHeaderBytes);
 }
 
+absl::Span<const float> DenseValues(const PayloadBuffer& payload) {
+  const size_t bytes = payload.size_bytes() - kPayloadHeaderBytes;
+  return {reinterpret_cast<const float*>(payload.data() + kPayloadHeaderBytes),
+          bytes / sizeof(float)};
+}
+
 absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
                                             absl::Span<float> values,
                                             uint64_t random_key) {

@@ -7,9 +7,12 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/config.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "grpcpp/impl/codegen/proto_utils.h"
 #include "server/held_call.h"
 #include "transport/grpc_status.h"
 #include "transport/slice_message.h"
@@ -71,8 +74,15 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
 
 namespace {
 
+// What came when.
+struct Arrival {
+  absl::Time time = absl::Now();
+  bool wants_weights = true;
+};
+
 grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
-                              const WeightAnswer& answer) {
+                              const WeightAnswer& answer,
+                              const Arrival& arrival) {
   SliceMessage header;
   header.set_bucket(request.bucket());
   header.set_slice(request.slice());
@@ -80,7 +90,20 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_loss(answer.mean_loss);
   header.set_sent_elements(answer.sent_elements);
   header.set_bytes_up(answer.bytes_up);
-  return EncodeSliceMessage(header, answer.weights);
+  if (answer.complete > absl::InfinitePast()) {
+    ServerPhases* const phases = header.mutable_phases();
+    phases->set_held(absl::ToDoubleSeconds(absl::Now() - arrival.time));
+    phases->set_wait(
+        std::max(0.0, absl::ToDoubleSeconds(answer.complete - arrival.time)));
+    phases->set_sum(answer.phases.sum);
+    phases->set_optimizer(answer.phases.optimizer);
+    phases->set_encode(answer.phases.encode);
+  }
+  if (!arrival.wants_weights) {
+    return EncodeSliceMessage(header, PayloadBuffer());
+  }
+  header.set_difference(answer.weights.difference);
+  return EncodeSliceMessage(header, answer.weights.bytes);
 }
 
 // What Push, Pull and InitializeSlice have in common: a message from a known
@@ -103,9 +126,9 @@ absl::StatusOr<SliceRequest> OpenSliceRequest(const grpc::ByteBuffer& bytes,
   return request;
 }
 
-void HandlePush(const SliceRequest& request,
+void HandlePush(SliceRequest request, const Arrival& arrival,
                 const std::shared_ptr<HeldCall>& call) {
-  const SliceMessage& header = request.message.header;
+  const SliceMessage header = request.message.header;
   const absl::StatusOr<PayloadInfo> info = ValidatePayload(
       request.message.payload.pieces, request.slice->num_elements());
   if (!info.ok()) {
@@ -121,12 +144,15 @@ void HandlePush(const SliceRequest& request,
   push.iteration = header.iteration();
   push.loss = header.loss();
   push.count = info->count;
+  push.dense = info->index_code == IndexCode::kDense;
   push.message_bytes = request.message.message_bytes;
-  push.payload = request.message.payload;
+  // All of it: when the slice lets go of it, the worker has its credit back.
+  push.payload = std::move(request.message.payload);
   request.slice->Push(
-      push, [call, header](const absl::StatusOr<WeightAnswer>& answer) {
+      std::move(push),
+      [call, header, arrival](const absl::StatusOr<WeightAnswer>& answer) {
         if (answer.ok()) {
-          call->Respond(EncodeAnswer(header, *answer));
+          call->Respond(EncodeAnswer(header, *answer, arrival));
         } else {
           call->Respond(answer.status());
         }
@@ -147,7 +173,10 @@ PsService::PsService(const JobConfig* config, int server_index,
       server_index_(server_index),
       membership_(membership),
       shard_(shard),
-      work_queue_(work_queue) {}
+      work_queue_(work_queue),
+      credit_(config->cluster().num_workers(),
+              static_cast<int64_t>(config->cluster().credit_megabytes() *
+                                   (1 << 20))) {}
 
 PsService::~PsService() {
   // gRPC has let go of every call. The lock makes that visible also to
@@ -189,8 +218,15 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
                              request.bucket_sizes().end());
   layout.total_iterations = request.total_iterations();
   layout.num_averaged_buckets = request.num_averaged_buckets();
+  layout.tensor_sizes.assign(request.tensor_sizes().begin(),
+                             request.tensor_sizes().end());
+  layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
+                                 request.tensor_is_matrix().end());
+  const std::string first_server =
+      request.servers_size() > 0 ? request.servers(0) : "";
   // First, so that a worker with a wrong layout does not take the rank.
-  PS_RETURN_IF_ERROR(shard_->SetLayout(layout));
+  PS_RETURN_IF_ERROR(shard_->SetLayout(layout, first_server));
+  credit_.Raise(shard_->bytes_held_at_least());
   PS_RETURN_IF_ERROR(membership_->Register(
       request.worker().rank(), request.worker().incarnation(), request.name()));
   LOG(INFO) << membership_->NameOf(request.worker().rank()) << " registered";
@@ -199,13 +235,15 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
 
 grpc::ServerUnaryReactor* PsService::Register(
     grpc::CallbackServerContext* context, const RegisterRequest* request,
-    RegisterResponse*) {
+    RegisterResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const grpc::Status status = ToGrpcStatus(HandleRegister(*request));
   if (!status.ok()) {
     LOG(ERROR) << "refused worker " << request->worker().rank() << ": "
                << status.error_message();
   }
+  response->set_unix_socket(unix_socket_);
+  response->set_credit_bytes(credit_.bytes_per_worker());
   reactor->Finish(status);
   return reactor;
 }
@@ -273,18 +311,21 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
-  const absl::StatusOr<SliceRequest> opened =
+  absl::StatusOr<SliceRequest> opened =
       OpenSliceRequest(*request, *membership_, *shard_);
   if (!opened.ok()) {
     call->Respond(opened.status());
     return call.get();
   }
-  const absl::StatusOr<WeightAnswer> answer = opened->slice->Pull();
-  if (answer.ok()) {
-    call->Respond(EncodeAnswer(opened->message.header, *answer));
-  } else {
-    call->Respond(answer.status());
-  }
+  // Waits for an update of the slice, and may code all of it.
+  work_queue_->Schedule([call, opened = *std::move(opened)] {
+    const absl::StatusOr<WeightAnswer> answer = opened.slice->Pull();
+    if (answer.ok()) {
+      call->Respond(EncodeAnswer(opened.message.header, *answer, Arrival()));
+    } else {
+      call->Respond(answer.status());
+    }
+  });
   return call.get();
 }
 
@@ -298,8 +339,51 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
     call->Respond(opened.status());
     return call.get();
   }
-  work_queue_->Schedule(
-      [call, opened = *std::move(opened)] { HandlePush(opened, call); });
+  Arrival arrival;
+  arrival.wants_weights = !opened->message.header.without_weights();
+  ReceivedPayload& payload = opened->message.payload;
+  absl::StatusOr<std::shared_ptr<const void>> taken =
+      credit_.Take(opened->message.header.worker().rank(),
+                   opened->message.message_bytes, payload.owner);
+  if (!taken.ok()) {
+    call->Respond(taken.status());
+    return call.get();
+  }
+  payload.owner = *std::move(taken);
+  work_queue_->Schedule([call, arrival, opened = *std::move(opened)]() mutable {
+    HandlePush(std::move(opened), arrival, call);
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
+                                                const grpc::ByteBuffer* request,
+                                                grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  SquaresMessage message;
+  grpc::ByteBuffer bytes = *request;
+  const grpc::Status parsed =
+      grpc::SerializationTraits<SquaresMessage>::Deserialize(&bytes, &message);
+  if (!parsed.ok()) {
+    call->Respond(absl::InvalidArgumentError("a message that does not parse"));
+    return call.get();
+  }
+  const absl::StatusOr<ServerSquares*> squares = shard_->squares();
+  if (!squares.ok()) {
+    call->Respond(squares.status());
+    return call.get();
+  }
+  work_queue_->Schedule([call, squares, message = std::move(message)] {
+    (*squares)->AddFromServer(
+        message, [call](const absl::StatusOr<SquaresMessage>& totals) {
+          if (!totals.ok()) {
+            call->Respond(totals.status());
+            return;
+          }
+          const grpc::Slice slice(totals->SerializeAsString());
+          call->Respond(grpc::ByteBuffer(&slice, 1));
+        });
+  });
   return call.get();
 }
 

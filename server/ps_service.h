@@ -16,6 +16,7 @@
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
 #include "server/membership.h"
+#include "server/push_credit.h"
 #include "server/shard.h"
 #include "server/work_queue.h"
 
@@ -24,16 +25,17 @@ namespace ps {
 class HeldCall;
 class AttendCall;
 
-// The three calls with payloads are raw: their bytes never become a protobuf
+// The calls with payloads are raw: their bytes never become a protobuf
 // object (transport/slice_message.h).
 using PsServiceBase = ParameterServer::WithRawCallbackMethod_Push<
     ParameterServer::WithRawCallbackMethod_Pull<
         ParameterServer::WithRawCallbackMethod_InitializeSlice<
-            ParameterServer::WithCallbackMethod_Register<
-                ParameterServer::WithCallbackMethod_Attend<
-                    ParameterServer::WithCallbackMethod_Finish<
-                        ParameterServer::WithCallbackMethod_GetStatus<
-                            ParameterServer::Service>>>>>>>;
+            ParameterServer::WithRawCallbackMethod_AddSquares<
+                ParameterServer::WithCallbackMethod_Register<
+                    ParameterServer::WithCallbackMethod_Attend<
+                        ParameterServer::WithCallbackMethod_Finish<
+                            ParameterServer::WithCallbackMethod_GetStatus<
+                                ParameterServer::Service>>>>>>>>;
 
 // Thread-safe.
 class PsService final : public PsServiceBase {
@@ -41,6 +43,11 @@ class PsService final : public PsServiceBase {
   // None of the pointers is owned; all outlive the gRPC server.
   PsService(const JobConfig* config, int server_index, Membership* membership,
             Shard* shard, WorkQueue* work_queue);
+
+  // Where workers on this machine find the server, too: a name in the abstract
+  // namespace of Unix-domain sockets. Before the first worker registers.
+  void set_unix_socket(const std::string& name) { unix_socket_ = name; }
+
   ~PsService() override;
 
   // The job is over: answers every call that is held, tells every attending
@@ -62,6 +69,9 @@ class PsService final : public PsServiceBase {
   grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* AddSquares(grpc::CallbackServerContext* context,
+                                       const grpc::ByteBuffer* request,
+                                       grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
                                    const FinishRequest* request,
                                    FinishResponse* response) override;
@@ -81,6 +91,8 @@ class PsService final : public PsServiceBase {
   Membership* const membership_;
   Shard* const shard_;
   WorkQueue* const work_queue_;
+  std::string unix_socket_;
+  PushCredit credit_;
   std::atomic<int64_t> num_attendances_{0};
 
   Mutex mu_;

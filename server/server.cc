@@ -1,5 +1,6 @@
 #include "server/server.h"
 
+#include <functional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -11,9 +12,11 @@
 #include "server/membership.h"
 #include "server/ps_service.h"
 #include "server/shard.h"
+#include "server/squares_client.h"
 #include "server/work_queue.h"
 #include "transport/callback_queue.h"
 #include "transport/slice_message.h"
+#include "transport/unix_socket.h"
 
 namespace ps {
 namespace {
@@ -35,7 +38,10 @@ class GrpcServer final : public Server {
   explicit GrpcServer(const ServerOptions& options)
       : options_(options),
         membership_(MembershipOf(options_.config.cluster())),
-        shard_(&options_.config, options_.index),
+        shard_(&options_.config, options_.index, NewSquaresClient,
+               [this](std::function<void()> work) {
+                 work_queue_.Schedule(std::move(work));
+               }),
         work_queue_(options_.config.machine().server_threads()),
         service_(&options_.config, options_.index, &membership_, &shard_,
                  &work_queue_) {}
@@ -45,6 +51,7 @@ class GrpcServer final : public Server {
     // them; nothing is when Wait has returned.
     service_.End(absl::AbortedError("the server is shutting down"));
     Shutdown();
+    shard_.StopSquares();
   }
 
   absl::Status Listen() {
@@ -52,6 +59,12 @@ class GrpcServer final : public Server {
     grpc::ServerBuilder builder;
     builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
                              &port_);
+    if (options_.config.cluster().unix_sockets()) {
+      const std::string name = NewUnixSocketName();
+      builder.AddListeningPort(UnixSocketAddress(name),
+                               grpc::InsecureServerCredentials());
+      service_.set_unix_socket(name);
+    }
     // By default a second server on a used port starts, and takes half of the
     // connections.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);

@@ -1,94 +1,116 @@
 #include "server/shard.h"
 
+#include <set>
 #include <string>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config.h"
 #include "common/status_macros.h"
+#include "server/optimizers/optimizer.h"
+#include "transport/slice_message.h"
 
 namespace ps {
-namespace {
 
-// A hostile peer must not make the server allocate without bound.
-constexpr int64_t kMaxModelElements = int64_t{1} << 36;
-constexpr size_t kMaxBuckets = 1 << 16;
+Shard::Shard(const JobConfig* config, int server_index,
+             NewSquaresCaller new_caller, ScheduleWork schedule)
+    : config_(config),
+      server_index_(server_index),
+      config_fingerprint_(ConfigFingerprint(SharedConfigText(*config))),
+      new_caller_(std::move(new_caller)),
+      schedule_(std::move(schedule)) {}
 
-std::string Describe(const ShardLayout& layout) {
-  int64_t elements = 0;
-  for (const int64_t size : layout.bucket_sizes) elements += size;
-  std::string text =
-      absl::StrCat(elements, " parameters in ", layout.bucket_sizes.size(),
-                   " buckets, ", layout.total_iterations, " iterations");
-  if (layout.num_averaged_buckets > 0) {
-    absl::StrAppend(&text, ", ", layout.num_averaged_buckets,
-                    " of the buckets averaged");
-  }
-  return text;
-}
-
-absl::Status CheckSizes(const ShardLayout& layout) {
-  int64_t left = kMaxModelElements;
-  for (const int64_t size : layout.bucket_sizes) {
-    if (size < 1 || size > left) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("bucket_sizes holds ", size,
-                       "; each must be at least 1 and all together at most ",
-                       kMaxModelElements));
-    }
-    left -= size;
-  }
-  if (layout.bucket_sizes.size() > kMaxBuckets) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("there are ", layout.bucket_sizes.size(),
-                     " buckets; at most ", kMaxBuckets, " are allowed"));
-  }
-  if (layout.total_iterations < 1) {
-    return absl::InvalidArgumentError(absl::StrCat("total_iterations is ",
-                                                   layout.total_iterations,
-                                                   "; must be at least 1"));
-  }
-  const int64_t num_buckets = static_cast<int64_t>(layout.bucket_sizes.size());
-  if (layout.num_averaged_buckets < 0 ||
-      (layout.num_averaged_buckets > 0 &&
-       layout.num_averaged_buckets >= num_buckets)) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "num_averaged_buckets is ", layout.num_averaged_buckets,
-        "; must be at least 0 and leave one of the ", num_buckets, " buckets"));
-  }
-  return absl::OkStatus();
-}
-
-}  // namespace
-
-absl::Status Shard::SetLayout(const ShardLayout& layout) {
-  PS_RETURN_IF_ERROR(CheckSizes(layout));
+absl::Status Shard::SetLayout(const ShardLayout& layout,
+                              const std::string& first_server) {
+  PS_RETURN_IF_ERROR(CheckLayout(layout));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
   if (!layout_.bucket_sizes.empty()) {
     if (layout == layout_) return absl::OkStatus();
     return absl::FailedPreconditionError(absl::StrCat(
-        "this worker has ", Describe(layout), "; the first one has ",
-        Describe(layout_), ". Do both read the same data?"));
+        "this worker has ", DescribeLayout(layout), "; the first one has ",
+        DescribeLayout(layout_), ". Do both read the same data?"));
   }
   ShardMapOptions options;
   options.bucket_sizes = layout.bucket_sizes;
   options.num_servers = config_->cluster().num_servers();
   options.max_slice_elements = config_->cluster().max_slice_elements();
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
-  std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
+  const TensorMap tensors(layout);
+  std::map<std::pair<int, int>, SliceOptions> mine;
+  std::set<int> contributors;
+  int num_optimized = 0;
+  int64_t push_bytes = 0;
   for (int b = 0; b < map.num_buckets(); ++b) {
-    const UpdateRule rule = b < map.num_buckets() - layout.num_averaged_buckets
-                                ? UpdateRule::kOptimizer
-                                : UpdateRule::kMean;
+    const bool averaged = b >= map.num_buckets() - layout.num_averaged_buckets;
     for (const Slice& slice : map.slices(b)) {
+      if (!averaged) contributors.insert(slice.server);
       if (slice.server != server_index_) continue;
-      slices[std::make_pair(b, slice.index)] = std::make_unique<WeightSlice>(
-          config_, slice.size(), layout.total_iterations, rule);
+      SliceOptions& made = mine[std::make_pair(b, slice.index)];
+      made.config = config_;
+      made.num_elements = slice.size();
+      push_bytes += MaxMessageBytes(slice.size());
+      made.total_updates = layout.total_iterations;
+      made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
+      made.stretches = tensors.Stretches(slice);
+      // Those of statistics come last.
+      made.number = static_cast<int>(mine.size()) - 1;
+      if (!averaged) ++num_optimized;
     }
+  }
+  ServerSquaresOptions squares;
+  squares.server_index = server_index_;
+  squares.contributors.assign(contributors.begin(), contributors.end());
+  squares.num_slices = num_optimized;
+  squares.num_tensors = tensors.num_tensors();
+  squares.config_fingerprint = config_fingerprint_;
+  const bool needs_norms = NeedsNorms(config_->optimizer());
+  std::unique_ptr<SquaresCaller> caller;
+  if (needs_norms && server_index_ > 0 && new_caller_ != nullptr) {
+    const std::string address = config_->cluster().servers_size() > 0
+                                    ? config_->cluster().servers(0)
+                                    : first_server;
+    if (address.empty()) {
+      return absl::InvalidArgumentError(
+          "the worker does not say where server 0 is, which this server asks "
+          "for norms");
+    }
+    caller = new_caller_(address);
+  }
+  bytes_held_at_least_ = needs_norms ? push_bytes : 0;
+  squares_ =
+      std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
+  std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
+  for (const auto& [name, made] : mine) {
+    slices[name] = std::make_unique<WeightSlice>(made, squares_.get());
   }
   slices_ = std::move(slices);
   layout_ = layout;
   return absl::OkStatus();
+}
+
+int64_t Shard::bytes_held_at_least() const {
+  MutexLock lock(&mu_);
+  return bytes_held_at_least_;
+}
+
+void Shard::StopSquares() {
+  ServerSquares* squares = nullptr;
+  {
+    MutexLock lock(&mu_);
+    squares = squares_.get();
+  }
+  if (squares != nullptr) squares->Stop();
+}
+
+absl::StatusOr<ServerSquares*> Shard::squares() const {
+  MutexLock lock(&mu_);
+  if (squares_ == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat("server ", server_index_, " does not know the model yet"));
+  }
+  return squares_.get();
 }
 
 absl::StatusOr<WeightSlice*> Shard::Find(int bucket, int slice) const {
@@ -105,12 +127,15 @@ absl::StatusOr<WeightSlice*> Shard::Find(int bucket, int slice) const {
 void Shard::Fail(const absl::Status& failure) {
   // Not under the lock: a slice calls back whoever waits.
   std::vector<WeightSlice*> slices;
+  ServerSquares* squares = nullptr;
   {
     MutexLock lock(&mu_);
     failure_ = failure;
+    squares = squares_.get();
     for (const auto& entry : slices_) slices.push_back(entry.second.get());
   }
   for (WeightSlice* slice : slices) slice->Fail(failure);
+  if (squares != nullptr) squares->Fail(failure);
 }
 
 WeightSlice* Shard::Slowest() const {

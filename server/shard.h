@@ -3,9 +3,11 @@
 #define SERVER_SHARD_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <set>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -13,35 +15,43 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
+#include "server/server_squares.h"
+#include "server/shard_layout.h"
 #include "server/weight_slice.h"
 #include "transport/shard_map.h"
 
 namespace ps {
 
-// What a worker's model looks like to a server.
-struct ShardLayout {
-  std::vector<int64_t> bucket_sizes;
-  int64_t total_iterations = 0;
-  // So many of the last buckets hold statistics.
-  int64_t num_averaged_buckets = 0;
-
-  bool operator==(const ShardLayout& other) const {
-    return bucket_sizes == other.bucket_sizes &&
-           total_iterations == other.total_iterations &&
-           num_averaged_buckets == other.num_averaged_buckets;
-  }
-};
-
 // Empty until the first worker says how large the model is. Thread-safe.
 class Shard {
  public:
   // `config` is not owned and outlives the shard.
-  Shard(const JobConfig* config, int server_index)
-      : config_(config), server_index_(server_index) {}
+  // new_caller(address): makes what talks to server 0, for all others.
+  using NewSquaresCaller =
+      std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
+  // schedule(work): runs `work` soon, on some thread; null: at once.
+  using ScheduleWork = std::function<void(std::function<void()> work)>;
+  Shard(const JobConfig* config, int server_index,
+        NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr);
 
-  // The first call makes the slices. Errors: kInvalidArgument for sizes out of
-  // range; kFailedPrecondition if an earlier call said something else.
-  absl::Status SetLayout(const ShardLayout& layout);
+  // The first call makes the slices. Errors: kInvalidArgument for what
+  // CheckLayout refuses; kFailedPrecondition if an earlier call said something
+  // else. first_server: the address of server 0, if the config has none.
+  absl::Status SetLayout(const ShardLayout& layout,
+                         const std::string& first_server = "");
+
+  // What a server must hold of each worker, in bytes of messages, to be able to
+  // answer at all: the pushes of a whole iteration where the update needs norms
+  // over all of them, else 0. After SetLayout.
+  int64_t bytes_held_at_least() const;
+
+  // Ends what the exchange has under way with server 0. Before the work queue
+  // ends.
+  void StopSquares();
+
+  // The servers' exchange of norms; lives as long as the shard. Errors:
+  // kUnavailable before SetLayout.
+  absl::StatusOr<ServerSquares*> squares() const;
 
   // The slice lives as long as the shard. Errors: kInvalidArgument if this
   // server has no such slice.
@@ -62,13 +72,19 @@ class Shard {
 
   const JobConfig* const config_;  // Not owned.
   const int server_index_;
+  const uint64_t config_fingerprint_;
+  const NewSquaresCaller new_caller_;
+  const ScheduleWork schedule_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   ShardLayout layout_ ABSL_GUARDED_BY(mu_);
+  int64_t bytes_held_at_least_ ABSL_GUARDED_BY(mu_) = 0;
   // By (bucket, slice); never removed.
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices_
       ABSL_GUARDED_BY(mu_);
+  // Null before SetLayout. After the slices: its threads call them.
+  std::unique_ptr<ServerSquares> squares_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

@@ -1,130 +1,195 @@
 #include "server/weight_slice.h"
 
-#include <algorithm>
-#include <cstring>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/status_macros.h"
-#include "server/optimizers/schedule.h"
 
 namespace ps {
-namespace {
 
-// The sign of each sum of votes, with ties to +, as every server has it.
-// Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
-// ICML 2018, section 4.
-void TakeMajority(std::vector<float>* votes) {
-  for (float& sum : *votes) sum = sum < 0 ? -1.0f : 1.0f;
+WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange)
+    : options_(options), exchange_(exchange) {
+  if (options_.stretches.empty()) {
+    options_.stretches.push_back({0, 0, options_.num_elements, true});
+  }
 }
 
-}  // namespace
-
 absl::Status WeightSlice::Initialize(const ReceivedPayload& payload) {
-  std::vector<float> weights(num_elements_);
-  AddPayload(payload.pieces, weights.data());
+  MutexLock weights_lock(&weights_mu_);
+  {
+    MutexLock lock(&mu_);
+    PS_RETURN_IF_ERROR(failure_);
+    if (initialized_) {
+      // No update is under way in version 0 but for the first one's, which
+      // needs no first weights any more.
+      if (answer_.version == 0 && weights_->Equal(payload.pieces)) {
+        return absl::OkStatus();
+      }
+      return absl::FailedPreconditionError(
+          "this slice already has other weights");
+    }
+  }
+  PS_ASSIGN_OR_RETURN(weights_, SliceWeights::Create(options_, payload.pieces));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
-  if (initialized_) {
-    if (answer_.version == 0 && weights == weights_) return absl::OkStatus();
-    return absl::FailedPreconditionError(
-        "this slice already has other weights");
-  }
-  if (rule_ == UpdateRule::kOptimizer) {
-    PS_ASSIGN_OR_RETURN(optimizer_,
-                        NewOptimizer(config_->optimizer(), num_elements_));
-  }
-  weights_ = std::move(weights);
-  sum_.resize(num_elements_);
-  waiting_.resize(config_->cluster().num_workers());
+  waiting_.resize(options_.config->cluster().num_workers());
   initialized_ = true;
-  answer_.weights = EncodeDense(weights_);
   return absl::OkStatus();
 }
 
 absl::StatusOr<WeightAnswer> WeightSlice::Pull() const {
-  MutexLock lock(&mu_);
-  PS_RETURN_IF_ERROR(failure_);
-  if (!initialized_) {
-    return absl::FailedPreconditionError(
-        "the weights have not been initialised; worker 0 does that when it has "
-        "started");
+  MutexLock weights_lock(&weights_mu_);
+  WeightAnswer answer;
+  {
+    MutexLock lock(&mu_);
+    PS_RETURN_IF_ERROR(failure_);
+    if (!initialized_) {
+      return absl::FailedPreconditionError(
+          "the weights have not been initialised; worker 0 does that when it "
+          "has started");
+    }
+    answer = answer_;
   }
-  return answer_;
+  answer.weights.bytes = weights_->All();
+  answer.weights.difference = false;
+  return answer;
 }
 
-void WeightSlice::Push(const WorkerPush& push, PushDone done) {
+void WeightSlice::Push(WorkerPush push, PushDone done) {
   // Callers run after the lock is released: they serialise and send.
-  std::vector<PushDone> answered;
+  PushDone answered;
   absl::StatusOr<WeightAnswer> answer = absl::CancelledError("");
+  std::vector<WorkerPush> complete;
   {
     MutexLock lock(&mu_);
     const int64_t version = answer_.version;
     if (!failure_.ok()) {
       answer = failure_;
-      answered.push_back(std::move(done));
+      answered = std::move(done);
     } else if (!initialized_) {
       answer = absl::FailedPreconditionError(
           "push before the weights were initialised");
-      answered.push_back(std::move(done));
+      answered = std::move(done);
+    } else if (options_.rule == UpdateRule::kMean && !push.dense) {
+      answer = absl::InvalidArgumentError(
+          "a push of statistics must hold all of them");
+      answered = std::move(done);
     } else if (push.iteration >= 0 && push.iteration == version - 1) {
-      answer = answer_;
-      answered.push_back(std::move(done));
+      // Whoever has pushed the next iteration has had the answer to this one.
+      if (!updating_) answer = answer_;
+      answered = std::move(done);
     } else if (push.iteration != version) {
       answer = absl::FailedPreconditionError(
           absl::StrCat("push for iteration ", push.iteration, " of worker ",
                        push.rank, "; this slice is at version ", version));
-      answered.push_back(std::move(done));
+      answered = std::move(done);
     } else if (Waiting& mine = waiting_[push.rank]; mine.pushed) {
       answer = absl::CancelledError("the same push came again");
-      answered.push_back(std::move(mine.done));
+      answered = std::move(mine.done);
       mine.done = std::move(done);
     } else {
       mine.pushed = true;
-      mine.push = push;
+      mine.push = std::move(push);
       mine.done = std::move(done);
       if (++num_pushed_ == static_cast<int>(waiting_.size())) {
-        Update();
-        answer = answer_;
+        updating_ = true;
         for (Waiting& waiting : waiting_) {
-          answered.push_back(std::move(waiting.done));
-          waiting = Waiting();
+          complete.push_back(std::move(waiting.push));
         }
-        num_pushed_ = 0;
+        // The weights can change where they are once nobody else holds them.
+        answer_.weights = DownlinkPayload();
       }
     }
   }
+  if (answered) answered(answer);
+  if (!complete.empty()) BeginUpdate(std::move(complete));
+}
+
+void WeightSlice::BeginUpdate(std::vector<WorkerPush> pushes) {
+  Proceed([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(weights_mu_) {
+    next_ = WeightAnswer();
+    next_.complete = absl::Now();
+    next_.version = pushes[0].iteration + 1;
+    stage_ = 0;
+    GradientPayloads gradients;
+    gradients.all_dense = true;
+    // Rank order, so that every run adds in the same order.
+    for (const WorkerPush& push : pushes) {
+      gradients.payloads.push_back(&push.payload.pieces);
+      gradients.any_dense = gradients.any_dense || push.dense;
+      gradients.all_dense = gradients.all_dense && push.dense;
+      gradients.sent_elements += push.count;
+      next_.mean_loss += push.loss;
+      next_.bytes_up += push.message_bytes;
+    }
+    next_.mean_loss /= static_cast<double>(pushes.size());
+    next_.sent_elements = gradients.sent_elements;
+    auto outcome =
+        weights_->Begin(pushes[0].iteration, gradients, &next_.phases);
+    // Before the answers, so that whoever gets one may use its credit again.
+    pushes.clear();
+    return outcome;
+  });
+}
+
+void WeightSlice::ContinueUpdate(const absl::StatusOr<SquaresTotals>& totals) {
+  Proceed([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+              weights_mu_) -> absl::StatusOr<SliceWeights::Outcome> {
+    PS_RETURN_IF_ERROR(totals.status());
+    std::vector<Squares> mine;
+    for (const TensorStretch& stretch : options_.stretches) {
+      mine.push_back(totals->tensors[stretch.tensor]);
+    }
+    return weights_->Continue(mine, totals->norm, &next_.phases);
+  });
+}
+
+void WeightSlice::Proceed(
+    const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step) {
+  std::vector<Squares> squares;
+  SquaresRound round;
+  std::vector<PushDone> answered;
+  absl::StatusOr<WeightAnswer> answer = absl::InternalError("");
+  {
+    MutexLock weights_lock(&weights_mu_);
+    absl::StatusOr<SliceWeights::Outcome> outcome = step();
+    if (outcome.ok() && !outcome->squares.empty()) {
+      squares = std::move(outcome->squares);
+      round = {next_.version - 1, stage_++};
+    } else {
+      if (outcome.ok()) next_.weights = std::move(outcome->answer);
+      MutexLock lock(&mu_);
+      // With the weights, for Pull's sake.
+      if (outcome.ok()) answer_ = std::move(next_);
+      if (!outcome.ok() && failure_.ok()) failure_ = outcome.status();
+      if (failure_.ok()) {
+        answer = answer_;
+      } else {
+        answer = failure_;
+      }
+      updating_ = false;
+      answered = TakeWaiting();
+    }
+  }
+  if (!squares.empty()) {
+    exchange_->Add(round, options_.number, options_.stretches, squares,
+                   [this](const absl::StatusOr<SquaresTotals>& totals) {
+                     ContinueUpdate(totals);
+                   });
+  }
+  // They serialise and send: not under a lock.
   for (const PushDone& call : answered) call(answer);
 }
 
-void WeightSlice::Update() {
-  std::fill(sum_.begin(), sum_.end(), 0.0f);
-  WeightAnswer answer;
-  // Rank order, so that every run adds in the same order.
-  for (const Waiting& waiting : waiting_) {
-    AddPayload(waiting.push.payload.pieces, sum_.data());
-    answer.mean_loss += waiting.push.loss;
-    answer.sent_elements += waiting.push.count;
-    answer.bytes_up += waiting.push.message_bytes;
+std::vector<PushDone> WeightSlice::TakeWaiting() {
+  std::vector<PushDone> calls;
+  for (Waiting& waiting : waiting_) {
+    if (waiting.pushed) calls.push_back(std::move(waiting.done));
+    waiting = Waiting();
   }
-  const float num_workers = static_cast<float>(waiting_.size());
-  if (rule_ == UpdateRule::kOptimizer && config_->optimizer().majority_vote()) {
-    // Where no worker had a gradient, no vote is not a tie.
-    if (answer.sent_elements > 0) TakeMajority(&sum_);
-  } else if (waiting_.size() > 1) {
-    for (float& value : sum_) value /= num_workers;
-  }
-  answer.mean_loss /= num_workers;
-  answer.version = answer_.version + 1;
-  if (rule_ == UpdateRule::kMean) {
-    weights_ = sum_;
-  } else {
-    optimizer_->Step(LearningRate(config_->optimizer(), config_->schedule(),
-                                  total_updates_, answer_.version),
-                     sum_.data(), weights_.data());
-  }
-  answer_ = std::move(answer);
-  answer_.weights = EncodeDense(weights_);
+  num_pushed_ = 0;
+  return calls;
 }
 
 void WeightSlice::Fail(const absl::Status& failure) {
@@ -132,11 +197,7 @@ void WeightSlice::Fail(const absl::Status& failure) {
   {
     MutexLock lock(&mu_);
     failure_ = failure;
-    for (Waiting& waiting : waiting_) {
-      if (waiting.pushed) answered.push_back(std::move(waiting.done));
-      waiting = Waiting();
-    }
-    num_pushed_ = 0;
+    answered = TakeWaiting();
   }
   for (const PushDone& call : answered) call(failure);
 }
@@ -149,7 +210,7 @@ int64_t WeightSlice::version() const {
 std::set<int> WeightSlice::AwaitedRanks() const {
   MutexLock lock(&mu_);
   std::set<int> ranks;
-  for (int rank = 0; rank < config_->cluster().num_workers(); ++rank) {
+  for (int rank = 0; rank < options_.config->cluster().num_workers(); ++rank) {
     if (!initialized_ || !waiting_[rank].pushed) ranks.insert(rank);
   }
   return ranks;

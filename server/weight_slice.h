@@ -13,10 +13,13 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
-#include "compressors/payload_buffer.h"
-#include "proto/config.pb.h"
-#include "server/optimizers/optimizer.h"
+#include "compressors/payload_format.h"
+#include "server/downlink.h"
+#include "server/slice_options.h"
+#include "server/slice_weights.h"
+#include "server/squares_exchange.h"
 #include "transport/slice_message.h"
 
 namespace ps {
@@ -27,7 +30,10 @@ struct WeightAnswer {
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
-  PayloadBuffer weights;
+  DownlinkPayload weights;
+  // When the last worker's push had come, and what was done then.
+  absl::Time complete = absl::InfinitePast();
+  UpdatePhases phases;
 };
 
 // Called exactly once for every push, from whichever thread completes it.
@@ -37,33 +43,25 @@ struct WorkerPush {
   int rank = 0;
   int64_t iteration = 0;
   double loss = 0;
-  int64_t count = 0;          // Elements in the payload.
+  int64_t count = 0;          // Elements in the payload,
+  bool dense = false;         // which has all there are.
   int64_t message_bytes = 0;  // On the wire.
   ReceivedPayload payload;    // Validated.
 };
 
-// What becomes of the workers' pushes.
-enum class UpdateRule {
-  kOptimizer,  // Gradients: the job's optimizer takes a step.
-  kMean,       // Statistics: their mean is the new value.
-};
-
-// Thread-safe.
+// Thread-safe. Push and Pull may take as long as an update does: not for gRPC's
+// threads.
 class WeightSlice {
  public:
-  // `config` is not owned and outlives the slice; total_updates is the job's
-  // number of iterations. Allocates nothing by num_elements, which a peer
-  // chose: memory comes with the first weights.
-  WeightSlice(const JobConfig* config, int64_t num_elements,
-              int64_t total_updates, UpdateRule rule = UpdateRule::kOptimizer)
-      : config_(config),
-        num_elements_(num_elements),
-        total_updates_(total_updates),
-        rule_(rule) {}
+  // Allocates nothing by num_elements, which a peer chose: memory comes with
+  // the first weights. `exchange` is not owned and outlives the slice; only
+  // optimizers and clipping that need norms use it.
+  explicit WeightSlice(const SliceOptions& options,
+                       SquaresExchange* exchange = nullptr);
 
-  UpdateRule rule() const { return rule_; }
+  UpdateRule rule() const { return options_.rule; }
 
-  int64_t num_elements() const { return num_elements_; }
+  int64_t num_elements() const { return options_.num_elements; }
 
   // First weights: [num_elements], validated. A second call changes nothing and
   // succeeds if the weights are equal. Errors: kFailedPrecondition if they are
@@ -77,8 +75,9 @@ class WeightSlice {
   // weights and answers all. A repeat counts once: before the update it takes
   // the place of the earlier caller, who gets kCancelled; after it, it gets the
   // stored answer. Errors, through `done`: kFailedPrecondition before
-  // Initialize, or for an iteration that is neither this nor the last one.
-  void Push(const WorkerPush& push, PushDone done);
+  // Initialize, or for an iteration that is neither this nor the last one;
+  // kInvalidArgument for statistics that are not all there.
+  void Push(WorkerPush push, PushDone done);
 
   // Answers everyone who waits, now and from now on, with `failure`.
   void Fail(const absl::Status& failure);
@@ -96,21 +95,32 @@ class WeightSlice {
     PushDone done;
   };
 
-  void Update() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The weights' steps of one update; no two of them at a time.
+  void BeginUpdate(std::vector<WorkerPush> pushes);
+  void ContinueUpdate(const absl::StatusOr<SquaresTotals>& totals);
+  // Runs `step`, then asks for the totals that it wants, or answers all.
+  void Proceed(
+      const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step);
+  std::vector<PushDone> TakeWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
-  const JobConfig* const config_;  // Not owned.
-  const int64_t num_elements_;
-  const int64_t total_updates_;
-  const UpdateRule rule_;
+  SliceOptions options_;
+  SquaresExchange* const exchange_;
+
+  // Held while weights are read or written; taken before mu_.
+  mutable Mutex weights_mu_;
+  // Null until Initialize.
+  std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
+  // Of the update under way.
+  int stage_ ABSL_GUARDED_BY(weights_mu_) = 0;
+  WeightAnswer next_ ABSL_GUARDED_BY(weights_mu_);
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  // Empty until then.
-  std::unique_ptr<Optimizer> optimizer_ ABSL_GUARDED_BY(mu_);
-  std::vector<float> weights_ ABSL_GUARDED_BY(mu_);  // [num_elements]
-  std::vector<float> sum_ ABSL_GUARDED_BY(mu_);      // [num_elements]
-  WeightAnswer answer_ ABSL_GUARDED_BY(mu_);         // Of the last update.
+  // From the last push of an iteration until its answers.
+  bool updating_ ABSL_GUARDED_BY(mu_) = false;
+  // Of the last update; without the payload while the next one is under way.
+  WeightAnswer answer_ ABSL_GUARDED_BY(mu_);
   int num_pushed_ ABSL_GUARDED_BY(mu_) = 0;
   std::vector<Waiting> waiting_ ABSL_GUARDED_BY(mu_);  // [num_workers]
 };

@@ -14,9 +14,8 @@
 #include "grpcpp/client_context.h"
 #include "grpcpp/generic/generic_stub.h"
 #include "proto/parameter_server.grpc.pb.h"
-#include "transport/attendance.h"
-#include "transport/channel.h"
 #include "transport/grpc_status.h"
+#include "transport/server_link.h"
 #include "transport/slice_message.h"
 
 namespace ps {
@@ -34,30 +33,19 @@ constexpr char kPull[] = "/ps.ParameterServer/Pull";
 constexpr char kInitializeSlice[] = "/ps.ParameterServer/InitializeSlice";
 constexpr char kFinish[] = "/ps.ParameterServer/Finish";
 
-// One server as a worker sees it.
-struct Server {
-  int index = 0;
-  std::string address;
-  std::shared_ptr<grpc::Channel> channel;
-  std::unique_ptr<ParameterServer::Stub> stub;
-  std::unique_ptr<grpc::GenericStub> generic_stub;
-  std::unique_ptr<Attendance> attendance;
-
-  std::string Name() const {
-    return absl::StrCat("server ", index, " at ", address);
-  }
-};
-
 // One RPC under way, and what is needed to make it again.
 struct Call {
-  Server* server = nullptr;
+  ServerLink* server = nullptr;
   const char* method = nullptr;
   const Slice* slice = nullptr;  // Null for Finish.
+  int64_t push = -1;             // A push's number, in the order of all.
   grpc::ByteBuffer request;
 
   std::unique_ptr<grpc::ClientContext> context;
   grpc::ByteBuffer response;
   absl::Status status;
+  absl::Time first_start = absl::InfinitePast();
+  absl::Time end;
   absl::Time retry_at;
   absl::Duration backoff = kFirstBackoff;
 };
@@ -82,17 +70,24 @@ class GrpcParameterClient final : public ParameterClient {
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
   absl::Status PullWeights(const AnswerHandler& handler) override;
-  absl::Status Push(int64_t iteration, int bucket, double loss,
+  absl::Status Push(const BucketPush& push,
                     const std::vector<PayloadBuffer>& parts) override;
+  absl::Status PollAnswers(const AnswerHandler& handler) override;
   absl::Status AwaitAnswers(const AnswerHandler& handler) override;
   absl::Status Finish(const absl::Status& failure) override;
 
  private:
-  absl::Status RegisterAt(Server* server);
   SliceMessage Header(const Slice& slice) const;
   void StartSliceCall(const char* method, const Slice& slice,
                       const SliceMessage& header, const PayloadBuffer& payload);
   void Start(std::unique_ptr<Call> call);
+  // Starts the pushes that the servers' windows let through.
+  void StartQueued();
+  std::unique_ptr<Call> TakeCompleted();
+  // One that has ended: `done` gets it, or it is made again later.
+  absl::Status Complete(std::unique_ptr<Call> call,
+                        const std::function<absl::Status(const Call&)>& done,
+                        bool again);
   // Completes every call under way: `done` gets each that succeeded. Calls for
   // which `again` holds are made again until startup_timeout has passed.
   absl::Status Drain(
@@ -109,8 +104,10 @@ class GrpcParameterClient final : public ParameterClient {
   const ParameterClientOptions options_;
   const ShardMap* const shard_map_;  // Not owned.
   WorkerId worker_;
-  std::vector<std::unique_ptr<Server>> servers_;
-  std::vector<std::unique_ptr<Call>> waiting_;  // For their retry_at.
+  std::vector<std::unique_ptr<ServerLink>> servers_;
+  int64_t num_pushes_ = 0;
+  std::map<int64_t, std::unique_ptr<Call>> queued_;  // By number.
+  std::vector<std::unique_ptr<Call>> waiting_;       // For their retry_at.
 
   Mutex mu_;
   CondVar changed_;
@@ -120,74 +117,52 @@ class GrpcParameterClient final : public ParameterClient {
 
 GrpcParameterClient::~GrpcParameterClient() {
   // Connect may have stopped before some of them had one.
-  for (const auto& server : servers_) server->attendance.reset();
+  for (const auto& server : servers_) server->EndAttendance();
   MutexLock lock(&mu_);
   for (const auto& entry : running_) entry.first->context->TryCancel();
   while (!running_.empty()) changed_.Wait(&mu_);
 }
 
 absl::Status GrpcParameterClient::Connect() {
-  for (size_t i = 0; i < options_.servers.size(); ++i) {
-    auto server = std::make_unique<Server>();
-    server->index = static_cast<int>(i);
-    server->address = options_.servers[i];
-    server->channel = MakeChannel(server->address,
-                                  MaxMessageBytes(options_.max_slice_elements));
-    server->stub = ParameterServer::NewStub(server->channel);
-    server->generic_stub = std::make_unique<grpc::GenericStub>(server->channel);
-    servers_.push_back(std::move(server));
-  }
-  for (const auto& server : servers_) {
-    PS_RETURN_IF_ERROR(RegisterAt(server.get()));
-    // At once: the server counts a worker that does not attend as lost.
-    server->attendance =
-        std::make_unique<Attendance>(server->stub.get(), worker_, [this] {
-          MutexLock lock(&mu_);
-          changed_.SignalAll();
-        });
-  }
-  return absl::OkStatus();
-}
-
-absl::Status GrpcParameterClient::RegisterAt(Server* server) {
   RegisterRequest request;
   *request.mutable_worker() = worker_;
   request.set_name(options_.name);
   request.set_config(options_.config_text);
-  request.set_server_index(server->index);
   request.set_total_iterations(options_.total_iterations);
   request.set_num_averaged_buckets(options_.num_averaged_buckets);
   for (const int64_t size : shard_map_->bucket_sizes()) {
     request.add_bucket_sizes(size);
   }
-  const absl::Time start = absl::Now();
-  const absl::Time give_up = start + options_.startup_timeout;
-  absl::Time say_next = start + options_.patience;
-  absl::Status last = absl::OkStatus();
-  while (absl::Now() < give_up) {
-    grpc::ClientContext context;
-    // Not longer than is left, and short enough to say now and then whom this
-    // worker waits for. gRPC waits for the connection meanwhile.
-    context.set_wait_for_ready(true);
-    SetDeadline(&context, std::min(kShortCallDeadline, give_up - absl::Now()));
-    RegisterResponse response;
-    last = FromGrpcStatus(server->stub->Register(&context, request, &response));
-    if (last.ok()) return last;
-    if (!absl::IsUnavailable(last) && !absl::IsDeadlineExceeded(last)) {
-      return Annotate(last, server->Name());
-    }
-    if (absl::Now() >= say_next) {
-      LOG(INFO) << "waiting for " << server->Name() << " since "
-                << absl::FormatDuration(
-                       absl::Trunc(absl::Now() - start, absl::Seconds(1)));
-      say_next += options_.patience;
-    }
+  for (const int64_t size : options_.tensor_sizes) {
+    request.add_tensor_sizes(size);
   }
-  return absl::DeadlineExceededError(absl::StrCat(
-      server->Name(), " cannot be reached after ",
-      absl::FormatDuration(options_.startup_timeout), " (", last.message(),
-      "); is it running there, and is cluster.servers[", server->index,
-      "] its address?"));
+  for (const bool is_matrix : options_.tensor_is_matrix) {
+    request.add_tensor_is_matrix(is_matrix);
+  }
+  for (const std::string& server : options_.servers) {
+    request.add_servers(server);
+  }
+  for (size_t i = 0; i < options_.servers.size(); ++i) {
+    ServerLinkOptions link;
+    link.index = static_cast<int>(i);
+    link.address = options_.servers[i];
+    link.connections = options_.connections;
+    link.max_message_bytes = MaxMessageBytes(options_.max_slice_elements);
+    link.credit_bytes = options_.credit_bytes;
+    link.unix_sockets = options_.unix_sockets;
+    link.startup_timeout = options_.startup_timeout;
+    link.patience = options_.patience;
+    servers_.push_back(std::make_unique<ServerLink>(link));
+  }
+  for (const auto& server : servers_) {
+    PS_RETURN_IF_ERROR(server->Register(request));
+    // At once: the server counts a worker that does not attend as lost.
+    server->Attend(worker_, [this] {
+      MutexLock lock(&mu_);
+      changed_.SignalAll();
+    });
+  }
+  return absl::OkStatus();
 }
 
 SliceMessage GrpcParameterClient::Header(const Slice& slice) const {
@@ -206,7 +181,25 @@ void GrpcParameterClient::StartSliceCall(const char* method, const Slice& slice,
   call->method = method;
   call->slice = &slice;
   call->request = EncodeSliceMessage(header, payload);
-  Start(std::move(call));
+  if (method != kPush) {
+    Start(std::move(call));
+    return;
+  }
+  call->push = num_pushes_++;
+  call->server->window()->Add(call->push,
+                              static_cast<int64_t>(call->request.Length()),
+                              /*urgency=*/slice.bucket);
+  queued_[call->push] = std::move(call);
+}
+
+void GrpcParameterClient::StartQueued() {
+  for (const auto& server : servers_) {
+    while (const auto number = server->window()->Next()) {
+      const auto it = queued_.find(*number);
+      Start(std::move(it->second));
+      queued_.erase(it);
+    }
+  }
 }
 
 void GrpcParameterClient::Start(std::unique_ptr<Call> owned) {
@@ -215,30 +208,36 @@ void GrpcParameterClient::Start(std::unique_ptr<Call> owned) {
   call->context->set_wait_for_ready(true);
   SetDeadline(call->context.get(), kCallDeadline);
   call->response.Clear();
+  if (call->first_start == absl::InfinitePast()) {
+    call->first_start = absl::Now();
+  }
   {
     MutexLock lock(&mu_);
     running_[call] = std::move(owned);
   }
-  call->server->generic_stub->UnaryCall(
-      call->context.get(), call->method, grpc::StubOptions(), &call->request,
-      &call->response, [this, call](grpc::Status status) {
-        MutexLock lock(&mu_);
-        call->status = FromGrpcStatus(status);
-        const auto it = running_.find(call);
-        completed_.push_back(std::move(it->second));
-        running_.erase(it);
-        changed_.SignalAll();
-      });
+  const int64_t connection = call->slice == nullptr ? 0 : call->slice->index;
+  call->server->data_stub(connection)
+      ->UnaryCall(call->context.get(), call->method, grpc::StubOptions(),
+                  &call->request, &call->response,
+                  [this, call](grpc::Status status) {
+                    MutexLock lock(&mu_);
+                    call->status = FromGrpcStatus(status);
+                    call->end = absl::Now();
+                    const auto it = running_.find(call);
+                    completed_.push_back(std::move(it->second));
+                    running_.erase(it);
+                    changed_.SignalAll();
+                  });
 }
 
 absl::Status GrpcParameterClient::ServerFailure() const {
   for (const auto& server : servers_) {
-    const absl::Status failure = server->attendance->failure();
+    const absl::Status failure = server->attendance().failure();
     if (!failure.ok()) return Annotate(failure, server->Name());
   }
   for (const auto& server : servers_) {
     const absl::Duration broken =
-        absl::Now() - server->attendance->broken_since();
+        absl::Now() - server->attendance().broken_since();
     if (broken > options_.lost_server_timeout) {
       return absl::UnavailableError(absl::StrCat(
           server->Name(), " has not answered for ",
@@ -257,7 +256,7 @@ void GrpcParameterClient::LogWhomWeWaitFor() {
     SetDeadline(&context, kShortCallDeadline);
     GetStatusResponse status;
     const absl::Status result = FromGrpcStatus(
-        server->stub->GetStatus(&context, GetStatusRequest(), &status));
+        server->stub()->GetStatus(&context, GetStatusRequest(), &status));
     if (!result.ok()) {
       lines.push_back(
           absl::StrCat(server->Name(), " (", result.message(), ")"));
@@ -284,9 +283,40 @@ void GrpcParameterClient::RestartDueCalls() {
     waiting_.erase(waiting_.begin() + i);
     // A server whose answer to Finish was lost may be gone already.
     const bool over =
-        call->slice == nullptr && call->server->attendance->job_done();
+        call->slice == nullptr && call->server->attendance().job_done();
     if (!over) Start(std::move(call));
   }
+}
+
+std::unique_ptr<Call> GrpcParameterClient::TakeCompleted() {
+  MutexLock lock(&mu_);
+  if (completed_.empty()) return nullptr;
+  std::unique_ptr<Call> call = std::move(completed_.front());
+  completed_.pop_front();
+  return call;
+}
+
+absl::Status GrpcParameterClient::Complete(
+    std::unique_ptr<Call> call,
+    const std::function<absl::Status(const Call&)>& done, bool again) {
+  if (call->status.ok()) {
+    if (call->push >= 0) call->server->window()->Answered(call->push);
+    return Annotate(done(*call), call->server->Name());
+  }
+  // A broken connection, a server that is being ended, or an answer that takes
+  // longer than the deadline: safe to ask again, as every call here may be
+  // repeated.
+  if (again || absl::IsUnavailable(call->status) ||
+      absl::IsCancelled(call->status) ||
+      absl::IsDeadlineExceeded(call->status)) {
+    call->retry_at = absl::Now() + call->backoff;
+    call->backoff = std::min(2 * call->backoff, kMaxBackoff);
+    waiting_.push_back(std::move(call));
+    return absl::OkStatus();
+  }
+  // The reason why the server refuses may be a failure that it has announced.
+  PS_RETURN_IF_ERROR(ServerFailure());
+  return Annotate(call->status, call->server->Name());
 }
 
 absl::Status GrpcParameterClient::Drain(
@@ -296,7 +326,7 @@ absl::Status GrpcParameterClient::Drain(
   absl::Time say_next = start + options_.patience;
   for (;;) {
     RestartDueCalls();
-    std::unique_ptr<Call> call;
+    StartQueued();
     {
       MutexLock lock(&mu_);
       if (completed_.empty()) {
@@ -306,11 +336,8 @@ absl::Status GrpcParameterClient::Drain(
             &mu_, absl::Now() +
                       (waiting_.empty() ? absl::Seconds(1) : kFirstBackoff));
       }
-      if (!completed_.empty()) {
-        call = std::move(completed_.front());
-        completed_.pop_front();
-      }
     }
+    std::unique_ptr<Call> call = TakeCompleted();
     if (call == nullptr) {
       PS_RETURN_IF_ERROR(ServerFailure());
       if (absl::Now() >= say_next) {
@@ -319,29 +346,13 @@ absl::Status GrpcParameterClient::Drain(
       }
       continue;
     }
-    if (call->status.ok()) {
-      say_next = absl::Now() + options_.patience;
-      PS_RETURN_IF_ERROR(Annotate(done(*call), call->server->Name()));
-      continue;
-    }
-    // A broken connection, a server that is being ended, or an answer that
-    // takes longer than the deadline: safe to ask again, as every call here may
-    // be repeated.
-    const bool starting = again != nullptr && again(call->status);
+    if (call->status.ok()) say_next = absl::Now() + options_.patience;
+    const bool starting =
+        !call->status.ok() && again != nullptr && again(call->status);
     if (starting && absl::Now() - start > options_.startup_timeout) {
       return Annotate(call->status, call->server->Name());
     }
-    if (starting || absl::IsUnavailable(call->status) ||
-        absl::IsCancelled(call->status) ||
-        absl::IsDeadlineExceeded(call->status)) {
-      call->retry_at = absl::Now() + call->backoff;
-      call->backoff = std::min(2 * call->backoff, kMaxBackoff);
-      waiting_.push_back(std::move(call));
-      continue;
-    }
-    // The reason why the server refuses may be a failure that it has announced.
-    PS_RETURN_IF_ERROR(ServerFailure());
-    return Annotate(call->status, call->server->Name());
+    PS_RETURN_IF_ERROR(Complete(std::move(call), done, starting));
   }
 }
 
@@ -349,25 +360,30 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
                                                const AnswerHandler& handler) {
   PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
                       DecodeSliceMessage(call.response));
-  const absl::StatusOr<PayloadInfo> info =
-      ValidatePayload(message.payload.pieces, call.slice->size());
-  if (!info.ok()) {
-    return absl::DataLossError(
-        absl::StrCat("weights of version ", message.header.iteration(),
-                     " cannot be used: ", info.status().message(),
-                     "; if a value is not finite, training has diverged: lower "
-                     "optimizer.learning_rate"));
-  }
-  if (info->index_code != IndexCode::kDense) {
-    return absl::DataLossError("weights came without some of their elements");
-  }
   SliceAnswer answer;
+  if (!message.payload.pieces.empty()) {
+    absl::StatusOr<PayloadInfo> info =
+        ValidatePayload(message.payload.pieces, call.slice->size());
+    if (!info.ok()) {
+      return absl::DataLossError(absl::StrCat(
+          "weights of version ", message.header.iteration(),
+          " cannot be used: ", info.status().message(),
+          "; if a value is not finite, training has diverged: lower "
+          "optimizer.learning_rate"));
+    }
+    answer.info = *info;
+  }
   answer.slice = call.slice;
   answer.version = message.header.iteration();
   answer.mean_loss = message.header.loss();
   answer.sent_elements = message.header.sent_elements();
   answer.bytes_up = message.header.bytes_up();
   answer.bytes_down = message.message_bytes;
+  answer.latency = call.end - call.first_start;
+  const ServerPhases& phases = message.header.phases();
+  answer.work = {phases.held(), phases.wait(), phases.sum(), phases.optimizer(),
+                 phases.encode()};
+  answer.difference = message.header.difference();
   answer.payload = message.payload.pieces;
   return handler(answer);
 }
@@ -397,20 +413,33 @@ absl::Status GrpcParameterClient::PullWeights(const AnswerHandler& handler) {
 }
 
 absl::Status GrpcParameterClient::Push(
-    int64_t iteration, int bucket, double loss,
-    const std::vector<PayloadBuffer>& parts) {
-  const std::vector<Slice>& slices = shard_map_->slices(bucket);
+    const BucketPush& push, const std::vector<PayloadBuffer>& parts) {
+  const std::vector<Slice>& slices = shard_map_->slices(push.bucket);
   if (parts.size() != slices.size()) {
     return absl::InvalidArgumentError(
-        absl::StrCat("bucket ", bucket, " has ", slices.size(), " slices and ",
-                     parts.size(), " payloads"));
+        absl::StrCat("bucket ", push.bucket, " has ", slices.size(),
+                     " slices and ", parts.size(), " payloads"));
   }
   for (size_t i = 0; i < parts.size(); ++i) {
     SliceMessage header = Header(slices[i]);
-    header.set_iteration(iteration);
-    header.set_loss(loss);
+    header.set_iteration(push.iteration);
+    header.set_loss(push.loss);
+    header.set_without_weights(!push.wants_weights);
     StartSliceCall(kPush, slices[i], header, parts[i]);
   }
+  StartQueued();
+  return absl::OkStatus();
+}
+
+absl::Status GrpcParameterClient::PollAnswers(const AnswerHandler& handler) {
+  while (std::unique_ptr<Call> call = TakeCompleted()) {
+    PS_RETURN_IF_ERROR(Complete(
+        std::move(call),
+        [&](const Call& done) { return HandleAnswer(done, handler); },
+        /*again=*/false));
+  }
+  RestartDueCalls();
+  StartQueued();
   return absl::OkStatus();
 }
 
@@ -425,7 +454,7 @@ absl::Status GrpcParameterClient::GiveUp(const FinishRequest& request) {
     SetDeadline(&context, kShortCallDeadline);
     FinishResponse response;
     first_error.Update(Annotate(
-        FromGrpcStatus(server->stub->Finish(&context, request, &response)),
+        FromGrpcStatus(server->stub()->Finish(&context, request, &response)),
         server->Name()));
   }
   return first_error;

@@ -13,6 +13,7 @@
 #include "absl/time/time.h"
 #include "compressors/payload.h"
 #include "compressors/payload_buffer.h"
+#include "compressors/payload_format.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -26,14 +27,32 @@ struct ParameterClientOptions {
   int64_t total_iterations = 0;
   // So many of the last buckets hold statistics, which the servers average.
   int num_averaged_buckets = 0;
+  // Of the model, bucket by bucket, and whether each has more than one extent.
+  std::vector<int64_t> tensor_sizes;
+  std::vector<bool> tensor_is_matrix;
   int64_t max_slice_elements = 0;
+  int connections = 1;  // To each server.
+  // Pushes under way at each server, in bytes of messages; one push is always
+  // allowed.
+  int64_t credit_bytes = 64 << 20;
+  // Reach servers on this machine through Unix-domain sockets.
+  bool unix_sockets = false;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
   // When nothing has arrived for so long, the log says whom it waits for.
   absl::Duration patience = absl::Seconds(10);
 };
 
-// A server's answer: weights of one slice.
+// What a server did with a push. Seconds.
+struct ServerWork {
+  double held = 0;  // From its arrival to the answer.
+  double wait = 0;  // Of that: for other workers' pushes of the slice.
+  double sum = 0;   // Work on the slice, for all workers together.
+  double optimizer = 0;
+  double encode = 0;
+};
+
+// A server's answer about one slice.
 struct SliceAnswer {
   const Slice* slice = nullptr;
   int64_t version = 0;
@@ -41,7 +60,21 @@ struct SliceAnswer {
   int64_t sent_elements = 0;  // Push: by all workers, for this slice.
   int64_t bytes_up = 0;       // Push: messages of all workers, for this slice.
   int64_t bytes_down = 0;     // This message.
-  PayloadPieces payload;      // Valid; dies with the call of the handler.
+  absl::Duration latency;     // From the start of the call to its answer.
+  ServerWork work;            // Push: meanwhile.
+  // To be added to what the worker holds; else it replaces that.
+  bool difference = false;
+  PayloadInfo info;
+  // Valid; dies with the call of the handler. Empty for a push without weights.
+  PayloadPieces payload;
+};
+
+// One bucket's push.
+struct BucketPush {
+  int64_t iteration = 0;
+  int bucket = 0;
+  double loss = 0;
+  bool wants_weights = true;  // The answers are to carry them.
 };
 
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
@@ -72,9 +105,14 @@ class ParameterClient {
   // Fetches every slice; waits until rank 0 has initialised them.
   virtual absl::Status PullWeights(const AnswerHandler& handler) = 0;
 
-  // Starts to send one bucket: parts[i] is the payload of its i-th slice.
-  virtual absl::Status Push(int64_t iteration, int bucket, double loss,
+  // Starts to send one bucket: parts[i] is the payload of its i-th slice. What
+  // exceeds credit_bytes waits until answers have come; of what waits, later
+  // buckets go first, which the next forward pass needs first.
+  virtual absl::Status Push(const BucketPush& push,
                             const std::vector<PayloadBuffer>& parts) = 0;
+
+  // Hands over the answers that have come so far, without waiting.
+  virtual absl::Status PollAnswers(const AnswerHandler& handler) = 0;
 
   // Hands over the answers of all pushes so far as they come, on this thread.
   virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload.h"
@@ -57,9 +58,14 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
   return pipeline;
 }
 
-void GradientPipeline::Begin(int64_t iteration, const Tensor& gradient) {
+void GradientPipeline::Begin(int64_t iteration, const Tensor& gradient,
+                             const Tensor& weights) {
   iteration_ = iteration;
   gradient_ = gradient;
+  weights_ = weights;
+  first_push_ = absl::InfiniteFuture();
+  last_answer_ = absl::InfinitePast();
+  num_answers_ = 0;
   next_bucket_ = 0;
   stats_ = ExchangeStats();
 }
@@ -70,10 +76,12 @@ absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
     PS_RETURN_IF_ERROR(Send(static_cast<int>(next_bucket_), loss));
     ++next_bucket_;
   }
-  return absl::OkStatus();
+  return options_.client->PollAnswers(
+      [this](const SliceAnswer& answer) { return Answered(answer); });
 }
 
 absl::Status GradientPipeline::Send(int b, double loss) {
+  const absl::Time start = absl::Now();
   const Bucket& bucket = options_.buckets[b];
   Tensor& residual = residuals_[b];
   PS_ASSIGN_OR_RETURN(
@@ -95,34 +103,86 @@ absl::Status GradientPipeline::Send(int b, double loss) {
     std::fill_n(residual.data(), residual.size(), 0.0f);
   }
   stats_.compression.push_back(encoded.stats);
-  return options_.client->Push(iteration_, b, loss, encoded.parts);
+  const absl::Time end = absl::Now();
+  stats_.phases.compress += absl::ToDoubleSeconds(end - start);
+  first_push_ = std::min(first_push_, end);
+  BucketPush push;
+  push.iteration = iteration_;
+  push.bucket = b;
+  push.loss = loss;
+  return options_.client->Push(push, encoded.parts);
 }
 
 absl::Status GradientPipeline::Apply(const SliceAnswer& answer, int64_t begin,
                                      Tensor* values) {
   const Slice& slice = *answer.slice;
-  staging_.resize(slice.size());
-  DecodeDensePayload(answer.payload, absl::MakeSpan(staging_));
+  if (answer.payload.empty()) {
+    return absl::DataLossError("an answer came without weights");
+  }
   Tensor part = values->Slice(begin + slice.begin, begin + slice.end);
-  return options_.backend->CopyFromHost(staging_.data(), &part);
+  if (answer.info.index_code == IndexCode::kDense) {
+    staging_.resize(slice.size());
+    if (answer.difference) {
+      PS_RETURN_IF_ERROR(options_.backend->CopyToHost(part, staging_.data()));
+      AddPayload(answer.payload, staging_.data());
+    } else {
+      DecodeDensePayload(answer.payload, absl::MakeSpan(staging_));
+    }
+    return options_.backend->CopyFromHost(staging_.data(), &part);
+  }
+  SparseKernels& kernels = options_.backend->sparse();
+  DecodePayload(answer.payload, &selection_.indices, &selection_.values);
+  if (answer.difference) {
+    changes_ = selection_.values;
+    PS_RETURN_IF_ERROR(kernels.Gather(part.data(), &selection_));
+    for (size_t i = 0; i < changes_.size(); ++i) {
+      selection_.values[i] += changes_[i];
+    }
+  }
+  return kernels.Scatter(selection_, part.data());
 }
 
-absl::StatusOr<ExchangeStats> GradientPipeline::Await(Tensor* weights) {
+absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
+  if (answer.version != iteration_ + 1) {
+    return absl::InternalError(absl::StrCat(
+        "answer has version ", answer.version, " in iteration ", iteration_));
+  }
+  const absl::Time start = absl::Now();
+  // Every slice's answer carries the same loss.
+  stats_.mean_loss = answer.mean_loss;
+  stats_.sent_elements += answer.sent_elements;
+  stats_.bytes_up += answer.bytes_up;
+  stats_.bytes_down += answer.bytes_down;
+  PS_RETURN_IF_ERROR(
+      Apply(answer, options_.buckets[answer.slice->bucket].begin, &weights_));
+  ExchangePhases& phases = stats_.phases;
+  last_answer_ = absl::Now();
+  phases.apply += absl::ToDoubleSeconds(last_answer_ - start);
+  phases.wire += absl::ToDoubleSeconds(answer.latency) - answer.work.held;
+  phases.held += answer.work.held;
+  phases.server_wait += answer.work.wait;
+  phases.server_sum += answer.work.sum;
+  phases.server_optimizer += answer.work.optimizer;
+  phases.server_encode += answer.work.encode;
+  ++num_answers_;
+  return absl::OkStatus();
+}
+
+absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
+  const absl::Time start = absl::Now();
+  const double applied = stats_.phases.apply;
   PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
-      [&](const SliceAnswer& answer) -> absl::Status {
-        if (answer.version != iteration_ + 1) {
-          return absl::InternalError(
-              absl::StrCat("answer has version ", answer.version,
-                           " in iteration ", iteration_));
-        }
-        // Every slice's answer carries the same loss.
-        stats_.mean_loss = answer.mean_loss;
-        stats_.sent_elements += answer.sent_elements;
-        stats_.bytes_up += answer.bytes_up;
-        stats_.bytes_down += answer.bytes_down;
-        return Apply(answer, options_.buckets[answer.slice->bucket].begin,
-                     weights);
-      }));
+      [this](const SliceAnswer& answer) { return Answered(answer); }));
+  ExchangePhases& phases = stats_.phases;
+  phases.await =
+      absl::ToDoubleSeconds(absl::Now() - start) - (phases.apply - applied);
+  phases.communication =
+      std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
+  if (num_answers_ > 0) {
+    for (double* mean : {&phases.wire, &phases.held, &phases.server_wait}) {
+      *mean /= static_cast<double>(num_answers_);
+    }
+  }
   return std::move(stats_);
 }
 
@@ -161,8 +221,10 @@ absl::StatusOr<AveragingStats> GradientPipeline::AverageStatistics(
     parts.push_back(EncodeDense(
         {staging_.data() + slice.begin, static_cast<size_t>(slice.size())}));
   }
-  PS_RETURN_IF_ERROR(options_.client->Push(num_averagings_, statistics_bucket(),
-                                           /*loss=*/0, parts));
+  BucketPush push;
+  push.iteration = num_averagings_;
+  push.bucket = statistics_bucket();
+  PS_RETURN_IF_ERROR(options_.client->Push(push, parts));
   ++num_averagings_;
   PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
       [&](const SliceAnswer& answer) -> absl::Status {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "compressors/compressor.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
@@ -17,12 +18,14 @@
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
+#include "worker/exchange_phases.h"
 
 namespace ps {
 
 // What happened to one iteration's gradient. Counts are those of all workers
 // together, except where it says otherwise.
 struct ExchangeStats {
+  ExchangePhases phases;
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
@@ -56,18 +59,20 @@ class GradientPipeline {
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
       const GradientPipelineOptions& options);
 
-  // gradient: the flat vector that the ranges of Ready point into; kept until
-  // Await returns.
-  void Begin(int64_t iteration, const Tensor& gradient);
+  // gradient: the flat vector that the ranges of Ready point into; weights: of
+  // the same shape, changed by Ready and Await as answers come. Both are kept
+  // until Await returns.
+  void Begin(int64_t iteration, const Tensor& gradient, const Tensor& weights);
 
   // Elements [begin, end) are final; ranges come in descending order, as
   // Model::ForwardBackward gives them. Compresses and sends every bucket that
-  // is complete now. Errors: kFailedPrecondition for a gradient that is not
-  // finite, if the job's policy is FAIL.
+  // is complete now, and applies what has come back of earlier ones, whose
+  // weights this iteration needs no more. Errors: kFailedPrecondition for a
+  // gradient that is not finite, if the job's policy is FAIL.
   absl::Status Ready(double loss, int64_t begin, int64_t end);
 
   // Waits for all answers and writes the new weights.
-  absl::StatusOr<ExchangeStats> Await(Tensor* weights);
+  absl::StatusOr<ExchangeStats> Await();
 
   // Euclidean norm of what this worker keeps back, over all buckets. Reads it
   // all.
@@ -86,6 +91,7 @@ class GradientPipeline {
       : options_(options) {}
 
   absl::Status Send(int bucket, double loss);
+  absl::Status Answered(const SliceAnswer& answer);
   // `begin`: where the slice's bucket is in `values`.
   absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
   int statistics_bucket() const {
@@ -96,9 +102,15 @@ class GradientPipeline {
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::vector<Tensor> residuals_;                         // [bucket]
   std::vector<float> staging_;  // A stretch of weights or residual on its way.
+  Selection selection_;         // Likewise, of some elements.
+  std::vector<float> changes_;  // Of those.
 
   int64_t iteration_ = 0;
   Tensor gradient_;  // [num_parameters]
+  Tensor weights_;   // [num_parameters]
+  absl::Time first_push_;
+  absl::Time last_answer_;
+  int64_t num_answers_ = 0;
   size_t next_bucket_ = 0;
   ExchangeStats stats_;
   int64_t num_averagings_ = 0;

@@ -40,6 +40,25 @@ void AddMetrics(const Evaluation& evaluation, Json* json) {
   }
 }
 
+// Seconds. The first four make up the iteration.
+Json PhasesJson(const IterationRecord& record) {
+  const ExchangePhases& exchange = record.exchange;
+  Json json;
+  json["compute"] =
+      record.seconds - exchange.compress - exchange.apply - exchange.await;
+  json["compress"] = exchange.compress;
+  json["await"] = exchange.await;
+  json["apply"] = exchange.apply;
+  json["communication"] = exchange.communication;
+  json["wire"] = exchange.wire;
+  json["held"] = exchange.held;
+  json["server_wait"] = exchange.server_wait;
+  json["server_sum"] = exchange.server_sum;
+  json["server_optimizer"] = exchange.server_optimizer;
+  json["server_encode"] = exchange.server_encode;
+  return json;
+}
+
 }  // namespace
 
 // A file that grows line by line; whoever follows it sees whole lines.
@@ -112,6 +131,7 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   if (record.residual_norm.has_value()) {
     json["residual_norm"] = *record.residual_norm;
   }
+  json["phases"] = PhasesJson(record);
   Json totals = ToJson(record.totals);
   totals.erase("iterations");
   json.update(totals);

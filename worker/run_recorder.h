@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "models/model.h"
 #include "worker/evaluation.h"
+#include "worker/exchange_phases.h"
 
 namespace ps {
 
@@ -55,6 +56,9 @@ struct IterationRecord {
   std::string fallback;
   // Euclidean, over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
+  // Worker 0's: of the whole iteration, and of the exchange within it.
+  double seconds = 0;
+  ExchangePhases exchange;
   RunTotals totals;
 };
 

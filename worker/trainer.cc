@@ -76,6 +76,7 @@ class Trainer {
   std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
   std::unique_ptr<BatchLoader> loader_;
   absl::Duration training_time_;
+  absl::Duration iteration_time_;  // The last one's.
   int64_t sent_elements_ = 0;
   RunTotals totals_;
   Evaluation evaluation_;
@@ -158,6 +159,21 @@ absl::Status Trainer::JoinCluster() {
   client.config_text = SharedConfigText(config());
   client.total_iterations = total_iterations_;
   client.num_averaged_buckets = pipeline.num_statistics > 0 ? 1 : 0;
+  for (const Bucket& bucket : pipeline.buckets) {
+    for (const ParameterInfo& tensor : pipeline.parameters) {
+      if (tensor.offset < bucket.begin || tensor.offset >= bucket.end) continue;
+      client.tensor_sizes.push_back(NumElements(tensor.shape));
+      client.tensor_is_matrix.push_back(tensor.shape.size() > 1);
+    }
+  }
+  if (pipeline.num_statistics > 0) {
+    client.tensor_sizes.push_back(pipeline.num_statistics);
+    client.tensor_is_matrix.push_back(false);
+  }
+  client.connections = cluster.connections();
+  client.credit_bytes =
+      static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
+  client.unix_sockets = cluster.unix_sockets();
   client.max_slice_elements = cluster.max_slice_elements();
   client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   client.lost_server_timeout =
@@ -244,7 +260,7 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
   batch->random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
-  pipeline_->Begin(iteration, gradient_);
+  pipeline_->Begin(iteration, gradient_, weights_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
       model_->ForwardBackward(
@@ -252,8 +268,9 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
           [this](const BatchResult& forward, int64_t begin, int64_t end) {
             return pipeline_->Ready(forward.loss, begin, end);
           }));
-  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await(&weights_));
-  training_time_ += absl::Now() - start;
+  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
+  iteration_time_ = absl::Now() - start;
+  training_time_ += iteration_time_;
   if (dump_ != nullptr) {
     PS_RETURN_IF_ERROR(dump_->Iteration(iteration, gradient_));
   }
@@ -294,6 +311,8 @@ absl::Status Trainer::Record(const BatchResult& result,
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.fallback = stats.compression.front().fallback;
+  record.seconds = absl::ToDoubleSeconds(iteration_time_);
+  record.exchange = stats.phases;
   record.totals = totals_;
   return recorder_->Iteration(record);
 }

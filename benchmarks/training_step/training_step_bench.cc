@@ -99,10 +99,13 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
   report.num_parameters = n;
   PS_ASSIGN_OR_RETURN(Tensor weights, backend->Allocate({n}));
   PS_ASSIGN_OR_RETURN(Tensor gradient, backend->Allocate({n}));
-  OptimizerConfig momentum;
-  momentum.set_name("momentum");
+  OptimizerOptions momentum;
+  momentum.config.set_name("momentum");
+  momentum.num_elements = n;
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer,
-                      NewOptimizer(momentum, n));
+                      NewOptimizer(momentum));
+  UpdateInfo step;
+  step.learning_rate = StepSize(options.model);
   std::vector<float> initial(n);
   model->InitializeWeights(/*seed=*/1, initial.data());
   PS_RETURN_IF_ERROR(backend->CopyFromHost(initial.data(), &weights));
@@ -120,7 +123,8 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
         model->ForwardBackward(batch, weights, &gradient, nullptr));
     {
       const TimeAdder timer(&update);
-      optimizer->Step(StepSize(options.model), gradient.data(), weights.data());
+      optimizer->Step(step, 0, n, gradient.data(), weights.data());
+      ++step.update;
     }
     const double ms = Milliseconds(absl::Now() - start);
     if (i == -options.warm_up) report.first_loss = result.loss;

@@ -1,42 +1,52 @@
 // Gradient descent with momentum: heavy ball (Polyak, USSR Comput. Math. Math.
 // Phys. 1964) and Nesterov's, in the form of Sutskever et al., ICML 2013, with
 // PyTorch's conventions: the learning rate stays outside the buffer, and the
-// buffer starts as the first gradient.
+// buffer starts as the first gradient, which dampening does not shorten.
+#include "server/optimizers/element_loop.h"
 #include "server/optimizers/optimizer.h"
+#include "server/optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
 
-// d = g + weight_decay w;  b = momentum b + d;
+// d = g + weight_decay w;  b = momentum b + entering d;
 // heavy ball: w = w - learning_rate b;
 // Nesterov:   w = w - learning_rate (d + momentum b).
-// A buffer of zeros makes the first b the first d.
+template <bool kNesterov>
+struct MomentumElement {
+  float scale;  // Of the gradient.
+  float weight_decay;
+  float momentum;
+  float entering;  // Part of d that enters the buffer.
+  float rate;
+
+  void operator()(float gradient, float* w, float* buffer) const {
+    const float d = gradient * scale + weight_decay * *w;
+    const float b = momentum * *buffer + entering * d;
+    *buffer = b;
+    *w -= rate * (kNesterov ? d + momentum * b : b);
+  }
+};
+
+template <bool kNesterov>
 class Momentum final : public Optimizer {
  public:
-  Momentum(const OptimizerConfig& config, bool nesterov, int64_t num_elements)
-      : momentum_(static_cast<float>(config.momentum())),
-        weight_decay_(static_cast<float>(config.weight_decay())),
-        nesterov_(nesterov),
-        buffer_(num_elements) {}
+  explicit Momentum(const OptimizerOptions& options)
+      : momentum_(static_cast<float>(options.config.momentum())),
+        weight_decay_(static_cast<float>(WeightDecay(options.config))),
+        entering_(
+            kNesterov ? 1 : static_cast<float>(1 - options.config.dampening())),
+        buffer_(options.num_elements) {}
 
-  void Step(double learning_rate, const float* gradient,
-            float* weights) override {
-    const float rate = static_cast<float>(learning_rate);
-    float* const buffer = buffer_.data();
-    const int64_t n = static_cast<int64_t>(buffer_.size());
-    if (nesterov_) {
-      for (int64_t i = 0; i < n; ++i) {
-        const float d = gradient[i] + weight_decay_ * weights[i];
-        buffer[i] = momentum_ * buffer[i] + d;
-        weights[i] -= rate * (d + momentum_ * buffer[i]);
-      }
-    } else {
-      for (int64_t i = 0; i < n; ++i) {
-        const float d = gradient[i] + weight_decay_ * weights[i];
-        buffer[i] = momentum_ * buffer[i] + d;
-        weights[i] -= rate * buffer[i];
-      }
-    }
+  void Step(const UpdateInfo& update, int64_t begin, int64_t end,
+            const float* gradient, float* weights) override {
+    ForPiece(ElementOf(update), end - begin, gradient, weights,
+             buffer_.data() + begin);
+  }
+
+  void StepTouched(const UpdateInfo& update, absl::Span<const uint32_t> indices,
+                   const float* gradient, float* weights) override {
+    ForTouched(ElementOf(update), indices, gradient, weights, buffer_.data());
   }
 
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()
@@ -45,20 +55,26 @@ class Momentum final : public Optimizer {
   }
 
  private:
+  MomentumElement<kNesterov> ElementOf(const UpdateInfo& update) const {
+    return {static_cast<float>(update.gradient_scale), weight_decay_, momentum_,
+            update.update == 0 ? 1 : entering_,
+            static_cast<float>(update.learning_rate)};
+  }
+
   const float momentum_;
   const float weight_decay_;
-  const bool nesterov_;
+  const float entering_;
   std::vector<float> buffer_;  // [num_elements]
 };
 
 absl::StatusOr<std::unique_ptr<Optimizer>> NewHeavyBall(
-    const OptimizerConfig& config, int64_t num_elements) {
-  return std::make_unique<Momentum>(config, /*nesterov=*/false, num_elements);
+    const OptimizerOptions& options) {
+  return std::make_unique<Momentum<false>>(options);
 }
 
 absl::StatusOr<std::unique_ptr<Optimizer>> NewNesterov(
-    const OptimizerConfig& config, int64_t num_elements) {
-  return std::make_unique<Momentum>(config, /*nesterov=*/true, num_elements);
+    const OptimizerOptions& options) {
+  return std::make_unique<Momentum<true>>(options);
 }
 
 REGISTER_OPTIMIZER("momentum", NewHeavyBall);

@@ -24,17 +24,24 @@ double StepRate(double base, const ScheduleConfig& schedule, int64_t update) {
   return base * std::pow(schedule.gamma(), static_cast<double>(steps));
 }
 
-double CosineRate(double base, const ScheduleConfig& schedule,
-                  int64_t total_updates, int64_t update) {
+// How much of the way from the end of the warm-up to total_updates is done;
+// [0, 1].
+double Progress(const ScheduleConfig& schedule, int64_t total_updates,
+                int64_t update) {
   const int64_t warmup = schedule.warmup_updates();
   const int64_t total =
       schedule.total_updates() > 0 ? schedule.total_updates() : total_updates;
   // A warm-up that fills the whole job leaves nothing to anneal.
   const double span = static_cast<double>(std::max<int64_t>(total - warmup, 1));
-  const double done =
-      std::clamp(static_cast<double>(update - warmup) / span, 0.0, 1.0);
-  const double end = schedule.end_learning_rate();
-  return end + (base - end) * (1.0 + std::cos(kPi * done)) / 2.0;
+  return std::clamp(static_cast<double>(update - warmup) / span, 0.0, 1.0);
+}
+
+double CosineShare(double progress) {
+  return (1.0 + std::cos(kPi * progress)) / 2.0;
+}
+
+double PolynomialShare(double progress, double power) {
+  return std::pow(1.0 - progress, power);
 }
 
 void CheckScheduleConfig(const JobConfig& job, ConfigProblems* problems) {
@@ -44,9 +51,10 @@ void CheckScheduleConfig(const JobConfig& job, ConfigProblems* problems) {
     if (!ok) problems->Add(field, absl::StrCat(value), rule);
   };
   const std::string& name = config.name();
-  require(name == "constant" || name == "step" || name == "cosine",
+  require(name == "constant" || name == "step" || name == "cosine" ||
+              name == "polynomial",
           "schedule.name", absl::StrCat("\"", name, "\""),
-          "must be one of constant, step, cosine");
+          "must be one of constant, step, cosine, polynomial");
   require(config.warmup_updates() >= 0, "schedule.warmup_updates",
           config.warmup_updates(), "must be at least 0");
   require(config.gamma() > 0 && config.gamma() <= 1, "schedule.gamma",
@@ -69,6 +77,8 @@ void CheckScheduleConfig(const JobConfig& job, ConfigProblems* problems) {
               config.end_learning_rate() >= 0,
           "schedule.end_learning_rate", config.end_learning_rate(),
           "must be at least 0");
+  require(std::isfinite(config.power()) && config.power() > 0, "schedule.power",
+          config.power(), "must be above 0");
 }
 
 const bool ps_schedule_check = RegisterConfigCheck(CheckScheduleConfig);
@@ -83,11 +93,15 @@ double LearningRate(const OptimizerConfig& optimizer,
     return base * static_cast<double>(update + 1) /
            static_cast<double>(schedule.warmup_updates());
   }
-  if (schedule.name() == "step") return StepRate(base, schedule, update);
-  if (schedule.name() == "cosine") {
-    return CosineRate(base, schedule, total_updates, update);
-  }
-  return base;
+  const std::string& name = schedule.name();
+  if (name == "step") return StepRate(base, schedule, update);
+  if (name != "cosine" && name != "polynomial") return base;
+  const double progress = Progress(schedule, total_updates, update);
+  const double left = name == "cosine"
+                          ? CosineShare(progress)
+                          : PolynomialShare(progress, schedule.power());
+  const double end = schedule.end_learning_rate();
+  return end + (base - end) * left;
 }
 
 }  // namespace ps

@@ -9,11 +9,11 @@
 namespace ps {
 
 // The rate of update number `update` (from 0: the first update uses rate 0's).
-// total_updates: of the job, for a cosine that does not say its own. Warm-up
-// W: base (update + 1) / W while update < W. Source: specs of PyTorch's
-// LinearLR, StepLR, MultiStepLR and CosineAnnealingLR, which these equal; the
-// cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5 without restarts.
-// Valid for configs that passed ValidateConfig.
+// total_updates: of the job, for a schedule with an end that does not say its
+// own. Warm-up W: base (update + 1) / W while update < W. Source: PyTorch's
+// LinearLR, StepLR, MultiStepLR, CosineAnnealingLR and PolynomialLR, which
+// these equal; the cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5
+// without restarts. Valid for configs that passed ValidateConfig.
 double LearningRate(const OptimizerConfig& optimizer,
                     const ScheduleConfig& schedule, int64_t total_updates,
                     int64_t update);

@@ -1,23 +1,38 @@
 // Plain gradient descent.
+#include "server/optimizers/element_loop.h"
 #include "server/optimizers/optimizer.h"
+#include "server/optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
 
 // d = g + weight_decay w;  w = w - learning_rate d.
+struct SgdElement {
+  float scale;  // Of the gradient.
+  float weight_decay;
+  float rate;
+
+  void operator()(float gradient, float* w) const {
+    const float d = gradient * scale + weight_decay * *w;
+    *w -= rate * d;
+  }
+};
+
 class Sgd final : public Optimizer {
  public:
-  Sgd(double weight_decay, int64_t num_elements)
-      : weight_decay_(static_cast<float>(weight_decay)),
-        num_elements_(num_elements) {}
+  explicit Sgd(const OptimizerOptions& options)
+      : weight_decay_(static_cast<float>(WeightDecay(options.config))) {}
 
-  void Step(double learning_rate, const float* gradient,
-            float* weights) override {
-    const float rate = static_cast<float>(learning_rate);
-    for (int64_t i = 0; i < num_elements_; ++i) {
-      const float d = gradient[i] + weight_decay_ * weights[i];
-      weights[i] -= rate * d;
-    }
+  bool skips_zeros() const override { return weight_decay_ == 0; }
+
+  void Step(const UpdateInfo& update, int64_t begin, int64_t end,
+            const float* gradient, float* weights) override {
+    ForPiece(ElementOf(update), end - begin, gradient, weights);
+  }
+
+  void StepTouched(const UpdateInfo& update, absl::Span<const uint32_t> indices,
+                   const float* gradient, float* weights) override {
+    ForTouched(ElementOf(update), indices, gradient, weights);
   }
 
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()
@@ -26,13 +41,17 @@ class Sgd final : public Optimizer {
   }
 
  private:
+  SgdElement ElementOf(const UpdateInfo& update) const {
+    return {static_cast<float>(update.gradient_scale), weight_decay_,
+            static_cast<float>(update.learning_rate)};
+  }
+
   const float weight_decay_;
-  const int64_t num_elements_;
 };
 
-absl::StatusOr<std::unique_ptr<Optimizer>> NewSgd(const OptimizerConfig& config,
-                                                  int64_t num_elements) {
-  return std::make_unique<Sgd>(config.weight_decay(), num_elements);
+absl::StatusOr<std::unique_ptr<Optimizer>> NewSgd(
+    const OptimizerOptions& options) {
+  return std::make_unique<Sgd>(options);
 }
 
 REGISTER_OPTIMIZER("sgd", NewSgd);

@@ -43,6 +43,7 @@ WorkerPush Push(int rank, int64_t iteration, const std::vector<float>& values) {
   push.count = static_cast<int64_t>(values.size());
   push.message_bytes = 100 + rank;
   push.payload = Dense(values);
+  push.dense = true;
   return push;
 }
 
@@ -76,13 +77,21 @@ class Answers {
 std::vector<float> WeightsOf(const WeightAnswer& answer) {
   std::vector<uint32_t> indices;
   std::vector<float> values;
-  DecodePayload({answer.weights.span()}, &indices, &values);
+  DecodePayload({answer.weights.bytes.span()}, &indices, &values);
   return values;
 }
 
 std::string Bytes(const WeightAnswer& answer) {
-  const auto bytes = answer.weights.span();
+  const auto bytes = answer.weights.bytes.span();
   return std::string(bytes.begin(), bytes.end());
+}
+
+SliceOptions Options(const JobConfig& config, int64_t num_elements) {
+  SliceOptions options;
+  options.config = &config;
+  options.num_elements = num_elements;
+  options.total_updates = 100;
+  return options;
 }
 
 class WeightSliceTest : public ::testing::Test {
@@ -94,8 +103,7 @@ class WeightSliceTest : public ::testing::Test {
   }
 
   std::unique_ptr<WeightSlice> NewSlice(int64_t num_elements) {
-    return std::make_unique<WeightSlice>(&config_, num_elements,
-                                         /*total_updates=*/100);
+    return std::make_unique<WeightSlice>(Options(config_, num_elements));
   }
 
   std::unique_ptr<WeightSlice> ZeroSlice(int64_t num_elements) {
@@ -271,6 +279,7 @@ TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
     WorkerPush push = Push(rank, 0, values);
     push.payload = Received(*EncodeSparse("raw32", indices, values,
                                           /*begin=*/0, /*dense_size=*/4));
+    push.dense = false;
     slice->Push(push, answers.Taker());
   }
   ASSERT_EQ(answers.Get().size(), 3u);
@@ -284,7 +293,7 @@ std::vector<float> StepOfVotes(const JobConfig& config,
   voting.mutable_cluster()->set_num_workers(static_cast<int>(votes.size()));
   voting.mutable_optimizer()->set_majority_vote(true);
   const int64_t n = static_cast<int64_t>(votes[0].size());
-  WeightSlice slice(&voting, n, /*total_updates=*/100);
+  WeightSlice slice(Options(voting, n));
   EXPECT_TRUE(slice.Initialize(Dense(std::vector<float>(n))).ok());
   PayloadCodes codes;
   codes.value_code = "sign";
@@ -321,6 +330,7 @@ TEST_F(WeightSliceTest, WorkersWithoutAGradientDoNotVote) {
     WorkerPush push = Push(rank, iteration, {-1, -1});
     if (!votes) {
       push.count = 0;
+      push.dense = false;
       push.payload = Received(*EncodeSparse("raw32", {}, {}, /*begin=*/0,
                                             /*dense_size=*/2));
     }
@@ -390,7 +400,10 @@ TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
   JobConfig config;
   config.mutable_cluster()->set_num_workers(2);
   config.mutable_optimizer()->set_learning_rate(1000);
-  WeightSlice slice(&config, 2, /*total_updates=*/1, UpdateRule::kMean);
+  SliceOptions options = Options(config, 2);
+  options.total_updates = 1;
+  options.rule = UpdateRule::kMean;
+  WeightSlice slice(options);
   ASSERT_TRUE(slice.Initialize(Dense({0, 1})).ok());
   // Their iterations are not the job's: more of them than total_updates.
   for (int64_t time = 0; time < 3; ++time) {
@@ -403,6 +416,22 @@ TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
     EXPECT_EQ(answers.Get()[0]->version, time + 1);
     EXPECT_THAT(WeightsOf(*answers.Get()[0]), ElementsAre(x + 1.5f, 3));
   }
+}
+
+TEST(WeightSlice, StatisticsMustAllBeThere) {
+  JobConfig config;
+  config.mutable_cluster()->set_num_workers(1);
+  SliceOptions options = Options(config, 2);
+  options.rule = UpdateRule::kMean;
+  WeightSlice slice(options);
+  ASSERT_TRUE(slice.Initialize(Dense({0, 1})).ok());
+  Answers answers;
+  WorkerPush push = Push(0, 0, {5});
+  push.dense = false;
+  push.payload = Received(*EncodeSparse("raw32", {1}, {5.0f}, 0, 2));
+  slice.Push(push, answers.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+  EXPECT_THAT(WeightsOf(*slice.Pull()), ElementsAre(0, 1));
 }
 
 }  // namespace

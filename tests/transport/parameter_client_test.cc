@@ -119,8 +119,11 @@ absl::Status PushAll(ParameterClient* client, const ShardMap& map,
       parts.push_back(EncodeDense({gradient[b].data() + slice.begin,
                                    static_cast<size_t>(slice.size())}));
     }
-    const absl::Status status =
-        client->Push(iteration, b, /*loss=*/gradient[0][0], parts);
+    BucketPush push;
+    push.iteration = iteration;
+    push.bucket = b;
+    push.loss = gradient[0][0];
+    const absl::Status status = client->Push(push, parts);
     if (!status.ok()) return status;
   }
   return absl::OkStatus();
@@ -330,7 +333,8 @@ TEST_F(WaitingClientTest, EveryoneHearsOfAWorkerThatGivesUp) {
 }
 
 TEST_F(WaitingClientTest, PayloadsMustBeOneForEachSlice) {
-  const absl::Status status = clients_[0]->Push(0, /*bucket=*/1, 0, {});
+  const absl::Status status =
+      clients_[0]->Push({/*iteration=*/0, /*bucket=*/1}, {});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("bucket 1 has 2 slices and 0 payloads"));

@@ -1,188 +1,228 @@
-// Every update rule against its definition in double precision.
+// Every update rule against its definition in double precision, and what holds
+// for all rules.
 #include "server/optimizers/optimizer.h"
 
 #include <cmath>
 #include <cstdint>
-#include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
-#include "common/config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/server/optimizers/optimizer_harness.h"
+#include "tests/server/optimizers/optimizer_reference.h"
 
 namespace ps {
 namespace {
 
 using ::testing::HasSubstr;
 
-constexpr int kElements = 257;
-constexpr int kUpdates = 12;
 constexpr double kRelative = 2e-5;
 constexpr double kAbsolute = 2e-6;
+constexpr int kUpdates = 12;
+constexpr uint64_t kSeed = 5;
 
-OptimizerConfig Config(const std::string& name, double weight_decay) {
-  OptimizerConfig config;
-  config.set_name(name);
-  config.set_momentum(0.9);
-  config.set_weight_decay(weight_decay);
-  return config;
+// Some that are adapted to, some that are not.
+const std::vector<int64_t>& Sizes() {
+  static const auto* const sizes = new std::vector<int64_t>{70, 7, 33, 1, 146};
+  return *sizes;
 }
+constexpr int64_t kElements = 257;
 
-// A rate that changes, so that a rule which keeps old rates in its buffer would
-// be found out.
-double RateOf(int update) { return 0.1 / (1 + update % 3); }
-
-// The weights after kUpdates, from the definition unrolled: with d_k the
-// decayed gradient of update k and momentum m, the buffer at update t is
-// sum over k <= t of m^(t - k) d_k.
-std::vector<double> Reference(const OptimizerConfig& config,
-                              const std::vector<std::vector<float>>& gradients,
-                              const std::vector<float>& start) {
-  std::vector<double> result;
-  for (size_t i = 0; i < start.size(); ++i) {
-    double w = start[i];
-    std::vector<double> decayed;
-    for (size_t t = 0; t < gradients.size(); ++t) {
-      const double d = gradients[t][i] + config.weight_decay() * w;
-      decayed.push_back(d);
-      double buffer = 0;
-      for (size_t k = 0; k <= t; ++k) {
-        buffer += std::pow(config.momentum(), t - k) * decayed[k];
+TEST(OptimizerTest, EveryRuleEqualsItsDefinitionInDoublePrecision) {
+  const Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
+  const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
+  for (OptimizerConfig config : RuleVariants()) {
+    for (const double weight_decay : {-1.0, 0.0, 0.01, 0.3}) {
+      config.clear_weight_decay();
+      if (weight_decay >= 0) config.set_weight_decay(weight_decay);
+      SCOPED_TRACE(testing::Message() << TextOf(config) << ", seed " << kSeed);
+      const std::vector<float> weights =
+          WeightsAfter(config, stretches, trajectory);
+      const std::vector<double> expected =
+          ReferenceWeights(config, stretches, trajectory);
+      ASSERT_EQ(expected.size(), weights.size());
+      for (int64_t i = 0; i < kElements; ++i) {
+        ASSERT_NEAR(weights[i], expected[i],
+                    kAbsolute + kRelative * std::fabs(expected[i]))
+            << "element " << i;
       }
-      double step = d;
-      if (config.name() == "momentum") step = buffer;
-      if (config.name() == "nesterov") step = d + config.momentum() * buffer;
-      w -= RateOf(static_cast<int>(t)) * step;
     }
-    result.push_back(w);
   }
-  return result;
 }
 
-class OptimizerTest : public ::testing::TestWithParam<std::string> {};
-
-TEST_P(OptimizerTest, EqualsItsDefinitionInDoublePrecision) {
-  for (const double weight_decay : {0.0, 0.01, 0.3}) {
-    const uint64_t seed = 5;
-    SCOPED_TRACE(testing::Message()
-                 << "seed " << seed << ", weight decay " << weight_decay);
-    std::mt19937_64 random(seed);
-    std::normal_distribution<float> normal;
-    std::vector<float> start(kElements);
-    for (float& w : start) w = normal(random);
-    std::vector<std::vector<float>> gradients(kUpdates);
-    for (auto& gradient : gradients) {
-      gradient.resize(kElements);
-      for (float& g : gradient) g = normal(random);
+// The rules' options change something: otherwise the test above would compare
+// the same thing over and over.
+TEST(OptimizerTest, NoTwoVariantsGiveTheSameWeights) {
+  const Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
+  std::vector<std::vector<float>> seen;
+  for (OptimizerConfig config : RuleVariants()) {
+    config.set_weight_decay(0.01);
+    seen.push_back(WeightsAfter(config, WholeTensors(Sizes()), trajectory));
+    for (size_t other = 0; other + 1 < seen.size(); ++other) {
+      EXPECT_NE(seen[other], seen.back())
+          << TextOf(config) << " and variant " << other;
     }
-    const OptimizerConfig config = Config(GetParam(), weight_decay);
-    auto optimizer = NewOptimizer(config, kElements);
-    ASSERT_TRUE(optimizer.ok()) << optimizer.status();
-    std::vector<float> weights = start;
+  }
+}
+
+// The piece that begins first does not come first, and pieces end in the middle
+// of tensors.
+TEST(OptimizerTest, PiecesInAnyOrderGiveTheBitsOfTheWhole) {
+  const Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
+  const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
+  const std::vector<int64_t> cuts = {0, 1, 50, 70, 75, 76, 200, kElements};
+  for (const OptimizerConfig& config : RuleVariants()) {
+    SCOPED_TRACE(TextOf(config));
+    const auto whole = NewRule(config, stretches);
+    const auto pieces = NewRule(config, stretches);
+    std::vector<float> expected = trajectory.weights;
+    std::vector<float> weights = trajectory.weights;
     for (int t = 0; t < kUpdates; ++t) {
-      (*optimizer)->Step(RateOf(t), gradients[t].data(), weights.data());
+      const UpdateInfo update = UpdateOf(t);
+      const std::vector<float>& gradient = trajectory.gradients[t];
+      WholeStep(update, gradient, whole.get(), &expected);
+      if (pieces->layer_wise()) {
+        pieces->SetTotals(update, pieces->PartialSquares(
+                                      update, gradient.data(), weights.data()));
+      }
+      for (size_t k = cuts.size() - 1; k > 0; --k) {
+        pieces->Step(update, cuts[k - 1], cuts[k],
+                     gradient.data() + cuts[k - 1],
+                     weights.data() + cuts[k - 1]);
+      }
     }
-    const std::vector<double> expected = Reference(config, gradients, start);
-    for (int i = 0; i < kElements; ++i) {
-      EXPECT_NEAR(weights[i], expected[i],
-                  kAbsolute + kRelative * std::fabs(expected[i]))
-          << "element " << i;
+    EXPECT_EQ(weights, expected);
+    EXPECT_EQ(StateOf(pieces.get()), StateOf(whole.get()));
+  }
+}
+
+TEST(OptimizerTest, GradientScaleIsAGradientThatWasMultipliedBefore) {
+  Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
+  const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
+  for (const float scale : {0.25f, 0.3f, 1.0f}) {
+    for (const OptimizerConfig& config : RuleVariants()) {
+      const auto scaling = NewRule(config, stretches);
+      const auto scaled = NewRule(config, stretches);
+      std::vector<float> weights = trajectory.weights;
+      std::vector<float> expected = trajectory.weights;
+      for (int t = 0; t < kUpdates; ++t) {
+        UpdateInfo update = UpdateOf(t);
+        std::vector<float> gradient = trajectory.gradients[t];
+        update.gradient_scale = scale;
+        WholeStep(update, gradient, scaling.get(), &weights);
+        for (float& g : gradient) g *= scale;
+        WholeStep(UpdateOf(t), gradient, scaled.get(), &expected);
+      }
+      EXPECT_EQ(weights, expected) << TextOf(config) << ", scale " << scale;
     }
   }
 }
 
-TEST_P(OptimizerTest, RestoredStateContinuesAsIfNeverStopped) {
-  const OptimizerConfig config = Config(GetParam(), 0.01);
-  const std::vector<float> gradients[] = {{1, -2, 3}, {0.5, 0, -1}, {2, 2, 2}};
-  auto undisturbed = *NewOptimizer(config, 3);
-  std::vector<float> expected = {1, 2, 3};
-  for (const auto& gradient : gradients) {
-    undisturbed->Step(0.1, gradient.data(), expected.data());
-  }
-  auto before = *NewOptimizer(config, 3);
-  std::vector<float> weights = {1, 2, 3};
-  before->Step(0.1, gradients[0].data(), weights.data());
-  auto after = *NewOptimizer(config, 3);
-  const auto saved = before->State();
-  const auto restored = after->State();
-  ASSERT_EQ(saved.size(), restored.size());
-  for (size_t i = 0; i < saved.size(); ++i) {
-    EXPECT_EQ(saved[i].first, restored[i].first);
-    *restored[i].second = *saved[i].second;
-  }
-  after->Step(0.1, gradients[1].data(), weights.data());
-  after->Step(0.1, gradients[2].data(), weights.data());
-  EXPECT_EQ(weights, expected);
-}
-
-INSTANTIATE_TEST_SUITE_P(AllRules, OptimizerTest,
-                         ::testing::ValuesIn(OptimizerRegistry().Names()),
-                         [](const auto& info) { return info.param; });
-
-// Three updates worked by hand; the same numbers come out of PyTorch's SGD.
-TEST(NesterovTest, ThreeWorkedUpdates) {
-  auto optimizer = *NewOptimizer(Config("nesterov", 0), 2);
-  std::vector<float> weights = {3, 4};
-  const struct {
-    std::vector<float> gradient;
-    std::vector<double> expected;
-  } updates[] = {
-      {{6, 8}, {1.86, 2.48}},
-      {{0, 5}, {1.374, 0.882}},
-      {{-3, 4}, {1.5066, -0.8662}},
-  };
-  for (const auto& update : updates) {
-    optimizer->Step(0.1, update.gradient.data(), weights.data());
-    EXPECT_NEAR(weights[0], update.expected[0], 2e-6);
-    EXPECT_NEAR(weights[1], update.expected[1], 2e-6);
+// With epsilon 0 nothing but 0 stands above 0.
+TEST(OptimizerTest, GradientsOfZeroChangeNothingAtTheStart) {
+  const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
+  const std::vector<float> zeros(kElements);
+  const std::vector<std::vector<float>> starts = {
+      RandomTrajectory(kElements, 0, kSeed).weights, zeros};
+  for (OptimizerConfig config : RuleVariants()) {
+    config.set_weight_decay(0);
+    for (const bool no_epsilon : {false, true}) {
+      if (no_epsilon) config.set_epsilon(0);
+      for (const std::vector<float>& start : starts) {
+        const auto optimizer = NewRule(config, stretches);
+        const auto state = StateOf(optimizer.get());
+        std::vector<float> weights = start;
+        for (int t = 0; t < 3; ++t) {
+          WholeStep(UpdateOf(t), zeros, optimizer.get(), &weights);
+        }
+        EXPECT_EQ(weights, start) << TextOf(config);
+        EXPECT_EQ(StateOf(optimizer.get()), state) << TextOf(config);
+      }
+    }
   }
 }
 
-TEST(OptimizerTest, AnEmptySliceHasNothingToUpdate) {
+// A tensor of zeros with a gradient, and one with weights and none, both have a
+// step.
+TEST(OptimizerTest, WithoutANormToCompareTheRateIsThePlainOne) {
+  const std::vector<TensorStretch> stretches = WholeTensors({20});
+  UpdateInfo update;
+  update.learning_rate = 0.5;
+  const auto lars = NewRule(OptimizerFrom("name: 'lars' weight_decay: 0.5 "
+                                          "clip_learning_rate: true"),
+                            stretches);
+  std::vector<float> weights(20, 0.0f);
+  WholeStep(update, std::vector<float>(20, 4.0f), lars.get(), &weights);
+  EXPECT_EQ(weights, std::vector<float>(20, -2.0f));
+  const auto other =
+      NewRule(OptimizerFrom("name: 'lars' weight_decay: 0.5"), stretches);
+  weights.assign(20, 4.0f);
+  WholeStep(update, std::vector<float>(20, 0.0f), other.get(), &weights);
+  EXPECT_EQ(weights, std::vector<float>(20, 3.0f));
+  const auto lamb = NewRule(
+      OptimizerFrom("name: 'lamb' weight_decay: 0.5 epsilon: 0"), stretches);
+  weights.assign(20, 0.0f);
+  WholeStep(update, std::vector<float>(20, 4.0f), lamb.get(), &weights);
+  for (const float w : weights) EXPECT_NEAR(w, -0.5, 1e-6);
+}
+
+TEST(OptimizerTest, ARateOfZeroIsAnUpdateThatMovesNothing) {
+  const Trajectory trajectory = RandomTrajectory(kElements, 2, kSeed);
+  for (OptimizerConfig config : RuleVariants()) {
+    const auto optimizer = NewRule(config, WholeTensors(Sizes()));
+    std::vector<float> weights = trajectory.weights;
+    UpdateInfo update;
+    update.learning_rate = 0;
+    WholeStep(update, trajectory.gradients[0], optimizer.get(), &weights);
+    EXPECT_EQ(weights, trajectory.weights) << TextOf(config);
+  }
+}
+
+TEST(OptimizerTest, ASliceWithoutElementsIsUpdated) {
+  for (const OptimizerConfig& config : RuleVariants()) {
+    const auto optimizer = NewRule(config, {});
+    std::vector<float> nothing;
+    WholeStep(UpdateOf(0), nothing, optimizer.get(), &nothing);
+    EXPECT_EQ(nothing.size(), 0u);
+    if (!optimizer->layer_wise()) {
+      optimizer->StepTouched(UpdateOf(1), {}, nullptr, nullptr);
+    }
+  }
+}
+
+TEST(OptimizerTest, LayerWiseRulesNeedToKnowWhereTensorsLie) {
   for (const std::string& name : OptimizerRegistry().Names()) {
-    auto optimizer = *NewOptimizer(Config(name, 0), 0);
-    optimizer->Step(0.1, nullptr, nullptr);
-    for (const auto& state : optimizer->State()) {
-      EXPECT_TRUE(state.second->empty());
+    OptimizerOptions options =
+        OptionsOf(OptimizerFrom("name: '" + name + "'"), WholeTensors({20}));
+    const bool layer_wise = (*NewOptimizer(options))->layer_wise();
+    EXPECT_EQ(layer_wise,
+              name == "lars" || name == "lamb" || name == "novograd");
+    options.num_elements = 21;
+    const absl::Status one_too_few = NewOptimizer(options).status();
+    options.num_elements = 20;
+    options.stretches[0] = {0, 25, 5, true};
+    const absl::Status backwards = NewOptimizer(options).status();
+    if (!layer_wise) {
+      EXPECT_TRUE(one_too_few.ok()) << one_too_few;
+      continue;
     }
+    EXPECT_TRUE(absl::IsInvalidArgument(one_too_few)) << one_too_few;
+    EXPECT_THAT(std::string(one_too_few.message()),
+                HasSubstr("of a slice of 21 elements have 20"));
+    EXPECT_TRUE(absl::IsInvalidArgument(backwards)) << backwards;
+    EXPECT_THAT(std::string(backwards.message()), HasSubstr("[25, 5)"));
   }
 }
 
 TEST(OptimizerTest, AnUnknownNameListsTheKnownOnes) {
-  const absl::Status status = NewOptimizer(Config("adamw", 0), 3).status();
+  const absl::Status status =
+      NewOptimizer(OptionsOf(OptimizerFrom("name: 'sdg'"), {})).status();
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("known are: momentum, nesterov, sgd"));
-}
-
-TEST(OptimizerTest, ConfigChecksNameTheFieldAndTheRule) {
-  const struct {
-    std::string assignment;
-    std::string problem;
-  } cases[] = {
-      {"optimizer.name=sdg",
-       "optimizer.name is \"sdg\"; there is no optimizer"},
-      {"optimizer.learning_rate=0", "optimizer.learning_rate is 0; must be"},
-      {"optimizer.learning_rate=-1", "optimizer.learning_rate is -1; must be"},
-      {"optimizer.learning_rate=inf", "optimizer.learning_rate is inf; must"},
-      {"optimizer.learning_rate=nan", "optimizer.learning_rate is nan; must"},
-      {"optimizer.momentum=1", "optimizer.momentum is 1; must be in (0, 1)"},
-      {"optimizer.momentum=0", "optimizer.momentum is 0; must be in (0, 1)"},
-      {"optimizer.momentum=nan", "optimizer.momentum is nan; must be in"},
-      {"optimizer.weight_decay=-0.1", "optimizer.weight_decay is -0.1; must"},
-      {"optimizer.weight_decay=inf", "optimizer.weight_decay is inf; must"},
-  };
-  ASSERT_TRUE(ValidateConfig(JobConfig()).ok());
-  for (const auto& c : cases) {
-    JobConfig config;
-    ASSERT_TRUE(ApplyOverride(c.assignment, &config).ok());
-    const absl::Status status = ValidateConfig(config);
-    EXPECT_TRUE(absl::IsInvalidArgument(status)) << c.assignment;
-    EXPECT_THAT(std::string(status.message()), HasSubstr(c.problem));
-  }
+              HasSubstr("known are: adagrad, adam, adamw, lamb, lars, "
+                        "momentum, nesterov, novograd, sgd"));
 }
 
 }  // namespace

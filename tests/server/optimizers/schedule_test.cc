@@ -92,28 +92,69 @@ TEST(ScheduleTest, CosineFollowsPyTorchsRecurrence) {
   EXPECT_DOUBLE_EQ(Rate(schedule, 200), 0.01);
 }
 
-TEST(ScheduleTest, CosineStaysAtItsEnd) {
-  ScheduleConfig schedule = Schedule("cosine");
-  schedule.set_total_updates(10);
-  schedule.set_end_learning_rate(0.05);
-  for (const int64_t update : {10, 11, 100, 1000000}) {
-    EXPECT_DOUBLE_EQ(Rate(schedule, update), 0.05);
+TEST(ScheduleTest, ItStaysAtItsEnd) {
+  for (const std::string name : {"cosine", "polynomial"}) {
+    ScheduleConfig schedule = Schedule(name);
+    schedule.set_total_updates(10);
+    schedule.set_end_learning_rate(0.05);
+    for (const int64_t update : {10, 11, 100, 1000000}) {
+      EXPECT_DOUBLE_EQ(Rate(schedule, update), 0.05) << name;
+    }
   }
 }
 
-TEST(ScheduleTest, CosineWithoutALengthTakesTheJobs) {
-  ScheduleConfig own = Schedule("cosine");
-  own.set_total_updates(77);
-  for (int update = 0; update < 90; ++update) {
-    EXPECT_EQ(Rate(Schedule("cosine"), update, /*total_updates=*/77),
-              Rate(own, update, /*total_updates=*/5));
+// PolynomialLR(total_iters=4, power=2): base (1 - t / 4)^2.
+TEST(ScheduleTest, PolynomialHasItsClosedForm) {
+  ScheduleConfig schedule = Schedule("polynomial");
+  schedule.set_total_updates(4);
+  const double line[] = {0.4, 0.3, 0.2, 0.1, 0, 0, 0};
+  for (int update = 0; update < 7; ++update) {
+    EXPECT_NEAR(Rate(schedule, update), line[update], 1e-15) << update;
+  }
+  schedule.set_power(2);
+  const double square[] = {0.4, 0.225, 0.1, 0.025, 0, 0, 0};
+  for (int update = 0; update < 7; ++update) {
+    EXPECT_NEAR(Rate(schedule, update), square[update], 1e-15) << update;
+  }
+  schedule.set_power(0.5);
+  schedule.set_end_learning_rate(0.2);
+  const double root[] = {0.4, 0.37320508075688772, 0.34142135623730951, 0.3,
+                         0.2};
+  for (int update = 0; update <= 4; ++update) {
+    EXPECT_NEAR(Rate(schedule, update), root[update], 1e-15) << update;
+  }
+}
+
+// PolynomialLR as PyTorch computes it:
+// eta[t + 1] = eta[t] ((1 - (t + 1) / T) / (1 - t / T))^power.
+TEST(ScheduleTest, PolynomialFollowsPyTorchsRecurrence) {
+  ScheduleConfig schedule = Schedule("polynomial");
+  schedule.set_total_updates(150);
+  schedule.set_power(1.7);
+  double rate = kBase;
+  for (int t = 0; t < 150; ++t) {
+    EXPECT_NEAR(Rate(schedule, t), rate, 1e-13) << t;
+    rate *= std::pow((1 - (t + 1) / 150.0) / (1 - t / 150.0), 1.7);
+  }
+  EXPECT_EQ(Rate(schedule, 150), 0);
+}
+
+TEST(ScheduleTest, WithoutALengthItIsTheJobs) {
+  for (const std::string name : {"cosine", "polynomial"}) {
+    ScheduleConfig own = Schedule(name);
+    own.set_total_updates(77);
+    for (int update = 0; update < 90; ++update) {
+      EXPECT_EQ(Rate(Schedule(name), update, /*total_updates=*/77),
+                Rate(own, update, /*total_updates=*/5))
+          << name;
+    }
   }
 }
 
 // LinearLR(start_factor=1/W, total_iters=W-1):
 // base (1/W + (1 - 1/W) t / (W - 1)).
 TEST(ScheduleTest, WarmUpIsLinearLR) {
-  for (const std::string name : {"constant", "step", "cosine"}) {
+  for (const std::string name : {"constant", "step", "cosine", "polynomial"}) {
     ScheduleConfig schedule = Schedule(name);
     schedule.set_warmup_updates(5);
     schedule.set_period(100);
@@ -128,22 +169,26 @@ TEST(ScheduleTest, WarmUpIsLinearLR) {
   }
 }
 
-TEST(ScheduleTest, CosineFallsFromTheEndOfTheWarmUp) {
-  ScheduleConfig schedule = Schedule("cosine");
-  schedule.set_warmup_updates(10);
-  schedule.set_total_updates(30);
-  EXPECT_DOUBLE_EQ(Rate(schedule, 10), kBase);
-  EXPECT_DOUBLE_EQ(Rate(schedule, 20), kBase / 2);
-  EXPECT_NEAR(Rate(schedule, 30), 0, 1e-15);
+TEST(ScheduleTest, ItFallsFromTheEndOfTheWarmUp) {
+  for (const std::string name : {"cosine", "polynomial"}) {
+    ScheduleConfig schedule = Schedule(name);
+    schedule.set_warmup_updates(10);
+    schedule.set_total_updates(30);
+    EXPECT_DOUBLE_EQ(Rate(schedule, 10), kBase) << name;
+    EXPECT_DOUBLE_EQ(Rate(schedule, 20), kBase / 2) << name;
+    EXPECT_NEAR(Rate(schedule, 30), 0, 1e-15) << name;
+  }
 }
 
 TEST(ScheduleTest, AWarmUpLongerThanTheJobLeavesFiniteRates) {
-  ScheduleConfig schedule = Schedule("cosine");
-  schedule.set_warmup_updates(50);
-  schedule.set_total_updates(30);
-  for (int update = 0; update < 60; ++update) {
-    const double rate = Rate(schedule, update);
-    EXPECT_TRUE(rate >= 0 && rate <= kBase) << update << ": " << rate;
+  for (const std::string name : {"cosine", "polynomial"}) {
+    ScheduleConfig schedule = Schedule(name);
+    schedule.set_warmup_updates(50);
+    schedule.set_total_updates(30);
+    for (int update = 0; update < 60; ++update) {
+      const double rate = Rate(schedule, update);
+      EXPECT_TRUE(rate >= 0 && rate <= kBase) << update << ": " << rate;
+    }
   }
 }
 
@@ -173,6 +218,10 @@ TEST(ScheduleTest, ConfigChecksNameTheFieldAndTheRule) {
       {{"schedule.total_updates=-1"}, "schedule.total_updates is -1; must be"},
       {{"schedule.end_learning_rate=-1"}, "schedule.end_learning_rate is -1"},
       {{"schedule.end_learning_rate=inf"}, "schedule.end_learning_rate is inf"},
+      {{"schedule.power=0"}, "schedule.power is 0; must be above 0"},
+      {{"schedule.power=-2"}, "schedule.power is -2; must be above 0"},
+      {{"schedule.power=inf"}, "schedule.power is inf; must be above 0"},
+      {{"schedule.power=nan"}, "schedule.power is nan; must be above 0"},
   };
   for (const auto& c : cases) {
     JobConfig config;

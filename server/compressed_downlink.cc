@@ -1,0 +1,79 @@
+#include "server/compressed_downlink.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+#include "common/status_macros.h"
+#include "compressors/compressor.h"
+#include "compressors/new_compressor.h"
+#include "compressors/payload.h"
+#include "tensor/backend.h"
+
+namespace ps {
+namespace {
+
+class CompressedDownlink final : public Downlink {
+ public:
+  absl::Status Init(const SliceOptions& options, const PayloadBuffer& weights) {
+    PS_ASSIGN_OR_RETURN(backend_, NewCpuBackend(CpuBackendOptions()));
+    CompressorOptions compressor;
+    compressor.config = options.config->downlink().compressor();
+    compressor.dense_size = options.num_elements;
+    compressor.seed = options.config->seed();
+    // Apart from every worker's draws.
+    compressor.worker_rank = options.config->cluster().num_workers();
+    compressor.bucket = options.number;
+    compressor.backend = backend_.get();
+    PS_ASSIGN_OR_RETURN(compressor_, NewCompressor(compressor));
+    PS_ASSIGN_OR_RETURN(difference_,
+                        backend_->Allocate({options.num_elements}));
+    PS_ASSIGN_OR_RETURN(residual_, backend_->Allocate({options.num_elements}));
+    const absl::Span<const float> values = DenseValues(weights);
+    view_.assign(values.begin(), values.end());
+    return absl::OkStatus();
+  }
+
+  PayloadBuffer All(const PayloadBuffer&) const override {
+    return EncodeDense(view_);
+  }
+
+  absl::StatusOr<DownlinkPayload> Changes(
+      const PayloadBuffer& weights, const std::vector<uint32_t>*) override {
+    const absl::Span<const float> values = DenseValues(weights);
+    float* const difference = difference_.data();
+    for (size_t i = 0; i < view_.size(); ++i) {
+      difference[i] = values[i] - view_[i];
+    }
+    // The difference holds all that was ever left out.
+    std::fill_n(residual_.data(), residual_.size(), 0.0f);
+    PS_ASSIGN_OR_RETURN(EncodedGradient encoded,
+                        compressor_->Compress(difference_, &residual_));
+    if (encoded.stats.non_finite) {
+      return absl::DataLossError(
+          "the weights are not finite: training has diverged; lower "
+          "optimizer.learning_rate");
+    }
+    AddPayload({encoded.parts[0].span()}, view_.data());
+    return DownlinkPayload{std::move(encoded.parts[0]), /*difference=*/true};
+  }
+
+ private:
+  std::unique_ptr<Backend> backend_;
+  std::unique_ptr<Compressor> compressor_;
+  Tensor difference_;        // [num_elements]
+  Tensor residual_;          // [num_elements]
+  std::vector<float> view_;  // [num_elements]
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
+    const SliceOptions& options, const PayloadBuffer& weights) {
+  auto downlink = std::make_unique<CompressedDownlink>();
+  PS_RETURN_IF_ERROR(downlink->Init(options, weights));
+  return downlink;
+}
+
+}  // namespace ps

@@ -1,0 +1,103 @@
+#include "server/downlink.h"
+
+#include <cmath>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "compressors/payload.h"
+#include "glog/logging.h"
+#include "server/compressed_downlink.h"
+
+namespace ps {
+namespace {
+
+// Codes of 16 bits have no infinity here: they would hide it.
+absl::Status CheckFinite(absl::Span<const float> values) {
+  bool finite = true;
+  for (const float x : values) {
+    finite &= std::fabs(x) <= std::numeric_limits<float>::max();
+  }
+  if (finite) return absl::OkStatus();
+  return absl::DataLossError(
+      "the weights are not finite: training has diverged; lower "
+      "optimizer.learning_rate");
+}
+
+// All weights, in some code.
+class WeightsDownlink : public Downlink {
+ public:
+  explicit WeightsDownlink(const std::string& value_code) {
+    codes_.value_code = value_code;
+  }
+
+  PayloadBuffer All(const PayloadBuffer& weights) const override {
+    if (exact()) return weights;
+    const absl::Span<const float> values = DenseValues(weights);
+    std::vector<float> copy(values.begin(), values.end());
+    absl::StatusOr<PayloadBuffer> coded =
+        EncodeDenseAs(codes_, absl::MakeSpan(copy));
+    CHECK(coded.ok()) << coded.status();  // The config's check knows the code.
+    return *std::move(coded);
+  }
+
+  absl::StatusOr<DownlinkPayload> Changes(
+      const PayloadBuffer& weights, const std::vector<uint32_t>*) override {
+    if (!exact()) PS_RETURN_IF_ERROR(CheckFinite(DenseValues(weights)));
+    return DownlinkPayload{All(weights), /*difference=*/false};
+  }
+
+ protected:
+  const PayloadCodes& codes() const { return codes_; }
+
+ private:
+  bool exact() const { return codes_.value_code == "fp32"; }
+
+  PayloadCodes codes_;
+};
+
+// The new values of what changed.
+class UpdateDownlink final : public WeightsDownlink {
+ public:
+  using WeightsDownlink::WeightsDownlink;
+
+  absl::StatusOr<DownlinkPayload> Changes(
+      const PayloadBuffer& weights,
+      const std::vector<uint32_t>* changed) override {
+    if (changed == nullptr) return WeightsDownlink::Changes(weights, changed);
+    const absl::Span<const float> all = DenseValues(weights);
+    values_.resize(changed->size());
+    for (size_t i = 0; i < values_.size(); ++i) values_[i] = all[(*changed)[i]];
+    PS_RETURN_IF_ERROR(CheckFinite(values_));
+    PS_ASSIGN_OR_RETURN(
+        PayloadBuffer bytes,
+        EncodeElements(codes(), *changed, absl::MakeSpan(values_),
+                       /*begin=*/0, static_cast<int64_t>(all.size())));
+    return DownlinkPayload{std::move(bytes), /*difference=*/false};
+  }
+
+ private:
+  std::vector<float> values_;
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
+    const SliceOptions& options, const PayloadBuffer& weights) {
+  const DownlinkConfig& config = options.config->downlink();
+  if (options.rule == UpdateRule::kMean) {
+    return std::make_unique<WeightsDownlink>("fp32");
+  }
+  switch (config.mode()) {
+    case DownlinkConfig::WEIGHTS:
+      return std::make_unique<WeightsDownlink>(config.value_code());
+    case DownlinkConfig::UPDATE:
+      return std::make_unique<UpdateDownlink>(config.value_code());
+    case DownlinkConfig::COMPRESSED:
+      return NewCompressedDownlink(options, weights);
+  }
+  return absl::InternalError("a downlink of unknown mode");
+}
+
+}  // namespace ps

@@ -1,0 +1,169 @@
+// Checks the optimizer of a job, and what it asks of other parts. A field is
+// checked only if the rule reads it.
+#include "common/config_check.h"
+
+#include <cmath>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/algorithm/container.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "server/optimizers/optimizer.h"
+#include "server/optimizers/optimizer_defaults.h"
+#include "server/optimizers/pushed_only.h"
+
+namespace ps {
+namespace {
+
+template <typename Number>
+void CheckThat(bool holds, const std::string& field, Number value,
+               const std::string& rule, ConfigProblems* problems) {
+  if (!holds) problems->Add(field, absl::StrCat(value), rule);
+}
+
+bool AtLeastZero(double value) { return std::isfinite(value) && value >= 0; }
+
+bool AboveZero(double value) { return std::isfinite(value) && value > 0; }
+
+bool IsPart(double value) { return value >= 0 && value < 1; }
+
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("\"", text, "\"");
+}
+
+void CheckFieldsOfRule(const OptimizerConfig& config,
+                       ConfigProblems* problems) {
+  const auto is = [&config](const std::vector<std::string>& names) {
+    return absl::c_linear_search(names, config.name());
+  };
+  if (is({"momentum", "nesterov", "lars"})) {
+    CheckThat(config.momentum() > 0 && config.momentum() < 1,
+              "optimizer.momentum", config.momentum(),
+              is({"lars"}) ? "must be in (0, 1)"
+                           : "must be in (0, 1); for none use "
+                             "optimizer.name=sgd",
+              problems);
+  }
+  if (is({"adam", "adamw", "lamb", "novograd"})) {
+    CheckThat(IsPart(Beta1(config)), "optimizer.beta1", Beta1(config),
+              "must be in [0, 1)", problems);
+    CheckThat(IsPart(Beta2(config)), "optimizer.beta2", Beta2(config),
+              "must be in [0, 1)", problems);
+  }
+  if (is({"adam", "adamw", "lamb", "novograd", "adagrad", "lars"})) {
+    CheckThat(AtLeastZero(Epsilon(config)), "optimizer.epsilon",
+              Epsilon(config), "must be at least 0", problems);
+  }
+  if (is({"momentum"})) {
+    CheckThat(IsPart(config.dampening()), "optimizer.dampening",
+              config.dampening(), "must be in [0, 1)", problems);
+  }
+  if (is({"nesterov"})) {
+    CheckThat(config.dampening() == 0, "optimizer.dampening",
+              config.dampening(),
+              "must be 0 with optimizer.name \"nesterov\", which looks ahead "
+              "by whole gradients",
+              problems);
+  }
+  if (is({"adagrad"})) {
+    CheckThat(AtLeastZero(config.initial_accumulator()),
+              "optimizer.initial_accumulator", config.initial_accumulator(),
+              "must be at least 0", problems);
+    CheckThat(AtLeastZero(config.learning_rate_decay()),
+              "optimizer.learning_rate_decay", config.learning_rate_decay(),
+              "must be at least 0", problems);
+  }
+  if (is({"lars"})) {
+    CheckThat(AboveZero(config.trust_coefficient()),
+              "optimizer.trust_coefficient", config.trust_coefficient(),
+              "must be above 0", problems);
+  }
+  if (is({"lamb"})) {
+    CheckThat(AtLeastZero(config.trust_clip()), "optimizer.trust_clip",
+              config.trust_clip(), "must be above 0, or 0 for no limit",
+              problems);
+  }
+}
+
+void CheckSparseUpdate(const OptimizerConfig& config, bool layer_wise,
+                       ConfigProblems* problems) {
+  if (config.sparse_update() != OptimizerConfig::LAZY) return;
+  const std::string field = "optimizer.sparse_update";
+  if (layer_wise) {
+    problems->Add(field, "LAZY",
+                  absl::StrCat("must be DENSE with optimizer.name ",
+                               Quoted(config.name()),
+                               ", which needs the norms of whole tensors"));
+  }
+  if (config.name() == "momentum" && config.dampening() != 0) {
+    problems->Add("optimizer.dampening", absl::StrCat(config.dampening()),
+                  "must be 0 with optimizer.sparse_update LAZY: an element's "
+                  "first gradient, which is not dampened, may come at any "
+                  "update");
+  }
+  if (config.majority_vote()) {
+    problems->Add(field, "LAZY",
+                  "must be DENSE with optimizer.majority_vote: every element "
+                  "gets a vote");
+  }
+}
+
+void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
+  const double clip_norm = job.optimizer().clip_norm();
+  const std::string field = "optimizer.clip_norm";
+  CheckThat(AtLeastZero(clip_norm), field, clip_norm,
+            "must be finite and above 0, or 0 for no limit", problems);
+  if (clip_norm == 0) return;
+  CheckThat(job.compressor().clip_norm() == 0, field, clip_norm,
+            "must be 0 with compressor.clip_norm, which has clipped the "
+            "gradient already",
+            problems);
+  // Layer-wise rules may have votes: the length of the weights still says
+  // something, and novograd's division by the votes' own is only a factor.
+  CheckThat(!job.optimizer().majority_vote(), field, clip_norm,
+            "must be 0 with optimizer.majority_vote: votes have the same norm "
+            "at every update; lower the learning rate instead",
+            problems);
+}
+
+void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
+  const DownlinkConfig& downlink = job.downlink();
+  const std::string& code = downlink.value_code();
+  CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
+            "downlink.value_code", Quoted(code),
+            "must be one of fp32, fp16, bf16", problems);
+  CheckThat(downlink.mode() != DownlinkConfig::UPDATE ||
+                ChangesOnlyWhatWasPushed(job),
+            "downlink.mode", "UPDATE",
+            "needs an optimizer that changes only what was pushed: \"sgd\" or "
+            "\"adagrad\" with weight_decay 0, or one with sparse_update LAZY; "
+            "and no majority_vote",
+            problems);
+}
+
+void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
+  const OptimizerConfig& config = job.optimizer();
+  CheckThat(AboveZero(config.learning_rate()), "optimizer.learning_rate",
+            config.learning_rate(), "must be above 0", problems);
+  CheckThat(AtLeastZero(WeightDecay(config)), "optimizer.weight_decay",
+            WeightDecay(config), "must be at least 0", problems);
+  CheckClipping(job, problems);
+  OptimizerOptions options;
+  options.config = config;
+  const absl::StatusOr<std::unique_ptr<Optimizer>> rule = NewOptimizer(options);
+  if (!rule.ok()) {
+    problems->Add("optimizer.name", Quoted(config.name()),
+                  absl::StrCat(rule.status().message()));
+    return;
+  }
+  CheckFieldsOfRule(config, problems);
+  CheckSparseUpdate(config, (*rule)->layer_wise(), problems);
+  CheckDownlink(job, problems);
+}
+
+[[maybe_unused]] const bool registered = RegisterConfigCheck(CheckOptimizer);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,42 @@
+#include "server/optimizers/sum_of_squares.h"
+
+#include <algorithm>
+
+namespace ps {
+namespace {
+
+// Elements whose sum is formed before it is added to the rest, so that the
+// error does not grow with n.
+constexpr int64_t kChunk = 4096;
+// Sums side by side: a compiler may not reorder additions to make them.
+constexpr int kLanes = 16;
+
+double ChunkSum(const float* x, int64_t n, float scale) {
+  double lanes[kLanes] = {};
+  int64_t i = 0;
+  for (; i + kLanes <= n; i += kLanes) {
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const double value = x[i + lane] * scale;
+      lanes[lane] += value * value;
+    }
+  }
+  for (; i < n; ++i) {
+    const double value = x[i] * scale;
+    lanes[i % kLanes] += value * value;
+  }
+  double sum = 0;
+  for (const double lane : lanes) sum += lane;
+  return sum;
+}
+
+}  // namespace
+
+double SumOfSquares(const float* x, int64_t n, float scale) {
+  double sum = 0;
+  for (int64_t begin = 0; begin < n; begin += kChunk) {
+    sum += ChunkSum(x + begin, std::min(kChunk, n - begin), scale);
+  }
+  return sum;
+}
+
+}  // namespace ps

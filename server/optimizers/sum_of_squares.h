@@ -1,0 +1,16 @@
+// Sums of squares for layer-wise rules.
+#ifndef SERVER_OPTIMIZERS_SUM_OF_SQUARES_H_
+#define SERVER_OPTIMIZERS_SUM_OF_SQUARES_H_
+
+#include <cstdint>
+
+namespace ps {
+
+// The sum of (scale x[i])^2 over i in [0, n), each product with `scale` a
+// float, everything after it a double. Always added in the same order: the same
+// elements give the same bits.
+double SumOfSquares(const float* x, int64_t n, float scale = 1);
+
+}  // namespace ps
+
+#endif  // SERVER_OPTIMIZERS_SUM_OF_SQUARES_H_

@@ -1,0 +1,81 @@
+// The exchange of norms between the servers of a job. Server 0 adds up.
+#ifndef SERVER_SERVER_SQUARES_H_
+#define SERVER_SERVER_SQUARES_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "proto/parameter_server.pb.h"
+#include "server/squares_exchange.h"
+#include "server/squares_gatherer.h"
+
+namespace ps {
+
+// How a server other than 0 reaches server 0.
+class SquaresCaller {
+ public:
+  using Done = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
+
+  virtual ~SquaresCaller() = default;
+
+  // Calls `done` once, from some thread, with the answer to `request`. One at a
+  // time.
+  virtual void Call(const SquaresMessage& request, Done done) = 0;
+};
+
+struct ServerSquaresOptions {
+  int server_index = 0;
+  // Those that hold slices which an optimizer updates, ascending.
+  std::vector<int> contributors;
+  int num_slices = 0;  // Such slices of this server.
+  int64_t num_tensors = 0;
+  uint64_t config_fingerprint = 0;
+};
+
+// A number that jobs with other configs have by chance only.
+uint64_t ConfigFingerprint(const std::string& shared_config_text);
+
+// Thread-safe.
+class ServerSquares final : public SquaresExchange {
+ public:
+  // `caller`: null for server 0.
+  // schedule: as of Shard.
+  ServerSquares(const ServerSquaresOptions& options,
+                std::unique_ptr<SquaresCaller> caller,
+                std::function<void(std::function<void()>)> schedule);
+
+  void Add(const SquaresRound& round, int slice,
+           const std::vector<TensorStretch>& stretches,
+           const std::vector<Squares>& squares, Done done) override;
+
+  using Answer = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
+
+  // Server 0: another server's part. Trusts nothing. Errors, through `answer`:
+  // kInvalidArgument, kFailedPrecondition.
+  void AddFromServer(const SquaresMessage& request, const Answer& answer);
+
+  void Fail(const absl::Status& failure);
+
+  // Lets go of the caller; a call under way is answered with an error. Nothing
+  // may be added any more.
+  void Stop() { caller_ = nullptr; }
+
+ private:
+  void Combine(const SquaresRound& round, SquaresGatherer::Sums sums,
+               SquaresGatherer::Done done);
+
+  const ServerSquaresOptions options_;
+  const std::function<void(std::function<void()>)> schedule_;
+  SquaresGatherer slices_;
+  SquaresGatherer servers_;  // Server 0's.
+  // Last: its thread calls the others.
+  std::unique_ptr<SquaresCaller> caller_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SERVER_SQUARES_H_

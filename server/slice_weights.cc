@@ -1,0 +1,275 @@
+#include "server/slice_weights.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+
+#include "common/status_macros.h"
+#include "compressors/payload.h"
+#include "server/optimizers/schedule.h"
+#include "server/optimizers/sum_of_squares.h"
+#include "server/touched_sum.h"
+
+namespace ps {
+namespace {
+
+// Elements whose sum and weights stay in the L2 cache between adding up and the
+// optimizer's step.
+constexpr int64_t kStretch = 16 * 1024;
+// Keeps the divisor of a clipped gradient from 0: PyTorch's clip_grad_norm_.
+constexpr double kClipEpsilon = 1e-6;
+
+// The sign of each sum of votes, with ties to +, as every server has it.
+// Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
+// ICML 2018, section 4.
+void TakeMajority(float* votes, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) votes[i] = votes[i] < 0 ? -1.0f : 1.0f;
+}
+
+// Adds the time since the last reading to one phase after the other.
+class PhaseClock {
+ public:
+  void AddTo(double* seconds) {
+    const auto now = std::chrono::steady_clock::now();
+    *seconds += std::chrono::duration<double>(now - last_).count();
+    last_ = now;
+  }
+
+ private:
+  std::chrono::steady_clock::time_point last_ =
+      std::chrono::steady_clock::now();
+};
+
+// Of this thread, for one slice after the other.
+TouchedSum* ThreadSum(int64_t num_elements) {
+  thread_local TouchedSum sum;
+  sum.Reset(num_elements);
+  return &sum;
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Create(
+    const SliceOptions& options, const PayloadPieces& first) {
+  std::unique_ptr<SliceWeights> weights(new SliceWeights(options));
+  PS_RETURN_IF_ERROR(weights->Init(first));
+  return weights;
+}
+
+absl::Status SliceWeights::Init(const PayloadPieces& first) {
+  weights_ = AllocateDense(options_.num_elements);
+  DecodeDensePayload(first, {DenseValues(&weights_),
+                             static_cast<size_t>(options_.num_elements)});
+  if (options_.rule == UpdateRule::kOptimizer) {
+    OptimizerOptions optimizer;
+    optimizer.config = options_.config->optimizer();
+    optimizer.num_elements = options_.num_elements;
+    optimizer.stretches = options_.stretches;
+    PS_ASSIGN_OR_RETURN(optimizer_, NewOptimizer(optimizer));
+  }
+  PS_ASSIGN_OR_RETURN(downlink_, NewDownlink(options_, weights_));
+  return absl::OkStatus();
+}
+
+bool SliceWeights::Equal(const PayloadPieces& weights) const {
+  std::vector<float> other(options_.num_elements);
+  DecodeDensePayload(weights, absl::MakeSpan(other));
+  return absl::MakeConstSpan(other) == DenseValues(weights_);
+}
+
+void SliceWeights::Average(float* sums, int64_t n) const {
+  if (options_.rule == UpdateRule::kOptimizer &&
+      options_.config->optimizer().majority_vote()) {
+    // Where no worker had a gradient, no vote is not a tie.
+    if (sent_elements_ > 0) TakeMajority(sums, n);
+  } else if (num_workers_ > 1) {
+    const float divisor = static_cast<float>(num_workers_);
+    for (int64_t i = 0; i < n; ++i) sums[i] /= divisor;
+  }
+}
+
+float* SliceWeights::WritableWeights() {
+  if (!weights_.unique()) {
+    // Some answer has not left yet.
+    PayloadBuffer copy = AllocateDense(options_.num_elements);
+    std::memcpy(copy.data(), weights_.data(), weights_.size_bytes());
+    weights_ = std::move(copy);
+  }
+  return DenseValues(&weights_);
+}
+
+void SliceWeights::SumTouched(const GradientPayloads& gradients,
+                              UpdatePhases* phases) {
+  PhaseClock clock;
+  TouchedSum* const sum = ThreadSum(options_.num_elements);
+  for (const PayloadPieces* payload : gradients.payloads) sum->Add(*payload);
+  sum->Take(&indices_, &gradient_);
+  Average(gradient_.data(), static_cast<int64_t>(gradient_.size()));
+  clock.AddTo(&phases->sum);
+}
+
+void SliceWeights::SumAll(const GradientPayloads& gradients,
+                          UpdatePhases* phases) {
+  PhaseClock clock;
+  gradient_.assign(options_.num_elements, 0.0f);
+  for (const PayloadPieces* payload : gradients.payloads) {
+    AddPayload(*payload, gradient_.data());
+  }
+  Average(gradient_.data(), options_.num_elements);
+  clock.AddTo(&phases->sum);
+}
+
+void SliceWeights::SumAndStep(const GradientPayloads& gradients,
+                              UpdatePhases* phases) {
+  PhaseClock clock;
+  float* const weights = WritableWeights();
+  std::vector<DensePayloadReader> readers;
+  for (const PayloadPieces* payload : gradients.payloads) {
+    readers.emplace_back(*payload);
+  }
+  std::vector<float> sums(std::min(kStretch, options_.num_elements));
+  for (int64_t begin = 0; begin < options_.num_elements; begin += kStretch) {
+    const int64_t end = std::min(begin + kStretch, options_.num_elements);
+    const int64_t n = end - begin;
+    std::fill_n(sums.begin(), n, 0.0f);
+    for (DensePayloadReader& reader : readers) {
+      reader.AddNext({sums.data(), static_cast<size_t>(n)});
+    }
+    Average(sums.data(), n);
+    clock.AddTo(&phases->sum);
+    if (optimizer_ == nullptr) {
+      std::copy_n(sums.begin(), n, weights + begin);
+    } else {
+      optimizer_->Step(info_, begin, end, sums.data(), weights + begin);
+    }
+    clock.AddTo(&phases->optimizer);
+  }
+}
+
+void SliceWeights::SwapWithThread() {
+  thread_local std::vector<float> gradient;
+  thread_local std::vector<uint32_t> indices;
+  gradient_.swap(gradient);
+  indices_.swap(indices);
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
+    int64_t update, const GradientPayloads& gradients, UpdatePhases* phases) {
+  info_ = UpdateInfo();
+  info_.update = update;
+  info_.learning_rate =
+      LearningRate(options_.config->optimizer(), options_.config->schedule(),
+                   options_.total_updates, update);
+  num_workers_ = static_cast<int>(gradients.payloads.size());
+  sent_elements_ = gradients.sent_elements;
+  const bool lazy =
+      options_.config->optimizer().sparse_update() == OptimizerConfig::LAZY;
+  const bool votes = options_.config->optimizer().majority_vote();
+  touched_only_ = optimizer_ != nullptr && !gradients.any_dense && !votes &&
+                  (lazy || optimizer_->skips_zeros());
+  stage_ = Stage::kSummed;
+  if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
+    SumAndStep(gradients, phases);
+    return Finish(nullptr, phases);
+  }
+  // Without stages the gradient is needed during this call only: slices take
+  // turns with the memory.
+  if (num_stages() == 0) SwapWithThread();
+  if (touched_only_) {
+    SumTouched(gradients, phases);
+  } else {
+    SumAll(gradients, phases);
+  }
+  absl::StatusOr<Outcome> outcome = NextStage(phases);
+  if (num_stages() == 0) SwapWithThread();
+  return outcome;
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
+    UpdatePhases* phases) {
+  PhaseClock clock;
+  if (stage_ < Stage::kNorm && num_stages() > 0) {
+    stage_ = Stage::kNorm;
+    Outcome outcome{GradientSquares(), {}};
+    clock.AddTo(&phases->sum);
+    return outcome;
+  }
+  if (stage_ < Stage::kLayers && layer_wise()) {
+    stage_ = Stage::kLayers;
+    Outcome outcome{optimizer_->PartialSquares(info_, gradient_.data(),
+                                               DenseValues(weights_).data()),
+                    {}};
+    clock.AddTo(&phases->optimizer);
+    return outcome;
+  }
+  Step();
+  clock.AddTo(&phases->optimizer);
+  return Finish(touched_only_ ? &indices_ : nullptr, phases);
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
+    const std::vector<Squares>& stretch_totals, double norm,
+    UpdatePhases* phases) {
+  if (stage_ == Stage::kNorm) {
+    // Values that are finite each can be too large together. All servers have
+    // the same norm, and do the same.
+    if (!std::isfinite(norm)) {
+      if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
+        return absl::DataLossError(
+            "the norm of the workers' gradient is not finite: training has "
+            "diverged; lower optimizer.learning_rate");
+      }
+      const std::vector<uint32_t> nothing;
+      return Finish(&nothing, phases);
+    }
+    if (clips()) {
+      info_.gradient_scale =
+          std::min(1.0, options_.config->optimizer().clip_norm() /
+                            (norm + kClipEpsilon));
+    }
+  } else {
+    optimizer_->SetTotals(info_, stretch_totals);
+  }
+  return NextStage(phases);
+}
+
+std::vector<Squares> SliceWeights::GradientSquares() const {
+  std::vector<Squares> squares(options_.stretches.size());
+  size_t i = 0;
+  for (size_t s = 0; s < squares.size(); ++s) {
+    const TensorStretch& stretch = options_.stretches[s];
+    if (!touched_only_) {
+      squares[s].gradient = SumOfSquares(gradient_.data() + stretch.begin,
+                                         stretch.end - stretch.begin);
+      continue;
+    }
+    const size_t begin = i;
+    while (i < indices_.size() && indices_[i] < stretch.end) ++i;
+    squares[s].gradient = SumOfSquares(gradient_.data() + begin, i - begin);
+  }
+  return squares;
+}
+
+void SliceWeights::Step() {
+  float* const weights = WritableWeights();
+  if (optimizer_ == nullptr) {
+    std::copy(gradient_.begin(), gradient_.end(), weights);
+  } else if (touched_only_) {
+    optimizer_->StepTouched(info_, indices_, gradient_.data(), weights);
+  } else {
+    optimizer_->Step(info_, 0, options_.num_elements, gradient_.data(),
+                     weights);
+  }
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(
+    const std::vector<uint32_t>* changed, UpdatePhases* phases) {
+  PhaseClock clock;
+  Outcome outcome;
+  PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
+  clock.AddTo(&phases->encode);
+  return outcome;
+}
+
+}  // namespace ps

@@ -1,0 +1,51 @@
+// Norms over whole tensors, although each slice knows a part only.
+#ifndef SERVER_SQUARES_EXCHANGE_H_
+#define SERVER_SQUARES_EXCHANGE_H_
+
+#include <cstdint>
+#include <functional>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "server/optimizers/optimizer.h"
+
+namespace ps {
+
+// Over all slices of all servers.
+struct SquaresTotals {
+  std::vector<Squares> tensors;  // [number of tensors]
+  double norm = 0;               // Euclidean, of the whole gradient.
+};
+
+// One of the exchanges of an update.
+struct SquaresRound {
+  int64_t update = 0;
+  int stage = 0;
+
+  bool operator==(const SquaresRound& other) const {
+    return update == other.update && stage == other.stage;
+  }
+  bool operator<(const SquaresRound& other) const {
+    return update != other.update ? update < other.update : stage < other.stage;
+  }
+};
+
+// Thread-safe.
+class SquaresExchange {
+ public:
+  using Done = std::function<void(const absl::StatusOr<SquaresTotals>&)>;
+
+  virtual ~SquaresExchange() = default;
+
+  // squares[i] is that of stretches[i] of the slice with this number. `done` is
+  // called once, on some thread, when every slice of every server has added its
+  // own of the same round. Sums are made in order of server, slice and stretch,
+  // whatever the order of the calls.
+  virtual void Add(const SquaresRound& round, int slice,
+                   const std::vector<TensorStretch>& stretches,
+                   const std::vector<Squares>& squares, Done done) = 0;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SQUARES_EXCHANGE_H_

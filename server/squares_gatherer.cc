@@ -1,0 +1,123 @@
+#include "server/squares_gatherer.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+std::string Describe(const SquaresRound& round) {
+  return absl::StrCat("exchange ", round.stage, " of update ", round.update);
+}
+
+}  // namespace
+
+absl::Status SquaresGatherer::Check(
+    const SquaresRound& round, int contributor,
+    const std::vector<TensorSquares>& squares) const {
+  PS_RETURN_IF_ERROR(failure_);
+  if (contributor < 0 || contributor >= options_.num_contributors) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("squares of ", options_.contributor, " ", contributor,
+                     "; there are ", options_.num_contributors));
+  }
+  for (const TensorSquares& each : squares) {
+    if (each.tensor < 0 || each.tensor >= options_.num_tensors) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("squares of tensor ", each.tensor, "; there are ",
+                       options_.num_tensors));
+    }
+  }
+  if (!(last_round_ < round) || (num_here_ > 0 && !(round == round_))) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(options_.contributor, " ", contributor, " is in ",
+                     Describe(round), "; the others are in ",
+                     Describe(num_here_ > 0 ? round_ : last_round_)));
+  }
+  return absl::OkStatus();
+}
+
+void SquaresGatherer::Add(const SquaresRound& round, int contributor,
+                          std::vector<TensorSquares> squares, Done done) {
+  Done answered;
+  absl::StatusOr<Sums> answer = absl::CancelledError("the same came again");
+  bool complete = false;
+  Sums sums;
+  {
+    MutexLock lock(&mu_);
+    if (failure_.ok() && round.update >= 0 && round == last_round_) {
+      answer = last_sums_;
+      answered = std::move(done);
+    } else if (const absl::Status status = Check(round, contributor, squares);
+               !status.ok()) {
+      answer = status;
+      answered = std::move(done);
+    } else {
+      contributions_.resize(options_.num_contributors);
+      Contribution& mine = contributions_[contributor];
+      if (mine.here) answered = std::move(mine.done);
+      mine.done = std::move(done);
+      if (!mine.here) {
+        mine.here = true;
+        mine.squares = std::move(squares);
+        round_ = round;
+        complete = ++num_here_ == options_.num_contributors;
+      }
+      if (complete) sums = AddUp();
+    }
+  }
+  if (answered) answered(answer);
+  if (complete) {
+    combine_(round, std::move(sums),
+             [this, round](const absl::StatusOr<Sums>& totals) {
+               Answer(round, totals);
+             });
+  }
+}
+
+SquaresGatherer::Sums SquaresGatherer::AddUp() const {
+  Sums sums(options_.num_tensors);
+  for (const Contribution& contribution : contributions_) {
+    for (const TensorSquares& each : contribution.squares) {
+      Squares& sum = sums[each.tensor];
+      sum.weights += each.squares.weights;
+      sum.gradient += each.squares.gradient;
+      sum.step += each.squares.step;
+    }
+  }
+  return sums;
+}
+
+void SquaresGatherer::Answer(const SquaresRound& round,
+                             const absl::StatusOr<Sums>& sums) {
+  std::vector<Contribution> answered;
+  {
+    MutexLock lock(&mu_);
+    answered.swap(contributions_);
+    num_here_ = 0;
+    if (sums.ok()) {
+      last_round_ = round;
+      last_sums_ = *sums;
+    }
+  }
+  for (const Contribution& each : answered) {
+    if (each.here) each.done(sums);
+  }
+}
+
+void SquaresGatherer::Fail(const absl::Status& failure) {
+  std::vector<Contribution> answered;
+  {
+    MutexLock lock(&mu_);
+    failure_ = failure;
+    answered.swap(contributions_);
+    num_here_ = 0;
+  }
+  for (const Contribution& each : answered) {
+    if (each.here) each.done(failure);
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,37 @@
+// Sums of sparse payloads, in work proportional to their elements.
+#ifndef SERVER_TOUCHED_SUM_H_
+#define SERVER_TOUCHED_SUM_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compressors/payload_format.h"
+
+namespace ps {
+
+// Holds a vector that is 0 but where payloads were added, and knows where that
+// is: a bit for each element, and a bit for each word of those. Only the latter
+// are ever scanned, 1 for 4096 elements. Not thread-safe; made to be used again
+// for one slice after the other.
+class TouchedSum {
+ public:
+  // Payloads of so many elements come next. Nothing may be left inside.
+  void Reset(int64_t num_elements);
+
+  // Adds a valid payload of as many elements that is not dense.
+  void Add(const PayloadPieces& pieces);
+
+  // Replaces both by the ascending indices of what was added and by the sums
+  // there, also those that are 0. Leaves nothing inside.
+  void Take(std::vector<uint32_t>* indices, std::vector<float>* sums);
+
+ private:
+  std::vector<float> sums_;
+  std::vector<uint64_t> touched_;  // Bit i: element i was added to.
+  std::vector<uint64_t> words_;    // Bit w: touched_[w] is not 0.
+  int64_t count_ = 0;              // At least as many as there are elements.
+};
+
+}  // namespace ps
+
+#endif  // SERVER_TOUCHED_SUM_H_

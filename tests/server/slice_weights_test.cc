@@ -1,0 +1,275 @@
+// One slice's arithmetic, against plain loops.
+#include "server/slice_weights.h"
+
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <random>
+#include <vector>
+
+#include "compressors/payload.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Pushes of one update, with the bytes that they point to.
+class Pushes {
+ public:
+  void AddDense(const std::vector<float>& values) {
+    Add(EncodeDense(values), static_cast<int64_t>(values.size()), true);
+  }
+  void AddSparse(const std::vector<uint32_t>& indices,
+                 const std::vector<float>& values, int64_t num_elements) {
+    Add(EncodeSparse("auto", indices, values, 0, num_elements).value(),
+        static_cast<int64_t>(values.size()), false);
+  }
+
+  GradientPayloads Get() const {
+    GradientPayloads gradients;
+    gradients.all_dense = num_dense_ == buffers_.size();
+    gradients.any_dense = num_dense_ > 0;
+    gradients.sent_elements = sent_;
+    for (const auto& pieces : pieces_) gradients.payloads.push_back(&*pieces);
+    return gradients;
+  }
+
+ private:
+  void Add(PayloadBuffer buffer, int64_t count, bool dense) {
+    buffers_.push_back(buffer);
+    pieces_.push_back(
+        std::make_unique<PayloadPieces>(PayloadPieces{buffer.span()}));
+    sent_ += count;
+    num_dense_ += dense ? 1 : 0;
+  }
+
+  std::vector<PayloadBuffer> buffers_;
+  std::vector<std::unique_ptr<PayloadPieces>> pieces_;
+  size_t num_dense_ = 0;
+  int64_t sent_ = 0;
+};
+
+class SliceWeightsTest : public ::testing::Test {
+ protected:
+  SliceWeightsTest() { config_.mutable_optimizer()->set_learning_rate(1); }
+
+  std::unique_ptr<SliceWeights> Make(const std::vector<float>& first) {
+    SliceOptions options;
+    options.config = &config_;
+    options.num_elements = static_cast<int64_t>(first.size());
+    options.total_updates = 100;
+    options.stretches = {{0, 0, options.num_elements, true}};
+    const PayloadBuffer bytes = EncodeDense(first);
+    return SliceWeights::Create(options, {bytes.span()}).value();
+  }
+
+  // Of an update without stages.
+  PayloadBuffer Update(SliceWeights* weights, const Pushes& pushes) {
+    auto outcome = weights->Begin(update_++, pushes.Get(), &phases_);
+    EXPECT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_THAT(outcome->squares, IsEmpty());
+    return outcome->answer.bytes;
+  }
+
+  JobConfig config_;
+  int64_t update_ = 0;
+  UpdatePhases phases_;
+};
+
+std::vector<float> Decoded(const PayloadBuffer& bytes,
+                           std::vector<uint32_t>* indices = nullptr) {
+  std::vector<uint32_t> all;
+  std::vector<float> values;
+  DecodePayload({bytes.span()}, &all, &values);
+  if (indices != nullptr) *indices = all;
+  return values;
+}
+
+TEST_F(SliceWeightsTest, LongSlicesAreAddedInStretchesAsAWhole) {
+  // Several stretches of the cache, the last one short.
+  const int64_t n = 3 * 16 * 1024 + 77;
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<float> expected(n);
+  for (float& w : expected) w = normal(random);
+  const auto weights = Make(expected);
+  for (int update = 0; update < 2; ++update) {
+    Pushes pushes;
+    std::vector<float> sum(n, 0.0f);
+    for (int rank = 0; rank < 3; ++rank) {
+      std::vector<float> gradient(n);
+      for (float& g : gradient) g = normal(random);
+      for (int64_t i = 0; i < n; ++i) sum[i] += gradient[i];
+      pushes.AddDense(gradient);
+    }
+    for (int64_t i = 0; i < n; ++i) expected[i] -= sum[i] / 3.0f;
+    EXPECT_EQ(Decoded(Update(weights.get(), pushes)), expected);
+  }
+}
+
+TEST_F(SliceWeightsTest, AnAnswerOnItsWayKeepsItsValues) {
+  const auto weights = Make({0, 0});
+  Pushes pushes;
+  pushes.AddDense({1, 2});
+  const PayloadBuffer first = Update(weights.get(), pushes);
+  const PayloadBuffer second = Update(weights.get(), pushes);
+  EXPECT_THAT(Decoded(first), ElementsAre(-1, -2));
+  EXPECT_THAT(Decoded(second), ElementsAre(-2, -4));
+  EXPECT_NE(first.data(), second.data());
+}
+
+TEST_F(SliceWeightsTest, WeightsChangeWhereTheyAreOnceAnswersHaveLeft) {
+  const auto weights = Make({0, 0});
+  Pushes pushes;
+  pushes.AddDense({1, 2});
+  const uint8_t* const place = Update(weights.get(), pushes).data();
+  EXPECT_EQ(Update(weights.get(), pushes).data(), place);
+}
+
+TEST_F(SliceWeightsTest, AnUpdateNamesWhatAnyWorkerTouched) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  const auto weights = Make({10, 11, 12, 13, 14, 15});
+  Pushes pushes;
+  pushes.AddSparse({1, 4}, {2, 4}, 6);
+  pushes.AddSparse({4, 5}, {-4, 6}, 6);
+  std::vector<uint32_t> indices;
+  EXPECT_THAT(Decoded(Update(weights.get(), pushes), &indices),
+              ElementsAre(10, 14, 12));
+  EXPECT_THAT(indices, ElementsAre(1, 4, 5));
+  EXPECT_THAT(Decoded(weights->All()), ElementsAre(10, 10, 12, 13, 14, 12));
+  Pushes nothing;
+  nothing.AddSparse({}, {}, 6);
+  EXPECT_THAT(Decoded(Update(weights.get(), nothing)), IsEmpty());
+}
+
+TEST_F(SliceWeightsTest, OneDensePushTouchesEverything) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  config_.mutable_optimizer()->set_sparse_update(OptimizerConfig::LAZY);
+  config_.mutable_optimizer()->set_weight_decay(0.5);
+  const auto weights = Make({8, 8, 8});
+  Pushes mixed;
+  mixed.AddSparse({0}, {2}, 3);
+  mixed.AddDense({2, 0, 4});
+  EXPECT_THAT(Decoded(Update(weights.get(), mixed)), ElementsAre(2, 4, 2));
+  // Lazy: weight decay, too, is for what was sent.
+  Pushes sparse;
+  sparse.AddSparse({1}, {1}, 3);
+  EXPECT_THAT(Decoded(Update(weights.get(), sparse)), ElementsAre(1));
+  EXPECT_THAT(Decoded(weights->All()), ElementsAre(2, 1, 2));
+}
+
+TEST_F(SliceWeightsTest, ClippingAsksForTheNormAndScales) {
+  config_.mutable_optimizer()->set_clip_norm(5);
+  for (const bool sparse : {false, true}) {
+    const auto weights = Make({0, 0, 0});
+    ASSERT_EQ(weights->num_stages(), 1);
+    Pushes pushes;
+    if (sparse) {
+      pushes.AddSparse({0, 2}, {3, 4}, 3);
+    } else {
+      pushes.AddDense({3, 0, 4});
+    }
+    auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+    ASSERT_TRUE(outcome.ok());
+    ASSERT_EQ(outcome->squares.size(), 1u);
+    EXPECT_EQ(outcome->squares[0].gradient, 25);
+    EXPECT_THAT(Decoded(weights->All()), ElementsAre(0, 0, 0));
+    // The other slices are as long as to make it 50.
+    outcome = weights->Continue({{0, 2500, 0}}, 50, &phases_);
+    ASSERT_TRUE(outcome.ok());
+    EXPECT_THAT(outcome->squares, IsEmpty());
+    const auto now = Decoded(weights->All());
+    EXPECT_NEAR(now[0], -0.3, 1e-6);
+    EXPECT_EQ(now[1], 0);
+    EXPECT_NEAR(now[2], -0.4, 1e-6);
+  }
+}
+
+TEST_F(SliceWeightsTest, ANormThatIsNotFiniteChangesNothing) {
+  config_.mutable_training()->set_non_finite(TrainingConfig::SKIP);
+  for (const char* rule : {"sgd", "lamb", "lars", "novograd"}) {
+    SCOPED_TRACE(rule);
+    config_.mutable_optimizer()->set_name(rule);
+    config_.mutable_optimizer()->set_clip_norm(rule[0] == 's' ? 5 : 0);
+    const auto weights = Make({1, 2});
+    Pushes pushes;
+    pushes.AddDense({3e38f, 3e38f});
+    pushes.AddDense({3e38f, 3e38f});
+    const auto asked = weights->Begin(0, pushes.Get(), &phases_);
+    ASSERT_TRUE(asked.ok());
+    ASSERT_EQ(asked->squares.size(), 1u);
+    const double norm = std::sqrt(asked->squares[0].gradient);
+    EXPECT_FALSE(std::isfinite(norm));
+    const auto outcome = weights->Continue({{}}, norm, &phases_);
+    ASSERT_TRUE(outcome.ok()) << outcome.status();
+    EXPECT_THAT(outcome->squares, IsEmpty());
+    EXPECT_THAT(Decoded(outcome->answer.bytes), ElementsAre(1, 2));
+  }
+}
+
+TEST_F(SliceWeightsTest, ANormThatIsNotFiniteEndsTheJobIfItIsToldTo) {
+  config_.mutable_optimizer()->set_clip_norm(5);
+  const auto weights = Make({1, 2});
+  Pushes pushes;
+  pushes.AddDense({1, 1});
+  ASSERT_TRUE(weights->Begin(0, pushes.Get(), &phases_).ok());
+  const auto outcome = weights->Continue(
+      {{}}, std::numeric_limits<double>::quiet_NaN(), &phases_);
+  EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
+}
+
+// fp16 and bf16 would send the largest number that they have.
+TEST_F(SliceWeightsTest, ShortCodesDoNotHideWeightsThatAreNotFinite) {
+  for (const char* code : {"fp16", "bf16"}) {
+    for (const auto mode : {DownlinkConfig::WEIGHTS, DownlinkConfig::UPDATE}) {
+      config_.mutable_downlink()->set_mode(mode);
+      config_.mutable_downlink()->set_value_code(code);
+      const auto weights = Make({-3e38f, 2});
+      Pushes pushes;
+      pushes.AddSparse({0}, {3e38f}, 2);
+      const auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+      EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
+    }
+  }
+}
+
+// What a worker holds that adds up all answers.
+TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::COMPRESSED);
+  CompressorConfig* const down =
+      config_.mutable_downlink()->mutable_compressor();
+  down->set_name("topk");
+  down->set_ratio(0.25);
+  const int64_t n = 1000;
+  std::vector<float> view(n, 1.0f);
+  const auto weights = Make(view);
+  std::vector<float> gradient(n);
+  for (int64_t i = 0; i < n; ++i) gradient[i] = std::sin(0.1f * i);
+  Pushes pushes;
+  pushes.AddDense(gradient);
+  const auto answer = weights->Begin(0, pushes.Get(), &phases_)->answer;
+  EXPECT_TRUE(answer.difference);
+  EXPECT_EQ(Decoded(answer.bytes).size(), 250u);
+  AddPayload({answer.bytes.span()}, view.data());
+  EXPECT_EQ(Decoded(weights->All()), view);
+  // Three more updates by nothing bring the rest.
+  Pushes nothing;
+  nothing.AddDense(std::vector<float>(n, 0.0f));
+  for (int update = 1; update < 4; ++update) {
+    AddPayload(
+        {weights->Begin(update, nothing.Get(), &phases_)->answer.bytes.span()},
+        view.data());
+  }
+  EXPECT_EQ(Decoded(weights->All()), view);
+  for (int64_t i = 0; i < n; ++i) {
+    EXPECT_NEAR(view[i], 1.0f - gradient[i], 1e-6);
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,133 @@
+// Who is waited for, in which order is added, and what is refused.
+#include "server/squares_gatherer.h"
+
+#include <algorithm>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::HasSubstr;
+
+using Sums = SquaresGatherer::Sums;
+
+SquaresGathererOptions Options(int num_contributors, int64_t num_tensors) {
+  SquaresGathererOptions options;
+  options.num_contributors = num_contributors;
+  options.num_tensors = num_tensors;
+  options.contributor = "server";
+  return options;
+}
+
+void AnswerAtOnce(const SquaresRound&, Sums sums, SquaresGatherer::Done done) {
+  done(std::move(sums));
+}
+
+struct Answers {
+  std::vector<absl::StatusOr<Sums>> all;
+
+  SquaresGatherer::Done Taker() {
+    return [this](const absl::StatusOr<Sums>& sums) { all.push_back(sums); };
+  }
+};
+
+TEST(SquaresGatherer, AddsInOrderOfContributorWhateverTheArrivalOrder) {
+  // 1e16 + 1 rounds to 1e16: the sum shows the order.
+  const double parts[] = {1e16, 1, -1e16};
+  std::vector<int> order = {0, 1, 2};
+  do {
+    SquaresGatherer gatherer(Options(3, 2), AnswerAtOnce);
+    Answers answers;
+    for (const int i : order) {
+      EXPECT_TRUE(answers.all.empty());
+      gatherer.Add({4, 0}, i, {{1, {1, parts[i], 2}}}, answers.Taker());
+    }
+    ASSERT_EQ(answers.all.size(), 3u);
+    for (const auto& sums : answers.all) {
+      ASSERT_TRUE(sums.ok()) << sums.status();
+      EXPECT_EQ((*sums)[1].gradient, (1e16 + 1) - 1e16);
+      EXPECT_EQ((*sums)[1].weights, 3);
+      EXPECT_EQ((*sums)[1].step, 6);
+      EXPECT_EQ((*sums)[0].weights, 0);
+    }
+  } while (std::next_permutation(order.begin(), order.end()));
+}
+
+TEST(SquaresGatherer, RepeatsCountOnceAndGetTheStoredSums) {
+  SquaresGatherer gatherer(Options(2, 1), AnswerAtOnce);
+  Answers first, second, other, late;
+  gatherer.Add({0, 0}, 0, {{0, {1, 0, 0}}}, first.Taker());
+  gatherer.Add({0, 0}, 0, {{0, {1, 0, 0}}}, second.Taker());
+  ASSERT_EQ(first.all.size(), 1u);
+  EXPECT_TRUE(absl::IsCancelled(first.all[0].status()));
+  gatherer.Add({0, 0}, 1, {{0, {2, 0, 0}}}, other.Taker());
+  ASSERT_EQ(second.all.size(), 1u);
+  EXPECT_EQ((*second.all[0])[0].weights, 3);
+  gatherer.Add({0, 0}, 1, {{0, {50, 0, 0}}}, late.Taker());
+  ASSERT_EQ(late.all.size(), 1u);
+  EXPECT_EQ((*late.all[0])[0].weights, 3);
+}
+
+std::string ErrorOf(SquaresGatherer* gatherer, const SquaresRound& round,
+                    int contributor, int tensor) {
+  Answers answers;
+  gatherer->Add(round, contributor, {{tensor, {}}}, answers.Taker());
+  if (answers.all.size() != 1 || answers.all[0].ok()) return "no error";
+  return std::string(answers.all[0].status().message());
+}
+
+TEST(SquaresGatherer, WhatDoesNotFitIsRefusedAndChangesNothing) {
+  SquaresGatherer gatherer(Options(2, 3), AnswerAtOnce);
+  Answers answers;
+  EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, 2, 0), HasSubstr("server 2"));
+  EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, -1, 0), HasSubstr("server -1"));
+  EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, 0, 3), HasSubstr("tensor 3"));
+  EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, 0, -1), HasSubstr("tensor -1"));
+  gatherer.Add({5, 0}, 0, {{0, {1, 0, 0}}}, answers.Taker());
+  EXPECT_THAT(ErrorOf(&gatherer, {6, 0}, 1, 0),
+              HasSubstr("exchange 0 of update 6; the others are in exchange 0 "
+                        "of update 5"));
+  EXPECT_THAT(ErrorOf(&gatherer, {5, 1}, 1, 0), HasSubstr("exchange 1"));
+  gatherer.Add({5, 0}, 1, {}, answers.Taker());
+  ASSERT_EQ(answers.all.size(), 2u);
+  EXPECT_EQ((*answers.all[0])[0].weights, 1);
+  EXPECT_THAT(ErrorOf(&gatherer, {4, 0}, 1, 0), HasSubstr("update 4"));
+}
+
+TEST(SquaresGatherer, FailAnswersEveryoneNowAndLater) {
+  SquaresGatherer gatherer(Options(2, 1), AnswerAtOnce);
+  Answers waiting, later;
+  gatherer.Add({0, 0}, 0, {}, waiting.Taker());
+  gatherer.Fail(absl::AbortedError("worker 1 was lost"));
+  ASSERT_EQ(waiting.all.size(), 1u);
+  EXPECT_TRUE(absl::IsAborted(waiting.all[0].status()));
+  gatherer.Add({0, 0}, 1, {}, later.Taker());
+  ASSERT_EQ(later.all.size(), 1u);
+  EXPECT_TRUE(absl::IsAborted(later.all[0].status()));
+}
+
+TEST(SquaresGatherer, AFailureToCombineReachesAllAndTheRoundMayBeRepeated) {
+  int calls = 0;
+  SquaresGatherer gatherer(Options(1, 1), [&](const SquaresRound&, Sums sums,
+                                              SquaresGatherer::Done done) {
+    if (++calls == 1) {
+      done(absl::UnavailableError("server 0 is gone"));
+    } else {
+      done(std::move(sums));
+    }
+  });
+  Answers answers;
+  gatherer.Add({0, 0}, 0, {{0, {7, 0, 0}}}, answers.Taker());
+  gatherer.Add({0, 0}, 0, {{0, {7, 0, 0}}}, answers.Taker());
+  ASSERT_EQ(answers.all.size(), 2u);
+  EXPECT_TRUE(absl::IsUnavailable(answers.all[0].status()));
+  ASSERT_TRUE(answers.all[1].ok());
+  EXPECT_EQ((*answers.all[1])[0].weights, 7);
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,87 @@
+// Sparse sums against plain ones.
+#include "server/touched_sum.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <random>
+#include <set>
+#include <vector>
+
+#include "compressors/payload.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+
+// Owns what Pieces points to.
+struct Sparse {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  PayloadBuffer bytes;
+
+  PayloadPieces Pieces() const { return {bytes.span()}; }
+};
+
+Sparse MakeSparse(std::vector<uint32_t> indices, std::vector<float> values,
+                  int64_t num_elements) {
+  Sparse sparse{std::move(indices), std::move(values), {}};
+  sparse.bytes = EncodeSparse("auto", sparse.indices, sparse.values,
+                              /*begin=*/0, num_elements)
+                     .value();
+  return sparse;
+}
+
+TEST(TouchedSum, AddsInOrderAndForgets) {
+  TouchedSum sum;
+  sum.Reset(300);
+  const Sparse first = MakeSparse({3, 64, 299}, {1e8f, 1, 2}, 300);
+  const Sparse second = MakeSparse({3, 128}, {1, 5}, 300);
+  const Sparse third = MakeSparse({3, 64}, {-1e8f, -1}, 300);
+  for (const Sparse* each : {&first, &second, &third}) sum.Add(each->Pieces());
+  std::vector<uint32_t> indices = {7};
+  std::vector<float> values;
+  sum.Take(&indices, &values);
+  EXPECT_THAT(indices, ElementsAre(3, 64, 128, 299));
+  // 1e8 + 1 rounds to 1e8. What adds up to 0 was touched, too.
+  EXPECT_THAT(values, ElementsAre(0, 0, 5, 2));
+  sum.Take(&indices, &values);
+  EXPECT_THAT(indices, IsEmpty());
+  EXPECT_THAT(values, IsEmpty());
+}
+
+TEST(TouchedSum, EqualsAPlainSumForSlicesOfAnySize) {
+  TouchedSum sum;
+  std::mt19937_64 random(3);
+  std::normal_distribution<float> normal;
+  for (const int64_t n : {1, 63, 64, 65, 4096, 4097, 100000, 70, 8193}) {
+    SCOPED_TRACE(n);
+    sum.Reset(n);
+    std::vector<float> plain(n, 0.0f);
+    std::set<uint32_t> touched;
+    for (int rank = 0; rank < 4; ++rank) {
+      std::set<uint32_t> mine;
+      for (int64_t i = 0; i < 1 + n / 50; ++i) mine.insert(random() % n);
+      std::vector<float> values;
+      for (const uint32_t index : mine) {
+        values.push_back(normal(random));
+        plain[index] += values.back();
+      }
+      touched.insert(mine.begin(), mine.end());
+      sum.Add(MakeSparse({mine.begin(), mine.end()}, values, n).Pieces());
+    }
+    std::vector<uint32_t> indices;
+    std::vector<float> values;
+    sum.Take(&indices, &values);
+    EXPECT_EQ(indices, std::vector<uint32_t>(touched.begin(), touched.end()));
+    for (size_t i = 0; i < indices.size(); ++i) {
+      ASSERT_EQ(values[i], plain[indices[i]]) << indices[i];
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ps

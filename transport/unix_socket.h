@@ -1,0 +1,23 @@
+// Unix-domain sockets in Linux's abstract namespace: no file is left behind,
+// and only processes in the same network namespace, so on the same machine, can
+// connect.
+#ifndef TRANSPORT_UNIX_SOCKET_H_
+#define TRANSPORT_UNIX_SOCKET_H_
+
+#include <string>
+
+namespace ps {
+
+// A name that no other process has.
+std::string NewUnixSocketName();
+
+// What gRPC calls the socket with this name.
+std::string UnixSocketAddress(const std::string& name);
+
+// Whether somebody listens there, on this machine. Does not wait. False for
+// names that cannot be one.
+bool UnixSocketAnswers(const std::string& name);
+
+}  // namespace ps
+
+#endif  // TRANSPORT_UNIX_SOCKET_H_
