@@ -13,6 +13,7 @@
 #include "absl/strings/str_replace.h"
 #include "tools/human_format.h"
 #include "tools/report/evaluation_plots.h"
+#include "tools/report/exchange_times.h"
 
 namespace ps {
 namespace {
@@ -128,6 +129,20 @@ std::vector<Column> Columns() {
       {"bytes down (of dense)", false,
        [](const RunRecords& run) {
          return Traffic(run.bytes_down, run.dense_bytes_down);
+       }},
+      {"ms an iteration: computing + compressing + applying + waiting", false,
+       [](const RunRecords& run) {
+         const ExchangeTimes times = MeasureExchange(run);
+         if (!std::isfinite(times.iteration)) return std::string(kMissing);
+         return absl::StrFormat("%.1f: %.1f + %.1f + %.1f + %.1f",
+                                1e3 * times.iteration, 1e3 * times.compute,
+                                1e3 * times.compress, 1e3 * times.apply,
+                                1e3 * times.await);
+       }},
+      {"communication hidden", false,
+       [](const RunRecords& run) {
+         const double share = MeasureExchange(run).HiddenShare();
+         return std::isfinite(share) ? Percent(share, 0) : kMissing;
        }},
       {"iterations", false, Iterations},
       {"seconds", false,
@@ -319,8 +334,9 @@ std::string HtmlReport(const std::vector<RunRecords>& runs,
   for (const Plot& plot : more) html += DrawPlot(plot);
   absl::StrAppend(
       &html,
-      "</div>\n<p class='note'>Ratios, stages and residuals are worker "
-      "0's. In the table they leave out the first ",
+      "</div>\n<p class='note'>Ratios, stages, residuals and times are worker "
+      "0's; communication is hidden while that worker computes. In the table "
+      "they leave out the first ",
       kSettlingIterations,
       " iterations. Long runs are drawn as means of neighbouring iterations on "
       "a pale stripe from the smallest to the largest of them; more than ",

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -12,7 +13,8 @@
 namespace ps {
 namespace {
 
-using Json = nlohmann::json;
+// Keeps the order in which fields were written.
+using Json = nlohmann::ordered_json;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,13 +50,22 @@ void TakeIteration(const Json& json, RunRecords* run) {
   if (json.contains("residual_norm")) {
     row.residual_norm = Number(json, "residual_norm");
   }
+  row.achieved_ratio = Number(json, "iteration_achieved_ratio");
+  if (json.contains("phases") && json["phases"].is_object()) {
+    for (const auto& phase : json["phases"].items()) {
+      if (!phase.value().is_number()) continue;
+      row.phases.emplace_back(phase.key(), phase.value().get<double>());
+    }
+  }
+  row.seconds = Number(json, "seconds");
   row.bytes_up = Number(json, "bytes_up");
-  run->iterations.push_back(row);
-  run->seconds = Number(json, "seconds");
+  row.bytes_down = Number(json, "bytes_down");
+  run->seconds = row.seconds;
   run->achieved_ratio = Number(json, "achieved_ratio");
-  run->bytes_down = Number(json, "bytes_down");
+  run->bytes_down = row.bytes_down;
   run->dense_bytes_up = Number(json, "dense_bytes_up");
   run->dense_bytes_down = Number(json, "dense_bytes_down");
+  run->iterations.push_back(std::move(row));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,7 +21,13 @@ struct IterationRow {
   double target_count = 0;
   double stages = 0;
   std::optional<double> residual_norm;  // None: not measured.
-  double bytes_up = 0;                  // Since the start, all workers.
+  double achieved_ratio = 0;            // Of this iteration, all workers.
+  // Seconds of each phase of this iteration, in the file's order.
+  std::vector<std::pair<std::string, double>> phases;
+  // Since the start.
+  double seconds = 0;   // Of training.
+  double bytes_up = 0;  // All workers.
+  double bytes_down = 0;
 };
 
 struct EvaluationRow {

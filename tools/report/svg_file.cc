@@ -1,9 +1,16 @@
 #include "tools/report/svg_file.h"
 
 #include <cctype>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 
 namespace ps {
 namespace {
@@ -20,6 +27,26 @@ svg.plot { width: 640px; height: 360px; }
 .label { font: 13px system-ui, sans-serif; fill: var(--faint); }
 .sample { stroke-width: 2.5; }
 )css";
+
+// The page's style with its light colours in place of their names: many
+// programs that show SVG files know no CSS variables, and paint everything
+// black.
+std::string FileStyle() {
+  const absl::string_view style = kPlotStyle;
+  const size_t light_end = style.find('}') + 1;
+  std::vector<std::pair<std::string, std::string>> colors;
+  for (const absl::string_view each :
+       absl::StrSplit(style.substr(0, light_end), absl::ByAnyChar(";{}"))) {
+    const std::vector<std::string> parts = absl::StrSplit(each, ": ");
+    if (parts.size() != 2 || !absl::StrContains(parts[0], "--")) continue;
+    colors.emplace_back(
+        absl::StrCat("var(", absl::StripAsciiWhitespace(parts[0]), ")"),
+        parts[1]);
+  }
+  // What follows both sets of colours.
+  const absl::string_view rest = style.substr(style.find("figure"));
+  return absl::StrReplaceAll(absl::StrCat(rest, kFileStyle), colors);
+}
 
 // A line of the legend for each series: labels may be long.
 std::string Legend(const Plot& plot) {
@@ -47,13 +74,12 @@ std::string SvgFile(const Plot& plot) {
   const double height = top + kPlotHeight;
   return absl::StrFormat(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
-      "width='%.0f' height='%.0f'>\n<style>%s%s</style>\n"
+      "width='%.0f' height='%.0f'>\n<style>%s</style>\n"
       "<rect class='paper' width='%.0f' height='%.0f'/>\n"
       "<text class='title' x='%.0f' y='22'>%s</text>\n%s"
       "<g transform='translate(0 %.0f)'>%s</g>\n</svg>\n",
-      kPlotWidth, height, kPlotWidth, height, kPlotStyle, kFileStyle,
-      kPlotWidth, height, kMargin, EscapeMarkup(plot.title), Legend(plot), top,
-      curves);
+      kPlotWidth, height, kPlotWidth, height, FileStyle(), kPlotWidth, height,
+      kMargin, EscapeMarkup(plot.title), Legend(plot), top, curves);
 }
 
 std::string SvgFileName(const Plot& plot) {

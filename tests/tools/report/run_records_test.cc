@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <limits>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
@@ -62,6 +64,32 @@ TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   ASSERT_EQ(run->evaluations.size(), 1u);
   EXPECT_EQ(run->metric, "test_perplexity");
   EXPECT_EQ(run->evaluations[0].value, 84.5);
+}
+
+TEST_F(RunRecordsTest, AnIterationHasItsPhasesAndItsRatio) {
+  const auto run = Read(absl::StrCat(
+      kStart, IterationLine(1, 90),
+      R"({"event":"iteration","iteration":2,"iteration_achieved_ratio":0.25,)"
+      R"("phases":{"wire":0.5,"apply":1,"note":"x","wait":null},)"
+      R"("seconds":4,"bytes_up":9,"bytes_down":7})",
+      "\n"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_EQ(run->iterations.size(), 2u);
+  const IterationRow& without = run->iterations[0];
+  EXPECT_TRUE(without.phases.empty());
+  EXPECT_TRUE(std::isnan(without.achieved_ratio));
+  EXPECT_EQ(without.seconds, 1.5);
+  EXPECT_EQ(without.bytes_down, 64);
+  const IterationRow& row = run->iterations[1];
+  EXPECT_EQ(row.achieved_ratio, 0.25);
+  EXPECT_EQ(row.seconds, 4);
+  EXPECT_EQ(run->seconds, 4);
+  EXPECT_EQ(row.bytes_down, 7);
+  EXPECT_EQ(run->bytes_down, 7);
+  // Numbers alone, in the file's order.
+  using Phase = std::pair<std::string, double>;
+  EXPECT_EQ(row.phases,
+            (std::vector<Phase>{Phase("wire", 0.5), Phase("apply", 1)}));
 }
 
 TEST_F(RunRecordsTest, ARunWithoutATargetHasNone) {
