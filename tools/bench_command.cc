@@ -3,6 +3,8 @@
 #include "common/flags.h"
 #include "tools/bench_compressors_command.h"
 #include "tools/commands.h"
+#include "tools/network/command.h"
+#include "tools/push_pull/command.h"
 
 namespace ps {
 namespace {
@@ -10,6 +12,11 @@ namespace {
 const Command kSubjects[] = {
     {"compressors", "Compressors against the memory's speed and exact top-k.",
      RunBenchCompressorsCommand},
+    {"push-pull",
+     "Gradients to a parameter server and weights back, against plain TCP.",
+     RunBenchPushPullCommand},
+    {"network", "One job with several compressors on a slow network.",
+     RunBenchNetworkCommand},
 };
 
 }  // namespace
@@ -23,6 +30,10 @@ int RunBenchCommand(int argc, char** argv) {
   text.examples = {
       {"gradsieve bench compressors --names=sidco_e,topk",
        "two of the compressors, at the usual sizes and ratios"},
+      {"gradsieve bench push-pull --workers=2",
+       "two workers and a parameter server on this machine"},
+      {"gradsieve bench network job.textproto --bandwidth=100mbit",
+       "one job with several compressors, on a network of 100 Mbit/s"},
   };
   return RunCommand(text, kSubjects, argc, argv);
 }

@@ -5,6 +5,8 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <memory>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -16,7 +18,6 @@
 #include "common/config.h"
 #include "common/file.h"
 #include "common/status_macros.h"
-#include "tools/interrupts.h"
 #include "tools/metrics_follower.h"
 #include "tools/progress.h"
 #include "tools/subprocesses.h"
@@ -57,17 +58,19 @@ class LocalCluster {
   absl::Status Run();
 
  private:
-  absl::Status Start(const std::string& name,
+  absl::Status Start(const std::string& name, const ClusterHost& host,
                      const std::vector<std::string>& arguments);
   absl::Status StartServers();
   absl::Status StartWorkers();
   // Handles what children do until `done`, an end with an error, or Ctrl-C.
   absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
   bool AllServersListen();
-  bool AllEnded() { return children_.num_running() == 0; }
+  bool AllEnded() { return enough_ || children_.num_running() == 0; }
   void Relay(int child, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
-  void ShowProgress();
+  // Shows what is new in the metrics, and asks whether it is enough.
+  void LookAtMetrics();
+  void ShowProgress(const RunState& state);
   std::string AddressFile(int server) const {
     return absl::StrCat(options_.run_directory, "/server-", server, ".address");
   }
@@ -75,16 +78,23 @@ class LocalCluster {
   const LocalClusterOptions options_;
   JobConfig config_;
   const std::string job_path_;
-  std::unique_ptr<Interrupts> interrupts_;
+  std::unique_ptr<Interrupts> own_interrupts_;
+  Interrupts* interrupts_ = nullptr;
   std::vector<Member> members_;  // By number of the child.
   Subprocesses children_;
   MetricsFollower metrics_;
   ProgressLine progress_;
   absl::Status culprit_;  // The first child that ended with an error.
+  bool enough_ = false;
   bool stopping_ = false;
 };
 
+ClusterHost HostOf(const std::vector<ClusterHost>& hosts, int number) {
+  return hosts.empty() ? ClusterHost() : hosts.at(number);
+}
+
 absl::Status LocalCluster::Start(const std::string& name,
+                                 const ClusterHost& host,
                                  const std::vector<std::string>& arguments) {
   Member member;
   member.name = name;
@@ -95,7 +105,8 @@ absl::Status LocalCluster::Start(const std::string& name,
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
   }
   members_.push_back(std::move(member));
-  return Annotate(children_.Start(arguments).status(), name);
+  return Annotate(children_.Start(arguments, host.network_namespace).status(),
+                  name);
 }
 
 absl::Status LocalCluster::StartServers() {
@@ -108,11 +119,12 @@ absl::Status LocalCluster::StartServers() {
   PS_RETURN_IF_ERROR(
       WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
-    PS_RETURN_IF_ERROR(
-        Start(absl::StrCat("server-", i),
-              {options_.server_program, "--config=" + job_path_,
-               absl::StrCat("--index=", i), "--listen=127.0.0.1:0",
-               "--address-file=" + AddressFile(i)}));
+    const ClusterHost host = HostOf(options_.server_hosts, i);
+    PS_RETURN_IF_ERROR(Start(absl::StrCat("server-", i), host,
+                             {options_.server_program, "--config=" + job_path_,
+                              absl::StrCat("--index=", i),
+                              absl::StrCat("--listen=", host.address, ":0"),
+                              "--address-file=" + AddressFile(i)}));
   }
   return PollUntil(absl::Now() + kServerStart, &LocalCluster::AllServersListen);
 }
@@ -136,6 +148,7 @@ absl::Status LocalCluster::StartWorkers() {
   }
   for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
     PS_RETURN_IF_ERROR(Start(absl::StrCat("worker-", rank),
+                             HostOf(options_.worker_hosts, rank),
                              {options_.worker_program, "--config=" + job_path_,
                               absl::StrCat("--rank=", rank),
                               "--run-dir=" + options_.run_directory}));
@@ -147,7 +160,7 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
                                      bool (LocalCluster::*done)()) {
   while (!(this->*done)()) {
     PS_RETURN_IF_ERROR(children_.Poll(absl::Now() + kTick, interrupts_->fd()));
-    ShowProgress();
+    LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
     if (absl::Now() > deadline) {
@@ -167,6 +180,7 @@ void LocalCluster::Relay(int child, absl::string_view line) {
     member.last_error = std::string(
         text == absl::string_view::npos ? line : line.substr(text + 2));
   }
+  if (!options_.show_log) return;
   progress_.Print(absl::StrCat("[", member.name, "] ", line));
 }
 
@@ -179,10 +193,13 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
       "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log"));
 }
 
-void LocalCluster::ShowProgress() {
-  if (!metrics_.Poll()) return;
-  const RunState& state = metrics_.state();
-  if (state.iteration == 0) return;
+void LocalCluster::LookAtMetrics() {
+  if (!metrics_.Poll() || metrics_.state().iteration == 0) return;
+  ShowProgress(metrics_.state());
+  if (options_.is_enough) enough_ = enough_ || options_.is_enough();
+}
+
+void LocalCluster::ShowProgress(const RunState& state) {
   Progress progress;
   progress.iteration = state.iteration;
   progress.total_iterations = state.total_iterations;
@@ -198,7 +215,18 @@ void LocalCluster::ShowProgress() {
 }
 
 absl::Status LocalCluster::Run() {
-  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
+  interrupts_ = options_.interrupts;
+  if (interrupts_ == nullptr) {
+    PS_ASSIGN_OR_RETURN(own_interrupts_, Interrupts::Create());
+    interrupts_ = own_interrupts_.get();
+  }
+  const std::string logs = options_.run_directory + "/logs";
+  std::error_code error;
+  std::filesystem::create_directories(logs, error);
+  if (error) {
+    return absl::ErrnoToStatus(error.value(),
+                               absl::StrCat("cannot make ", logs));
+  }
   absl::Status status = StartServers();
   if (status.ok()) status = StartWorkers();
   progress_.Finish();

@@ -2,23 +2,43 @@
 #ifndef TOOLS_LOCAL_CLUSTER_H_
 #define TOOLS_LOCAL_CLUSTER_H_
 
-#include <memory>
+#include <functional>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "proto/config.pb.h"
+#include "tools/interrupts.h"
+#include "tools/spawn.h"
 
 namespace ps {
+
+// Where a process runs.
+struct ClusterHost {
+  // A server listens here, and workers reach it here.
+  std::string address = "127.0.0.1";
+  // As of Spawn().
+  int network_namespace = kOwnNetwork;
+};
 
 struct LocalClusterOptions {
   JobConfig config;           // Validated; cluster.servers is filled in here.
   std::string run_directory;  // Exists, and is this run's alone.
   std::string server_program;
   std::string worker_program;
+  // One for each server and each worker; empty: all on this machine.
+  std::vector<ClusterHost> server_hosts;
+  std::vector<ClusterHost> worker_hosts;
+  // Also shows the log's lines; else they are in run_directory/logs only.
+  bool show_log = true;
+  // Asked whenever metrics.jsonl has grown: true ends the run, as done.
+  std::function<bool()> is_enough;
+  // Of a caller that has one already; null: the cluster has its own. Not owned.
+  Interrupts* interrupts = nullptr;
 };
 
 // Starts the servers on free ports, then the workers; relays their log lines
-// with a prefix to stderr and into run_directory/logs; shows progress on
+// with a prefix to stdout and into run_directory/logs; shows progress on
 // stdout. Returns when all have ended. The job's resolved config is
 // run_directory/job.textproto.
 // Errors, after everything else has been stopped: kAborted naming the child

@@ -1,6 +1,7 @@
 #include "tools/spawn.h"
 
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/syscall.h>
@@ -39,8 +40,23 @@ struct ChildPlan {
   int stdin_fd = -1;
   int stdout_fd = -1;
   int stderr_fd = -1;
-  int error_fd = -1;  // Closed by a successful exec, else gets errno.
+  int network_namespace = kOwnNetwork;
+  int error_fd = -1;  // Closed by a successful exec, else gets a ChildError.
 };
+
+struct ChildError {
+  bool in_setns = false;  // Else in what comes after it.
+  int number = 0;         // errno.
+};
+
+[[noreturn]] void FailChild(const ChildPlan& plan, bool in_setns) {
+  ChildError error;
+  error.in_setns = in_setns;
+  error.number = errno;
+  const ssize_t ignored = write(plan.error_fd, &error, sizeof(error));
+  static_cast<void>(ignored);
+  _exit(127);
+}
 
 [[noreturn]] void RunChild(const ChildPlan& plan) {
   setpgid(0, 0);
@@ -52,32 +68,37 @@ struct ChildPlan {
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
   signal(SIGPIPE, SIG_DFL);
+  if (plan.network_namespace != kOwnNetwork &&
+      setns(plan.network_namespace, CLONE_NEWNET) != 0) {
+    FailChild(plan, /*in_setns=*/true);
+  }
   if (dup2(plan.stdin_fd, STDIN_FILENO) >= 0 &&
       dup2(plan.stdout_fd, STDOUT_FILENO) >= 0 &&
       dup2(plan.stderr_fd, STDERR_FILENO) >= 0) {
     execv(plan.argv[0], plan.argv.data());
   }
-  const int error = errno;
-  const ssize_t ignored = write(plan.error_fd, &error, sizeof(error));
-  static_cast<void>(ignored);
-  _exit(127);
+  FailChild(plan, /*in_setns=*/false);
 }
 
 // Waits until the child runs its program; an error if it could not.
 absl::Status WaitForExec(int error_fd, const std::string& program) {
-  int error = 0;
+  ChildError error;
   ssize_t count;
   do {
     count = read(error_fd, &error, sizeof(error));
   } while (count < 0 && errno == EINTR);
   if (count == 0) return absl::OkStatus();  // Closed by exec.
-  return absl::ErrnoToStatus(error, absl::StrCat("cannot run ", program));
+  return absl::ErrnoToStatus(
+      error.number,
+      error.in_setns
+          ? absl::StrCat("cannot enter the network namespace to run ", program)
+          : absl::StrCat("cannot run ", program));
 }
 
 }  // namespace
 
-absl::StatusOr<SpawnedProcess> Spawn(
-    const std::vector<std::string>& arguments) {
+absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
+                                     int network_namespace) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("a process needs a program to run");
   }
@@ -97,6 +118,7 @@ absl::StatusOr<SpawnedProcess> Spawn(
   plan.stdin_fd = null.get();
   plan.stdout_fd = out.writer.get();
   plan.stderr_fd = err.writer.get();
+  plan.network_namespace = network_namespace;
   plan.error_fd = error.writer.get();
 
   SpawnedProcess process;

@@ -12,6 +12,9 @@
 
 namespace ps {
 
+// Stands for the network that the caller is in.
+constexpr int kOwnNetwork = -1;
+
 struct SpawnedProcess {
   pid_t pid = -1;
   UniqueFd pidfd;          // Readable when the process has ended.
@@ -25,9 +28,11 @@ struct SpawnedProcess {
 // - SIGKILL as soon as the calling thread ends, however that ends: nothing is
 //   left behind when we are killed ourselves. So call it from a thread that
 //   lives as long as the process should.
-// Errors: kNotFound, kPermissionDenied or other with the program's path, if it
-// cannot be run.
-absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments);
+// It runs in the network namespace that the descriptor `network_namespace` is
+// open on. Errors: kNotFound, kPermissionDenied or other with the program's
+// path, if it cannot be run there.
+absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
+                                     int network_namespace = kOwnNetwork);
 
 }  // namespace ps
 

@@ -17,7 +17,6 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tools/spawn.h"
 
 namespace ps {
 namespace {
@@ -183,8 +182,9 @@ Subprocesses::Subprocesses(SubprocessCallbacks callbacks)
 Subprocesses::~Subprocesses() = default;
 
 absl::StatusOr<int> Subprocesses::Start(
-    const std::vector<std::string>& arguments) {
-  PS_ASSIGN_OR_RETURN(SpawnedProcess process, Spawn(arguments));
+    const std::vector<std::string>& arguments, int network_namespace) {
+  PS_ASSIGN_OR_RETURN(SpawnedProcess process,
+                      Spawn(arguments, network_namespace));
   const int number = static_cast<int>(children_.size());
   children_.push_back(std::make_unique<Child>(number, std::move(process)));
   return number;

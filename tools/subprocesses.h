@@ -14,6 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "tools/spawn.h"
 
 namespace ps {
 
@@ -52,9 +53,10 @@ class Subprocesses {
   Subprocesses(const Subprocesses&) = delete;
   Subprocesses& operator=(const Subprocesses&) = delete;
 
-  // Starts a program and returns its number: 0, 1, 2, ... Errors: those of
-  // Spawn().
-  absl::StatusOr<int> Start(const std::vector<std::string>& arguments);
+  // Starts a program and returns its number: 0, 1, 2, ... Arguments and errors:
+  // those of Spawn().
+  absl::StatusOr<int> Start(const std::vector<std::string>& arguments,
+                            int network_namespace = kOwnNetwork);
 
   // Children that have not ended, or whose end was not reported yet.
   int num_running() const;

@@ -1,26 +1,21 @@
 #include "tools/train_command.h"
 
 #include <cstdio>
-#include <filesystem>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/program.h"
-#include "common/status_macros.h"
 #include "tools/command_failure.h"
+#include "tools/find_program.h"
 #include "tools/local_cluster.h"
+#include "tools/run_directory.h"
 #include "tools/run_report.h"
 
 namespace ps {
 namespace {
-
-namespace fs = std::filesystem;
 
 struct Flags {
   std::string job;
@@ -54,41 +49,6 @@ CommandText Text() {
   return text;
 }
 
-// The build leaves each program in its folder's own directory; an installation
-// may have them side by side. Both are looked for beside this program.
-absl::StatusOr<std::string> FindProgram(const std::string& name) {
-  std::error_code error;
-  const fs::path self = fs::read_symlink("/proc/self/exe", error);
-  if (error) return absl::InternalError("/proc/self/exe cannot be read");
-  const fs::path candidates[] = {
-      self.parent_path() / name,
-      self.parent_path().parent_path() / name / name,
-  };
-  for (const fs::path& candidate : candidates) {
-    if (fs::is_regular_file(candidate, error)) return candidate.string();
-  }
-  return absl::NotFoundError(
-      absl::StrCat("the program ", name, " is neither ", candidates[0].string(),
-                   " nor ", candidates[1].string(),
-                   "; build it with: bazel build --config=opt //", name));
-}
-
-// A new directory, or an empty one.
-absl::Status MakeRunDirectory(const std::string& path) {
-  std::error_code error;
-  if (fs::exists(path, error) && !fs::is_empty(path, error)) {
-    return absl::AlreadyExistsError(absl::StrCat(
-        "the run directory ", path,
-        " is not empty; name another one with --run-dir, or remove it"));
-  }
-  fs::create_directories(fs::path(path) / "logs", error);
-  if (error) {
-    return absl::ErrnoToStatus(
-        error.value(), absl::StrCat("cannot make the run directory ", path));
-  }
-  return absl::OkStatus();
-}
-
 int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("train", status, exit_code);
 }
@@ -102,12 +62,9 @@ int Train(const Flags& flags) {
   }
   LocalClusterOptions options;
   options.config = *config;
-  options.run_directory = flags.run_dir;
-  if (options.run_directory.empty()) {
-    options.run_directory = absl::StrCat(
-        "runs/", config->name(), "-",
-        absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone()));
-  }
+  options.run_directory = flags.run_dir.empty()
+                              ? DefaultRunDirectory(config->name())
+                              : flags.run_dir;
   for (auto* program : {&options.server_program, &options.worker_program}) {
     const absl::StatusOr<std::string> found =
         FindProgram(program == &options.server_program ? "server" : "worker");

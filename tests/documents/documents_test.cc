@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
+#include "tools/network/slow_network.h"
 
 namespace ps {
 namespace {
@@ -104,6 +105,18 @@ TEST_F(Documents, ReadmesCommandsOnCompressorsRun) {
   EXPECT_TRUE(fs::exists(directory_ / "bench.json"));
 }
 
+TEST_F(Documents, ReadmesSlowNetworkCommandRuns) {
+  const absl::Status available = SlowNetwork::CheckAvailable();
+  if (!available.ok()) GTEST_SKIP() << available.message();
+  const std::string sudo = "sudo ";
+  const std::vector<std::string> commands =
+      Commands("README.md", sudo + "bazel-bin/tools/gradsieve bench network ");
+  ASSERT_EQ(commands.size(), 1u);
+  std::string output;
+  EXPECT_EQ(Run(commands[0].substr(sudo.size()), &output), 0) << output;
+  EXPECT_THAT(output, HasSubstr("speed-up"));
+}
+
 TEST_F(Documents, ReadmesMnistCommandsRun) {
   const char* const shared = std::getenv("GRADSIEVE_SHARED");
   if (shared == nullptr) GTEST_SKIP() << "GRADSIEVE_SHARED is not set";
@@ -168,6 +181,8 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   EXPECT_THAT(output, HasSubstr("--gradient"));
   EXPECT_EQ(Run(bin + " bench compressors --help", &output), 0);
   EXPECT_THAT(output, HasSubstr("--ratios"));
+  EXPECT_EQ(Run(bin + " bench network --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("--bandwidth"));
   EXPECT_EQ(Run(bin + " trian", &output), 64);
   EXPECT_THAT(output, HasSubstr("did you mean \"train\"?"));
   for (const char* script : {"quickstart", "test"}) {

@@ -20,6 +20,7 @@ gradsieve_build_packages=(
 gradsieve_test_packages=(
   "libgtest-dev|GoogleTest"
   "libgmock-dev|GoogleMock, matchers in tests"
+  "iproute2|ip and tc, slow networks on this machine"
 )
 
 # Installs what is missing of the given "package|why" entries.

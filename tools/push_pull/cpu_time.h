@@ -1,0 +1,35 @@
+// How much processor time another process has used.
+#ifndef TOOLS_PUSH_PULL_CPU_TIME_H_
+#define TOOLS_PUSH_PULL_CPU_TIME_H_
+
+#include <sys/types.h>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// Seconds, of all threads, also those that have ended.
+struct CpuTime {
+  double user = 0;
+  double system = 0;
+
+  CpuTime& operator+=(const CpuTime& other) {
+    user += other.user;
+    system += other.system;
+    return *this;
+  }
+  CpuTime& operator-=(const CpuTime& other) {
+    user -= other.user;
+    system -= other.system;
+    return *this;
+  }
+};
+
+// Since the process began, in steps of the system's clock tick, 10 ms as a
+// rule. Errors: kNotFound if there is no such process; kDataLoss if the system
+// writes what this does not understand.
+absl::StatusOr<CpuTime> CpuTimeOf(pid_t pid);
+
+}  // namespace ps
+
+#endif  // TOOLS_PUSH_PULL_CPU_TIME_H_

@@ -1,0 +1,35 @@
+#include "tools/run_directory.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace ps {
+
+namespace fs = std::filesystem;
+
+std::string DefaultRunDirectory(const std::string& name) {
+  return absl::StrCat(
+      "runs/", name, "-",
+      absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone()));
+}
+
+absl::Status MakeRunDirectory(const std::string& path) {
+  std::error_code error;
+  if (fs::exists(path, error) && !fs::is_empty(path, error)) {
+    return absl::AlreadyExistsError(absl::StrCat(
+        "the run directory ", path,
+        " is not empty; name another one with --run-dir, or remove it"));
+  }
+  fs::create_directories(path, error);
+  if (error) {
+    return absl::ErrnoToStatus(
+        error.value(), absl::StrCat("cannot make the run directory ", path));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ps
