@@ -25,6 +25,10 @@ class SquaresCaller {
   // Calls `done` once, from some thread, with the answer to `request`. One at a
   // time.
   virtual void Call(const SquaresMessage& request, Done done) = 0;
+
+  // Answers calls under way, and all later ones, with kCancelled; waits until
+  // the former have been.
+  virtual void Stop() = 0;
 };
 
 struct ServerSquaresOptions {
@@ -60,9 +64,10 @@ class ServerSquares final : public SquaresExchange {
 
   void Fail(const absl::Status& failure);
 
-  // Lets go of the caller; a call under way is answered with an error. Nothing
-  // may be added any more.
-  void Stop() { caller_ = nullptr; }
+  // Stops the caller.
+  void Stop() {
+    if (caller_ != nullptr) caller_->Stop();
+  }
 
  private:
   void Combine(const SquaresRound& round, SquaresGatherer::Sums sums,

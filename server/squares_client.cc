@@ -30,20 +30,28 @@ class SquaresClient final : public SquaresCaller {
         stub_(ParameterServer::NewStub(channel_)),
         thread_([this] { Run(); }) {}
 
-  ~SquaresClient() override {
+  ~SquaresClient() override { Stop(); }
+
+  void Stop() override {
     {
       MutexLock lock(&mu_);
       stopping_ = true;
       if (context_ != nullptr) context_->TryCancel();
       changed_.SignalAll();
     }
-    thread_.join();
+    if (thread_.joinable()) thread_.join();
   }
 
   void Call(const SquaresMessage& request, Done done) override {
-    MutexLock lock(&mu_);
-    work_.emplace_back(request, std::move(done));
-    changed_.SignalAll();
+    {
+      MutexLock lock(&mu_);
+      if (!stopping_) {
+        work_.emplace_back(request, std::move(done));
+        changed_.SignalAll();
+        return;
+      }
+    }
+    done(absl::CancelledError("this server stops"));
   }
 
  private:

@@ -11,7 +11,7 @@ namespace ps {
 
 // Over a connection of its own to server 0, "host:port". Tries again while that
 // cannot be reached: when it is gone for good, the workers end the job. The
-// destructor answers a call under way with kCancelled.
+// destructor stops it. Stop is for one thread.
 std::unique_ptr<SquaresCaller> NewSquaresClient(const std::string& address);
 
 }  // namespace ps

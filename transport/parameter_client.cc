@@ -373,6 +373,11 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
     }
     answer.info = *info;
   }
+  // Who pulls has nothing yet that a part could be added to.
+  if (call.method == kPull && (message.payload.pieces.empty() ||
+                               answer.info.index_code != IndexCode::kDense)) {
+    return absl::DataLossError("weights came without some of their elements");
+  }
   answer.slice = call.slice;
   answer.version = message.header.iteration();
   answer.mean_loss = message.header.loss();
