@@ -16,6 +16,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/config_check.h"
+#include "common/consistency.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
@@ -261,6 +262,7 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
            "cluster.lost_worker_timeout_seconds");
   positive(cluster.lost_server_timeout_seconds(),
            "cluster.lost_server_timeout_seconds");
+  CheckConsistency(config, problems);
   require(config.machine().worker_threads() >= 0, "machine.worker_threads",
           config.machine().worker_threads(),
           "must be at least 0 (0: as many as there are cores)");

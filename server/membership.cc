@@ -1,10 +1,12 @@
 #include "server/membership.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 
 namespace ps {
 
@@ -33,6 +35,7 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
   Worker& worker = workers_[rank];
+  PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
   if (worker.registered && worker.incarnation != incarnation) {
     return absl::AlreadyExistsError(absl::StrCat(
         "rank ", rank, " is taken by ", NameLocked(rank), "; ",
@@ -55,6 +58,7 @@ absl::Status Membership::Check(int rank, uint64_t incarnation) const {
   PS_RETURN_IF_ERROR(CheckRank(rank));
   MutexLock lock(&mu_);
   const Worker& worker = workers_[rank];
+  PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
   if (worker.registered && worker.incarnation == incarnation) {
     return absl::OkStatus();
   }
@@ -62,6 +66,15 @@ absl::Status Membership::Check(int rank, uint64_t incarnation) const {
       "worker ", rank,
       worker.registered ? " is another process than the one that registered"
                         : " has not registered with this server"));
+}
+
+absl::Status Membership::CheckNotGivenUp(int rank) const {
+  if (!workers_[rank].given_up) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      NameLocked(rank), " was lost for more than ",
+      absl::FormatDuration(options_.lost_worker_timeout),
+      " (cluster.lost_worker_timeout_seconds), and the job went on without "
+      "it"));
 }
 
 void Membership::Attend(int rank, int64_t connection) {
@@ -75,7 +88,9 @@ void Membership::Attend(int rank, int64_t connection) {
 void Membership::Leave(int rank, int64_t connection) {
   MutexLock lock(&mu_);
   Worker& worker = workers_[rank];
-  if (connection != worker.connection || worker.finished) return;
+  if (connection != worker.connection || worker.finished || worker.given_up) {
+    return;
+  }
   worker.lost_since = absl::Now();
   changed_.SignalAll();
 }
@@ -89,11 +104,8 @@ void Membership::Finish(int rank) {
 
 void Membership::GiveUp(int rank, const std::string& failure) {
   MutexLock lock(&mu_);
+  Lose(rank, absl::StrCat("gave up: ", failure));
   workers_[rank].finished = true;
-  if (failure_.ok()) {
-    failure_ = absl::AbortedError(
-        absl::StrCat(NameLocked(rank), " gave up: ", failure));
-  }
   changed_.SignalAll();
 }
 
@@ -116,8 +128,39 @@ std::vector<int> Membership::MissingRanks() const {
 }
 
 bool Membership::AllFinished() const {
-  return std::all_of(workers_.begin(), workers_.end(),
-                     [](const Worker& worker) { return worker.finished; });
+  return std::all_of(
+      workers_.begin(), workers_.end(),
+      [](const Worker& worker) { return worker.finished || worker.given_up; });
+}
+
+void Membership::Lose(int rank, const std::string& what) {
+  const auto left =
+      std::count_if(workers_.begin(), workers_.end(),
+                    [](const Worker& worker) { return !worker.given_up; });
+  const int needed =
+      options_.min_workers > 0 ? options_.min_workers : options_.num_workers;
+  if (rank == 0 || left - 1 < needed) {
+    if (failure_.ok()) {
+      failure_ = absl::AbortedError(absl::StrCat(NameLocked(rank), " ", what));
+    }
+    return;
+  }
+  workers_[rank].given_up = true;
+  workers_[rank].lost_since = absl::InfiniteFuture();
+  LOG(WARNING) << NameLocked(rank) << " " << what << ". The job goes on with "
+               << left - 1 << " workers (consistency.min_workers is "
+               << options_.min_workers << ")";
+}
+
+std::vector<int> Membership::TakeGone() {
+  std::vector<int> gone;
+  for (int rank = 0; rank < options_.num_workers; ++rank) {
+    Worker& worker = workers_[rank];
+    if (worker.announced || !(worker.finished || worker.given_up)) continue;
+    worker.announced = true;
+    gone.push_back(rank);
+  }
+  return gone;
 }
 
 absl::Time Membership::CheckDeadlines(absl::Time now) {
@@ -130,11 +173,11 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
     const absl::Time limit = worker.lost_since + options_.lost_worker_timeout;
     if (now < limit) {
       next = std::min(next, limit);
-    } else if (failure_.ok()) {
-      failure_ = absl::AbortedError(absl::StrCat(
-          NameLocked(rank), " was lost and did not come back within ",
-          absl::FormatDuration(options_.lost_worker_timeout),
-          "; look at its log, then start the job again"));
+    } else {
+      Lose(rank,
+           absl::StrCat("was lost and did not come back within ",
+                        absl::FormatDuration(options_.lost_worker_timeout),
+                        "; look at its log, then start the job again"));
     }
   }
   if (!unregistered.empty()) {
@@ -154,13 +197,21 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
   return next;
 }
 
-absl::Status Membership::WaitUntilOver() {
-  MutexLock lock(&mu_);
+absl::Status Membership::WaitUntilOver(
+    const std::function<void(int rank)>& gone) {
   for (;;) {
-    const absl::Time next = CheckDeadlines(absl::Now());
-    if (!failure_.ok()) return failure_;
-    if (AllFinished()) return absl::OkStatus();
-    changed_.WaitUntil(&mu_, next);
+    std::vector<int> ranks;
+    {
+      MutexLock lock(&mu_);
+      const absl::Time next = CheckDeadlines(absl::Now());
+      if (!failure_.ok()) return failure_;
+      if (AllFinished()) return absl::OkStatus();
+      ranks = TakeGone();
+      if (ranks.empty()) changed_.WaitUntil(&mu_, next);
+    }
+    for (const int rank : ranks) {
+      if (gone != nullptr) gone(rank);
+    }
   }
 }
 

@@ -90,6 +90,8 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_loss(answer.mean_loss);
   header.set_sent_elements(answer.sent_elements);
   header.set_bytes_up(answer.bytes_up);
+  header.set_left_out(answer.left_out);
+  header.set_staleness(answer.staleness);
   if (answer.complete > absl::InfinitePast()) {
     ServerPhases* const phases = header.mutable_phases();
     phases->set_held(absl::ToDoubleSeconds(absl::Now() - arrival.time));
@@ -146,6 +148,10 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.count = info->count;
   push.dense = info->index_code == IndexCode::kDense;
   push.message_bytes = request.message.message_bytes;
+  push.base_version = header.base_version();
+  if (header.has_weights_digest()) {
+    push.weights_digest = header.weights_digest();
+  }
   // All of it: when the slice lets go of it, the worker has its credit back.
   push.payload = std::move(request.message.payload);
   request.slice->Push(
@@ -319,12 +325,16 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
   }
   // Waits for an update of the slice, and may code all of it.
   work_queue_->Schedule([call, opened = *std::move(opened)] {
-    const absl::StatusOr<WeightAnswer> answer = opened.slice->Pull();
-    if (answer.ok()) {
-      call->Respond(EncodeAnswer(opened.message.header, *answer, Arrival()));
-    } else {
-      call->Respond(answer.status());
-    }
+    const SliceMessage& header = opened.message.header;
+    opened.slice->Pull(
+        header.worker().rank(), header.iteration(),
+        [call, header](const absl::StatusOr<WeightAnswer>& answer) {
+          if (answer.ok()) {
+            call->Respond(EncodeAnswer(header, *answer, Arrival()));
+          } else {
+            call->Respond(answer.status());
+          }
+        });
   });
   return call.get();
 }

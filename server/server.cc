@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/consistency.h"
 #include "glog/logging.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
@@ -24,9 +25,11 @@ namespace {
 // How long the last answers may take to reach the workers.
 constexpr absl::Duration kFarewell = absl::Seconds(5);
 
-MembershipOptions MembershipOf(const ClusterConfig& cluster) {
+MembershipOptions MembershipOf(const JobConfig& config) {
+  const ClusterConfig& cluster = config.cluster();
   MembershipOptions options;
   options.num_workers = cluster.num_workers();
+  options.min_workers = MinWorkers(config);
   options.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   options.lost_worker_timeout =
       absl::Seconds(cluster.lost_worker_timeout_seconds());
@@ -37,7 +40,7 @@ class GrpcServer final : public Server {
  public:
   explicit GrpcServer(const ServerOptions& options)
       : options_(options),
-        membership_(MembershipOf(options_.config.cluster())),
+        membership_(MembershipOf(options_.config)),
         shard_(&options_.config, options_.index, NewSquaresClient,
                [this](std::function<void()> work) {
                  work_queue_.Schedule(std::move(work));
@@ -51,7 +54,7 @@ class GrpcServer final : public Server {
     // them; nothing is when Wait has returned.
     service_.End(absl::AbortedError("the server is shutting down"));
     Shutdown();
-    shard_.StopSquares();
+    shard_.Stop();
   }
 
   absl::Status Listen() {
@@ -99,7 +102,9 @@ class GrpcServer final : public Server {
   int port() const override { return port_; }
 
   absl::Status Wait() override {
-    const absl::Status result = membership_.WaitUntilOver();
+    const absl::Status result = membership_.WaitUntilOver([this](int rank) {
+      work_queue_.Schedule([this, rank] { shard_.WorkerGone(rank); });
+    });
     service_.End(result);
     Shutdown();
     return result;

@@ -19,7 +19,8 @@ Shard::Shard(const JobConfig* config, int server_index,
       server_index_(server_index),
       config_fingerprint_(ConfigFingerprint(SharedConfigText(*config))),
       new_caller_(std::move(new_caller)),
-      schedule_(std::move(schedule)) {}
+      schedule_(std::move(schedule)),
+      timer_(schedule_) {}
 
 absl::Status Shard::SetLayout(const ShardLayout& layout,
                               const std::string& first_server) {
@@ -83,7 +84,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
   for (const auto& [name, made] : mine) {
-    slices[name] = std::make_unique<WeightSlice>(made, squares_.get());
+    slices[name] = NewWeightSlice(made, squares_.get(), &timer_);
   }
   slices_ = std::move(slices);
   layout_ = layout;
@@ -95,7 +96,8 @@ int64_t Shard::bytes_held_at_least() const {
   return bytes_held_at_least_;
 }
 
-void Shard::StopSquares() {
+void Shard::Stop() {
+  timer_.Stop();
   ServerSquares* squares = nullptr;
   {
     MutexLock lock(&mu_);
@@ -124,17 +126,26 @@ absl::StatusOr<WeightSlice*> Shard::Find(int bucket, int slice) const {
   return it->second.get();
 }
 
-void Shard::Fail(const absl::Status& failure) {
-  // Not under the lock: a slice calls back whoever waits.
+std::vector<WeightSlice*> Shard::Slices() const {
+  MutexLock lock(&mu_);
   std::vector<WeightSlice*> slices;
+  for (const auto& entry : slices_) slices.push_back(entry.second.get());
+  return slices;
+}
+
+void Shard::WorkerGone(int rank) {
+  // Not under the lock: a slice may update, and calls back whoever waits.
+  for (WeightSlice* slice : Slices()) slice->WorkerGone(rank);
+}
+
+void Shard::Fail(const absl::Status& failure) {
   ServerSquares* squares = nullptr;
   {
     MutexLock lock(&mu_);
     failure_ = failure;
     squares = squares_.get();
-    for (const auto& entry : slices_) slices.push_back(entry.second.get());
   }
-  for (WeightSlice* slice : slices) slice->Fail(failure);
+  for (WeightSlice* slice : Slices()) slice->Fail(failure);
   if (squares != nullptr) squares->Fail(failure);
 }
 

@@ -17,6 +17,7 @@
 #include "proto/config.pb.h"
 #include "server/server_squares.h"
 #include "server/shard_layout.h"
+#include "server/timer.h"
 #include "server/weight_slice.h"
 #include "transport/shard_map.h"
 
@@ -45,9 +46,9 @@ class Shard {
   // over all of them, else 0. After SetLayout.
   int64_t bytes_held_at_least() const;
 
-  // Ends what the exchange has under way with server 0. Before the work queue
-  // ends.
-  void StopSquares();
+  // Ends what would call the work queue later: deadlines, and what the exchange
+  // has under way with server 0. Before the queue ends.
+  void Stop();
 
   // The servers' exchange of norms; lives as long as the shard. Errors:
   // kUnavailable before SetLayout.
@@ -56,6 +57,9 @@ class Shard {
   // The slice lives as long as the shard. Errors: kInvalidArgument if this
   // server has no such slice.
   absl::StatusOr<WeightSlice*> Find(int bucket, int slice) const;
+
+  // This worker will push no more: no slice waits for it, now and from now on.
+  void WorkerGone(int rank);
 
   // Answers everyone who waits for any slice.
   void Fail(const absl::Status& failure);
@@ -69,6 +73,7 @@ class Shard {
 
  private:
   WeightSlice* Slowest() const;
+  std::vector<WeightSlice*> Slices() const;
 
   const JobConfig* const config_;  // Not owned.
   const int server_index_;
@@ -85,6 +90,8 @@ class Shard {
       ABSL_GUARDED_BY(mu_);
   // Null before SetLayout. After the slices: its threads call them.
   std::unique_ptr<ServerSquares> squares_ ABSL_GUARDED_BY(mu_);
+  // Of the slices; after them.
+  Timer timer_;
 };
 
 }  // namespace ps

@@ -5,9 +5,11 @@
 #include <cmath>
 #include <cstring>
 
+#include "common/consistency.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
+#include "common/weights_digest.h"
 #include "compressors/payload.h"
-#include "server/optimizers/schedule.h"
 #include "server/optimizers/sum_of_squares.h"
 #include "server/touched_sum.h"
 
@@ -48,7 +50,17 @@ TouchedSum* ThreadSum(int64_t num_elements) {
   return &sum;
 }
 
+// Where each push is an update, its rate is this part of the schedule's, and
+// the schedule counts as many updates as one.
+int64_t UpdatesPerIteration(const JobConfig& config) {
+  return UpdatesByEachPush(config) ? config.cluster().num_workers() : 1;
+}
+
 }  // namespace
+
+SliceWeights::SliceWeights(const SliceOptions& options) : options_(options) {
+  if (UpdatesByEachPush(*options.config)) log_.emplace(options.num_elements);
+}
 
 absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Create(
     const SliceOptions& options, const PayloadPieces& first) {
@@ -158,9 +170,11 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
     int64_t update, const GradientPayloads& gradients, UpdatePhases* phases) {
   info_ = UpdateInfo();
   info_.update = update;
+  const int64_t pushes = UpdatesPerIteration(*options_.config);
   info_.learning_rate =
       LearningRate(options_.config->optimizer(), options_.config->schedule(),
-                   options_.total_updates, update);
+                   options_.total_updates, update / pushes) /
+      static_cast<double>(pushes);
   num_workers_ = static_cast<int>(gradients.payloads.size());
   sent_elements_ = gradients.sent_elements;
   const bool lazy =
@@ -169,6 +183,11 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
   touched_only_ = optimizer_ != nullptr && !gradients.any_dense && !votes &&
                   (lazy || optimizer_->skips_zeros());
   stage_ = Stage::kSummed;
+  // The mean of none is not 0.
+  const std::vector<uint32_t> nothing;
+  if (optimizer_ == nullptr && num_workers_ == 0) {
+    return Finish(&nothing, phases);
+  }
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
     SumAndStep(gradients, phases);
     return Finish(nullptr, phases);
@@ -267,9 +286,30 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(
     const std::vector<uint32_t>* changed, UpdatePhases* phases) {
   PhaseClock clock;
   Outcome outcome;
-  PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
+  if (log_.has_value()) {
+    log_->Add(changed);
+  } else {
+    PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
+  }
   clock.AddTo(&phases->encode);
   return outcome;
+}
+
+absl::StatusOr<DownlinkPayload> SliceWeights::Since(int64_t version,
+                                                    UpdatePhases* phases) {
+  PhaseClock clock;
+  const bool known = log_.has_value() && log_->Since(version, &since_);
+  PS_ASSIGN_OR_RETURN(DownlinkPayload changes,
+                      downlink_->Changes(weights_, known ? &since_ : nullptr));
+  clock.AddTo(&phases->encode);
+  return changes;
+}
+
+uint64_t SliceWeights::Digest() const {
+  std::vector<float> held(options_.num_elements);
+  const PayloadBuffer all = All();
+  DecodeDensePayload({all.span()}, absl::MakeSpan(held));
+  return WeightsDigest(held.data(), options_.num_elements);
 }
 
 }  // namespace ps

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "compressors/payload_buffer.h"
 #include "compressors/payload_format.h"
+#include "server/change_log.h"
 #include "server/downlink.h"
 #include "server/optimizers/optimizer.h"
 #include "server/slice_options.h"
@@ -48,6 +50,13 @@ class SliceWeights {
   // What a worker must hold now: a dense payload.
   PayloadBuffer All() const { return downlink_->All(weights_); }
 
+  // Of what All holds: XXH3, 64 bits, of the values as fp32 in little endian.
+  uint64_t Digest() const;
+
+  // Where each push is an update: what a worker must hear whose weights have
+  // received so many updates.
+  absl::StatusOr<DownlinkPayload> Since(int64_t version, UpdatePhases* phases);
+
   // How often an update must ask for totals.
   int num_stages() const { return layer_wise() ? 2 : clips() ? 1 : 0; }
 
@@ -56,7 +65,8 @@ class SliceWeights {
     // Sums of squares over each stretch of SliceOptions, whose totals Continue
     // wants; empty once the update is finished.
     std::vector<Squares> squares;
-    // When finished: what workers must hear.
+    // When finished: what workers must hear. Empty where each push is an
+    // update: see Since.
     DownlinkPayload answer;
   };
 
@@ -74,7 +84,7 @@ class SliceWeights {
                                    double norm, UpdatePhases* phases);
 
  private:
-  explicit SliceWeights(const SliceOptions& options) : options_(options) {}
+  explicit SliceWeights(const SliceOptions& options);
 
   absl::Status Init(const PayloadPieces& first);
 
@@ -107,6 +117,9 @@ class SliceWeights {
   enum class Stage { kSummed, kNorm, kLayers };
 
   const SliceOptions options_;
+  // Where each push is an update.
+  std::optional<ChangeLog> log_;
+  std::vector<uint32_t> since_;  // Of Since.
   PayloadBuffer weights_;  // Dense, fp32. Shared with answers on their way.
   std::unique_ptr<Optimizer> optimizer_;  // Null for statistics.
   std::unique_ptr<Downlink> downlink_;

@@ -6,13 +6,12 @@
 #include <vector>
 
 #include "compressors/payload_format.h"
+#include "server/touched_set.h"
 
 namespace ps {
 
 // Holds a vector that is 0 but where payloads were added, and knows where that
-// is: a bit for each element, and a bit for each word of those. Only the latter
-// are ever scanned, 1 for 4096 elements. Not thread-safe; made to be used again
-// for one slice after the other.
+// is. Not thread-safe; made to be used again for one slice after the other.
 class TouchedSum {
  public:
   // Payloads of so many elements come next. Nothing may be left inside.
@@ -27,9 +26,8 @@ class TouchedSum {
 
  private:
   std::vector<float> sums_;
-  std::vector<uint64_t> touched_;  // Bit i: element i was added to.
-  std::vector<uint64_t> words_;    // Bit w: touched_[w] is not 0.
-  int64_t count_ = 0;              // At least as many as there are elements.
+  TouchedSet touched_;
+  int64_t count_ = 0;  // At least as many as there are elements.
 };
 
 }  // namespace ps

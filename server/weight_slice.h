@@ -1,37 +1,40 @@
-// The weights of one slice: gathers every worker's push of an iteration, sums
-// them in rank order, updates the weights with the mean, or with what the
-// majority voted for (optimizer.majority_vote), and answers.
+// The weights of one slice at its server: takes the workers' pushes and answers
+// them. The job's consistency mode says when.
 #ifndef SERVER_WEIGHT_SLICE_H_
 #define SERVER_WEIGHT_SLICE_H_
 
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
-#include <string>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "common/mutex.h"
-#include "compressors/payload_format.h"
 #include "server/downlink.h"
 #include "server/slice_options.h"
 #include "server/slice_weights.h"
 #include "server/squares_exchange.h"
+#include "server/timer.h"
 #include "transport/slice_message.h"
 
 namespace ps {
 
-// The same bytes for every worker.
+// In synchronous mode the same bytes for every worker.
 struct WeightAnswer {
   int64_t version = 0;  // Updates that the weights have received.
+  // Over all workers: of the update or, where each push is one, of what has
+  // come since this worker's last answer, and the mean of their last losses.
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
   DownlinkPayload weights;
-  // When the last worker's push had come, and what was done then.
+  // The push came too late for its update, and changed nothing.
+  bool left_out = false;
+  // Updates between the weights that the gradient was taken at and its own.
+  int64_t staleness = 0;
+  // When nothing more was waited for, and what was done then.
   absl::Time complete = absl::InfinitePast();
   UpdatePhases phases;
 };
@@ -46,84 +49,65 @@ struct WorkerPush {
   int64_t count = 0;          // Elements in the payload,
   bool dense = false;         // which has all there are.
   int64_t message_bytes = 0;  // On the wire.
-  ReceivedPayload payload;    // Validated.
+  int64_t base_version = 0;   // Of the weights that the worker holds.
+  // Of those weights (SliceWeights::Digest), where it is to be compared.
+  std::optional<uint64_t> weights_digest;
+  ReceivedPayload payload;  // Validated.
 };
 
-// Thread-safe. Push and Pull may take as long as an update does: not for gRPC's
-// threads.
+// Thread-safe. Initialize, Pull, Push and WorkerGone may take as long as an
+// update does: not for gRPC's threads.
 class WeightSlice {
  public:
-  // Allocates nothing by num_elements, which a peer chose: memory comes with
-  // the first weights. `exchange` is not owned and outlives the slice; only
-  // optimizers and clipping that need norms use it.
-  explicit WeightSlice(const SliceOptions& options,
-                       SquaresExchange* exchange = nullptr);
+  virtual ~WeightSlice() = default;
 
-  UpdateRule rule() const { return options_.rule; }
-
-  int64_t num_elements() const { return options_.num_elements; }
+  virtual UpdateRule rule() const = 0;
+  virtual int64_t num_elements() const = 0;
 
   // First weights: [num_elements], validated. A second call changes nothing and
   // succeeds if the weights are equal. Errors: kFailedPrecondition if they are
   // not; an optimizer that cannot be made.
-  absl::Status Initialize(const ReceivedPayload& payload);
+  virtual absl::Status Initialize(const ReceivedPayload& payload) = 0;
 
-  // Errors: kFailedPrecondition before Initialize.
-  absl::StatusOr<WeightAnswer> Pull() const;
+  // All weights, once every worker that is left has done so many iterations;
+  // this one itself will not push for them any more. Errors, through `done`:
+  // kFailedPrecondition before Initialize; kInvalidArgument for more than the
+  // job has.
+  virtual void Pull(int rank, int64_t iterations, PushDone done) = 0;
 
-  // Adds one worker's push. When it is the last of its iteration, updates the
-  // weights and answers all. A repeat counts once: before the update it takes
-  // the place of the earlier caller, who gets kCancelled; after it, it gets the
-  // stored answer. Errors, through `done`: kFailedPrecondition before
-  // Initialize, or for an iteration that is neither this nor the last one;
-  // kInvalidArgument for statistics that are not all there.
-  void Push(WorkerPush push, PushDone done);
+  // One worker's push. A repeat counts once: if the first has not been answered
+  // it takes the place of that caller, who gets kCancelled. Errors, through
+  // `done`: kFailedPrecondition before Initialize, or for an iteration that
+  // cannot be this worker's; kInvalidArgument for statistics that are not all
+  // there; kDataLoss for a digest of other weights, which fails the slice.
+  virtual void Push(WorkerPush push, PushDone done) = 0;
+
+  // This worker will push no more: nobody waits for it.
+  virtual void WorkerGone(int rank) = 0;
 
   // Answers everyone who waits, now and from now on, with `failure`.
-  void Fail(const absl::Status& failure);
+  virtual void Fail(const absl::Status& failure) = 0;
 
   // -1 before Initialize.
-  int64_t version() const;
+  virtual int64_t version() const = 0;
 
-  // Ranks whose push for the current version is missing.
-  std::set<int> AwaitedRanks() const;
-
- private:
-  struct Waiting {
-    bool pushed = false;
-    WorkerPush push;
-    PushDone done;
-  };
-
-  // The weights' steps of one update; no two of them at a time.
-  void BeginUpdate(std::vector<WorkerPush> pushes);
-  void ContinueUpdate(const absl::StatusOr<SquaresTotals>& totals);
-  // Runs `step`, then asks for the totals that it wants, or answers all.
-  void Proceed(
-      const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step);
-  std::vector<PushDone> TakeWaiting() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-
-  SliceOptions options_;
-  SquaresExchange* const exchange_;
-
-  // Held while weights are read or written; taken before mu_.
-  mutable Mutex weights_mu_;
-  // Null until Initialize.
-  std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
-  // Of the update under way.
-  int stage_ ABSL_GUARDED_BY(weights_mu_) = 0;
-  WeightAnswer next_ ABSL_GUARDED_BY(weights_mu_);
-
-  mutable Mutex mu_;
-  absl::Status failure_ ABSL_GUARDED_BY(mu_);
-  bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  // From the last push of an iteration until its answers.
-  bool updating_ ABSL_GUARDED_BY(mu_) = false;
-  // Of the last update; without the payload while the next one is under way.
-  WeightAnswer answer_ ABSL_GUARDED_BY(mu_);
-  int num_pushed_ ABSL_GUARDED_BY(mu_) = 0;
-  std::vector<Waiting> waiting_ ABSL_GUARDED_BY(mu_);  // [num_workers]
+  // Ranks that others wait for, or would if they were quicker.
+  virtual std::set<int> AwaitedRanks() const = 0;
 };
+
+// Of Pull before Initialize.
+absl::Status NotInitialized();
+// Of Pull for more iterations than there are.
+absl::Status CheckPull(int64_t iterations, const SliceOptions& options);
+
+// What the job's mode wants. Allocates nothing by num_elements, which a peer
+// chose: memory comes with the first weights. exchange: only optimizers and
+// clipping that need norms use it; timer: only consistency.step_timeout_seconds
+// does. Neither is owned; both outlive the slice, but the timer, which is
+// stopped before.
+std::unique_ptr<WeightSlice> NewWeightSlice(const SliceOptions& options,
+                                            SquaresExchange* exchange = nullptr,
+                                            Timer* timer = nullptr);
 
 }  // namespace ps
 

@@ -16,6 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/metrics_follower.h"
@@ -85,6 +86,7 @@ class LocalCluster {
   MetricsFollower metrics_;
   ProgressLine progress_;
   absl::Status culprit_;  // The first child that ended with an error.
+  int num_lost_ = 0;      // Workers that the job goes on without.
   bool enough_ = false;
   bool stopping_ = false;
 };
@@ -187,6 +189,17 @@ void LocalCluster::Relay(int child, absl::string_view line) {
 void LocalCluster::Ended(int child, const ProcessExit& exit) {
   if (exit.ok() || stopping_ || !culprit_.ok()) return;
   const Member& member = members_[child];
+  const int rank = child - config_.cluster().num_servers();
+  const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
+  if (rank > 0 && num_lost_ < may_be_lost) {
+    ++num_lost_;
+    progress_.Print(absl::StrCat(
+        member.name, " ", DescribeExit(exit),
+        member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
+        "; the job goes on without it (consistency.min_workers is ",
+        MinWorkers(config_), ")"));
+    return;
+  }
   culprit_ = absl::AbortedError(absl::StrCat(
       member.name, " ", DescribeExit(exit),
       member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),

@@ -42,7 +42,8 @@ struct LocalClusterOptions {
 // stdout. Returns when all have ended. The job's resolved config is
 // run_directory/job.textproto.
 // Errors, after everything else has been stopped: kAborted naming the child
-// that ended first with an error; kCancelled after Ctrl-C or SIGTERM; what the
+// that ended first with an error, unless the job goes on without it
+// (consistency.min_workers); kCancelled after Ctrl-C or SIGTERM; what the
 // system reports when a process cannot be started.
 absl::Status RunLocalCluster(const LocalClusterOptions& options);
 

@@ -61,6 +61,9 @@ class GrpcParameterClient final : public ParameterClient {
       : options_(options), shard_map_(shard_map) {
     worker_.set_rank(options.worker_rank);
     worker_.set_incarnation(options.incarnation);
+    for (int b = 0; b < shard_map->num_buckets(); ++b) {
+      versions_.emplace_back(shard_map->slices(b).size(), 0);
+    }
   }
 
   ~GrpcParameterClient() override;
@@ -69,7 +72,11 @@ class GrpcParameterClient final : public ParameterClient {
 
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
-  absl::Status PullWeights(const AnswerHandler& handler) override;
+  absl::Status PullWeights(const AnswerHandler& handler) override {
+    return PullLastWeights(0, 0, handler);
+  }
+  absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
+                               const AnswerHandler& handler) override;
   absl::Status Push(const BucketPush& push,
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
@@ -106,6 +113,8 @@ class GrpcParameterClient final : public ParameterClient {
   WorkerId worker_;
   std::vector<std::unique_ptr<ServerLink>> servers_;
   int64_t num_pushes_ = 0;
+  // Of the weights that the worker has, by bucket and slice.
+  std::vector<std::vector<int64_t>> versions_;
   std::map<int64_t, std::unique_ptr<Call>> queued_;  // By number.
   std::vector<std::unique_ptr<Call>> waiting_;       // For their retry_at.
 
@@ -384,13 +393,19 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   answer.sent_elements = message.header.sent_elements();
   answer.bytes_up = message.header.bytes_up();
   answer.bytes_down = message.message_bytes;
+  answer.left_out = message.header.left_out();
+  answer.staleness = message.header.staleness();
   answer.latency = call.end - call.first_start;
   const ServerPhases& phases = message.header.phases();
   answer.work = {phases.held(), phases.wait(), phases.sum(), phases.optimizer(),
                  phases.encode()};
   answer.difference = message.header.difference();
   answer.payload = message.payload.pieces;
-  return handler(answer);
+  PS_RETURN_IF_ERROR(handler(answer));
+  if (!answer.payload.empty()) {
+    versions_[call.slice->bucket][call.slice->index] = answer.version;
+  }
+  return absl::OkStatus();
 }
 
 absl::Status GrpcParameterClient::InitializeWeights(
@@ -405,10 +420,15 @@ absl::Status GrpcParameterClient::InitializeWeights(
   return Drain([](const Call&) { return absl::OkStatus(); });
 }
 
-absl::Status GrpcParameterClient::PullWeights(const AnswerHandler& handler) {
-  for (int b = 0; b < shard_map_->num_buckets(); ++b) {
+absl::Status GrpcParameterClient::PullLastWeights(
+    int64_t pushes, int64_t averagings, const AnswerHandler& handler) {
+  const int num_buckets = shard_map_->num_buckets();
+  for (int b = 0; b < num_buckets; ++b) {
+    const bool averaged = b >= num_buckets - options_.num_averaged_buckets;
     for (const Slice& slice : shard_map_->slices(b)) {
-      StartSliceCall(kPull, slice, Header(slice), PayloadBuffer());
+      SliceMessage header = Header(slice);
+      header.set_iteration(averaged ? averagings : pushes);
+      StartSliceCall(kPull, slice, header, PayloadBuffer());
     }
   }
   return Drain([&](const Call& call) { return HandleAnswer(call, handler); },
@@ -430,6 +450,10 @@ absl::Status GrpcParameterClient::Push(
     header.set_iteration(push.iteration);
     header.set_loss(push.loss);
     header.set_without_weights(!push.wants_weights);
+    header.set_base_version(versions_[push.bucket][i]);
+    if (!push.weights_digests.empty()) {
+      header.set_weights_digest(push.weights_digests[i]);
+    }
     StartSliceCall(kPush, slices[i], header, parts[i]);
   }
   StartQueued();

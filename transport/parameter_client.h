@@ -60,8 +60,13 @@ struct SliceAnswer {
   int64_t sent_elements = 0;  // Push: by all workers, for this slice.
   int64_t bytes_up = 0;       // Push: messages of all workers, for this slice.
   int64_t bytes_down = 0;     // This message.
-  absl::Duration latency;     // From the start of the call to its answer.
-  ServerWork work;            // Push: meanwhile.
+  // Push: it came too late for its update, and changed nothing.
+  bool left_out = false;
+  // Push, where each is an update: others since the weights that the worker
+  // had, up to its own.
+  int64_t staleness = 0;
+  absl::Duration latency;  // From the start of the call to its answer.
+  ServerWork work;         // Push: meanwhile.
   // To be added to what the worker holds; else it replaces that.
   bool difference = false;
   PayloadInfo info;
@@ -75,6 +80,8 @@ struct BucketPush {
   int bucket = 0;
   double loss = 0;
   bool wants_weights = true;  // The answers are to carry them.
+  // WeightsDigest of what the worker holds of each slice; empty: not compared.
+  std::vector<uint64_t> weights_digests;
 };
 
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
@@ -104,6 +111,11 @@ class ParameterClient {
 
   // Fetches every slice; waits until rank 0 has initialised them.
   virtual absl::Status PullWeights(const AnswerHandler& handler) = 0;
+
+  // As PullWeights, once all workers that are left have made so many pushes of
+  // each bucket and, of statistics, so many averagings; this one makes no more.
+  virtual absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
+                                       const AnswerHandler& handler) = 0;
 
   // Starts to send one bucket: parts[i] is the payload of its i-th slice. What
   // exceeds credit_bytes waits until answers have come; of what waits, later

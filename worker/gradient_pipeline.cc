@@ -7,7 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
+#include "common/weights_digest.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 #include "glog/logging.h"
@@ -55,12 +57,16 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
                         options.backend->Allocate({compressor.dense_size}));
     pipeline->residuals_.push_back(std::move(residual));
   }
+  if (MayLeaveOut(*options.config) &&
+      options.config->compressor().error_feedback()) {
+    pipeline->sent_.resize(options.buckets.size());
+  }
   return pipeline;
 }
 
-void GradientPipeline::Begin(int64_t iteration, const Tensor& gradient,
+void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
                              const Tensor& weights) {
-  iteration_ = iteration;
+  push_ = push;
   gradient_ = gradient;
   weights_ = weights;
   first_push_ = absl::InfiniteFuture();
@@ -68,6 +74,7 @@ void GradientPipeline::Begin(int64_t iteration, const Tensor& gradient,
   num_answers_ = 0;
   next_bucket_ = 0;
   stats_ = ExchangeStats();
+  stats_.next_push = push + 1;
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
@@ -91,7 +98,7 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   if (encoded.stats.non_finite) {
     const std::string what =
         absl::StrCat("the gradient of worker ", options_.worker_rank,
-                     " is not finite in iteration ", iteration_);
+                     " is not finite in push ", push_);
     if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
       return absl::FailedPreconditionError(absl::StrCat(
           what,
@@ -106,11 +113,38 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   const absl::Time end = absl::Now();
   stats_.phases.compress += absl::ToDoubleSeconds(end - start);
   first_push_ = std::min(first_push_, end);
+  if (!sent_.empty()) sent_[b] = encoded.parts;
   BucketPush push;
-  push.iteration = iteration_;
+  push.iteration = push_;
   push.bucket = b;
   push.loss = loss;
+  const int64_t digest_every = options_.config->consistency().digest_every();
+  if (digest_every > 0 && push_ % digest_every == 0) {
+    PS_ASSIGN_OR_RETURN(push.weights_digests, WeightsDigests(b));
+  }
   return options_.client->Push(push, encoded.parts);
+}
+
+absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
+  std::vector<uint64_t> digests;
+  const int64_t begin = options_.buckets[b].begin;
+  for (const Slice& slice : options_.shard_map->slices(b)) {
+    staging_.resize(slice.size());
+    PS_RETURN_IF_ERROR(options_.backend->CopyToHost(
+        weights_.Slice(begin + slice.begin, begin + slice.end),
+        staging_.data()));
+    digests.push_back(WeightsDigest(staging_.data(), slice.size()));
+  }
+  return digests;
+}
+
+absl::Status GradientPipeline::PutBack(const Slice& slice) {
+  const PayloadPieces pieces = {sent_[slice.bucket][slice.index].span()};
+  Tensor part = residuals_[slice.bucket].Slice(slice.begin, slice.end);
+  staging_.resize(slice.size());
+  PS_RETURN_IF_ERROR(options_.backend->CopyToHost(part, staging_.data()));
+  AddPayload(pieces, staging_.data());
+  return options_.backend->CopyFromHost(staging_.data(), &part);
 }
 
 absl::Status GradientPipeline::Apply(const SliceAnswer& answer, int64_t begin,
@@ -143,10 +177,21 @@ absl::Status GradientPipeline::Apply(const SliceAnswer& answer, int64_t begin,
 }
 
 absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
-  if (answer.version != iteration_ + 1) {
-    return absl::InternalError(absl::StrCat(
-        "answer has version ", answer.version, " in iteration ", iteration_));
+  // Workers that do not drift get the next version, all of them.
+  const bool next = answer.version == push_ + 1;
+  if (!next && !WorkersDrift(*options_.config)) {
+    return absl::InternalError(absl::StrCat("answer to push ", push_,
+                                            " has version ", answer.version));
   }
+  if (MayLeaveOut(*options_.config)) {
+    stats_.next_push = std::max(stats_.next_push, answer.version);
+  }
+  if (answer.left_out) {
+    ++stats_.left_out;
+    if (!sent_.empty()) PS_RETURN_IF_ERROR(PutBack(*answer.slice));
+  }
+  stats_.mean_staleness += static_cast<double>(answer.staleness);
+  stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
   const absl::Time start = absl::Now();
   // Every slice's answer carries the same loss.
   stats_.mean_loss = answer.mean_loss;
@@ -179,7 +224,8 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
   phases.communication =
       std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
   if (num_answers_ > 0) {
-    for (double* mean : {&phases.wire, &phases.held, &phases.server_wait}) {
+    for (double* mean : {&phases.wire, &phases.held, &phases.server_wait,
+                         &stats_.mean_staleness}) {
       *mean /= static_cast<double>(num_answers_);
     }
   }
@@ -202,15 +248,23 @@ absl::StatusOr<double> GradientPipeline::ResidualNorm() {
 
 absl::Status GradientPipeline::PullWeights(Tensor* weights,
                                            Tensor* statistics) {
-  return options_.client->PullWeights([&](const SliceAnswer& answer) {
-    const int bucket = answer.slice->bucket;
-    if (bucket == statistics_bucket()) return Apply(answer, 0, statistics);
-    return Apply(answer, options_.buckets[bucket].begin, weights);
-  });
+  return PullLastWeights(0, 0, weights, statistics);
+}
+
+absl::Status GradientPipeline::PullLastWeights(int64_t pushes,
+                                               int64_t averagings,
+                                               Tensor* weights,
+                                               Tensor* statistics) {
+  return options_.client->PullLastWeights(
+      pushes, averagings, [&](const SliceAnswer& answer) {
+        const int bucket = answer.slice->bucket;
+        if (bucket == statistics_bucket()) return Apply(answer, 0, statistics);
+        return Apply(answer, options_.buckets[bucket].begin, weights);
+      });
 }
 
 absl::StatusOr<AveragingStats> GradientPipeline::AverageStatistics(
-    Tensor* statistics) {
+    int64_t averaging, Tensor* statistics) {
   AveragingStats stats;
   if (options_.num_statistics == 0) return stats;
   staging_.resize(options_.num_statistics);
@@ -222,16 +276,16 @@ absl::StatusOr<AveragingStats> GradientPipeline::AverageStatistics(
         {staging_.data() + slice.begin, static_cast<size_t>(slice.size())}));
   }
   BucketPush push;
-  push.iteration = num_averagings_;
+  push.iteration = averaging;
   push.bucket = statistics_bucket();
   PS_RETURN_IF_ERROR(options_.client->Push(push, parts));
-  ++num_averagings_;
   PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
       [&](const SliceAnswer& answer) -> absl::Status {
-        if (answer.version != num_averagings_) {
+        if (answer.version != averaging + 1 &&
+            !WorkersDrift(*options_.config)) {
           return absl::InternalError(
               absl::StrCat("statistics have version ", answer.version,
-                           " after ", num_averagings_, " averagings"));
+                           " after averaging ", averaging));
         }
         stats.bytes_up += answer.bytes_up;
         stats.bytes_down += answer.bytes_down;

@@ -30,6 +30,15 @@ struct ExchangeStats {
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
   int64_t bytes_down = 0;  // This worker's.
+  // Of this worker's slices: how many updates of others came between the
+  // weights of its gradient and its own, where each push is an update.
+  double mean_staleness = 0;
+  int64_t max_staleness = 0;
+  // Pushes of this worker that came too late for their update.
+  int64_t left_out = 0;
+  // The push that the servers want next: not the one after this, where this
+  // one came too late.
+  int64_t next_push = 0;
   // This worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
 };
@@ -59,10 +68,11 @@ class GradientPipeline {
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
       const GradientPipelineOptions& options);
 
-  // gradient: the flat vector that the ranges of Ready point into; weights: of
-  // the same shape, changed by Ready and Await as answers come. Both are kept
-  // until Await returns.
-  void Begin(int64_t iteration, const Tensor& gradient, const Tensor& weights);
+  // push: its number, from 0. gradient: the flat vector that the ranges of
+  // Ready point into; weights: those that servers sent, of the same shape,
+  // changed by Ready and Await as answers come. Both are kept until Await
+  // returns.
+  void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
   // Elements [begin, end) are final; ranges come in descending order, as
   // Model::ForwardBackward gives them. Compresses and sends every bucket that
@@ -81,10 +91,16 @@ class GradientPipeline {
   // Fetches the servers' weights and statistics.
   absl::Status PullWeights(Tensor* weights, Tensor* statistics);
 
-  // Replaces every worker's statistics by their mean over all workers, which
-  // must all call this after the same iterations. Nothing is done if there are
-  // none.
-  absl::StatusOr<AveragingStats> AverageStatistics(Tensor* statistics);
+  // The same when all workers that are left have made so many pushes and
+  // averagings; this one makes no more.
+  absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
+                               Tensor* weights, Tensor* statistics);
+
+  // Replaces this worker's statistics by the mean of all workers' last ones;
+  // synchronous workers must all call this after the same pushes. averaging:
+  // its number, from 0. Nothing is done if there are no statistics.
+  absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
+                                                   Tensor* statistics);
 
  private:
   explicit GradientPipeline(const GradientPipelineOptions& options)
@@ -92,6 +108,10 @@ class GradientPipeline {
 
   absl::Status Send(int bucket, double loss);
   absl::Status Answered(const SliceAnswer& answer);
+  // Of what this worker holds of each slice of a bucket.
+  absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
+  // What was sent and left out is kept back after all.
+  absl::Status PutBack(const Slice& slice);
   // `begin`: where the slice's bucket is in `values`.
   absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
   int statistics_bucket() const {
@@ -105,7 +125,11 @@ class GradientPipeline {
   Selection selection_;         // Likewise, of some elements.
   std::vector<float> changes_;  // Of those.
 
-  int64_t iteration_ = 0;
+  // Where pushes may be left out, with error feedback: what was sent, by bucket
+  // and slice.
+  std::vector<std::vector<PayloadBuffer>> sent_;
+
+  int64_t push_ = 0;
   Tensor gradient_;  // [num_parameters]
   Tensor weights_;   // [num_parameters]
   absl::Time first_push_;
@@ -113,7 +137,6 @@ class GradientPipeline {
   int64_t num_answers_ = 0;
   size_t next_bucket_ = 0;
   ExchangeStats stats_;
-  int64_t num_averagings_ = 0;
 };
 
 }  // namespace ps

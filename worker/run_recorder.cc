@@ -28,6 +28,7 @@ Json ToJson(const RunTotals& totals) {
   json["bytes_down"] = totals.bytes_down;
   json["dense_bytes_up"] = totals.dense_bytes_up;
   json["dense_bytes_down"] = totals.dense_bytes_down;
+  json["left_out"] = totals.left_out;
   return json;
 }
 
@@ -131,6 +132,8 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   if (record.residual_norm.has_value()) {
     json["residual_norm"] = *record.residual_norm;
   }
+  json["mean_staleness"] = record.mean_staleness;
+  json["max_staleness"] = record.max_staleness;
   json["phases"] = PhasesJson(record);
   Json totals = ToJson(record.totals);
   totals.erase("iterations");

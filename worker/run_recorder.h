@@ -40,9 +40,10 @@ struct RunTotals {
   int64_t bytes_down = 0;
   int64_t dense_bytes_up = 0;  // The elements alone as fp32.
   int64_t dense_bytes_down = 0;
+  int64_t left_out = 0;  // Worker 0's messages that came too late.
 };
 
-// One iteration.
+// One iteration; with local steps those of one push.
 struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
@@ -56,6 +57,10 @@ struct IterationRecord {
   std::string fallback;
   // Euclidean, over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
+  // Worker 0's, over its slices: updates of others between the weights of its
+  // gradient and its own update.
+  double mean_staleness = 0;
+  int64_t max_staleness = 0;
   // Worker 0's: of the whole iteration, and of the exchange within it.
   double seconds = 0;
   ExchangePhases exchange;

@@ -11,7 +11,9 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/random.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "data/batch_loader.h"
@@ -26,6 +28,8 @@
 #include "worker/first_weights.h"
 #include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
+#include "worker/local_steps.h"
+#include "worker/push_plan.h"
 
 namespace ps {
 namespace {
@@ -50,9 +54,15 @@ class Trainer {
   absl::Status StartRecording();
   absl::Status StartDump();
   absl::Status RunIterations();
-  absl::Status RunIteration(int64_t iteration);
-  absl::Status EvaluateNow();
-  absl::Status Record(const BatchResult& result, const ExchangeStats& stats);
+  // All iterations of one push; returns the number of the next.
+  absl::StatusOr<int64_t> RunPush(int64_t push);
+  absl::StatusOr<Batch*> BatchOf(int64_t iteration);
+  // One that ends without a push, or with one.
+  double LocalLearningRate(int64_t push) const;
+  absl::Status StepLocally(int64_t iteration, double rate);
+  absl::StatusOr<ExchangeStats> StepWithPush(int64_t iteration, int64_t push);
+  absl::Status EvaluateNow(int64_t number);
+  absl::Status Record(const ExchangeStats& stats);
   double EpochsDone() const {
     return static_cast<double>(totals_.iterations) /
            static_cast<double>(sampler_->iterations_per_epoch());
@@ -63,10 +73,14 @@ class Trainer {
   DatasetPair data_;
   std::unique_ptr<Sampler> sampler_;
   int64_t total_iterations_ = 0;
+  std::unique_ptr<PushPlan> plan_;
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Model> model_;
   Tensor weights_;   // [num_parameters]
   Tensor gradient_;  // [num_parameters]
+  // What servers sent, [num_parameters]; weights_ itself without local steps.
+  Tensor from_servers_;
+  std::unique_ptr<LocalSteps> local_;  // Null without.
 
   std::unique_ptr<ShardMap> shard_map_;
   std::unique_ptr<ParameterClient> client_;
@@ -75,8 +89,12 @@ class Trainer {
   std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
   std::unique_ptr<BatchLoader> loader_;
+  int64_t next_batch_ = 0;  // The iteration of the loader's next batch.
   absl::Duration training_time_;
-  absl::Duration iteration_time_;  // The last one's.
+  absl::Duration push_time_;  // Of the last push's iterations.
+  double loss_ = 0;           // The sum of theirs.
+  int64_t num_pushes_ = 0;
+  int64_t num_samples_ = 0;
   int64_t sent_elements_ = 0;
   RunTotals totals_;
   Evaluation evaluation_;
@@ -103,6 +121,13 @@ absl::Status Trainer::LoadDataAndModel() {
         std::min(total_iterations_, config().training().max_iterations());
   }
 
+  PushPlanOptions plan;
+  plan.total_iterations = total_iterations_;
+  plan.local_steps = config().consistency().local_steps();
+  plan.evaluate_every = config().training().evaluate_every_epochs() *
+                        sampler_->iterations_per_epoch();
+  plan_ = std::make_unique<PushPlan>(plan);
+
   CpuBackendOptions backend;
   backend.num_threads = config().machine().worker_threads();
   if (backend.num_threads == 0) {
@@ -126,6 +151,12 @@ absl::Status Trainer::LoadDataAndModel() {
   PS_ASSIGN_OR_RETURN(weights_, backend_->Allocate({model_->num_parameters()}));
   PS_ASSIGN_OR_RETURN(gradient_,
                       backend_->Allocate({model_->num_parameters()}));
+  from_servers_ = weights_;
+  if (config().consistency().local_steps() == 1) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(from_servers_,
+                      backend_->Allocate({model_->num_parameters()}));
+  PS_ASSIGN_OR_RETURN(
+      local_, LocalSteps::Create(model_->num_parameters(), backend_.get()));
   return absl::OkStatus();
 }
 
@@ -157,7 +188,8 @@ absl::Status Trainer::JoinCluster() {
   client.incarnation = options_.incarnation;
   client.name = options_.name;
   client.config_text = SharedConfigText(config());
-  client.total_iterations = total_iterations_;
+  // Of updates, as servers see them.
+  client.total_iterations = plan_->num_pushes();
   client.num_averaged_buckets = pipeline.num_statistics > 0 ? 1 : 0;
   for (const Bucket& bucket : pipeline.buckets) {
     for (const ParameterInfo& tensor : pipeline.parameters) {
@@ -200,7 +232,10 @@ absl::Status Trainer::JoinCluster() {
     }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(bucket_values));
   }
-  return pipeline_->PullWeights(&weights_, &model_->statistics_values());
+  PS_RETURN_IF_ERROR(
+      pipeline_->PullWeights(&from_servers_, &model_->statistics_values()));
+  if (local_ == nullptr) return absl::OkStatus();
+  return local_->NextRound(from_servers_, &weights_);
 }
 
 absl::Status Trainer::StartRecording() {
@@ -238,13 +273,20 @@ absl::Status Trainer::StartDump() {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::EvaluateNow() {
+absl::Status Trainer::EvaluateNow(int64_t number) {
   PS_ASSIGN_OR_RETURN(
       const AveragingStats averaging,
-      pipeline_->AverageStatistics(&model_->statistics_values()));
+      pipeline_->AverageStatistics(number, &model_->statistics_values()));
   totals_.bytes_up += averaging.bytes_up;
   totals_.bytes_down += averaging.bytes_down * config().cluster().num_workers();
-  // One worker is enough: all hold the same weights.
+  const bool last = number + 1 == plan_->NumEvaluations(plan_->num_pushes());
+  if (last && WorkersDrift(config())) {
+    // The others may be behind, and what is saved is what all have come to.
+    PS_RETURN_IF_ERROR(
+        pipeline_->PullLastWeights(plan_->num_pushes(), number + 1, &weights_,
+                                   &model_->statistics_values()));
+  }
+  // One worker is enough: all hold the same weights, or nearly so.
   if (options_.worker_rank != 0) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(evaluation_,
                       Evaluate(*data_.test, weights_, model_.get()));
@@ -254,46 +296,104 @@ absl::Status Trainer::EvaluateNow() {
   return recorder_->Evaluated(totals_.iterations, EpochsDone(), evaluation_);
 }
 
-absl::Status Trainer::RunIteration(int64_t iteration) {
-  const absl::Time start = absl::Now();
-  PS_ASSIGN_OR_RETURN(Batch* const batch, loader_->Next());
+absl::StatusOr<Batch*> Trainer::BatchOf(int64_t iteration) {
+  Batch* batch = nullptr;
+  // Servers may have gone on without this worker.
+  while (next_batch_ <= iteration) {
+    PS_ASSIGN_OR_RETURN(batch, loader_->Next());
+    ++next_batch_;
+  }
   batch->random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
-  pipeline_->Begin(iteration, gradient_, weights_);
+  return batch;
+}
+
+absl::Status Trainer::StepLocally(int64_t iteration, double rate) {
+  PS_ASSIGN_OR_RETURN(Batch* const batch, BatchOf(iteration));
+  PS_ASSIGN_OR_RETURN(
+      const BatchResult result,
+      model_->ForwardBackward(*batch, weights_, &gradient_,
+                              [](const BatchResult&, int64_t, int64_t) {
+                                return absl::OkStatus();
+                              }));
+  loss_ += result.loss;
+  num_samples_ += result.examples;
+  return local_->Step(gradient_, rate, &weights_);
+}
+
+absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
+                                                    int64_t push) {
+  PS_ASSIGN_OR_RETURN(Batch* const batch, BatchOf(iteration));
+  const auto steps = static_cast<double>(plan_->End(push) - plan_->Begin(push));
+  pipeline_->Begin(push, gradient_, from_servers_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
       model_->ForwardBackward(
           *batch, weights_, &gradient_,
-          [this](const BatchResult& forward, int64_t begin, int64_t end) {
-            return pipeline_->Ready(forward.loss, begin, end);
+          [&](const BatchResult& forward, int64_t begin, int64_t end) {
+            absl::Status status;
+            if (local_ != nullptr) {
+              status = local_->AddTo(begin, end, &gradient_);
+            }
+            status.Update(
+                pipeline_->Ready((loss_ + forward.loss) / steps, begin, end));
+            return status;
           }));
-  PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
-  iteration_time_ = absl::Now() - start;
-  training_time_ += iteration_time_;
-  if (dump_ != nullptr) {
-    PS_RETURN_IF_ERROR(dump_->Iteration(iteration, gradient_));
+  num_samples_ += result.examples;
+  PS_ASSIGN_OR_RETURN(ExchangeStats stats, pipeline_->Await());
+  if (local_ != nullptr) {
+    PS_RETURN_IF_ERROR(local_->NextRound(from_servers_, &weights_));
   }
-  return Record(result, stats);
+  return stats;
 }
 
-absl::Status Trainer::Record(const BatchResult& result,
-                             const ExchangeStats& stats) {
+absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
+  const absl::Time start = absl::Now();
+  const int64_t last = plan_->End(push) - 1;
+  loss_ = 0;
+  for (int64_t i = plan_->Begin(push); i < last; ++i) {
+    PS_RETURN_IF_ERROR(Annotate(StepLocally(i, LocalLearningRate(push)),
+                                absl::StrCat("iteration ", i)));
+  }
+  const absl::StatusOr<ExchangeStats> stats = StepWithPush(last, push);
+  PS_RETURN_IF_ERROR(
+      Annotate(stats.status(), absl::StrCat("iteration ", last)));
+  push_time_ = absl::Now() - start;
+  training_time_ += push_time_;
+  totals_.iterations = last + 1;
+  if (dump_ != nullptr) {
+    PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
+  }
+  PS_RETURN_IF_ERROR(Record(*stats));
+  return stats->next_push;
+}
+
+double Trainer::LocalLearningRate(int64_t push) const {
+  OptimizerConfig rule = config().optimizer();
+  const double own = config().consistency().local_learning_rate();
+  if (own > 0) rule.set_learning_rate(own);
+  return LearningRate(rule, config().schedule(), plan_->num_pushes(), push);
+}
+
+absl::Status Trainer::Record(const ExchangeStats& stats) {
   const int64_t num_workers = config().cluster().num_workers();
   const int64_t elements = model_->num_parameters() * num_workers;
-  ++totals_.iterations;
+  ++num_pushes_;
   sent_elements_ += stats.sent_elements;
   totals_.seconds = absl::ToDoubleSeconds(training_time_);
   totals_.samples_per_second =
-      static_cast<double>(totals_.iterations * result.examples * num_workers) /
-      totals_.seconds;
+      static_cast<double>(num_samples_ * num_workers) / totals_.seconds;
   totals_.achieved_ratio = static_cast<double>(sent_elements_) /
-                           static_cast<double>(totals_.iterations * elements);
+                           static_cast<double>(num_pushes_ * elements);
   totals_.bytes_up += stats.bytes_up;
   // Every worker gets the same answers.
   totals_.bytes_down += stats.bytes_down * num_workers;
-  totals_.dense_bytes_up += elements * sizeof(float);
-  totals_.dense_bytes_down += elements * sizeof(float);
+  const int64_t dense_bytes =
+      totals_.iterations * elements * static_cast<int64_t>(sizeof(float));
+  totals_.dense_bytes_up = dense_bytes;
+  totals_.dense_bytes_down = dense_bytes;
+  totals_.left_out += stats.left_out;
   if (recorder_ == nullptr) return absl::OkStatus();
   IterationRecord record;
   record.epoch = EpochsDone();
@@ -305,13 +405,15 @@ absl::Status Trainer::Record(const BatchResult& result,
     record.raw_count += bucket.raw_count;
     record.target_count += bucket.target_count;
   }
-  if ((totals_.iterations - 1) % kResidualNormEvery == 0) {
+  if ((num_pushes_ - 1) % kResidualNormEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
   }
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.fallback = stats.compression.front().fallback;
-  record.seconds = absl::ToDoubleSeconds(iteration_time_);
+  record.mean_staleness = stats.mean_staleness;
+  record.max_staleness = stats.max_staleness;
+  record.seconds = absl::ToDoubleSeconds(push_time_);
   record.exchange = stats.phases;
   record.totals = totals_;
   return recorder_->Iteration(record);
@@ -332,15 +434,12 @@ absl::Status Trainer::RunIterations() {
   StartReading();
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
-  const int64_t evaluate_every = config().training().evaluate_every_epochs() *
-                                 sampler_->iterations_per_epoch();
-  for (int64_t i = 0; i < total_iterations_; ++i) {
-    PS_RETURN_IF_ERROR(
-        Annotate(RunIteration(i), absl::StrCat("iteration ", i)));
-    const bool last = i + 1 == total_iterations_;
-    if (last || (evaluate_every > 0 && (i + 1) % evaluate_every == 0)) {
-      PS_RETURN_IF_ERROR(EvaluateNow());
-    }
+  for (int64_t push = 0; push < plan_->num_pushes();) {
+    const int64_t done = plan_->NumEvaluations(push);
+    PS_ASSIGN_OR_RETURN(push, RunPush(push));
+    // Those that servers did without this worker are over.
+    const int64_t due = plan_->NumEvaluations(push);
+    if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
   }
   if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());
   return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "absl/algorithm/container.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
+#include "common/consistency.h"
 #include "server/optimizers/optimizer.h"
 #include "server/optimizers/optimizer_defaults.h"
 #include "server/optimizers/pushed_only.h"
@@ -143,6 +144,31 @@ void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
             problems);
 }
 
+// Where each push is an update, no two servers do the same one at a time.
+void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
+  if (!UpdatesByEachPush(job)) return;
+  const std::string mode =
+      ConsistencyConfig::Mode_Name(job.consistency().mode());
+  const std::string field = "consistency.mode";
+  if (NeedsNorms(job.optimizer())) {
+    problems->Add(field, mode,
+                  "must be SYNCHRONOUS with \"lars\", \"lamb\", \"novograd\" and "
+                  "optimizer.clip_norm, which need the norms of one gradient "
+                  "from all servers");
+  }
+  if (job.optimizer().majority_vote()) {
+    problems->Add(field, mode,
+                  "must be SYNCHRONOUS with optimizer.majority_vote, for which "
+                  "all workers vote on an update");
+  }
+  if (job.downlink().mode() == DownlinkConfig::COMPRESSED) {
+    problems->Add(field, mode,
+                  "must be SYNCHRONOUS with downlink.mode COMPRESSED, for which "
+                  "all workers hold the same weights; UPDATE sends what "
+                  "changed");
+  }
+}
+
 void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
   const OptimizerConfig& config = job.optimizer();
   CheckThat(AboveZero(config.learning_rate()), "optimizer.learning_rate",
@@ -161,6 +187,7 @@ void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
   CheckFieldsOfRule(config, problems);
   CheckSparseUpdate(config, (*rule)->layer_wise(), problems);
   CheckDownlink(job, problems);
+  CheckEachPush(job, problems);
 }
 
 [[maybe_unused]] const bool registered = RegisterConfigCheck(CheckOptimizer);

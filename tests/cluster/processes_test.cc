@@ -223,6 +223,76 @@ TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
   EXPECT_THAT(none->Output(), HasSubstr(directory_ + "/none"));
 }
 
+// Three workers, of which two are enough; some seconds of training.
+std::string TolerantJob(const std::string& consistency) {
+  return absl::StrReplaceAll(
+      kEndlessJob, {{"epochs: 1000000", "epochs: 100"},
+                    {"num_workers: 2", "num_workers: 3"},
+                    {"cluster {", absl::StrCat("consistency { min_workers: 2 ",
+                                               consistency, " } cluster {")}});
+}
+
+class TolerantProcesses : public Processes,
+                          public testing::WithParamInterface<const char*> {};
+
+TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
+  WriteJob(TolerantJob(GetParam()));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  kill(PidOf(absl::StrCat("worker --config=", run_dir(),
+                          "/job.textproto --rank=2")),
+       SIGKILL);
+  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+  EXPECT_THAT(train->Output(),
+              AllOf(HasSubstr("worker-2 was killed by signal 9"),
+                    HasSubstr("the job goes on without it"),
+                    HasSubstr("test accuracy")));
+}
+
+TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
+  WriteJob(TolerantJob(GetParam()));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  for (const int rank : {1, 2}) {
+    kill(PidOf(absl::StrCat("worker --config=", run_dir(),
+                            "/job.textproto --rank=", rank)),
+         SIGKILL);
+  }
+  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
+  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, TolerantProcesses,
+    testing::Values("step_timeout_seconds: 0.02",
+                    "mode: STALE_SYNCHRONOUS staleness: 2",
+                    "mode: ASYNCHRONOUS"));
+
+// It has missed updates, and comes back where the servers are; digests say that
+// it then holds the right weights.
+TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
+  WriteJob(absl::StrReplaceAll(
+      TolerantJob("step_timeout_seconds: 0.02 digest_every: 1"),
+      {{"lost_worker_timeout_seconds: 1", "lost_worker_timeout_seconds: 60"}}));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  const pid_t worker = PidOf(absl::StrCat("worker --config=", run_dir(),
+                                          "/job.textproto --rank=2"));
+  kill(worker, SIGSTOP);
+  const auto lines = [&] {
+    std::ifstream in(run_dir() + "/metrics.jsonl");
+    std::string line;
+    int count = 0;
+    while (std::getline(in, line)) ++count;
+    return count;
+  };
+  const int before = lines();
+  EXPECT_TRUE(WaitFor(kBound, [&] { return lines() > before + 10; }))
+      << train->Output();
+  kill(worker, SIGCONT);
+  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+}
+
 TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {
   std::string addresses;
   const auto servers = StartServers(&addresses);

@@ -104,6 +104,52 @@ TEST(MembershipTest, ALostWorkerEndsTheJobAfterItsTimeout) {
                         "within 50ms"));
 }
 
+TEST(MembershipTest, TheJobGoesOnWithoutAWorkerIfEnoughAreLeft) {
+  MembershipOptions options = Patient(3);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  options.min_workers = 2;
+  Membership membership(options);
+  for (int rank = 0; rank < 3; ++rank) Join(&membership, rank);
+  membership.Leave(1, /*connection=*/2);
+  std::vector<int> gone;
+  const absl::Status status = membership.WaitUntilOver([&](int rank) {
+    gone.push_back(rank);
+    // It is not let in again, and the others finish.
+    const absl::Status refused = membership.Check(1, kIncarnation + 1);
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused));
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("the job went on without it"));
+    membership.Leave(1, /*connection=*/2);
+    membership.Finish(0);
+    membership.Finish(2);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(gone, ElementsAre(1));
+}
+
+TEST(MembershipTest, TooFewWorkersLeftEndTheJob) {
+  MembershipOptions options = Patient(3);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  options.min_workers = 2;
+  Membership membership(options);
+  for (int rank = 0; rank < 3; ++rank) Join(&membership, rank);
+  membership.Leave(1, /*connection=*/2);
+  membership.GiveUp(2, "its disk is full");
+  const absl::Status status = membership.WaitUntilOver();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+}
+
+TEST(MembershipTest, Worker0IsNeeded) {
+  MembershipOptions options = Patient(3);
+  options.min_workers = 1;
+  Membership membership(options);
+  for (int rank = 0; rank < 3; ++rank) Join(&membership, rank);
+  membership.GiveUp(0, "its disk is full");
+  const absl::Status status = membership.WaitUntilOver();
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("worker 0 (host:0) gave up: its disk is full"));
+}
+
 TEST(MembershipTest, ALostWorkerThatComesBackIsNotLost) {
   MembershipOptions options = Patient(1);
   options.lost_worker_timeout = absl::ZeroDuration();

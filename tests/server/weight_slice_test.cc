@@ -13,86 +13,17 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
+#include "common/weights_digest.h"
 #include "compressors/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/server/slice_calls.h"
 
 namespace ps {
 namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-ReceivedPayload Received(PayloadBuffer buffer) {
-  ReceivedPayload received;
-  auto owner = std::make_shared<PayloadBuffer>(std::move(buffer));
-  received.pieces = {owner->span()};
-  received.owner = std::move(owner);
-  return received;
-}
-
-ReceivedPayload Dense(const std::vector<float>& values) {
-  return Received(EncodeDense(values));
-}
-
-WorkerPush Push(int rank, int64_t iteration, const std::vector<float>& values) {
-  WorkerPush push;
-  push.rank = rank;
-  push.iteration = iteration;
-  push.loss = rank + 1;
-  push.count = static_cast<int64_t>(values.size());
-  push.message_bytes = 100 + rank;
-  push.payload = Dense(values);
-  push.dense = true;
-  return push;
-}
-
-// Where the answers to pushes go.
-class Answers {
- public:
-  PushDone Taker() {
-    return [this](const absl::StatusOr<WeightAnswer>& answer) {
-      MutexLock lock(&mu_);
-      answers_.push_back(answer);
-    };
-  }
-
-  std::vector<absl::StatusOr<WeightAnswer>> Get() {
-    MutexLock lock(&mu_);
-    return answers_;
-  }
-
-  // Of the only answer.
-  absl::Status OnlyStatus() {
-    const auto answers = Get();
-    EXPECT_EQ(answers.size(), 1u);
-    return answers.empty() ? absl::UnknownError("none") : answers[0].status();
-  }
-
- private:
-  Mutex mu_;
-  std::vector<absl::StatusOr<WeightAnswer>> answers_ ABSL_GUARDED_BY(mu_);
-};
-
-std::vector<float> WeightsOf(const WeightAnswer& answer) {
-  std::vector<uint32_t> indices;
-  std::vector<float> values;
-  DecodePayload({answer.weights.bytes.span()}, &indices, &values);
-  return values;
-}
-
-std::string Bytes(const WeightAnswer& answer) {
-  const auto bytes = answer.weights.bytes.span();
-  return std::string(bytes.begin(), bytes.end());
-}
-
-SliceOptions Options(const JobConfig& config, int64_t num_elements) {
-  SliceOptions options;
-  options.config = &config;
-  options.num_elements = num_elements;
-  options.total_updates = 100;
-  return options;
-}
 
 class WeightSliceTest : public ::testing::Test {
  protected:
@@ -103,7 +34,7 @@ class WeightSliceTest : public ::testing::Test {
   }
 
   std::unique_ptr<WeightSlice> NewSlice(int64_t num_elements) {
-    return std::make_unique<WeightSlice>(Options(config_, num_elements));
+    return NewWeightSlice(OptionsOf(config_, num_elements));
   }
 
   std::unique_ptr<WeightSlice> ZeroSlice(int64_t num_elements) {
@@ -120,12 +51,12 @@ class WeightSliceTest : public ::testing::Test {
 TEST_F(WeightSliceTest, UpdatesWithTheMeanWhenTheLastWorkerHasPushed) {
   const auto slice = ZeroSlice(2);
   Answers answers;
-  slice->Push(Push(2, 0, {3, 6}), answers.Taker());
-  slice->Push(Push(0, 0, {6, 0}), answers.Taker());
+  slice->Push(PushOf(2, 0, {3, 6}), answers.Taker());
+  slice->Push(PushOf(0, 0, {6, 0}), answers.Taker());
   EXPECT_EQ(slice->AwaitedRanks(), std::set<int>{1});
   EXPECT_TRUE(answers.Get().empty());
   EXPECT_EQ(slice->version(), 0);
-  slice->Push(Push(1, 0, {0, 3}), answers.Taker());
+  slice->Push(PushOf(1, 0, {0, 3}), answers.Taker());
   EXPECT_EQ(slice->version(), 1);
   ASSERT_EQ(answers.Get().size(), 3u);
   for (const auto& answer : answers.Get()) {
@@ -148,7 +79,7 @@ TEST_F(WeightSliceTest, SumsInRankOrderWhateverTheArrivalOrder) {
     const auto slice = ZeroSlice(2);
     Answers answers;
     for (const int rank : order) {
-      slice->Push(Push(rank, 0, gradients[rank]), answers.Taker());
+      slice->Push(PushOf(rank, 0, gradients[rank]), answers.Taker());
     }
     ASSERT_EQ(answers.Get().size(), 3u);
     EXPECT_EQ(WeightsOf(*answers.Get()[0]), expected);
@@ -172,7 +103,7 @@ TEST_F(WeightSliceTest, AllArrivalOrdersGiveTheSameBits) {
     Answers answers;
     for (int64_t iteration = 0; iteration < 3; ++iteration) {
       for (const int rank : order) {
-        slice->Push(Push(rank, iteration, gradients[rank]), answers.Taker());
+        slice->Push(PushOf(rank, iteration, gradients[rank]), answers.Taker());
       }
     }
     ASSERT_EQ(answers.Get().size(), 9u);
@@ -185,13 +116,13 @@ TEST_F(WeightSliceTest, AllArrivalOrdersGiveTheSameBits) {
 TEST_F(WeightSliceTest, ARepeatBeforeTheUpdateCountsOnce) {
   const auto slice = ZeroSlice(1);
   Answers older, newer, others;
-  slice->Push(Push(0, 0, {3}), older.Taker());
-  slice->Push(Push(0, 0, {3}), newer.Taker());
+  slice->Push(PushOf(0, 0, {3}), older.Taker());
+  slice->Push(PushOf(0, 0, {3}), newer.Taker());
   EXPECT_TRUE(absl::IsCancelled(older.OnlyStatus()));
   EXPECT_TRUE(newer.Get().empty());
   EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{1, 2}));
-  slice->Push(Push(1, 0, {3}), others.Taker());
-  slice->Push(Push(2, 0, {3}), others.Taker());
+  slice->Push(PushOf(1, 0, {3}), others.Taker());
+  slice->Push(PushOf(2, 0, {3}), others.Taker());
   ASSERT_TRUE(newer.OnlyStatus().ok());
   EXPECT_EQ(WeightsOf(*newer.Get()[0]), std::vector<float>{-3});
   EXPECT_EQ(newer.Get()[0]->bytes_up, 100 + 101 + 102);
@@ -202,9 +133,9 @@ TEST_F(WeightSliceTest, ARepeatAfterTheUpdateGetsTheStoredAnswer) {
   const auto slice = ZeroSlice(2);
   Answers answers, repeat;
   for (int rank = 0; rank < 3; ++rank) {
-    slice->Push(Push(rank, 0, {1, 2}), answers.Taker());
+    slice->Push(PushOf(rank, 0, {1, 2}), answers.Taker());
   }
-  slice->Push(Push(1, 0, {50, 60}), repeat.Taker());
+  slice->Push(PushOf(1, 0, {50, 60}), repeat.Taker());
   ASSERT_TRUE(repeat.OnlyStatus().ok());
   EXPECT_EQ(Bytes(*repeat.Get()[0]), Bytes(*answers.Get()[0]));
   EXPECT_EQ(repeat.Get()[0]->version, 1);
@@ -215,25 +146,25 @@ TEST_F(WeightSliceTest, ARepeatAfterTheUpdateGetsTheStoredAnswer) {
 
 TEST_F(WeightSliceTest, OtherIterationsAreRefusedAndChangeNothing) {
   const auto slice = ZeroSlice(1);
-  const std::string before = Bytes(*slice->Pull());
+  const std::string before = Bytes(*PullFrom(slice.get()));
   for (const int64_t iteration :
        {int64_t{1}, int64_t{2}, int64_t{-1}, int64_t{-2},
         std::numeric_limits<int64_t>::max(),
         std::numeric_limits<int64_t>::min()}) {
     Answers answers;
-    slice->Push(Push(0, iteration, {1}), answers.Taker());
+    slice->Push(PushOf(0, iteration, {1}), answers.Taker());
     EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus())) << iteration;
   }
   EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
-  EXPECT_EQ(Bytes(*slice->Pull()), before);
+  EXPECT_EQ(Bytes(*PullFrom(slice.get())), before);
 }
 
 TEST_F(WeightSliceTest, IsOfNoUseBeforeItsFirstWeights) {
   const auto slice = NewSlice(1);
   Answers answers;
-  slice->Push(Push(0, 0, {1}), answers.Taker());
+  slice->Push(PushOf(0, 0, {1}), answers.Taker());
   EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Pull().status()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(PullFrom(slice.get()).status()));
   EXPECT_EQ(slice->version(), -1);
   EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
 }
@@ -243,10 +174,10 @@ TEST_F(WeightSliceTest, FirstWeightsMayBeRepeatedButNotChanged) {
   ASSERT_TRUE(slice->Initialize(Dense({1, 2})).ok());
   EXPECT_TRUE(slice->Initialize(Dense({1, 2})).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 3}))));
-  EXPECT_EQ(WeightsOf(*slice->Pull()), (std::vector<float>{1, 2}));
+  EXPECT_EQ(WeightsOf(*PullFrom(slice.get())), (std::vector<float>{1, 2}));
   Answers answers;
   for (int rank = 0; rank < 3; ++rank) {
-    slice->Push(Push(rank, 0, {0, 0}), answers.Taker());
+    slice->Push(PushOf(rank, 0, {0, 0}), answers.Taker());
   }
   EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 2}))))
       << "the weights have been updated since";
@@ -255,16 +186,16 @@ TEST_F(WeightSliceTest, FirstWeightsMayBeRepeatedButNotChanged) {
 TEST_F(WeightSliceTest, FailAnswersEveryoneNowAndLater) {
   const auto slice = ZeroSlice(1);
   Answers waiting, later;
-  slice->Push(Push(0, 0, {1}), waiting.Taker());
-  slice->Push(Push(2, 0, {1}), waiting.Taker());
+  slice->Push(PushOf(0, 0, {1}), waiting.Taker());
+  slice->Push(PushOf(2, 0, {1}), waiting.Taker());
   slice->Fail(absl::AbortedError("worker 1 was lost"));
   ASSERT_EQ(waiting.Get().size(), 2u);
   for (const auto& answer : waiting.Get()) {
     EXPECT_EQ(answer.status(), absl::AbortedError("worker 1 was lost"));
   }
-  slice->Push(Push(1, 0, {1}), later.Taker());
+  slice->Push(PushOf(1, 0, {1}), later.Taker());
   EXPECT_TRUE(absl::IsAborted(later.OnlyStatus()));
-  EXPECT_TRUE(absl::IsAborted(slice->Pull().status()));
+  EXPECT_TRUE(absl::IsAborted(PullFrom(slice.get()).status()));
   EXPECT_TRUE(absl::IsAborted(slice->Initialize(Dense({0}))));
   slice->Fail(absl::AbortedError("again"));
   EXPECT_EQ(waiting.Get().size(), 2u) << "answered once";
@@ -276,7 +207,7 @@ TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
   for (int rank = 0; rank < 3; ++rank) {
     const std::vector<uint32_t> indices = {1, 3};
     const std::vector<float> values = {3, 6};
-    WorkerPush push = Push(rank, 0, values);
+    WorkerPush push = PushOf(rank, 0, values);
     push.payload = Received(*EncodeSparse("raw32", indices, values,
                                           /*begin=*/0, /*dense_size=*/4));
     push.dense = false;
@@ -293,17 +224,18 @@ std::vector<float> StepOfVotes(const JobConfig& config,
   voting.mutable_cluster()->set_num_workers(static_cast<int>(votes.size()));
   voting.mutable_optimizer()->set_majority_vote(true);
   const int64_t n = static_cast<int64_t>(votes[0].size());
-  WeightSlice slice(Options(voting, n));
-  EXPECT_TRUE(slice.Initialize(Dense(std::vector<float>(n))).ok());
+  const std::unique_ptr<WeightSlice> slice =
+      NewWeightSlice(OptionsOf(voting, n));
+  EXPECT_TRUE(slice->Initialize(Dense(std::vector<float>(n))).ok());
   PayloadCodes codes;
   codes.value_code = "sign";
   codes.value_config.set_sign_scale(ValueCodeConfig::ONE);
   Answers answers;
   for (size_t rank = 0; rank < votes.size(); ++rank) {
-    WorkerPush push = Push(static_cast<int>(rank), 0, votes[rank]);
+    WorkerPush push = PushOf(static_cast<int>(rank), 0, votes[rank]);
     std::vector<float> values = votes[rank];
     push.payload = Received(*EncodeDenseAs(codes, absl::MakeSpan(values)));
-    slice.Push(push, answers.Taker());
+    slice->Push(push, answers.Taker());
   }
   EXPECT_EQ(answers.Get().size(), votes.size());
   return WeightsOf(*answers.Get()[0]);
@@ -327,7 +259,7 @@ TEST_F(WeightSliceTest, WorkersWithoutAGradientDoNotVote) {
   const auto slice = ZeroSlice(2);
   Answers answers;
   const auto push = [&](int rank, int64_t iteration, bool votes) {
-    WorkerPush push = Push(rank, iteration, {-1, -1});
+    WorkerPush push = PushOf(rank, iteration, {-1, -1});
     if (!votes) {
       push.count = 0;
       push.dense = false;
@@ -376,7 +308,7 @@ TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
         };
         const int pushes = iteration % 7 == rank ? 2 : 1;
         for (int i = 0; i < pushes; ++i) {
-          slice->Push(Push(rank, iteration, ones), done);
+          slice->Push(PushOf(rank, iteration, ones), done);
         }
         MutexLock lock(&mu);
         while (answered < pushes) changed.Wait(&mu);
@@ -386,31 +318,65 @@ TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
   }
   std::thread onlooker([&] {
     while (slice->version() < kIterations) {
-      EXPECT_TRUE(slice->Pull().ok());
+      EXPECT_TRUE(PullFrom(slice.get()).ok());
       EXPECT_LE(slice->AwaitedRanks().size(), 3u);
     }
   });
   for (std::thread& worker : workers) worker.join();
   onlooker.join();
-  EXPECT_EQ(WeightsOf(*slice->Pull()),
+  EXPECT_EQ(WeightsOf(*PullFrom(slice.get())),
             std::vector<float>(64, -1.0f * kIterations));
+}
+
+TEST_F(WeightSliceTest, DigestsOfTheRightWeightsPass) {
+  const auto slice = NewSlice(2);
+  ASSERT_TRUE(slice->Initialize(Dense({1, -2})).ok());
+  const std::vector<float> held = {1, -2};
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    WorkerPush push = PushOf(rank, 0, {1, 1});
+    push.weights_digest = WeightsDigest(held.data(), 2);
+    slice->Push(push, answers.Taker());
+  }
+  for (const auto& answer : answers.Get()) EXPECT_TRUE(answer.ok());
+}
+
+TEST_F(WeightSliceTest, ADigestOfOtherWeightsFailsTheSliceAndNamesTheWorker) {
+  const auto slice = NewSlice(2);
+  ASSERT_TRUE(slice->Initialize(Dense({1, -2})).ok());
+  const std::vector<float> held = {1, -2};
+  const std::vector<float> other = {1, 2};
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    WorkerPush push = PushOf(rank, 0, {1, 1});
+    push.weights_digest =
+        WeightsDigest(rank == 1 ? other.data() : held.data(), 2);
+    slice->Push(push, answers.Taker());
+  }
+  ASSERT_EQ(answers.Get().size(), 3u);
+  for (const auto& answer : answers.Get()) {
+    EXPECT_TRUE(absl::IsDataLoss(answer.status())) << answer.status();
+    EXPECT_THAT(std::string(answer.status().message()),
+                HasSubstr("worker 1 does not hold the weights"));
+  }
+  EXPECT_TRUE(absl::IsDataLoss(PullFrom(slice.get()).status()));
 }
 
 TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
   JobConfig config;
   config.mutable_cluster()->set_num_workers(2);
   config.mutable_optimizer()->set_learning_rate(1000);
-  SliceOptions options = Options(config, 2);
+  SliceOptions options = OptionsOf(config, 2);
   options.total_updates = 1;
   options.rule = UpdateRule::kMean;
-  WeightSlice slice(options);
-  ASSERT_TRUE(slice.Initialize(Dense({0, 1})).ok());
+  const std::unique_ptr<WeightSlice> slice = NewWeightSlice(options);
+  ASSERT_TRUE(slice->Initialize(Dense({0, 1})).ok());
   // Their iterations are not the job's: more of them than total_updates.
   for (int64_t time = 0; time < 3; ++time) {
     const float x = static_cast<float>(time);
     Answers answers;
-    slice.Push(Push(0, time, {x, 8}), answers.Taker());
-    slice.Push(Push(1, time, {x + 3, -2}), answers.Taker());
+    slice->Push(PushOf(0, time, {x, 8}), answers.Taker());
+    slice->Push(PushOf(1, time, {x + 3, -2}), answers.Taker());
     ASSERT_EQ(answers.Get().size(), 2u);
     ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
     EXPECT_EQ(answers.Get()[0]->version, time + 1);
@@ -421,17 +387,17 @@ TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
 TEST(WeightSlice, StatisticsMustAllBeThere) {
   JobConfig config;
   config.mutable_cluster()->set_num_workers(1);
-  SliceOptions options = Options(config, 2);
+  SliceOptions options = OptionsOf(config, 2);
   options.rule = UpdateRule::kMean;
-  WeightSlice slice(options);
-  ASSERT_TRUE(slice.Initialize(Dense({0, 1})).ok());
+  const std::unique_ptr<WeightSlice> slice = NewWeightSlice(options);
+  ASSERT_TRUE(slice->Initialize(Dense({0, 1})).ok());
   Answers answers;
-  WorkerPush push = Push(0, 0, {5});
+  WorkerPush push = PushOf(0, 0, {5});
   push.dense = false;
   push.payload = Received(*EncodeSparse("raw32", {1}, {5.0f}, 0, 2));
-  slice.Push(push, answers.Taker());
+  slice->Push(push, answers.Taker());
   EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
-  EXPECT_THAT(WeightsOf(*slice.Pull()), ElementsAre(0, 1));
+  EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(0, 1));
 }
 
 }  // namespace

@@ -14,6 +14,7 @@ gradsieve_build_packages=(
   "libhwy-dev|Highway, vector instructions in the compressors"
   "nlohmann-json3-dev|JSON in metrics, summaries and safetensors"
   "zlib1g-dev|zlib, gzipped data sets"
+  "libxxhash-dev|xxHash, digests of weights"
   "libjpeg62-turbo-dev|libjpeg-turbo, photographs in JPEG"
   "libpng-dev|libpng, photographs in PNG"
 )

@@ -40,6 +40,8 @@ std::unique_ptr<Optimizer> NewRule(const OptimizerConfig& config,
 struct Trajectory {
   std::vector<float> weights;
   std::vector<std::vector<float>> gradients;
+  // Of every update; 0: that of UpdateOf. For references only.
+  double rate = 0;
 };
 Trajectory RandomTrajectory(int64_t num_elements, int num_updates,
                             uint64_t seed);

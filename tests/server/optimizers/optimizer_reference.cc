@@ -216,7 +216,9 @@ std::vector<double> ReferenceWeights(
     Vector weights = slice(trajectory.weights);
     History history;
     for (const std::vector<float>& gradient : trajectory.gradients) {
-      history.rates.push_back(UpdateOf(history.size()).learning_rate);
+      history.rates.push_back(trajectory.rate > 0
+                                  ? trajectory.rate
+                                  : UpdateOf(history.size()).learning_rate);
       history.weights.push_back(weights);
       history.gradients.push_back(slice(gradient));
       const Vector step = Rule(config, history, stretch.adapt).Step();

@@ -1,6 +1,6 @@
 // The schedules against PyTorch's definitions: closed forms worked out by hand,
 // and its recurrences.
-#include "server/optimizers/schedule.h"
+#include "common/schedule.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // The learning rate as a function of the updates done so far.
-#ifndef SERVER_OPTIMIZERS_SCHEDULE_H_
-#define SERVER_OPTIMIZERS_SCHEDULE_H_
+#ifndef COMMON_SCHEDULE_H_
+#define COMMON_SCHEDULE_H_
 
 #include <cstdint>
 
@@ -20,4 +20,4 @@ double LearningRate(const OptimizerConfig& optimizer,
 
 }  // namespace ps
 
-#endif  // SERVER_OPTIMIZERS_SCHEDULE_H_
+#endif  // COMMON_SCHEDULE_H_

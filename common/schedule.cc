@@ -1,4 +1,4 @@
-#include "server/optimizers/schedule.h"
+#include "common/schedule.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,0 +1,80 @@
+#include "common/consistency.h"
+
+#include <cmath>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+
+bool UpdatesByEachPush(const JobConfig& config) {
+  return config.consistency().mode() != ConsistencyConfig::SYNCHRONOUS;
+}
+
+bool MayLeaveOut(const JobConfig& config) {
+  return !UpdatesByEachPush(config) &&
+         config.consistency().step_timeout_seconds() > 0;
+}
+
+int MinWorkers(const JobConfig& config) {
+  const int min_workers = config.consistency().min_workers();
+  return WorkersDrift(config) && min_workers > 0
+             ? min_workers
+             : config.cluster().num_workers();
+}
+
+void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
+  const ConsistencyConfig& consistency = config.consistency();
+  const auto require = [problems](bool ok, const std::string& field, auto value,
+                                  const std::string& rule) {
+    if (!ok) {
+      problems->Add(absl::StrCat("consistency.", field), absl::StrCat(value),
+                    rule);
+    }
+  };
+  const bool synchronous = !UpdatesByEachPush(config);
+  const int num_workers = config.cluster().num_workers();
+  const int min_workers = consistency.min_workers();
+  const double timeout = consistency.step_timeout_seconds();
+  require(consistency.staleness() >= 0 && consistency.staleness() <= 1000000,
+          "staleness", consistency.staleness(), "must be in [0, 1000000]");
+  require(std::isfinite(timeout) && timeout >= 0, "step_timeout_seconds",
+          timeout, "must be at least 0 (0: wait for all workers)");
+  require(synchronous || timeout == 0, "step_timeout_seconds", timeout,
+          "must be 0 unless consistency.mode is SYNCHRONOUS: in other modes no "
+          "update waits for several workers");
+  require(min_workers >= 0 && min_workers <= num_workers, "min_workers",
+          min_workers,
+          absl::StrCat("must be in [0, ", num_workers,
+                       "] (cluster.num_workers; 0: all of them)"));
+  require(!synchronous || timeout == 0 ||
+              (min_workers > 0 && min_workers < num_workers),
+          "min_workers", min_workers,
+          "must be above 0 and below cluster.num_workers with "
+          "consistency.step_timeout_seconds, or that would never end a wait");
+  require(
+      !synchronous || timeout > 0 || min_workers == 0, "min_workers",
+      min_workers,
+      "needs consistency.step_timeout_seconds above 0 when consistency.mode "
+      "is SYNCHRONOUS");
+  require(consistency.local_steps() >= 1, "local_steps",
+          consistency.local_steps(), "must be at least 1");
+  const double rate = consistency.local_learning_rate();
+  require(std::isfinite(rate) && rate >= 0, "local_learning_rate", rate,
+          "must be above 0, or 0 for optimizer.learning_rate");
+  const std::string& rule = config.optimizer().name();
+  require(consistency.local_steps() <= 1 || rate > 0 || rule == "sgd" ||
+              rule == "momentum" || rule == "nesterov",
+          "local_learning_rate", rate,
+          absl::StrCat("must be above 0 with consistency.local_steps and "
+                       "optimizer.name \"",
+                       rule, "\", whose rate is not one of plain SGD"));
+  require(consistency.digest_every() >= 0, "digest_every",
+          consistency.digest_every(), "must be at least 0 (0: never)");
+  require(synchronous || consistency.digest_every() == 0, "digest_every",
+          consistency.digest_every(),
+          "must be 0 unless consistency.mode is SYNCHRONOUS: workers hold "
+          "different weights");
+}
+
+}  // namespace ps

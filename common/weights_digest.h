@@ -1,0 +1,15 @@
+// A short number that weights in memory hardly share with any others.
+#ifndef COMMON_WEIGHTS_DIGEST_H_
+#define COMMON_WEIGHTS_DIGEST_H_
+
+#include <cstdint>
+
+namespace ps {
+
+// XXH3, 64 bits, of `values` [num_values] as they lie in memory (fp32, little
+// endian on all machines that this builds for). 0 and -0 differ.
+uint64_t WeightsDigest(const float* values, int64_t num_values);
+
+}  // namespace ps
+
+#endif  // COMMON_WEIGHTS_DIGEST_H_

@@ -1,0 +1,106 @@
+// A slice for which each worker's push is an update of its own: stale
+// synchronous parallel (Ho et al., NIPS 2013) and asynchronous jobs.
+#ifndef SERVER_STALE_SLICE_H_
+#define SERVER_STALE_SLICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/mutex.h"
+#include "compressors/payload_buffer.h"
+#include "server/slice_options.h"
+#include "server/slice_weights.h"
+#include "server/weight_slice.h"
+
+namespace ps {
+
+// Updates are done in the order in which pushes come. The answer to a worker's
+// iteration t waits until every worker that is left has done t + 1 - staleness
+// iterations (asynchronous: for nobody), and holds what has changed since the
+// weights that the worker has. First weights wait for everybody, too, or those
+// who start late would have other ones: so without staleness all gradients are
+// taken at the same weights. Of statistics the last push of each worker is
+// kept, their mean is the value, and nobody waits.
+class StaleSlice final : public WeightSlice {
+ public:
+  explicit StaleSlice(const SliceOptions& options);
+
+  UpdateRule rule() const override { return options_.rule; }
+  int64_t num_elements() const override { return options_.num_elements; }
+  absl::Status Initialize(const ReceivedPayload& payload) override;
+  void Pull(int rank, int64_t iterations, PushDone done) override;
+  void Push(WorkerPush push, PushDone done) override;
+  void WorkerGone(int rank) override;
+  void Fail(const absl::Status& failure) override;
+  int64_t version() const override;
+  std::set<int> AwaitedRanks() const override;
+
+ private:
+  // What this slice knows of all pushes, or of one rank's share.
+  struct Counts {
+    int64_t sent_elements = 0;
+    int64_t bytes_up = 0;
+  };
+  // One rank.
+  struct Worker {
+    int64_t taken = 0;    // Iterations that it has pushed,
+    int64_t applied = 0;  // and that are in the weights.
+    bool pulled = false;  // Has asked for the first weights.
+    bool gone = false;
+    double loss = 0;  // Of its last push.
+    // The push that has not been answered.
+    PushDone done;
+    int64_t base_version = 0;
+    int64_t staleness = 0;
+    absl::Time start;  // Of its update,
+    absl::Time end;
+    UpdatePhases phases;  // and what that took.
+    // When this worker was last answered.
+    Counts answered;
+  };
+  struct WaitingPull {
+    int64_t iterations = 0;
+    PushDone done;
+  };
+
+  absl::Status Check(const WorkerPush& push) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::StatusOr<UpdatePhases> Update(const WorkerPush& push, int64_t version)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(weights_mu_);
+  // Iterations that every worker that is left has done.
+  int64_t Slowest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Of every worker's last push.
+  double MeanLoss() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Answers all who wait no longer.
+  void Release();
+  std::vector<PushDone> TakeAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const SliceOptions options_;
+  // Whether a worker may be ahead by so many iterations only.
+  const bool bounded_;
+  const int64_t bound_;
+
+  // Held while weights are read or written; taken before mu_.
+  mutable Mutex weights_mu_;
+  std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
+  // Of statistics: every worker's last ones; empty before they came.
+  std::vector<PayloadBuffer> last_ ABSL_GUARDED_BY(weights_mu_);
+
+  mutable Mutex mu_;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  bool initialized_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;  // Changes under both locks.
+  Counts counts_ ABSL_GUARDED_BY(mu_);
+  std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]
+  std::vector<WaitingPull> pulls_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // SERVER_STALE_SLICE_H_

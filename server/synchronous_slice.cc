@@ -1,0 +1,436 @@
+#include "server/synchronous_slice.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/time/clock.h"
+#include "common/consistency.h"
+#include "common/status_macros.h"
+
+namespace ps {
+
+SynchronousSlice::SynchronousSlice(const SliceOptions& options,
+                                   SquaresExchange* exchange, Timer* timer)
+    : options_(options),
+      exchange_(exchange),
+      timer_(timer),
+      may_leave_out_(MayLeaveOut(*options.config)) {
+  if (options_.stretches.empty()) {
+    options_.stretches.push_back({0, 0, options_.num_elements, true});
+  }
+}
+
+absl::Status SynchronousSlice::Initialize(const ReceivedPayload& payload) {
+  MutexLock weights_lock(&weights_mu_);
+  {
+    MutexLock lock(&mu_);
+    PS_RETURN_IF_ERROR(failure_);
+    if (initialized_) {
+      // No update is under way in version 0 but for the first one's, which
+      // needs no first weights any more.
+      if (answer_.version == 0 && weights_->Equal(payload.pieces)) {
+        return absl::OkStatus();
+      }
+      return absl::FailedPreconditionError(
+          "this slice already has other weights");
+    }
+  }
+  PS_ASSIGN_OR_RETURN(weights_, SliceWeights::Create(options_, payload.pieces));
+  MutexLock lock(&mu_);
+  PS_RETURN_IF_ERROR(failure_);
+  workers_.resize(options_.config->cluster().num_workers());
+  initialized_ = true;
+  CountPushes();
+  return absl::OkStatus();
+}
+
+void SynchronousSlice::Pull(int rank, int64_t iterations, PushDone done) {
+  absl::Status refused = CheckPull(iterations, options_);
+  {
+    MutexLock lock(&mu_);
+    refused.Update(failure_);
+    if (refused.ok() && !initialized_) refused = NotInitialized();
+    if (refused.ok()) {
+      pulls_.push_back({iterations, std::move(done)});
+      // Whoever waits for that will not push before.
+      int64_t& next = workers_[rank].next;
+      next = std::max(next, iterations);
+      CountPushes();
+    }
+  }
+  if (!refused.ok()) {
+    done(refused);
+    return;
+  }
+  AnswerWithAll();
+  MaybeUpdate();
+}
+
+absl::Status SynchronousSlice::Check(const WorkerPush& push) const {
+  PS_RETURN_IF_ERROR(failure_);
+  if (!initialized_) {
+    return absl::FailedPreconditionError(
+        "push before the weights were initialised");
+  }
+  if (options_.rule == UpdateRule::kMean && !push.dense) {
+    return absl::InvalidArgumentError(
+        "a push of statistics must hold all of them");
+  }
+  const int64_t version = answer_.version;
+  bool in_order = push.iteration >= 0;
+  if (may_leave_out_) {
+    in_order = in_order && push.iteration < options_.total_updates;
+  } else {
+    in_order = in_order &&
+               (push.iteration == version || push.iteration == version - 1);
+  }
+  if (in_order) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("push for iteration ", push.iteration, " of worker ",
+                   push.rank, "; this slice is at version ", version));
+}
+
+bool SynchronousSlice::IsLate(const WorkerPush& push) const {
+  return push.iteration < answer_.version ||
+         (updating_ && push.iteration == answer_.version &&
+          !workers_[push.rank].pushed);
+}
+
+PushDone SynchronousSlice::KeepLate(const WorkerPush& push, PushDone done) {
+  LatePush late;
+  late.rank = push.rank;
+  late.left_out = workers_[push.rank].counted < push.iteration;
+  late.done = std::move(done);
+  for (LatePush& other : late_) {
+    if (other.rank != push.rank) continue;
+    std::swap(other, late);
+    return std::move(late.done);
+  }
+  late_.push_back(std::move(late));
+  return nullptr;
+}
+
+PushDone SynchronousSlice::Keep(WorkerPush push, PushDone done) {
+  Worker& mine = workers_[push.rank];
+  if (mine.pushed) {
+    // What came first may be in use.
+    std::swap(mine.done, done);
+    return done;
+  }
+  mine.pushed = true;
+  mine.push = std::move(push);
+  mine.done = std::move(done);
+  if (mine.push.iteration == answer_.version) ++num_pushed_;
+  if (mine.next <= answer_.version) --num_awaited_;
+  SetTimer();
+  return nullptr;
+}
+
+void SynchronousSlice::SetTimer() {
+  if (!may_leave_out_ || num_pushed_ == 0 ||
+      timer_version_ == answer_.version) {
+    return;
+  }
+  timer_version_ = answer_.version;
+  const double seconds = options_.config->consistency().step_timeout_seconds();
+  timer_->At(absl::Now() + absl::Seconds(seconds),
+             [this, version = answer_.version] { TimeUp(version); });
+}
+
+void SynchronousSlice::Push(WorkerPush push, PushDone done) {
+  // Callers run after the lock is released: they serialise and send.
+  PushDone answered;
+  absl::StatusOr<WeightAnswer> answer =
+      absl::CancelledError("the same push came again");
+  bool late = false;
+  {
+    MutexLock lock(&mu_);
+    const absl::Status in_order = Check(push);
+    if (!in_order.ok()) {
+      answer = in_order;
+      answered = std::move(done);
+    } else if (!IsLate(push)) {
+      answered = Keep(std::move(push), std::move(done));
+    } else if (push.iteration == answer_.version - 1 &&
+               workers_[push.rank].counted == push.iteration) {
+      // Whoever has pushed the next iteration has had the answer to this one.
+      if (!updating_) answer = answer_;
+      answered = std::move(done);
+    } else {
+      answered = KeepLate(push, std::move(done));
+      late = true;
+    }
+  }
+  if (answered) answered(answer);
+  if (late) AnswerWithAll();
+  MaybeUpdate();
+}
+
+void SynchronousSlice::CountPushes() {
+  num_pushed_ = 0;
+  num_awaited_ = 0;
+  for (const Worker& worker : workers_) {
+    if (worker.pushed) {
+      if (worker.push.iteration == answer_.version) ++num_pushed_;
+    } else if (worker.next <= answer_.version) {
+      ++num_awaited_;
+    }
+  }
+  SetTimer();
+}
+
+bool SynchronousSlice::Complete() const {
+  if (!failure_.ok() || !initialized_ || updating_) return false;
+  if (num_awaited_ > 0) {
+    return time_up_ && num_pushed_ >= MinWorkers(*options_.config);
+  }
+  if (num_pushed_ > 0) return true;
+  // Nobody will push for this update, but somebody waits for a later one.
+  return std::any_of(workers_.begin(), workers_.end(),
+                     [](const Worker& worker) { return worker.pushed; }) ||
+         std::any_of(pulls_.begin(), pulls_.end(),
+                     [this](const WaitingPull& pull)
+                         ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+                           return pull.iterations > answer_.version;
+                         });
+}
+
+void SynchronousSlice::TimeUp(int64_t version) {
+  {
+    MutexLock lock(&mu_);
+    if (answer_.version != version || updating_) return;
+    time_up_ = true;
+  }
+  MaybeUpdate();
+}
+
+void SynchronousSlice::WorkerGone(int rank) {
+  {
+    MutexLock lock(&mu_);
+    if (!initialized_) return;
+    workers_[rank].next = std::numeric_limits<int64_t>::max();
+    CountPushes();
+  }
+  MaybeUpdate();
+}
+
+void SynchronousSlice::MaybeUpdate() {
+  // Pushes for a later update may be all there already.
+  for (;;) {
+    std::vector<WorkerPush> pushes;
+    int64_t version = 0;
+    {
+      MutexLock lock(&mu_);
+      if (!Complete()) return;
+      updating_ = true;
+      version = answer_.version;
+      // Rank order, so that every run adds in the same order.
+      for (Worker& worker : workers_) {
+        if (!worker.pushed || worker.push.iteration != version) continue;
+        pushes.push_back(std::move(worker.push));
+      }
+      // The weights can change where they are once nobody else holds them.
+      answer_.weights = DownlinkPayload();
+    }
+    BeginUpdate(version, std::move(pushes));
+  }
+}
+
+absl::Status SynchronousSlice::CheckDigests(
+    const std::vector<WorkerPush>& pushes) {
+  std::vector<int> others;
+  std::optional<uint64_t> digest;
+  for (const WorkerPush& push : pushes) {
+    // Who jumped to this update holds earlier weights.
+    if (!push.weights_digest.has_value() ||
+        (may_leave_out_ && push.base_version != push.iteration)) {
+      continue;
+    }
+    if (!digest.has_value()) digest = weights_->Digest();
+    if (*push.weights_digest != *digest) others.push_back(push.rank);
+  }
+  if (others.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "worker ", absl::StrJoin(others, ", "),
+      " does not hold the weights that this server sent (digests differ before "
+      "iteration ",
+      pushes[0].iteration, "): its memory, or the network, changed them"));
+}
+
+void SynchronousSlice::BeginUpdate(int64_t version,
+                                   std::vector<WorkerPush> pushes) {
+  Proceed([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+              weights_mu_) -> absl::StatusOr<SliceWeights::Outcome> {
+    PS_RETURN_IF_ERROR(CheckDigests(pushes));
+    next_ = WeightAnswer();
+    next_.complete = absl::Now();
+    next_.version = version + 1;
+    stage_ = 0;
+    GradientPayloads gradients;
+    gradients.all_dense = true;
+    for (const WorkerPush& push : pushes) {
+      gradients.payloads.push_back(&push.payload.pieces);
+      gradients.any_dense = gradients.any_dense || push.dense;
+      gradients.all_dense = gradients.all_dense && push.dense;
+      gradients.sent_elements += push.count;
+      next_.mean_loss += push.loss / static_cast<double>(pushes.size());
+      next_.bytes_up += push.message_bytes;
+    }
+    next_.sent_elements = gradients.sent_elements;
+    auto outcome = weights_->Begin(version, gradients, &next_.phases);
+    // Before the answers, so that whoever gets one may use its credit again.
+    pushes.clear();
+    return outcome;
+  });
+}
+
+void SynchronousSlice::ContinueUpdate(
+    const absl::StatusOr<SquaresTotals>& totals) {
+  Proceed([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
+              weights_mu_) -> absl::StatusOr<SliceWeights::Outcome> {
+    PS_RETURN_IF_ERROR(totals.status());
+    std::vector<Squares> mine;
+    for (const TensorStretch& stretch : options_.stretches) {
+      mine.push_back(totals->tensors[stretch.tensor]);
+    }
+    return weights_->Continue(mine, totals->norm, &next_.phases);
+  });
+  MaybeUpdate();
+}
+
+void SynchronousSlice::Proceed(
+    const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step) {
+  std::vector<Squares> squares;
+  SquaresRound round;
+  std::vector<PushDone> answered;
+  absl::StatusOr<WeightAnswer> answer = absl::InternalError("");
+  {
+    MutexLock weights_lock(&weights_mu_);
+    absl::StatusOr<SliceWeights::Outcome> outcome = step();
+    if (outcome.ok() && !outcome->squares.empty()) {
+      squares = std::move(outcome->squares);
+      round = {next_.version - 1, stage_++};
+    } else {
+      if (outcome.ok()) next_.weights = std::move(outcome->answer);
+      MutexLock lock(&mu_);
+      const int64_t version = answer_.version;
+      // With the weights, for Pull's sake.
+      if (outcome.ok()) answer_ = std::move(next_);
+      if (!outcome.ok() && failure_.ok()) failure_ = outcome.status();
+      updating_ = false;
+      if (failure_.ok()) {
+        answer = answer_;
+        for (size_t rank = 0; rank < workers_.size(); ++rank) {
+          Worker& worker = workers_[rank];
+          if (!worker.pushed || worker.push.iteration != version) continue;
+          worker.pushed = false;
+          worker.counted = version;
+          if (may_leave_out_ && worker.push.base_version != version) {
+            // It came from an earlier update to this one, and has not seen
+            // those between: the changes of this one are not enough.
+            late_.push_back({static_cast<int>(rank), /*left_out=*/false,
+                             std::move(worker.done)});
+          } else {
+            answered.push_back(std::move(worker.done));
+          }
+        }
+        time_up_ = false;
+        CountPushes();
+      } else {
+        answer = failure_;
+        answered = TakeAll();
+      }
+    }
+  }
+  if (!squares.empty()) {
+    exchange_->Add(round, options_.number, options_.stretches, squares,
+                   [this](const absl::StatusOr<SquaresTotals>& totals) {
+                     ContinueUpdate(totals);
+                   });
+    return;
+  }
+  // They serialise and send: not under a lock.
+  for (const PushDone& call : answered) call(answer);
+  AnswerWithAll();
+}
+
+void SynchronousSlice::AnswerWithAll() {
+  std::vector<LatePush> late;
+  std::vector<PushDone> pulls;
+  WeightAnswer answer;
+  {
+    // First, so that no answer is older than what is waited for.
+    MutexLock weights_lock(&weights_mu_);
+    {
+      MutexLock lock(&mu_);
+      if (!failure_.ok()) return;  // Fail answers them.
+      // An update under way is soon over, and its weights are worth more.
+      if (!updating_) late.swap(late_);
+      for (WaitingPull& pull : pulls_) {
+        if (pull.iterations > answer_.version) continue;
+        pulls.push_back(std::move(pull.done));
+        pull.done = nullptr;
+      }
+      pulls_.erase(std::remove_if(pulls_.begin(), pulls_.end(),
+                                  [](const WaitingPull& pull) {
+                                    return pull.done == nullptr;
+                                  }),
+                   pulls_.end());
+      if (late.empty() && pulls.empty()) return;
+      answer = answer_;
+    }
+    answer.weights.bytes = weights_->All();
+    answer.weights.difference = false;
+  }
+  for (const PushDone& pull : pulls) pull(answer);
+  for (const LatePush& push : late) {
+    answer.left_out = push.left_out;
+    push.done(answer);
+  }
+}
+
+std::vector<PushDone> SynchronousSlice::TakeAll() {
+  std::vector<PushDone> calls;
+  for (Worker& worker : workers_) {
+    if (worker.pushed) calls.push_back(std::move(worker.done));
+    worker.pushed = false;
+  }
+  for (LatePush& push : late_) calls.push_back(std::move(push.done));
+  for (WaitingPull& pull : pulls_) calls.push_back(std::move(pull.done));
+  late_.clear();
+  pulls_.clear();
+  return calls;
+}
+
+void SynchronousSlice::Fail(const absl::Status& failure) {
+  std::vector<PushDone> answered;
+  {
+    MutexLock lock(&mu_);
+    failure_ = failure;
+    answered = TakeAll();
+  }
+  for (const PushDone& call : answered) call(failure);
+}
+
+int64_t SynchronousSlice::version() const {
+  MutexLock lock(&mu_);
+  return initialized_ ? answer_.version : -1;
+}
+
+std::set<int> SynchronousSlice::AwaitedRanks() const {
+  MutexLock lock(&mu_);
+  std::set<int> ranks;
+  for (int rank = 0; rank < options_.config->cluster().num_workers(); ++rank) {
+    if (!initialized_ ||
+        (!workers_[rank].pushed && workers_[rank].next <= answer_.version)) {
+      ranks.insert(rank);
+    }
+  }
+  return ranks;
+}
+
+}  // namespace ps

@@ -1,0 +1,129 @@
+// A slice whose updates are the mean of all workers' pushes of an iteration, or
+// what the majority voted for (optimizer.majority_vote).
+#ifndef SERVER_SYNCHRONOUS_SLICE_H_
+#define SERVER_SYNCHRONOUS_SLICE_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <set>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "server/slice_options.h"
+#include "server/slice_weights.h"
+#include "server/squares_exchange.h"
+#include "server/timer.h"
+#include "server/weight_slice.h"
+
+namespace ps {
+
+// When the last worker's push of an iteration has come, adds them up in rank
+// order, updates the weights and answers all with the same bytes. With
+// consistency.step_timeout_seconds an update may go on with min_workers of
+// them; who comes later gets all weights at once and goes on from there, and
+// may so be an iteration ahead of a slice that still waits: then its push is
+// kept.
+class SynchronousSlice final : public WeightSlice {
+ public:
+  SynchronousSlice(const SliceOptions& options, SquaresExchange* exchange,
+                   Timer* timer);
+
+  UpdateRule rule() const override { return options_.rule; }
+  int64_t num_elements() const override { return options_.num_elements; }
+  absl::Status Initialize(const ReceivedPayload& payload) override;
+  void Pull(int rank, int64_t iterations, PushDone done) override;
+  void Push(WorkerPush push, PushDone done) override;
+  void WorkerGone(int rank) override;
+  void Fail(const absl::Status& failure) override;
+  int64_t version() const override;
+  std::set<int> AwaitedRanks() const override;
+
+ private:
+  // What one rank has under way.
+  struct Worker {
+    bool pushed = false;  // For this update, or for a later one.
+    WorkerPush push;
+    PushDone done;
+    int64_t counted = -1;  // Last iteration that was part of an update.
+    // Will not push for updates before this one.
+    int64_t next = 0;
+  };
+  struct WaitingPull {
+    int64_t iterations = 0;
+    PushDone done;
+  };
+  struct LatePush {
+    int rank = 0;
+    bool left_out = false;  // Else a repeat.
+    PushDone done;
+  };
+
+  // Whether the push is in order at all.
+  absl::Status Check(const WorkerPush& push) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // A push whose update is over, or under way without it.
+  bool IsLate(const WorkerPush& push) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Keeps it; returns the caller of an earlier one.
+  PushDone Keep(WorkerPush push, PushDone done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  PushDone KeepLate(const WorkerPush& push, PushDone done)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Counts who is there for the next update.
+  void CountPushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Once somebody is.
+  void SetTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool Complete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The time is up for the update of this version.
+  void TimeUp(int64_t version);
+  // Answers pulls and late pushes that wait no longer.
+  void AnswerWithAll();
+  // Begins the next update if it is complete.
+  void MaybeUpdate();
+
+  // The weights' steps of one update; no two of them at a time.
+  void BeginUpdate(int64_t version, std::vector<WorkerPush> pushes);
+  void ContinueUpdate(const absl::StatusOr<SquaresTotals>& totals);
+  // Runs `step`, then asks for the totals that it wants, or answers all.
+  void Proceed(
+      const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step);
+  absl::Status CheckDigests(const std::vector<WorkerPush>& pushes)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(weights_mu_);
+  std::vector<PushDone> TakeAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  SliceOptions options_;
+  SquaresExchange* const exchange_;
+  Timer* const timer_;
+  const bool may_leave_out_;
+
+  // Held while weights are read or written; taken before mu_.
+  mutable Mutex weights_mu_;
+  // Null until Initialize.
+  std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
+  // Of the update under way.
+  int stage_ ABSL_GUARDED_BY(weights_mu_) = 0;
+  WeightAnswer next_ ABSL_GUARDED_BY(weights_mu_);
+
+  mutable Mutex mu_;
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  bool initialized_ ABSL_GUARDED_BY(mu_) = false;
+  // From the last push of an iteration until its answers.
+  bool updating_ ABSL_GUARDED_BY(mu_) = false;
+  // Of the last update; without the payload while the next one is under way.
+  WeightAnswer answer_ ABSL_GUARDED_BY(mu_);
+  std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]
+  // Of the next update: pushes, and workers that have pushed neither for it nor
+  // for a later one.
+  int num_pushed_ ABSL_GUARDED_BY(mu_) = 0;
+  int num_awaited_ ABSL_GUARDED_BY(mu_) = 0;
+  bool time_up_ ABSL_GUARDED_BY(mu_) = false;
+  int64_t timer_version_ ABSL_GUARDED_BY(mu_) = -1;  // Last one that has one.
+  std::vector<LatePush> late_ ABSL_GUARDED_BY(mu_);
+  std::vector<WaitingPull> pulls_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SYNCHRONOUS_SLICE_H_

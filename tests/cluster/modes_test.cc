@@ -1,0 +1,233 @@
+// Jobs in which workers wait for fewer others, or talk less.
+#include <cmath>
+#include <string>
+#include <vector>
+
+#include "common/config.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/in_process_cluster.h"
+
+namespace ps {
+namespace {
+
+using ::testing::HasSubstr;
+
+JobConfig PlainJob(int num_workers, int num_servers) {
+  JobConfig job = SmallJob(num_workers, num_servers);
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->clear_weight_decay();
+  return job;
+}
+
+ClusterRun RunJob(const JobConfig& job) {
+  EXPECT_TRUE(ValidateConfig(job).ok()) << ValidateConfig(job);
+  ClusterRun run = RunCluster(job);
+  EXPECT_TRUE(run.ok()) << run.workers[0].status();
+  // Whatever they did on the way, they end with what all have come to.
+  for (const auto& worker : run.workers) {
+    EXPECT_EQ(worker->weights, run.workers[0]->weights);
+    EXPECT_EQ(worker->statistics, run.workers[0]->statistics);
+  }
+  return run;
+}
+
+double DistanceOver(const std::vector<float>& a, const std::vector<float>& b) {
+  double squares = 0;
+  double norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    squares += std::pow(double{a[i]} - b[i], 2);
+    norm += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(squares / norm);
+}
+
+double Accuracy(const ClusterRun& run) {
+  const Evaluation& evaluation = run.workers[0]->evaluation;
+  return Metrics(evaluation).front().value;
+}
+
+// All gradients are taken at the same weights, and N steps of a rate / N are
+// one of their mean.
+TEST(StaleSynchronous, WithoutStalenessIsSynchronousForPlainSgd) {
+  JobConfig job = PlainJob(3, 2);
+  const ClusterRun synchronous = RunJob(job);
+  job.mutable_consistency()->set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
+  job.mutable_consistency()->set_staleness(0);
+  const ClusterRun stale = RunJob(job);
+  EXPECT_LT(
+      DistanceOver(stale.workers[0]->weights, synchronous.workers[0]->weights),
+      2e-5);
+}
+
+struct ModeCase {
+  ConsistencyConfig::Mode mode;
+  DownlinkConfig::Mode downlink;
+  std::string compressor;
+};
+
+class DriftingWorkers : public testing::TestWithParam<ModeCase> {};
+
+TEST_P(DriftingWorkers, LearnAndEndTogether) {
+  JobConfig job = PlainJob(3, 2);
+  job.mutable_model()->set_name("cifar_cnn");  // Has statistics.
+  job.mutable_data()->set_name("shapes");
+  job.mutable_data()->mutable_shapes()->set_train_examples(600);
+  job.mutable_data()->mutable_shapes()->set_test_examples(100);
+  job.mutable_data()->mutable_shapes()->set_side(32);
+  job.mutable_training()->set_max_iterations(10);
+  job.mutable_training()->set_evaluate_every_epochs(1);
+  job.mutable_consistency()->set_mode(GetParam().mode);
+  job.mutable_consistency()->set_staleness(1);
+  job.mutable_downlink()->set_mode(GetParam().downlink);
+  job.mutable_compressor()->set_name(GetParam().compressor);
+  job.mutable_compressor()->set_ratio(0.1);
+  const ClusterRun run = RunJob(job);
+  EXPECT_EQ(run.workers[0]->totals.iterations, 10);
+  EXPECT_TRUE(std::isfinite(Accuracy(run)));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Modes, DriftingWorkers,
+    testing::Values(ModeCase{ConsistencyConfig::STALE_SYNCHRONOUS,
+                             DownlinkConfig::WEIGHTS, "none"},
+                    ModeCase{ConsistencyConfig::STALE_SYNCHRONOUS,
+                             DownlinkConfig::UPDATE, "topk"},
+                    ModeCase{ConsistencyConfig::ASYNCHRONOUS,
+                             DownlinkConfig::WEIGHTS, "sidco_e"},
+                    ModeCase{ConsistencyConfig::ASYNCHRONOUS,
+                             DownlinkConfig::UPDATE, "topk"}));
+
+TEST(Asynchronous, LearnsAsSynchronousJobsDo) {
+  JobConfig job = PlainJob(2, 1);
+  job.mutable_training()->set_max_iterations(120);
+  job.mutable_training()->set_epochs(100);
+  job.mutable_optimizer()->set_learning_rate(0.1);
+  const double synchronous = Accuracy(RunJob(job));
+  job.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  const double asynchronous = Accuracy(RunJob(job));
+  EXPECT_GT(synchronous, 0.5) << "not learnt";
+  EXPECT_GT(asynchronous, synchronous - 0.15);
+}
+
+// One worker's own steps are those that the server would take.
+TEST(LocalSteps, OfOneWorkerArePlainTraining) {
+  JobConfig job = PlainJob(1, 2);
+  job.mutable_training()->set_max_iterations(11);
+  const ClusterRun plain = RunJob(job);
+  job.mutable_consistency()->set_local_steps(4);
+  const ClusterRun local = RunJob(job);
+  EXPECT_LT(DistanceOver(local.workers[0]->weights, plain.workers[0]->weights),
+            1e-5);
+  // 3 pushes instead of 11.
+  EXPECT_LT(local.workers[0]->totals.bytes_up,
+            0.3 * plain.workers[0]->totals.bytes_up);
+  EXPECT_EQ(local.workers[0]->totals.iterations, 11);
+}
+
+TEST(LocalSteps, OfSeveralWorkersLeaveTheSyncedRunBehind) {
+  JobConfig job = PlainJob(3, 2);
+  const ClusterRun plain = RunJob(job);
+  job.mutable_consistency()->set_local_steps(3);
+  job.mutable_compressor()->set_name("topk");
+  job.mutable_compressor()->set_ratio(0.05);
+  const ClusterRun whole = RunJob(job);
+  EXPECT_GT(DistanceOver(whole.workers[0]->weights, plain.workers[0]->weights),
+            1e-6);
+  // Workers have moved everywhere meanwhile; what did not change comes back.
+  job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  job.mutable_consistency()->set_digest_every(1);
+  const ClusterRun update = RunJob(job);
+  EXPECT_EQ(update.workers[0]->weights, whole.workers[0]->weights);
+}
+
+TEST(Digests, PassWithEveryWayBack) {
+  JobConfig job = PlainJob(2, 2);
+  job.mutable_consistency()->set_digest_every(1);
+  job.mutable_compressor()->set_name("topk");
+  job.mutable_compressor()->set_ratio(0.05);
+  for (const auto mode : {DownlinkConfig::WEIGHTS, DownlinkConfig::UPDATE,
+                          DownlinkConfig::COMPRESSED}) {
+    for (const std::string code : {"fp32", "bf16", "fp16"}) {
+      SCOPED_TRACE(code + " " + DownlinkConfig::Mode_Name(mode));
+      job.mutable_downlink()->set_mode(mode);
+      job.mutable_downlink()->set_value_code(code);
+      job.mutable_downlink()->mutable_compressor()->set_name("topk");
+      RunJob(job);
+    }
+  }
+}
+
+// Nobody is late here: the update is that of all workers.
+TEST(StepTimeout, ChangesNothingWhenAllAreInTime) {
+  JobConfig job = PlainJob(3, 2);
+  const ClusterRun patient = RunJob(job);
+  job.mutable_consistency()->set_step_timeout_seconds(300);
+  job.mutable_consistency()->set_min_workers(2);
+  EXPECT_EQ(RunJob(job).workers[0]->weights, patient.workers[0]->weights);
+}
+
+// Whoever is slow at any moment is left out; with error feedback nothing is
+// lost, and the job learns.
+TEST(StepTimeout, LeavesOutWhoeverIsLate) {
+  JobConfig job = PlainJob(3, 2);
+  job.mutable_training()->set_max_iterations(60);
+  job.mutable_training()->set_epochs(100);
+  job.mutable_compressor()->set_name("topk");
+  job.mutable_compressor()->set_ratio(0.1);
+  job.mutable_consistency()->set_step_timeout_seconds(1e-4);
+  job.mutable_consistency()->set_min_workers(1);
+  job.mutable_consistency()->set_digest_every(1);
+  const ClusterRun run = RunJob(job);
+  int64_t left_out = 0;
+  for (const auto& worker : run.workers) left_out += worker->totals.left_out;
+  EXPECT_GT(left_out, 0);
+  EXPECT_GT(Accuracy(run), 0.2);
+}
+
+struct BadCase {
+  std::vector<std::string> overrides;
+  std::string complaint;
+};
+
+class BadConsistency : public testing::TestWithParam<BadCase> {};
+
+TEST_P(BadConsistency, IsNamed) {
+  JobConfig job = SmallJob(3, 2);
+  for (const std::string& text : GetParam().overrides) {
+    ASSERT_TRUE(ApplyOverride(text, &job).ok());
+  }
+  const absl::Status status = ValidateConfig(job);
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  EXPECT_THAT(std::string(status.message()), HasSubstr(GetParam().complaint));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, BadConsistency,
+    testing::Values(
+        BadCase{{"consistency.staleness=-1"}, "consistency.staleness is -1"},
+        BadCase{{"consistency.step_timeout_seconds=1"},
+                "consistency.min_workers is 0; must be above 0 and below"},
+        BadCase{{"consistency.min_workers=4"},
+                "consistency.min_workers is 4; must be in [0, 3]"},
+        BadCase{{"consistency.min_workers=2"},
+                "consistency.min_workers is 2; needs "
+                "consistency.step_timeout_seconds"},
+        BadCase{{"consistency.mode=ASYNCHRONOUS",
+                 "consistency.step_timeout_seconds=1"},
+                "consistency.step_timeout_seconds is 1; must be 0 unless"},
+        BadCase{{"consistency.mode=ASYNCHRONOUS", "consistency.digest_every=5"},
+                "consistency.digest_every is 5; must be 0 unless"},
+        BadCase{{"consistency.local_steps=0"}, "consistency.local_steps is 0"},
+        BadCase{{"consistency.local_steps=2", "optimizer.name=adam"},
+                "consistency.local_learning_rate is 0; must be above 0 with"},
+        BadCase{{"consistency.mode=ASYNCHRONOUS", "optimizer.name=lamb"},
+                "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "
+                "\"lars\""},
+        BadCase{{"consistency.mode=STALE_SYNCHRONOUS",
+                 "downlink.mode=COMPRESSED", "downlink.compressor.name=topk"},
+                "consistency.mode is STALE_SYNCHRONOUS; must be SYNCHRONOUS "
+                "with downlink.mode COMPRESSED"}));
+
+}  // namespace
+}  // namespace ps

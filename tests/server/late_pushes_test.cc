@@ -1,0 +1,214 @@
+// Synchronous updates that go on without a worker: who counts, who is left out,
+// and how who was late comes back.
+#include <algorithm>
+#include <memory>
+#include <vector>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/timer.h"
+#include "server/weight_slice.h"
+#include "tests/server/slice_calls.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+
+constexpr double kSoon = 1e-3;
+constexpr double kNever = 1e6;
+
+// Three workers, of which two are enough; rate 1 and plain SGD.
+class LatePushesTest : public ::testing::Test {
+ protected:
+  explicit LatePushesTest(double timeout = kNever) {
+    config_.mutable_cluster()->set_num_workers(3);
+    config_.mutable_optimizer()->set_learning_rate(1);
+    config_.mutable_consistency()->set_step_timeout_seconds(timeout);
+    config_.mutable_consistency()->set_min_workers(2);
+    MakeSlice();
+  }
+
+  void MakeSlice() {
+    slice_ = NewWeightSlice(OptionsOf(config_, 1), nullptr, &timer_);
+    ASSERT_TRUE(slice_->Initialize(Dense({0})).ok());
+  }
+
+  void SetTimeout(double seconds) {
+    config_.mutable_consistency()->set_step_timeout_seconds(seconds);
+    MakeSlice();
+  }
+
+  void AwaitVersion(int64_t version) {
+    while (slice_->version() < version) absl::SleepFor(absl::Milliseconds(1));
+  }
+
+  float Weight() { return WeightsOf(*PullFrom(slice_.get()))[0]; }
+
+  JobConfig config_;
+  std::unique_ptr<WeightSlice> slice_;
+  Timer timer_;  // Ends before the slice.
+};
+
+TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
+  SetTimeout(kSoon);
+  Answers answers;
+  slice_->Push(PushOf(0, 0, {2}), answers.Taker());
+  slice_->Push(PushOf(2, 0, {4}), answers.Taker());
+  AwaitVersion(1);
+  // The mean of two, not of three.
+  EXPECT_EQ(Weight(), -3);
+}
+
+TEST_F(LatePushesTest, TooFewWorkersAreWaitedFor) {
+  SetTimeout(kSoon);
+  Answers answers;
+  slice_->Push(PushOf(0, 0, {2}), answers.Taker());
+  // Long enough for the timer, if it were wrong.
+  absl::SleepFor(absl::Milliseconds(50));
+  EXPECT_EQ(slice_->version(), 0);
+  slice_->Push(PushOf(1, 0, {4}), answers.Taker());
+  AwaitVersion(1);
+  EXPECT_EQ(Weight(), -3);
+}
+
+TEST_F(LatePushesTest, AllWorkersNeedNoTime) {
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice_->Push(PushOf(rank, 0, {3}), answers.Taker());
+  }
+  EXPECT_EQ(slice_->version(), 1);
+  for (const auto& answer : answers.Get()) EXPECT_FALSE(answer->left_out);
+}
+
+TEST_F(LatePushesTest, WhoIsLateIsLeftOutAndGetsAllWeights) {
+  Answers others;
+  slice_->Push(PushOf(0, 0, {2}), others.Taker());
+  slice_->Push(PushOf(1, 0, {4}), others.Taker());
+  slice_->WorkerGone(2);  // As the timer would: nobody waits for it.
+  ASSERT_EQ(slice_->version(), 1);
+  Answers late;
+  slice_->Push(PushOf(2, 0, {100}), late.Taker());
+  ASSERT_EQ(late.Get().size(), 1u);
+  ASSERT_TRUE(late.OnlyStatus().ok()) << late.OnlyStatus();
+  EXPECT_TRUE(late.Get()[0]->left_out);
+  EXPECT_EQ(late.Get()[0]->version, 1);
+  EXPECT_THAT(WeightsOf(*late.Get()[0]), ElementsAre(-3));
+  EXPECT_EQ(Weight(), -3);
+}
+
+TEST_F(LatePushesTest, ARepeatIsNotLate) {
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice_->Push(PushOf(rank, 0, {3}), answers.Taker());
+  }
+  for (int rank = 0; rank < 3; ++rank) {
+    slice_->Push(PushOf(rank, 1, {3}), answers.Taker());
+  }
+  ASSERT_EQ(slice_->version(), 2);
+  // Of an older update than the last: all weights, and not left out.
+  Answers repeat;
+  slice_->Push(PushOf(1, 0, {3}), repeat.Taker());
+  ASSERT_TRUE(repeat.OnlyStatus().ok());
+  EXPECT_FALSE(repeat.Get()[0]->left_out);
+  EXPECT_THAT(WeightsOf(*repeat.Get()[0]), ElementsAre(-6));
+}
+
+// Another slice went on without it, so that it is an iteration ahead of this.
+TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
+  Answers ahead;
+  Answers answers;
+  slice_->Push(PushOf(2, 1, {6}), ahead.Taker());
+  slice_->Push(PushOf(0, 0, {2}), answers.Taker());
+  EXPECT_EQ(slice_->version(), 0);
+  slice_->Push(PushOf(1, 0, {4}), answers.Taker());
+  // Worker 2 will not push for update 0 any more.
+  ASSERT_EQ(slice_->version(), 1);
+  EXPECT_EQ(Weight(), -3);
+  EXPECT_TRUE(ahead.Get().empty());
+  slice_->Push(PushOf(0, 1, {6}), answers.Taker());
+  slice_->Push(PushOf(1, 1, {6}), answers.Taker());
+  ASSERT_EQ(slice_->version(), 2);
+  ASSERT_TRUE(ahead.OnlyStatus().ok());
+  EXPECT_FALSE(ahead.Get()[0]->left_out);
+  EXPECT_EQ(Weight(), -9);
+}
+
+// With changes only, it would miss those of the updates that it jumped over.
+TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  slice_ = NewWeightSlice(OptionsOf(config_, 100), nullptr, &timer_);
+  ASSERT_TRUE(slice_->Initialize(Dense(std::vector<float>(100))).ok());
+  Answers others;
+  Answers ahead;
+  // Worker 2 holds version 0.
+  slice_->Push(SparsePushOf(2, 1, 100, {7}, {3}), ahead.Taker());
+  for (const int iteration : {0, 1}) {
+    for (const int rank : {0, 1}) {
+      WorkerPush push = SparsePushOf(rank, iteration, 100, {5}, {3});
+      push.base_version = iteration;
+      slice_->Push(push, others.Taker());
+    }
+  }
+  ASSERT_EQ(slice_->version(), 2);
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  DecodePayload({others.Get()[2]->weights.bytes.span()}, &indices, &values);
+  EXPECT_THAT(indices, ElementsAre(5, 7));
+  ASSERT_TRUE(ahead.OnlyStatus().ok());
+  EXPECT_FALSE(ahead.Get()[0]->left_out);
+  const std::vector<float> all = WeightsOf(*ahead.Get()[0]);
+  ASSERT_EQ(all.size(), 100u);
+  EXPECT_EQ(all[5], -3 - 2);
+  EXPECT_EQ(all[7], -1);
+}
+
+TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice_->Push(PushOf(rank, 2, {3}), answers.Taker());
+  }
+  // Updates 0 and 1 are empty.
+  EXPECT_EQ(slice_->version(), 3);
+  EXPECT_EQ(Weight(), -3);
+  EXPECT_EQ(answers.Get().size(), 3u);
+}
+
+TEST_F(LatePushesTest, WhoPullsTheLastWeightsIsNotWaitedFor) {
+  Answers pulled;
+  slice_->Pull(2, 1, pulled.Taker());
+  EXPECT_TRUE(pulled.Get().empty());
+  EXPECT_EQ(slice_->AwaitedRanks(), (std::set<int>{0, 1}));
+  Answers answers;
+  slice_->Push(PushOf(0, 0, {2}), answers.Taker());
+  slice_->Push(PushOf(1, 0, {4}), answers.Taker());
+  ASSERT_TRUE(pulled.OnlyStatus().ok());
+  EXPECT_EQ(pulled.Get()[0]->version, 1);
+  EXPECT_THAT(WeightsOf(*pulled.Get()[0]), ElementsAre(-3));
+}
+
+TEST_F(LatePushesTest, WhatIsBeyondTheJobIsRefused) {
+  Answers pulled;
+  slice_->Pull(0, 101, pulled.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(pulled.OnlyStatus()));
+  Answers pushed;
+  slice_->Push(PushOf(0, 100, {1}), pushed.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(pushed.OnlyStatus()));
+}
+
+TEST_F(LatePushesTest, FailureReachesWhoIsAheadAndWhoPulls) {
+  Answers waiting;
+  slice_->Push(PushOf(2, 1, {6}), waiting.Taker());
+  slice_->Pull(1, 5, waiting.Taker());
+  slice_->Fail(absl::AbortedError("over"));
+  const auto answers = waiting.Get();
+  ASSERT_EQ(answers.size(), 2u);
+  for (const auto& answer : answers) {
+    EXPECT_TRUE(absl::IsAborted(answer.status()));
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,118 @@
+// What tests say to a slice, and hear from it.
+#ifndef TESTS_SERVER_SLICE_CALLS_H_
+#define TESTS_SERVER_SLICE_CALLS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "compressors/payload.h"
+#include "gtest/gtest.h"
+#include "server/weight_slice.h"
+
+namespace ps {
+
+inline ReceivedPayload Received(PayloadBuffer buffer) {
+  ReceivedPayload received;
+  auto owner = std::make_shared<PayloadBuffer>(std::move(buffer));
+  received.pieces = {owner->span()};
+  received.owner = std::move(owner);
+  return received;
+}
+
+inline ReceivedPayload Dense(const std::vector<float>& values) {
+  return Received(EncodeDense(values));
+}
+
+inline WorkerPush PushOf(int rank, int64_t iteration,
+                         const std::vector<float>& values) {
+  WorkerPush push;
+  push.rank = rank;
+  push.iteration = iteration;
+  push.loss = rank + 1;
+  push.count = static_cast<int64_t>(values.size());
+  push.message_bytes = 100 + rank;
+  push.payload = Dense(values);
+  push.dense = true;
+  return push;
+}
+
+// Elements of a sparse push, of a slice of num_elements.
+inline WorkerPush SparsePushOf(int rank, int64_t iteration,
+                               int64_t num_elements,
+                               const std::vector<uint32_t>& indices,
+                               std::vector<float> values) {
+  WorkerPush push = PushOf(rank, iteration, {});
+  push.count = static_cast<int64_t>(indices.size());
+  push.dense = false;
+  absl::StatusOr<PayloadBuffer> payload = EncodeElements(
+      PayloadCodes(), indices, absl::MakeSpan(values), 0, num_elements);
+  EXPECT_TRUE(payload.ok()) << payload.status();
+  push.payload = Received(*std::move(payload));
+  return push;
+}
+
+// Where the answers to pushes go.
+class Answers {
+ public:
+  PushDone Taker() {
+    return [this](const absl::StatusOr<WeightAnswer>& answer) {
+      MutexLock lock(&mu_);
+      answers_.push_back(answer);
+    };
+  }
+
+  std::vector<absl::StatusOr<WeightAnswer>> Get() {
+    MutexLock lock(&mu_);
+    return answers_;
+  }
+
+  // Of the only answer.
+  absl::Status OnlyStatus() {
+    const auto answers = Get();
+    EXPECT_EQ(answers.size(), 1u);
+    return answers.empty() ? absl::UnknownError("none") : answers[0].status();
+  }
+
+ private:
+  Mutex mu_;
+  std::vector<absl::StatusOr<WeightAnswer>> answers_ ABSL_GUARDED_BY(mu_);
+};
+
+inline std::vector<float> WeightsOf(const WeightAnswer& answer) {
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  DecodePayload({answer.weights.bytes.span()}, &indices, &values);
+  return values;
+}
+
+inline std::string Bytes(const WeightAnswer& answer) {
+  const auto bytes = answer.weights.bytes.span();
+  return std::string(bytes.begin(), bytes.end());
+}
+
+inline SliceOptions OptionsOf(const JobConfig& config, int64_t num_elements) {
+  SliceOptions options;
+  options.config = &config;
+  options.num_elements = num_elements;
+  options.total_updates = 100;
+  return options;
+}
+
+// All weights of a slice that can give them at once.
+inline absl::StatusOr<WeightAnswer> PullFrom(WeightSlice* slice) {
+  Answers answers;
+  slice->Pull(0, 0, answers.Taker());
+  const auto all = answers.Get();
+  EXPECT_EQ(all.size(), 1u);
+  return all.empty() ? absl::UnknownError("no answer") : all[0];
+}
+
+}  // namespace ps
+
+#endif  // TESTS_SERVER_SLICE_CALLS_H_
