@@ -21,6 +21,7 @@
 #include "tools/load/options.h"
 #include "tools/load/peer.h"
 #include "tools/load/report.h"
+#include "tools/load/report_json.h"
 
 namespace ps {
 namespace {

@@ -34,12 +34,32 @@ struct LoadResult {
   double SecondsPerIteration() const {
     return seconds / static_cast<double>(iterations);
   }
+  // Seconds, of all of them together.
+  double ServerCpuPerIteration() const {
+    return (servers.user + servers.system) / static_cast<double>(iterations);
+  }
+  double WorkerCpuPerIteration() const {
+    return (workers.user + workers.system) / static_cast<double>(iterations);
+  }
   // The servers'. Nothing: too short to say. What worker processes have is up
   // to how many answers have come that nobody has taken yet.
   std::optional<bool> MemoryFlat() const {
     return AllFlat(server_memory, seconds);
   }
 };
+
+struct LoadRun {
+  LoadSettings settings;
+  LoadResult result;
+};
+
+// Those of latencies that are reported.
+struct LoadPercentile {
+  const char* name;
+  double q;
+};
+constexpr LoadPercentile kLoadPercentiles[] = {
+    {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
 
 // How far a load is.
 struct LoadProgress {

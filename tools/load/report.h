@@ -1,4 +1,4 @@
-// What `gradsieve bench load` found out, for people and for programs.
+// What `gradsieve bench load` found out, for people.
 #ifndef TOOLS_LOAD_REPORT_H_
 #define TOOLS_LOAD_REPORT_H_
 
@@ -7,26 +7,14 @@
 
 #include "absl/status/status.h"
 #include "tools/load/measurement.h"
-#include "tools/load/options.h"
 
 namespace ps {
-
-struct LoadRun {
-  LoadSettings settings;
-  LoadResult result;
-};
 
 // Latencies, processor time, memory and its verdict, of one load.
 std::string LoadText(const LoadRun& run);
 
 // A row for each load: how time grows with workers or with parameters.
 std::string SweepText(const std::vector<LoadRun>& runs);
-
-// One load as a JSON object.
-std::string LoadJson(const LoadRun& run);
-
-// {"runs": [...]}: those of a sweep.
-std::string SweepJson(const std::vector<LoadRun>& runs);
 
 // Errors: kFailedPrecondition naming the first server whose memory grows.
 absl::Status CheckMemoryFlat(const LoadRun& run);

@@ -7,6 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/load/report_json.h"
 
 namespace ps {
 namespace {
