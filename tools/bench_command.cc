@@ -3,6 +3,7 @@
 #include "common/flags.h"
 #include "tools/bench_compressors_command.h"
 #include "tools/commands.h"
+#include "tools/load/command.h"
 #include "tools/network/command.h"
 #include "tools/push_pull/command.h"
 
@@ -15,6 +16,8 @@ const Command kSubjects[] = {
     {"push-pull",
      "Gradients to a parameter server and weights back, against plain TCP.",
      RunBenchPushPullCommand},
+    {"load", "Many simulated workers against parameter servers, for long.",
+     RunBenchLoadCommand},
     {"network", "One job with several compressors on a slow network.",
      RunBenchNetworkCommand},
 };
@@ -32,6 +35,8 @@ int RunBenchCommand(int argc, char** argv) {
        "two of the compressors, at the usual sizes and ratios"},
       {"gradsieve bench push-pull --workers=2",
        "two workers and a parameter server on this machine"},
+      {"gradsieve bench load --workers=64 --servers=2 --seconds=600",
+       "64 simulated workers against two servers for ten minutes"},
       {"gradsieve bench network job.textproto --bandwidth=100mbit",
        "one job with several compressors, on a network of 100 Mbit/s"},
   };

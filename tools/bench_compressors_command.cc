@@ -20,6 +20,7 @@
 #include "tools/bench_compressors_options.h"
 #include "tools/command_failure.h"
 #include "tools/human_format.h"
+#include "tools/json_file.h"
 
 namespace ps {
 namespace {
@@ -167,18 +168,8 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
   return rows;
 }
 
-// Opened before the minutes of measuring, not after them.
-absl::StatusOr<std::optional<AtomicFile>> OpenJson(const std::string& path) {
-  std::optional<AtomicFile> file;
-  if (!path.empty()) {
-    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
-    file.emplace(std::move(made));
-  }
-  return file;
-}
-
 absl::Status Bench(const Request& request, const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJson(flags.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
   std::printf(
       "One core, error feedback, medians. bound: share of the memory bound; "
       "GB/s: of its\n16 bytes an element; x top-k: times faster than "
@@ -186,9 +177,7 @@ absl::Status Bench(const Request& request, const Flags& flags) {
       "sent.\n");
   PS_ASSIGN_OR_RETURN(const nlohmann::ordered_json rows,
                       Measure(request, flags.rounds));
-  if (!json.has_value()) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(json->Append(rows.dump(2) + "\n"));
-  return json->Commit();
+  return CommitJsonFile(rows.dump(2) + "\n", &json);
 }
 
 }  // namespace

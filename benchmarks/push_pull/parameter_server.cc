@@ -1,16 +1,13 @@
 #include "benchmarks/push_pull/parameter_server.h"
 
 #include <algorithm>
-#include <random>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "benchmarks/bench_client.h"
 #include "benchmarks/push_pull/pushed_values.h"
-#include "common/config.h"
-#include "common/program.h"
 #include "common/status_macros.h"
 #include "compressors/payload.h"
 #include "compressors/payload_buffer.h"
@@ -59,23 +56,9 @@ class Worker final : public DataPlane {
 };
 
 absl::Status Worker::Join() {
-  ParameterClientOptions client;
+  ParameterClientOptions client =
+      BenchClientOptions(options_.config, options_.rank, options_.total_pushes);
   client.servers = {options_.server};
-  client.worker_rank = options_.rank;
-  std::random_device random;
-  client.incarnation = uint64_t{random()} << 32 | random();
-  client.name = ProcessName();
-  client.config_text = SharedConfigText(options_.config);
-  client.total_iterations = options_.total_pushes;
-  const ClusterConfig& cluster = options_.config.cluster();
-  client.max_slice_elements = cluster.max_slice_elements();
-  client.connections = cluster.connections();
-  client.credit_bytes =
-      static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
-  client.unix_sockets = cluster.unix_sockets();
-  client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
-  client.lost_server_timeout =
-      absl::Seconds(cluster.lost_server_timeout_seconds());
   PS_ASSIGN_OR_RETURN(client_, ParameterClient::Connect(client, &shard_map_));
   if (options_.rank == 0) {
     FillFirstWeights(absl::MakeSpan(weights_));

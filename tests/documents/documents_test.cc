@@ -181,6 +181,8 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   EXPECT_THAT(output, HasSubstr("--gradient"));
   EXPECT_EQ(Run(bin + " bench compressors --help", &output), 0);
   EXPECT_THAT(output, HasSubstr("--ratios"));
+  EXPECT_EQ(Run(bin + " bench load --help", &output), 0);
+  EXPECT_THAT(output, HasSubstr("--sweep-workers"));
   EXPECT_EQ(Run(bin + " bench network --help", &output), 0);
   EXPECT_THAT(output, HasSubstr("--bandwidth"));
   EXPECT_EQ(Run(bin + " trian", &output), 64);

@@ -3,7 +3,6 @@
 #include <cstdio>
 #include <optional>
 #include <string>
-#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -13,6 +12,7 @@
 #include "common/flags.h"
 #include "common/status_macros.h"
 #include "tools/command_failure.h"
+#include "tools/json_file.h"
 #include "tools/push_pull/measurement.h"
 #include "tools/push_pull/options.h"
 #include "tools/push_pull/peer.h"
@@ -50,31 +50,20 @@ CommandText Text() {
   return text;
 }
 
-// Opened before measuring, not after it.
-absl::StatusOr<std::optional<AtomicFile>> OpenJson(const std::string& path) {
-  std::optional<AtomicFile> file;
-  if (!path.empty()) {
-    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
-    file.emplace(std::move(made));
-  }
-  return file;
-}
-
 void Print(const std::string& text) {
   std::fputs(text.c_str(), stdout);
   std::fflush(stdout);
 }
 
 absl::Status Bench(const PushPullOptions& options) {
-  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJson(options.json));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json,
+                      OpenJsonFile(options.json));
   PS_ASSIGN_OR_RETURN(const std::vector<PushPullRound> rounds,
                       MeasurePushPull(options, [](const PushPullRound& round) {
                         Print(PushPullRoundText(round));
                       }));
   Print(PushPullText(options, rounds));
-  if (!json.has_value()) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(json->Append(PushPullJson(options, rounds)));
-  return json->Commit();
+  return CommitJsonFile(PushPullJson(options, rounds), &json);
 }
 
 }  // namespace

@@ -8,19 +8,16 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/config.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "tools/bench_processes/parameter_servers.h"
+#include "tools/bench_processes/processes.h"
+#include "tools/bench_processes/temporary_directory.h"
 #include "tools/find_program.h"
 #include "tools/push_pull/peer.h"
-#include "tools/push_pull/processes.h"
-#include "tools/push_pull/temporary_directory.h"
 
 namespace ps {
 namespace {
 
-// How long the server may take until it listens.
-constexpr absl::Duration kServerStart = absl::Seconds(30);
 // How long processes may take to end when all is done.
 constexpr absl::Duration kEnd = absl::Seconds(30);
 
@@ -110,20 +107,13 @@ absl::Status Measurement::StartRawTcp() {
 
 absl::Status Measurement::StartParameterServer() {
   PS_ASSIGN_OR_RETURN(const JobConfig job, PushPullJob(options_));
-  PS_ASSIGN_OR_RETURN(const std::string server_program, FindProgram("server"));
-  const std::string job_path = directory_->path() + "/job.textproto";
-  const std::string address_path = directory_->path() + "/server.address";
-  PS_RETURN_IF_ERROR(WriteFileAtomically(job_path, ResolvedConfigText(job)));
   PS_ASSIGN_OR_RETURN(
-      parameter_server_.server,
-      processes_->Start("server", {server_program, "--config=" + job_path,
-                                   "--index=0", "--listen=127.0.0.1:0",
-                                   "--address-file=" + address_path}));
-  PS_ASSIGN_OR_RETURN(const std::string address,
-                      processes_->AwaitFile(address_path, kServerStart));
+      const ParameterServers servers,
+      StartParameterServers(job, directory_->path(), processes_.get()));
+  parameter_server_.server = servers.children.front();
   return StartWorkers(
       "worker", kWorkerRole,
-      {"--job=" + job_path, "--server=" + address,
+      {"--job=" + servers.job_path,
        absl::StrCat("--bucket-elements=", options_.bucket_elements()),
        absl::StrCat("--one-of=", options_.one_of),
        absl::StrCat("--total-pushes=", options_.total_pushes())},

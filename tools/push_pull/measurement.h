@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/push_pull/cpu_time.h"
+#include "tools/bench_processes/cpu_time.h"
 #include "tools/push_pull/options.h"
 
 namespace ps {

@@ -4,6 +4,7 @@
 #include "benchmarks/push_pull/pushed_values.h"
 #include "common/config.h"
 #include "common/status_macros.h"
+#include "tools/option_range.h"
 
 namespace ps {
 namespace {
@@ -12,13 +13,6 @@ namespace {
 constexpr int64_t kMaxIterations = 100;
 constexpr int64_t kMaxRounds = 100;
 static_assert(kMaxRounds * (kMaxIterations + 1) <= kMaxBenchPushes);
-
-absl::Status CheckRange(absl::string_view option, int64_t value, int64_t least,
-                        int64_t most) {
-  if (value >= least && value <= most) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", option, " is ", value, "; must be in [", least, ", ", most, "]"));
-}
 
 // What the command itself measures cannot be overridden.
 absl::Status CheckOverridden(absl::string_view field, int64_t value,
@@ -67,21 +61,23 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
 }
 
 absl::Status CheckPushPullOptions(const PushPullOptions& options) {
-  PS_RETURN_IF_ERROR(CheckRange("megabytes", options.megabytes, 1, 65536));
   PS_RETURN_IF_ERROR(
-      CheckRange("bucket-megabytes", options.bucket_megabytes, 1, 65536));
+      CheckOptionRange("megabytes", options.megabytes, 1, 65536));
   PS_RETURN_IF_ERROR(
-      CheckRange("workers", options.workers, 1, kMaxBenchWorkers));
-  PS_RETURN_IF_ERROR(CheckRange("connections", options.connections, 1, 64));
+      CheckOptionRange("bucket-megabytes", options.bucket_megabytes, 1, 65536));
   PS_RETURN_IF_ERROR(
-      CheckRange("server-threads", options.server_threads, 1, 256));
-  PS_RETURN_IF_ERROR(CheckRange("one-of", options.one_of, 1, 1 << 20));
+      CheckOptionRange("workers", options.workers, 1, kMaxBenchWorkers));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("connections", options.connections, 1, 64));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("server-threads", options.server_threads, 1, 256));
+  PS_RETURN_IF_ERROR(CheckOptionRange("one-of", options.one_of, 1, 1 << 20));
   // As cluster.max_slice_elements.
+  PS_RETURN_IF_ERROR(CheckOptionRange("slice-elements", options.slice_elements,
+                                      1 << 10, 1 << 24));
   PS_RETURN_IF_ERROR(
-      CheckRange("slice-elements", options.slice_elements, 1 << 10, 1 << 24));
-  PS_RETURN_IF_ERROR(
-      CheckRange("iterations", options.iterations, 1, kMaxIterations));
-  PS_RETURN_IF_ERROR(CheckRange("rounds", options.rounds, 1, kMaxRounds));
+      CheckOptionRange("iterations", options.iterations, 1, kMaxIterations));
+  PS_RETURN_IF_ERROR(CheckOptionRange("rounds", options.rounds, 1, kMaxRounds));
   return PushPullJob(options).status();
 }
 

@@ -1,8 +1,6 @@
 #include "tools/push_pull/peer.h"
 
-#include <chrono>
 #include <cstdint>
-#include <cstdio>
 #include <memory>
 #include <optional>
 #include <string>
@@ -12,15 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "benchmarks/push_pull/data_plane.h"
 #include "benchmarks/push_pull/parameter_server.h"
 #include "benchmarks/push_pull/raw_tcp.h"
 #include "common/config.h"
-#include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
-#include "tools/push_pull/peer_messages.h"
+#include "tools/bench_processes/peer_loop.h"
+#include "tools/bench_processes/peer_messages.h"
 
 namespace ps {
 namespace {
@@ -34,7 +31,6 @@ struct Flags {
   int64_t connections = 1;
   int64_t port = 0;
   std::string job;
-  std::string server;
   int64_t bucket_elements = 0;
   int64_t one_of = 1;
   int64_t total_pushes = 0;
@@ -56,8 +52,6 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
                          &flags->connections);
   command_line.AddOption("port", "PORT", "Of the raw server.", &flags->port);
   command_line.AddOption("job", "JOB", "Of the parameter server.", &flags->job);
-  command_line.AddOption("server", "HOST:PORT", "The parameter server.",
-                         &flags->server);
   command_line.AddOption("bucket-elements", "N", "Of a bucket.",
                          &flags->bucket_elements);
   command_line.AddOption("one-of", "N", "One element of so many is pushed.",
@@ -65,18 +59,6 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   command_line.AddOption("total-pushes", "N", "That will be asked for.",
                          &flags->total_pushes);
   return command_line.Run(argc, argv);
-}
-
-// All processes of a machine share this clock.
-int64_t SteadyNanoseconds() {
-  return std::chrono::duration_cast<std::chrono::nanoseconds>(
-             std::chrono::steady_clock::now().time_since_epoch())
-      .count();
-}
-
-void Say(const absl::StatusOr<std::vector<int64_t>>& reply) {
-  std::printf("%s\n", FormatReply(reply).c_str());
-  std::fflush(stdout);
 }
 
 absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
@@ -96,7 +78,11 @@ absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
   }
   ParameterServerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadConfig(flags.job));
-  options.server = flags.server;
+  if (options.config.cluster().servers_size() != 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(flags.job, " must have 1 of cluster.servers"));
+  }
+  options.server = options.config.cluster().servers(0);
   options.rank = static_cast<int>(flags.rank);
   options.elements = flags.elements;
   options.bucket_elements = flags.bucket_elements;
@@ -124,8 +110,7 @@ absl::StatusOr<PeerTiming> Repeat(const PeerRequest& request,
   return timing;
 }
 
-absl::StatusOr<std::vector<int64_t>> Do(const PeerRequest& request,
-                                        DataPlane* plane) {
+PeerAnswer Do(const PeerRequest& request, DataPlane* plane) {
   const std::vector<int64_t> nothing;
   switch (request.verb) {
     case PeerRequest::kCheck:
@@ -134,6 +119,8 @@ absl::StatusOr<std::vector<int64_t>> Do(const PeerRequest& request,
     case PeerRequest::kFinish:
       PS_RETURN_IF_ERROR(plane->Finish());
       return nothing;
+    case PeerRequest::kReport:
+      return absl::InvalidArgumentError("there is nothing to report");
     case PeerRequest::kPush:
     case PeerRequest::kPull:
       break;
@@ -142,47 +129,30 @@ absl::StatusOr<std::vector<int64_t>> Do(const PeerRequest& request,
   return TimingNumbers(timing);
 }
 
-absl::Status ServeRawTcp(const Flags& flags, std::FILE* requests) {
-  PS_ASSIGN_OR_RETURN(const std::unique_ptr<RawTcpServer> server,
-                      RawTcpServer::Start(flags.elements));
-  Say(std::vector<int64_t>{server->port()});
-  // Nothing is asked of it: its end is.
-  while (std::fgetc(requests) != EOF) {
-  }
-  return absl::OkStatus();
-}
-
-absl::Status ServeRequests(const Flags& flags, std::FILE* requests) {
-  PS_ASSIGN_OR_RETURN(const std::unique_ptr<DataPlane> plane,
-                      NewDataPlane(flags));
-  Say(std::vector<int64_t>());
-  char line[256];
-  while (std::fgets(line, sizeof(line), requests) != nullptr) {
-    PS_ASSIGN_OR_RETURN(const PeerRequest request,
-                        ParseRequest(absl::StripSuffix(line, "\n")));
-    PS_ASSIGN_OR_RETURN(const std::vector<int64_t> answer,
-                        Do(request, plane.get()));
-    Say(answer);
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 int RunPushPullPeer(int argc, char** argv) {
   Flags flags;
   if (const auto exit_code = ParseFlags(argc, argv, &flags)) return *exit_code;
-  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> requests(
-      fdopen(static_cast<int>(flags.requests_fd), "r"), &std::fclose);
-  const absl::Status served =
-      requests == nullptr            ? absl::InvalidArgumentError(absl::StrCat(
-                                           "--requests-fd is ", flags.requests_fd,
-                                           "; must be an open file descriptor"))
-      : flags.role == kRawServerRole ? ServeRawTcp(flags, requests.get())
-                                     : ServeRequests(flags, requests.get());
-  if (served.ok()) return kExitDone;
-  Say(served);
-  return kExitFailed;
+  std::unique_ptr<RawTcpServer> raw_server;
+  std::unique_ptr<DataPlane> plane;
+  return ServePeer(
+      static_cast<int>(flags.requests_fd),
+      [&]() -> PeerAnswer {
+        if (flags.role == kRawServerRole) {
+          PS_ASSIGN_OR_RETURN(raw_server, RawTcpServer::Start(flags.elements));
+          return std::vector<int64_t>{raw_server->port()};
+        }
+        PS_ASSIGN_OR_RETURN(plane, NewDataPlane(flags));
+        return std::vector<int64_t>();
+      },
+      [&](const PeerRequest& request) -> PeerAnswer {
+        if (plane == nullptr) {
+          return absl::InvalidArgumentError(
+              "nothing is asked of the raw TCP server but its end");
+        }
+        return Do(request, plane.get());
+      });
 }
 
 }  // namespace ps

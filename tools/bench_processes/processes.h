@@ -1,9 +1,10 @@
-// The processes of one `gradsieve bench push-pull`: started, asked, watched and
-// ended together.
-#ifndef TOOLS_PUSH_PULL_PROCESSES_H_
-#define TOOLS_PUSH_PULL_PROCESSES_H_
+// The processes of one measurement between processes: started, asked, watched
+// and ended together.
+#ifndef TOOLS_BENCH_PROCESSES_PROCESSES_H_
+#define TOOLS_BENCH_PROCESSES_PROCESSES_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -13,9 +14,9 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "tools/bench_processes/cpu_time.h"
+#include "tools/bench_processes/peer_messages.h"
 #include "tools/interrupts.h"
-#include "tools/push_pull/cpu_time.h"
-#include "tools/push_pull/peer_messages.h"
 #include "tools/subprocesses.h"
 #include "tools/unique_fd.h"
 
@@ -48,6 +49,10 @@ class BenchProcesses {
   absl::StatusOr<std::vector<std::vector<int64_t>>> AwaitReplies(
       const std::vector<int>& children);
 
+  // Sends the request to all children. Several may be on their way: each child
+  // takes them one after the other, and AwaitReplies() gives the oldest answer.
+  void Send(const std::vector<int>& children, const PeerRequest& request);
+
   // Sends the request to all children, then awaits their replies.
   absl::StatusOr<std::vector<std::vector<int64_t>>> Ask(
       const std::vector<int>& children, const PeerRequest& request);
@@ -59,6 +64,15 @@ class BenchProcesses {
 
   // The sum over these children.
   absl::StatusOr<CpuTime> CpuTimeOfAll(const std::vector<int>& children) const;
+
+  // What a child has of the machine's memory now. Errors: those of
+  // ResidentBytesOf.
+  absl::StatusOr<int64_t> ResidentBytes(int child) const;
+
+  // While something is waited for from now on, makes this call once every
+  // `period`, the first time at once; in place of the one before. Empty: none.
+  // The call may ask and send, and do nothing else with this object.
+  void CallEvery(absl::Duration period, std::function<void()> call);
 
   // What is asked for from now on may let children end.
   void ExpectEnd() { ending_ = true; }
@@ -81,16 +95,20 @@ class BenchProcesses {
                           const std::vector<std::string>& arguments);
   void TakeLine(int child, OutputStream stream, absl::string_view line);
   void TakeExit(int child, const ProcessExit& exit);
-  // Waits for something to happen, at most until `deadline`.
+  // Waits for something to happen, at most until `deadline`, and makes the
+  // periodic call if it is due.
   absl::Status Poll(absl::Time deadline);
 
   const std::unique_ptr<Interrupts> interrupts_;
   std::map<int, Member> members_;  // By number of the child.
   absl::Status failure_;           // The first.
   bool ending_ = false;
+  std::function<void()> periodic_;
+  absl::Duration period_;
+  absl::Time next_call_ = absl::InfiniteFuture();
   Subprocesses children_;
 };
 
 }  // namespace ps
 
-#endif  // TOOLS_PUSH_PULL_PROCESSES_H_
+#endif  // TOOLS_BENCH_PROCESSES_PROCESSES_H_

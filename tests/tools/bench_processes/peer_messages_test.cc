@@ -1,4 +1,4 @@
-#include "tools/push_pull/peer_messages.h"
+#include "tools/bench_processes/peer_messages.h"
 
 #include <cstdint>
 #include <vector>
@@ -14,8 +14,9 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 TEST(PeerMessages, RequestsComeBack) {
-  for (const auto verb : {PeerRequest::kPush, PeerRequest::kPull,
-                          PeerRequest::kCheck, PeerRequest::kFinish}) {
+  for (const auto verb :
+       {PeerRequest::kPush, PeerRequest::kPull, PeerRequest::kCheck,
+        PeerRequest::kReport, PeerRequest::kFinish}) {
     for (const int64_t count : {int64_t{0}, int64_t{1}, int64_t{1} << 40}) {
       const auto request = ParseRequest(FormatRequest({verb, count}));
       ASSERT_TRUE(request.ok()) << request.status();

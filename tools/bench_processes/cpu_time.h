@@ -1,6 +1,6 @@
 // How much processor time another process has used.
-#ifndef TOOLS_PUSH_PULL_CPU_TIME_H_
-#define TOOLS_PUSH_PULL_CPU_TIME_H_
+#ifndef TOOLS_BENCH_PROCESSES_CPU_TIME_H_
+#define TOOLS_BENCH_PROCESSES_CPU_TIME_H_
 
 #include <sys/types.h>
 
@@ -32,4 +32,4 @@ absl::StatusOr<CpuTime> CpuTimeOf(pid_t pid);
 
 }  // namespace ps
 
-#endif  // TOOLS_PUSH_PULL_CPU_TIME_H_
+#endif  // TOOLS_BENCH_PROCESSES_CPU_TIME_H_

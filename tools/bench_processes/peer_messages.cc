@@ -1,4 +1,4 @@
-#include "tools/push_pull/peer_messages.h"
+#include "tools/bench_processes/peer_messages.h"
 
 #include <algorithm>
 
@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-constexpr const char* kVerbs[] = {"push", "pull", "check", "finish"};
+constexpr const char* kVerbs[] = {"push", "pull", "check", "report", "finish"};
 
 absl::Status NotUnderstood(absl::string_view what, absl::string_view line) {
   return absl::InvalidArgumentError(

@@ -1,4 +1,4 @@
-#include "tools/push_pull/cpu_time.h"
+#include "tools/bench_processes/cpu_time.h"
 
 #include <fcntl.h>
 #include <sys/prctl.h>

@@ -1,5 +1,5 @@
 // Children are /bin/sh; every wait is for an event of theirs.
-#include "tools/push_pull/processes.h"
+#include "tools/bench_processes/processes.h"
 
 #include <signal.h>
 
@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +61,38 @@ TEST_F(BenchProcessesTest, EveryChildIsAskedAndAnswersInOrder) {
               ElementsAre(ElementsAre(6, 11)));
   EXPECT_TRUE(processes_->CpuTimeOfAll({one, two}).ok());
   EXPECT_TRUE(processes_->AwaitEnd(kBound).ok());
+}
+
+TEST_F(BenchProcessesTest, SeveralRequestsMayBeOnTheirWay) {
+  const int peer = Peer(kAnswerAll);
+  ASSERT_TRUE(processes_->AwaitReplies({peer}).ok());
+  processes_->Send({peer}, {PeerRequest::kPush, 1});
+  processes_->Send({peer}, {PeerRequest::kReport, 2});
+  EXPECT_THAT(*processes_->AwaitReplies({peer}),
+              ElementsAre(ElementsAre(1, 0)));
+  EXPECT_THAT(*processes_->AwaitReplies({peer}),
+              ElementsAre(ElementsAre(2, 0)));
+}
+
+TEST_F(BenchProcessesTest, ThePeriodicCallIsMadeWhileAnAnswerIsAwaited) {
+  // It answers when it has been written to; the third call does that.
+  const int peer = Peer("read go; echo ok 1; read never");
+  int calls = 0;
+  absl::StatusOr<int64_t> memory = 0;
+  processes_->CallEvery(absl::Milliseconds(1), [&] {
+    memory = processes_->ResidentBytes(peer);
+    if (++calls == 3) processes_->Send({peer}, {PeerRequest::kPush, 0});
+  });
+  EXPECT_THAT(*processes_->AwaitReplies({peer}), ElementsAre(ElementsAre(1)));
+  EXPECT_GE(calls, 3);
+  ASSERT_TRUE(memory.ok()) << memory.status();
+  EXPECT_GT(*memory, 0);
+
+  calls = 0;
+  processes_->CallEvery(absl::ZeroDuration(), nullptr);
+  const int other = Peer("echo ok 2; read never");
+  ASSERT_TRUE(processes_->AwaitReplies({other}).ok());
+  EXPECT_EQ(calls, 0);
 }
 
 TEST_F(BenchProcessesTest, APipeIsInheritedByItsOwnChildOnly) {

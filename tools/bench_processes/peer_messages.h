@@ -1,8 +1,8 @@
 // What the bench and the processes that it starts say to each other: one line
 // of words each way. The bench asks "push 8"; a peer says "ok 123 456" or
 // "error what is wrong". Its first line, "ok ..." too, says that it is ready.
-#ifndef TOOLS_PUSH_PULL_PEER_MESSAGES_H_
-#define TOOLS_PUSH_PULL_PEER_MESSAGES_H_
+#ifndef TOOLS_BENCH_PROCESSES_PEER_MESSAGES_H_
+#define TOOLS_BENCH_PROCESSES_PEER_MESSAGES_H_
 
 #include <cstdint>
 #include <string>
@@ -14,9 +14,10 @@
 namespace ps {
 
 struct PeerRequest {
-  enum Verb { kPush, kPull, kCheck, kFinish };
+  enum Verb { kPush, kPull, kCheck, kReport, kFinish };
   Verb verb = kPush;
-  // kPush, kPull: how often. kCheck: pushes of each worker so far. At least 0.
+  // kPush, kPull: how often. kCheck: pushes of each worker so far. kReport asks
+  // for what was counted since the last one. At least 0.
   int64_t count = 0;
 };
 
@@ -44,4 +45,4 @@ absl::StatusOr<PeerTiming> ParseTiming(const std::vector<int64_t>& numbers);
 
 }  // namespace ps
 
-#endif  // TOOLS_PUSH_PULL_PEER_MESSAGES_H_
+#endif  // TOOLS_BENCH_PROCESSES_PEER_MESSAGES_H_

@@ -1,8 +1,9 @@
-#include "tools/push_pull/processes.h"
+#include "tools/bench_processes/processes.h"
 
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/time/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
+#include "tools/bench_processes/resident_memory.h"
 
 namespace ps {
 namespace {
@@ -110,8 +112,15 @@ void BenchProcesses::TakeExit(int child, const ProcessExit& exit) {
 
 absl::Status BenchProcesses::Poll(absl::Time deadline) {
   PS_RETURN_IF_ERROR(failure_);
-  PS_RETURN_IF_ERROR(children_.Poll(deadline, interrupts_->fd()));
+  PS_RETURN_IF_ERROR(
+      children_.Poll(std::min(deadline, next_call_), interrupts_->fd()));
   if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+  const absl::Time now = absl::Now();
+  if (now >= next_call_) {
+    // Not next_call_ + period_: what was missed is not made up for.
+    next_call_ = now + period_;
+    periodic_();
+  }
   return failure_;
 }
 
@@ -136,16 +145,20 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::AwaitReplies(
   return replies;
 }
 
-absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::Ask(
-    const std::vector<int>& children, const PeerRequest& request) {
+void BenchProcesses::Send(const std::vector<int>& children,
+                          const PeerRequest& request) {
   const std::string line = FormatRequest(request) + "\n";
   for (const int child : children) {
-    // A line fits the pipe, which is empty. If the child has ended, Poll says
-    // so.
+    // A few lines fit the pipe. If the child has ended, Poll says so.
     const ssize_t ignored =
         write(members_[child].requests.get(), line.data(), line.size());
     static_cast<void>(ignored);
   }
+}
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::Ask(
+    const std::vector<int>& children, const PeerRequest& request) {
+  Send(children, request);
   return AwaitReplies(children);
 }
 
@@ -171,6 +184,17 @@ absl::StatusOr<CpuTime> BenchProcesses::CpuTimeOfAll(
     sum += time;
   }
   return sum;
+}
+
+absl::StatusOr<int64_t> BenchProcesses::ResidentBytes(int child) const {
+  return ResidentBytesOf(children_.pid(child));
+}
+
+void BenchProcesses::CallEvery(absl::Duration period,
+                               std::function<void()> call) {
+  periodic_ = std::move(call);
+  period_ = period;
+  next_call_ = periodic_ ? absl::Now() : absl::InfiniteFuture();
 }
 
 absl::Status BenchProcesses::AwaitEnd(absl::Duration timeout) {

@@ -1,4 +1,4 @@
-#include "tools/push_pull/temporary_directory.h"
+#include "tools/bench_processes/temporary_directory.h"
 
 #include <cerrno>
 #include <cstdlib>
