@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "compressors/automatic/chooser.h"
+#include "compressors/automatic/exchange_costs.h"
 #include "compressors/compressor.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
@@ -32,6 +35,9 @@ struct ExchangeStats {
   int64_t bytes_down = 0;  // This worker's.
   // This worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
+  // With compressor "auto": of this worker's elements, the share that lies in
+  // buckets which were compressed.
+  std::optional<double> compressed_share;
 };
 
 // What it took to average statistics. As in ExchangeStats.
@@ -74,6 +80,10 @@ class GradientPipeline {
   // Waits for all answers and writes the new weights.
   absl::StatusOr<ExchangeStats> Await();
 
+  // What the last iteration, from Begin to Await and all around them, took on
+  // this worker: compressor "auto" decides by that what the next one does.
+  void IterationTook(double seconds);
+
   // Euclidean norm of what this worker keeps back, over all buckets. Reads it
   // all.
   absl::StatusOr<double> ResidualNorm();
@@ -92,6 +102,7 @@ class GradientPipeline {
 
   absl::Status Send(int bucket, double loss);
   absl::Status Answered(const SliceAnswer& answer);
+  void AddCosts(const SliceAnswer& answer, double apply_seconds);
   // `begin`: where the slice's bucket is in `values`.
   absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
   int statistics_bucket() const {
@@ -99,6 +110,9 @@ class GradientPipeline {
   }
 
   const GradientPipelineOptions options_;
+  // With compressor "auto", else null. Its compressors look at it.
+  std::unique_ptr<CompressionChooser> chooser_;
+  ExchangeCosts costs_;  // Of this exchange, as it goes on.
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::vector<Tensor> residuals_;                         // [bucket]
   std::vector<float> staging_;  // A stretch of weights or residual on its way.

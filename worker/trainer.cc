@@ -271,6 +271,7 @@ absl::Status Trainer::RunIteration(int64_t iteration) {
   PS_ASSIGN_OR_RETURN(const ExchangeStats stats, pipeline_->Await());
   iteration_time_ = absl::Now() - start;
   training_time_ += iteration_time_;
+  pipeline_->IterationTook(absl::ToDoubleSeconds(iteration_time_));
   if (dump_ != nullptr) {
     PS_RETURN_IF_ERROR(dump_->Iteration(iteration, gradient_));
   }
@@ -289,6 +290,12 @@ absl::Status Trainer::Record(const BatchResult& result,
       totals_.seconds;
   totals_.achieved_ratio = static_cast<double>(sent_elements_) /
                            static_cast<double>(totals_.iterations * elements);
+  if (stats.compressed_share.has_value()) {
+    const double before = totals_.compressed_share.value_or(0);
+    totals_.compressed_share =
+        before + (*stats.compressed_share - before) /
+                     static_cast<double>(totals_.iterations);
+  }
   totals_.bytes_up += stats.bytes_up;
   // Every worker gets the same answers.
   totals_.bytes_down += stats.bytes_down * num_workers;
@@ -308,6 +315,7 @@ absl::Status Trainer::Record(const BatchResult& result,
   if ((totals_.iterations - 1) % kResidualNormEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
   }
+  record.compressed_share = stats.compressed_share;
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.fallback = stats.compression.front().fallback;
