@@ -1,6 +1,7 @@
 // What a cluster computes, against a plain loop that knows nothing of it.
 #include <cmath>
 #include <memory>
+#include <optional>
 #include <string>
 #include <tuple>
 #include <vector>
