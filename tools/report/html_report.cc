@@ -120,9 +120,6 @@ std::vector<Column> Columns() {
          return quality.iterations == 0 ? kMissing
                                         : Percent(quality.share_within_20, 1);
        }},
-      // The rest was sent whole.
-      {"compressed by auto", false,
-       [](const RunRecords& run) { return Percent(run.compressed_share, 1); }},
       {"last test", false,
        [](const RunRecords& run) { return LastEvaluation(run); }},
       {"bytes up (of dense)", false,
@@ -147,6 +144,9 @@ std::vector<Column> Columns() {
          const double share = MeasureExchange(run).HiddenShare();
          return std::isfinite(share) ? Percent(share, 0) : kMissing;
        }},
+      // The rest was sent whole.
+      {"compressed by auto", false,
+       [](const RunRecords& run) { return Percent(run.compressed_share, 1); }},
       {"iterations", false, Iterations},
       {"seconds", false,
        [](const RunRecords& run) {
