@@ -2,6 +2,7 @@
 #ifndef COMPRESSORS_AUTOMATIC_CHOOSER_H_
 #define COMPRESSORS_AUTOMATIC_CHOOSER_H_
 
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -51,9 +52,10 @@ struct CompressionDecision {
 // other's.
 // - A trial that is clearly worse ends: after two iterations, both above 1.5
 //   times the best so far, or after four above 1.25 times that; else it has 17.
-//   So a probe loses 2 (s - 1) b where s is large, and some 4 b at most where
-//   it is small; the first one, with the three iterations before it, 3 (s - 1)
-//   b if compression is what is worse.
+//   So a trial loses 2 (s - 1) b where s is large, and some 4 b at most where
+//   it is small. A probe has one, and one or two more where a mix is better
+//   than both or promises to be. The first one, with the three iterations
+//   before it, loses 3 (s - 1) b if compression is what is worse.
 // - A probe begins only if what all probes have lost, and the last one once
 //   more, is at most kProbeBudget, 2 %, of all seconds so far; after a change
 //   of what iterations take, if what they have lost is. So in T seconds they
