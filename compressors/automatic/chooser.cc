@@ -106,22 +106,31 @@ void CompressionChooser::StartProbe() {
   probe_seconds_ = 0;
   probe_iterations_ = 0;
   candidates_.clear();
-  AddCandidate(compressed_);
-  Candidate& current = candidates_.front();
+  // Always in this order, so that workers which differ try the same things at
+  // the same time. But where the link has changed it is likely to be for the
+  // worse, and every worker sees it.
+  std::vector<std::vector<bool>> order = {
+      std::vector<bool>(num_buckets_, false),
+      std::vector<bool>(num_buckets_, true)};
+  const auto at = std::find(order.begin(), order.end(), compressed_);
+  if (at == order.end()) {
+    order.push_back(compressed_);
+  } else if (drifted_) {
+    std::rotate(at, at + 1, order.end());
+  }
+  for (std::vector<bool>& each : order) AddCandidate(std::move(each));
+  for (current_ = 0; candidates_[current_].compressed != compressed_;) {
+    ++current_;
+  }
+  Candidate& current = candidates_[current_];
   current.samples = steady_;
   // Those from before a change say nothing about now; and the change may be no
   // more than a few slow iterations.
   if (drifted_) current.samples.KeepLast(kDriftSamples);
-  current.done = !drifted_ && current.samples.size() >= kEnoughSamples;
   if (num_decisions_ == 0) {
     // All compressed was not what was chosen, but a trial, too.
     probe_iterations_ = static_cast<int64_t>(steady_.size());
     probe_seconds_ = static_cast<double>(probe_iterations_) * steady_.Seconds();
-  }
-  for (const bool compressed : {false, true}) {
-    if (Find(compressed) == nullptr) {
-      AddCandidate(std::vector<bool>(num_buckets_, compressed));
-    }
   }
   CHECK(NextTrial());
 }
@@ -151,17 +160,10 @@ bool CompressionChooser::NextTrial() {
     compressed_ = candidates_[i].compressed;
     return true;
   };
-  for (size_t i = 1; i < candidates_.size(); ++i) {
-    if (!candidates_[i].done) return run(i);
-  }
-  // Last, since it may have turned out to be so much worse that its few samples
-  // say enough.
-  Candidate& current = candidates_.front();
-  if (!current.done) {
-    const Candidate* const best = Best(&current);
-    current.done = best != nullptr && current.samples.SmallestSeconds() >
-                                          kMuchWorse * best->samples.Seconds();
-    if (!current.done) return run(0);
+  for (size_t i = 0; i < candidates_.size(); ++i) {
+    Candidate& candidate = candidates_[i];
+    if (!candidate.done && i == current_) candidate.done = IsKnown(candidate);
+    if (!candidate.done) return run(i);
   }
   if (considered_mix_) return false;
   considered_mix_ = true;
@@ -169,6 +171,17 @@ bool CompressionChooser::NextTrial() {
   if (!mix.has_value()) return false;
   AddCandidate(*mix);
   return run(candidates_.size() - 1);
+}
+
+bool CompressionChooser::IsKnown(const Candidate& current) const {
+  const Candidate* const best = Best(&current);
+  if (best == nullptr) return false;
+  // So much worse, or better, that a few samples say enough.
+  const double seconds = current.samples.Seconds();
+  return current.samples.SmallestSeconds() >
+             kMuchWorse * best->samples.Seconds() ||
+         (!drifted_ && current.samples.size() >= kEnoughSamples &&
+          best->samples.Seconds() > kWorse * seconds);
 }
 
 std::optional<std::vector<bool>> CompressionChooser::PromisingMix() const {
@@ -207,7 +220,7 @@ const CompressionChooser::Candidate* CompressionChooser::Find(
 }
 
 CompressionDecision CompressionChooser::Decide() {
-  const Candidate& current = candidates_.front();
+  const Candidate& current = candidates_[current_];
   const Candidate* chosen = Best();
   const double best_seconds = chosen->samples.Seconds();
   last_lost_ =
