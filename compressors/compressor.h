@@ -46,7 +46,11 @@ struct CompressorOptions {
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
-  int num_workers = 1;         // At least 1.
+  int num_workers = 1;  // At least 1.
+  // Of "auto": which buckets are compressed now, [bucket]; the others are sent
+  // whole. Not owned; outlives the compressor, and changes between calls of
+  // Compress only. Null: all are.
+  const std::vector<bool>* compressed_buckets = nullptr;
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
 };
 
@@ -65,6 +69,8 @@ struct CompressionStats {
   // no say.
   int64_t target_count = 0;
   int stages = 0;
+  // "auto" sent everything, because that takes less time.
+  bool chosen_dense = false;
   // Why the choice is not what the estimate alone would have made of it; empty
   // if it is. See each compressor.
   std::string fallback;

@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "compressors/automatic/options_check.h"
 #include "compressors/combination_check.h"
 #include "compressors/compressor.h"
 #include "compressors/new_compressor.h"
@@ -55,7 +56,11 @@ void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   const bool votes = compressor.value_code() == "sign" &&
                      compressor.values().sign_scale() == ValueCodeConfig::ONE;
-  if (config.optimizer().majority_vote() && !votes) {
+  if (config.optimizer().majority_vote() && compressor.name() == "auto") {
+    problems->Add("optimizer.majority_vote", "true",
+                  "must be false with compressor.name \"auto\", which sends "
+                  "values, not votes");
+  } else if (config.optimizer().majority_vote() && !votes) {
     problems->Add("optimizer.majority_vote", "true",
                   "needs votes: compressor.value_code \"sign\" with "
                   "compressor.values.sign_scale ONE");
@@ -87,6 +92,7 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
     }
   }
   CheckSelectorOptions(compressor, path, problems);
+  CheckAutoOptions(compressor, path, problems);
   return known;
 }
 
@@ -100,6 +106,10 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   CheckThat(!WritesOwnCode(compressor.name()), path + "name",
             absl::StrCat("\"", compressor.name(), "\""),
             "must be one that does not look at each tensor by itself",
+            problems);
+  CheckThat(compressor.name() != "auto", path + "name", "\"auto\"",
+            "must be another: \"auto\" decides by what iterations of a worker "
+            "take",
             problems);
   CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
             "must be true: what is left out comes with a later answer",

@@ -43,7 +43,11 @@ class MomentumCorrection final : public Compressor {
         inner_->Compress(config_.nesterov() ? step_ : next_velocity_,
                          residual));
     if (encoded.stats.non_finite) return encoded;
-    if (config_.factor_masking()) PS_RETURN_IF_ERROR(MaskSent(encoded));
+    // Masking keeps momentum from acting on what was sent late. Where "auto"
+    // sends everything nothing is late, and masking would end all momentum.
+    if (config_.factor_masking() && !encoded.stats.chosen_dense) {
+      PS_RETURN_IF_ERROR(MaskSent(encoded));
+    }
     std::swap(velocity_, next_velocity_);
     return encoded;
   }

@@ -20,6 +20,8 @@ class Summary {
  public:
   explicit Summary(nlohmann::json json) : json_(std::move(json)) {}
 
+  bool Has(const std::string& name) const { return json_.contains(name); }
+
   double Number(const std::string& name) {
     const auto it = json_.find(name);
     if (it != json_.end() && it->is_number()) return it->get<double>();
@@ -87,6 +89,12 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
       absl::StrFormat("%.0f samples/s", summary.Number("samples_per_second")));
   report += Line("achieved ratio",
                  absl::StrFormat("%.5f", summary.Number("achieved_ratio")));
+  if (summary.Has("compressed_share")) {
+    // The rest was sent whole.
+    report += Line("compressed",
+                   absl::StrFormat("%.1f %% of all iterations' elements",
+                                   100 * summary.Number("compressed_share")));
+  }
   report += Line("bytes up", Traffic(&summary, "bytes_up", "dense_bytes_up"));
   report +=
       Line("bytes down", Traffic(&summary, "bytes_down", "dense_bytes_down"));

@@ -10,6 +10,7 @@
 #include "common/consistency.h"
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
+#include "compressors/automatic/decision_text.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload.h"
 #include "glog/logging.h"
@@ -39,9 +40,15 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     const GradientPipelineOptions& options) {
   auto pipeline =
       std::unique_ptr<GradientPipeline>(new GradientPipeline(options));
+  const CompressorConfig& config = options.config->compressor();
+  if (config.name() == "auto") {
+    pipeline->chooser_ = std::make_unique<CompressionChooser>(
+        options.buckets.size(), config.auto_().decide_every());
+  }
+  pipeline->costs_.buckets.resize(options.buckets.size());
   for (size_t b = 0; b < options.buckets.size(); ++b) {
     CompressorOptions compressor;
-    compressor.config = options.config->compressor();
+    compressor.config = config;
     compressor.dense_size = options.buckets[b].size();
     compressor.part_ends = options.shard_map->SliceEnds(static_cast<int>(b));
     compressor.tensors = TensorsIn(options.buckets[b], options.parameters);
@@ -50,6 +57,9 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     compressor.bucket = static_cast<int>(b);
     compressor.num_workers = options.config->cluster().num_workers();
     compressor.backend = options.backend;
+    if (pipeline->chooser_ != nullptr) {
+      compressor.compressed_buckets = &pipeline->chooser_->compressed();
+    }
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
                         NewCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
@@ -112,6 +122,16 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   stats_.compression.push_back(encoded.stats);
   const absl::Time end = absl::Now();
   stats_.phases.compress += absl::ToDoubleSeconds(end - start);
+  if (chooser_ != nullptr) {
+    costs_.buckets[b].codec += absl::ToDoubleSeconds(end - start);
+    for (const PayloadBuffer& part : encoded.parts) {
+      costs_.buckets[b].bytes_up += static_cast<int64_t>(part.size_bytes());
+    }
+    const int64_t compressed = encoded.stats.chosen_dense ? 0 : bucket.size();
+    stats_.compressed_share =
+        stats_.compressed_share.value_or(0) +
+        static_cast<double>(compressed) / static_cast<double>(gradient_.size());
+  }
   first_push_ = std::min(first_push_, end);
   if (!sent_.empty()) sent_[b] = encoded.parts;
   BucketPush push;
@@ -210,7 +230,34 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   phases.server_optimizer += answer.work.optimizer;
   phases.server_encode += answer.work.encode;
   ++num_answers_;
+  AddCosts(answer, absl::ToDoubleSeconds(last_answer_ - start));
   return absl::OkStatus();
+}
+
+void GradientPipeline::AddCosts(const SliceAnswer& answer,
+                                double apply_seconds) {
+  const int b = answer.slice->bucket;
+  const auto slices = static_cast<double>(options_.shard_map->slices(b).size());
+  BucketCosts& costs = costs_.buckets[b];
+  costs.codec += apply_seconds;
+  costs.server += answer.work.sum + answer.work.optimizer + answer.work.encode;
+  costs.link +=
+      (absl::ToDoubleSeconds(answer.latency) - answer.work.held) / slices;
+  costs.bytes_down += answer.bytes_down;
+}
+
+void GradientPipeline::IterationTook(double seconds) {
+  if (chooser_ == nullptr) return;
+  costs_.seconds += seconds;
+  // An iteration without an exchange counts with the next that has one.
+  if (num_answers_ == 0) return;
+  num_answers_ = 0;
+  const auto decision = chooser_->Observe(costs_);
+  costs_ = ExchangeCosts();
+  costs_.buckets.resize(options_.buckets.size());
+  if (!decision.has_value() || !(decision->first || decision->changed)) return;
+  LOG(INFO) << "worker " << options_.worker_rank
+            << ", auto: " << DescribeDecision(*decision, push_ + 1);
 }
 
 absl::StatusOr<ExchangeStats> GradientPipeline::Await() {

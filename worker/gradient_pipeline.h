@@ -5,11 +5,14 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "compressors/automatic/chooser.h"
+#include "compressors/automatic/exchange_costs.h"
 #include "compressors/compressor.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
@@ -41,6 +44,9 @@ struct ExchangeStats {
   int64_t next_push = 0;
   // This worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
+  // With compressor "auto": of this worker's elements, the share that lies in
+  // buckets which were compressed.
+  std::optional<double> compressed_share;
 };
 
 // What it took to average statistics. As in ExchangeStats.
@@ -84,6 +90,10 @@ class GradientPipeline {
   // Waits for all answers and writes the new weights.
   absl::StatusOr<ExchangeStats> Await();
 
+  // What the last iteration, from Begin to Await and all around them, took on
+  // this worker: compressor "auto" decides by that what the next one does.
+  void IterationTook(double seconds);
+
   // Euclidean norm of what this worker keeps back, over all buckets. Reads it
   // all.
   absl::StatusOr<double> ResidualNorm();
@@ -112,6 +122,7 @@ class GradientPipeline {
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
   // What was sent and left out is kept back after all.
   absl::Status PutBack(const Slice& slice);
+  void AddCosts(const SliceAnswer& answer, double apply_seconds);
   // `begin`: where the slice's bucket is in `values`.
   absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
   int statistics_bucket() const {
@@ -119,6 +130,9 @@ class GradientPipeline {
   }
 
   const GradientPipelineOptions options_;
+  // With compressor "auto", else null. Its compressors look at it.
+  std::unique_ptr<CompressionChooser> chooser_;
+  ExchangeCosts costs_;  // Of this exchange, as it goes on.
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::vector<Tensor> residuals_;                         // [bucket]
   std::vector<float> staging_;  // A stretch of weights or residual on its way.

@@ -24,6 +24,9 @@ Json ToJson(const RunTotals& totals) {
   json["seconds"] = totals.seconds;
   json["samples_per_second"] = totals.samples_per_second;
   json["achieved_ratio"] = totals.achieved_ratio;
+  if (totals.compressed_share.has_value()) {
+    json["compressed_share"] = *totals.compressed_share;
+  }
   json["bytes_up"] = totals.bytes_up;
   json["bytes_down"] = totals.bytes_down;
   json["dense_bytes_up"] = totals.dense_bytes_up;
@@ -126,6 +129,9 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   json["count"] = record.count;
   json["raw_count"] = record.raw_count;
   json["target_count"] = record.target_count;
+  if (record.compressed_share.has_value()) {
+    json["iteration_compressed_share"] = *record.compressed_share;
+  }
   json["threshold"] = record.threshold;
   json["stages"] = record.stages;
   json["fallback"] = record.fallback;

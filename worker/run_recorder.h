@@ -36,7 +36,10 @@ struct RunTotals {
   double seconds = 0;  // Of training, without evaluation.
   double samples_per_second = 0;
   double achieved_ratio = 0;  // Elements sent over elements.
-  int64_t bytes_up = 0;       // Messages from workers to servers, and back.
+  // Compressor "auto": mean share of worker 0's elements in buckets that were
+  // compressed; the others were sent whole.
+  std::optional<double> compressed_share;
+  int64_t bytes_up = 0;  // Messages from workers to servers, and back.
   int64_t bytes_down = 0;
   int64_t dense_bytes_up = 0;  // The elements alone as fp32.
   int64_t dense_bytes_down = 0;
@@ -52,6 +55,8 @@ struct IterationRecord {
   int64_t count = 0;
   int64_t raw_count = 0;
   int64_t target_count = 0;
+  std::optional<double>
+      compressed_share;  // As in RunTotals, of this iteration.
   double threshold = 0;
   int stages = 0;
   std::string fallback;

@@ -361,6 +361,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
       Annotate(stats.status(), absl::StrCat("iteration ", last)));
   push_time_ = absl::Now() - start;
   training_time_ += push_time_;
+  pipeline_->IterationTook(absl::ToDoubleSeconds(push_time_));
   totals_.iterations = last + 1;
   if (dump_ != nullptr) {
     PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
@@ -386,6 +387,11 @@ absl::Status Trainer::Record(const ExchangeStats& stats) {
       static_cast<double>(num_samples_ * num_workers) / totals_.seconds;
   totals_.achieved_ratio = static_cast<double>(sent_elements_) /
                            static_cast<double>(num_pushes_ * elements);
+  if (stats.compressed_share.has_value()) {
+    const double before = totals_.compressed_share.value_or(0);
+    totals_.compressed_share = before + (*stats.compressed_share - before) /
+                                            static_cast<double>(num_pushes_);
+  }
   totals_.bytes_up += stats.bytes_up;
   // Every worker gets the same answers.
   totals_.bytes_down += stats.bytes_down * num_workers;
@@ -408,6 +414,7 @@ absl::Status Trainer::Record(const ExchangeStats& stats) {
   if ((num_pushes_ - 1) % kResidualNormEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
   }
+  record.compressed_share = stats.compressed_share;
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;
   record.fallback = stats.compression.front().fallback;

@@ -4,6 +4,7 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
@@ -291,6 +292,35 @@ TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
       << train->Output();
   kill(worker, SIGCONT);
   EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+}
+
+TEST_F(Processes, AutoSaysWhatItHasChosen) {
+  WriteJob(absl::StrReplaceAll(
+      kEndlessJob,
+      {{"epochs: 1000000", "epochs: 3 bucket_megabytes: 0.0005"},
+       {"name: \"sidco_e\"", "name: \"auto\" auto { decide_every: 10 }"}}));
+  const auto train = StartTrain();
+  ASSERT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+  EXPECT_THAT(train->Output(), HasSubstr("of all iterations' elements"));
+  const auto run = ReadRunRecords(run_dir());
+  ASSERT_TRUE(run.ok()) << run.status();
+  ASSERT_THAT(run->iterations, SizeIs(75));
+  double sum = 0;
+  for (const IterationRow& row : run->iterations) {
+    ASSERT_TRUE(row.compressed_share.has_value());
+    sum += *row.compressed_share;
+    // Before the first probe, and as it begins.
+    if (row.iteration <= 4) {
+      EXPECT_DOUBLE_EQ(*row.compressed_share, row.iteration <= 3);
+    }
+    const double least = row.compressed_share == 0.0 ? run->num_parameters : 1;
+    EXPECT_GE(row.count, least);
+  }
+  EXPECT_NEAR(run->compressed_share, sum / 75, 1e-9);
+  std::ifstream in(run_dir() + "/logs/worker-1.log");
+  const std::string log{std::istreambuf_iterator<char>(in), {}};
+  EXPECT_THAT(log, AllOf(HasSubstr("worker 1, auto: "),
+                         HasSubstr(" ms an iteration against ")));
 }
 
 TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {

@@ -187,6 +187,51 @@ TEST(CompressorConfigCheckTest, OptionsOfPowerSgdAreChecked) {
               testing::SizeIs(1));
 }
 
+TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
+  EXPECT_THAT(Problems("name: 'auto'"), testing::IsEmpty());
+  EXPECT_THAT(Problems("name: 'auto' value_code: 'qsgdinf' error_feedback: "
+                       "false auto { compressor: 'topk' decide_every: 10 }"),
+              testing::IsEmpty());
+  const std::string rule =
+      "must be one that has a ratio: dgc, gaussiank, randomk, redsync, "
+      "sidco_e, sidco_gp, sidco_p, topk";
+  for (const char* name :
+       {"auto", "none", "threshold", "adacomp", "powersgd", "topkk"}) {
+    const std::string config = absl::StrCat("name: 'auto' auto { compressor: '",
+                                            name, "' decide_every: 9 }");
+    const std::vector<std::string> problems = {
+        absl::StrCat("auto.compressor is \"", name, "\"; ", rule),
+        "auto.decide_every is 9; must be at least 10"};
+    EXPECT_THAT(Problems(config),
+                testing::ElementsAre("compressor." + problems[0],
+                                     "compressor." + problems[1]));
+    HarnessOptions options;
+    options.config = CompressorConfigFrom(config);
+    EXPECT_EQ(NewCompressorStatus(options).message(),
+              absl::StrJoin(problems, "; "));
+  }
+  // Who does not ask for it need not have it right.
+  EXPECT_THAT(Problems("name: 'topk' auto { decide_every: 0 }"),
+              testing::IsEmpty());
+}
+
+TEST(CompressorConfigCheckTest, AutoIsForWorkersThatSendValues) {
+  JobConfig config;
+  config.mutable_downlink()->set_mode(DownlinkConfig::COMPRESSED);
+  config.mutable_downlink()->mutable_compressor()->set_name("auto");
+  EXPECT_THAT(ProblemsOf(config),
+              testing::ElementsAre(
+                  "downlink.compressor.name is \"auto\"; must be another: "
+                  "\"auto\" decides by what iterations of a worker take"));
+  config.clear_downlink();
+  config.mutable_compressor()->set_name("auto");
+  config.mutable_optimizer()->set_majority_vote(true);
+  EXPECT_THAT(ProblemsOf(config),
+              testing::ElementsAre(
+                  "optimizer.majority_vote is true; must be false with "
+                  "compressor.name \"auto\", which sends values, not votes"));
+}
+
 // What is wrong with error_feedback or with its absence, if anything.
 std::string FeedbackProblem(absl::string_view compressor) {
   const std::vector<std::string> problems = Problems(compressor);

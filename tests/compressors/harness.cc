@@ -21,6 +21,7 @@ CompressorOptions OptionsFor(const HarnessOptions& options, Backend* backend) {
   made.worker_rank = options.worker_rank;
   made.bucket = options.bucket;
   made.num_workers = options.num_workers;
+  made.compressed_buckets = options.compressed_buckets;
   made.backend = backend;
   return made;
 }

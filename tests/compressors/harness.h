@@ -25,6 +25,7 @@ struct HarnessOptions {
   int worker_rank = 0;
   int bucket = 0;
   int num_workers = 1;
+  const std::vector<bool>* compressed_buckets = nullptr;  // Of "auto".
 };
 
 // Any failure that a test does not ask for is a CHECK.

@@ -144,6 +144,9 @@ std::vector<Column> Columns() {
          const double share = MeasureExchange(run).HiddenShare();
          return std::isfinite(share) ? Percent(share, 0) : kMissing;
        }},
+      // The rest was sent whole.
+      {"compressed by auto", false,
+       [](const RunRecords& run) { return Percent(run.compressed_share, 1); }},
       {"iterations", false, Iterations},
       {"seconds", false,
        [](const RunRecords& run) {
@@ -233,6 +236,14 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
   ratio.y_scale = PlotScale::kAutomatic;
   ratio.band = {0.8, 1.2, "within 20 %"};
   plots.push_back(ratio);
+
+  Plot share =
+      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
+        return row.compressed_share;
+      });
+  share.title = "What \"auto\" compresses";
+  share.y_label = "share of the elements";
+  plots.push_back(share);
 
   Plot stages =
       ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {

@@ -51,6 +51,9 @@ void TakeIteration(const Json& json, RunRecords* run) {
     row.residual_norm = Number(json, "residual_norm");
   }
   row.achieved_ratio = Number(json, "iteration_achieved_ratio");
+  if (json.contains("iteration_compressed_share")) {
+    row.compressed_share = Number(json, "iteration_compressed_share");
+  }
   if (json.contains("phases") && json["phases"].is_object()) {
     for (const auto& phase : json["phases"].items()) {
       if (!phase.value().is_number()) continue;
@@ -62,6 +65,7 @@ void TakeIteration(const Json& json, RunRecords* run) {
   row.bytes_down = Number(json, "bytes_down");
   run->seconds = row.seconds;
   run->achieved_ratio = Number(json, "achieved_ratio");
+  run->compressed_share = Number(json, "compressed_share");
   run->bytes_down = row.bytes_down;
   run->dense_bytes_up = Number(json, "dense_bytes_up");
   run->dense_bytes_down = Number(json, "dense_bytes_down");

@@ -3,6 +3,7 @@
 #define TOOLS_REPORT_RUN_RECORDS_H_
 
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -22,6 +23,8 @@ struct IterationRow {
   double stages = 0;
   std::optional<double> residual_norm;  // None: not measured.
   double achieved_ratio = 0;            // Of this iteration, all workers.
+  // Compressor "auto": of worker 0's elements, those in compressed buckets.
+  std::optional<double> compressed_share;
   // Seconds of each phase of this iteration, in the file's order.
   std::vector<std::pair<std::string, double>> phases;
   // Since the start.
@@ -54,6 +57,8 @@ struct RunRecords {
   // Of the last iteration, since the start; NaN before the first.
   double seconds = 0;
   double achieved_ratio = 0;  // Elements sent over elements, all workers.
+  // Compressor "auto": mean over the iterations; NaN for others.
+  double compressed_share = std::numeric_limits<double>::quiet_NaN();
   double bytes_down = 0;
   double dense_bytes_up = 0;
   double dense_bytes_down = 0;

@@ -89,6 +89,18 @@ TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
   EXPECT_THAT(html, HasSubstr("Estimation stages"));
 }
 
+TEST(HtmlReportTest, WhatAutoCompressedIsShown) {
+  RunRecords run = RunOf("auto", 40);
+  for (IterationRow& row : run.iterations) row.compressed_share = 0.5;
+  run.compressed_share = 0.625;
+  const std::string html = HtmlReport({run, RunOf("none", 40)}, {});
+  EXPECT_THAT(html, HasSubstr("<th>compressed by auto</th>"));
+  EXPECT_THAT(html, HasSubstr(">62.5 %<"));
+  EXPECT_THAT(html, HasSubstr("What &quot;auto&quot; compresses"));
+  EXPECT_THAT(HtmlReport({RunOf("none", 40)}, {}),
+              Not(HasSubstr("&quot;auto&quot;")));
+}
+
 TEST(HtmlReportTest, EachMetricHasAPlotOfItsOwn) {
   RunRecords words = RunOf("sidco_e", 40);
   words.metric = "test_perplexity";

@@ -92,6 +92,21 @@ TEST_F(RunRecordsTest, AnIterationHasItsPhasesAndItsRatio) {
             (std::vector<Phase>{Phase("wire", 0.5), Phase("apply", 1)}));
 }
 
+TEST_F(RunRecordsTest, WhatAutoCompressedIsThereOrNot) {
+  const auto run = Read(absl::StrCat(
+      kStart, IterationLine(1, 90),
+      R"({"event":"iteration","iteration":2,)"
+      R"("iteration_compressed_share":0.25,"compressed_share":0.75})",
+      "\n"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  EXPECT_EQ(run->iterations[0].compressed_share, std::nullopt);
+  EXPECT_EQ(run->iterations[1].compressed_share, 0.25);
+  EXPECT_EQ(run->compressed_share, 0.75);
+  const auto without = Read(absl::StrCat(kStart, IterationLine(1, 90)));
+  ASSERT_TRUE(without.ok()) << without.status();
+  EXPECT_TRUE(std::isnan(without->compressed_share));
+}
+
 TEST_F(RunRecordsTest, ARunWithoutATargetHasNone) {
   const auto run = Read(
       "{\"event\":\"start\",\"target_ratio\":null}\n"

@@ -1,0 +1,102 @@
+// "auto": each bucket whole, in bf16, or what another compressor leaves of it,
+// as somebody who measures says for each iteration (chooser.h).
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "compressors/automatic/options_check.h"
+#include "compressors/compressor.h"
+#include "compressors/state_io.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+constexpr absl::string_view kKind = "auto";
+
+// Both work on the caller's residual. So each sends and keeps what the law
+// says, whoever did so before; bf16's rounding stays in the residual, too.
+// State: that of both. The choice belongs to whoever measures.
+class Automatic final : public Compressor {
+ public:
+  Automatic(const CompressorOptions& options, std::unique_ptr<Compressor> dense,
+            std::unique_ptr<Compressor> sparse)
+      : bucket_(options.bucket),
+        compressed_buckets_(options.compressed_buckets),
+        dense_(std::move(dense)),
+        sparse_(std::move(sparse)) {}
+
+  absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
+                                           Tensor* residual) override {
+    const bool compressed =
+        compressed_buckets_ == nullptr || (*compressed_buckets_)[bucket_];
+    PS_ASSIGN_OR_RETURN(
+        EncodedGradient encoded,
+        (compressed ? *sparse_ : *dense_).Compress(gradient, residual));
+    encoded.stats.chosen_dense = !compressed;
+    return encoded;
+  }
+
+  std::string SaveState() const override {
+    StateWriter writer(kKind);
+    writer.PutBytes(dense_->SaveState());
+    writer.PutBytes(sparse_->SaveState());
+    return std::move(writer).Finish();
+  }
+
+  absl::Status LoadState(absl::string_view state) override {
+    PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, state));
+    PS_ASSIGN_OR_RETURN(const absl::string_view dense, reader.GetBytes());
+    PS_ASSIGN_OR_RETURN(const absl::string_view sparse, reader.GetBytes());
+    PS_RETURN_IF_ERROR(reader.Finish());
+    // Since bf16 rounds to the nearest, the state of `dense_` never differs: it
+    // is loaded to be checked, and nothing has changed if the other is refused.
+    PS_RETURN_IF_ERROR(dense_->LoadState(dense));
+    return sparse_->LoadState(sparse);
+  }
+
+ private:
+  const int bucket_;
+  const std::vector<bool>* const compressed_buckets_;  // Not owned.
+  const std::unique_ptr<Compressor> dense_;
+  const std::unique_ptr<Compressor> sparse_;
+};
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewInner(
+    const CompressorOptions& options, const std::string& name,
+    const std::string& value_code) {
+  CompressorOptions inner = options;
+  inner.config.set_name(name);
+  inner.config.set_value_code(value_code);
+  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
+                      CompressorRegistry().Find(name));
+  return factory(inner);
+}
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewAutomatic(
+    const CompressorOptions& options) {
+  ConfigProblems problems;
+  CheckAutoOptions(options.config, "", &problems);
+  if (!problems.lines().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
+  }
+  const auto* const choice = options.compressed_buckets;
+  CHECK(choice == nullptr ||
+        (options.bucket >= 0 &&
+         options.bucket < static_cast<int>(choice->size())));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> dense,
+                      NewInner(options, "none", "bf16"));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> sparse,
+                      NewInner(options, options.config.auto_().compressor(),
+                               options.config.value_code()));
+  return std::make_unique<Automatic>(options, std::move(dense),
+                                     std::move(sparse));
+}
+
+REGISTER_COMPRESSOR("auto", NewAutomatic);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,38 @@
+// The last few iterations of one choice.
+#ifndef COMPRESSORS_AUTOMATIC_COST_SAMPLES_H_
+#define COMPRESSORS_AUTOMATIC_COST_SAMPLES_H_
+
+#include <cstddef>
+#include <deque>
+
+#include "compressors/automatic/exchange_costs.h"
+
+namespace ps {
+
+// Keeps the last kMost samples. Not thread-safe.
+class CostSamples {
+ public:
+  static constexpr size_t kMost = 16;
+
+  // All samples have the same number of buckets.
+  void Add(const ExchangeCosts& costs);
+  void KeepLast(size_t count);  // At most so many.
+  size_t size() const { return samples_.size(); }
+
+  // What an iteration typically takes: the mean of the middle half of the
+  // samples, or the median of three, to which one that was slow for some other
+  // reason does not belong. At least one sample.
+  double Seconds() const { return SecondsOfLast(samples_.size()); }
+  double SecondsOfLast(size_t count) const;  // 1 to size().
+  double SmallestSeconds() const;
+  double LinkOfLast(size_t count) const;  // Sum over the buckets.
+  // Each number by itself.
+  ExchangeCosts Typical() const;
+
+ private:
+  std::deque<ExchangeCosts> samples_;
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_AUTOMATIC_COST_SAMPLES_H_

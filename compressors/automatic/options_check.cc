@@ -1,0 +1,44 @@
+#include "compressors/automatic/options_check.h"
+
+#include <algorithm>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "compressors/compressor.h"
+
+namespace ps {
+namespace {
+
+// Choices between which nobody could measure anything.
+constexpr int kLeastDecideEvery = 10;
+
+// Those with a ratio, which are also those without a code of their own.
+std::vector<std::string> Choices() {
+  std::vector<std::string> names;
+  for (const std::string& name : CompressorRegistry().Names()) {
+    if (HasTargetRatio(name) && name != "auto") names.push_back(name);
+  }
+  return names;
+}
+
+}  // namespace
+
+void CheckAutoOptions(const CompressorConfig& config, const std::string& path,
+                      ConfigProblems* problems) {
+  if (config.name() != "auto") return;
+  const std::string& name = config.auto_().compressor();
+  const std::vector<std::string> choices = Choices();
+  if (std::find(choices.begin(), choices.end(), name) == choices.end()) {
+    problems->Add(path + "auto.compressor", absl::StrCat("\"", name, "\""),
+                  absl::StrCat("must be one that has a ratio: ",
+                               absl::StrJoin(choices, ", ")));
+  }
+  if (config.auto_().decide_every() < kLeastDecideEvery) {
+    problems->Add(path + "auto.decide_every",
+                  absl::StrCat(config.auto_().decide_every()),
+                  absl::StrCat("must be at least ", kLeastDecideEvery));
+  }
+}
+
+}  // namespace ps
