@@ -13,7 +13,9 @@ void ChangeLog::Add(const std::vector<uint32_t>* changed) {
   }
   changes_.push_back(*changed);
   size_ += static_cast<int64_t>(changed->size());
-  while (size_ > num_elements_ / 2) {
+  // Each list takes memory of its own, also an empty one.
+  while (!changes_.empty() &&
+         size_ + static_cast<int64_t>(changes_.size()) > num_elements_ / 2) {
     size_ -= static_cast<int64_t>(changes_.front().size());
     changes_.pop_front();
   }

@@ -8,9 +8,9 @@
 
 namespace ps {
 
-// For workers that hold weights of different versions. Keeps at most half as
-// many indices as there are elements, those of the last updates: all weights
-// take less than longer lists. Not thread-safe.
+// For workers that hold weights of different versions. Keeps the indices of the
+// last updates, together with the number of those at most half as many as there
+// are elements: all weights take less than longer lists. Not thread-safe.
 class ChangeLog {
  public:
   explicit ChangeLog(int64_t num_elements) : num_elements_(num_elements) {}

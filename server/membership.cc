@@ -21,7 +21,9 @@ absl::Status Membership::CheckRank(int rank) const {
 }
 
 std::string Membership::NameLocked(int rank) const {
-  return absl::StrCat("worker ", rank, " (", workers_[rank].name, ")");
+  const std::string& name = workers_[rank].name;
+  return absl::StrCat("worker ", rank,
+                      name.empty() ? "" : absl::StrCat(" (", name, ")"));
 }
 
 std::string Membership::NameOf(int rank) const {
@@ -70,11 +72,10 @@ absl::Status Membership::Check(int rank, uint64_t incarnation) const {
 
 absl::Status Membership::CheckNotGivenUp(int rank) const {
   if (!workers_[rank].given_up) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      NameLocked(rank), " was lost for more than ",
-      absl::FormatDuration(options_.lost_worker_timeout),
-      " (cluster.lost_worker_timeout_seconds), and the job went on without "
-      "it"));
+  return absl::FailedPreconditionError(
+      absl::StrCat(NameLocked(rank),
+                   " was given up for lost, and the job went on without "
+                   "it"));
 }
 
 void Membership::Attend(int rank, int64_t connection) {
@@ -120,6 +121,7 @@ std::vector<int> Membership::MissingRanks() const {
   std::vector<int> ranks;
   for (int rank = 0; rank < options_.num_workers; ++rank) {
     const Worker& worker = workers_[rank];
+    if (worker.given_up) continue;
     if (!worker.registered || worker.lost_since != absl::InfiniteFuture()) {
       ranks.push_back(rank);
     }
@@ -147,9 +149,9 @@ void Membership::Lose(int rank, const std::string& what) {
   }
   workers_[rank].given_up = true;
   workers_[rank].lost_since = absl::InfiniteFuture();
-  LOG(WARNING) << NameLocked(rank) << " " << what << ". The job goes on with "
-               << left - 1 << " workers (consistency.min_workers is "
-               << options_.min_workers << ")";
+  warnings_.push_back(absl::StrCat(
+      NameLocked(rank), " ", what, ". The job goes on with ", left - 1,
+      " workers (consistency.min_workers is ", options_.min_workers, ")"));
 }
 
 std::vector<int> Membership::TakeGone() {
@@ -168,6 +170,7 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
   std::vector<int> unregistered;
   for (int rank = 0; rank < options_.num_workers; ++rank) {
     const Worker& worker = workers_[rank];
+    if (worker.given_up) continue;
     if (!worker.registered) unregistered.push_back(rank);
     if (worker.lost_since == absl::InfiniteFuture()) continue;
     const absl::Time limit = worker.lost_since + options_.lost_worker_timeout;
@@ -184,6 +187,13 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
     const absl::Time limit = start_ + options_.startup_timeout;
     if (now < limit) {
       next = std::min(next, limit);
+    } else if (options_.min_workers > 0 &&
+               options_.min_workers < options_.num_workers) {
+      for (const int rank : unregistered) {
+        Lose(rank, absl::StrCat("did not register within ",
+                                absl::FormatDuration(options_.startup_timeout),
+                                " (cluster.startup_timeout_seconds)"));
+      }
     } else if (failure_.ok()) {
       failure_ = absl::DeadlineExceededError(
           absl::StrCat("worker ", absl::StrJoin(unregistered, ", "), " of ",
@@ -201,14 +211,17 @@ absl::Status Membership::WaitUntilOver(
     const std::function<void(int rank)>& gone) {
   for (;;) {
     std::vector<int> ranks;
+    std::vector<std::string> warnings;
     {
       MutexLock lock(&mu_);
       const absl::Time next = CheckDeadlines(absl::Now());
       if (!failure_.ok()) return failure_;
       if (AllFinished()) return absl::OkStatus();
       ranks = TakeGone();
+      warnings.swap(warnings_);
       if (ranks.empty()) changed_.WaitUntil(&mu_, next);
     }
+    for (const std::string& warning : warnings) LOG(WARNING) << warning;
     for (const int rank : ranks) {
       if (gone != nullptr) gone(rank);
     }

@@ -96,7 +96,8 @@ class Membership {
   mutable Mutex mu_;
   CondVar changed_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
-  std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]
+  std::vector<std::string> warnings_ ABSL_GUARDED_BY(mu_);  // To be logged.
+  std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);        // [num_workers]
 };
 
 }  // namespace ps

@@ -90,8 +90,11 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_loss(answer.mean_loss);
   header.set_sent_elements(answer.sent_elements);
   header.set_bytes_up(answer.bytes_up);
-  header.set_left_out(answer.left_out);
-  header.set_staleness(answer.staleness);
+  header.mutable_outcome()->set_left_out(answer.left_out);
+  header.mutable_outcome()->set_staleness(answer.staleness);
+  if (answer.compress_next.has_value()) {
+    header.set_compress_next(*answer.compress_next);
+  }
   if (answer.complete > absl::InfinitePast()) {
     ServerPhases* const phases = header.mutable_phases();
     phases->set_held(absl::ToDoubleSeconds(absl::Now() - arrival.time));
@@ -149,6 +152,7 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.dense = info->index_code == IndexCode::kDense;
   push.message_bytes = request.message.message_bytes;
   push.base_version = header.base_version();
+  if (header.has_compress_next()) push.compress_next = header.compress_next();
   if (header.has_weights_digest()) {
     push.weights_digest = header.weights_digest();
   }

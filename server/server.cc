@@ -16,6 +16,7 @@
 #include "server/squares_client.h"
 #include "server/work_queue.h"
 #include "transport/callback_queue.h"
+#include "transport/channel.h"
 #include "transport/slice_message.h"
 #include "transport/unix_socket.h"
 
@@ -77,6 +78,7 @@ class GrpcServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
     const int64_t max_message_bytes =
         MaxMessageBytes(options_.config.cluster().max_slice_elements());
     builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));

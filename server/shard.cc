@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "server/optimizers/optimizer.h"
 #include "transport/slice_message.h"
@@ -79,7 +80,8 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
     }
     caller = new_caller_(address);
   }
-  bytes_held_at_least_ = needs_norms ? push_bytes : 0;
+  // A worker that was left out may be an update ahead of some slices.
+  bytes_held_at_least_ = needs_norms || MayLeaveOut(*config_) ? push_bytes : 0;
   squares_ =
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;

@@ -43,7 +43,8 @@ class Shard {
 
   // What a server must hold of each worker, in bytes of messages, to be able to
   // answer at all: the pushes of a whole iteration where the update needs norms
-  // over all of them, else 0. After SetLayout.
+  // over all of them, or a worker may be ahead of a slice; else 0. After
+  // SetLayout.
   int64_t bytes_held_at_least() const;
 
   // Ends what would call the work queue later: deadlines, and what the exchange

@@ -22,6 +22,8 @@ constexpr int64_t kStretch = 16 * 1024;
 // Keeps the divisor of a clipped gradient from 0: PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
 
+const std::vector<uint32_t>& kNothing = *new std::vector<uint32_t>;
+
 // The sign of each sum of votes, with ties to +, as every server has it.
 // Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
 // ICML 2018, section 4.
@@ -58,8 +60,18 @@ int64_t UpdatesPerIteration(const JobConfig& config) {
 
 }  // namespace
 
-SliceWeights::SliceWeights(const SliceOptions& options) : options_(options) {
-  if (UpdatesByEachPush(*options.config)) log_.emplace(options.num_elements);
+uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements) {
+  std::vector<float> values(num_elements);
+  DecodeDensePayload(payload, absl::MakeSpan(values));
+  return WeightsDigest(values.data(), num_elements);
+}
+
+SliceWeights::SliceWeights(const SliceOptions& options)
+    : options_(options), each_push_(UpdatesByEachPush(*options.config)) {
+  if (each_push_ &&
+      options.config->downlink().mode() == DownlinkConfig::UPDATE) {
+    log_.emplace(options.num_elements);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Create(
@@ -82,12 +94,6 @@ absl::Status SliceWeights::Init(const PayloadPieces& first) {
   }
   PS_ASSIGN_OR_RETURN(downlink_, NewDownlink(options_, weights_));
   return absl::OkStatus();
-}
-
-bool SliceWeights::Equal(const PayloadPieces& weights) const {
-  std::vector<float> other(options_.num_elements);
-  DecodeDensePayload(weights, absl::MakeSpan(other));
-  return absl::MakeConstSpan(other) == DenseValues(weights_);
 }
 
 void SliceWeights::Average(float* sums, int64_t n) const {
@@ -183,11 +189,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
   touched_only_ = optimizer_ != nullptr && !gradients.any_dense && !votes &&
                   (lazy || optimizer_->skips_zeros());
   stage_ = Stage::kSummed;
-  // The mean of none is not 0.
-  const std::vector<uint32_t> nothing;
-  if (optimizer_ == nullptr && num_workers_ == 0) {
-    return Finish(&nothing, phases);
-  }
+  // The mean of none is not 0, and no reason to take a step.
+  if (num_workers_ == 0 && num_stages() == 0) return Finish(&kNothing, phases);
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
     SumAndStep(gradients, phases);
     return Finish(nullptr, phases);
@@ -222,6 +225,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::NextStage(
     clock.AddTo(&phases->optimizer);
     return outcome;
   }
+  if (num_workers_ == 0) return Finish(&kNothing, phases);
   Step();
   clock.AddTo(&phases->optimizer);
   return Finish(touched_only_ ? &indices_ : nullptr, phases);
@@ -239,8 +243,7 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
             "the norm of the workers' gradient is not finite: training has "
             "diverged; lower optimizer.learning_rate");
       }
-      const std::vector<uint32_t> nothing;
-      return Finish(&nothing, phases);
+      return Finish(&kNothing, phases);
     }
     if (clips()) {
       info_.gradient_scale =
@@ -286,9 +289,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Finish(
     const std::vector<uint32_t>* changed, UpdatePhases* phases) {
   PhaseClock clock;
   Outcome outcome;
-  if (log_.has_value()) {
-    log_->Add(changed);
-  } else {
+  if (log_.has_value()) log_->Add(changed);
+  if (!each_push_) {
     PS_ASSIGN_OR_RETURN(outcome.answer, downlink_->Changes(weights_, changed));
   }
   clock.AddTo(&phases->encode);
@@ -306,10 +308,8 @@ absl::StatusOr<DownlinkPayload> SliceWeights::Since(int64_t version,
 }
 
 uint64_t SliceWeights::Digest() const {
-  std::vector<float> held(options_.num_elements);
   const PayloadBuffer all = All();
-  DecodeDensePayload({all.span()}, absl::MakeSpan(held));
-  return WeightsDigest(held.data(), options_.num_elements);
+  return DigestOf({all.span()}, options_.num_elements);
 }
 
 }  // namespace ps

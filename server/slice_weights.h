@@ -35,6 +35,9 @@ struct GradientPayloads {
   int64_t sent_elements = 0;                   // In all of them.
 };
 
+// WeightsDigest of a valid, dense payload.
+uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements);
+
 // An update is Begin and, as long as it is not finished, Continue with the
 // totals that were asked for, over all slices of all servers. Not thread-safe.
 class SliceWeights {
@@ -43,9 +46,6 @@ class SliceWeights {
   // cannot be made.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Create(
       const SliceOptions& options, const PayloadPieces& first);
-
-  // Whether the weights are these.
-  bool Equal(const PayloadPieces& weights) const;
 
   // What a worker must hold now: a dense payload.
   PayloadBuffer All() const { return downlink_->All(weights_); }
@@ -117,7 +117,9 @@ class SliceWeights {
   enum class Stage { kSummed, kNorm, kLayers };
 
   const SliceOptions options_;
-  // Where each push is an update.
+  // Where each push is an update, workers ask for what changed; with the way
+  // back UPDATE they are told no more than that.
+  const bool each_push_;
   std::optional<ChangeLog> log_;
   std::vector<uint32_t> since_;  // Of Since.
   PayloadBuffer weights_;  // Dense, fp32. Shared with answers on their way.

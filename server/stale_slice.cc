@@ -16,46 +16,52 @@ StaleSlice::StaleSlice(const SliceOptions& options)
                    ConsistencyConfig::STALE_SYNCHRONOUS &&
                // Evaluations do not make anybody wait.
                options.rule == UpdateRule::kOptimizer),
-      bound_(options.config->consistency().staleness()) {}
+      bound_(options.config->consistency().staleness()),
+      workers_(options.config->cluster().num_workers()) {}
 
 absl::Status StaleSlice::Initialize(const ReceivedPayload& payload) {
   MutexLock weights_lock(&weights_mu_);
+  const uint64_t digest = DigestOf(payload.pieces, options_.num_elements);
   {
     MutexLock lock(&mu_);
     PS_RETURN_IF_ERROR(failure_);
-    if (initialized_) {
-      if (version_ == 0 && weights_->Equal(payload.pieces)) {
-        return absl::OkStatus();
-      }
-      return absl::FailedPreconditionError(
-          "this slice already has other weights");
-    }
+    if (initialized_) return CheckFirstWeights(digest, first_digest_);
   }
   PS_ASSIGN_OR_RETURN(weights_, SliceWeights::Create(options_, payload.pieces));
-  const int num_workers = options_.config->cluster().num_workers();
-  if (options_.rule == UpdateRule::kMean) last_.resize(num_workers);
   MutexLock lock(&mu_);
+  if (options_.rule == UpdateRule::kMean) last_.resize(workers_.size());
   PS_RETURN_IF_ERROR(failure_);
-  workers_.resize(num_workers);
+  first_digest_ = digest;
   initialized_ = true;
   return absl::OkStatus();
 }
 
 void StaleSlice::Pull(int rank, int64_t iterations, PushDone done) {
   absl::Status refused = CheckPull(iterations, options_);
+  PushDone older;
   {
     MutexLock lock(&mu_);
     refused.Update(failure_);
     if (refused.ok() && !initialized_) refused = NotInitialized();
     if (refused.ok()) {
       workers_[rank].pulled = true;
-      pulls_.push_back({iterations, std::move(done)});
+      WaitingPull pull{rank, iterations, std::move(done)};
+      const auto same = std::find_if(
+          pulls_.begin(), pulls_.end(),
+          [rank](const WaitingPull& other) { return other.rank == rank; });
+      if (same == pulls_.end()) {
+        pulls_.push_back(std::move(pull));
+      } else {
+        std::swap(*same, pull);
+        older = std::move(pull.done);
+      }
     }
   }
   if (!refused.ok()) {
     done(refused);
     return;
   }
+  if (older) older(absl::CancelledError("the same pull came again"));
   Release();
 }
 
@@ -68,6 +74,10 @@ absl::Status StaleSlice::Check(const WorkerPush& push) const {
   if (options_.rule == UpdateRule::kMean && !push.dense) {
     return absl::InvalidArgumentError(
         "a push of statistics must hold all of them");
+  }
+  if (workers_[push.rank].gone) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", push.rank, " is gone, and the others go on without it"));
   }
   const int64_t taken = workers_[push.rank].taken;
   if (push.iteration != taken && (taken == 0 || push.iteration != taken - 1)) {
@@ -104,6 +114,8 @@ void StaleSlice::Push(WorkerPush push, PushDone done) {
   }
   if (answered) answered(error);
   if (!error.ok() && !absl::IsCancelled(error)) return;
+  // The worker may use its credit again.
+  if (repeat) push.payload = ReceivedPayload();
   if (!repeat) {
     MutexLock weights_lock(&weights_mu_);
     int64_t version = 0;
@@ -122,6 +134,7 @@ void StaleSlice::Push(WorkerPush push, PushDone done) {
       ++version_;
       counts_.sent_elements += push.count;
       counts_.bytes_up += push.message_bytes;
+      if (push.rank == 0) compress_next_ = push.compress_next;
       Worker& worker = workers_[push.rank];
       worker.applied = push.iteration + 1;
       worker.loss = push.loss;
@@ -187,6 +200,7 @@ void StaleSlice::Release() {
       WeightAnswer answer;
       answer.version = version_;
       answer.mean_loss = MeanLoss();
+      answer.compress_next = compress_next_;
       for (Worker& worker : workers_) {
         if (worker.done == nullptr || worker.applied < worker.taken) continue;
         if (bounded_ && slowest < worker.taken - bound_) continue;
@@ -244,8 +258,9 @@ double StaleSlice::MeanLoss() const {
   double sum = 0;
   int64_t count = 0;
   for (const Worker& worker : workers_) {
+    if (worker.gone || worker.applied == 0) continue;
     sum += worker.loss;
-    count += worker.applied > 0 ? 1 : 0;
+    ++count;
   }
   return count == 0 ? 0 : sum / static_cast<double>(count);
 }
@@ -253,7 +268,6 @@ double StaleSlice::MeanLoss() const {
 void StaleSlice::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
-    if (!initialized_) return;
     workers_[rank].gone = true;
   }
   Release();

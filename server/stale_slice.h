@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <set>
 #include <utility>
 #include <vector>
@@ -65,6 +66,7 @@ class StaleSlice final : public WeightSlice {
     Counts answered;
   };
   struct WaitingPull {
+    int rank = 0;
     int64_t iterations = 0;
     PushDone done;
   };
@@ -95,7 +97,9 @@ class StaleSlice final : public WeightSlice {
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;  // Changes under both locks.
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;        // Changes under both locks.
+  std::optional<bool> compress_next_ ABSL_GUARDED_BY(mu_);
   Counts counts_ ABSL_GUARDED_BY(mu_);
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]
   std::vector<WaitingPull> pulls_ ABSL_GUARDED_BY(mu_);

@@ -18,7 +18,8 @@ SynchronousSlice::SynchronousSlice(const SliceOptions& options,
     : options_(options),
       exchange_(exchange),
       timer_(timer),
-      may_leave_out_(MayLeaveOut(*options.config)) {
+      may_leave_out_(MayLeaveOut(*options.config)),
+      workers_(options.config->cluster().num_workers()) {
   if (options_.stretches.empty()) {
     options_.stretches.push_back({0, 0, options_.num_elements, true});
   }
@@ -26,23 +27,16 @@ SynchronousSlice::SynchronousSlice(const SliceOptions& options,
 
 absl::Status SynchronousSlice::Initialize(const ReceivedPayload& payload) {
   MutexLock weights_lock(&weights_mu_);
+  const uint64_t digest = DigestOf(payload.pieces, options_.num_elements);
   {
     MutexLock lock(&mu_);
     PS_RETURN_IF_ERROR(failure_);
-    if (initialized_) {
-      // No update is under way in version 0 but for the first one's, which
-      // needs no first weights any more.
-      if (answer_.version == 0 && weights_->Equal(payload.pieces)) {
-        return absl::OkStatus();
-      }
-      return absl::FailedPreconditionError(
-          "this slice already has other weights");
-    }
+    if (initialized_) return CheckFirstWeights(digest, first_digest_);
   }
   PS_ASSIGN_OR_RETURN(weights_, SliceWeights::Create(options_, payload.pieces));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
-  workers_.resize(options_.config->cluster().num_workers());
+  first_digest_ = digest;
   initialized_ = true;
   CountPushes();
   return absl::OkStatus();
@@ -50,22 +44,35 @@ absl::Status SynchronousSlice::Initialize(const ReceivedPayload& payload) {
 
 void SynchronousSlice::Pull(int rank, int64_t iterations, PushDone done) {
   absl::Status refused = CheckPull(iterations, options_);
+  PushDone older;
   {
     MutexLock lock(&mu_);
     refused.Update(failure_);
     if (refused.ok() && !initialized_) refused = NotInitialized();
     if (refused.ok()) {
-      pulls_.push_back({iterations, std::move(done)});
-      // Whoever waits for that will not push before.
-      int64_t& next = workers_[rank].next;
-      next = std::max(next, iterations);
-      CountPushes();
+      WaitingPull pull{rank, iterations, std::move(done)};
+      const auto same = std::find_if(
+          pulls_.begin(), pulls_.end(),
+          [rank](const WaitingPull& other) { return other.rank == rank; });
+      if (same == pulls_.end()) {
+        pulls_.push_back(std::move(pull));
+      } else {
+        std::swap(*same, pull);
+        older = std::move(pull.done);
+      }
+      if (may_leave_out_) {
+        // Whoever waits for that will not push before.
+        int64_t& next = workers_[rank].next;
+        next = std::max(next, iterations);
+        CountPushes();
+      }
     }
   }
   if (!refused.ok()) {
     done(refused);
     return;
   }
+  if (older) older(absl::CancelledError("the same pull came again"));
   AnswerWithAll();
   MaybeUpdate();
 }
@@ -89,9 +96,9 @@ absl::Status SynchronousSlice::Check(const WorkerPush& push) const {
                (push.iteration == version || push.iteration == version - 1);
   }
   if (in_order) return absl::OkStatus();
-  return absl::FailedPreconditionError(
-      absl::StrCat("push for iteration ", push.iteration, " of worker ",
-                   push.rank, "; this slice is at version ", version));
+  return absl::FailedPreconditionError(absl::StrCat(
+      "push for iteration ", push.iteration, " of worker ", push.rank,
+      "; this slice is at version ", version, " of ", options_.total_updates));
 }
 
 bool SynchronousSlice::IsLate(const WorkerPush& push) const {
@@ -131,14 +138,27 @@ PushDone SynchronousSlice::Keep(WorkerPush push, PushDone done) {
 }
 
 void SynchronousSlice::SetTimer() {
-  if (!may_leave_out_ || num_pushed_ == 0 ||
-      timer_version_ == answer_.version) {
-    return;
+  if (!may_leave_out_ || num_pushed_ == 0) return;
+  if (first_push_ == absl::InfiniteFuture()) first_push_ = absl::Now();
+  if (has_timer_) return;
+  has_timer_ = true;
+  timer_->At(Deadline(), [this] { TimeUp(); });
+}
+
+absl::Time SynchronousSlice::Deadline() const {
+  return first_push_ +
+         absl::Seconds(options_.config->consistency().step_timeout_seconds());
+}
+
+void SynchronousSlice::TimeUp() {
+  {
+    MutexLock lock(&mu_);
+    has_timer_ = false;
+    // That of an update which is over may be due long before this one's.
+    time_up_ = absl::Now() >= Deadline();
+    if (!time_up_) SetTimer();
   }
-  timer_version_ = answer_.version;
-  const double seconds = options_.config->consistency().step_timeout_seconds();
-  timer_->At(absl::Now() + absl::Seconds(seconds),
-             [this, version = answer_.version] { TimeUp(version); });
+  MaybeUpdate();
 }
 
 void SynchronousSlice::Push(WorkerPush push, PushDone done) {
@@ -156,8 +176,11 @@ void SynchronousSlice::Push(WorkerPush push, PushDone done) {
     } else if (!IsLate(push)) {
       answered = Keep(std::move(push), std::move(done));
     } else if (push.iteration == answer_.version - 1 &&
-               workers_[push.rank].counted == push.iteration) {
-      // Whoever has pushed the next iteration has had the answer to this one.
+               workers_[push.rank].counted == push.iteration &&
+               (!may_leave_out_ || push.base_version == push.iteration)) {
+      // While an update is under way there is no answer any more. Where it has
+      // waited for all, this worker has pushed for it, and so has had one; else
+      // it asks again.
       if (!updating_) answer = answer_;
       answered = std::move(done);
     } else {
@@ -165,6 +188,8 @@ void SynchronousSlice::Push(WorkerPush push, PushDone done) {
       late = true;
     }
   }
+  // The worker may use its credit again.
+  push.payload = ReceivedPayload();
   if (answered) answered(answer);
   if (late) AnswerWithAll();
   MaybeUpdate();
@@ -199,19 +224,11 @@ bool SynchronousSlice::Complete() const {
                          });
 }
 
-void SynchronousSlice::TimeUp(int64_t version) {
-  {
-    MutexLock lock(&mu_);
-    if (answer_.version != version || updating_) return;
-    time_up_ = true;
-  }
-  MaybeUpdate();
-}
-
 void SynchronousSlice::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
-    if (!initialized_) return;
+    // Without time-outs a mean is of all workers, always.
+    if (!may_leave_out_) return;
     workers_[rank].next = std::numeric_limits<int64_t>::max();
     CountPushes();
   }
@@ -266,7 +283,9 @@ void SynchronousSlice::BeginUpdate(int64_t version,
   Proceed([&]() ABSL_EXCLUSIVE_LOCKS_REQUIRED(
               weights_mu_) -> absl::StatusOr<SliceWeights::Outcome> {
     PS_RETURN_IF_ERROR(CheckDigests(pushes));
+    const std::optional<bool> compress_next = next_.compress_next;
     next_ = WeightAnswer();
+    next_.compress_next = compress_next;
     next_.complete = absl::Now();
     next_.version = version + 1;
     stage_ = 0;
@@ -279,6 +298,7 @@ void SynchronousSlice::BeginUpdate(int64_t version,
       gradients.sent_elements += push.count;
       next_.mean_loss += push.loss / static_cast<double>(pushes.size());
       next_.bytes_up += push.message_bytes;
+      if (push.rank == 0) next_.compress_next = push.compress_next;
     }
     next_.sent_elements = gradients.sent_elements;
     auto outcome = weights_->Begin(version, gradients, &next_.phases);
@@ -339,6 +359,7 @@ void SynchronousSlice::Proceed(
           }
         }
         time_up_ = false;
+        first_push_ = absl::InfiniteFuture();
         CountPushes();
       } else {
         answer = failure_;

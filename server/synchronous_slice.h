@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "server/slice_options.h"
 #include "server/slice_weights.h"
@@ -52,6 +53,7 @@ class SynchronousSlice final : public WeightSlice {
     int64_t next = 0;
   };
   struct WaitingPull {
+    int rank = 0;
     int64_t iterations = 0;
     PushDone done;
   };
@@ -73,11 +75,14 @@ class SynchronousSlice final : public WeightSlice {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Counts who is there for the next update.
   void CountPushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Once somebody is.
+  // Once somebody is. One at a time.
   void SetTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Complete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The time is up for the update of this version.
-  void TimeUp(int64_t version);
+  // Of the next update.
+  absl::Time Deadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The timer has come to its end; the next update may have begun to wait later
+  // than that.
+  void TimeUp();
   // Answers pulls and late pushes that wait no longer.
   void AnswerWithAll();
   // Begins the next update if it is complete.
@@ -109,6 +114,7 @@ class SynchronousSlice final : public WeightSlice {
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
   // From the last push of an iteration until its answers.
   bool updating_ ABSL_GUARDED_BY(mu_) = false;
   // Of the last update; without the payload while the next one is under way.
@@ -119,7 +125,9 @@ class SynchronousSlice final : public WeightSlice {
   int num_pushed_ ABSL_GUARDED_BY(mu_) = 0;
   int num_awaited_ ABSL_GUARDED_BY(mu_) = 0;
   bool time_up_ ABSL_GUARDED_BY(mu_) = false;
-  int64_t timer_version_ ABSL_GUARDED_BY(mu_) = -1;  // Last one that has one.
+  bool has_timer_ ABSL_GUARDED_BY(mu_) = false;
+  // When the first push for the next update came; only where it may time out.
+  absl::Time first_push_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   std::vector<LatePush> late_ ABSL_GUARDED_BY(mu_);
   std::vector<WaitingPull> pulls_ ABSL_GUARDED_BY(mu_);
 };

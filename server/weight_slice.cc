@@ -19,4 +19,9 @@ absl::Status CheckPull(int64_t iterations, const SliceOptions& options) {
                                                  options.total_updates));
 }
 
+absl::Status CheckFirstWeights(uint64_t digest, uint64_t first_digest) {
+  if (digest == first_digest) return absl::OkStatus();
+  return absl::FailedPreconditionError("this slice already has other weights");
+}
+
 }  // namespace ps

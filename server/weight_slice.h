@@ -34,6 +34,8 @@ struct WeightAnswer {
   bool left_out = false;
   // Updates between the weights that the gradient was taken at and its own.
   int64_t staleness = 0;
+  // What worker 0 last said.
+  std::optional<bool> compress_next;
   // When nothing more was waited for, and what was done then.
   absl::Time complete = absl::InfinitePast();
   UpdatePhases phases;
@@ -52,6 +54,8 @@ struct WorkerPush {
   int64_t base_version = 0;   // Of the weights that the worker holds.
   // Of those weights (SliceWeights::Digest), where it is to be compared.
   std::optional<uint64_t> weights_digest;
+  // Of worker 0: what all workers are to do next.
+  std::optional<bool> compress_next;
   ReceivedPayload payload;  // Validated.
 };
 
@@ -65,21 +69,23 @@ class WeightSlice {
   virtual int64_t num_elements() const = 0;
 
   // First weights: [num_elements], validated. A second call changes nothing and
-  // succeeds if the weights are equal. Errors: kFailedPrecondition if they are
+  // succeeds if these are the same. Errors: kFailedPrecondition if they are
   // not; an optimizer that cannot be made.
   virtual absl::Status Initialize(const ReceivedPayload& payload) = 0;
 
   // All weights, once every worker that is left has done so many iterations;
-  // this one itself will not push for them any more. Errors, through `done`:
-  // kFailedPrecondition before Initialize; kInvalidArgument for more than the
-  // job has.
+  // this one itself will not push for them any more. A newer call of a worker
+  // takes the place of one that waits, which gets kCancelled. Errors, through
+  // `done`: kFailedPrecondition before Initialize; kInvalidArgument for more
+  // than the job has.
   virtual void Pull(int rank, int64_t iterations, PushDone done) = 0;
 
   // One worker's push. A repeat counts once: if the first has not been answered
   // it takes the place of that caller, who gets kCancelled. Errors, through
   // `done`: kFailedPrecondition before Initialize, or for an iteration that
   // cannot be this worker's; kInvalidArgument for statistics that are not all
-  // there; kDataLoss for a digest of other weights, which fails the slice.
+  // there, or for weights that it cannot hold; kDataLoss for a digest of other
+  // weights, which fails the slice.
   virtual void Push(WorkerPush push, PushDone done) = 0;
 
   // This worker will push no more: nobody waits for it.
@@ -99,6 +105,8 @@ class WeightSlice {
 absl::Status NotInitialized();
 // Of Pull for more iterations than there are.
 absl::Status CheckPull(int64_t iterations, const SliceOptions& options);
+// Of Initialize, when there are first weights: of these and of those.
+absl::Status CheckFirstWeights(uint64_t digest, uint64_t first_digest);
 
 // What the job's mode wants. Allocates nothing by num_elements, which a peer
 // chose: memory comes with the first weights. exchange: only optimizers and

@@ -66,7 +66,13 @@ class LocalCluster {
   // Handles what children do until `done`, an end with an error, or Ctrl-C.
   absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
   bool AllServersListen();
-  bool AllEnded() { return enough_ || children_.num_running() == 0; }
+  bool AllEnded() {
+    // A worker that the job goes on without may stand still for ever.
+    const int needed = config_.cluster().num_servers() + 1;
+    return enough_ || children_.num_running() == 0 ||
+           (MinWorkers(config_) < config_.cluster().num_workers() &&
+            num_needed_ended_ == needed);
+  }
   void Relay(int child, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
   // Shows what is new in the metrics, and asks whether it is enough.
@@ -85,8 +91,9 @@ class LocalCluster {
   Subprocesses children_;
   MetricsFollower metrics_;
   ProgressLine progress_;
-  absl::Status culprit_;  // The first child that ended with an error.
-  int num_lost_ = 0;      // Workers that the job goes on without.
+  absl::Status culprit_;      // The first child that ended with an error.
+  int num_needed_ended_ = 0;  // Servers, and worker 0.
+  int num_lost_ = 0;          // Workers that the job goes on without.
   bool enough_ = false;
   bool stopping_ = false;
 };
@@ -187,17 +194,18 @@ void LocalCluster::Relay(int child, absl::string_view line) {
 }
 
 void LocalCluster::Ended(int child, const ProcessExit& exit) {
+  const int rank = child - config_.cluster().num_servers();
+  if (rank <= 0) ++num_needed_ended_;
   if (exit.ok() || stopping_ || !culprit_.ok()) return;
   const Member& member = members_[child];
-  const int rank = child - config_.cluster().num_servers();
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
   if (rank > 0 && num_lost_ < may_be_lost) {
     ++num_lost_;
     progress_.Print(absl::StrCat(
         member.name, " ", DescribeExit(exit),
         member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
-        "; the job goes on without it (consistency.min_workers is ",
-        MinWorkers(config_), ")"));
+        "; the job needs ", MinWorkers(config_),
+        " workers and goes on if servers can (consistency.min_workers)"));
     return;
   }
   culprit_ = absl::AbortedError(absl::StrCat(

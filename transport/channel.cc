@@ -13,6 +13,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
   arguments.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
+  arguments.SetInt(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
   // gRPC's defaults wait up to two minutes between attempts and 30 s between
   // look-ups of a name; a restarted server is back much sooner.
   arguments.SetInt(GRPC_ARG_INITIAL_RECONNECT_BACKOFF_MS, 200);

@@ -393,8 +393,11 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   answer.sent_elements = message.header.sent_elements();
   answer.bytes_up = message.header.bytes_up();
   answer.bytes_down = message.message_bytes;
-  answer.left_out = message.header.left_out();
-  answer.staleness = message.header.staleness();
+  answer.left_out = message.header.outcome().left_out();
+  answer.staleness = message.header.outcome().staleness();
+  if (message.header.has_compress_next()) {
+    answer.compress_next = message.header.compress_next();
+  }
   answer.latency = call.end - call.first_start;
   const ServerPhases& phases = message.header.phases();
   answer.work = {phases.held(), phases.wait(), phases.sum(), phases.optimizer(),
@@ -451,6 +454,9 @@ absl::Status GrpcParameterClient::Push(
     header.set_loss(push.loss);
     header.set_without_weights(!push.wants_weights);
     header.set_base_version(versions_[push.bucket][i]);
+    if (push.compress_next.has_value()) {
+      header.set_compress_next(*push.compress_next);
+    }
     if (!push.weights_digests.empty()) {
       header.set_weights_digest(push.weights_digests[i]);
     }

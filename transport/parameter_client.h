@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -65,6 +66,8 @@ struct SliceAnswer {
   // Push, where each is an update: others since the weights that the worker
   // had, up to its own.
   int64_t staleness = 0;
+  // Push: whether worker 0 wants this bucket compressed next time.
+  std::optional<bool> compress_next;
   absl::Duration latency;  // From the start of the call to its answer.
   ServerWork work;         // Push: meanwhile.
   // To be added to what the worker holds; else it replaces that.
@@ -82,6 +85,8 @@ struct BucketPush {
   bool wants_weights = true;  // The answers are to carry them.
   // WeightsDigest of what the worker holds of each slice; empty: not compared.
   std::vector<uint64_t> weights_digests;
+  // Of worker 0: whether all workers are to compress this bucket next time.
+  std::optional<bool> compress_next;
 };
 
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;

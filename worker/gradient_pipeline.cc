@@ -41,10 +41,14 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
   auto pipeline =
       std::unique_ptr<GradientPipeline>(new GradientPipeline(options));
   const CompressorConfig& config = options.config->compressor();
-  if (config.name() == "auto") {
+  const bool automatic = config.name() == "auto";
+  if (automatic && options.worker_rank == 0) {
+    // A push carries the choice, and its answers tell all workers.
     pipeline->chooser_ = std::make_unique<CompressionChooser>(
-        options.buckets.size(), config.auto_().decide_every());
+        options.buckets.size(), config.auto_().decide_every(), /*delay=*/1);
   }
+  pipeline->compressed_.assign(options.buckets.size(), true);
+  pipeline->compressed_next_ = pipeline->compressed_;
   pipeline->costs_.buckets.resize(options.buckets.size());
   for (size_t b = 0; b < options.buckets.size(); ++b) {
     CompressorOptions compressor;
@@ -57,9 +61,7 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     compressor.bucket = static_cast<int>(b);
     compressor.num_workers = options.config->cluster().num_workers();
     compressor.backend = options.backend;
-    if (pipeline->chooser_ != nullptr) {
-      compressor.compressed_buckets = &pipeline->chooser_->compressed();
-    }
+    if (automatic) compressor.compressed_buckets = &pipeline->compressed_;
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
                         NewCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
@@ -77,6 +79,7 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
 void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
                              const Tensor& weights) {
   push_ = push;
+  compressed_ = compressed_next_;
   gradient_ = gradient;
   weights_ = weights;
   first_push_ = absl::InfiniteFuture();
@@ -122,7 +125,7 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   stats_.compression.push_back(encoded.stats);
   const absl::Time end = absl::Now();
   stats_.phases.compress += absl::ToDoubleSeconds(end - start);
-  if (chooser_ != nullptr) {
+  if (options_.config->compressor().name() == "auto") {
     costs_.buckets[b].codec += absl::ToDoubleSeconds(end - start);
     for (const PayloadBuffer& part : encoded.parts) {
       costs_.buckets[b].bytes_up += static_cast<int64_t>(part.size_bytes());
@@ -138,6 +141,7 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   push.iteration = push_;
   push.bucket = b;
   push.loss = loss;
+  if (chooser_ != nullptr) push.compress_next = chooser_->compressed()[b];
   const int64_t digest_every = options_.config->consistency().digest_every();
   if (digest_every > 0 && push_ % digest_every == 0) {
     PS_ASSIGN_OR_RETURN(push.weights_digests, WeightsDigests(b));
@@ -206,6 +210,9 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   if (MayLeaveOut(*options_.config)) {
     stats_.next_push = std::max(stats_.next_push, answer.version);
   }
+  if (answer.compress_next.has_value()) {
+    compressed_next_[answer.slice->bucket] = *answer.compress_next;
+  }
   if (answer.left_out) {
     ++stats_.left_out;
     if (!sent_.empty()) PS_RETURN_IF_ERROR(PutBack(*answer.slice));
@@ -213,7 +220,7 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   stats_.mean_staleness += static_cast<double>(answer.staleness);
   stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
   const absl::Time start = absl::Now();
-  // Every slice's answer carries the same loss.
+  // Every slice's answer carries the same loss, but where workers drift.
   stats_.mean_loss = answer.mean_loss;
   stats_.sent_elements += answer.sent_elements;
   stats_.bytes_up += answer.bytes_up;
@@ -257,7 +264,7 @@ void GradientPipeline::IterationTook(double seconds) {
   costs_.buckets.resize(options_.buckets.size());
   if (!decision.has_value() || !(decision->first || decision->changed)) return;
   LOG(INFO) << "worker " << options_.worker_rank
-            << ", auto: " << DescribeDecision(*decision, push_ + 1);
+            << ", auto: " << DescribeDecision(*decision, push_ + 2);
 }
 
 absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
@@ -291,6 +298,19 @@ absl::StatusOr<double> GradientPipeline::ResidualNorm() {
     }
   }
   return std::sqrt(squares);
+}
+
+absl::StatusOr<int64_t> GradientPipeline::CatchUp(int64_t next_push) {
+  int64_t newest = next_push;
+  PS_RETURN_IF_ERROR(options_.client->PullLastWeights(
+      next_push, /*averagings=*/0,
+      [&](const SliceAnswer& answer) -> absl::Status {
+        const int bucket = answer.slice->bucket;
+        if (bucket == statistics_bucket()) return absl::OkStatus();
+        newest = std::max(newest, answer.version);
+        return Apply(answer, options_.buckets[bucket].begin, &weights_);
+      }));
+  return newest;
 }
 
 absl::Status GradientPipeline::PullWeights(Tensor* weights,

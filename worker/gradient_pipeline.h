@@ -91,12 +91,18 @@ class GradientPipeline {
   absl::StatusOr<ExchangeStats> Await();
 
   // What the last iteration, from Begin to Await and all around them, took on
-  // this worker: compressor "auto" decides by that what the next one does.
+  // this worker: with compressor "auto" worker 0 decides by that what all
+  // workers do, from the iteration after the next one on.
   void IterationTook(double seconds);
 
   // Euclidean norm of what this worker keeps back, over all buckets. Reads it
   // all.
   absl::StatusOr<double> ResidualNorm();
+
+  // A push of this worker came too late, and servers want push number next_push
+  // now: tells all of them, so that no slice waits for those before, and
+  // fetches their weights. Returns the number of the push to make.
+  absl::StatusOr<int64_t> CatchUp(int64_t next_push);
 
   // Fetches the servers' weights and statistics.
   absl::Status PullWeights(Tensor* weights, Tensor* statistics);
@@ -130,8 +136,12 @@ class GradientPipeline {
   }
 
   const GradientPipelineOptions options_;
-  // With compressor "auto", else null. Its compressors look at it.
+  // With compressor "auto": worker 0 chooses for all.
   std::unique_ptr<CompressionChooser> chooser_;
+  // What this iteration does, at which the compressors look, and what the next
+  // one will. [bucket]
+  std::vector<bool> compressed_;
+  std::vector<bool> compressed_next_;
   ExchangeCosts costs_;  // Of this exchange, as it goes on.
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::vector<Tensor> residuals_;                         // [bucket]

@@ -91,9 +91,10 @@ class Trainer {
   std::unique_ptr<BatchLoader> loader_;
   int64_t next_batch_ = 0;  // The iteration of the loader's next batch.
   absl::Duration training_time_;
-  absl::Duration push_time_;  // Of the last push's iterations.
-  double loss_ = 0;           // The sum of theirs.
-  int64_t num_pushes_ = 0;
+  absl::Duration push_time_;    // Of the last push's iterations.
+  double loss_ = 0;             // The sum of theirs.
+  int64_t num_pushes_ = 0;      // That this worker has made,
+  int64_t num_iterations_ = 0;  // of so many iterations.
   int64_t num_samples_ = 0;
   int64_t sent_elements_ = 0;
   RunTotals totals_;
@@ -299,10 +300,13 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
 absl::StatusOr<Batch*> Trainer::BatchOf(int64_t iteration) {
   Batch* batch = nullptr;
   // Servers may have gone on without this worker.
+  const bool skips = next_batch_ < iteration;
   while (next_batch_ <= iteration) {
     PS_ASSIGN_OR_RETURN(batch, loader_->Next());
     ++next_batch_;
   }
+  // What came before is not what the state of recurrent layers is of.
+  if (skips) batch->continues = false;
   batch->random_key =
       RandomKey(config().seed(), kDropoutKey, static_cast<uint64_t>(iteration),
                 static_cast<uint64_t>(options_.worker_rank));
@@ -342,6 +346,9 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
           }));
   num_samples_ += result.examples;
   PS_ASSIGN_OR_RETURN(ExchangeStats stats, pipeline_->Await());
+  if (stats.next_push > push + 1) {
+    PS_ASSIGN_OR_RETURN(stats.next_push, pipeline_->CatchUp(stats.next_push));
+  }
   if (local_ != nullptr) {
     PS_RETURN_IF_ERROR(local_->NextRound(from_servers_, &weights_));
   }
@@ -362,7 +369,8 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   push_time_ = absl::Now() - start;
   training_time_ += push_time_;
   pipeline_->IterationTook(absl::ToDoubleSeconds(push_time_));
-  totals_.iterations = last + 1;
+  totals_.iterations = plan_->Begin(stats->next_push);
+  num_iterations_ += plan_->End(push) - plan_->Begin(push);
   if (dump_ != nullptr) {
     PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
   }
@@ -393,10 +401,10 @@ absl::Status Trainer::Record(const ExchangeStats& stats) {
                                             static_cast<double>(num_pushes_);
   }
   totals_.bytes_up += stats.bytes_up;
-  // Every worker gets the same answers.
+  // Every worker gets the same answers, or some like them where they drift.
   totals_.bytes_down += stats.bytes_down * num_workers;
   const int64_t dense_bytes =
-      totals_.iterations * elements * static_cast<int64_t>(sizeof(float));
+      num_iterations_ * elements * static_cast<int64_t>(sizeof(float));
   totals_.dense_bytes_up = dense_bytes;
   totals_.dense_bytes_down = dense_bytes;
   totals_.left_out += stats.left_out;

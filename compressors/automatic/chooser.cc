@@ -44,9 +44,11 @@ bool DiffersBy(double factor, double a, double b) {
 
 }  // namespace
 
-CompressionChooser::CompressionChooser(size_t num_buckets, int64_t decide_every)
+CompressionChooser::CompressionChooser(size_t num_buckets, int64_t decide_every,
+                                       int delay)
     : num_buckets_(num_buckets),
       decide_every_(decide_every),
+      delay_(delay),
       compressed_(num_buckets, true),
       distance_(decide_every) {
   CHECK_GE(num_buckets, 1u);
@@ -61,6 +63,22 @@ std::optional<CompressionDecision> CompressionChooser::Observe(
   if (probing_) {
     probe_seconds_ += costs.seconds;
     ++probe_iterations_;
+  }
+  if (late_ > 0) {
+    --late_;
+    // The last trial's, after the decision.
+    if (!probing_) lost_ += std::max(0.0, costs.seconds - decided_seconds_);
+    return std::nullopt;
+  }
+  const std::vector<bool> before = compressed_;
+  std::optional<CompressionDecision> decision = ObserveChosen(costs);
+  if (compressed_ != before) late_ = delay_;
+  return decision;
+}
+
+std::optional<CompressionDecision> CompressionChooser::ObserveChosen(
+    const ExchangeCosts& costs) {
+  if (probing_) {
     Candidate& candidate = candidates_[running_];
     if (candidate.iterations > 0) candidate.samples.Add(costs);
     ++candidate.iterations;

@@ -54,16 +54,17 @@ struct CompressionDecision {
 // other's.
 // - A trial that is clearly worse ends: after two iterations, both above 1.5
 //   times the best so far, or after four above 1.25 times that; else it has 17.
-//   So a trial loses 2 (s - 1) b where s is large, and some 4 b at most where
-//   it is small. A probe has one, and one or two more where a mix is better
-//   than both or promises to be. The first one, with the three iterations
-//   before it, loses 3 (s - 1) b if compression is what is worse.
+//   With a delay of one iteration a trial so loses 3 (s - 1) b where s is
+//   large, and some 5 b at most where it is small. A probe has one, and one or
+//   two more where a mix is better than both or promises to be. The first one,
+//   with the three iterations before it, loses 4 (s - 1) b if compression is
+//   what is worse.
 // - A probe begins only if what all probes have lost, and the last one once
 //   more, is at most kProbeBudget, 2 %, of all seconds so far; after a change
 //   of what iterations take, if what they have lost is. So in T seconds they
 //   lose 2 % of T, or what the first one did, and for every change one probe
-//   more. For s = 20 the first one loses 38 b, or 57 b: that is 5 % after 760
-//   iterations of b, or 1140. Shorter jobs may lose a larger share, but never
+//   more. For s = 20 the first one loses 57 b, or 76 b: that is 5 % after 1140
+//   iterations of b, or 1520. Shorter jobs may lose a larger share, but never
 //   more seconds than that.
 // - Between probes nothing is lost, but by a choice that is within kHysteresis
 //   of the better one, 3 %. There probes cost next to nothing: 17 iterations
@@ -77,14 +78,15 @@ class CompressionChooser {
   static constexpr double kProbeBudget = 0.02;
   static constexpr int64_t kMostBackOff = 16;
 
-  // At least one bucket; decide_every at least 10.
-  CompressionChooser(size_t num_buckets, int64_t decide_every);
+  // At least one bucket; decide_every at least 10. delay: so many iterations
+  // still do what was chosen before, after each change of compressed().
+  CompressionChooser(size_t num_buckets, int64_t decide_every, int delay = 0);
 
   CompressionChooser(const CompressionChooser&) = delete;
   CompressionChooser& operator=(const CompressionChooser&) = delete;
 
-  // What the next iteration does: [bucket], whether it is compressed. Changes
-  // in Observe only; the reference stays valid.
+  // What the next iteration does, after the delay: [bucket], whether it is
+  // compressed. Changes in Observe only; the reference stays valid.
   const std::vector<bool>& compressed() const { return compressed_; }
 
   // After each iteration, with what it took. Returns what was decided, where
@@ -100,6 +102,8 @@ class CompressionChooser {
     bool done = false;
   };
 
+  // After an iteration that did what was chosen.
+  std::optional<CompressionDecision> ObserveChosen(const ExchangeCosts& costs);
   bool ProbeIsDue() const;
   bool HasDrifted() const;
   void StartProbe();
@@ -121,12 +125,14 @@ class CompressionChooser {
 
   const size_t num_buckets_;
   const int64_t decide_every_;
+  const int delay_;
 
   std::vector<bool> compressed_;  // Of the next iteration.
-  int64_t iteration_ = 0;         // The next one's number.
-  double elapsed_ = 0;            // Seconds of all iterations.
-  double lost_ = 0;               // Of those, by probes.
-  double last_lost_ = 0;          // By the last probe.
+  int late_ = 0;           // Iterations to come that do what was chosen before.
+  int64_t iteration_ = 0;  // The next one's number.
+  double elapsed_ = 0;     // Seconds of all iterations.
+  double lost_ = 0;        // Of those, by probes.
+  double last_lost_ = 0;   // By the last probe.
   int64_t num_decisions_ = 0;
 
   // Between probes.

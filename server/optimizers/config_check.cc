@@ -151,10 +151,19 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
       ConsistencyConfig::Mode_Name(job.consistency().mode());
   const std::string field = "consistency.mode";
   if (NeedsNorms(job.optimizer())) {
-    problems->Add(field, mode,
-                  "must be SYNCHRONOUS with \"lars\", \"lamb\", \"novograd\" and "
-                  "optimizer.clip_norm, which need the norms of one gradient "
-                  "from all servers");
+    problems->Add(
+        field, mode,
+        "must be SYNCHRONOUS with \"lars\", \"lamb\", \"novograd\" and "
+        "optimizer.clip_norm, which need the norms of one gradient "
+        "from all servers");
+  }
+  if (job.optimizer().name() == "adagrad" &&
+      job.optimizer().learning_rate_decay() != 0) {
+    problems->Add("optimizer.learning_rate_decay",
+                  absl::StrCat(job.optimizer().learning_rate_decay()),
+                  absl::StrCat("must be 0 with consistency.mode ", mode,
+                               ", where each push is an update; let the rate "
+                               "fall by schedule"));
   }
   if (job.optimizer().majority_vote()) {
     problems->Add(field, mode,
@@ -162,10 +171,11 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
                   "all workers vote on an update");
   }
   if (job.downlink().mode() == DownlinkConfig::COMPRESSED) {
-    problems->Add(field, mode,
-                  "must be SYNCHRONOUS with downlink.mode COMPRESSED, for which "
-                  "all workers hold the same weights; UPDATE sends what "
-                  "changed");
+    problems->Add(
+        field, mode,
+        "must be SYNCHRONOUS with downlink.mode COMPRESSED, for which "
+        "all workers hold the same weights; UPDATE sends what "
+        "changed");
   }
 }
 

@@ -167,9 +167,7 @@ TEST(StepTimeout, ChangesNothingWhenAllAreInTime) {
   EXPECT_EQ(RunJob(job).workers[0]->weights, patient.workers[0]->weights);
 }
 
-// Whoever is slow at any moment is left out; with error feedback nothing is
-// lost, and the job learns.
-TEST(StepTimeout, LeavesOutWhoeverIsLate) {
+JobConfig ImpatientJob() {
   JobConfig job = PlainJob(3, 2);
   job.mutable_training()->set_max_iterations(60);
   job.mutable_training()->set_epochs(100);
@@ -178,11 +176,55 @@ TEST(StepTimeout, LeavesOutWhoeverIsLate) {
   job.mutable_consistency()->set_step_timeout_seconds(1e-4);
   job.mutable_consistency()->set_min_workers(1);
   job.mutable_consistency()->set_digest_every(1);
-  const ClusterRun run = RunJob(job);
+  return job;
+}
+
+int64_t LeftOut(const ClusterRun& run) {
   int64_t left_out = 0;
   for (const auto& worker : run.workers) left_out += worker->totals.left_out;
-  EXPECT_GT(left_out, 0);
+  return left_out;
+}
+
+// Whoever is slow at any moment is left out; with error feedback nothing is
+// lost, and the job learns.
+TEST(StepTimeout, LeavesOutWhoeverIsLate) {
+  const ClusterRun run = RunJob(ImpatientJob());
+  EXPECT_GT(LeftOut(run), 0);
   EXPECT_GT(Accuracy(run), 0.2);
+  EXPECT_EQ(run.workers[0]->totals.iterations, 60);
+}
+
+// Who was left out knows of all changes, also of those that came while it was
+// behind; digests say so.
+TEST(StepTimeout, WhoWasLeftOutHoldsTheRightWeightsWithEveryWayBack) {
+  for (const auto mode : {DownlinkConfig::UPDATE, DownlinkConfig::COMPRESSED}) {
+    SCOPED_TRACE(DownlinkConfig::Mode_Name(mode));
+    JobConfig job = ImpatientJob();
+    job.mutable_downlink()->set_mode(mode);
+    job.mutable_downlink()->mutable_compressor()->set_name("topk");
+    job.mutable_downlink()->mutable_compressor()->set_ratio(0.1);
+    job.mutable_optimizer()->set_name("momentum");
+    job.mutable_optimizer()->set_sparse_update(OptimizerConfig::LAZY);
+    EXPECT_GT(LeftOut(RunJob(job)), 0);
+  }
+}
+
+TEST(StepTimeout, GoesWithStatisticsAndManyEvaluations) {
+  JobConfig job = ImpatientJob();
+  job.mutable_model()->set_name("cifar_cnn");
+  job.mutable_data()->set_name("shapes");
+  job.mutable_data()->mutable_shapes()->set_train_examples(60);
+  job.mutable_data()->mutable_shapes()->set_test_examples(20);
+  job.mutable_training()->set_batch_size(5);
+  job.mutable_training()->set_max_iterations(24);
+  EXPECT_GT(LeftOut(RunJob(job)), 0);
+}
+
+TEST(StepTimeout, GoesWithNormsOverServers) {
+  JobConfig job = ImpatientJob();
+  job.mutable_optimizer()->set_name("lamb");
+  job.mutable_optimizer()->set_learning_rate(1e-3);
+  EXPECT_GT(LeftOut(RunJob(job)), 0);
 }
 
 struct BadCase {

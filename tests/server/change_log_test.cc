@@ -28,22 +28,32 @@ TEST(ChangeLog, GivesTheUnionSinceAVersion) {
 }
 
 TEST(ChangeLog, ForgetsWhatIsLongerThanAllWeights) {
-  ChangeLog log(8);
+  ChangeLog log(16);
   const std::vector<uint32_t> three = {1, 2, 3};
   const std::vector<uint32_t> one = {7};
   log.Add(&three);
   log.Add(&one);
+  log.Add(&one);
   std::vector<uint32_t> indices;
   ASSERT_TRUE(log.Since(0, &indices));
   log.Add(&one);
-  EXPECT_LE(log.size(), 4);
+  EXPECT_EQ(log.size(), 3);
   EXPECT_FALSE(log.Since(0, &indices));
   ASSERT_TRUE(log.Since(1, &indices));
   EXPECT_THAT(indices, ElementsAre(7));
 }
 
+TEST(ChangeLog, ForgetsUpdatesThatChangedNothing) {
+  ChangeLog log(16);
+  const std::vector<uint32_t> nothing;
+  for (int update = 0; update < 100; ++update) log.Add(&nothing);
+  std::vector<uint32_t> indices;
+  EXPECT_TRUE(log.Since(100 - 8, &indices));
+  EXPECT_FALSE(log.Since(100 - 9, &indices));
+}
+
 TEST(ChangeLog, AnUpdateOfEverythingHidesWhatWasBefore) {
-  ChangeLog log(8);
+  ChangeLog log(16);
   const std::vector<uint32_t> one = {7};
   log.Add(&one);
   log.Add(nullptr);

@@ -165,15 +165,55 @@ TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   EXPECT_EQ(all[7], -1);
 }
 
+// Nor does momentum, which would go on by itself.
 TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
+  config_.mutable_optimizer()->set_name("momentum");
+  config_.mutable_optimizer()->set_momentum(0.5);
+  MakeSlice();
   Answers answers;
-  for (int rank = 0; rank < 3; ++rank) {
-    slice_->Push(PushOf(rank, 2, {3}), answers.Taker());
+  for (const int iteration : {0, 3}) {
+    for (int rank = 0; rank < 3; ++rank) {
+      WorkerPush push = PushOf(rank, iteration, {3});
+      push.base_version = iteration == 0 ? 0 : 1;
+      slice_->Push(push, answers.Taker());
+    }
   }
-  // Updates 0 and 1 are empty.
-  EXPECT_EQ(slice_->version(), 3);
-  EXPECT_EQ(Weight(), -3);
-  EXPECT_EQ(answers.Get().size(), 3u);
+  // Updates 1 and 2 are empty.
+  EXPECT_EQ(slice_->version(), 4);
+  EXPECT_EQ(Weight(), -3 - (1.5 + 3));
+  EXPECT_EQ(answers.Get().size(), 6u);
+}
+
+TEST_F(LatePushesTest, ARepeatOfAPushThatJumpedGetsAllWeightsToo) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  slice_ = NewWeightSlice(OptionsOf(config_, 100), nullptr, &timer_);
+  ASSERT_TRUE(slice_->Initialize(Dense(std::vector<float>(100))).ok());
+  Answers others;
+  const auto jumped = [] { return SparsePushOf(2, 1, 100, {7}, {3}); };
+  Answers first;
+  slice_->Push(jumped(), first.Taker());
+  for (const int iteration : {0, 1}) {
+    for (const int rank : {0, 1}) {
+      WorkerPush push = SparsePushOf(rank, iteration, 100, {5}, {3});
+      push.base_version = iteration;
+      slice_->Push(push, others.Taker());
+    }
+  }
+  ASSERT_EQ(slice_->version(), 2);
+  Answers again;
+  slice_->Push(jumped(), again.Taker());
+  ASSERT_TRUE(again.OnlyStatus().ok());
+  EXPECT_FALSE(again.Get()[0]->left_out);
+  EXPECT_EQ(WeightsOf(*again.Get()[0]).size(), 100u);
+}
+
+TEST_F(LatePushesTest, ANewerPullTakesThePlaceOfAnOlder) {
+  Answers older;
+  Answers newer;
+  slice_->Pull(2, 1, older.Taker());
+  slice_->Pull(2, 1, newer.Taker());
+  EXPECT_TRUE(absl::IsCancelled(older.OnlyStatus()));
+  EXPECT_TRUE(newer.Get().empty());
 }
 
 TEST_F(LatePushesTest, WhoPullsTheLastWeightsIsNotWaitedFor) {

@@ -139,6 +139,24 @@ TEST(MembershipTest, TooFewWorkersLeftEndTheJob) {
   EXPECT_TRUE(absl::IsAborted(status)) << status;
 }
 
+TEST(MembershipTest, AWorkerThatNeverCameIsNotNeededIfEnoughAreThere) {
+  MembershipOptions options = Patient(3);
+  options.startup_timeout = absl::ZeroDuration();
+  options.min_workers = 2;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  const absl::Status status = membership.WaitUntilOver([&](int rank) {
+    EXPECT_EQ(rank, 2);
+    EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+    EXPECT_TRUE(
+        absl::IsFailedPrecondition(membership.Register(2, 5, "late:2")));
+    membership.Finish(0);
+    membership.Finish(1);
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(MembershipTest, Worker0IsNeeded) {
   MembershipOptions options = Patient(3);
   options.min_workers = 1;

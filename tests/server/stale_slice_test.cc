@@ -144,6 +144,30 @@ TEST_F(StaleSliceTest, WhoIsGoneIsNotWaitedFor) {
   EXPECT_TRUE(pulled.OnlyStatus().ok());
 }
 
+TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
+  config_.mutable_consistency()->set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
+  const auto slice = NewWeightSlice(OptionsOf(config_, 1));
+  slice->WorkerGone(1);
+  ASSERT_TRUE(slice->Initialize(Dense({0})).ok());
+  Answers pulled;
+  slice->Pull(0, 0, pulled.Taker());
+  EXPECT_TRUE(pulled.OnlyStatus().ok());
+  // What it had on its way changes nothing any more.
+  Answers pushed;
+  slice->Push(PushFrom(1, 0, 0, 1), pushed.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(pushed.OnlyStatus()));
+  EXPECT_EQ(slice->version(), 0);
+}
+
+TEST_F(StaleSliceTest, FirstWeightsMayBeSentAgainAtAnyTime) {
+  const auto slice = Asynchronous(1);
+  Answers answers;
+  slice->Push(PushFrom(0, 0, 0, 1), answers.Taker());
+  EXPECT_TRUE(slice->Initialize(Dense({0})).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1}))));
+  EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(-1));
+}
+
 TEST_F(StaleSliceTest, AnswersHoldWhatChangedSinceTheWorkersWeights) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   const auto slice = Asynchronous(100);
