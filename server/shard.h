@@ -15,10 +15,10 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
-#include "server/server_squares.h"
+#include "server/norms/server_squares.h"
 #include "server/shard_layout.h"
+#include "server/slices/weight_slice.h"
 #include "server/timer.h"
-#include "server/weight_slice.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -9,7 +9,7 @@
 #include "common/config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/server_squares.h"
+#include "server/norms/server_squares.h"
 #include "tests/server/raw_worker.h"
 
 namespace ps {

@@ -1,4 +1,4 @@
-#include "server/change_log.h"
+#include "server/slices/change_log.h"
 
 #include <cstdint>
 #include <random>

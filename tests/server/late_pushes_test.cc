@@ -8,8 +8,8 @@
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/slices/weight_slice.h"
 #include "server/timer.h"
-#include "server/weight_slice.h"
 #include "tests/server/slice_calls.h"
 
 namespace ps {

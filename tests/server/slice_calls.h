@@ -13,7 +13,7 @@
 #include "common/mutex.h"
 #include "compressors/payload.h"
 #include "gtest/gtest.h"
-#include "server/weight_slice.h"
+#include "server/slices/weight_slice.h"
 
 namespace ps {
 

@@ -1,5 +1,5 @@
 // One slice's arithmetic, against plain loops.
-#include "server/slice_weights.h"
+#include "server/slices/slice_weights.h"
 
 #include <cmath>
 #include <cstdint>

@@ -1,5 +1,5 @@
 // Who is waited for, in which order is added, and what is refused.
-#include "server/squares_gatherer.h"
+#include "server/norms/squares_gatherer.h"
 
 #include <algorithm>
 #include <string>

@@ -7,7 +7,7 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "server/weight_slice.h"
+#include "server/slices/weight_slice.h"
 #include "tests/server/slice_calls.h"
 
 namespace ps {

@@ -1,5 +1,5 @@
 // Sparse sums against plain ones.
-#include "server/touched_sum.h"
+#include "server/slices/touched_sum.h"
 
 #include <algorithm>
 #include <cstdint>

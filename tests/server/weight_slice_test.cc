@@ -1,5 +1,5 @@
 // One slice: what counts, in which order it is added, and who is answered.
-#include "server/weight_slice.h"
+#include "server/slices/weight_slice.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,6 +1,6 @@
 // Which elements of a slice the last updates changed.
-#ifndef SERVER_CHANGE_LOG_H_
-#define SERVER_CHANGE_LOG_H_
+#ifndef SERVER_SLICES_CHANGE_LOG_H_
+#define SERVER_SLICES_CHANGE_LOG_H_
 
 #include <cstdint>
 #include <deque>
@@ -39,4 +39,4 @@ class ChangeLog {
 
 }  // namespace ps
 
-#endif  // SERVER_CHANGE_LOG_H_
+#endif  // SERVER_SLICES_CHANGE_LOG_H_

@@ -1,4 +1,4 @@
-#include "server/slice_weights.h"
+#include "server/slices/slice_weights.h"
 
 #include <algorithm>
 #include <chrono>
@@ -11,7 +11,7 @@
 #include "common/weights_digest.h"
 #include "compressors/payload.h"
 #include "server/optimizers/sum_of_squares.h"
-#include "server/touched_sum.h"
+#include "server/slices/touched_sum.h"
 
 namespace ps {
 namespace {

@@ -1,6 +1,6 @@
-#include "server/change_log.h"
+#include "server/slices/change_log.h"
 
-#include "server/touched_set.h"
+#include "server/slices/touched_set.h"
 
 namespace ps {
 

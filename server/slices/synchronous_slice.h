@@ -1,7 +1,7 @@
 // A slice whose updates are the mean of all workers' pushes of an iteration, or
 // what the majority voted for (optimizer.majority_vote).
-#ifndef SERVER_SYNCHRONOUS_SLICE_H_
-#define SERVER_SYNCHRONOUS_SLICE_H_
+#ifndef SERVER_SLICES_SYNCHRONOUS_SLICE_H_
+#define SERVER_SLICES_SYNCHRONOUS_SLICE_H_
 
 #include <cstdint>
 #include <functional>
@@ -13,11 +13,11 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
-#include "server/slice_options.h"
-#include "server/slice_weights.h"
-#include "server/squares_exchange.h"
+#include "server/norms/squares_exchange.h"
+#include "server/slices/slice_options.h"
+#include "server/slices/slice_weights.h"
+#include "server/slices/weight_slice.h"
 #include "server/timer.h"
-#include "server/weight_slice.h"
 
 namespace ps {
 
@@ -134,4 +134,4 @@ class SynchronousSlice final : public WeightSlice {
 
 }  // namespace ps
 
-#endif  // SERVER_SYNCHRONOUS_SLICE_H_
+#endif  // SERVER_SLICES_SYNCHRONOUS_SLICE_H_

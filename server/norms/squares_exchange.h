@@ -1,6 +1,6 @@
 // Norms over whole tensors, although each slice knows a part only.
-#ifndef SERVER_SQUARES_EXCHANGE_H_
-#define SERVER_SQUARES_EXCHANGE_H_
+#ifndef SERVER_NORMS_SQUARES_EXCHANGE_H_
+#define SERVER_NORMS_SQUARES_EXCHANGE_H_
 
 #include <cstdint>
 #include <functional>
@@ -48,4 +48,4 @@ class SquaresExchange {
 
 }  // namespace ps
 
-#endif  // SERVER_SQUARES_EXCHANGE_H_
+#endif  // SERVER_NORMS_SQUARES_EXCHANGE_H_

@@ -1,7 +1,7 @@
 // The weights of one slice: adds up gradients, takes the optimizer's step, and
 // says what workers must hear of it.
-#ifndef SERVER_SLICE_WEIGHTS_H_
-#define SERVER_SLICE_WEIGHTS_H_
+#ifndef SERVER_SLICES_SLICE_WEIGHTS_H_
+#define SERVER_SLICES_SLICE_WEIGHTS_H_
 
 #include <cstdint>
 #include <memory>
@@ -13,10 +13,10 @@
 #include "absl/status/statusor.h"
 #include "compressors/payload_buffer.h"
 #include "compressors/payload_format.h"
-#include "server/change_log.h"
-#include "server/downlink.h"
 #include "server/optimizers/optimizer.h"
-#include "server/slice_options.h"
+#include "server/slices/change_log.h"
+#include "server/slices/downlink.h"
+#include "server/slices/slice_options.h"
 
 namespace ps {
 
@@ -139,4 +139,4 @@ class SliceWeights {
 
 }  // namespace ps
 
-#endif  // SERVER_SLICE_WEIGHTS_H_
+#endif  // SERVER_SLICES_SLICE_WEIGHTS_H_

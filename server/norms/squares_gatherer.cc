@@ -1,4 +1,4 @@
-#include "server/squares_gatherer.h"
+#include "server/norms/squares_gatherer.h"
 
 #include <utility>
 

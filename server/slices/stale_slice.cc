@@ -1,4 +1,4 @@
-#include "server/stale_slice.h"
+#include "server/slices/stale_slice.h"
 
 #include <algorithm>
 #include <limits>

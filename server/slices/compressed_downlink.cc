@@ -1,4 +1,4 @@
-#include "server/compressed_downlink.h"
+#include "server/slices/compressed_downlink.h"
 
 #include <algorithm>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #include "common/consistency.h"
-#include "server/stale_slice.h"
-#include "server/synchronous_slice.h"
-#include "server/weight_slice.h"
+#include "server/slices/stale_slice.h"
+#include "server/slices/synchronous_slice.h"
+#include "server/slices/weight_slice.h"
 
 namespace ps {
 

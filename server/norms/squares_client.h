@@ -1,11 +1,11 @@
 // How a server asks server 0 for norms over all servers.
-#ifndef SERVER_SQUARES_CLIENT_H_
-#define SERVER_SQUARES_CLIENT_H_
+#ifndef SERVER_NORMS_SQUARES_CLIENT_H_
+#define SERVER_NORMS_SQUARES_CLIENT_H_
 
 #include <memory>
 #include <string>
 
-#include "server/server_squares.h"
+#include "server/norms/server_squares.h"
 
 namespace ps {
 
@@ -16,4 +16,4 @@ std::unique_ptr<SquaresCaller> NewSquaresClient(const std::string& address);
 
 }  // namespace ps
 
-#endif  // SERVER_SQUARES_CLIENT_H_
+#endif  // SERVER_NORMS_SQUARES_CLIENT_H_

@@ -1,6 +1,6 @@
 // The way back: what of a slice's new weights workers are sent.
-#ifndef SERVER_DOWNLINK_H_
-#define SERVER_DOWNLINK_H_
+#ifndef SERVER_SLICES_DOWNLINK_H_
+#define SERVER_SLICES_DOWNLINK_H_
 
 #include <cstdint>
 #include <memory>
@@ -8,7 +8,7 @@
 
 #include "absl/status/statusor.h"
 #include "compressors/payload_buffer.h"
-#include "server/slice_options.h"
+#include "server/slices/slice_options.h"
 
 namespace ps {
 
@@ -43,4 +43,4 @@ absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
 
 }  // namespace ps
 
-#endif  // SERVER_DOWNLINK_H_
+#endif  // SERVER_SLICES_DOWNLINK_H_

@@ -1,12 +1,12 @@
 // Sums of sparse payloads, in work proportional to their elements.
-#ifndef SERVER_TOUCHED_SUM_H_
-#define SERVER_TOUCHED_SUM_H_
+#ifndef SERVER_SLICES_TOUCHED_SUM_H_
+#define SERVER_SLICES_TOUCHED_SUM_H_
 
 #include <cstdint>
 #include <vector>
 
 #include "compressors/payload_format.h"
-#include "server/touched_set.h"
+#include "server/slices/touched_set.h"
 
 namespace ps {
 
@@ -32,4 +32,4 @@ class TouchedSum {
 
 }  // namespace ps
 
-#endif  // SERVER_TOUCHED_SUM_H_
+#endif  // SERVER_SLICES_TOUCHED_SUM_H_

@@ -1,4 +1,4 @@
-#include "server/downlink.h"
+#include "server/slices/downlink.h"
 
 #include <cmath>
 #include <limits>
@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "compressors/payload.h"
 #include "glog/logging.h"
-#include "server/compressed_downlink.h"
+#include "server/slices/compressed_downlink.h"
 
 namespace ps {
 namespace {

@@ -1,7 +1,7 @@
 // The weights of one slice at its server: takes the workers' pushes and answers
 // them. The job's consistency mode says when.
-#ifndef SERVER_WEIGHT_SLICE_H_
-#define SERVER_WEIGHT_SLICE_H_
+#ifndef SERVER_SLICES_WEIGHT_SLICE_H_
+#define SERVER_SLICES_WEIGHT_SLICE_H_
 
 #include <cstdint>
 #include <functional>
@@ -12,10 +12,10 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "server/downlink.h"
-#include "server/slice_options.h"
-#include "server/slice_weights.h"
-#include "server/squares_exchange.h"
+#include "server/norms/squares_exchange.h"
+#include "server/slices/downlink.h"
+#include "server/slices/slice_options.h"
+#include "server/slices/slice_weights.h"
 #include "server/timer.h"
 #include "transport/slice_message.h"
 
@@ -119,4 +119,4 @@ std::unique_ptr<WeightSlice> NewWeightSlice(const SliceOptions& options,
 
 }  // namespace ps
 
-#endif  // SERVER_WEIGHT_SLICE_H_
+#endif  // SERVER_SLICES_WEIGHT_SLICE_H_

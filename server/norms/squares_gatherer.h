@@ -1,6 +1,6 @@
 // Waits for everybody's sums of squares, adds them up, and tells everybody.
-#ifndef SERVER_SQUARES_GATHERER_H_
-#define SERVER_SQUARES_GATHERER_H_
+#ifndef SERVER_NORMS_SQUARES_GATHERER_H_
+#define SERVER_NORMS_SQUARES_GATHERER_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
-#include "server/squares_exchange.h"
+#include "server/norms/squares_exchange.h"
 
 namespace ps {
 
@@ -75,4 +75,4 @@ class SquaresGatherer {
 
 }  // namespace ps
 
-#endif  // SERVER_SQUARES_GATHERER_H_
+#endif  // SERVER_NORMS_SQUARES_GATHERER_H_

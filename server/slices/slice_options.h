@@ -1,6 +1,6 @@
 // What a slice of weights is told when it is made.
-#ifndef SERVER_SLICE_OPTIONS_H_
-#define SERVER_SLICE_OPTIONS_H_
+#ifndef SERVER_SLICES_SLICE_OPTIONS_H_
+#define SERVER_SLICES_SLICE_OPTIONS_H_
 
 #include <cstdint>
 #include <vector>
@@ -29,4 +29,4 @@ struct SliceOptions {
 
 }  // namespace ps
 
-#endif  // SERVER_SLICE_OPTIONS_H_
+#endif  // SERVER_SLICES_SLICE_OPTIONS_H_

@@ -1,4 +1,4 @@
-#include "server/synchronous_slice.h"
+#include "server/slices/synchronous_slice.h"
 
 #include <algorithm>
 #include <limits>

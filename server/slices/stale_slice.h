@@ -1,7 +1,7 @@
 // A slice for which each worker's push is an update of its own: stale
 // synchronous parallel (Ho et al., NIPS 2013) and asynchronous jobs.
-#ifndef SERVER_STALE_SLICE_H_
-#define SERVER_STALE_SLICE_H_
+#ifndef SERVER_SLICES_STALE_SLICE_H_
+#define SERVER_SLICES_STALE_SLICE_H_
 
 #include <cstdint>
 #include <memory>
@@ -15,9 +15,9 @@
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "compressors/payload_buffer.h"
-#include "server/slice_options.h"
-#include "server/slice_weights.h"
-#include "server/weight_slice.h"
+#include "server/slices/slice_options.h"
+#include "server/slices/slice_weights.h"
+#include "server/slices/weight_slice.h"
 
 namespace ps {
 
@@ -107,4 +107,4 @@ class StaleSlice final : public WeightSlice {
 
 }  // namespace ps
 
-#endif  // SERVER_STALE_SLICE_H_
+#endif  // SERVER_SLICES_STALE_SLICE_H_

@@ -1,6 +1,6 @@
 // The exchange of norms between the servers of a job. Server 0 adds up.
-#ifndef SERVER_SERVER_SQUARES_H_
-#define SERVER_SERVER_SQUARES_H_
+#ifndef SERVER_NORMS_SERVER_SQUARES_H_
+#define SERVER_NORMS_SERVER_SQUARES_H_
 
 #include <cstdint>
 #include <functional>
@@ -10,8 +10,8 @@
 
 #include "absl/status/statusor.h"
 #include "proto/parameter_server.pb.h"
-#include "server/squares_exchange.h"
-#include "server/squares_gatherer.h"
+#include "server/norms/squares_exchange.h"
+#include "server/norms/squares_gatherer.h"
 
 namespace ps {
 
@@ -83,4 +83,4 @@ class ServerSquares final : public SquaresExchange {
 
 }  // namespace ps
 
-#endif  // SERVER_SERVER_SQUARES_H_
+#endif  // SERVER_NORMS_SERVER_SQUARES_H_

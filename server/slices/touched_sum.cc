@@ -1,4 +1,4 @@
-#include "server/touched_sum.h"
+#include "server/slices/touched_sum.h"
 
 #include <algorithm>
 

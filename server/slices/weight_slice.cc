@@ -1,4 +1,4 @@
-#include "server/weight_slice.h"
+#include "server/slices/weight_slice.h"
 
 #include "absl/strings/str_cat.h"
 

@@ -1,4 +1,4 @@
-#include "server/squares_client.h"
+#include "server/norms/squares_client.h"
 
 #include <deque>
 #include <thread>

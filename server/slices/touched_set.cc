@@ -1,4 +1,4 @@
-#include "server/touched_set.h"
+#include "server/slices/touched_set.h"
 
 #include <cstddef>
 

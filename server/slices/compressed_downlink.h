@@ -5,13 +5,13 @@
 // as the workers do, in the same order of operations. What a compressor leaves
 // out is so part of the next difference: error feedback without a residual of
 // its own, and without drift.
-#ifndef SERVER_COMPRESSED_DOWNLINK_H_
-#define SERVER_COMPRESSED_DOWNLINK_H_
+#ifndef SERVER_SLICES_COMPRESSED_DOWNLINK_H_
+#define SERVER_SLICES_COMPRESSED_DOWNLINK_H_
 
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "server/downlink.h"
+#include "server/slices/downlink.h"
 
 namespace ps {
 
@@ -21,4 +21,4 @@ absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
 
 }  // namespace ps
 
-#endif  // SERVER_COMPRESSED_DOWNLINK_H_
+#endif  // SERVER_SLICES_COMPRESSED_DOWNLINK_H_

@@ -1,7 +1,7 @@
 // A set of indices that is filled in any order and read in ascending order, in
 // work proportional to what it holds.
-#ifndef SERVER_TOUCHED_SET_H_
-#define SERVER_TOUCHED_SET_H_
+#ifndef SERVER_SLICES_TOUCHED_SET_H_
+#define SERVER_SLICES_TOUCHED_SET_H_
 
 #include <cstdint>
 #include <vector>
@@ -34,4 +34,4 @@ class TouchedSet {
 
 }  // namespace ps
 
-#endif  // SERVER_TOUCHED_SET_H_
+#endif  // SERVER_SLICES_TOUCHED_SET_H_

@@ -1,4 +1,4 @@
-#include "server/server_squares.h"
+#include "server/norms/server_squares.h"
 
 #include <algorithm>
 #include <cmath>
