@@ -9,6 +9,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "tools/interrupts.h"
 #include "tools/network/bandwidth.h"
@@ -60,7 +61,7 @@ class NetworkBench {
   absl::Status RunSetting(size_t number);
   // Sets what a run has recorded, and checks it against what went over the
   // links.
-  absl::Status TakeRecords(ComparedRun* run);
+  absl::Status TakeRecords(const NetworkSetting& setting, ComparedRun* run);
   LocalClusterOptions ClusterOf(const NetworkSetting& setting,
                                 const std::string& run_directory) const;
   ClusterHost Host(int number) const;
@@ -150,12 +151,14 @@ LocalClusterOptions NetworkBench::ClusterOf(
   return cluster;
 }
 
-absl::Status NetworkBench::TakeRecords(ComparedRun* run) {
+absl::Status NetworkBench::TakeRecords(const NetworkSetting& setting,
+                                       ComparedRun* run) {
   PS_ASSIGN_OR_RETURN(run->records, ReadRunRecords(run->run_directory));
   // An evaluation that was not asked for may yet be done before it is stopped.
   if (!options_.evaluate) run->records.evaluations.clear();
   run->measures = MeasureRun(run->records, options_.measure);
-  return CheckLinkBytes(run->records, run->link_bytes);
+  return CheckLinkBytes(run->records, run->link_bytes,
+                        WorkersDrift(setting.config));
 }
 
 absl::Status NetworkBench::RunSetting(size_t number) {
@@ -173,7 +176,7 @@ absl::Status NetworkBench::RunSetting(size_t number) {
       RunLocalCluster(ClusterOf(setting, run.run_directory));
   PS_ASSIGN_OR_RETURN(const int64_t after, SentBytes(*network_));
   run.link_bytes = after - before;
-  const absl::Status recorded = TakeRecords(&run);
+  const absl::Status recorded = TakeRecords(setting, &run);
   if (absl::IsCancelled(trained)) {
     run.failure = "interrupted";
     // Without an iteration there is nothing to show.

@@ -111,13 +111,16 @@ std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window) {
   return smoothed;
 }
 
-absl::Status CheckLinkBytes(const RunRecords& run, int64_t link_bytes) {
+absl::Status CheckLinkBytes(const RunRecords& run, int64_t link_bytes,
+                            bool workers_drift) {
   if (run.iterations.empty()) {
     return absl::DataLossError("the run ended before its first iteration");
   }
   const IterationRow& last = run.iterations.back();
   const double message_bytes = last.bytes_up + last.bytes_down;
-  if (message_bytes <= static_cast<double>(link_bytes)) {
+  const double allowed =
+      (workers_drift ? 1.1 : 1) * static_cast<double>(link_bytes);
+  if (message_bytes <= allowed) {
     return absl::OkStatus();
   }
   return absl::InternalError(absl::StrFormat(

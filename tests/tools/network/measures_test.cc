@@ -151,12 +151,15 @@ TEST(Measures, ATargetWithinTheWarmUpCounts) {
 
 TEST(Measures, MessagesThatDidNotGoOverTheLinksAreNoticed) {
   const RunRecords run = RunOf({1, 1, 1});  // 30 bytes up, 60 down.
-  EXPECT_TRUE(CheckLinkBytes(run, 90).ok());
-  const absl::Status around = CheckLinkBytes(run, 89);
+  EXPECT_TRUE(CheckLinkBytes(run, 90, /*workers_drift=*/false).ok());
+  EXPECT_TRUE(CheckLinkBytes(run, 82, /*workers_drift=*/true).ok());
+  EXPECT_FALSE(CheckLinkBytes(run, 81, /*workers_drift=*/true).ok());
+  const absl::Status around = CheckLinkBytes(run, 89, /*workers_drift=*/false);
   EXPECT_EQ(around.code(), absl::StatusCode::kInternal);
   EXPECT_THAT(std::string(around.message()),
               HasSubstr("had 90 bytes, but only 89 went over the links"));
-  EXPECT_EQ(CheckLinkBytes(RunOf({}), 0).code(), absl::StatusCode::kDataLoss);
+  EXPECT_EQ(CheckLinkBytes(RunOf({}), 0, false).code(),
+            absl::StatusCode::kDataLoss);
 }
 
 }  // namespace
