@@ -135,7 +135,8 @@ bool Membership::AllFinished() const {
       [](const Worker& worker) { return worker.finished || worker.given_up; });
 }
 
-void Membership::Lose(int rank, const std::string& what) {
+void Membership::Lose(int rank, const std::string& what,
+                      const std::string& advice) {
   const auto left =
       std::count_if(workers_.begin(), workers_.end(),
                     [](const Worker& worker) { return !worker.given_up; });
@@ -143,7 +144,8 @@ void Membership::Lose(int rank, const std::string& what) {
       options_.min_workers > 0 ? options_.min_workers : options_.num_workers;
   if (rank == 0 || left - 1 < needed) {
     if (failure_.ok()) {
-      failure_ = absl::AbortedError(absl::StrCat(NameLocked(rank), " ", what));
+      failure_ =
+          absl::AbortedError(absl::StrCat(NameLocked(rank), " ", what, advice));
     }
     return;
   }
@@ -179,8 +181,8 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
     } else {
       Lose(rank,
            absl::StrCat("was lost and did not come back within ",
-                        absl::FormatDuration(options_.lost_worker_timeout),
-                        "; look at its log, then start the job again"));
+                        absl::FormatDuration(options_.lost_worker_timeout)),
+           "; look at its log, then start the job again");
     }
   }
   if (!unregistered.empty()) {

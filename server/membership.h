@@ -82,8 +82,8 @@ class Membership {
   bool AllFinished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckNotGivenUp(int rank) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Fails the job, or goes on without the worker.
-  void Lose(int rank, const std::string& what)
+  // Fails the job, with the advice, or goes on without the worker.
+  void Lose(int rank, const std::string& what, const std::string& advice = "")
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Those that are gone since the last call.
   std::vector<int> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

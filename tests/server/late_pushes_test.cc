@@ -6,6 +6,7 @@
 
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/slices/weight_slice.h"
@@ -41,8 +42,18 @@ class LatePushesTest : public ::testing::Test {
     MakeSlice();
   }
 
-  void AwaitVersion(int64_t version) {
-    while (slice_->version() < version) absl::SleepFor(absl::Milliseconds(1));
+  // Until the timer has called what was due within kSoon: it calls in order.
+  void AwaitTimeout() {
+    Mutex mu;
+    CondVar changed;
+    bool called = false;
+    timer_.At(absl::Now() + 2 * absl::Seconds(kSoon), [&] {
+      MutexLock lock(&mu);
+      called = true;
+      changed.SignalAll();
+    });
+    MutexLock lock(&mu);
+    while (!called) changed.Wait(&mu);
   }
 
   float Weight() { return WeightsOf(*PullFrom(slice_.get()))[0]; }
@@ -57,7 +68,8 @@ TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
   Answers answers;
   slice_->Push(PushOf(0, 0, {2}), answers.Taker());
   slice_->Push(PushOf(2, 0, {4}), answers.Taker());
-  AwaitVersion(1);
+  AwaitTimeout();
+  EXPECT_EQ(slice_->version(), 1);
   // The mean of two, not of three.
   EXPECT_EQ(Weight(), -3);
 }
@@ -66,11 +78,11 @@ TEST_F(LatePushesTest, TooFewWorkersAreWaitedFor) {
   SetTimeout(kSoon);
   Answers answers;
   slice_->Push(PushOf(0, 0, {2}), answers.Taker());
-  // Long enough for the timer, if it were wrong.
-  absl::SleepFor(absl::Milliseconds(50));
+  AwaitTimeout();
   EXPECT_EQ(slice_->version(), 0);
+  // The time is up already.
   slice_->Push(PushOf(1, 0, {4}), answers.Taker());
-  AwaitVersion(1);
+  EXPECT_EQ(slice_->version(), 1);
   EXPECT_EQ(Weight(), -3);
 }
 
