@@ -91,6 +91,16 @@ TEST_F(BenchNetwork, WhatMakesNoSenseIsRefusedBeforeAnythingIsMade) {
       {{"--target-loss=low"}, "--target-loss is \"low\"; must be a finite"},
       {{"--target-loss=inf"}, "--target-loss is \"inf\"; must be a finite"},
       {{"--stop-at-target"}, "--stop-at-target needs --target-loss"},
+      {{"--bandwidth=100mbit,1gbit"}, "2 bandwidths; more than one needs"},
+      {{"--bandwidth=100mbit,"}, "--bandwidth is \"\"; must be a number"},
+      {{"--timed-iterations=-1"}, "--timed-iterations is -1; must be at least"},
+      {{"--timed-iterations=3", "--warm-up=0"}, "must be at least 1"},
+      {{"--bandwidth=100mbit,1gbit", "--timed-iterations=21"},
+       "--iterations is 50; must be at least 52"},
+      {{"--timed-iterations=3",
+        "--settings=none,none:consistency.mode=ASYNCHRONOUS"},
+       "setting none:consistency.mode=ASYNCHRONOUS learns depends on the time"},
+      {{"--timed-iterations=3", "--settings=auto"}, "setting auto learns"},
       {{"--bandwith=1gbit"}, "did you mean --bandwidth?"},
   };
   for (const auto& c : cases) {
@@ -245,6 +255,39 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
   EXPECT_THAT(namespaces, AllOf(SizeIs(3), Not(Contains(""))));
   EXPECT_TRUE(NothingRuns());
   EXPECT_TRUE(NoneInUse(namespaces));
+}
+
+TEST_F(BenchNetworkRun, SeveralBandwidthsAreTimedInOneRun) {
+  constexpr double kFasterBitsPerSecond = 800e6;
+  ASSERT_EQ(
+      Bench({"--bandwidth=200mbit,800mbit", "--settings=none,topk:0.01",
+             "--timed-iterations=3", "--warm-up=2", "--iterations=30",
+             "--target-loss=1e9", "--smoothing=20",
+             "--json=" + Path("bench.json"), "--svg=" + Path("bench.svg")}),
+      0)
+      << output();
+  const nlohmann::json json = Json();
+  ASSERT_THAT(json["bandwidths"], SizeIs(2));
+  double rate = kBitsPerSecond;
+  for (const auto& bandwidth : json["bandwidths"]) {
+    EXPECT_EQ(bandwidth["bits_per_second"], rate);
+    EXPECT_GT(bandwidth["measured_bits_per_second_down"], 0);
+    ASSERT_THAT(bandwidth["runs"], SizeIs(2));
+    const auto& none = bandwidth["runs"][0];
+    EXPECT_FALSE(none.contains("failure"));
+    EXPECT_EQ(none["iterations"], 30);
+    ASSERT_EQ(none["measured_iterations"], 3);
+    constexpr double kBurstBytes = 250'000;  // 2 ms at 800 Mbit/s, and more.
+    const double mean = none["seconds_per_iteration"].get<double>();
+    EXPECT_GE(3 * mean, 8 * (5 * kDenseBytes - kBurstBytes) / rate);
+    EXPECT_EQ(none["iterations_to_target_loss"], 20);
+    EXPECT_DOUBLE_EQ(none["seconds_to_target_loss"], 20 * mean);
+    rate = kFasterBitsPerSecond;
+  }
+  EXPECT_THAT(*ReadFile(Path("bench-200mbit.svg")),
+              HasSubstr(">small at 200 Mbit/s</text>"));
+  EXPECT_THAT(*ReadFile(Path("bench-800mbit.svg")),
+              HasSubstr(">small at 800 Mbit/s</text>"));
 }
 
 TEST_F(BenchNetworkRun, ARunThatFailsIsSaidAndTheOthersGoOn) {

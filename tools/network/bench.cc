@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdio>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,7 @@
 #include "tools/interrupts.h"
 #include "tools/network/bandwidth.h"
 #include "tools/network/bandwidth_probe.h"
+#include "tools/network/bandwidth_stages.h"
 #include "tools/network/slow_network.h"
 #include "tools/run_directory.h"
 
@@ -57,15 +59,19 @@ class NetworkBench {
   // All of it; what fails here ends the bench.
   absl::Status RunAll();
   absl::Status MakeNetwork();
-  absl::Status MeasureLinks();
+  // At the bandwidth that is set.
+  absl::Status MeasureLinks(NetworkComparison* comparison);
   absl::Status RunSetting(size_t number);
+  // Changes the links' bandwidth when it is time; true when the run may end.
+  absl::StatusOr<bool> LookAt(const std::string& run_directory);
   // Sets what a run has recorded, and checks it against what went over the
   // links.
   absl::Status TakeRecords(const NetworkSetting& setting, ComparedRun* run);
+  // Adds a run to all comparisons, with its times at each one's bandwidth.
+  void AddRun(const ComparedRun& run);
   LocalClusterOptions ClusterOf(const NetworkSetting& setting,
-                                const std::string& run_directory) const;
+                                const std::string& run_directory);
   ClusterHost Host(int number) const;
-  bool IsEnough(const RunRecords& records) const;
   absl::Status Interrupted() const {
     return absl::CancelledError("interrupted; everything is stopped");
   }
@@ -77,37 +83,46 @@ class NetworkBench {
   int num_servers_ = 0;
   std::unique_ptr<Interrupts> interrupts_;
   std::unique_ptr<SlowNetwork> network_;
-  NetworkComparison comparison_;
+  std::vector<NetworkComparison> comparisons_;  // By bandwidth.
+  // Of the run that goes on.
+  std::optional<BandwidthStages> stages_;
+  absl::Status links_;  // Why they could not be changed.
 };
 
 absl::Status NetworkBench::MakeNetwork() {
   SlowNetworkOptions options;
   options.num_hosts = num_workers_ + num_servers_;
-  options.bits_per_second = options_.bits_per_second;
+  options.bits_per_second = options_.bits_per_second.front();
   PS_ASSIGN_OR_RETURN(network_, SlowNetwork::Create(options));
-  for (int i = 0; i < options.num_hosts; ++i) {
-    ComparedHost host;
-    host.name = i < num_workers_ ? absl::StrCat("worker-", i)
-                                 : absl::StrCat("server-", i - num_workers_);
-    host.address = SlowNetwork::Address(i);
-    host.network_namespace = network_->host(i).id();
-    comparison_.hosts.push_back(host);
+  for (NetworkComparison& comparison : comparisons_) {
+    for (int i = 0; i < options.num_hosts; ++i) {
+      ComparedHost host;
+      host.name = i < num_workers_ ? absl::StrCat("worker-", i)
+                                   : absl::StrCat("server-", i - num_workers_);
+      host.address = SlowNetwork::Address(i);
+      host.network_namespace = network_->host(i).id();
+      comparison.hosts.push_back(host);
+    }
+    PS_RETURN_IF_ERROR(network_->SetBandwidth(comparison.bits_per_second));
+    PS_RETURN_IF_ERROR(
+        Annotate(MeasureLinks(&comparison), "measuring the network"));
   }
   return absl::OkStatus();
 }
 
-absl::Status NetworkBench::MeasureLinks() {
+absl::Status NetworkBench::MeasureLinks(NetworkComparison* comparison) {
   const int worker = 0;
   const int server = num_workers_;
-  PS_ASSIGN_OR_RETURN(comparison_.measured_up,
+  PS_ASSIGN_OR_RETURN(comparison->measured_up,
                       MeasureBandwidth(*network_, worker, server));
-  PS_ASSIGN_OR_RETURN(comparison_.measured_down,
+  PS_ASSIGN_OR_RETURN(comparison->measured_down,
                       MeasureBandwidth(*network_, server, worker));
-  absl::PrintF("%d hosts, %s asked for; measured %s up, %s down\n",
-               network_->num_hosts(),
-               FormatBandwidth(static_cast<double>(options_.bits_per_second)),
-               FormatBandwidth(comparison_.measured_up),
-               FormatBandwidth(comparison_.measured_down));
+  absl::PrintF(
+      "%d hosts, %s asked for; measured %s up, %s down\n",
+      network_->num_hosts(),
+      FormatBandwidth(static_cast<double>(comparison->bits_per_second)),
+      FormatBandwidth(comparison->measured_up),
+      FormatBandwidth(comparison->measured_down));
   std::fflush(stdout);
   return absl::OkStatus();
 }
@@ -119,17 +134,26 @@ ClusterHost NetworkBench::Host(int number) const {
   return host;
 }
 
-bool NetworkBench::IsEnough(const RunRecords& records) const {
-  if (options_.stop_at_target &&
-      MeasureRun(records, options_.measure).target.has_value()) {
+absl::StatusOr<bool> NetworkBench::LookAt(const std::string& run_directory) {
+  const absl::StatusOr<RunRecords> records = ReadRunRecords(run_directory);
+  if (!records.ok()) return false;  // Not yet; or it is said after the run.
+  const auto iterations = static_cast<int64_t>(records->iterations.size());
+  if (const std::optional<int64_t> due = stages_->Due(iterations)) {
+    PS_RETURN_IF_ERROR(network_->SetBandwidth(
+        *due == BandwidthStages::kNoLimit ? std::nullopt : due));
+    stages_->Set(iterations);
+  }
+  const bool timed = options_.timed_iterations == 0 || stages_->all_timed();
+  if (options_.stop_at_target && timed &&
+      MeasureRun(*records, options_.measure).target.has_value()) {
     return true;
   }
-  return !options_.evaluate && static_cast<double>(records.iterations.size()) >=
-                                   records.total_iterations;
+  return !options_.evaluate &&
+         static_cast<double>(iterations) >= records->total_iterations;
 }
 
-LocalClusterOptions NetworkBench::ClusterOf(
-    const NetworkSetting& setting, const std::string& run_directory) const {
+LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
+                                            const std::string& run_directory) {
   LocalClusterOptions cluster;
   cluster.config = setting.config;
   cluster.run_directory = run_directory;
@@ -145,20 +169,46 @@ LocalClusterOptions NetworkBench::ClusterOf(
   cluster.show_log = false;
   cluster.interrupts = interrupts_.get();
   cluster.is_enough = [this, run_directory] {
-    const absl::StatusOr<RunRecords> records = ReadRunRecords(run_directory);
-    return records.ok() && IsEnough(*records);
+    const absl::StatusOr<bool> enough = LookAt(run_directory);
+    links_.Update(enough.status());
+    return !enough.ok() || *enough;
   };
   return cluster;
 }
 
 absl::Status NetworkBench::TakeRecords(const NetworkSetting& setting,
                                        ComparedRun* run) {
+  PS_RETURN_IF_ERROR(links_);
   PS_ASSIGN_OR_RETURN(run->records, ReadRunRecords(run->run_directory));
   // An evaluation that was not asked for may yet be done before it is stopped.
   if (!options_.evaluate) run->records.evaluations.clear();
-  run->measures = MeasureRun(run->records, options_.measure);
+  for (size_t i = 0; i < comparisons_.size(); ++i) {
+    if (options_.timed_iterations == 0) break;
+    const auto iterations =
+        static_cast<int64_t>(run->records.iterations.size());
+    const IterationRange timed = stages_->Timed(i);
+    if (timed.begin < timed.end && timed.end <= iterations) continue;
+    return absl::InternalError(absl::StrCat(
+        "its ", iterations, " iterations were over before ",
+        options_.timed_iterations, " of them were timed at ",
+        FormatBandwidth(static_cast<double>(options_.bits_per_second[i])),
+        "; give it more with --iterations"));
+  }
   return CheckLinkBytes(run->records, run->link_bytes,
                         WorkersDrift(setting.config));
+}
+
+void NetworkBench::AddRun(const ComparedRun& run) {
+  for (size_t i = 0; i < comparisons_.size(); ++i) {
+    ComparedRun timed = run;
+    timed.measures =
+        MeasureRun(run.records, options_.measure, stages_->Timed(i));
+    if (options_.timed_iterations > 0) {
+      SetSecondsPerIteration(timed.measures.mean, &timed.records);
+      timed.measures.target = FindTarget(timed.records, options_.measure);
+    }
+    comparisons_[i].runs.push_back(std::move(timed));
+  }
 }
 
 absl::Status NetworkBench::RunSetting(size_t number) {
@@ -171,6 +221,10 @@ absl::Status NetworkBench::RunSetting(size_t number) {
                setting.name);
   std::fflush(stdout);
   PS_RETURN_IF_ERROR(MakeRunDirectory(run.run_directory));
+  PS_RETURN_IF_ERROR(network_->SetBandwidth(options_.bits_per_second.front()));
+  stages_.emplace(options_.bits_per_second, options_.measure.warm_up,
+                  options_.timed_iterations);
+  links_ = absl::OkStatus();
   PS_ASSIGN_OR_RETURN(const int64_t before, SentBytes(*network_));
   const absl::Status trained =
       RunLocalCluster(ClusterOf(setting, run.run_directory));
@@ -180,23 +234,20 @@ absl::Status NetworkBench::RunSetting(size_t number) {
   if (absl::IsCancelled(trained)) {
     run.failure = "interrupted";
     // Without an iteration there is nothing to show.
-    if (!run.records.iterations.empty()) {
-      comparison_.runs.push_back(std::move(run));
-    }
+    if (!run.records.iterations.empty()) AddRun(run);
     return Interrupted();
   }
   if (!trained.ok() || !recorded.ok()) {
     run.failure = std::string((!trained.ok() ? trained : recorded).message());
     std::printf("failed: %s\n", run.failure.c_str());
   }
-  comparison_.runs.push_back(std::move(run));
+  AddRun(run);
   return absl::OkStatus();
 }
 
 absl::Status NetworkBench::RunAll() {
   PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
   PS_RETURN_IF_ERROR(MakeNetwork());
-  PS_RETURN_IF_ERROR(Annotate(MeasureLinks(), "measuring the network"));
   for (size_t i = 0; i < options_.settings.size(); ++i) {
     if (interrupts_->Take() > 0) return Interrupted();
     PS_RETURN_IF_ERROR(RunSetting(i));
@@ -205,12 +256,17 @@ absl::Status NetworkBench::RunAll() {
 }
 
 NetworkBenchResult NetworkBench::Run() {
-  comparison_.job = options_.job;
-  comparison_.bits_per_second = options_.bits_per_second;
-  comparison_.options = options_.measure;
+  for (const int64_t bits_per_second : options_.bits_per_second) {
+    NetworkComparison comparison;
+    comparison.job = options_.job;
+    comparison.bits_per_second = bits_per_second;
+    comparison.options = options_.measure;
+    comparison.timed_iterations = options_.timed_iterations;
+    comparisons_.push_back(std::move(comparison));
+  }
   NetworkBenchResult result;
   result.status = RunAll();
-  result.comparison = std::move(comparison_);
+  result.comparisons = std::move(comparisons_);
   return result;
 }
 

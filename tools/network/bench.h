@@ -19,7 +19,14 @@ namespace ps {
 struct NetworkBenchOptions {
   std::string job;                       // What the comparison is called.
   std::vector<NetworkSetting> settings;  // At least one.
-  int64_t bits_per_second = 0;           // As of SlowNetworkOptions.
+  // As of SlowNetworkOptions. At least one; with several of them each run
+  // meets them all, and timed_iterations is not 0.
+  std::vector<int64_t> bits_per_second;
+  // So many iterations are timed at each bandwidth, after the warm-up, and the
+  // rest of a run passes without a limit: the time to a loss is the number of
+  // iterations to it times the mean of those that are timed. 0: all iterations
+  // are timed. Settings are synchronous then, and choose nothing by the clock.
+  int64_t timed_iterations = 0;
   MeasureOptions measure;
   // A run ends when it has reached its target, not only after its iterations.
   bool stop_at_target = false;
@@ -37,7 +44,8 @@ struct NetworkBenchResult {
   // OK also if runs failed: their `failure` says so, and the others went on.
   // Else kCancelled after Ctrl-C or SIGTERM, or why there is no network.
   absl::Status status;
-  NetworkComparison comparison;  // Perhaps without runs.
+  // By bandwidth, each perhaps without runs. In all of them the same runs.
+  std::vector<NetworkComparison> comparisons;
 };
 
 // Every worker and every server is a host of its own. Shows progress on stdout.

@@ -1,6 +1,7 @@
 #include "tools/network/command.h"
 
 #include <cstdio>
+#include <filesystem>
 #include <optional>
 #include <string>
 #include <utility>
@@ -48,6 +49,9 @@ CommandText Text() {
       {"gradsieve bench network job.textproto --iterations=2000 "
        "--target-loss=0.5 --stop-at-target --svg=loss.svg --json=loss.json",
        "which one is first at a loss of 0.5; with a plot, and as JSON"},
+      {"gradsieve bench network job.textproto --bandwidth=100mbit,1gbit "
+       "--timed-iterations=5 --warm-up=2 --iterations=500 --target-loss=2",
+       "the time to a loss at two bandwidths, from one run of each setting"},
       {"gradsieve bench network job.textproto "
        "--settings=sidco_e:0.01,sidco_e:0.01:training.bucket_megabytes=4",
        "the same compressor with and without buckets"},
@@ -73,17 +77,39 @@ absl::Status FindPrograms(NetworkBenchOptions* options) {
 // Files are opened before the long measuring, not after it.
 class Outputs {
  public:
-  absl::Status Open(const NetworkBenchFlags& flags) {
+  absl::Status Open(const NetworkBenchFlags& flags,
+                    const std::vector<int64_t>& bits_per_second) {
     PS_RETURN_IF_ERROR(OpenOne(flags.json, &json_));
-    return OpenOne(flags.svg, &svg_);
+    svg_.resize(bits_per_second.size());
+    for (size_t i = 0; i < svg_.size(); ++i) {
+      const std::string path =
+          svg_.size() == 1 ? flags.svg
+                           : WithBandwidth(flags.svg, bits_per_second[i]);
+      PS_RETURN_IF_ERROR(OpenOne(path, &svg_[i]));
+    }
+    return absl::OkStatus();
   }
 
-  absl::Status Write(const NetworkComparison& comparison) {
-    PS_RETURN_IF_ERROR(WriteOne(ComparisonJson(comparison), &json_));
-    return WriteOne(SvgFile(ComparisonPlot(comparison)), &svg_);
+  absl::Status Write(const std::vector<NetworkComparison>& comparisons) {
+    PS_RETURN_IF_ERROR(WriteOne(ComparisonJson(comparisons), &json_));
+    for (size_t i = 0; i < comparisons.size(); ++i) {
+      PS_RETURN_IF_ERROR(
+          WriteOne(SvgFile(ComparisonPlot(comparisons[i])), &svg_[i]));
+    }
+    return absl::OkStatus();
   }
 
  private:
+  // "loss-100mbit.svg" of "loss.svg".
+  static std::string WithBandwidth(const std::string& path,
+                                   int64_t bits_per_second) {
+    if (path.empty()) return path;
+    const std::filesystem::path svg(path);
+    const std::string name = absl::StrCat(
+        svg.stem().string(), "-", static_cast<double>(bits_per_second) / 1e6,
+        "mbit", svg.extension().string());
+    return svg.parent_path() / name;
+  }
   static absl::Status OpenOne(const std::string& path,
                               std::optional<AtomicFile>* file) {
     if (path.empty()) return absl::OkStatus();
@@ -100,7 +126,7 @@ class Outputs {
   }
 
   std::optional<AtomicFile> json_;
-  std::optional<AtomicFile> svg_;
+  std::vector<std::optional<AtomicFile>> svg_;  // By bandwidth.
 };
 
 int Fail(const absl::Status& status, int exit_code) {
@@ -109,12 +135,14 @@ int Fail(const absl::Status& status, int exit_code) {
 
 int Show(const NetworkBenchResult& result, const std::string& run_directory,
          Outputs* outputs) {
-  const std::vector<ComparedRun>& runs = result.comparison.runs;
+  std::vector<ComparedRun> runs;
+  if (!result.comparisons.empty()) runs = result.comparisons[0].runs;
   if (!runs.empty()) {
-    std::printf("\n%s\nThe runs are in %s\n",
-                ComparisonTable(result.comparison).c_str(),
-                run_directory.c_str());
-    const absl::Status written = outputs->Write(result.comparison);
+    for (const NetworkComparison& comparison : result.comparisons) {
+      std::printf("\n%s", ComparisonTable(comparison).c_str());
+    }
+    std::printf("\nThe runs are in %s\n", run_directory.c_str());
+    const absl::Status written = outputs->Write(result.comparisons);
     if (!written.ok()) return Fail(written, kExitFailed);
   }
   if (absl::IsCancelled(result.status)) {
@@ -141,7 +169,7 @@ int Bench(const NetworkBenchFlags& flags) {
   const absl::Status found = FindPrograms(&*options);
   if (!found.ok()) return Fail(found, kExitFailed);
   Outputs outputs;
-  const absl::Status opened = outputs.Open(flags);
+  const absl::Status opened = outputs.Open(flags, options->bits_per_second);
   if (!opened.ok()) return Fail(opened, kExitFailed);
   const absl::Status made = MakeRunDirectory(options->run_directory);
   if (!made.ok()) return Fail(made, kExitUsage);
@@ -154,15 +182,22 @@ int RunBenchNetworkCommand(int argc, char** argv) {
   NetworkBenchFlags flags;
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
-  command_line.AddOption("bandwidth", "RATE",
+  command_line.AddOption("bandwidth", "RATE,RATE,...",
                          "Of each host's link, each way: a number with kbit, "
-                         "mbit or gbit.",
+                         "mbit or gbit. Several need --timed-iterations.",
                          &flags.bandwidth);
   command_line.AddOption("settings", "SETTING,SETTING,...",
                          "What is compared, with the first one.",
                          &flags.settings);
   command_line.AddOption("iterations", "N", "Iterations of each run.",
                          &flags.iterations);
+  command_line.AddOption(
+      "timed-iterations", "N",
+      "Time so many iterations at each bandwidth, one after the other in the "
+      "same run, and let the rest pass without a limit, for the loss: what a "
+      "synchronous job learns does not depend on its network. 0: all are at "
+      "the one bandwidth, and timed.",
+      &flags.timed_iterations);
   command_line.AddOption(
       "warm-up", "N", "Iterations that are left out of means.", &flags.warm_up);
   command_line.AddOption("target-loss", "X",

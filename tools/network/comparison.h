@@ -34,6 +34,9 @@ struct NetworkComparison {
   double measured_up = 0;
   double measured_down = 0;
   MeasureOptions options;
+  // So many iterations of each run are timed at this bandwidth, and times to a
+  // loss are estimated by them; 0: all are, and times are those of the run.
+  int64_t timed_iterations = 0;
   std::vector<ComparedHost> hosts;
   // The first is what the others are compared with. Never empty where one of
   // the functions below is called.

@@ -55,9 +55,7 @@ Json RunJson(const NetworkComparison& comparison, const ComparedRun& run) {
   return json;
 }
 
-}  // namespace
-
-std::string ComparisonJson(const NetworkComparison& comparison) {
+Json OneComparison(const NetworkComparison& comparison) {
   const RunRecords& first = AnyRecords(comparison);
   Json json = {
       {"job", comparison.job},
@@ -67,6 +65,7 @@ std::string ComparisonJson(const NetworkComparison& comparison) {
       {"measured_bits_per_second_up", comparison.measured_up},
       {"measured_bits_per_second_down", comparison.measured_down},
       {"warm_up", comparison.options.warm_up},
+      {"timed_iterations", comparison.timed_iterations},
       {"smoothing", comparison.options.smoothing},
   };
   if (comparison.options.target_loss.has_value()) {
@@ -81,6 +80,21 @@ std::string ComparisonJson(const NetworkComparison& comparison) {
     json["hosts"].push_back({{"name", host.name},
                              {"address", host.address},
                              {"network_namespace", host.network_namespace}});
+  }
+  return json;
+}
+
+}  // namespace
+
+std::string ComparisonJson(const std::vector<NetworkComparison>& comparisons) {
+  Json json;
+  if (comparisons.size() == 1) {
+    json = OneComparison(comparisons[0]);
+  } else {
+    json["bandwidths"] = Json::array();
+    for (const NetworkComparison& comparison : comparisons) {
+      json["bandwidths"].push_back(OneComparison(comparison));
+    }
   }
   // A failure's text may quote bytes that are no UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

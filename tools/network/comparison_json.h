@@ -3,13 +3,15 @@
 #define TOOLS_NETWORK_COMPARISON_JSON_H_
 
 #include <string>
+#include <vector>
 
 #include "tools/network/comparison.h"
 
 namespace ps {
 
-// One object; what is unknown is null. There is at least one run.
-std::string ComparisonJson(const NetworkComparison& comparison);
+// One object; what is unknown is null. At least one, each with at least one
+// run; several are in a list, "bandwidths".
+std::string ComparisonJson(const std::vector<NetworkComparison>& comparisons);
 
 }  // namespace ps
 

@@ -62,7 +62,11 @@ std::string Heading(const NetworkComparison& comparison) {
 
 std::string Legend(const NetworkComparison& comparison) {
   std::string text = absl::StrCat(
-      "ms: mean of an iteration, without the first ",
+      "ms: mean of ",
+      comparison.timed_iterations > 0
+          ? absl::StrCat(comparison.timed_iterations,
+                         " iterations at this bandwidth, after ")
+          : "an iteration, without the first ",
       comparison.options.warm_up,
       "; ±: standard deviation. speed-up: over the first row.\n"
       "link ms: what its messages take on the busiest link at the measured "
@@ -72,7 +76,11 @@ std::string Legend(const NetworkComparison& comparison) {
   if (comparison.options.target_loss.has_value()) {
     absl::StrAppend(&text, "to loss: time of training until the mean loss of ",
                     comparison.options.smoothing, " iterations was at most ",
-                    *comparison.options.target_loss, ".\n");
+                    *comparison.options.target_loss,
+                    comparison.timed_iterations > 0
+                        ? ": the number of iterations to it times ms"
+                        : "",
+                    ".\n");
   }
   return text;
 }

@@ -18,6 +18,7 @@ struct NetworkBenchFlags {
   std::string bandwidth = "1gbit";
   std::string settings = "none,none:bf16,topk:0.01,dgc:0.01,sidco_e:0.01";
   int64_t iterations = 50;
+  int64_t timed_iterations = 0;
   int64_t warm_up = 5;
   int64_t smoothing = 5;
   std::string target_loss;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <map>
 
 #include "absl/strings/str_format.h"
@@ -30,9 +31,10 @@ void MeasureTimes(std::vector<double> seconds, RunMeasures* measures) {
   measures->largest = seconds.back();
 }
 
-void MeasurePhases(const RunRecords& run, size_t begin, RunMeasures* measures) {
+void MeasurePhases(const RunRecords& run, size_t begin, size_t end,
+                   RunMeasures* measures) {
   std::map<std::string, int64_t> counts;
-  for (size_t i = begin; i < run.iterations.size(); ++i) {
+  for (size_t i = begin; i < end; ++i) {
     for (const auto& [name, seconds] : run.iterations[i].phases) {
       auto sum = std::find_if(
           measures->phases.begin(), measures->phases.end(),
@@ -49,6 +51,8 @@ void MeasurePhases(const RunRecords& run, size_t begin, RunMeasures* measures) {
   }
 }
 
+}  // namespace
+
 std::optional<TargetReached> FindTarget(const RunRecords& run,
                                         const MeasureOptions& options) {
   if (!options.target_loss.has_value()) return std::nullopt;
@@ -63,35 +67,46 @@ std::optional<TargetReached> FindTarget(const RunRecords& run,
   return std::nullopt;
 }
 
-}  // namespace
-
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options) {
+  return MeasureRun(run, options,
+                    {options.warm_up, std::numeric_limits<int64_t>::max()});
+}
+
+RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
+                       const IterationRange& timed) {
   RunMeasures measures;
   measures.target = FindTarget(run, options);
-  const size_t begin = static_cast<size_t>(options.warm_up);
-  if (run.iterations.size() <= begin) return measures;
-  measures.iterations = static_cast<int64_t>(run.iterations.size() - begin);
+  const size_t begin = static_cast<size_t>(timed.begin);
+  const size_t end =
+      std::min(run.iterations.size(), static_cast<size_t>(timed.end));
+  if (end <= begin) return measures;
+  measures.iterations = static_cast<int64_t>(end - begin);
   std::vector<double> seconds;
   std::vector<double> ratios;
   // The records count from the start of the run.
   IterationRow before;
   if (begin > 0) before = run.iterations[begin - 1];
   double last = before.seconds;
-  for (size_t i = begin; i < run.iterations.size(); ++i) {
+  for (size_t i = begin; i < end; ++i) {
     const IterationRow& row = run.iterations[i];
     seconds.push_back(row.seconds - last);
     last = row.seconds;
     ratios.push_back(row.achieved_ratio);
   }
   MeasureTimes(std::move(seconds), &measures);
-  MeasurePhases(run, begin, &measures);
+  MeasurePhases(run, begin, end, &measures);
   const double count = static_cast<double>(measures.iterations);
-  measures.bytes_up =
-      (run.iterations.back().bytes_up - before.bytes_up) / count;
-  measures.bytes_down =
-      (run.iterations.back().bytes_down - before.bytes_down) / count;
+  const IterationRow& after = run.iterations[end - 1];
+  measures.bytes_up = (after.bytes_up - before.bytes_up) / count;
+  measures.bytes_down = (after.bytes_down - before.bytes_down) / count;
   measures.achieved_ratio = Mean(ratios);
   return measures;
+}
+
+void SetSecondsPerIteration(double seconds, RunRecords* run) {
+  for (size_t i = 0; i < run->iterations.size(); ++i) {
+    run->iterations[i].seconds = seconds * static_cast<double>(i + 1);
+  }
 }
 
 std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window) {

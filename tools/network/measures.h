@@ -23,14 +23,19 @@ struct MeasureOptions {
   std::optional<double> target_loss;
 };
 
+// Iterations begin + 1 to end, counted from 1; end may be beyond the last.
+struct IterationRange {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
 // When the smoothed loss first was at or below the target.
 struct TargetReached {
   int64_t iteration = 0;  // From 1: the last of those that the mean is over.
   double seconds = 0;  // Of training, from its start to that iteration's end.
 };
 
-// Of the iterations after the warm-up. Numbers that the records do not give are
-// NaN.
+// Of some of a run's iterations. Numbers that the records do not give are NaN.
 struct RunMeasures {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,10 +53,22 @@ struct RunMeasures {
   double bytes_up = kUnknown;
   double bytes_down = kUnknown;
   double achieved_ratio = kUnknown;     // Mean.
-  std::optional<TargetReached> target;  // Also within the warm-up.
+  std::optional<TargetReached> target;  // Of all iterations.
 };
 
+// Of the iterations after the warm-up.
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options);
+
+// Of these iterations; options.warm_up is not looked at.
+RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
+                       const IterationRange& timed);
+
+// None without a target in the options, or if it is not reached.
+std::optional<TargetReached> FindTarget(const RunRecords& run,
+                                        const MeasureOptions& options);
+
+// Every iteration ends as if all had taken so many seconds.
+void SetSecondsPerIteration(double seconds, RunRecords* run);
 
 // By iteration: the mean of the training loss over it and those before it,
 // `window` together; NaN while there are not so many, and where one of them is

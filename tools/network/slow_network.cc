@@ -77,6 +77,20 @@ absl::Status SlowNetwork::CheckAvailable() {
   return missing;
 }
 
+namespace {
+
+absl::Status CheckBandwidth(int64_t bits_per_second) {
+  if (bits_per_second >= kMinBitsPerSecond &&
+      bits_per_second <= kMaxBitsPerSecond) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a link of ", bits_per_second, " bits per second cannot be; must be ",
+      kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<SlowNetwork>> SlowNetwork::Create(
     const SlowNetworkOptions& options) {
   if (options.num_hosts < 1 || options.num_hosts > kMostHosts) {
@@ -84,14 +98,7 @@ absl::StatusOr<std::unique_ptr<SlowNetwork>> SlowNetwork::Create(
         absl::StrCat("a network of ", options.num_hosts,
                      " hosts cannot be; must be 1 to ", kMostHosts));
   }
-  if (options.bits_per_second < kMinBitsPerSecond ||
-      options.bits_per_second > kMaxBitsPerSecond) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a link of ", options.bits_per_second,
-                     " bits per second cannot be; "
-                     "must be ",
-                     kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
-  }
+  PS_RETURN_IF_ERROR(CheckBandwidth(options.bits_per_second));
   PS_RETURN_IF_ERROR(CheckAvailable());
   PS_ASSIGN_OR_RETURN(NetworkNamespace hub, NetworkNamespace::Create());
   std::unique_ptr<SlowNetwork> network(
@@ -124,10 +131,28 @@ int64_t SlowNetwork::burst_bytes() const {
                std::min(kUncutBytes, kMostBurstSeconds * bytes_per_second)));
 }
 
+absl::Status SlowNetwork::SetBandwidth(std::optional<int64_t> bits_per_second) {
+  if (bits_per_second.has_value()) {
+    PS_RETURN_IF_ERROR(CheckBandwidth(*bits_per_second));
+    options_.bits_per_second = *bits_per_second;
+  }
+  if (!bits_per_second.has_value() && !limited_) return absl::OkStatus();
+  limited_ = bits_per_second.has_value();
+  for (int i = 0; i < num_hosts(); ++i) {
+    PS_RETURN_IF_ERROR(Shape(HubInterface(i), hub_.fd()));
+    PS_RETURN_IF_ERROR(Shape("eth0", hosts_[i].fd()));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status SlowNetwork::Shape(const std::string& interface,
                                 int network_namespace) {
+  if (!limited_) {
+    return RunSystemCommand({"tc", "qdisc", "del", "dev", interface, "root"},
+                            network_namespace);
+  }
   return RunSystemCommand(
-      {"tc", "qdisc", "add", "dev", interface, "root", "tbf", "rate",
+      {"tc", "qdisc", "replace", "dev", interface, "root", "tbf", "rate",
        absl::StrCat(options_.bits_per_second, "bit"), "burst",
        absl::StrCat(burst_bytes()), "latency", kQueueTime},
       network_namespace);

@@ -15,6 +15,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -40,7 +41,8 @@ struct LinkTraffic {
   int64_t received_bytes = 0;
 };
 
-// Thread-safe. Disappears with this object and the processes in it.
+// Thread-safe but for SetBandwidth. Disappears with this object and the
+// processes in it.
 class SlowNetwork {
  public:
   // Whether Create() can work here. Errors: kPermissionDenied or kNotFound,
@@ -60,11 +62,16 @@ class SlowNetwork {
 
   const NetworkNamespace& host(int host) const { return hosts_.at(host); }
 
+  // Of all links, from now on: bits per second as in the options, or no limit.
+  // What waits in a filter is lost, as from a full queue. Not while another
+  // thread is in a method. Errors: kInternal with the command that failed.
+  absl::Status SetBandwidth(std::optional<int64_t> bits_per_second);
+
   // By host.
   absl::StatusOr<std::vector<LinkTraffic>> ReadTraffic() const;
 
   // What a filter lets through at once after a pause: a link may be ahead of
-  // its rate by so many bytes.
+  // its rate by so many bytes. Of the latest bandwidth.
   int64_t burst_bytes() const;
 
  private:
@@ -73,7 +80,8 @@ class SlowNetwork {
   absl::Status AddHost();
   absl::Status Shape(const std::string& interface, int network_namespace);
 
-  const SlowNetworkOptions options_;
+  SlowNetworkOptions options_;
+  bool limited_ = true;         // Whether the links have filters.
   const NetworkNamespace hub_;  // With the bridge.
   std::vector<NetworkNamespace> hosts_;
 };

@@ -134,7 +134,7 @@ TEST(Comparison, WithoutATargetNothingIsSaidAboutOne) {
   NetworkComparison comparison = Compared();
   comparison.options.target_loss.reset();
   EXPECT_THAT(ComparisonTable(comparison), Not(HasSubstr("to loss")));
-  EXPECT_THAT(ComparisonJson(comparison), Not(HasSubstr("target_loss")));
+  EXPECT_THAT(ComparisonJson({comparison}), Not(HasSubstr("target_loss")));
   EXPECT_EQ(ComparisonPlot(comparison).series.size(), 3u);
 }
 
@@ -146,13 +146,13 @@ TEST(Comparison, ATargetThatIsNotReachedIsSaid) {
   }
   EXPECT_THAT(ComparisonTable(comparison),
               HasSubstr("not reached         –  4.00 kB"));
-  const auto json = nlohmann::json::parse(ComparisonJson(comparison));
+  const auto json = nlohmann::json::parse(ComparisonJson({comparison}));
   EXPECT_TRUE(json["runs"][0]["seconds_to_target_loss"].is_null());
   EXPECT_TRUE(json["runs"][0]["iterations_to_target_loss"].is_null());
 }
 
 TEST(Comparison, JsonHasAllFigures) {
-  const auto json = nlohmann::json::parse(ComparisonJson(Compared()));
+  const auto json = nlohmann::json::parse(ComparisonJson({Compared()}));
   EXPECT_EQ(json["job"], "j");
   EXPECT_EQ(json["model"], "mlp");
   EXPECT_EQ(json["num_parameters"], 1234);
@@ -182,6 +182,24 @@ TEST(Comparison, JsonHasAllFigures) {
   EXPECT_TRUE(broken["speed_up"].is_null());
 }
 
+TEST(Comparison, SeveralBandwidthsAreAList) {
+  NetworkComparison fast = Compared();
+  fast.bits_per_second = 1'000'000'000;
+  fast.timed_iterations = 8;
+  const auto json = nlohmann::json::parse(ComparisonJson({Compared(), fast}));
+  ASSERT_EQ(json["bandwidths"].size(), 2u);
+  EXPECT_EQ(json["bandwidths"][0]["bits_per_second"], 100'000'000);
+  EXPECT_EQ(json["bandwidths"][0]["timed_iterations"], 0);
+  EXPECT_EQ(json["bandwidths"][1]["bits_per_second"], 1'000'000'000);
+  EXPECT_EQ(json["bandwidths"][1]["timed_iterations"], 8);
+  EXPECT_THAT(ComparisonTable(fast),
+              AllOf(HasSubstr("ms: mean of 8 iterations at this bandwidth, "
+                              "after 2;"),
+                    HasSubstr("at most 5: the number of iterations to it "
+                              "times ms.")));
+  EXPECT_THAT(ComparisonTable(Compared()), Not(HasSubstr("times ms")));
+}
+
 TEST(Comparison, ThePlotHasSmoothedLossAgainstTime) {
   const Plot plot = ComparisonPlot(Compared());
   EXPECT_EQ(plot.title, "j at 100 Mbit/s");
@@ -205,7 +223,7 @@ TEST(Comparison, EvaluationsAreShownIfThereAreAny) {
   EXPECT_THAT(table, HasSubstr("  test\n"));
   EXPECT_EQ(Row(table, "fast").back(), "accuracy 75.00 %");
   EXPECT_EQ(Row(table, "slow").back(), "–");
-  const auto json = nlohmann::json::parse(ComparisonJson(comparison));
+  const auto json = nlohmann::json::parse(ComparisonJson({comparison}));
   EXPECT_EQ(json["runs"][1]["test_accuracy"], 0.75);
   EXPECT_FALSE(json["runs"][0].contains("test_accuracy"));
 }

@@ -119,6 +119,33 @@ TEST(Measures, PhasesAreMeansOverTheIterationsThatHaveThem) {
       ElementsAre(Pair("wire", 1), Pair("compress", 4), Pair("apply", 2)));
 }
 
+TEST(Measures, CanBeOfSomeIterationsOnly) {
+  MeasureOptions options;
+  options.warm_up = 0;
+  RunRecords run = RunOf({9, 2, 4, 100});
+  for (size_t i = 0; i < 4; ++i) {
+    run.iterations[i].phases = {{"wire", 10.0 * static_cast<double>(i)}};
+  }
+  run.iterations[3].bytes_up += 1000;
+  const RunMeasures measures = MeasureRun(run, options, {1, 3});
+  EXPECT_EQ(measures.iterations, 2);
+  EXPECT_DOUBLE_EQ(measures.mean, 3);
+  EXPECT_DOUBLE_EQ(measures.largest, 4);
+  EXPECT_DOUBLE_EQ(measures.bytes_up, 10);
+  EXPECT_THAT(measures.phases, ElementsAre(Pair("wire", 15)));
+  EXPECT_EQ(MeasureRun(run, options, {3, 9}).iterations, 1);
+  EXPECT_EQ(MeasureRun(run, options, {5, 9}).iterations, 0);
+}
+
+TEST(Measures, ATargetCanBeEstimatedByTheMean) {
+  RunRecords run = RunWithLosses({9, 8, 3, 1});
+  SetSecondsPerIteration(10, &run);
+  MeasureOptions options;
+  options.target_loss = 3;
+  options.smoothing = 1;
+  EXPECT_DOUBLE_EQ(FindTarget(run, options)->seconds, 30);
+}
+
 TEST(Measures, TheTargetIsReachedByTheMeanOfAFullWindow) {
   // Means of 3 from the third on: 4, 3, 1.
   const std::vector<double> losses = {9, 2, 1, 6, -4};
