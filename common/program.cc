@@ -5,13 +5,37 @@
 #include <csignal>
 #include <cstdlib>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 
 namespace ps {
+namespace {
+
+// Messages of megabytes come and go all the time. Memory that goes back to the
+// system each time comes again as pages to be zeroed, one fault each, which
+// took a third of the system's time of a server that gets dense pushes.
+void KeepFreedMemory() {
+#ifdef __GLIBC__
+  // The most that glibc allows. What is larger lives as long as the process.
+  constexpr int kMmapBytes = 32 << 20;
+  constexpr int kTrimBytes = 256 << 20;
+  mallopt(M_MMAP_THRESHOLD, kMmapBytes);
+  mallopt(M_TRIM_THRESHOLD, kTrimBytes);
+  // One thread receives what another one frees, so that each thread's own arena
+  // would run out and fill up in turns. Small blocks have caches by thread.
+  mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+}  // namespace
 
 void InitProgram(const char* argv0) {
+  KeepFreedMemory();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);
   std::signal(SIGTERM, [](int signal) { _exit(128 + signal); });

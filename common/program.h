@@ -12,7 +12,8 @@ namespace ps {
 
 // Logs to stderr, one line each; SIGTERM ends the process with 143 also where
 // it is a container's first process, which ignores signals without a handler; a
-// closed pipe is an error and not a signal. Call it first in main.
+// closed pipe is an error and not a signal. Up to 256 MiB of memory that is
+// freed stays with the process, for the messages to come. Call it first in main.
 void InitProgram(const char* argv0);
 
 // A whole number from the environment, or `otherwise`: a cluster manager tells

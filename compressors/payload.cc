@@ -10,7 +10,6 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/piece_reader.h"
-#include "compressors/value_codes/float_loops.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 
@@ -127,20 +126,17 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
   const auto index_decoder = NewIndexDecoder(info, pieces);
   // The positions of a dense payload are right if its sizes are.
   const bool dense = info.index_code == IndexCode::kDense;
-  if (dense) PS_RETURN_IF_ERROR(index_decoder->Finish());
-  uint32_t indices[kBlock];
-  float values[kBlock];
-  for (int64_t i = 0; i < info.count; i += kBlock) {
-    const int64_t n = std::min(kBlock, info.count - i);
-    if (!dense) {
+  if (!dense) {
+    uint32_t indices[kBlock];
+    for (int64_t i = 0; i < info.count; i += kBlock) {
+      const int64_t n = std::min(kBlock, info.count - i);
       PS_RETURN_IF_ERROR(index_decoder->Next(absl::MakeSpan(indices, n)));
     }
-    value_decoder->Next(absl::MakeSpan(values, n));
-    if (!AllFinite(values, n)) {
-      return absl::InvalidArgumentError("a value is not finite");
-    }
   }
-  if (!dense) PS_RETURN_IF_ERROR(index_decoder->Finish());
+  PS_RETURN_IF_ERROR(index_decoder->Finish());
+  if (!value_decoder->SkipFinite(info.count)) {
+    return absl::InvalidArgumentError("a value is not finite");
+  }
   PS_RETURN_IF_ERROR(value_decoder->Finish());
   return info;
 }

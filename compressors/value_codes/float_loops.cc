@@ -37,17 +37,27 @@ void AddFloatBytes(const uint8_t* HWY_RESTRICT bytes, int64_t n,
   }
 }
 
-bool AllFinite(const float* values, int64_t n) {
+bool AllFinite(const uint8_t* bytes, int64_t n) {
+  bool finite = true;
+  int64_t i = 0;
+#if HWY_TARGET != HWY_SCALAR
   const hn::ScalableTag<float> d;
+  const hn::Repartition<uint8_t, decltype(d)> bytes_tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   auto zero = hn::Zero(d);
-  int64_t i = 0;
   for (; i + lanes <= n; i += lanes) {
+    const auto x =
+        hn::BitCast(d, hn::LoadU(bytes_tag, bytes + i * sizeof(float)));
     // 0 x NaN and 0 x infinity are NaN, and a sum with a NaN stays one.
-    zero = hn::Add(zero, hn::Mul(hn::Zero(d), hn::LoadU(d, values + i)));
+    zero = hn::Add(zero, hn::Mul(hn::Zero(d), x));
   }
-  bool finite = hn::AllTrue(d, zero == hn::Zero(d));
-  for (; i < n; ++i) finite &= std::isfinite(values[i]);
+  finite = hn::AllTrue(d, zero == hn::Zero(d));
+#endif
+  for (; i < n; ++i) {
+    float x;
+    std::memcpy(&x, bytes + i * sizeof(float), sizeof(x));
+    finite &= std::isfinite(x);
+  }
   return finite;
 }
 
@@ -67,8 +77,8 @@ void AddFloatBytes(const uint8_t* bytes, int64_t n, float* sum) {
   HWY_DYNAMIC_DISPATCH(AddFloatBytes)(bytes, n, sum);
 }
 
-bool AllFinite(const float* values, int64_t n) {
-  return HWY_DYNAMIC_DISPATCH(AllFinite)(values, n);
+bool AllFinite(const uint8_t* bytes, int64_t n) {
+  return HWY_DYNAMIC_DISPATCH(AllFinite)(bytes, n);
 }
 
 }  // namespace ps

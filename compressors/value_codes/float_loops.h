@@ -10,8 +10,9 @@ namespace ps {
 // does not overlap `sum`.
 void AddFloatBytes(const uint8_t* bytes, int64_t n, float* sum);
 
-// Whether none is a NaN or an infinity.
-bool AllFinite(const float* values, int64_t n);
+// Whether none of n little-endian floats is a NaN or an infinity. `bytes` need
+// not be aligned.
+bool AllFinite(const uint8_t* bytes, int64_t n);
 
 }  // namespace ps
 

@@ -38,6 +38,25 @@ class Fp32Decoder final : public ValueDecoder {
     }
   }
 
+  bool SkipFinite(int64_t count) override {
+    bool finite = true;
+    while (count > 0) {
+      const absl::Span<const uint8_t> run = bytes_.Contiguous();
+      const int64_t whole = std::min<int64_t>(run.size() / kBytes, count);
+      if (whole > 0) {
+        finite &= AllFinite(run.data(), whole);
+        bytes_.Skip(whole * kBytes);
+        count -= whole;
+      } else {
+        uint8_t cut[kBytes];  // Lies in two pieces or more.
+        CHECK(bytes_.Read(cut, kBytes));
+        finite &= AllFinite(cut, 1);
+        --count;
+      }
+    }
+    return finite;
+  }
+
  private:
   PieceReader bytes_;
 };

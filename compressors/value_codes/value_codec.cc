@@ -3,18 +3,34 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
+#include "compressors/value_codes/float_loops.h"
 
 namespace ps {
+namespace {
+
+constexpr int64_t kBlock = 1024;  // Stays in the L1 cache.
+
+}  // namespace
 
 void ValueDecoder::AddNext(absl::Span<float> sum) {
-  constexpr size_t kBlock = 1024;  // Stays in the L1 cache.
   float values[kBlock];
   while (!sum.empty()) {
-    const size_t n = std::min(kBlock, sum.size());
+    const size_t n = std::min<size_t>(kBlock, sum.size());
     Next(absl::MakeSpan(values, n));
     for (size_t i = 0; i < n; ++i) sum[i] += values[i];
     sum.remove_prefix(n);
   }
+}
+
+bool ValueDecoder::SkipFinite(int64_t count) {
+  float values[kBlock];
+  bool finite = true;
+  for (; count > 0; count -= kBlock) {
+    const int64_t n = std::min(kBlock, count);
+    Next(absl::MakeSpan(values, n));
+    finite &= AllFinite(reinterpret_cast<const uint8_t*>(values), n);
+  }
+  return finite;
 }
 
 CodeTable<ValueCodec>& ValueCodecs() {

@@ -29,6 +29,10 @@ class ValueDecoder {
   // sum[i] += the next values. Here: as Next, then added.
   virtual void AddNext(absl::Span<float> sum);
 
+  // Goes past the next `count`: whether none is a NaN or an infinity. Here: as
+  // Next, then looked at.
+  virtual bool SkipFinite(int64_t count);
+
   // After the last one: an error if bits are left.
   virtual absl::Status Finish() { return absl::OkStatus(); }
 };

@@ -369,6 +369,29 @@ TEST(PayloadTest, ValuesThatAreNotFiniteAreRefused) {
   }
 }
 
+// Long enough for whole vectors of any processor, and a rest.
+TEST(PayloadTest, AValueThatIsNotFiniteIsFoundWhereverTheBytesAreCut) {
+  constexpr size_t kSize = 37;
+  for (size_t bad = 0; bad < kSize; ++bad) {
+    std::vector<float> values(kSize, 1);
+    values[bad] = bad % 2 == 0 ? std::numeric_limits<float>::infinity()
+                               : std::numeric_limits<float>::quiet_NaN();
+    const PayloadBuffer payload = EncodeDense(values);
+    const std::string bytes(reinterpret_cast<const char*>(payload.data()),
+                            payload.size_bytes());
+    for (size_t cut = kPayloadHeaderBytes; cut < bytes.size(); ++cut) {
+      const std::string first = bytes.substr(0, cut);
+      const std::string rest = bytes.substr(cut);
+      EXPECT_THAT(
+          std::string(ValidatePayload({Piece(first), Piece(rest)}, kSize)
+                          .status()
+                          .message()),
+          HasSubstr("not finite"))
+          << "value " << bad << ", cut at byte " << cut;
+    }
+  }
+}
+
 // Whether what was accepted may be added to a sum of that size, and is what a
 // writer of that index code would write.
 void ExpectSound(const PayloadPieces& pieces, const std::string& bytes,
