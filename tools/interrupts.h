@@ -7,7 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "tools/unique_fd.h"
+#include "common/unique_fd.h"
 
 namespace ps {
 

@@ -16,9 +16,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/unique_fd.h"
 
 namespace ps {
 namespace {

@@ -14,11 +14,11 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
+#include "common/unique_fd.h"
 #include "tools/bench_processes/cpu_time.h"
 #include "tools/bench_processes/peer_messages.h"
 #include "tools/interrupts.h"
 #include "tools/subprocesses.h"
-#include "tools/unique_fd.h"
 
 namespace ps {
 

@@ -16,7 +16,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
-#include "tools/unique_fd.h"
+#include "common/unique_fd.h"
 
 namespace ps {
 namespace {

@@ -8,7 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/unique_fd.h"
+#include "common/unique_fd.h"
 
 namespace ps {
 

@@ -8,8 +8,8 @@
 
 #include <string>
 
+#include "common/unique_fd.h"
 #include "gtest/gtest.h"
-#include "tools/unique_fd.h"
 
 namespace ps {
 namespace {

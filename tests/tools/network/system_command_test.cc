@@ -4,9 +4,9 @@
 
 #include <string>
 
+#include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tools/unique_fd.h"
 
 namespace ps {
 namespace {

@@ -1,6 +1,6 @@
 // A file descriptor that is closed when its owner goes.
-#ifndef TOOLS_UNIQUE_FD_H_
-#define TOOLS_UNIQUE_FD_H_
+#ifndef COMMON_UNIQUE_FD_H_
+#define COMMON_UNIQUE_FD_H_
 
 #include <unistd.h>
 
@@ -35,4 +35,4 @@ class UniqueFd {
 
 }  // namespace ps
 
-#endif  // TOOLS_UNIQUE_FD_H_
+#endif  // COMMON_UNIQUE_FD_H_
