@@ -81,7 +81,7 @@ void ExpectComplete(const nlohmann::json& json, int workers) {
 TEST_F(BenchPushPullCommand, OneWorkerIsMeasuredAndVerified) {
   ExpectComplete(Result({}), /*workers=*/1);
   EXPECT_THAT(output(),
-              AllOf(HasSubstr("1 worker, 1 server with 1 thread"),
+              AllOf(HasSubstr("1 worker, 1 server with 2 threads"),
                     HasSubstr("1 round of 2 iterations, each verified"),
                     HasSubstr("\npush, plain TCP, added on arrival"),
                     HasSubstr("\npull, parameter server")));

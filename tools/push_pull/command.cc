@@ -38,8 +38,8 @@ CommandText Text() {
   text.examples = {
       {"gradsieve bench push-pull --json=push_pull.json",
        "the usual sizes; also as JSON"},
-      {"gradsieve bench push-pull --workers=2 --server-threads=2",
-       "two workers at the same time, and a server with two threads"},
+      {"gradsieve bench push-pull --workers=2 --server-threads=4",
+       "two workers at the same time, and a server with four threads"},
   };
   text.exit_codes = {
       {"0", "measured"},

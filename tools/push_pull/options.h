@@ -19,7 +19,7 @@ struct PushPullOptions {
   int64_t workers = 1;      // Processes.
   int64_t connections = 4;  // From each worker.
   int64_t one_of = 1;       // So many elements is pushed.
-  int64_t server_threads = 1;
+  int64_t server_threads = 2;
   int64_t slice_elements = int64_t{1} << 20;
   int64_t iterations = 8;  // Timed, in each round, after one that is not.
   int64_t rounds = 3;

@@ -85,7 +85,7 @@ TEST(PushPullReport, TheTableShowsTheSame) {
   PushPullOptions options;
   options.workers = 2;
   const std::string text = PushPullText(options, ThreeRounds());
-  EXPECT_THAT(text, AllOf(HasSubstr("2 workers, 1 server with 1 thread;"),
+  EXPECT_THAT(text, AllOf(HasSubstr("2 workers, 1 server with 2 threads;"),
                           HasSubstr("4 connections a worker"),
                           HasSubstr("3 rounds of 8 iterations")));
   EXPECT_THAT(text, HasSubstr("\npush, parameter server                   "
