@@ -1,5 +1,5 @@
-// What the passes over long vectors read: chunks of a vector, of the sum of two,
-// or lists of some elements of a chunk.
+// What the passes over long vectors read: chunks of a vector, of the sum of
+// two, or lists of some elements of a chunk.
 //
 // Chunks and lanes are those of the CPU's kernels (tensor/cpu), so that sums
 // have the CPU's bits: every chunk of kChunk elements is added up in kLanes

@@ -1,16 +1,17 @@
 // What lets a function be compiled by nvcc for the device and by any compiler
 // for the host, with the same bits.
 //
-// A kernel's body here is a function template over a `Block`, written in phases:
+// A kernel's body here is a function template over a `Block`, written in
+// phases:
 //
 //     block.Phase([&](int thread) { ... });
 //
 // A phase is what every thread of the block does until all wait for each other.
-// On the device (device_block.cuh) it runs for the one thread that calls it and
+// On the device (device_block.h) it runs for the one thread that calls it and
 // ends with __syncthreads(); on the host (tests/tensor/cuda/host_block.h) it is
-// a loop over all threads. What lies between phases is the same for all threads:
-// it may read the arguments and shared memory that no thread of the next phase
-// writes. What a thread keeps from phase to phase lies in a
+// a loop over all threads. What lies between phases is the same for all
+// threads: it may read the arguments and shared memory that no thread of the
+// next phase writes. What a thread keeps from phase to phase lies in a
 // Block::PerThread<T>.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 #define TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_

@@ -84,11 +84,12 @@ struct ThreadCounts {
   }
 };
 
-// The threads that add up: one for each lane's sum, and as many for the squares.
+// The threads that add up: one for each lane's sum, and as many for the
+// squares.
 constexpr int kSummingThreads = 2 * kSparseLanes;
 
 struct SiftShared {
-  // Counts are gathered when the tile is done with.
+  // Counts are gathered when the tile's values are done with.
   union {
     TileShared tile;
     ThreadCounts counts[kSparseThreads];
@@ -97,6 +98,10 @@ struct SiftShared {
 
   PS_HOST_DEVICE SiftShared() {}
 };
+// What is read of a tile between phases, its group_counts, lies elsewhere.
+static_assert(sizeof(ThreadCounts[kSparseThreads]) <=
+                  sizeof(TileShared::values),
+              "counts must overlap nothing but the values");
 
 // Adds one lane of a tile to `sum`, in order.
 PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
@@ -156,20 +161,20 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
     if (arguments.sum_of != SumOf::kNothing) {
       block.Phase([&](int thread) {
         if (thread >= kSummingThreads) return;
-        sums[thread] = AddLane(arguments, part, tile, thread, shared->tile,
-                               sums[thread]);
+        sums[thread] =
+            AddLane(arguments, part, tile, thread, shared->tile, sums[thread]);
       });
     }
     if (!arguments.keep) continue;
     // Of a list that is replaced in place, the tiles up to here have been read.
-    num_kept = PackTile(block, part, tile, arguments.kept, num_kept,
-                        &shared->tile,
-                        [&](int rank, uint32_t offset, float value) {
-                          if (rank >= kListCapacity) return;
-                          const int64_t at = chunk * kListCapacity + rank;
-                          made.offsets[at] = static_cast<uint16_t>(offset);
-                          made.values[at] = value;
-                        });
+    num_kept =
+        PackTile(block, part, tile, arguments.kept, num_kept, &shared->tile,
+                 [&](int rank, uint32_t offset, float value) {
+                   if (rank >= kListCapacity) return;
+                   const int64_t at = chunk * kListCapacity + rank;
+                   made.offsets[at] = static_cast<uint16_t>(offset);
+                   made.values[at] = value;
+                 });
   }
   block.Phase([&](int thread) {
     shared->counts[thread] = counts[thread];

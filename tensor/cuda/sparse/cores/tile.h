@@ -95,8 +95,7 @@ PS_HOST_DEVICE inline void LoadTile(const SparseInput& input,
 // each.
 PS_HOST_DEVICE inline uint32_t MaskOfRun(const Tile& tile,
                                          const MagnitudeRange& range,
-                                         int thread,
-                                         const TileShared& shared) {
+                                         int thread, const TileShared& shared) {
   uint32_t mask = 0;
   for (int k = 0; k < kItemsPerThread; ++k) {
     const int i = thread * kItemsPerThread + k;
