@@ -17,6 +17,7 @@
 #include "absl/strings/strip.h"
 #include "common/config_check.h"
 #include "common/consistency.h"
+#include "common/device_name.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
@@ -274,6 +275,16 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   const int prefetch_batches = config.machine().prefetch_batches();
   require(prefetch_batches >= 1 && prefetch_batches <= 1024,
           "machine.prefetch_batches", prefetch_batches, "must be in [1, 1024]");
+  require(ParseDeviceName(config.machine().device()).has_value(),
+          "machine.device", absl::StrCat("\"", config.machine().device(), "\""),
+          kDeviceNameRule);
+  const int64_t megabytes = config.machine().device_memory_megabytes();
+  require(megabytes >= 0 && megabytes <= 1 << 24,
+          "machine.device_memory_megabytes", megabytes,
+          "must be in [0, 2^24] (0: a share of the device)");
+  require(config.machine().workers_on_machine() >= 1,
+          "machine.workers_on_machine", config.machine().workers_on_machine(),
+          "must be at least 1");
 }
 
 }  // namespace

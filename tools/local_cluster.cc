@@ -125,6 +125,8 @@ absl::Status LocalCluster::StartServers() {
     config_.mutable_machine()->set_worker_threads(
         std::max(1, cores / config_.cluster().num_workers()));
   }
+  config_.mutable_machine()->set_workers_on_machine(
+      config_.cluster().num_workers());
   PS_RETURN_IF_ERROR(
       WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {

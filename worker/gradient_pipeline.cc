@@ -120,7 +120,8 @@ absl::Status GradientPipeline::Send(int b, double loss) {
     }
     LOG(WARNING) << what << "; nothing is sent";
   } else if (!options_.config->compressor().error_feedback()) {
-    std::fill_n(residual.data(), residual.size(), 0.0f);
+    PS_RETURN_IF_ERROR(
+        options_.backend->sparse().Clear(residual.data(), residual.size()));
   }
   stats_.compression.push_back(encoded.stats);
   const absl::Time end = absl::Now();

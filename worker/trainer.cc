@@ -22,6 +22,7 @@
 #include "glog/logging.h"
 #include "models/model.h"
 #include "tensor/backend.h"
+#include "tensor/new_backend.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
@@ -129,13 +130,21 @@ absl::Status Trainer::LoadDataAndModel() {
                         sampler_->iterations_per_epoch();
   plan_ = std::make_unique<PushPlan>(plan);
 
-  CpuBackendOptions backend;
-  backend.num_threads = config().machine().worker_threads();
-  if (backend.num_threads == 0) {
-    backend.num_threads =
+  DeviceOptions device;
+  device.device = config().machine().device();
+  device.num_threads = config().machine().worker_threads();
+  if (device.num_threads == 0) {
+    device.num_threads =
         std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
   }
-  PS_ASSIGN_OR_RETURN(backend_, NewCpuBackend(backend));
+  device.worker_rank = options_.worker_rank;
+  device.workers_on_machine = config().machine().workers_on_machine();
+  device.device_memory_bytes =
+      config().machine().device_memory_megabytes() * (int64_t{1} << 20);
+  PS_ASSIGN_OR_RETURN(ChosenBackend chosen, NewBackend(device));
+  LOG(INFO) << "worker " << options_.worker_rank << " computes on "
+            << chosen.description;
+  backend_ = std::move(chosen.backend);
 
   ModelOptions model;
   model.config = config().model();

@@ -16,6 +16,8 @@ def cuda_library(
         host_srcs,
         without_cuda,
         deps = [],
+        cuda_deps = [],
+        nvcc_copts = [],
         visibility = None):
     """A library with device code where there is a toolkit.
 
@@ -26,11 +28,14 @@ def cuda_library(
       name: the library.
       hdrs: its headers, free of CUDA types.
       srcs: .cu files.
-      device_hdrs: headers that the .cu files include; free of Abseil.
+      device_hdrs: headers that the .cu files include; free of Abseil. Labels of
+        other packages' files, or of filegroups, too.
       host_srcs: .cc files between the two, which may include CUDA's headers.
       without_cuda: .cc files that define what `hdrs` declare for a machine
         without the toolkit (each function returns an error that says so).
       deps: cc_library targets.
+      cuda_deps: those that only the build with CUDA needs.
+      nvcc_copts: more options for nvcc.
       visibility: of the library.
     """
     if not CUDA_FOUND:
@@ -51,7 +56,8 @@ def cuda_library(
             outs = [out],
             cmd = (CUDA_HOME + "/bin/nvcc -c -O3 -std=c++17 " + _GENCODE +
                    " -I. --Werror all-warnings" +
-                   " -Xcompiler -fPIC,-Wall,-Wextra,-Werror" +
+                   " -Xcompiler -fPIC,-Wall,-Wextra,-Werror " +
+                   " ".join(nvcc_copts) +
                    " $(location %s) -o $@" % src),
         )
         objects.append(out)
@@ -63,6 +69,16 @@ def cuda_library(
         # The runtime is a static library, which must go into the same binary
         # as the code that calls it.
         linkstatic = 1,
-        deps = deps + ["@cuda//:runtime"],
+        deps = deps + cuda_deps + ["@cuda//:runtime"],
+        visibility = visibility,
+    )
+
+def cuda_host_library(name, srcs, hdrs, deps = [], visibility = None):
+    """A cc_library that includes CUDA's headers; empty without the toolkit."""
+    native.cc_library(
+        name = name,
+        srcs = srcs if CUDA_FOUND else [],
+        hdrs = hdrs if CUDA_FOUND else [],
+        deps = deps + ["@cuda//:runtime"] if CUDA_FOUND else [],
         visibility = visibility,
     )

@@ -7,34 +7,12 @@
 
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/axpy.h"
+#include "tensor/cuda/cuda_status.h"
 
 namespace ps {
-namespace {
-
-absl::Status CudaToStatus(cudaError_t error, absl::string_view what) {
-  switch (error) {
-    case cudaSuccess:
-      return absl::OkStatus();
-    case cudaErrorMemoryAllocation:
-      return absl::ResourceExhaustedError(
-          absl::StrCat(what, ": ", cudaGetErrorString(error)));
-    case cudaErrorNoDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorNoKernelImageForDevice:
-      return absl::UnavailableError(
-          absl::StrCat(what, ": ", cudaGetErrorString(error)));
-    default:
-      return absl::InternalError(
-          absl::StrCat(what, ": ", cudaGetErrorString(error)));
-  }
-}
-
-}  // namespace
-
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
-  const cudaError_t error = cudaGetDeviceCount(&count);
-  if (error != cudaSuccess) return CudaToStatus(error, "counting CUDA devices");
+  PS_RETURN_IF_CUDA_ERROR(cudaGetDeviceCount(&count));
   return count;
 }
 

@@ -105,6 +105,7 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       machine {
         worker_threads: -1 server_threads: 0
         loader_threads: 257 prefetch_batches: 0
+        device: "gpu" device_memory_megabytes: -1 workers_on_machine: 0
       })",
                                   "job");
   ASSERT_TRUE(config.ok()) << config.status();
@@ -131,6 +132,10 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "machine.server_threads is 0; must be at least 1",
       "machine.loader_threads is 257; must be in [0, 256]",
       "machine.prefetch_batches is 0; must be in [1, 1024]",
+      "machine.device is \"gpu\"; must be \"auto\", \"cpu\", \"cuda\" or "
+      "\"cuda:N\" with N in [0, 1023]",
+      "machine.device_memory_megabytes is -1; must be in [0, 2^24]",
+      "machine.workers_on_machine is 0; must be at least 1",
   };
   size_t lines = 1;
   for (const char c : Message(status)) lines += c == '\n';

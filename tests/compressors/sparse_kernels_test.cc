@@ -1,18 +1,16 @@
-// The CPU's sparse kernels against plain loops.
+// Every backend's sparse kernels against plain loops.
 #include "tensor/sparse_kernels.h"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <memory>
 #include <string>
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "tensor/backend.h"
-#include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/tensor.h"
 #include "tests/compressors/vectors.h"
+#include "tests/tensor/backends_for_test.h"
 
 namespace ps {
 namespace {
@@ -39,15 +37,22 @@ void ExpectSame(const Selection& a, const Selection& b) {
   ASSERT_EQ(a.values, b.values);
 }
 
-// Storage as a backend allocates it, which long stores past the caches need.
-Tensor Aligned(int64_t n) {
-  static const auto* const backend =
-      new std::unique_ptr<Backend>(*NewCpuBackend(CpuBackendOptions()));
-  return *(*backend)->Allocate({n});
-}
+class AddAndMeasureTest : public BackendTest {};
+class SumTest : public BackendTest {};
+class ScalingTest : public BackendTest {};
+class GatherTest : public BackendTest {};
+class SieveTest : public BackendTest {};
+class CountMagnitudesTest : public BackendTest {};
+class SelectEqualTest : public BackendTest {};
+INSTANTIATE_OVER_BACKENDS(AddAndMeasureTest);
+INSTANTIATE_OVER_BACKENDS(SumTest);
+INSTANTIATE_OVER_BACKENDS(ScalingTest);
+INSTANTIATE_OVER_BACKENDS(GatherTest);
+INSTANTIATE_OVER_BACKENDS(SieveTest);
+INSTANTIATE_OVER_BACKENDS(CountMagnitudesTest);
+INSTANTIATE_OVER_BACKENDS(SelectEqualTest);
 
-TEST(AddAndMeasureTest, EqualsPlainLoops) {
-  const auto kernels = NewCpuSparseKernels(1);
+TEST_P(AddAndMeasureTest, EqualsPlainLoops) {
   for (const int64_t n : Sizes()) {
     for (const std::string& name : VectorNames()) {
       SCOPED_TRACE(testing::Message() << name << " of " << n);
@@ -55,12 +60,13 @@ TEST(AddAndMeasureTest, EqualsPlainLoops) {
       std::vector<float> gradient = MakeVector(name, n, 2);
       // Some sums are exactly zero.
       for (int64_t i = 0; i < n; i += 5) gradient[i] = -residual[i];
-      std::vector<float> out(n);
+      Tensor sum = Put(std::vector<float>(n));
       Moments moments;
-      ASSERT_TRUE(kernels
-                      ->AddAndMeasure(residual.data(), gradient.data(), n,
-                                      out.data(), &moments)
+      ASSERT_TRUE(kernels()
+                      .AddAndMeasure(In(residual), In(gradient), n, sum.data(),
+                                     &moments)
                       .ok());
+      const std::vector<float> out = Get(sum);
       Moments expected;
       float min = std::numeric_limits<float>::infinity();
       for (int64_t i = 0; i < n; ++i) {
@@ -86,25 +92,23 @@ TEST(AddAndMeasureTest, EqualsPlainLoops) {
   }
 }
 
-TEST(AddAndMeasureTest, CountsWhatIsNotFinite) {
-  const auto kernels = NewCpuSparseKernels(2);
+TEST_P(AddAndMeasureTest, CountsWhatIsNotFinite) {
   const int64_t n = 2 * kChunk + 21;
   const std::vector<float> residual = MakeVector("laplace", n, 1);
   std::vector<float> gradient = MakeVector("laplace", n, 2);
   gradient[0] = std::numeric_limits<float>::quiet_NaN();
   gradient[kChunk - 1] = -std::numeric_limits<float>::infinity();
   gradient[n - 1] = -std::numeric_limits<float>::quiet_NaN();
-  std::vector<float> out(n);
+  Tensor out = Put(std::vector<float>(n));
   Moments moments;
-  ASSERT_TRUE(kernels
-                  ->AddAndMeasure(residual.data(), gradient.data(), n,
-                                  out.data(), &moments)
-                  .ok());
+  ASSERT_TRUE(
+      kernels()
+          .AddAndMeasure(In(residual), In(gradient), n, out.data(), &moments)
+          .ok());
   EXPECT_EQ(moments.num_non_finite, 3);
 }
 
-TEST(SumTest, EqualsPlainLoops) {
-  const auto kernels = NewCpuSparseKernels(2);
+TEST_P(SumTest, EqualsPlainLoops) {
   for (const int64_t n : Sizes()) {
     for (const std::string& name : VectorNames()) {
       SCOPED_TRACE(testing::Message() << name << " of " << n);
@@ -122,41 +126,39 @@ TEST(SumTest, EqualsPlainLoops) {
         log_magnitudes += std::fabs(std::log(std::fabs(double{each})));
       }
       double sum;
-      ASSERT_TRUE(kernels->SumValues(u.data(), n, &sum).ok());
+      ASSERT_TRUE(kernels().SumValues(In(u), n, &sum).ok());
       EXPECT_NEAR(sum, static_cast<double>(values), 1e-13 * magnitudes);
-      ASSERT_TRUE(kernels->SumLogs(u.data(), n, &sum).ok());
+      ASSERT_TRUE(kernels().SumLogs(In(u), n, &sum).ok());
       EXPECT_NEAR(sum, static_cast<double>(logs), 1e-13 * log_magnitudes);
     }
   }
 }
 
-TEST(SumTest, LogsOfTheLargestAndTheSmallestMagnitudesAreFinite) {
-  const auto kernels = NewCpuSparseKernels(1);
+TEST_P(SumTest, LogsOfTheLargestAndTheSmallestMagnitudesAreFinite) {
   for (const float x : {std::numeric_limits<float>::max(),
                         std::numeric_limits<float>::denorm_min()}) {
     const std::vector<float> u(1000, -x);
     double sum;
-    ASSERT_TRUE(kernels->SumLogs(u.data(), 1000, &sum).ok());
+    ASSERT_TRUE(kernels().SumLogs(In(u), 1000, &sum).ok());
     EXPECT_NEAR(sum / (1000 * std::log(double{x})), 1, 1e-13);
   }
 }
 
-TEST(SumTest, SquaresEqualPlainLoopsAndAreNotFiniteIfAnElementIsNot) {
-  const auto kernels = NewCpuSparseKernels(2);
+TEST_P(SumTest, SquaresEqualPlainLoopsAndAreNotFiniteIfAnElementIsNot) {
   for (const int64_t n : Sizes()) {
     for (const std::string& name : VectorNames()) {
       std::vector<float> u = MakeVector(name, n, 5);
       long double expected = 0;
       for (const float each : u) expected += double{each} * each;
       double sum;
-      ASSERT_TRUE(kernels->SumSquares(u.data(), n, &sum).ok());
+      ASSERT_TRUE(kernels().SumSquares(In(u), n, &sum).ok());
       EXPECT_NEAR(sum, static_cast<double>(expected), 1e-13L * expected)
           << name << " of " << n;
       if (n == 0) continue;
       for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
                               -std::numeric_limits<float>::infinity()}) {
         u[n / 2] = bad;
-        ASSERT_TRUE(kernels->SumSquares(u.data(), n, &sum).ok());
+        ASSERT_TRUE(kernels().SumSquares(In(u), n, &sum).ok());
         EXPECT_FALSE(std::isfinite(sum));
       }
     }
@@ -165,19 +167,21 @@ TEST(SumTest, SquaresEqualPlainLoopsAndAreNotFiniteIfAnElementIsNot) {
 
 // Products and sum are rounded each, as written: the test is compiled without
 // fused multiply-adds.
-TEST(ScalingTest, EqualsPlainLoopsBitByBit) {
-  const auto kernels = NewCpuSparseKernels(2);
+TEST_P(ScalingTest, EqualsPlainLoopsBitByBit) {
   for (const int64_t n : Sizes()) {
     for (const std::string& name : VectorNames()) {
       SCOPED_TRACE(testing::Message() << name << " of " << n);
       const std::vector<float> x = MakeVector(name, n, 1);
       const std::vector<float> y = MakeVector(name, n, 2);
-      std::vector<float> out(n);
-      ASSERT_TRUE(kernels->Scale({x.data(), 0.3f}, n, out.data()).ok());
+      Tensor result = Put(std::vector<float>(n));
+      ASSERT_TRUE(kernels().Scale({In(x), 0.3f}, n, result.data()).ok());
+      std::vector<float> out = Get(result);
       for (int64_t i = 0; i < n; ++i) ASSERT_EQ(out[i], 0.3f * x[i]);
       ASSERT_TRUE(
-          kernels->AddScaled({x.data(), 0.9f}, {y.data(), -0.7f}, n, out.data())
+          kernels()
+              .AddScaled({In(x), 0.9f}, {In(y), -0.7f}, n, result.data())
               .ok());
+      out = Get(result);
       for (int64_t i = 0; i < n; ++i) {
         ASSERT_EQ(out[i], 0.9f * x[i] + -0.7f * y[i]);
       }
@@ -185,50 +189,61 @@ TEST(ScalingTest, EqualsPlainLoopsBitByBit) {
   }
 }
 
-TEST(ScalingTest, WhatIsNotFiniteStaysSo) {
-  const auto kernels = NewCpuSparseKernels(1);
+TEST_P(ScalingTest, WhatIsNotFiniteStaysSo) {
   const float infinity = std::numeric_limits<float>::infinity();
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(), infinity,
                           std::numeric_limits<float>::max()}) {
     const std::vector<float> x(33, bad);
-    std::vector<float> out(33);
+    Tensor out = Put(x);
+    // In place.
     ASSERT_TRUE(
-        kernels->AddScaled({x.data(), 1}, {x.data(), 1}, 33, out.data()).ok());
-    for (const float each : out) EXPECT_FALSE(std::isfinite(each));
+        kernels().AddScaled({out.data(), 1}, {In(x), 1}, 33, out.data()).ok());
+    for (const float each : Get(out)) EXPECT_FALSE(std::isfinite(each));
   }
 }
 
-TEST(GatherTest, ReadsTheElementsInTheOrderOfTheIndices) {
-  const auto kernels = NewCpuSparseKernels(1);
+TEST_P(GatherTest, ReadsTheElementsInTheOrderOfTheIndices) {
   const std::vector<float> u = {1, 2, 3};
   Selection selection;
   selection.indices = {2, 0};
-  ASSERT_TRUE(kernels->Gather(u.data(), &selection).ok());
+  ASSERT_TRUE(kernels().Gather(In(u), &selection).ok());
   EXPECT_EQ(selection.values, (std::vector<float>{3, 1}));
 }
 
+TEST_P(GatherTest, ScatterAndClearWriteWhereTheyAreTold) {
+  Tensor u = Put({1, 2, 3, 4, 5});
+  Selection selection;
+  selection.indices = {3, 0};
+  selection.values = {-4, -1};
+  ASSERT_TRUE(kernels().Scatter(selection, u.data()).ok());
+  EXPECT_EQ(Get(u), (std::vector<float>{-1, 2, 3, -4, 5}));
+  ASSERT_TRUE(kernels().Clear(u.data() + 1, 3).ok());
+  EXPECT_EQ(Get(u), (std::vector<float>{-1, 0, 0, 0, 5}));
+  selection.clear();
+  ASSERT_TRUE(kernels().Scatter(selection, u.data()).ok());
+  ASSERT_TRUE(kernels().Clear(u.data(), 0).ok());
+  EXPECT_EQ(Get(u), (std::vector<float>{-1, 0, 0, 0, 5}));
+}
+
 // Long enough for stores past the caches, with aligned and unaligned output.
-TEST(AddAndMeasureTest, LongVectorsDoNotDependOnAlignmentOrThreads) {
+TEST_P(AddAndMeasureTest, LongVectorsDoNotDependOnAlignment) {
   const int64_t n = (int64_t{4} << 20) + 37;
   const std::vector<float> residual = MakeVector("laplace", n, 1);
   const std::vector<float> gradient = MakeVector("gaussian", n, 2);
-  std::vector<float> storage(n + 32);
-  float* aligned = storage.data();
-  while (reinterpret_cast<uintptr_t>(aligned) % 64 != 0) ++aligned;
+  const Tensor storage = Put(std::vector<float>(n + 1));
   std::vector<Moments> results;
-  for (const int threads : {1, 3}) {
-    const auto kernels = NewCpuSparseKernels(threads);
-    for (float* out : {aligned, aligned + 1}) {
-      Moments moments;
-      ASSERT_TRUE(kernels
-                      ->AddAndMeasure(residual.data(), gradient.data(), n, out,
-                                      &moments)
-                      .ok());
-      for (int64_t i = 0; i < n; ++i) {
-        ASSERT_EQ(out[i], residual[i] + gradient[i]);
-      }
-      results.push_back(moments);
+  for (const int64_t begin : {0, 1}) {
+    Tensor out = storage.Slice(begin, begin + n);
+    Moments moments;
+    ASSERT_TRUE(
+        kernels()
+            .AddAndMeasure(In(residual), In(gradient), n, out.data(), &moments)
+            .ok());
+    const std::vector<float> sum = Get(out);
+    for (int64_t i = 0; i < n; ++i) {
+      ASSERT_EQ(sum[i], residual[i] + gradient[i]);
     }
+    results.push_back(moments);
   }
   for (const Moments& moments : results) {
     EXPECT_EQ(moments.sum, results[0].sum);
@@ -236,9 +251,8 @@ TEST(AddAndMeasureTest, LongVectorsDoNotDependOnAlignmentOrThreads) {
   }
 }
 
-TEST(SieveTest, MeasuresAndSelectsLikePlainLoops) {
-  const auto kernels = NewCpuSparseKernels(1);
-  const auto sieve = kernels->NewSieve();
+TEST_P(SieveTest, MeasuresAndSelectsLikePlainLoops) {
+  const auto sieve = kernels().NewSieve();
   for (const int64_t n : Sizes()) {
     for (const std::string& name : VectorNames()) {
       const std::vector<float> u = MakeVector(name, n, 3);
@@ -247,7 +261,7 @@ TEST(SieveTest, MeasuresAndSelectsLikePlainLoops) {
         SCOPED_TRACE(testing::Message()
                      << name << " of " << n << " above " << location);
         const Selection expected = ReferenceAbove(u, location);
-        sieve->Reset(u.data(), n);
+        sieve->Reset(In(u), n);
         Exceedances exceedances;
         ASSERT_TRUE(
             sieve->MeasureAbove(location, 2 * location, &exceedances).ok());
@@ -269,21 +283,19 @@ TEST(SieveTest, MeasuresAndSelectsLikePlainLoops) {
   }
 }
 
-TEST(SieveTest, NegativeThresholdSelectsEverything) {
-  const auto kernels = NewCpuSparseKernels(2);
-  const auto sieve = kernels->NewSieve();
+TEST_P(SieveTest, NegativeThresholdSelectsEverything) {
+  const auto sieve = kernels().NewSieve();
   const std::vector<float> u = MakeVector("sparse", kChunk + 5, 3);
-  sieve->Reset(u.data(), u.size());
+  sieve->Reset(In(u), u.size());
   Selection selection;
   ASSERT_TRUE(sieve->SelectAbove(-1, &selection).ok());
   EXPECT_EQ(selection.values, u);
 }
 
-TEST(SieveTest, EqualIsNotAbove) {
-  const auto kernels = NewCpuSparseKernels(1);
-  const auto sieve = kernels->NewSieve();
+TEST_P(SieveTest, EqualIsNotAbove) {
+  const auto sieve = kernels().NewSieve();
   const std::vector<float> u = MakeVector("constant", 1000, 1);
-  sieve->Reset(u.data(), u.size());
+  sieve->Reset(In(u), u.size());
   Exceedances exceedances;
   ASSERT_TRUE(sieve->MeasureAbove(0.25f, 0.25f, &exceedances).ok());
   EXPECT_EQ(exceedances.count, 0);
@@ -293,34 +305,31 @@ TEST(SieveTest, EqualIsNotAbove) {
 }
 
 // The promise that lets estimates guess: bit for bit the same results whatever
-// was kept aside, in however many threads.
-TEST(SieveTest, GuessesNeverShow) {
+// was kept aside.
+TEST_P(SieveTest, GuessesNeverShow) {
   for (const char* name : {"laplace", "gaussian", "heavy", "sparse"}) {
     const int64_t n = 5 * kChunk + 4321;
     const std::vector<float> u = MakeVector(name, n, 8);
     const std::vector<float> locations = {0.7f, 1.4f, 2.0f, 1.9f, 2.8f};
     std::vector<Exceedances> plain;
-    for (const int threads : {1, 3}) {
-      const auto kernels = NewCpuSparseKernels(threads);
-      const auto sieve = kernels->NewSieve();
-      // To 1: every guess too low, and what is kept serves a lower location,
-      // too; 1.2 to 3: right for some, too high for others.
-      for (const float guess : {0.0f, 0.9f, 1.0f, 1.2f, 1.5f, 3.0f}) {
-        SCOPED_TRACE(testing::Message() << name << " guess " << guess);
-        sieve->Reset(u.data(), n);
-        for (size_t i = 0; i < locations.size(); ++i) {
-          Exceedances measured;
-          ASSERT_TRUE(
-              sieve->MeasureAbove(locations[i], guess * locations[i], &measured)
-                  .ok());
-          if (plain.size() <= i) plain.push_back(measured);
-          EXPECT_EQ(measured.count, plain[i].count);
-          EXPECT_EQ(measured.sum, plain[i].sum);
-          EXPECT_EQ(measured.sum_squares, plain[i].sum_squares);
-          Selection selection;
-          ASSERT_TRUE(sieve->SelectAbove(locations[i], &selection).ok());
-          ExpectSame(selection, ReferenceAbove(u, locations[i]));
-        }
+    const auto sieve = kernels().NewSieve();
+    // To 1: every guess too low, and what is kept serves a lower location, too;
+    // 1.2 to 3: right for some, too high for others.
+    for (const float guess : {0.0f, 0.9f, 1.0f, 1.2f, 1.5f, 3.0f}) {
+      SCOPED_TRACE(testing::Message() << name << " guess " << guess);
+      sieve->Reset(In(u), n);
+      for (size_t i = 0; i < locations.size(); ++i) {
+        Exceedances measured;
+        ASSERT_TRUE(
+            sieve->MeasureAbove(locations[i], guess * locations[i], &measured)
+                .ok());
+        if (plain.size() <= i) plain.push_back(measured);
+        EXPECT_EQ(measured.count, plain[i].count);
+        EXPECT_EQ(measured.sum, plain[i].sum);
+        EXPECT_EQ(measured.sum_squares, plain[i].sum_squares);
+        Selection selection;
+        ASSERT_TRUE(sieve->SelectAbove(locations[i], &selection).ok());
+        ExpectSame(selection, ReferenceAbove(u, locations[i]));
       }
     }
   }
@@ -328,75 +337,72 @@ TEST(SieveTest, GuessesNeverShow) {
 
 // Forming the sum and looking through it in one pass gives, bit for bit, what
 // two passes give.
-TEST(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
+TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
   constexpr int64_t kStreamed = int64_t{4} << 20;  // Stored past the caches.
   std::vector<int64_t> sizes = Sizes();
   sizes.push_back(kStreamed + 37);
-  for (const int threads : {1, 3}) {
-    const auto kernels = NewCpuSparseKernels(threads);
-    const auto sieve = kernels->NewSieve();
-    for (const int64_t n : sizes) {
-      for (const std::string name : {"laplace", "heavy", "sparse"}) {
-        if (n > kStreamed && (threads > 1 || name != "heavy")) continue;
-        const std::vector<float> residual = MakeVector(name, n, 1);
-        const std::vector<float> gradient = MakeVector("laplace", n, 2);
-        std::vector<float> expected(n);
-        Moments expected_moments;
-        ASSERT_TRUE(kernels
-                        ->AddAndMeasure(residual.data(), gradient.data(), n,
-                                        expected.data(), &expected_moments)
+  const auto sieve = kernels().NewSieve();
+  for (const int64_t n : sizes) {
+    for (const std::string name : {"laplace", "heavy", "sparse"}) {
+      if (n > kStreamed && name != "heavy") continue;
+      const std::vector<float> residual = MakeVector(name, n, 1);
+      const std::vector<float> gradient = MakeVector("laplace", n, 2);
+      Tensor out = Put(std::vector<float>(n));
+      Moments expected_moments;
+      ASSERT_TRUE(kernels()
+                      .AddAndMeasure(In(residual), In(gradient), n, out.data(),
+                                     &expected_moments)
+                      .ok());
+      const std::vector<float> expected = Get(out);
+      for (const float keep_above :
+           {0.0f, 0.9f, std::numeric_limits<float>::infinity()}) {
+        SCOPED_TRACE(testing::Message()
+                     << name << " of " << n << " above " << keep_above);
+        SieveGuess guess;
+        guess.keep_above = keep_above;
+        guess.needs_sums = keep_above == 0;
+        out = Put(std::vector<float>(n));
+        Moments moments;
+        ASSERT_TRUE(sieve
+                        ->ResetToSum(In(residual), In(gradient), n, guess,
+                                     out.data(), &moments)
                         .ok());
-        for (const float keep_above :
-             {0.0f, 0.9f, std::numeric_limits<float>::infinity()}) {
-          SCOPED_TRACE(testing::Message()
-                       << name << " of " << n << " above " << keep_above);
-          SieveGuess guess;
-          guess.keep_above = keep_above;
-          guess.needs_sums = keep_above == 0;
-          Tensor out = Aligned(n);
-          Moments moments;
-          ASSERT_TRUE(sieve
-                          ->ResetToSum(residual.data(), gradient.data(), n,
-                                       guess, out.data(), &moments)
-                          .ok());
-          ASSERT_EQ(std::vector<float>(out.data(), out.data() + n), expected);
-          if (!guess.needs_sums) {
-            EXPECT_EQ(moments.sum, 0);
-            EXPECT_EQ(moments.sum_squares, 0);
-            ASSERT_TRUE(kernels->SumMagnitudes(out.data(), n, &moments).ok());
-          }
-          EXPECT_EQ(moments.sum, expected_moments.sum);
-          EXPECT_EQ(moments.sum_squares, expected_moments.sum_squares);
-          EXPECT_EQ(moments.max, expected_moments.max);
-          EXPECT_EQ(moments.min_nonzero, expected_moments.min_nonzero);
-          EXPECT_EQ(moments.num_nonzero, expected_moments.num_nonzero);
-          EXPECT_EQ(moments.num_non_finite, 0);
-          // Below, at and above what was kept.
-          for (const float threshold : {0.3f, 0.9f, 1.7f, 2.5f}) {
-            Selection selection;
-            ASSERT_TRUE(sieve->SelectAbove(threshold, &selection).ok());
-            ExpectSame(selection, ReferenceAbove(expected, threshold));
-          }
+        ASSERT_EQ(Get(out), expected);
+        if (!guess.needs_sums) {
+          EXPECT_EQ(moments.sum, 0);
+          EXPECT_EQ(moments.sum_squares, 0);
+          ASSERT_TRUE(kernels().SumMagnitudes(out.data(), n, &moments).ok());
+        }
+        EXPECT_EQ(moments.sum, expected_moments.sum);
+        EXPECT_EQ(moments.sum_squares, expected_moments.sum_squares);
+        EXPECT_EQ(moments.max, expected_moments.max);
+        EXPECT_EQ(moments.min_nonzero, expected_moments.min_nonzero);
+        EXPECT_EQ(moments.num_nonzero, expected_moments.num_nonzero);
+        EXPECT_EQ(moments.num_non_finite, 0);
+        // Below, at and above what was kept.
+        for (const float threshold : {0.3f, 0.9f, 1.7f, 2.5f}) {
+          Selection selection;
+          ASSERT_TRUE(sieve->SelectAbove(threshold, &selection).ok());
+          ExpectSame(selection, ReferenceAbove(expected, threshold));
         }
       }
     }
   }
 }
 
-TEST(SieveTest, SumCountsWhatIsNotFinite) {
-  const auto kernels = NewCpuSparseKernels(1);
-  const auto sieve = kernels->NewSieve();
+TEST_P(SieveTest, SumCountsWhatIsNotFinite) {
+  const auto sieve = kernels().NewSieve();
   std::vector<float> gradient = MakeVector("laplace", 1000, 1);
   const std::vector<float> residual(1000);
   gradient[3] = std::numeric_limits<float>::quiet_NaN();
   gradient[999] = std::numeric_limits<float>::infinity();
-  std::vector<float> out(1000);
+  Tensor out = Put(std::vector<float>(1000));
   SieveGuess guess;
   guess.keep_above = 2;
   guess.needs_sums = false;
   Moments moments;
   ASSERT_TRUE(sieve
-                  ->ResetToSum(residual.data(), gradient.data(), 1000, guess,
+                  ->ResetToSum(In(residual), In(gradient), 1000, guess,
                                out.data(), &moments)
                   .ok());
   EXPECT_EQ(moments.num_non_finite, 2);
@@ -404,19 +410,18 @@ TEST(SieveTest, SumCountsWhatIsNotFinite) {
 
 // Also in the elements that fill no group of lanes, where the sums of squares
 // are of other instructions: a fused multiply-add would show.
-TEST(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
-  const auto kernels = NewCpuSparseKernels(1);
-  const auto from_vector = kernels->NewSieve();
-  const auto from_list = kernels->NewSieve();
+TEST_P(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
+  const auto from_vector = kernels().NewSieve();
+  const auto from_list = kernels().NewSieve();
   for (int64_t n = 65; n < 80; ++n) {
     for (uint64_t seed = 0; seed < 200; ++seed) {
       const std::vector<float> u = MakeVector("heavy", n, seed);
       const float location = 1e-6f * static_cast<float>(seed + 1);
       Exceedances expected;
       Exceedances listed;
-      from_vector->Reset(u.data(), n);
+      from_vector->Reset(In(u), n);
       ASSERT_TRUE(from_vector->MeasureAbove(location, 1, &expected).ok());
-      from_list->Reset(u.data(), n);
+      from_list->Reset(In(u), n);
       ASSERT_TRUE(from_list->MeasureAbove(0, 0, &listed).ok());
       ASSERT_TRUE(from_list->MeasureAbove(location, location, &listed).ok());
       ASSERT_EQ(listed.count, expected.count);
@@ -427,15 +432,14 @@ TEST(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
   }
 }
 
-TEST(SieveTest, ResetForgetsTheVectorBefore) {
-  const auto kernels = NewCpuSparseKernels(1);
-  const auto sieve = kernels->NewSieve();
+TEST_P(SieveTest, ResetForgetsTheVectorBefore) {
+  const auto sieve = kernels().NewSieve();
   const std::vector<float> big = MakeVector("laplace", 3 * kChunk, 1);
   const std::vector<float> small = MakeVector("laplace", 100, 2);
   Exceedances exceedances;
-  sieve->Reset(big.data(), big.size());
+  sieve->Reset(In(big), big.size());
   ASSERT_TRUE(sieve->MeasureAbove(1, 1, &exceedances).ok());
-  sieve->Reset(small.data(), small.size());
+  sieve->Reset(In(small), small.size());
   Selection selection;
   ASSERT_TRUE(sieve->SelectAbove(2, &selection).ok());
   ExpectSame(selection, ReferenceAbove(small, 2));
@@ -444,12 +448,11 @@ TEST(SieveTest, ResetForgetsTheVectorBefore) {
   EXPECT_EQ(exceedances.count, 0);
 }
 
-TEST(CountMagnitudesTest, CountsByBits) {
-  const auto kernels = NewCpuSparseKernels(2);
+TEST_P(CountMagnitudesTest, CountsByBits) {
   const std::vector<float> u = {0.0f, -0.0f, 1.0f, -1.0f, 1.06f, 2.0f};
   std::vector<int64_t> counts;
   MagnitudeBins bins;
-  ASSERT_TRUE(kernels->CountMagnitudes(u.data(), u.size(), bins, &counts).ok());
+  ASSERT_TRUE(kernels().CountMagnitudes(In(u), u.size(), bins, &counts).ok());
   EXPECT_EQ(counts[0], 2);
   // 1.0 is 0x3f800000; a bin is 2^-4 wide there.
   EXPECT_EQ(counts[0x3f800000 >> 19], 3);
@@ -457,19 +460,18 @@ TEST(CountMagnitudesTest, CountsByBits) {
   bins.low = 0x3f800000;
   bins.shift = 7;
   bins.stride = 2;
-  ASSERT_TRUE(kernels->CountMagnitudes(u.data(), u.size(), bins, &counts).ok());
+  ASSERT_TRUE(kernels().CountMagnitudes(In(u), u.size(), bins, &counts).ok());
   EXPECT_EQ(counts[0], 1);
   EXPECT_EQ(counts[(0x3f87ae14 - 0x3f800000) >> 7], 1);
 }
 
-TEST(SelectEqualTest, StopsAtTheLimit) {
-  const auto kernels = NewCpuSparseKernels(1);
+TEST_P(SelectEqualTest, StopsAtTheLimit) {
   const std::vector<float> u = {2, 0, -2, 1, -0.0f, 2};
   Selection selection;
-  ASSERT_TRUE(kernels->SelectEqual(u.data(), 6, 2, 2, &selection).ok());
+  ASSERT_TRUE(kernels().SelectEqual(In(u), 6, 2, 2, &selection).ok());
   EXPECT_EQ(selection.indices, (std::vector<uint32_t>{0, 2}));
   EXPECT_EQ(selection.values, (std::vector<float>{2, -2}));
-  ASSERT_TRUE(kernels->SelectEqual(u.data(), 6, 0, 9, &selection).ok());
+  ASSERT_TRUE(kernels().SelectEqual(In(u), 6, 0, 9, &selection).ok());
   EXPECT_EQ(selection.indices, (std::vector<uint32_t>{1, 4}));
 }
 

@@ -1,0 +1,30 @@
+// How a config names a device.
+#ifndef COMMON_DEVICE_NAME_H_
+#define COMMON_DEVICE_NAME_H_
+
+#include <optional>
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// What is allowed, for messages.
+constexpr char kDeviceNameRule[] =
+    "must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\" with N in [0, 1023]";
+
+struct DeviceName {
+  enum class Kind {
+    kAuto,  // The best that there is.
+    kCpu,
+    kCuda,
+  };
+  Kind kind = Kind::kAuto;
+  std::optional<int> cuda_index;  // Of "cuda:N" alone.
+};
+
+// None if the name breaks the rule.
+std::optional<DeviceName> ParseDeviceName(absl::string_view name);
+
+}  // namespace ps
+
+#endif  // COMMON_DEVICE_NAME_H_

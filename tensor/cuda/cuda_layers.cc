@@ -1,0 +1,7 @@
+#include "tensor/cuda/cuda_layers.h"
+
+namespace ps {
+
+CudaLayerFactory CudaLayersOfThisBuild() { return nullptr; }
+
+}  // namespace ps

@@ -1,0 +1,62 @@
+#include "tensor/cuda/cuda_memory.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/cuda_status.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<void*> NewPinnedMemory(int64_t size_bytes) {
+  void* memory = nullptr;
+  PS_RETURN_IF_ERROR(Annotate(
+      CudaToStatus(cudaHostAlloc(&memory, static_cast<size_t>(size_bytes),
+                                 cudaHostAllocPortable),
+                   "cudaHostAlloc"),
+      absl::StrCat(size_bytes, " bytes of pinned memory")));
+  return memory;
+}
+
+// An error of freeing is one of the work before it, which other calls report.
+void FreePinnedMemory(void* memory) { cudaFreeHost(memory); }
+
+}  // namespace
+
+absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes) {
+  void* memory = nullptr;
+  PS_RETURN_IF_ERROR(Annotate(
+      CudaToStatus(cudaMalloc(&memory, static_cast<size_t>(size_bytes)),
+                   "cudaMalloc"),
+      absl::StrCat(size_bytes, " bytes of device memory")));
+  return std::shared_ptr<void>(memory, [](void* data) { cudaFree(data); });
+}
+
+absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes) {
+  PS_ASSIGN_OR_RETURN(void* const memory, NewPinnedMemory(size_bytes));
+  return std::shared_ptr<void>(memory, FreePinnedMemory);
+}
+
+absl::StatusOr<std::unique_ptr<PinnedRing>> NewPinnedRing(
+    int num_buffers, int64_t buffer_bytes) {
+  PinnedRingOptions options;
+  options.num_buffers = num_buffers;
+  options.buffer_bytes = buffer_bytes;
+  options.allocate = NewPinnedMemory;
+  options.free = FreePinnedMemory;
+  return PinnedRing::Create(options);
+}
+
+absl::StatusOr<int64_t> ShareOfDeviceMemory(int num_sharers) {
+  size_t free = 0;
+  size_t total = 0;
+  PS_RETURN_IF_CUDA_ERROR(cudaMemGetInfo(&free, &total));
+  const double share = 0.9 * static_cast<double>(total) / num_sharers;
+  return static_cast<int64_t>(
+      std::min(share, 0.95 * static_cast<double>(free)));
+}
+
+}  // namespace ps

@@ -1,0 +1,131 @@
+// What lets a function be compiled by nvcc for the device and by any compiler
+// for the host, with the same bits.
+//
+// A kernel's body here is a function template over a `Block`, written in
+// phases:
+//
+//     block.Phase([&](int thread) { ... });
+//
+// A phase is what every thread of the block does until all wait for each other.
+// On the device (device_block.h) it runs for the one thread that calls it and
+// ends with __syncthreads(); on the host (tests/tensor/cuda/host_block.h) it is
+// a loop over all threads. What lies between phases is the same for all
+// threads: it may read the arguments and shared memory that no thread of the
+// next phase writes. What a thread keeps from phase to phase lies in a
+// Block::PerThread<T>.
+#ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
+#define TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
+
+#include <cstdint>
+#include <cstring>
+
+#ifdef __CUDACC__
+#define PS_HOST_DEVICE __host__ __device__
+#else
+#define PS_HOST_DEVICE
+#endif
+
+namespace ps {
+
+// Sums and products that are rounded each, never fused. On the host by the
+// compiler's -ffp-contract=off.
+PS_HOST_DEVICE inline double AddRounded(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
+PS_HOST_DEVICE inline double MultiplyRounded(double a, double b) {
+#ifdef __CUDA_ARCH__
+  return __dmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+PS_HOST_DEVICE inline float AddRounded(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fadd_rn(a, b);
+#else
+  return a + b;
+#endif
+}
+
+PS_HOST_DEVICE inline float MultiplyRounded(float a, float b) {
+#ifdef __CUDA_ARCH__
+  return __fmul_rn(a, b);
+#else
+  return a * b;
+#endif
+}
+
+PS_HOST_DEVICE inline uint32_t FloatBits(float x) {
+#ifdef __CUDA_ARCH__
+  return __float_as_uint(x);
+#else
+  uint32_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+#endif
+}
+
+PS_HOST_DEVICE inline float FloatFromBits(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __uint_as_float(bits);
+#else
+  float x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+#endif
+}
+
+PS_HOST_DEVICE inline uint64_t DoubleBits(double x) {
+#ifdef __CUDA_ARCH__
+  return static_cast<uint64_t>(__double_as_longlong(x));
+#else
+  uint64_t bits;
+  std::memcpy(&bits, &x, sizeof(bits));
+  return bits;
+#endif
+}
+
+PS_HOST_DEVICE inline double DoubleFromBits(uint64_t bits) {
+#ifdef __CUDA_ARCH__
+  return __longlong_as_double(static_cast<long long>(bits));
+#else
+  double x;
+  std::memcpy(&x, &bits, sizeof(x));
+  return x;
+#endif
+}
+
+PS_HOST_DEVICE inline int CountOnes(uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return __popc(bits);
+#else
+  return __builtin_popcount(bits);
+#endif
+}
+
+// Integers: the order of additions is no matter.
+PS_HOST_DEVICE inline void AtomicAdd(uint32_t* sum, uint32_t x) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(sum, x);
+#else
+  *sum += x;
+#endif
+}
+
+PS_HOST_DEVICE inline void AtomicAdd(unsigned long long* sum, uint32_t x) {
+#ifdef __CUDA_ARCH__
+  atomicAdd(sum, static_cast<unsigned long long>(x));
+#else
+  *sum += x;
+#endif
+}
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_

@@ -1,0 +1,103 @@
+// Stable compaction: the elements in a range of magnitudes, in the order of
+// their indices, with one scan over the chunks' counts.
+#ifndef TENSOR_CUDA_SPARSE_CORES_SELECT_H_
+#define TENSOR_CUDA_SPARSE_CORES_SELECT_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/sift.h"
+#include "tensor/cuda/sparse/cores/tile.h"
+
+namespace ps {
+
+struct ScanShared {
+  int64_t counts[kSparseThreads];
+  int64_t group_counts[kNumGroups];
+};
+
+// One block: bases[c] = elements counted in the chunks before c, and
+// bases[num_chunks] = in all. bases: [num_chunks + 1].
+template <class Block>
+PS_HOST_DEVICE void ScanCounts(Block& block, const ChunkStats* stats,
+                               int64_t num_chunks, ScanShared* shared,
+                               int64_t* bases) {
+  int64_t before = 0;  // The same for all threads.
+  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
+    block.Phase([&](int thread) {
+      const int64_t chunk = begin + thread;
+      shared->counts[thread] = chunk < num_chunks ? stats[chunk].count : 0;
+    });
+    block.Phase([&](int thread) {
+      if (thread >= kNumGroups) return;
+      int64_t count = 0;
+      for (int t = 0; t < kGroupThreads; ++t) {
+        count += shared->counts[thread * kGroupThreads + t];
+      }
+      shared->group_counts[thread] = count;
+    });
+    block.Phase([&](int thread) {
+      const int64_t chunk = begin + thread;
+      if (chunk >= num_chunks) return;
+      const int group = thread / kGroupThreads;
+      int64_t base = before;
+      for (int g = 0; g < group; ++g) base += shared->group_counts[g];
+      for (int t = group * kGroupThreads; t < thread; ++t) {
+        base += shared->counts[t];
+      }
+      bases[chunk] = base;
+    });
+    // group_counts are next written two phases from here.
+    for (int g = 0; g < kNumGroups; ++g) before += shared->group_counts[g];
+  }
+  block.Phase([&](int thread) {
+    if (thread == 0) bases[num_chunks] = before;
+  });
+}
+
+struct SelectArguments {
+  SparseInput input;  // Nothing is formed.
+  MagnitudeRange wanted;
+  const int64_t* bases = nullptr;  // Of the counts of `wanted`.
+  // Of all wanted elements in order, those with these ranks are written, from
+  // the begin of the outputs on.
+  int64_t first_rank = 0;
+  int64_t end_rank = 0;
+  uint32_t* indices = nullptr;  // [end_rank - first_rank]
+  float* values = nullptr;      // [end_rank - first_rank]
+};
+
+// The whole of one block's work on one chunk.
+template <class Block>
+PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
+                                int64_t chunk, TileShared* shared) {
+  const int64_t base = arguments.bases[chunk];
+  if (base >= arguments.end_rank || base == arguments.bases[chunk + 1] ||
+      arguments.bases[chunk + 1] <= arguments.first_rank) {
+    return;
+  }
+  const ChunkInput part = ChunkOf(arguments.input, chunk);
+  int packed = 0;
+  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+    const Tile tile = TileAt(part, begin);
+    block.Phase([&](int thread) {
+      LoadTile(arguments.input, part, tile, thread, shared, [](float) {});
+    });
+    packed = PackTile(
+        block, part, tile, arguments.wanted, packed, shared,
+        [&](int rank_in_chunk, uint32_t offset, float value) {
+          const int64_t rank = base + rank_in_chunk;
+          if (rank < arguments.first_rank || rank >= arguments.end_rank) {
+            return;
+          }
+          const int64_t at = rank - arguments.first_rank;
+          arguments.indices[at] = static_cast<uint32_t>(part.begin) + offset;
+          arguments.values[at] = value;
+        });
+  }
+}
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_SPARSE_CORES_SELECT_H_

@@ -1,0 +1,258 @@
+// One pass over a vector: forms it, measures it, keeps some of it aside.
+#ifndef TENSOR_CUDA_SPARSE_CORES_SIFT_H_
+#define TENSOR_CUDA_SPARSE_CORES_SIFT_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/tile.h"
+
+namespace ps {
+
+// Of the elements that are read.
+struct ChunkStats {
+  double sum = 0;
+  double sum_squares = 0;
+  int64_t count = 0;           // In SiftArguments.counted.
+  int64_t num_non_finite = 0;  // NaNs and infinities.
+  uint32_t max_bits = 0;       // Of the magnitudes.
+  // The smallest magnitude's bits without zeros, less one: 0 wraps round to the
+  // largest.
+  uint32_t min_bits_less_one = 0xffffffff;
+
+  PS_HOST_DEVICE void Add(const ChunkStats& other) {
+    sum = AddRounded(sum, other.sum);
+    sum_squares = AddRounded(sum_squares, other.sum_squares);
+    AddCounts(other);
+  }
+
+  // All but the sums; in any order.
+  PS_HOST_DEVICE void AddCounts(const ChunkStats& other) {
+    count += other.count;
+    num_non_finite += other.num_non_finite;
+    if (other.max_bits > max_bits) max_bits = other.max_bits;
+    if (other.min_bits_less_one < min_bits_less_one) {
+      min_bits_less_one = other.min_bits_less_one;
+    }
+  }
+};
+
+enum class SumOf {
+  kNothing,
+  // max(|u|, location) - location, and its square.
+  kExceedances,
+  // u, and its square. Not of lists: what these leave out counts here.
+  kValues,
+};
+
+struct SiftArguments {
+  SparseInput input;
+  MagnitudeRange counted;
+  SumOf sum_of = SumOf::kNothing;
+  float location = 0;
+  // Replaces the lists by what is in `kept`.
+  bool keep = false;
+  MagnitudeRange kept;
+  // Where lists are made: input.lists or others.
+  KeptLists made;
+  ChunkStats* stats = nullptr;  // [chunks]
+};
+
+// What each thread counts of the elements that it loads.
+struct ThreadCounts {
+  uint32_t count = 0;
+  uint32_t num_non_finite = 0;
+  uint32_t max_bits = 0;
+  uint32_t min_bits_less_one = 0xffffffff;
+
+  PS_HOST_DEVICE void See(float x, const MagnitudeRange& counted) {
+    const uint32_t bits = FloatBits(x) & kMagnitudeMask;
+    if (bits - counted.low < counted.width) ++count;
+    if (bits >= kInfinityBits) ++num_non_finite;
+    if (bits > max_bits) max_bits = bits;
+    if (bits - 1 < min_bits_less_one) min_bits_less_one = bits - 1;
+  }
+
+  PS_HOST_DEVICE void Add(const ThreadCounts& other) {
+    count += other.count;
+    num_non_finite += other.num_non_finite;
+    if (other.max_bits > max_bits) max_bits = other.max_bits;
+    if (other.min_bits_less_one < min_bits_less_one) {
+      min_bits_less_one = other.min_bits_less_one;
+    }
+  }
+};
+
+// The threads that add up: one for each lane's sum, and as many for the
+// squares.
+constexpr int kSummingThreads = 2 * kSparseLanes;
+
+struct SiftShared {
+  // Counts are gathered when the tile's values are done with.
+  union {
+    TileShared tile;
+    ThreadCounts counts[kSparseThreads];
+  };
+  double lanes[kSummingThreads];
+
+  PS_HOST_DEVICE SiftShared() {}
+};
+// What is read of a tile between phases, its group_counts, lies elsewhere.
+static_assert(sizeof(ThreadCounts[kSparseThreads]) <=
+                  sizeof(TileShared::values),
+              "counts must overlap nothing but the values");
+
+// Adds one lane of a tile to `sum`, in order.
+PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
+                                     const ChunkInput& part, const Tile& tile,
+                                     int thread, const TileShared& shared,
+                                     double sum) {
+  const int lane = thread % kSparseLanes;
+  const bool squares = thread >= kSparseLanes;
+  const bool exceedances = arguments.sum_of == SumOf::kExceedances;
+  const float location = arguments.location;
+  const auto add = [&](float x) {
+    double y = x;
+    if (exceedances) {
+      const float a = FloatFromBits(FloatBits(x) & kMagnitudeMask);
+      // What is not above the location adds 0, which changes no bit.
+      y = static_cast<double>(a < location ? location : a) -
+          static_cast<double>(location);
+    }
+    sum = AddRounded(sum, squares ? MultiplyRounded(y, y) : y);
+  };
+  if (part.listed) {
+    for (int i = 0; i < tile.size; ++i) {
+      const int p = PaddedIndex(i);
+      if (shared.offsets[p] % kSparseLanes == lane) add(shared.values[p]);
+    }
+  } else {
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+    for (int i = lane; i < tile.size; i += kSparseLanes) {
+      add(shared.values[PaddedIndex(i)]);
+    }
+  }
+  return sum;
+}
+
+// The whole of one block's work on one chunk.
+template <class Block>
+PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
+                              int64_t chunk, SiftShared* shared) {
+  typename Block::template PerThread<ThreadCounts> counts;
+  typename Block::template PerThread<double> sums;
+  const ChunkInput part = ChunkOf(arguments.input, chunk);
+  // Also parts what was read of the lists from what is written below.
+  block.Phase([&](int thread) {
+    counts[thread] = ThreadCounts();
+    sums[thread] = 0;
+  });
+  const KeptLists& made = arguments.made;
+  int num_kept = 0;
+  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+    const Tile tile = TileAt(part, begin);
+    block.Phase([&](int thread) {
+      LoadTile(arguments.input, part, tile, thread, &shared->tile,
+               [&](float x) { counts[thread].See(x, arguments.counted); });
+    });
+    if (arguments.sum_of != SumOf::kNothing) {
+      block.Phase([&](int thread) {
+        if (thread >= kSummingThreads) return;
+        sums[thread] =
+            AddLane(arguments, part, tile, thread, shared->tile, sums[thread]);
+      });
+    }
+    if (!arguments.keep) continue;
+    // Of a list that is replaced in place, the tiles up to here have been read.
+    num_kept =
+        PackTile(block, part, tile, arguments.kept, num_kept, &shared->tile,
+                 [&](int rank, uint32_t offset, float value) {
+                   if (rank >= kListCapacity) return;
+                   const int64_t at = chunk * kListCapacity + rank;
+                   made.offsets[at] = static_cast<uint16_t>(offset);
+                   made.values[at] = value;
+                 });
+  }
+  block.Phase([&](int thread) {
+    shared->counts[thread] = counts[thread];
+    if (thread < kSummingThreads) shared->lanes[thread] = sums[thread];
+  });
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    ThreadCounts* const group = shared->counts + thread * kGroupThreads;
+    for (int t = 1; t < kGroupThreads; ++t) group[0].Add(group[t]);
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    ThreadCounts total;
+    for (int g = 0; g < kNumGroups; ++g) {
+      total.Add(shared->counts[g * kGroupThreads]);
+    }
+    ChunkStats stats;
+    stats.count = total.count;
+    stats.num_non_finite = total.num_non_finite;
+    stats.max_bits = total.max_bits;
+    stats.min_bits_less_one = total.min_bits_less_one;
+    for (int i = 0; i < kSparseLanes; ++i) {
+      stats.sum = AddRounded(stats.sum, shared->lanes[i]);
+      stats.sum_squares =
+          AddRounded(stats.sum_squares, shared->lanes[kSparseLanes + i]);
+    }
+    arguments.stats[chunk] = stats;
+    if (arguments.keep) made.sizes[chunk] = static_cast<uint32_t>(num_kept);
+  });
+}
+
+struct FoldShared {
+  ChunkStats stats[kSparseThreads];
+};
+
+// One block: *total of num_chunks, the sums in the order of the chunks.
+template <class Block>
+PS_HOST_DEVICE void FoldChunks(Block& block, const ChunkStats* stats,
+                               int64_t num_chunks, FoldShared* shared,
+                               ChunkStats* total) {
+  // Thread 0 keeps the sum, thread 32 the squares and thread 64 all the rest:
+  // in different warps, which do not wait for each other.
+  typename Block::template PerThread<ChunkStats> folded;
+  block.Phase([&](int thread) { folded[thread] = ChunkStats(); });
+  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
+    const int64_t left = num_chunks - begin;
+    const int size =
+        static_cast<int>(left < kSparseThreads ? left : kSparseThreads);
+    block.Phase([&](int thread) {
+      if (thread < size) shared->stats[thread] = stats[begin + thread];
+    });
+    block.Phase([&](int thread) {
+      ChunkStats& mine = folded[thread];
+      for (int i = 0; i < size && thread == 0; ++i) {
+        mine.sum = AddRounded(mine.sum, shared->stats[i].sum);
+      }
+      for (int i = 0; i < size && thread == 32; ++i) {
+        mine.sum_squares =
+            AddRounded(mine.sum_squares, shared->stats[i].sum_squares);
+      }
+      for (int i = 0; i < size && thread == 64; ++i) {
+        mine.AddCounts(shared->stats[i]);
+      }
+    });
+  }
+  block.Phase([&](int thread) {
+    if (thread == 0 || thread == 32 || thread == 64) {
+      shared->stats[thread] = folded[thread];
+    }
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    *total = shared->stats[64];
+    total->sum = shared->stats[0].sum;
+    total->sum_squares = shared->stats[32].sum_squares;
+  });
+}
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_SPARSE_CORES_SIFT_H_

@@ -1,0 +1,115 @@
+// The steps that the sparse kernels and their sieves are made of: launches on
+// the compression stream, scratch on the device, results on the host.
+//
+// Includes CUDA's headers: only for libraries that exist where there is a
+// toolkit.
+#ifndef TENSOR_CUDA_SPARSE_SPARSE_WORK_H_
+#define TENSOR_CUDA_SPARSE_SPARSE_WORK_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/memory_region.h"
+#include "tensor/cuda/sparse/sparse_launch.h"
+#include "tensor/sparse_kernels.h"
+
+namespace ps {
+
+// `count` elements of a region, which go back with the last handle.
+template <class T>
+absl::StatusOr<std::shared_ptr<T>> AllocateArray(
+    const std::shared_ptr<MemoryRegion>& memory, int64_t count,
+    absl::string_view what) {
+  const auto piece =
+      memory->Allocate(count * static_cast<int64_t>(sizeof(T)), what);
+  if (!piece.ok()) return piece.status();
+  return std::shared_ptr<T>(static_cast<T*>(*piece),
+                            [memory](T* data) { memory->Free(data); });
+}
+
+// One thread at a time. All scratch is for the longest vector that there may
+// be, a few megabytes, so that nothing is ever allocated later.
+class SparseWork {
+ public:
+  // `streams` is not owned and outlives this. Its device is the current one.
+  static absl::StatusOr<std::unique_ptr<SparseWork>> Create(
+      CudaStreams* streams, std::shared_ptr<MemoryRegion> memory);
+
+  CudaStreams& streams() const { return *streams_; }
+  const std::shared_ptr<MemoryRegion>& memory() const { return memory_; }
+  cudaStream_t stream() const { return streams_->compression(); }
+
+  // To be called first by every operation: what layers have queued by now comes
+  // before it.
+  absl::Status Begin() const;
+  // Last, by an operation that has not waited: what layers queue from now on
+  // comes after it.
+  absl::Status End() const;
+
+  // Runs arguments (whose `stats` are filled in here) over a vector of any
+  // length, and waits for the totals.
+  absl::StatusOr<ChunkStats> Sift(SiftArguments arguments);
+
+  // Replaces `selection` by the first elements in a range, at most `limit`.
+  absl::Status Select(const SparseInput& input, const MagnitudeRange& wanted,
+                      int64_t limit, Selection* selection);
+
+  // As in SparseKernels.
+  absl::Status SumLogs(const float* u, int64_t n, double* sum);
+  absl::Status Count(HistogramArguments arguments,
+                     std::vector<int64_t>* counts);
+  absl::Status Gather(const float* u, Selection* selection);
+  absl::Status Scatter(const Selection& selection, float* u);
+
+ private:
+  // Elements of a selection that cross the bus at a time.
+  static constexpr int64_t kPiece = int64_t{1} << 20;
+  // Chunks whose products do.
+  static constexpr int64_t kProductChunks = 1024;
+
+  // What the host reads.
+  struct HostScratch {
+    ChunkStats total;
+    int64_t count;
+    unsigned long long bins[kHistogramBins];
+    ChunkProducts products[kProductChunks];
+    uint32_t indices[kPiece];
+    float values[kPiece];
+  };
+  struct DeviceScratch {
+    ChunkStats total;
+    ChunkStats stats[kMaxSparseChunks];
+    int64_t bases[kMaxSparseChunks + 1];
+    unsigned long long bins[kHistogramBins];
+    ChunkProducts products[kProductChunks];
+    uint32_t indices[kPiece];
+    float values[kPiece];
+  };
+
+  SparseWork(CudaStreams* streams, std::shared_ptr<MemoryRegion> memory)
+      : streams_(streams), memory_(std::move(memory)) {}
+
+  // `count` elements, either way; in the order of the stream.
+  template <class T>
+  absl::Status ToHost(const T* device, int64_t count, T* host) const;
+  template <class T>
+  absl::Status ToDevice(const T* host, int64_t count, T* device) const;
+
+  CudaStreams* const streams_;  // Not owned.
+  const std::shared_ptr<MemoryRegion> memory_;
+  std::shared_ptr<DeviceScratch> device_;
+  std::shared_ptr<void> pinned_;
+  HostScratch* host_ = nullptr;  // In pinned_.
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_SPARSE_SPARSE_WORK_H_

@@ -1,0 +1,115 @@
+#include "tensor/new_backend.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/device_name.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/cuda_backend.h"
+#include "tensor/cuda/cuda_info.h"
+#include "tensor/cuda/cuda_layers.h"
+
+namespace ps {
+namespace {
+
+// Why no model can be trained on CUDA; empty if one can.
+std::string WhyNotCuda(const CudaFacts& facts) {
+  if (!facts.num_devices.ok()) {
+    return std::string(facts.num_devices.status().message());
+  }
+  if (*facts.num_devices == 0) return "there is no CUDA device";
+  if (!facts.has_layers) return "this build has no layers for CUDA";
+  return "";
+}
+
+// Ranks from 0 on, of which this one's device is rank modulo num_devices.
+int NumSharers(const DeviceOptions& options, int num_devices) {
+  return (options.workers_on_machine + num_devices - 1) / num_devices;
+}
+
+absl::StatusOr<ChosenBackend> NewCpu(const DeviceOptions& options,
+                                     const std::string& reason) {
+  CpuBackendOptions cpu;
+  cpu.num_threads = options.num_threads;
+  ChosenBackend chosen;
+  PS_ASSIGN_OR_RETURN(chosen.backend, NewCpuBackend(cpu));
+  chosen.description = absl::StrCat(
+      "cpu, ", options.num_threads,
+      options.num_threads == 1 ? " thread (" : " threads (", reason, ")");
+  return chosen;
+}
+
+}  // namespace
+
+absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
+                                          const CudaFacts& facts) {
+  const std::optional<DeviceName> name = ParseDeviceName(options.device);
+  if (!name.has_value() || options.workers_on_machine < 1 ||
+      options.worker_rank < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "device is \"", options.device, "\", which ", kDeviceNameRule,
+        "; worker_rank is ", options.worker_rank, ", at least 0; ",
+        "workers_on_machine is ", options.workers_on_machine, ", at least 1"));
+  }
+  DeviceChoice choice;
+  if (name->kind == DeviceName::Kind::kCpu) {
+    choice.reason = "as configured";
+    return choice;
+  }
+  const std::string why_not = WhyNotCuda(facts);
+  if (!why_not.empty()) {
+    if (name->kind == DeviceName::Kind::kCuda) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "machine.device is \"", options.device, "\", but ", why_not,
+          "; set it to \"cpu\" or \"auto\" to train on the CPU"));
+    }
+    choice.reason = why_not;
+    return choice;
+  }
+  const int num_devices = *facts.num_devices;
+  choice.num_sharers = NumSharers(options, num_devices);
+  if (name->cuda_index.has_value()) {
+    if (*name->cuda_index >= num_devices) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "machine.device is \"", options.device, "\"; this machine has ",
+          num_devices, num_devices == 1 ? " CUDA device" : " CUDA devices",
+          ", numbered from 0"));
+    }
+    choice.cuda_device = *name->cuda_index;
+    choice.reason = "as configured";
+    // Every worker with this config takes the same one.
+    choice.num_sharers = options.workers_on_machine;
+    return choice;
+  }
+  choice.cuda_device = options.worker_rank % num_devices;
+  choice.reason = absl::StrCat("rank ", options.worker_rank, ", ", num_devices,
+                               num_devices == 1 ? " device" : " devices");
+  return choice;
+}
+
+absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
+  CudaFacts facts;
+  facts.num_devices = CudaDeviceCount();
+  CudaBackendOptions cuda;
+  cuda.layers = CudaLayersOfThisBuild();
+  facts.has_layers = cuda.layers != nullptr;
+  PS_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(options, facts));
+  if (!choice.cuda_device.has_value()) return NewCpu(options, choice.reason);
+  cuda.device = *choice.cuda_device;
+  cuda.memory_bytes = options.device_memory_bytes;
+  cuda.num_sharers = choice.num_sharers;
+  absl::StatusOr<std::unique_ptr<Backend>> backend = NewCudaBackend(cuda);
+  // As of a device for which there is no code.
+  if (options.device == "auto" && absl::IsUnavailable(backend.status())) {
+    return NewCpu(options, std::string(backend.status().message()));
+  }
+  PS_RETURN_IF_ERROR(
+      Annotate(backend.status(), absl::StrCat("cuda:", cuda.device)));
+  ChosenBackend chosen;
+  chosen.backend = *std::move(backend);
+  chosen.description =
+      absl::StrCat("cuda:", cuda.device, " (", choice.reason, ")");
+  return chosen;
+}
+
+}  // namespace ps

@@ -1,0 +1,125 @@
+// The bodies of kernels that work on what other kernels leave, at sizes that a
+// whole vector would take long to reach; in every order of threads.
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "common/random.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/sparse/cores/elementwise.h"
+#include "tensor/cuda/sparse/cores/histogram.h"
+#include "tensor/cuda/sparse/cores/logs.h"
+#include "tensor/cuda/sparse/cores/select.h"
+#include "tensor/cuda/sparse/cores/sift.h"
+#include "tests/tensor/cuda/host_block.h"
+
+namespace ps {
+namespace {
+
+constexpr ThreadOrder kOrders[] = {ThreadOrder::kForward,
+                                   ThreadOrder::kBackward, ThreadOrder::kMixed};
+constexpr int64_t kNumChunks[] = {0,   1,   15,  16,  17,  31,   32,  33,
+                                  255, 256, 257, 511, 512, 1000, 4099};
+
+std::vector<ChunkStats> RandomStats(int64_t n) {
+  RandomStream random(RandomKey(static_cast<uint64_t>(n)));
+  std::vector<ChunkStats> stats(n);
+  for (ChunkStats& each : stats) {
+    each.sum = random.Uniform(0, 1000);
+    each.sum_squares = random.Uniform(0, 100000);
+    each.count = static_cast<int64_t>(random.Below(kSparseChunk + 1));
+    each.num_non_finite = static_cast<int64_t>(random.Below(3));
+    each.max_bits = static_cast<uint32_t>(random.Below(1u << 30));
+    each.min_bits_less_one = static_cast<uint32_t>(random.Below(1u << 30));
+  }
+  return stats;
+}
+
+TEST(ScanTest, AddsUpTheCountsBefore) {
+  for (const ThreadOrder order : kOrders) {
+    for (const int64_t n : kNumChunks) {
+      const std::vector<ChunkStats> stats = RandomStats(n);
+      HostBlock block(order);
+      ScanShared shared;
+      std::vector<int64_t> bases(n + 1, -1);
+      ScanCounts(block, stats.data(), n, &shared, bases.data());
+      int64_t before = 0;
+      for (int64_t c = 0; c <= n; ++c) {
+        ASSERT_EQ(bases[c], before) << c << " of " << n;
+        if (c < n) before += stats[c].count;
+      }
+    }
+  }
+}
+
+TEST(FoldTest, AddsUpInTheOrderOfTheChunks) {
+  for (const ThreadOrder order : kOrders) {
+    for (const int64_t n : kNumChunks) {
+      const std::vector<ChunkStats> stats = RandomStats(n);
+      ChunkStats expected;
+      for (const ChunkStats& each : stats) expected.Add(each);
+      HostBlock block(order);
+      FoldShared shared;
+      ChunkStats total;
+      FoldChunks(block, stats.data(), n, &shared, &total);
+      EXPECT_EQ(total.sum, expected.sum) << n;
+      EXPECT_EQ(total.sum_squares, expected.sum_squares) << n;
+      EXPECT_EQ(total.count, expected.count) << n;
+      EXPECT_EQ(total.num_non_finite, expected.num_non_finite) << n;
+      EXPECT_EQ(total.max_bits, expected.max_bits) << n;
+      EXPECT_EQ(total.min_bits_less_one, expected.min_bits_less_one) << n;
+    }
+  }
+}
+
+TEST(MagnitudeRangeTest, AboveIsTheComparisonOfFloats) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  const float values[] = {0.0f,     std::numeric_limits<float>::denorm_min(),
+                          1e-41f,   std::numeric_limits<float>::min(),
+                          0.25f,    std::nextafter(0.25f, 1.0f),
+                          1.0f,     std::numeric_limits<float>::max(),
+                          kInfinity};
+  for (const float threshold : values) {
+    for (const float sign : {1.0f, -1.0f}) {
+      const float t = sign * threshold;
+      const MagnitudeRange range = MagnitudeRange::Above(t);
+      for (const float value : values) {
+        EXPECT_EQ(range.Contains(value), value > t) << value << " over " << t;
+        EXPECT_EQ(range.Contains(-value), value > t) << value << " over " << t;
+      }
+      EXPECT_FALSE(range.Contains(std::nanf("")));
+    }
+  }
+  const MagnitudeRange none = MagnitudeRange::Above(std::nanf(""));
+  for (const float value : values) EXPECT_FALSE(none.Contains(value));
+  EXPECT_TRUE(MagnitudeRange::Equal(-0.25f).Contains(0.25f));
+  EXPECT_TRUE(MagnitudeRange::Equal(0).Contains(-0.0f));
+  EXPECT_FALSE(MagnitudeRange::Equal(0).Contains(1e-45f));
+}
+
+TEST(ForEachElementTest, TakesEachOnce) {
+  for (const int64_t n : {0, 1, 31, 32, 33, 255, 256, 257, 5 * 256 + 1}) {
+    for (const int64_t blocks : {1, 2, 7}) {
+      std::vector<int> seen(n);
+      for (int64_t b = 0; b < blocks; ++b) {
+        HostBlock block(ThreadOrder::kMixed);
+        ForEachElement(block, b, blocks, kSparseThreads, n,
+                       [&](int64_t i) { ++seen.at(i); });
+      }
+      EXPECT_EQ(seen, std::vector<int>(n, 1));
+    }
+  }
+}
+
+// Indices beyond 32 bits, without the vector.
+TEST(ChunkOfTest, CountsIn64Bits) {
+  SparseInput input;
+  input.n = (int64_t{1} << 32) - 1;
+  EXPECT_EQ(NumSparseChunks(input.n), kMaxSparseChunks);
+  const ChunkInput last = ChunkOf(input, kMaxSparseChunks - 1);
+  EXPECT_EQ(last.begin, (int64_t{1} << 32) - kSparseChunk);
+  EXPECT_EQ(last.size, kSparseChunk - 1);
+}
+
+}  // namespace
+}  // namespace ps

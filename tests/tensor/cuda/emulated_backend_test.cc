@@ -1,0 +1,350 @@
+// The CUDA backend on an emulated device: the order of its streams, its memory,
+// its errors, and that no thread of a kernel depends on another one's place.
+#include "gtest/gtest.h"
+
+#ifdef PS_HAVE_CUDA
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "tensor/cuda/cuda_backend.h"
+#include "tensor/cuda/cuda_streams.h"
+#include "tests/compressors/vectors.h"
+#include "tests/tensor/cuda/emulated_device.h"
+
+namespace ps {
+namespace {
+
+class EmulatedBackendTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    CudaBackendOptions options;
+    options.memory_bytes = int64_t{1} << 26;
+    // No layers: only to know the stream that they would work on.
+    options.layers = [this](const CudaStreams& streams,
+                            const std::shared_ptr<MemoryRegion>&) {
+      compute_ = streams.compute();
+      return absl::StatusOr<CudaLayers>(CudaLayers());
+    };
+    auto backend = NewCudaBackend(options);
+    ASSERT_TRUE(backend.ok()) << backend.status();
+    backend_ = *std::move(backend);
+  }
+
+  void TearDown() override {
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    SetEmulatedThreadOrder(ThreadOrder::kForward);
+  }
+
+  Tensor Put(const std::vector<float>& values) {
+    Tensor tensor =
+        backend_->Allocate({static_cast<int64_t>(values.size())}).value();
+    EXPECT_TRUE(backend_->CopyFromHost(values.data(), &tensor).ok());
+    return tensor;
+  }
+  std::vector<float> Get(const Tensor& tensor) {
+    std::vector<float> values(tensor.size());
+    EXPECT_TRUE(backend_->CopyToHost(tensor, values.data()).ok());
+    return values;
+  }
+  // A layer that sets a tensor to `value`, when its turn comes.
+  void Compute(Tensor tensor, float value) {
+    ASSERT_EQ(QueueOnEmulatedStream(compute_,
+                                    [tensor, value]() mutable {
+                                      std::fill_n(tensor.data(), tensor.size(),
+                                                  value);
+                                    }),
+              cudaSuccess);
+  }
+
+  SparseKernels& kernels() { return backend_->sparse(); }
+
+  std::unique_ptr<Backend> backend_;
+  cudaStream_t compute_ = nullptr;
+};
+
+TEST_F(EmulatedBackendTest, CompressorsSeeWhatLayersHaveQueuedBefore) {
+  Tensor gradient = Put(std::vector<float>(100));
+  const Tensor residual = Put(std::vector<float>(100, 1));
+  Tensor out = Put(std::vector<float>(100));
+  Compute(gradient, 2);
+  Moments moments;
+  ASSERT_TRUE(kernels()
+                  .AddAndMeasure(residual.data(), gradient.data(), 100,
+                                 out.data(), &moments)
+                  .ok());
+  EXPECT_EQ(moments.sum, 300);
+  Compute(gradient, 5);
+  double sum = 0;
+  ASSERT_TRUE(kernels().SumLogs(gradient.data(), 100, &sum).ok());
+  EXPECT_NEAR(sum, 100 * std::log(5.0), 1e-9);
+  Compute(gradient, 7);
+  std::vector<int64_t> counts;
+  MagnitudeBins bins;
+  ASSERT_TRUE(
+      kernels().CountMagnitudes(gradient.data(), 100, bins, &counts).ok());
+  EXPECT_EQ(counts[MagnitudeBits(7) >> bins.shift], 100);
+  Compute(gradient, 9);
+  Selection selection;
+  ASSERT_TRUE(
+      kernels().SelectEqual(gradient.data(), 100, 9, 3, &selection).ok());
+  EXPECT_EQ(selection.size(), 3);
+  Compute(gradient, 11);
+  ASSERT_TRUE(kernels().Gather(gradient.data(), &selection).ok());
+  EXPECT_EQ(selection.values, std::vector<float>(3, 11));
+  const auto sieve = kernels().NewSieve();
+  sieve->Reset(gradient.data(), 100);
+  Compute(gradient, 13);
+  ASSERT_TRUE(sieve->SelectAbove(12, &selection).ok());
+  EXPECT_EQ(selection.size(), 100);
+  Compute(gradient, 15);
+  Exceedances exceedances;
+  ASSERT_TRUE(sieve->MeasureAbove(14, 14, &exceedances).ok());
+  EXPECT_EQ(exceedances.count, 100);
+}
+
+TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
+  const Tensor x = Put(std::vector<float>(100, 3));
+  Tensor y = Put(std::vector<float>(100, 1));
+  std::vector<float> seen;
+  const auto look = [&] {
+    ASSERT_EQ(QueueOnEmulatedStream(
+                  compute_, [y, &seen] { seen.push_back(y.data()[99]); }),
+              cudaSuccess);
+  };
+  ASSERT_TRUE(kernels().Scale({x.data(), 2}, 100, y.data()).ok());
+  look();
+  ASSERT_TRUE(
+      kernels().AddScaled({x.data(), 1}, {y.data(), 1}, 100, y.data()).ok());
+  look();
+  ASSERT_TRUE(kernels().Clear(y.data(), 100).ok());
+  look();
+  // Not before a layer has read the old value.
+  Selection selection;
+  selection.indices = {99};
+  selection.values = {4};
+  ASSERT_TRUE(kernels().Scatter(selection, y.data()).ok());
+  look();
+  // Nobody has waited for the last one yet.
+  EXPECT_EQ(seen, (std::vector<float>{6, 9, 0}));
+  Get(y);
+  EXPECT_EQ(seen, (std::vector<float>{6, 9, 0, 4}));
+}
+
+TEST_F(EmulatedBackendTest, CopiesComeAfterWhatIsQueued) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  Compute(x, 2);
+  EXPECT_EQ(Get(x), std::vector<float>(10, 2));
+  ASSERT_TRUE(kernels().Clear(x.data(), 10).ok());
+  EXPECT_EQ(Get(x), std::vector<float>(10, 0));
+  Compute(x, 3);
+  const std::vector<float> four(10, 4);
+  ASSERT_TRUE(backend_->CopyFromHost(four.data(), &x).ok());
+  EXPECT_EQ(Get(x), four);
+}
+
+TEST_F(EmulatedBackendTest, NewMemoryIsZeroThoughItsLastUserIsStillQueued) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  float* const data = x.data();
+  ASSERT_EQ(
+      QueueOnEmulatedStream(compute_, [data] { std::fill_n(data, 10, 8.0f); }),
+      cudaSuccess);
+  x = Tensor();
+  const Tensor y = backend_->Allocate({10}).value();
+  ASSERT_EQ(y.data(), data);
+  EXPECT_EQ(Get(y), std::vector<float>(10));
+}
+
+// Runs everything, and returns all that comes of it.
+std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
+                            const Tensor& gradient, Tensor* out) {
+  const int64_t n = out->size();
+  std::vector<double> results;
+  const auto add = [&](double x) { results.push_back(x); };
+  const auto add_selection = [&](const Selection& selection) {
+    for (const uint32_t index : selection.indices) add(index);
+    for (const float value : selection.values) add(value);
+  };
+  const auto sieve = kernels.NewSieve();
+  SieveGuess guess;
+  guess.keep_above = 1.5f;
+  Moments moments;
+  EXPECT_TRUE(sieve
+                  ->ResetToSum(residual.data(), gradient.data(), n, guess,
+                               out->data(), &moments)
+                  .ok());
+  add(moments.sum);
+  add(moments.sum_squares);
+  add(moments.max);
+  add(moments.min_nonzero);
+  add(static_cast<double>(moments.num_nonzero));
+  for (const float location : {2.0f, 2.5f, 0.1f, 4.0f}) {
+    Exceedances exceedances;
+    EXPECT_TRUE(sieve->MeasureAbove(location, location, &exceedances).ok());
+    add(exceedances.sum);
+    add(exceedances.sum_squares);
+    add(static_cast<double>(exceedances.count));
+    Selection selection;
+    EXPECT_TRUE(sieve->SelectAbove(location, &selection).ok());
+    add_selection(selection);
+  }
+  double sum = 0;
+  EXPECT_TRUE(kernels.SumLogs(out->data(), n, &sum).ok());
+  add(sum);
+  std::vector<int64_t> counts;
+  MagnitudeBins bins;
+  EXPECT_TRUE(kernels.CountMagnitudes(out->data(), n, bins, &counts).ok());
+  for (const int64_t count : counts) add(static_cast<double>(count));
+  Selection selection;
+  EXPECT_TRUE(kernels.SelectEqual(out->data(), n, 0, 77, &selection).ok());
+  add_selection(selection);
+  return results;
+}
+
+TEST_F(EmulatedBackendTest, NoThreadReadsWhatAnotherWritesInTheSamePhase) {
+  for (const int64_t n : {1, 255, 4097, 3 * 65536 + 4777}) {
+    const Tensor residual = Put(MakeVector("laplace", n, 1));
+    const Tensor gradient = Put(MakeVector("sparse", n, 2));
+    Tensor out = Put(std::vector<float>(n));
+    SetEmulatedThreadOrder(ThreadOrder::kForward);
+    const std::vector<double> forward =
+        Results(kernels(), residual, gradient, &out);
+    for (const ThreadOrder order :
+         {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
+      SetEmulatedThreadOrder(order);
+      EXPECT_EQ(Results(kernels(), residual, gradient, &out), forward)
+          << n << " elements, order " << static_cast<int>(order);
+    }
+  }
+}
+
+TEST_F(EmulatedBackendTest, AllocatesFromTheDeviceOnceAndForAll) {
+  const int64_t allocations = NumEmulatedAllocations();
+  const auto sieve = kernels().NewSieve();
+  for (const int64_t n : {1000, 300000, 70000}) {
+    const Tensor residual = Put(MakeVector("laplace", n, 1));
+    Tensor out = Put(std::vector<float>(n));
+    Results(kernels(), residual, residual, &out);
+  }
+  EXPECT_EQ(NumEmulatedAllocations(), allocations);
+}
+
+TEST_F(EmulatedBackendTest, WhatDoesNotFitIsAnErrorThatNamesIt) {
+  const absl::Status status = backend_->Allocate({1 << 25}).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(status.message(), "[33554432]")) << status;
+  // Lists of what is kept need memory, too.
+  Tensor u = backend_->Allocate({5 << 20}).value();
+  std::vector<Tensor> rest;
+  for (;;) {
+    auto tensor = backend_->Allocate({1 << 16});
+    if (!tensor.ok()) break;
+    rest.push_back(*std::move(tensor));
+  }
+  const auto sieve = kernels().NewSieve();
+  sieve->Reset(u.data(), u.size());
+  Exceedances exceedances;
+  EXPECT_EQ(sieve->MeasureAbove(1, 1, &exceedances).code(),
+            absl::StatusCode::kResourceExhausted);
+  rest.clear();
+  EXPECT_TRUE(sieve->MeasureAbove(1, 1, &exceedances).ok());
+}
+
+// Wherever the device fails, the call returns an error that names what failed,
+// and nothing hangs or is lost.
+TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
+  const Tensor x = Put(MakeVector("laplace", 1000, 1));
+  Tensor out = Put(std::vector<float>(1000));
+  Selection selection;
+  selection.indices = {1};
+  selection.values = {1};
+  const auto sieve = kernels().NewSieve();
+  sieve->Reset(x.data(), 1000);
+  Moments moments;
+  Exceedances exceedances;
+  double sum;
+  std::vector<int64_t> counts;
+  std::vector<float> host(1000);
+  Selection selected;
+  const std::pair<const char*, std::function<absl::Status()>> operations[] = {
+      {"AddAndMeasure",
+       [&] {
+         return kernels().AddAndMeasure(x.data(), x.data(), 1000, out.data(),
+                                        &moments);
+       }},
+      {"SumLogs", [&] { return kernels().SumLogs(x.data(), 1000, &sum); }},
+      {"Scale",
+       [&] {
+         return kernels().Scale({x.data(), 1}, 9, out.data());
+       }},
+      {"CountMagnitudes",
+       [&] {
+         return kernels().CountMagnitudes(x.data(), 1000, MagnitudeBins(),
+                                          &counts);
+       }},
+      {"SelectEqual",
+       [&] { return kernels().SelectEqual(x.data(), 1000, 0, 1, &selected); }},
+      {"Gather", [&] { return kernels().Gather(x.data(), &selection); }},
+      {"Scatter", [&] { return kernels().Scatter(selection, out.data()); }},
+      {"Clear", [&] { return kernels().Clear(out.data(), 1000); }},
+      {"MeasureAbove", [&] { return sieve->MeasureAbove(1, 1, &exceedances); }},
+      {"SelectAbove", [&] { return sieve->SelectAbove(1, &selected); }},
+      {"Allocate", [&] { return backend_->Allocate({3}).status(); }},
+      {"CopyToHost", [&] { return backend_->CopyToHost(x, host.data()); }},
+      {"CopyFromHost",
+       [&] { return backend_->CopyFromHost(host.data(), &out); }},
+  };
+  for (const auto& [name, operation] : operations) {
+    int calls = 0;
+    for (;; ++calls) {
+      FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+      const absl::Status status = operation();
+      FailEmulatedCallsAfter(-1, cudaSuccess);
+      if (status.ok()) break;
+      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      // The call: "cudaStreamSynchronize: ...", "LaunchSift: ...".
+      EXPECT_TRUE(absl::StartsWith(status.message(), "cuda") ||
+                  absl::StartsWith(status.message(), "Launch"))
+          << name << ": " << status;
+    }
+    EXPECT_GT(calls, 2) << name;
+  }
+}
+
+TEST_F(EmulatedBackendTest, FailureToStartIsAnError) {
+  CudaBackendOptions options;
+  options.memory_bytes = 1 << 24;
+  int calls = 0;
+  for (;; ++calls) {
+    FailEmulatedCallsAfter(calls, cudaErrorNoKernelImageForDevice);
+    const auto backend = NewCudaBackend(options);
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    if (backend.ok()) break;
+    EXPECT_EQ(backend.status().code(), absl::StatusCode::kUnavailable);
+  }
+  EXPECT_GT(calls, 5);
+  options.device = 1;
+  EXPECT_EQ(NewCudaBackend(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+  options.device = 0;
+  options.num_sharers = 0;
+  EXPECT_EQ(NewCudaBackend(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace ps
+
+#else
+
+TEST(EmulatedBackendTest, NeedsTheToolkit) {
+  GTEST_SKIP() << "no CUDA toolkit";
+}
+
+#endif  // PS_HAVE_CUDA

@@ -1,0 +1,57 @@
+// A block of the device's threads as loops on the host: see
+// tensor/cuda/sparse/cores/host_device.h.
+#ifndef TESTS_TENSOR_CUDA_HOST_BLOCK_H_
+#define TESTS_TENSOR_CUDA_HOST_BLOCK_H_
+
+#include <memory>
+
+#include "tensor/cuda/sparse/cores/elements.h"
+
+namespace ps {
+
+// The order in which the threads of a phase run. Correct phases do not show it:
+// no thread reads what another one writes in the same phase.
+enum class ThreadOrder {
+  kForward,
+  kBackward,
+  kMixed,
+};
+
+class HostBlock {
+ public:
+  explicit HostBlock(ThreadOrder order) : order_(order) {}
+
+  template <class T>
+  class PerThread {
+   public:
+    T& operator[](int thread) { return values_[thread]; }
+
+   private:
+    std::unique_ptr<T[]> values_ = std::make_unique<T[]>(kSparseThreads);
+  };
+
+  template <class Body>
+  void Phase(const Body& body) {
+    for (int i = 0; i < kSparseThreads; ++i) body(Thread(i));
+  }
+
+ private:
+  int Thread(int i) const {
+    switch (order_) {
+      case ThreadOrder::kForward:
+        return i;
+      case ThreadOrder::kBackward:
+        return kSparseThreads - 1 - i;
+      case ThreadOrder::kMixed:
+        // 77 is odd: every thread once.
+        return (i * 77 + 13) % kSparseThreads;
+    }
+    return i;
+  }
+
+  const ThreadOrder order_;
+};
+
+}  // namespace ps
+
+#endif  // TESTS_TENSOR_CUDA_HOST_BLOCK_H_
