@@ -2,8 +2,14 @@
 
 $CUDA_HOME if it is set (set but empty: build for the CPU alone), else the nvcc
 on the PATH, else /usr/local/cuda. Whatever is found,
-@cuda//:defs.bzl has CUDA_FOUND and @cuda//:runtime is a cc_library (empty
-without a toolkit), so that BUILD files need no second version.
+@cuda//:defs.bzl has CUDA_FOUND and CUDNN_FOUND, and these are cc_libraries
+(empty without a toolkit), so that BUILD files need no second version:
+
+    @cuda//:runtime        the headers, and the runtime linked statically
+    @cuda//:cublas         headers; the library is loaded when a program runs
+                           (tensor/cuda/libraries/cublas_functions.h)
+    @cuda//:cudnn_headers  the same of cuDNN 9 or later, where its headers are
+                           with the toolkit's; code asks for PS_HAVE_CUDNN
 """
 
 _BUILD = """
@@ -16,7 +22,31 @@ cc_library(
     hdrs = {hdrs},
     linkopts = {linkopts},
 )
+
+cc_library(
+    name = "cublas",
+    deps = [":runtime"],
+)
+
+cc_library(
+    name = "cudnn_headers",
+    defines = {cudnn_defines},
+    deps = [":runtime"],
+)
 """
+
+# The oldest version of cuDNN whose status codes the code knows.
+_MIN_CUDNN = 9
+
+def _has_cudnn(ctx, home):
+    version = ctx.path(home + "/include/cudnn_version.h")
+    if not version.exists or not ctx.path(home + "/include/cudnn.h").exists:
+        return False
+    for line in ctx.read(version).split("\n"):
+        words = [word for word in line.split(" ") if word]
+        if words[:2] == ["#define", "CUDNN_MAJOR"]:
+            return int(words[2]) >= _MIN_CUDNN
+    return False
 
 def _impl(ctx):
     candidates = []
@@ -36,6 +66,11 @@ def _impl(ctx):
             home = candidate
             break
 
+    if home and not ctx.path(home + "/include/cublas_v2.h").exists:
+        fail("%s has no include/cublas_v2.h: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % home)
+    cudnn = bool(home) and _has_cudnn(ctx, home)
+    cudnn_defines = ["PS_HAVE_CUDNN=1"] if cudnn else []
+
     if home:
         # A link, so that the headers are reached by a path inside this
         # repository.
@@ -51,6 +86,7 @@ def _impl(ctx):
                 "-lrt",
                 "-lpthread",
             ],
+            cudnn_defines = cudnn_defines,
         ))
     else:
         ctx.file("BUILD", _BUILD.format(
@@ -58,10 +94,12 @@ def _impl(ctx):
             includes = [],
             hdrs = [],
             linkopts = [],
+            cudnn_defines = [],
         ))
-    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_HOME = %s\n" % (
+    ctx.file("defs.bzl", "CUDA_FOUND = %s\nCUDA_HOME = %s\nCUDNN_FOUND = %s\n" % (
         repr(home != None),
         repr(home or ""),
+        repr(cudnn),
     ))
 
 cuda_configure = repository_rule(

@@ -12,11 +12,16 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_ops.h"
 
 namespace ps {
 namespace {
+
+using BatchNormRules = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, BatchNormRules,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 constexpr double kTolerance = 2e-5;
 
@@ -37,12 +42,12 @@ struct BatchNormCase {
   bool residual = false;
 };
 
-class BatchNorm : public testing::TestWithParam<BatchNormCase> {};
+using BatchNorm = EveryBackendAndCase<BatchNormCase>;
 
 TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
-  const BatchNormCase& c = GetParam();
+  const BatchNormCase& c = GetCase();
   const int64_t n = NumElements(c.shape), channels = c.shape[1];
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   const ActivationDesc input =
       c.plain ? ActivationDesc::Plain(c.shape) : ConvolutionLayout(nn, c.shape);
@@ -176,23 +181,29 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, BatchNorm,
-    testing::Values(BatchNormCase{{4, 16, 5, 6}},
-                    BatchNormCase{{4, 16, 5, 6}, false, true},
-                    BatchNormCase{{4, 16, 5, 6}, false, true, true},
-                    BatchNormCase{{4, 16, 5, 6}, false, false, true},
-                    BatchNormCase{{3, 6, 7, 5}, false, true},
-                    BatchNormCase{{3, 11, 7, 5}, false, true, true},
-                    BatchNormCase{{3, 5, 4, 4}, true, true},
-                    BatchNormCase{{6, 8, 1, 1}, false, true},
-                    BatchNormCase{{9, 13}, true, true},
-                    BatchNormCase{{2, 1, 40, 40}, true, true}),
-    [](const testing::TestParamInfo<BatchNormCase>& info) {
-      const BatchNormCase& c = info.param;
-      return absl::StrCat(absl::StrJoin(c.shape, "x"), c.plain ? "_plain" : "",
+    testing::Combine(
+        testing::ValuesIn(BackendNames()),
+        testing::Values(BatchNormCase{{4, 16, 5, 6}},
+                        BatchNormCase{{4, 16, 5, 6}, false, true},
+                        BatchNormCase{{4, 16, 5, 6}, false, true, true},
+                        BatchNormCase{{4, 16, 5, 6}, false, false, true},
+                        BatchNormCase{{3, 6, 7, 5}, false, true},
+                        BatchNormCase{{3, 11, 7, 5}, false, true, true},
+                        BatchNormCase{{3, 5, 4, 4}, true, true},
+                        BatchNormCase{{6, 8, 1, 1}, false, true},
+                        BatchNormCase{{9, 13}, true, true},
+                        BatchNormCase{{2, 1, 40, 40}, true, true},
+                        // Several chunks of a channel, the last one not full.
+                        BatchNormCase{{5, 2, 47, 39}, true, true},
+                        BatchNormCase{{5, 3, 31, 33}, true, true, true})),
+    [](const testing::TestParamInfo<BatchNorm::ParamType>& info) {
+      const BatchNormCase& c = std::get<1>(info.param);
+      return absl::StrCat(std::get<0>(info.param), "_",
+                          absl::StrJoin(c.shape, "x"), c.plain ? "_plain" : "",
                           c.relu ? "_relu" : "", c.residual ? "_residual" : "");
     });
 
-TEST(BatchNorm, TwoThreadsGiveTheSameBits) {
+TEST(BatchNormThreads, TwoThreadsGiveTheSameBits) {
   const Shape shape = {9, 16, 8, 8};
   const std::vector<float> x = RandomValues(NumElements(shape), 1);
   std::vector<std::vector<float>> results;
@@ -227,8 +238,8 @@ TEST(BatchNorm, TwoThreadsGiveTheSameBits) {
   for (int i = 0; i < 4; ++i) EXPECT_EQ(results[i], results[4 + i]);
 }
 
-TEST(BatchNorm, DoesNotHideANan) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(BatchNormRules, DoesNotHideANan) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   BatchNormShape shape;
   shape.relu = true;
   const auto op = backend->nn().PlanBatchNorm(
@@ -253,8 +264,8 @@ TEST(BatchNorm, DoesNotHideANan) {
   EXPECT_EQ(variance, 1);
 }
 
-TEST(BatchNorm, WhatCannotBeNormalisedIsRefused) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(BatchNormRules, WhatCannotBeNormalisedIsRefused) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   const auto expect_refused = [](const absl::Status& status,
                                  absl::string_view part) {
@@ -269,7 +280,13 @@ TEST(BatchNorm, WhatCannotBeNormalisedIsRefused) {
   EXPECT_TRUE(nn.PlanBatchNorm(inference, one, nullptr).ok());
   const ActivationDesc images = ConvolutionLayout(nn, {2, 8, 3, 3});
   const ActivationDesc plain = ActivationDesc::Plain({2, 8, 3, 3});
-  expect_refused(nn.PlanBatchNorm(BatchNormShape(), images, &plain).status(),
+  // Not every backend has layouts of its own.
+  if (images.layout != nullptr) {
+    expect_refused(nn.PlanBatchNorm(BatchNormShape(), images, &plain).status(),
+                   "residual");
+  }
+  const ActivationDesc other = ActivationDesc::Plain({2, 8, 3, 4});
+  expect_refused(nn.PlanBatchNorm(BatchNormShape(), plain, &other).status(),
                  "residual");
   expect_refused(nn.PlanBatchNorm(BatchNormShape(),
                                   ActivationDesc::Plain({2, 8, 3}), nullptr)

@@ -14,11 +14,16 @@
 #include "common/safetensors.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_ctc.h"
 
 namespace ps {
 namespace {
+
+using CtcLoss = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, CtcLoss, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
 
 // A batch, with memory for what it should be labelled with.
 struct Targets {
@@ -45,10 +50,9 @@ std::unique_ptr<CtcLossOp> PlanLoss(Backend& backend, const Shape& shape) {
   return op.ok() ? *std::move(op) : nullptr;
 }
 
-double RunLoss(const Shape& shape, const std::vector<float>& logits,
-               const CtcTargets& targets, std::vector<float>* gradient,
-               int num_threads = 1) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+double RunLoss(const std::unique_ptr<Backend>& backend, const Shape& shape,
+               const std::vector<float>& logits, const CtcTargets& targets,
+               std::vector<float>* gradient) {
   const auto op = PlanLoss(*backend, shape);
   if (gradient != nullptr) gradient->resize(logits.size());
   const auto loss = op->Run(logits.data(), targets,
@@ -63,14 +67,15 @@ std::vector<float> RandomLogits(const Shape& shape, float scale) {
   return logits;
 }
 
-TEST(CtcLoss, EqualsTheSumOverAllPathsAndItsGradient) {
+TEST_P(CtcLoss, EqualsTheSumOverAllPathsAndItsGradient) {
   // Repeated labels, none at all, as many as fit, and unused frames.
   const Targets targets({5, 4, 3, 5, 2, 1, 1},
                         {{1, 2}, {2, 2}, {1, 2, 1}, {1, 1, 1}, {}, {}, {2}});
   const Shape shape = {5, 7, 3};
   const std::vector<float> logits = RandomLogits(shape, 2);
   std::vector<float> gradient;
-  const double loss = RunLoss(shape, logits, targets.view(), &gradient);
+  const double loss =
+      RunLoss(NewBackend(), shape, logits, targets.view(), &gradient);
   const auto reference = [&](const std::vector<double>& values) {
     double sum = 0;
     for (size_t i = 0; i < targets.transcripts.size(); ++i) {
@@ -90,7 +95,7 @@ TEST(CtcLoss, EqualsTheSumOverAllPathsAndItsGradient) {
 }
 
 // tests/fixtures/make_ctc_fixture.py made the file.
-TEST(CtcLoss, AgreesWithPytorch) {
+TEST_P(CtcLoss, AgreesWithPytorch) {
   const auto file = ReadSafetensors("tests/fixtures/ctc_loss.safetensors");
   ASSERT_TRUE(file.ok()) << file.status();
   std::map<std::string, SafetensorsTensor> tensors;
@@ -106,8 +111,8 @@ TEST(CtcLoss, AgreesWithPytorch) {
   const std::vector<int32_t> label_lengths = integers("label_lengths");
   std::vector<float> gradient;
   const double loss = RunLoss(
-      tensors.at("logits").shape, tensors.at("logits").values,
-      {input_lengths, labels, label_lengths}, &gradient, /*num_threads=*/2);
+      NewBackend(2), tensors.at("logits").shape, tensors.at("logits").values,
+      {input_lengths, labels, label_lengths}, &gradient);
   double expected = 0;
   for (const float one : tensors.at("losses").values) expected += one / 4.0;
   EXPECT_NEAR(loss, expected, 1e-6 * expected);
@@ -116,7 +121,7 @@ TEST(CtcLoss, AgreesWithPytorch) {
               1e-6);
 }
 
-TEST(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
+TEST_P(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
   // Every frame prefers the blank by a factor of e^100, so that all but the
   // paths with exactly one frame for each label are out of sight.
   constexpr int kFrames = 300, kLabels = 12;
@@ -127,7 +132,8 @@ TEST(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
   for (int i = 1; i <= kLabels; ++i) transcript.push_back(i);
   const Targets targets({kFrames}, {transcript});
   std::vector<float> gradient;
-  const double loss = RunLoss(shape, logits, targets.view(), &gradient);
+  const double loss =
+      RunLoss(NewBackend(), shape, logits, targets.view(), &gradient);
   const double log_paths = std::lgamma(kFrames + 1) - std::lgamma(kLabels + 1) -
                            std::lgamma(kFrames - kLabels + 1);
   EXPECT_NEAR(loss, 100 * kLabels - log_paths, 1e-9 * loss);
@@ -139,18 +145,19 @@ TEST(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
   }
 }
 
-TEST(CtcLoss, HugeLogitsDoNotOverflow) {
+TEST_P(CtcLoss, HugeLogitsDoNotOverflow) {
   const Shape shape = {2, 1, 2};
   const std::vector<float> logits = {3e38f, -3e38f, 3e38f, -3e38f};
   const Targets empty({2}, {{}}), wrong({2}, {{1}});
   std::vector<float> gradient;
-  EXPECT_EQ(RunLoss(shape, logits, empty.view(), &gradient), 0);
+  EXPECT_EQ(RunLoss(NewBackend(), shape, logits, empty.view(), &gradient), 0);
   EXPECT_EQ(gradient, std::vector<float>(4, 0));
-  EXPECT_NEAR(RunLoss(shape, logits, wrong.view(), &gradient), 6e38, 1e33);
+  EXPECT_NEAR(RunLoss(NewBackend(), shape, logits, wrong.view(), &gradient),
+              6e38, 1e33);
   for (const float value : gradient) EXPECT_LE(std::abs(value), 1);
 }
 
-TEST(CtcLoss, FramesBeyondTheInputLengthCountForNothing) {
+TEST_P(CtcLoss, FramesBeyondTheInputLengthCountForNothing) {
   const Targets targets({3, 5, 1}, {{1}, {2, 2}, {}});
   const Shape shape = {5, 3, 4}, longer = {9, 3, 4};
   const std::vector<float> logits = RandomLogits(shape, 2);
@@ -165,30 +172,32 @@ TEST(CtcLoss, FramesBeyondTheInputLengthCountForNothing) {
     }
   }
   std::vector<float> expected, gradient;
-  EXPECT_EQ(RunLoss(longer, padded, targets.view(), &gradient),
-            RunLoss(shape, logits, targets.view(), &expected));
+  EXPECT_EQ(RunLoss(NewBackend(), longer, padded, targets.view(), &gradient),
+            RunLoss(NewBackend(), shape, logits, targets.view(), &expected));
   expected.resize(NumElements(longer));
   EXPECT_EQ(gradient, expected);
   for (int k = 0; k < 4; ++k) EXPECT_EQ(gradient[(3 * 3 + 0) * 4 + k], 0);
 }
 
-TEST(CtcLoss, AnyNumberOfThreadsGivesTheSameBits) {
+TEST_P(CtcLoss, AnyNumberOfThreadsGivesTheSameBits) {
   const Targets targets({9, 8, 7, 6, 5},
                         {{1, 2, 3}, {4, 4}, {1}, {}, {2, 3, 2, 3}});
   const Shape shape = {9, 5, 5};
   const std::vector<float> logits = RandomLogits(shape, 2);
   std::vector<float> expected;
-  const double loss = RunLoss(shape, logits, targets.view(), &expected, 1);
+  const double loss =
+      RunLoss(NewBackend(), shape, logits, targets.view(), &expected);
   for (const int num_threads : {2, 3, 8}) {
     std::vector<float> gradient;
-    EXPECT_EQ(RunLoss(shape, logits, targets.view(), &gradient, num_threads),
+    EXPECT_EQ(RunLoss(NewBackend(num_threads), shape, logits, targets.view(),
+                      &gradient),
               loss);
     EXPECT_EQ(gradient, expected) << num_threads << " threads";
   }
 }
 
-TEST(CtcLoss, AnOperationRunsManyBatchesWithOrWithoutGradient) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(CtcLoss, AnOperationRunsManyBatchesWithOrWithoutGradient) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const Shape shape = {6, 2, 3};
   const auto op = PlanLoss(*backend, shape);
   const std::vector<float> logits = RandomLogits(shape, 2);
@@ -196,14 +205,15 @@ TEST(CtcLoss, AnOperationRunsManyBatchesWithOrWithoutGradient) {
        {Targets({6, 6}, {{1, 2, 1, 2, 1, 2}, {1}}), Targets({1, 2}, {{}, {2}}),
         Targets({6, 5}, {{1, 1}, {1, 2, 1, 2, 1}})}) {
     std::vector<float> expected, gradient(logits.size(), 7);
-    const double fresh = RunLoss(shape, logits, targets.view(), &expected);
+    const double fresh =
+        RunLoss(NewBackend(), shape, logits, targets.view(), &expected);
     EXPECT_EQ(*op->Run(logits.data(), targets.view(), nullptr), fresh);
     EXPECT_EQ(*op->Run(logits.data(), targets.view(), gradient.data()), fresh);
     EXPECT_EQ(gradient, expected);
   }
 }
 
-TEST(CtcLoss, ALogitThatIsNotFiniteSpoilsItsExampleOnly) {
+TEST_P(CtcLoss, ALogitThatIsNotFiniteSpoilsItsExampleOnly) {
   const Targets targets({2, 2}, {{1}, {1}});
   const Shape shape = {3, 2, 2};
   for (const float bad : {std::numeric_limits<float>::quiet_NaN(),
@@ -211,7 +221,8 @@ TEST(CtcLoss, ALogitThatIsNotFiniteSpoilsItsExampleOnly) {
                           -std::numeric_limits<float>::infinity()}) {
     std::vector<float> logits(12, 0.5f), gradient;
     logits[5] = bad;  // Frame 1 of example 0.
-    EXPECT_TRUE(std::isnan(RunLoss(shape, logits, targets.view(), &gradient)));
+    EXPECT_TRUE(std::isnan(
+        RunLoss(NewBackend(), shape, logits, targets.view(), &gradient)));
     for (int i = 0; i < 12; ++i) {
       const int frame = i / 4, example = i % 4 / 2;
       EXPECT_EQ(std::isnan(gradient[i]), frame < 2 && example == 0)
@@ -220,8 +231,8 @@ TEST(CtcLoss, ALogitThatIsNotFiniteSpoilsItsExampleOnly) {
   }
 }
 
-TEST(CtcLoss, ImpossibleTargetsAreRefusedByExample) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(CtcLoss, ImpossibleTargetsAreRefusedByExample) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanLoss(*backend, {4, 2, 3});
   const std::vector<float> logits(24);
   const auto expect_refused = [&](const CtcTargets& targets,
@@ -261,8 +272,8 @@ TEST(CtcLoss, ImpossibleTargetsAreRefusedByExample) {
                  "2 labels, but the lengths sum up to 1");
 }
 
-TEST(CtcLoss, LogitsMustHaveThreeExtentsAndTwoClasses) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(CtcLoss, LogitsMustHaveThreeExtentsAndTwoClasses) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   for (const Shape& shape :
        {Shape{3, 4}, Shape{0, 2, 3}, Shape{2, 0, 3}, Shape{2, 3, 1}}) {
     EXPECT_EQ(backend->sequences()

@@ -7,16 +7,20 @@
 
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 
 namespace ps {
 namespace {
 
+using Dropout = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Dropout, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
+
 constexpr double kProbability = 0.3;
 constexpr int64_t kElements = 200003;  // Several chunks, and a rest.
 
-std::vector<float> DropOut(int num_threads, uint64_t key,
-                           double probability = kProbability) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+std::vector<float> DropOut(const std::unique_ptr<Backend>& backend,
+                           uint64_t key, double probability = kProbability) {
   const auto op = backend->nn().PlanDropout(
       probability, ActivationDesc::Plain({1, kElements}));
   EXPECT_TRUE(op.ok()) << op.status();
@@ -28,8 +32,8 @@ std::vector<float> DropOut(int num_threads, uint64_t key,
   return y;
 }
 
-TEST(Dropout, ElementsAreDroppedOrScaledUp) {
-  const std::vector<float> y = DropOut(1, 5);
+TEST_P(Dropout, ElementsAreDroppedOrScaledUp) {
+  const std::vector<float> y = DropOut(NewBackend(), 5);
   const float scaled = static_cast<float>(1 / (1 - kProbability));
   int64_t dropped = 0, both = 0;
   for (int64_t i = 0; i < kElements; ++i) {
@@ -45,23 +49,27 @@ TEST(Dropout, ElementsAreDroppedOrScaledUp) {
   EXPECT_NEAR(both / n, kProbability * kProbability, 5 * deviation);
 }
 
-TEST(Dropout, TheKeyAloneDecidesWhatIsDropped) {
-  const std::vector<float> y = DropOut(1, 5);
-  EXPECT_EQ(DropOut(1, 5), y);
-  EXPECT_EQ(DropOut(2, 5), y);
-  const std::vector<float> other = DropOut(1, 6);
+TEST_P(Dropout, TheKeyAloneDecidesWhatIsDropped) {
+  const std::vector<float> y = DropOut(NewBackend(), 5);
+  EXPECT_EQ(DropOut(NewBackend(), 5), y);
+  EXPECT_EQ(DropOut(NewBackend(2), 5), y);
+  const std::vector<float> other = DropOut(NewBackend(), 6);
   int64_t both = 0;
   for (int64_t i = 0; i < kElements; ++i) both += y[i] == 0 && other[i] == 0;
   EXPECT_NEAR(static_cast<double>(both) / static_cast<double>(kElements),
               kProbability * kProbability, 0.005);
 }
 
-TEST(Dropout, ProbabilityZeroChangesNothing) {
-  EXPECT_EQ(DropOut(1, 5, 0), std::vector<float>(kElements, 1));
+TEST_P(Dropout, DropsTheSameElementsOnEveryBackend) {
+  EXPECT_EQ(DropOut(NewBackend(), 5), DropOut(CpuBackendForTest(), 5));
 }
 
-TEST(Dropout, ProbabilitiesThatLeaveNothingAreRefused) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Dropout, ProbabilityZeroChangesNothing) {
+  EXPECT_EQ(DropOut(NewBackend(), 5, 0), std::vector<float>(kElements, 1));
+}
+
+TEST_P(Dropout, ProbabilitiesThatLeaveNothingAreRefused) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   for (const double probability : {-0.1, 1.0, std::nan("")}) {
     EXPECT_EQ(backend->nn()
                   .PlanDropout(probability, ActivationDesc::Plain({2, 3}))

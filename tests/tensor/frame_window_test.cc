@@ -7,9 +7,14 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 
 namespace ps {
 namespace {
+
+using FrameWindow = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, FrameWindow,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 FrameWindowShape Window(int64_t window, int64_t stride, int64_t before) {
   FrameWindowShape shape;
@@ -19,9 +24,9 @@ FrameWindowShape Window(int64_t window, int64_t stride, int64_t before) {
   return shape;
 }
 
-std::vector<float> RunForward(const FrameWindowShape& shape, const Shape& input,
+std::vector<float> RunForward(const std::unique_ptr<Backend>& backend,
+                              const FrameWindowShape& shape, const Shape& input,
                               const std::vector<float>& x) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest(2);
   const auto op =
       backend->sequences().PlanFrameWindow(shape, ActivationDesc::Plain(input));
   EXPECT_TRUE(op.ok()) << op.status();
@@ -31,16 +36,17 @@ std::vector<float> RunForward(const FrameWindowShape& shape, const Shape& input,
   return y;
 }
 
-TEST(FrameWindow, StacksFramesAndFillsTheLastWithZeros) {
+TEST_P(FrameWindow, StacksFramesAndFillsTheLastWithZeros) {
   // Two features, one example.
-  EXPECT_EQ(
-      RunForward(Window(3, 3, 0), {5, 1, 2}, {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
-      (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0}));
+  EXPECT_EQ(RunForward(NewBackend(2), Window(3, 3, 0), {5, 1, 2},
+                       {1, 2, 3, 4, 5, 6, 7, 8, 9, 10}),
+            (std::vector<float>{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 0, 0}));
 }
 
-TEST(FrameWindow, ShowsEveryFrameItsNeighbours) {
+TEST_P(FrameWindow, ShowsEveryFrameItsNeighbours) {
   // Two examples, one feature.
-  EXPECT_EQ(RunForward(Window(3, 1, 1), {3, 2, 1}, {1, 10, 2, 20, 3, 30}),
+  EXPECT_EQ(RunForward(NewBackend(2), Window(3, 1, 1), {3, 2, 1},
+                       {1, 10, 2, 20, 3, 30}),
             (std::vector<float>{0, 1, 2, 0, 10, 20,   //
                                 1, 2, 3, 10, 20, 30,  //
                                 2, 3, 0, 20, 30, 0}));
@@ -48,8 +54,8 @@ TEST(FrameWindow, ShowsEveryFrameItsNeighbours) {
 
 // Forward is linear: <dy, W x> = <W' dy, x> for all x and dy makes Backward
 // its transpose.
-TEST(FrameWindow, BackwardIsTheTranspose) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest(2);
+TEST_P(FrameWindow, BackwardIsTheTranspose) {
+  const std::unique_ptr<Backend> backend = NewBackend(2);
   const Shape input = {19, 3, 4};
   for (const FrameWindowShape& shape :
        {Window(1, 1, 0), Window(3, 3, 0), Window(5, 1, 2), Window(4, 3, 1),
@@ -70,8 +76,8 @@ TEST(FrameWindow, BackwardIsTheTranspose) {
   }
 }
 
-TEST(FrameWindow, ShapesThatMakeNoWindowAreRefused) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(FrameWindow, ShapesThatMakeNoWindowAreRefused) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto refused = [&](const FrameWindowShape& shape, const Shape& input) {
     return backend->sequences()
                .PlanFrameWindow(shape, ActivationDesc::Plain(input))

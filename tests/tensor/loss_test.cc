@@ -9,11 +9,16 @@
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_ops.h"
 
 namespace ps {
 namespace {
+
+using SoftmaxCrossEntropy = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, SoftmaxCrossEntropy,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 std::unique_ptr<SoftmaxCrossEntropyOp> PlanLoss(Backend& backend,
                                                 const Shape& shape) {
@@ -22,8 +27,8 @@ std::unique_ptr<SoftmaxCrossEntropyOp> PlanLoss(Backend& backend,
   return op.ok() ? *std::move(op) : nullptr;
 }
 
-TEST(SoftmaxCrossEntropy, EqualsItsDefinitionAndItsGradient) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SoftmaxCrossEntropy, EqualsItsDefinitionAndItsGradient) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   for (const Shape& shape :
        {Shape{1, 2}, Shape{5, 10}, Shape{3, 1}, Shape{7, 1237}}) {
     const auto op = PlanLoss(*backend, shape);
@@ -50,8 +55,8 @@ TEST(SoftmaxCrossEntropy, EqualsItsDefinitionAndItsGradient) {
   }
 }
 
-TEST(SoftmaxCrossEntropy, HugeLogitsDoNotOverflow) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SoftmaxCrossEntropy, HugeLogitsDoNotOverflow) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanLoss(*backend, {2, 2});
   ASSERT_NE(op, nullptr);
   const std::vector<float> logits = {3e38f, -3e38f, -3e38f, 3e38f};
@@ -63,8 +68,8 @@ TEST(SoftmaxCrossEntropy, HugeLogitsDoNotOverflow) {
   EXPECT_EQ(gradient, std::vector<float>(4, 0));
 }
 
-TEST(SoftmaxCrossEntropy, CountsTheFirstOfTheLargestLogits) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SoftmaxCrossEntropy, CountsTheFirstOfTheLargestLogits) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanLoss(*backend, {4, 3});
   ASSERT_NE(op, nullptr);
   const float nan = std::numeric_limits<float>::quiet_NaN();
@@ -80,8 +85,8 @@ TEST(SoftmaxCrossEntropy, CountsTheFirstOfTheLargestLogits) {
   EXPECT_TRUE(std::isnan(result->loss));
 }
 
-TEST(SoftmaxCrossEntropy, LabelThatIsNoClassIsRefusedByName) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SoftmaxCrossEntropy, LabelThatIsNoClassIsRefusedByName) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanLoss(*backend, {2, 3});
   ASSERT_NE(op, nullptr);
   const std::vector<float> logits(6);
@@ -97,8 +102,8 @@ TEST(SoftmaxCrossEntropy, LabelThatIsNoClassIsRefusedByName) {
   }
 }
 
-TEST(SoftmaxCrossEntropy, LogitsMustBePlainMatrices) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SoftmaxCrossEntropy, LogitsMustBePlainMatrices) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   for (const Shape& shape : {Shape{3}, Shape{0, 3}, Shape{2, 3, 4}}) {
     const absl::Status status =
         backend->nn()

@@ -4,6 +4,7 @@
 #include <limits>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -11,11 +12,16 @@
 #include "gtest/gtest.h"
 #include "tensor/sequence_kernels.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_recurrent.h"
 
 namespace ps {
 namespace {
+
+using RecurrentLayer = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, RecurrentLayer,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 // Sums of some dozens of products, through a few steps.
 constexpr double kTolerance = 1e-5;
@@ -31,9 +37,8 @@ struct RecurrentCase {
 // A layer with random weights, and what Backward wrote.
 class Layer {
  public:
-  explicit Layer(const RecurrentCase& c, int num_threads = 1)
-      : backend_(CpuBackendForTest(num_threads)),
-        input_({c.steps, c.batch, c.features}) {
+  Layer(const RecurrentCase& c, std::unique_ptr<Backend> backend)
+      : backend_(std::move(backend)), input_({c.steps, c.batch, c.features}) {
     shape_.cell = c.cell;
     shape_.hidden = c.hidden;
     auto op = backend_->sequences().PlanRecurrent(
@@ -116,12 +121,12 @@ std::vector<double> ToDouble(const std::vector<float>& values) {
   return std::vector<double>(values.begin(), values.end());
 }
 
-class Recurrent : public testing::TestWithParam<RecurrentCase> {};
+using Recurrent = EveryBackendAndCase<RecurrentCase>;
 
 // The second of two windows: its first state is what the first one left, and a
 // constant to its gradient.
 TEST_P(Recurrent, EqualsItsEquationsForwardAndBackwardFromACarriedState) {
-  Layer layer(GetParam());
+  Layer layer(GetCase(), NewBackend());
   const int64_t n = NumElements(layer.input());
   std::vector<std::vector<double>> weights;
   for (const auto& weight : layer.weights()) {
@@ -169,7 +174,7 @@ TEST_P(Recurrent, EqualsItsEquationsForwardAndBackwardFromACarriedState) {
 }
 
 TEST_P(Recurrent, BackwardWithoutDxWritesTheSameGradients) {
-  Layer with(GetParam()), without(GetParam());
+  Layer with(GetCase(), NewBackend()), without(GetCase(), NewBackend());
   const std::vector<float> x = RandomValues(NumElements(with.input()), 5);
   const std::vector<float> dy = RandomValues(with.Forward(x).size(), 6);
   without.Forward(x);
@@ -179,7 +184,7 @@ TEST_P(Recurrent, BackwardWithoutDxWritesTheSameGradients) {
 }
 
 TEST_P(Recurrent, ResetForgetsTheState) {
-  Layer layer(GetParam());
+  Layer layer(GetCase(), NewBackend());
   const std::vector<float> x = RandomValues(NumElements(layer.input()), 5);
   const std::vector<float> first = layer.Forward(x);
   EXPECT_NE(layer.Forward(x), first);
@@ -188,7 +193,7 @@ TEST_P(Recurrent, ResetForgetsTheState) {
 }
 
 TEST_P(Recurrent, BackwardLeavesTheStateAsItIs) {
-  Layer plain(GetParam()), trained(GetParam());
+  Layer plain(GetCase(), NewBackend()), trained(GetCase(), NewBackend());
   const std::vector<float> x = RandomValues(NumElements(plain.input()), 5);
   plain.Forward(x);
   trained.Backward(x, trained.Forward(x));
@@ -197,22 +202,26 @@ TEST_P(Recurrent, BackwardLeavesTheStateAsItIs) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Recurrent,
-    testing::Values(RecurrentCase{RecurrentShape::Cell::kLstm, 7, 3, 4, 5},
-                    RecurrentCase{RecurrentShape::Cell::kLstm, 1, 1, 1, 1},
-                    RecurrentCase{RecurrentShape::Cell::kLstm, 3, 9, 5, 21},
-                    RecurrentCase{RecurrentShape::Cell::kGru, 7, 3, 4, 5},
-                    RecurrentCase{RecurrentShape::Cell::kGru, 1, 1, 1, 1},
-                    RecurrentCase{RecurrentShape::Cell::kGru, 3, 9, 5, 21}),
-    [](const testing::TestParamInfo<RecurrentCase>& info) {
-      const RecurrentCase& c = info.param;
+    testing::Combine(
+        testing::ValuesIn(BackendNames()),
+        testing::Values(RecurrentCase{RecurrentShape::Cell::kLstm, 7, 3, 4, 5},
+                        RecurrentCase{RecurrentShape::Cell::kLstm, 1, 1, 1, 1},
+                        RecurrentCase{RecurrentShape::Cell::kLstm, 3, 9, 5, 21},
+                        RecurrentCase{RecurrentShape::Cell::kGru, 7, 3, 4, 5},
+                        RecurrentCase{RecurrentShape::Cell::kGru, 1, 1, 1, 1},
+                        RecurrentCase{RecurrentShape::Cell::kGru, 3, 9, 5,
+                                      21})),
+    [](const testing::TestParamInfo<Recurrent::ParamType>& info) {
+      const RecurrentCase& c = std::get<1>(info.param);
       return absl::StrCat(
+          std::get<0>(info.param), "_",
           c.cell == RecurrentShape::Cell::kLstm ? "Lstm_" : "Gru_", c.steps,
           "x", c.batch, "x", c.features, "_to_", c.hidden);
     });
 
-TEST(RecurrentLayer, TwoThreadsComputeTheSame) {
+TEST(RecurrentThreads, TwoThreadsComputeTheSame) {
   const RecurrentCase c = {RecurrentShape::Cell::kLstm, 4, 13, 16, 24};
-  Layer one(c, 1), two(c, 2);
+  Layer one(c, CpuBackendForTest(1)), two(c, CpuBackendForTest(2));
   const std::vector<float> x = RandomValues(NumElements(one.input()), 5);
   const std::vector<float> y = one.Forward(x);
   const std::vector<float> y2 = two.Forward(x);
@@ -220,8 +229,8 @@ TEST(RecurrentLayer, TwoThreadsComputeTheSame) {
   ExpectClose(two.Backward(x, y), ToDouble(one.Backward(x, y)), 1e-5);
 }
 
-TEST(RecurrentLayer, LargeSumsSaturateAndNansShow) {
-  Layer layer({RecurrentShape::Cell::kLstm, 1, 2, 1, 9});
+TEST_P(RecurrentLayer, LargeSumsSaturateAndNansShow) {
+  Layer layer({RecurrentShape::Cell::kLstm, 1, 2, 1, 9}, NewBackend());
   const float nan = std::numeric_limits<float>::quiet_NaN();
   const std::vector<float> y = layer.Forward({1e30f, nan});
   for (size_t j = 0; j < y.size(); ++j) {
@@ -230,8 +239,8 @@ TEST(RecurrentLayer, LargeSumsSaturateAndNansShow) {
   }
 }
 
-TEST(RecurrentLayer, ShapesThatDoNotFitAreNamed) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(RecurrentLayer, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   RecurrentShape shape;
   shape.hidden = 3;
   for (const Shape& input : {Shape{2, 3}, Shape{2, 0, 3}, Shape{1, 2, 3, 4}}) {

@@ -11,11 +11,20 @@
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_ops.h"
 
 namespace ps {
 namespace {
+
+using Embedding = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Embedding, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
+
+using SequenceLinear = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, SequenceLinear,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 constexpr int64_t kRows = 5;
 
@@ -31,8 +40,8 @@ std::unique_ptr<EmbeddingOp> PlanEmbedding(Backend& backend,
   return op.ok() ? *std::move(op) : nullptr;
 }
 
-TEST(Embedding, TakesRowsAndAddsTheirGradientsToWhatIsThere) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Embedding, TakesRowsAndAddsTheirGradientsToWhatIsThere) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanEmbedding(*backend, {2, 3}, 2);
   ASSERT_NE(op, nullptr);
   EXPECT_EQ(op->output().shape, (Shape{2, 3, 2}));
@@ -49,7 +58,7 @@ TEST(Embedding, TakesRowsAndAddsTheirGradientsToWhatIsThere) {
                                         117, 120}));
 }
 
-TEST(Embedding, RepeatedTokensAreAddedInOrderByAnyNumberOfThreads) {
+TEST_P(Embedding, RepeatedTokensAreAddedInOrderByAnyNumberOfThreads) {
   const std::vector<float> tokens(40, 3);
   const std::vector<float> dy = RandomValues(40 * 300, 1);
   std::vector<float> expected(kRows * 300);
@@ -58,7 +67,7 @@ TEST(Embedding, RepeatedTokensAreAddedInOrderByAnyNumberOfThreads) {
   }
   const std::vector<float> table(kRows * 300);
   for (const int num_threads : {1, 2, 3}) {
-    const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+    const std::unique_ptr<Backend> backend = NewBackend(num_threads);
     const auto op = PlanEmbedding(*backend, {10, 4}, 300);
     ASSERT_NE(op, nullptr);
     std::vector<float> y(dy.size()), dtable(expected.size());
@@ -68,8 +77,8 @@ TEST(Embedding, RepeatedTokensAreAddedInOrderByAnyNumberOfThreads) {
   }
 }
 
-TEST(Embedding, TokensThatAreNoRowAreRefused) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Embedding, TokensThatAreNoRowAreRefused) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = PlanEmbedding(*backend, {1, 2}, 1);
   ASSERT_NE(op, nullptr);
   const std::vector<float> table(kRows);
@@ -84,8 +93,8 @@ TEST(Embedding, TokensThatAreNoRowAreRefused) {
   }
 }
 
-TEST(Embedding, ShapesThatDoNotFitAreNamed) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Embedding, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto plan = [&](int64_t rows, int64_t features, const Shape& tokens) {
     EmbeddingShape shape;
     shape.num_rows = rows;
@@ -103,8 +112,8 @@ TEST(Embedding, ShapesThatDoNotFitAreNamed) {
   EXPECT_EQ(plan(3, 4, {4}), absl::StatusCode::kInvalidArgument);
 }
 
-TEST(SequenceLinear, EqualsItsDefinitionForwardAndBackward) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SequenceLinear, EqualsItsDefinitionForwardAndBackward) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const Shape shape = {4, 3, 5};
   constexpr int64_t kOut = 7;
   const auto op = backend->sequences().PlanSequenceLinear(
@@ -160,8 +169,8 @@ TEST(SequenceLinear, EqualsItsDefinitionForwardAndBackward) {
       bias, dbias);
 }
 
-TEST(SequenceLinear, ShapesThatDoNotFitAreNamed) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(SequenceLinear, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto plan = [&](int64_t out, const Shape& input) {
     return backend->sequences()
         .PlanSequenceLinear(out, ActivationDesc::Plain(input))

@@ -12,11 +12,44 @@
 #include "absl/strings/str_join.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
 #include "tests/tensor/finite_difference.h"
 #include "tests/tensor/reference_ops.h"
 
 namespace ps {
 namespace {
+
+using MaxPooling = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, MaxPooling,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
+
+using Relu = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Relu, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
+
+using Activations = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Activations,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
+
+using GlobalPooling = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, GlobalPooling,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
+
+using AdaptivePooling = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, AdaptivePooling,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
+
+using Subsampling = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Subsampling,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
+
+using Reorder = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Reorder, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
+
+using UnaryErrors = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, UnaryErrors,
+                         testing::ValuesIn(BackendNames()), BackendTestName);
 
 constexpr double kTolerance = 1e-5;
 
@@ -69,11 +102,11 @@ struct PoolingCase {
   int64_t padding = 0;
 };
 
-class Pooling : public testing::TestWithParam<PoolingCase> {};
+using Pooling = EveryBackendAndCase<PoolingCase>;
 
 TEST_P(Pooling, EqualsItsDefinitionInEveryLayout) {
-  const PoolingCase& c = GetParam();
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+  const PoolingCase& c = GetCase();
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   const std::vector<float> x = SeparatedValues(NumElements(c.input), 1);
   for (const auto kind :
@@ -96,21 +129,27 @@ TEST_P(Pooling, EqualsItsDefinitionInEveryLayout) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Pooling,
-    testing::Values(
-        PoolingCase{{1, 1, 2, 2}, 2, 2}, PoolingCase{{5, 6, 8, 8}, 2, 2},
-        PoolingCase{{5, 3, 7, 5}, 2, 2}, PoolingCase{{2, 16, 7, 7}, 3, 2},
-        PoolingCase{{1, 3, 6, 9}, 3, 1}, PoolingCase{{2, 8, 4, 4}, 4, 1},
-        PoolingCase{{2, 16, 8, 8}, 2, 2}, PoolingCase{{2, 16, 7, 9}, 3, 2, 1},
-        PoolingCase{{2, 5, 8, 8}, 3, 2, 1}, PoolingCase{{2, 8, 1, 1}, 2, 1, 1},
-        PoolingCase{{1, 12, 1, 1}, 2, 1, 1}),
-    [](const testing::TestParamInfo<PoolingCase>& info) {
-      return absl::StrCat(absl::StrJoin(info.param.input, "x"), "_window",
-                          info.param.window, "_stride", info.param.stride,
-                          "_padding", info.param.padding);
+    testing::Combine(testing::ValuesIn(BackendNames()),
+                     testing::Values(PoolingCase{{1, 1, 2, 2}, 2, 2},
+                                     PoolingCase{{5, 6, 8, 8}, 2, 2},
+                                     PoolingCase{{5, 3, 7, 5}, 2, 2},
+                                     PoolingCase{{2, 16, 7, 7}, 3, 2},
+                                     PoolingCase{{1, 3, 6, 9}, 3, 1},
+                                     PoolingCase{{2, 8, 4, 4}, 4, 1},
+                                     PoolingCase{{2, 16, 8, 8}, 2, 2},
+                                     PoolingCase{{2, 16, 7, 9}, 3, 2, 1},
+                                     PoolingCase{{2, 5, 8, 8}, 3, 2, 1},
+                                     PoolingCase{{2, 8, 1, 1}, 2, 1, 1},
+                                     PoolingCase{{1, 12, 1, 1}, 2, 1, 1})),
+    [](const testing::TestParamInfo<Pooling::ParamType>& info) {
+      const PoolingCase& c = std::get<1>(info.param);
+      return absl::StrCat(std::get<0>(info.param), "_",
+                          absl::StrJoin(c.input, "x"), "_window", c.window,
+                          "_stride", c.stride, "_padding", c.padding);
     });
 
-TEST(MaxPooling, GivesAllOfTheGradientToTheFirstOfEqualMaxima) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(MaxPooling, GivesAllOfTheGradientToTheFirstOfEqualMaxima) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = backend->nn().PlanPooling(
       PoolingShape(), ActivationDesc::Plain({1, 1, 2, 2}));
   ASSERT_TRUE(op.ok()) << op.status();
@@ -123,8 +162,8 @@ TEST(MaxPooling, GivesAllOfTheGradientToTheFirstOfEqualMaxima) {
   EXPECT_EQ(dx, (std::vector<float>{0, 2, 0, 0}));
 }
 
-TEST(MaxPooling, DoesNotHideANan) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(MaxPooling, DoesNotHideANan) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   const auto op = backend->nn().PlanPooling(
       PoolingShape(), ActivationDesc::Plain({1, 1, 2, 2}));
   ASSERT_TRUE(op.ok()) << op.status();
@@ -161,8 +200,8 @@ TEST(PoolingThreads, TwoThreadsGiveTheSameBits) {
   EXPECT_EQ(results[1], results[3]);
 }
 
-TEST(Relu, EqualsItsDefinitionInEveryLayout) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Relu, EqualsItsDefinitionInEveryLayout) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   for (const ActivationDesc& input :
        {ActivationDesc::Plain({5, 33}), ActivationDesc::Plain({1, 1}),
@@ -176,8 +215,8 @@ TEST(Relu, EqualsItsDefinitionInEveryLayout) {
   }
 }
 
-TEST(Relu, DoesNotHideANan) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Relu, DoesNotHideANan) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   constexpr int64_t kSize = 19;  // Whole vectors and a rest.
   const auto op = backend->nn().PlanActivation(
       Activation::kRelu, ActivationDesc::Plain({1, kSize}));
@@ -192,8 +231,8 @@ TEST(Relu, DoesNotHideANan) {
   EXPECT_EQ(dx, dy);
 }
 
-TEST(Activation, TanhAndSigmoidEqualTheirDefinitions) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Activations, TanhAndSigmoidEqualTheirDefinitions) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   for (const ActivationDesc& input :
        {ActivationDesc::Plain({5, 33}), ConvolutionLayout(nn, {2, 16, 3, 3})}) {
@@ -208,8 +247,8 @@ TEST(Activation, TanhAndSigmoidEqualTheirDefinitions) {
   }
 }
 
-TEST(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   for (const Shape& shape :
        {Shape{3, 16, 4, 5}, Shape{3, 6, 4, 5}, Shape{2, 8, 1, 1}}) {
@@ -228,8 +267,8 @@ TEST(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
   }
 }
 
-TEST(AdaptivePooling, AveragesItsPartsInEveryLayout) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(AdaptivePooling, AveragesItsPartsInEveryLayout) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   // Parts that tile, overlap, and repeat the pixels; one pixel.
   for (const Shape& shape : {Shape{2, 16, 6, 9}, Shape{2, 5, 4, 5},
@@ -247,8 +286,8 @@ TEST(AdaptivePooling, AveragesItsPartsInEveryLayout) {
   }
 }
 
-TEST(Subsampling, TakesPixelsAndAddsChannelsInEveryLayout) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Subsampling, TakesPixelsAndAddsChannelsInEveryLayout) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   for (const int64_t out_channels : {16, 20, 32}) {
     for (const Shape& in : {Shape{2, 16, 6, 6}, Shape{3, 6, 5, 7}}) {
@@ -268,8 +307,8 @@ TEST(Subsampling, TakesPixelsAndAddsChannelsInEveryLayout) {
   }
 }
 
-TEST(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   const ActivationDesc laid_out = ConvolutionLayout(nn, {2, 3, 2, 2});
   const auto op = nn.PlanReorder(laid_out);
@@ -301,8 +340,8 @@ TEST(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
   EXPECT_EQ(back, y);
 }
 
-TEST(UnaryErrors, ShapesThatDoNotFitAreNamed) {
-  const std::unique_ptr<Backend> backend = CpuBackendForTest();
+TEST_P(UnaryErrors, ShapesThatDoNotFitAreNamed) {
+  const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   PoolingShape no_stride;
   no_stride.stride = 0;

@@ -1,0 +1,224 @@
+#include "tensor/cuda/layer_device/cuda_layer_device.h"
+
+#include <cuda_runtime_api.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/layer_device/launch_kernel.h"
+#include "tensor/cuda/layer_device/sort_keys.h"
+#include "tensor/cuda/libraries/cublas_functions.h"
+#include "tensor/cuda/libraries/cublas_products.h"
+#ifdef PS_HAVE_CUDNN
+#include "tensor/cuda/libraries/cudnn_convolution.h"
+#include "tensor/cuda/libraries/cudnn_functions.h"
+#endif
+
+namespace ps {
+namespace {
+
+// What NVIDIA recommends for Hopper ("cuBLAS library", 2.1.8,
+// cublasSetWorkspace).
+constexpr int64_t kCublasWorkspaceBytes = int64_t{32} << 20;
+
+absl::StatusCode CodeOf(cudaError_t error) {
+  switch (error) {
+    case cudaSuccess:
+      return absl::StatusCode::kOk;
+    case cudaErrorMemoryAllocation:
+      return absl::StatusCode::kResourceExhausted;
+    case cudaErrorNoDevice:
+    case cudaErrorInvalidDevice:
+    case cudaErrorInsufficientDriver:
+    case cudaErrorNoKernelImageForDevice:
+      return absl::StatusCode::kUnavailable;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+class CudaLayerDevice final : public LayerDevice {
+ public:
+  explicit CudaLayerDevice(const CudaNnOptions& options)
+      : options_(options), stream_(static_cast<cudaStream_t>(options.stream)) {}
+
+  absl::Status Start() {
+    int count = 0;
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudaGetDeviceCount(&count), "cudaGetDeviceCount"));
+    if (options_.device_ordinal < 0 || options_.device_ordinal >= count) {
+      return absl::UnavailableError(absl::StrCat("there is no CUDA device ",
+                                                 options_.device_ordinal,
+                                                 "; the machine has ", count));
+    }
+    PS_RETURN_IF_ERROR(UseDevice());
+    PS_ASSIGN_OR_RETURN(const CublasFunctions cublas, LoadCublas());
+    PS_ASSIGN_OR_RETURN(cublas_workspace_, Allocate(kCublasWorkspaceBytes));
+    CublasOptions cublas_options;
+    cublas_options.stream = stream_;
+    cublas_options.deterministic = options_.deterministic;
+    cublas_options.allow_tf32 = options_.allow_tf32;
+    cublas_options.workspace = cublas_workspace_.get();
+    cublas_options.workspace_bytes = kCublasWorkspaceBytes;
+    PS_ASSIGN_OR_RETURN(products_,
+                        CublasProducts::Create(cublas, cublas_options));
+#ifdef PS_HAVE_CUDNN
+    // Without it convolutions are products.
+    if (options_.use_cudnn) {
+      const absl::StatusOr<CudnnFunctions> cudnn = LoadCudnn();
+      if (cudnn.ok()) {
+        PS_ASSIGN_OR_RETURN(cudnn_, CudnnHandle::Create(*cudnn, stream_));
+      }
+    }
+#endif
+    return absl::OkStatus();
+  }
+
+  absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t size_bytes) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    const size_t size = static_cast<size_t>(std::max<int64_t>(size_bytes, 1));
+    void* data = nullptr;
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudaMalloc(&data, size),
+                 absl::StrCat("cudaMalloc of ", size, " bytes")));
+    // Nothing useful can be done about an error of cudaFree here.
+    std::shared_ptr<void> memory(
+        data, [ordinal = options_.device_ordinal](void* freed) {
+          if (cudaSetDevice(ordinal) == cudaSuccess) cudaFree(freed);
+        });
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudaMemsetAsync(data, 0, size, stream_), "cudaMemsetAsync"));
+    return memory;
+  }
+
+  absl::StatusOr<std::shared_ptr<void>> AllocateHost(
+      int64_t size_bytes) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    const size_t size = static_cast<size_t>(std::max<int64_t>(size_bytes, 1));
+    void* data = nullptr;
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudaMallocHost(&data, size),
+                 absl::StrCat("cudaMallocHost of ", size, " bytes")));
+    return std::shared_ptr<void>(data,
+                                 [](void* freed) { cudaFreeHost(freed); });
+  }
+
+  absl::Status CopyFromHost(const void* host, int64_t size_bytes,
+                            void* device) override {
+    return CopyAsync(host, size_bytes, device, cudaMemcpyHostToDevice);
+  }
+
+  absl::Status CopyToHost(const void* device, int64_t size_bytes,
+                          void* host) override {
+    PS_RETURN_IF_ERROR(
+        CopyAsync(device, size_bytes, host, cudaMemcpyDeviceToHost));
+    return ToStatus(cudaStreamSynchronize(stream_), "cudaStreamSynchronize");
+  }
+
+  absl::Status Copy(const void* from, int64_t size_bytes, void* to) override {
+    return CopyAsync(from, size_bytes, to, cudaMemcpyDeviceToDevice);
+  }
+
+  absl::Status Zero(int64_t size_bytes, void* data) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    return ToStatus(
+        cudaMemsetAsync(data, 0, static_cast<size_t>(size_bytes), stream_),
+        "cudaMemsetAsync");
+  }
+
+  absl::Status Multiply(const MatrixProduct& product) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    return products_->Multiply(product);
+  }
+
+  absl::StatusOr<int64_t> SortScratchBytes(int64_t n) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    size_t size = 0;
+    PS_RETURN_IF_ERROR(
+        ToStatus(SortKeysOnDevice(nullptr, n, nullptr, nullptr, &size, stream_),
+                 "cub::DeviceRadixSort"));
+    return static_cast<int64_t>(size);
+  }
+
+  absl::Status Sort(const uint64_t* keys, int64_t n,
+                    uint64_t* sorted) override {
+    PS_ASSIGN_OR_RETURN(const int64_t needed, SortScratchBytes(n));
+    size_t size = static_cast<size_t>(needed);
+    return ToStatus(
+        SortKeysOnDevice(keys, n, sorted, scratch(), &size, stream_),
+        "cub::DeviceRadixSort");
+  }
+
+  absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
+      const ConvolutionGeometry& geometry) override {
+#ifdef PS_HAVE_CUDNN
+    if (cudnn_ != nullptr) {
+      PS_RETURN_IF_ERROR(UseDevice());
+      CudnnConvolutionOptions cudnn_options;
+      cudnn_options.deterministic = options_.deterministic;
+      cudnn_options.allow_tf32 = options_.allow_tf32;
+      auto convolution =
+          PlanCudnnConvolution(this, cudnn_, cudnn_options, geometry);
+      // Of what cuDNN cannot do, or only with other bits each time, products
+      // take care.
+      if (!absl::IsUnimplemented(convolution.status())) return convolution;
+    }
+#endif
+    static_cast<void>(geometry);
+    return std::unique_ptr<LibraryConvolution>();
+  }
+
+ protected:
+  absl::Status Launch(const KernelCall& call) override {
+    PS_RETURN_IF_ERROR(UseDevice());
+    return ToStatus(static_cast<cudaError_t>(LaunchKernel(
+                        call.kernel, call.core, call.count, stream_)),
+                    absl::StrCat("kernel ", call.name));
+  }
+
+ private:
+  absl::Status UseDevice() const {
+    return ToStatus(cudaSetDevice(options_.device_ordinal), "cudaSetDevice");
+  }
+
+  absl::Status CopyAsync(const void* from, int64_t size_bytes, void* to,
+                         cudaMemcpyKind kind) const {
+    PS_RETURN_IF_ERROR(UseDevice());
+    return ToStatus(cudaMemcpyAsync(to, from, static_cast<size_t>(size_bytes),
+                                    kind, stream_),
+                    "cudaMemcpyAsync");
+  }
+
+  template <typename Error>
+  absl::Status ToStatus(Error error, absl::string_view call) const {
+    const cudaError_t code = static_cast<cudaError_t>(error);
+    if (code == cudaSuccess) return absl::OkStatus();
+    return absl::Status(
+        CodeOf(code),
+        absl::StrCat(call, " on CUDA device ", options_.device_ordinal, ": ",
+                     cudaGetErrorString(code)));
+  }
+
+  const CudaNnOptions options_;
+  const cudaStream_t stream_;
+  std::shared_ptr<void> cublas_workspace_;
+  std::unique_ptr<CublasProducts> products_;
+#ifdef PS_HAVE_CUDNN
+  std::shared_ptr<CudnnHandle> cudnn_;  // Null: not installed, or not wanted.
+#endif
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<LayerDevice>> NewCudaLayerDevice(
+    const CudaNnOptions& options) {
+  auto device = std::make_unique<CudaLayerDevice>(options);
+  PS_RETURN_IF_ERROR(device->Start());
+  return device;
+}
+
+}  // namespace ps

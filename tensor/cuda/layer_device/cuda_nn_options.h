@@ -1,0 +1,25 @@
+// Which device the layers run on, and how.
+#ifndef TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
+#define TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
+
+namespace ps {
+
+struct CudaNnOptions {
+  int device_ordinal = 0;
+  // A cudaStream_t of that device, which outlives whatever is made with it;
+  // null: the default stream. Everything runs in its order.
+  void* stream = nullptr;
+  // The same bits from run to run, on the same kind of device and with the same
+  // versions of its libraries.
+  bool deterministic = true;
+  // Products and convolutions of floats by TF32, which keeps 10 bits of each
+  // factor's mantissa.
+  bool allow_tf32 = false;
+  // Convolutions by cuDNN where it is installed; else, and without, by products
+  // of cuBLAS.
+  bool use_cudnn = true;
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_

@@ -1,0 +1,27 @@
+// Numbers for types: how a kernel's core is named where its type is lost,
+// between a layer and the device that runs it.
+#ifndef TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_
+#define TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_
+
+#include <type_traits>
+
+namespace ps {
+
+template <typename... Cores>
+struct KernelList {
+  static constexpr int kSize = sizeof...(Cores);
+
+  // The core's place; its type must be in the list.
+  template <typename Core>
+  static constexpr int IndexOf() {
+    static_assert((std::is_same_v<Core, Cores> || ...),
+                  "the core is not in tensor/cuda/layer_device/all_kernels.h");
+    int index = 0;
+    ((std::is_same_v<Core, Cores> ? false : (++index, true)) && ...);
+    return index;
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_

@@ -1,0 +1,19 @@
+#include "tensor/cuda/layer_device/layer_device.h"
+
+#include <utility>
+
+#include "common/status_macros.h"
+
+namespace ps {
+
+absl::Status LayerDevice::ReserveScratch(int64_t size_bytes) {
+  if (size_bytes <= scratch_bytes_) return absl::OkStatus();
+  // First the old, so that both need not fit.
+  scratch_.reset();
+  scratch_bytes_ = 0;
+  PS_ASSIGN_OR_RETURN(scratch_, Allocate(size_bytes));
+  scratch_bytes_ = size_bytes;
+  return absl::OkStatus();
+}
+
+}  // namespace ps

@@ -1,0 +1,83 @@
+#include "tensor/cuda/libraries/cublas_functions.h"
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/libraries/dynamic_library.h"
+
+// "libcublas.so.13", and where the toolkit's installer puts it.
+#define PS_STRING_INNER_(x) #x
+#define PS_STRING_(x) PS_STRING_INNER_(x)
+#define PS_CUBLAS_FILE_ "libcublas.so." PS_STRING_(CUBLAS_VER_MAJOR)
+
+namespace ps {
+namespace {
+
+constexpr const char* kNames[] = {PS_CUBLAS_FILE_,
+                                  "/usr/local/cuda/lib64/" PS_CUBLAS_FILE_};
+
+const char* NameOf(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return "CUBLAS_STATUS_SUCCESS";
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return "CUBLAS_STATUS_NOT_INITIALIZED";
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return "CUBLAS_STATUS_ALLOC_FAILED";
+    case CUBLAS_STATUS_INVALID_VALUE:
+      return "CUBLAS_STATUS_INVALID_VALUE";
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+      return "CUBLAS_STATUS_ARCH_MISMATCH";
+    case CUBLAS_STATUS_MAPPING_ERROR:
+      return "CUBLAS_STATUS_MAPPING_ERROR";
+    case CUBLAS_STATUS_EXECUTION_FAILED:
+      return "CUBLAS_STATUS_EXECUTION_FAILED";
+    case CUBLAS_STATUS_INTERNAL_ERROR:
+      return "CUBLAS_STATUS_INTERNAL_ERROR";
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return "CUBLAS_STATUS_NOT_SUPPORTED";
+    case CUBLAS_STATUS_LICENSE_ERROR:
+      return "CUBLAS_STATUS_LICENSE_ERROR";
+  }
+  return "unknown";
+}
+
+absl::StatusCode CodeOf(cublasStatus_t status) {
+  switch (status) {
+    case CUBLAS_STATUS_SUCCESS:
+      return absl::StatusCode::kOk;
+    case CUBLAS_STATUS_ALLOC_FAILED:
+      return absl::StatusCode::kResourceExhausted;
+    case CUBLAS_STATUS_NOT_INITIALIZED:
+      return absl::StatusCode::kUnavailable;
+    case CUBLAS_STATUS_ARCH_MISMATCH:
+    case CUBLAS_STATUS_NOT_SUPPORTED:
+      return absl::StatusCode::kUnimplemented;
+    default:
+      return absl::StatusCode::kInternal;
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<CublasFunctions> LoadCublas() {
+  const absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kNames);
+  if (!library.ok()) return Annotate(library.status(), "cuBLAS");
+  CublasFunctions f;
+  PS_RETURN_IF_ERROR(library->Find("cublasCreate_v2", &f.create));
+  PS_RETURN_IF_ERROR(library->Find("cublasDestroy_v2", &f.destroy));
+  PS_RETURN_IF_ERROR(library->Find("cublasSetStream_v2", &f.set_stream));
+  PS_RETURN_IF_ERROR(library->Find("cublasSetWorkspace_v2", &f.set_workspace));
+  PS_RETURN_IF_ERROR(library->Find("cublasSetMathMode", &f.set_math_mode));
+  PS_RETURN_IF_ERROR(
+      library->Find("cublasSetAtomicsMode", &f.set_atomics_mode));
+  PS_RETURN_IF_ERROR(library->Find("cublasSgemm_v2", &f.sgemm));
+  return f;
+}
+
+absl::Status CublasToStatus(cublasStatus_t status, absl::string_view call) {
+  if (status == CUBLAS_STATUS_SUCCESS) return absl::OkStatus();
+  return absl::Status(CodeOf(status), absl::StrCat(call, ": ", NameOf(status),
+                                                   " (", int{status}, ")"));
+}
+
+}  // namespace ps

@@ -1,0 +1,54 @@
+// Convolutions by cuDNN, of plain images.
+#ifndef TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
+#define TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
+
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/cuda/layer_device/convolution_geometry.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/libraries/cudnn_functions.h"
+
+namespace ps {
+
+// A handle of cuDNN that destroys itself. One thread at a time uses it.
+class CudnnHandle {
+ public:
+  // For the current device. Errors: CudnnToStatus.
+  static absl::StatusOr<std::shared_ptr<CudnnHandle>> Create(
+      const CudnnFunctions& cudnn, cudaStream_t stream);
+  ~CudnnHandle();
+  CudnnHandle(const CudnnHandle&) = delete;
+  CudnnHandle& operator=(const CudnnHandle&) = delete;
+
+  const CudnnFunctions& functions() const { return cudnn_; }
+  cudnnHandle_t get() const { return handle_; }
+
+ private:
+  explicit CudnnHandle(const CudnnFunctions& cudnn) : cudnn_(cudnn) {}
+
+  const CudnnFunctions cudnn_;
+  cudnnHandle_t handle_ = nullptr;
+};
+
+struct CudnnConvolutionOptions {
+  // Only algorithms that give the same bits from call to call.
+  bool deterministic = true;
+  bool allow_tf32 = false;
+  // Algorithms that need more of the device's scratch are not taken.
+  int64_t max_workspace_bytes = int64_t{512} << 20;
+};
+
+// Picks the algorithm that cuDNN's heuristics expect to be fastest for each
+// pass, and reserves the device's scratch for it. `device` outlives the result.
+// Errors: CudnnToStatus; kUnimplemented, naming the pass, where no algorithm
+// fits the options.
+absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanCudnnConvolution(
+    LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
+    const CudnnConvolutionOptions& options,
+    const ConvolutionGeometry& geometry);
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_

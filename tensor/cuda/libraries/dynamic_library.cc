@@ -1,0 +1,38 @@
+#include "tensor/cuda/libraries/dynamic_library.h"
+
+#include <dlfcn.h>
+
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+namespace {
+
+// What went wrong in the latest call of the loader.
+std::string LoaderError() {
+  const char* const message = dlerror();
+  return message == nullptr ? "unknown error" : message;
+}
+
+}  // namespace
+
+absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
+    absl::Span<const char* const> names) {
+  std::string errors;
+  for (const char* const name : names) {
+    void* const handle = dlopen(name, RTLD_NOW | RTLD_LOCAL);
+    if (handle != nullptr) return DynamicLibrary(handle, name);
+    absl::StrAppend(&errors, errors.empty() ? "" : "; ", LoaderError());
+  }
+  return absl::UnavailableError(errors);
+}
+
+absl::StatusOr<void*> DynamicLibrary::Address(const char* name) const {
+  void* const address = dlsym(handle_, name);
+  if (address == nullptr) {
+    return absl::UnavailableError(
+        absl::StrCat(name_, " has no function ", name, ": ", LoaderError()));
+  }
+  return address;
+}
+
+}  // namespace ps

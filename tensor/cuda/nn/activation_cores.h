@@ -1,0 +1,78 @@
+// Activation functions and their gradients, element by element. In place where
+// the result is an argument. Count: elements.
+#ifndef TENSOR_CUDA_NN_ACTIVATION_CORES_H_
+#define TENSOR_CUDA_NN_ACTIVATION_CORES_H_
+
+#include <math.h>
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/kernel_core.h"
+
+namespace ps {
+
+// 1 / (1 + exp(-x)); the division makes a 0 of an infinite exponential.
+PS_HOST_DEVICE inline float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
+
+// Derivatives by the function's value.
+PS_HOST_DEVICE inline float SigmoidSlope(float y) { return y * (1 - y); }
+PS_HOST_DEVICE inline float TanhSlope(float y) { return 1 - y * y; }
+
+// `value` where `sign` is not at most 0: a NaN is not, and must not be hidden.
+PS_HOST_DEVICE inline float WherePositive(float sign, float value) {
+  return sign <= 0 ? 0 : value;
+}
+
+// y = max(x, 0) with sign = value = x; dx with sign = y and value = dy.
+struct ReluCore : ElementCore {
+  static constexpr const char* kName = "Relu";
+  const float* sign;
+  const float* value;
+  float* result;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    result[i] = WherePositive(sign[i], value[i]);
+  }
+};
+
+struct TanhCore : ElementCore {
+  static constexpr const char* kName = "Tanh";
+  const float* x;
+  float* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = tanhf(x[i]); }
+};
+
+struct TanhGradientCore : ElementCore {
+  static constexpr const char* kName = "TanhGradient";
+  const float* y;
+  const float* dy;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] = dy[i] * TanhSlope(y[i]);
+  }
+};
+
+struct SigmoidCore : ElementCore {
+  static constexpr const char* kName = "Sigmoid";
+  const float* x;
+  float* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = Sigmoid(x[i]); }
+};
+
+struct SigmoidGradientCore : ElementCore {
+  static constexpr const char* kName = "SigmoidGradient";
+  const float* y;
+  const float* dy;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] = dy[i] * SigmoidSlope(y[i]);
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_ACTIVATION_CORES_H_

@@ -1,0 +1,147 @@
+// Averages over parts of plain images that may overlap, and over whole images.
+#ifndef TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
+#define TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/divisor.h"
+#include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/nn/pooling_cores.h"
+
+namespace ps {
+
+// One direction: `parts` parts of `extent`, part i being
+// [floor(i extent / parts), ceil((i + 1) extent / parts)).
+struct PartGeometry {
+  int64_t extent = 1;
+  int64_t parts = 1;
+
+  PS_HOST_DEVICE IndexRange Inputs(int64_t part) const {
+    return {part * extent / parts, ((part + 1) * extent + parts - 1) / parts};
+  }
+
+  // The parts that hold input i: those with i < ceil((part + 1) extent / parts)
+  // and floor(part extent / parts) <= i.
+  PS_HOST_DEVICE IndexRange Parts(int64_t i) const {
+    return {i * parts / extent, ((i + 1) * parts + extent - 1) / extent};
+  }
+};
+
+struct AdaptiveGeometry {
+  PartGeometry rows;
+  PartGeometry columns;
+  Divisor height;
+  Divisor width;
+  Divisor out_height;
+  Divisor out_width;
+
+  PS_HOST_DEVICE float Share(const IndexRange& r, const IndexRange& c) const {
+    return 1 / static_cast<float>((r.end - r.begin) * (c.end - c.begin));
+  }
+};
+
+// Count: outputs.
+struct AdaptivePoolCore : ElementCore {
+  static constexpr const char* kName = "AdaptivePool";
+  AdaptiveGeometry geometry;
+  const float* x;
+  float* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const AdaptiveGeometry& g = geometry;
+    const PlanePixel out(i, g.out_height, g.out_width);
+    const IndexRange rows = g.rows.Inputs(out.row);
+    const IndexRange columns = g.columns.Inputs(out.column);
+    const float* const plane =
+        x + out.plane * g.height.value() * g.width.value();
+    float sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        sum += plane[h * g.width.value() + w];
+      }
+    }
+    y[i] = sum * g.Share(rows, columns);
+  }
+};
+
+// Count: inputs.
+struct AdaptivePoolGradientCore : ElementCore {
+  static constexpr const char* kName = "AdaptivePoolGradient";
+  AdaptiveGeometry geometry;
+  const float* dy;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const AdaptiveGeometry& g = geometry;
+    const PlanePixel in(i, g.height, g.width);
+    const IndexRange rows = g.rows.Parts(in.row);
+    const IndexRange columns = g.columns.Parts(in.column);
+    float sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      const int64_t row =
+          (in.plane * g.out_height.value() + h) * g.out_width.value();
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        sum += dy[row + w] * g.Share(g.rows.Inputs(h), g.columns.Inputs(w));
+      }
+    }
+    dx[i] = sum;
+  }
+};
+
+// means[p]: of plane p's pixels. Thirty-two threads, a warp, share a plane, so
+// that small images leave few of them idle. Count: blocks of kPlanes planes.
+struct PlaneMeanCore : BlockCore {
+  static constexpr const char* kName = "PlaneMean";
+  static constexpr int kLanes = 32;
+  static constexpr int kLanesLog2 = 5;
+  static constexpr int kPlanes = kBlockThreads / kLanes;
+  static constexpr int kPhases = kLanesLog2 + 2;
+  struct Shared {
+    float sums[kBlockThreads];
+  };
+  int64_t planes;
+  int64_t pixels;
+  const float* x;
+  float* means;
+
+  static int64_t NumBlocks(int64_t planes) {
+    return (planes + kPlanes - 1) / kPlanes;
+  }
+
+  PS_HOST_DEVICE void operator()(int phase, int64_t block, int thread,
+                                 Shared* shared) const {
+    const int64_t plane = block * kPlanes + thread / kLanes;
+    const int lane = thread % kLanes;
+    if (plane >= planes) return;
+    float* const sums = shared->sums + (thread - lane);
+    if (phase == 0) {
+      float sum = 0;
+      for (int64_t i = lane; i < pixels; i += kLanes) {
+        sum += x[plane * pixels + i];
+      }
+      sums[lane] = sum;
+    } else if (phase <= kLanesLog2) {
+      const int half = kLanes >> phase;
+      if (lane < half) sums[lane] += sums[lane + half];
+    } else if (lane == 0) {
+      means[plane] = sums[0] / static_cast<float>(pixels);
+    }
+  }
+};
+
+// Count: pixels of all planes.
+struct PlaneMeanGradientCore : ElementCore {
+  static constexpr const char* kName = "PlaneMeanGradient";
+  Divisor pixels;
+  float share;
+  const float* dy;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    dx[i] = dy[pixels.Quotient(i)] * share;
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_

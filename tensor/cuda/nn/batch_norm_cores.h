@@ -1,0 +1,219 @@
+// Batch normalisation's passes over plain [batch, channels, pixels]. Formulas
+// and rounding as on the CPU (tensor/cpu/cpu_batch_norm.cc), with sums in
+// double throughout.
+#ifndef TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
+#define TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
+
+#include <math.h>
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/nn/channel_sum_cores.h"
+
+namespace ps {
+
+// What Forward leaves for Backward; each [channels].
+struct NormStatistics {
+  float* mean;
+  float* inverse_deviation;
+  float* scale;   // weight / deviation
+  float* offset;  // bias - mean * scale
+
+  // One rounding, forward and backward alike: what the ReLU lets past must be
+  // the same elements both times.
+  PS_HOST_DEVICE float Normalized(int64_t channel, float x) const {
+    return fmaf(x, scale[channel], offset[channel]);
+  }
+  PS_HOST_DEVICE void SetScale(int64_t channel, const float* weight,
+                               const float* bias) const {
+    scale[channel] = weight[channel] * inverse_deviation[channel];
+    offset[channel] = bias[channel] - mean[channel] * scale[channel];
+  }
+};
+
+// The sums of x - shift and (x - shift)^2. The shift, the first element of the
+// channel, is near enough to the mean to keep the variance free of
+// cancellation.
+struct ShiftedTerms {
+  static constexpr const char* kName = "SumShifted";
+  const float* x;
+  Divisor pixels;
+
+  PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
+    const double d =
+        static_cast<double>(x[place]) - x[channel * pixels.value()];
+    return {d, d * d};
+  }
+};
+
+// Count: channels.
+struct FinishStatisticsCore : ElementCore {
+  static constexpr const char* kName = "FinishStatistics";
+  ChannelGeometry geometry;
+  const double* sums;
+  const double* squares;
+  const float* x;
+  const float* weight;
+  const float* bias;
+  float epsilon;
+  float momentum;
+  float* running_mean;
+  float* running_variance;
+  NormStatistics statistics;
+
+  PS_HOST_DEVICE void operator()(int64_t c) const {
+    const double count = static_cast<double>(geometry.elements);
+    const double from_shift = geometry.Total(sums, c) / count;
+    const double about_mean =
+        geometry.Total(squares, c) - count * from_shift * from_shift;
+    // Rounding alone could make it negative; a NaN stays one.
+    const double sum_squares = about_mean < 0 ? 0 : about_mean;
+    const double mean =
+        static_cast<double>(x[c * geometry.pixels.value()]) + from_shift;
+    statistics.mean[c] = static_cast<float>(mean);
+    statistics.inverse_deviation[c] = static_cast<float>(
+        1 / sqrt(sum_squares / count + static_cast<double>(epsilon)));
+    statistics.SetScale(c, weight, bias);
+    Move(mean, &running_mean[c]);
+    // Unbiased, unlike the one that normalises: as PyTorch.
+    Move(sum_squares / (count - 1), &running_variance[c]);
+  }
+
+ private:
+  PS_HOST_DEVICE void Move(double batch, float* running) const {
+    // Only of a finite number: a running value would never recover, though the
+    // iteration may be left out.
+    if (batch - batch != 0) return;
+    *running = static_cast<float>((1 - momentum) * *running +
+                                  static_cast<double>(momentum) * batch);
+  }
+};
+
+// From the running statistics. Count: channels.
+struct InferenceStatisticsCore : ElementCore {
+  static constexpr const char* kName = "InferenceStatistics";
+  const float* running_mean;
+  const float* running_variance;
+  const float* weight;
+  const float* bias;
+  float epsilon;
+  NormStatistics statistics;
+
+  PS_HOST_DEVICE void operator()(int64_t c) const {
+    statistics.mean[c] = running_mean[c];
+    statistics.inverse_deviation[c] = 1 / sqrtf(running_variance[c] + epsilon);
+    statistics.SetScale(c, weight, bias);
+  }
+};
+
+// In place where y is x or the residual. Count: elements.
+struct NormalizeCore : ElementCore {
+  static constexpr const char* kName = "Normalize";
+  ChannelGeometry geometry;
+  NormStatistics statistics;
+  const float* x;
+  const float* residual;  // Null: none.
+  bool relu;
+  float* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    float value = statistics.Normalized(geometry.Channel(i), x[i]);
+    if (residual != nullptr) value += residual[i];
+    if (relu && value <= 0) value = 0;  // A NaN stays one.
+    y[i] = value;
+  }
+};
+
+// Where the gradient gets past a ReLU.
+enum class NormGradientMask {
+  kNone,        // No ReLU.
+  kFromInput,   // Where the normalised input is above 0.
+  kFromOutput,  // Where y is above 0; what does not get past is cleared in dy.
+};
+
+struct NormGradient {
+  NormGradientMask mask;
+  NormStatistics statistics;
+  const float* x;
+  const float* y;  // For kFromOutput.
+  float* dy;
+
+  PS_HOST_DEVICE float At(int64_t channel, int64_t place) const {
+    const float g = dy[place];
+    if (mask == NormGradientMask::kFromInput) {
+      return statistics.Normalized(channel, x[place]) > 0 ? g : 0;
+    }
+    return g;
+  }
+};
+
+// The sums of g and g * (x - mean), g being the gradient that gets past.
+struct NormGradientTerms {
+  static constexpr const char* kName = "SumNormGradients";
+  NormGradient gradient;
+
+  PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
+    float g = gradient.At(channel, place);
+    if (gradient.mask == NormGradientMask::kFromOutput) {
+      if (!(gradient.y[place] > 0)) g = 0;
+      gradient.dy[place] = g;
+    }
+    const double from_mean = static_cast<double>(gradient.x[place]) -
+                             gradient.statistics.mean[channel];
+    return {g, g * from_mean};
+  }
+};
+
+// dx = g * scale + x * of_input + constant; both [channels].
+struct NormInputFactors {
+  float* of_input;
+  float* constant;
+};
+
+// Count: channels.
+struct FinishNormGradientCore : ElementCore {
+  static constexpr const char* kName = "FinishNormGradient";
+  ChannelGeometry geometry;
+  NormStatistics statistics;
+  const double* sums;
+  const double* products;
+  float* dweight;
+  float* dbias;
+  NormInputFactors factors;
+
+  PS_HOST_DEVICE void operator()(int64_t c) const {
+    const double count = static_cast<double>(geometry.elements);
+    const double inverse = statistics.inverse_deviation[c];
+    const double scale = statistics.scale[c];
+    const double sum = geometry.Total(sums, c);
+    const double sum_hat = geometry.Total(products, c) * inverse;
+    dweight[c] = static_cast<float>(sum_hat);
+    dbias[c] = static_cast<float>(sum);
+    const double of_input = -scale * sum_hat / count * inverse;
+    factors.of_input[c] = static_cast<float>(of_input);
+    factors.constant[c] = static_cast<float>(-scale * sum / count -
+                                             of_input * statistics.mean[c]);
+  }
+};
+
+// After NormGradientTerms has cleared dy where it must be. In place where dx is
+// dy. Count: elements.
+struct NormInputGradientCore : ElementCore {
+  static constexpr const char* kName = "NormInputGradient";
+  ChannelGeometry geometry;
+  NormGradient gradient;
+  NormInputFactors factors;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const int64_t c = geometry.Channel(i);
+    const float rest =
+        fmaf(gradient.x[i], factors.of_input[c], factors.constant[c]);
+    dx[i] = fmaf(gradient.At(c, i), gradient.statistics.scale[c], rest);
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_BATCH_NORM_CORES_H_

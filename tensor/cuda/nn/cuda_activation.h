@@ -1,0 +1,22 @@
+// Activation functions and reorders on CUDA.
+#ifndef TENSOR_CUDA_NN_CUDA_ACTIVATION_H_
+#define TENSOR_CUDA_NN_CUDA_ACTIVATION_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels::PlanActivation and PlanReorder. `device` outlives the
+// operation.
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(
+    LayerDevice* device, Activation function, const ActivationDesc& input);
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaReorder(
+    LayerDevice* device, const ActivationDesc& input);
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_CUDA_ACTIVATION_H_

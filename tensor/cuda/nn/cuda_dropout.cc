@@ -1,0 +1,69 @@
+#include "tensor/cuda/nn/cuda_dropout.h"
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/nn/dropout_core.h"
+#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+namespace {
+
+class CudaDropout final : public DropoutOp {
+ public:
+  CudaDropout(LayerDevice* device, double probability,
+              const ActivationDesc& output)
+      : device_(device),
+        drop_below_(static_cast<int32_t>(
+            std::lround(probability * (1 << DropoutCore::kDrawBits)))),
+        scale_(static_cast<float>(1 / (1 - probability))),
+        output_(output) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(uint64_t key, const float* x, float* y) override {
+    key_ = key;
+    return Run(x, y);
+  }
+  absl::Status Backward(const float* dy, float* dx) override {
+    return Run(dy, dx);
+  }
+
+ private:
+  absl::Status Run(const float* from, float* to) {
+    DropoutCore core;
+    core.key = key_;
+    core.drop_below = drop_below_;
+    core.scale = scale_;
+    core.x = from;
+    core.y = to;
+    return device_->Run(core, output_.num_floats);
+  }
+
+  LayerDevice* const device_;  // Not owned.
+  const int32_t drop_below_;
+  const float scale_;
+  const ActivationDesc output_;
+  uint64_t key_ = 0;  // Of the latest Forward.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCudaDropout(
+    LayerDevice* device, double probability, const ActivationDesc& input) {
+  const std::string what =
+      absl::StrCat("dropout of ", ShapeString(input.shape));
+  PS_RETURN_IF_ERROR(CheckPlain(what, input));
+  // Written so that a NaN fails too.
+  if (!(probability >= 0 && probability < 1)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        what, ": the probability is ", probability, "; must be in [0, 1)"));
+  }
+  return std::make_unique<CudaDropout>(device, probability, input);
+}
+
+}  // namespace ps

@@ -1,0 +1,24 @@
+// Linear layers on CUDA.
+#ifndef TENSOR_CUDA_NN_CUDA_LINEAR_H_
+#define TENSOR_CUDA_NN_CUDA_LINEAR_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/nn_kernels.h"
+
+namespace ps {
+
+// See NnKernels::PlanLinear. `device` outlives the operation.
+absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
+    LayerDevice* device, int64_t out_features, const ActivationDesc& input);
+
+// [rows, in] to `output`, which has `rows` rows; all at least 1.
+absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
+    LayerDevice* device, int64_t rows, int64_t in, ActivationDesc output);
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_CUDA_LINEAR_H_

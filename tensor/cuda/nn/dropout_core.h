@@ -1,0 +1,57 @@
+// Dropout: the same elements as on the CPU, for the same key and place
+// (tensor/cpu/cpu_dropout.cc), which a test holds.
+#ifndef TENSOR_CUDA_NN_DROPOUT_CORE_H_
+#define TENSOR_CUDA_NN_DROPOUT_CORE_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/kernel_core.h"
+
+namespace ps {
+
+// Count: elements. y may be x.
+struct DropoutCore : ElementCore {
+  static constexpr const char* kName = "Dropout";
+  // Elements that have a key of their own, and the bits of each draw.
+  static constexpr int kChunkBits = 16;
+  static constexpr int kDrawBits = 24;
+  uint64_t key;
+  int32_t drop_below;  // In units of 2^-kDrawBits.
+  float scale;
+  const float* x;
+  float* y;
+
+  // common/random.h
+  static PS_HOST_DEVICE uint64_t Mix64(uint64_t v) {
+    v += 0x9e3779b97f4a7c15u;
+    v = (v ^ (v >> 30)) * 0xbf58476d1ce4e5b9u;
+    v = (v ^ (v >> 27)) * 0x94d049bb133111ebu;
+    return v ^ (v >> 31);
+  }
+
+  // tensor/cpu/cpu_dropout_loops.cc
+  static PS_HOST_DEVICE uint32_t Mix32(uint32_t v) {
+    v ^= v >> 16;
+    v *= 0x7feb352du;
+    v ^= v >> 15;
+    v *= 0x846ca68bu;
+    return v ^ (v >> 16);
+  }
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const uint64_t chunk = static_cast<uint64_t>(i) >> kChunkBits;
+    const uint64_t chunk_key =
+        Mix64(key ^ (Mix64(chunk) * 0xd1342543de82ef95u));
+    const uint32_t number =
+        static_cast<uint32_t>(i) & ((uint32_t{1} << kChunkBits) - 1);
+    const uint32_t hash =
+        Mix32(Mix32(number ^ static_cast<uint32_t>(chunk_key)) +
+              static_cast<uint32_t>(chunk_key >> 32));
+    const int32_t draw = static_cast<int32_t>(hash >> (32 - kDrawBits));
+    y[i] = draw < drop_below ? 0 : x[i] * scale;
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_DROPOUT_CORE_H_

@@ -1,0 +1,175 @@
+// Pooling of plain images, forward by output and backward by input: each thread
+// gathers what one element gets, in the order of the windows, so that nothing
+// depends on the threads' order.
+#ifndef TENSOR_CUDA_NN_POOLING_CORES_H_
+#define TENSOR_CUDA_NN_POOLING_CORES_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/divisor.h"
+#include "tensor/cuda/layer_device/kernel_core.h"
+
+namespace ps {
+
+// Indices [begin, end).
+struct IndexRange {
+  int64_t begin;
+  int64_t end;
+};
+
+// Windows along one direction.
+struct WindowGeometry {
+  int64_t extent = 0;      // Of the input.
+  int64_t out_extent = 0;  // Number of windows.
+  int64_t window = 1;
+  int64_t stride = 1;
+  int64_t padding = 0;
+
+  // What window `o` sees of the input.
+  PS_HOST_DEVICE IndexRange Inputs(int64_t o) const {
+    const int64_t begin = o * stride - padding;
+    return {Larger<int64_t>(begin, 0), Smaller(begin + window, extent)};
+  }
+
+  // The windows that see input `i`.
+  PS_HOST_DEVICE IndexRange Windows(int64_t i) const {
+    // o stride - padding <= i < o stride - padding + window.
+    const int64_t behind = i + padding - window;
+    const int64_t begin = behind < 0 ? 0 : behind / stride + 1;
+    return {begin, Smaller((i + padding) / stride + 1, out_extent)};
+  }
+};
+
+struct PoolingGeometry2d {
+  WindowGeometry rows;
+  WindowGeometry columns;
+  Divisor width;       // columns.extent
+  Divisor height;      // rows.extent
+  Divisor out_width;   // columns.out_extent
+  Divisor out_height;  // rows.out_extent
+};
+
+// A pixel of one plane, out of its number among all planes' pixels.
+struct PlanePixel {
+  PS_HOST_DEVICE PlanePixel(int64_t i, const Divisor& height,
+                            const Divisor& width)
+      : plane(height.Divide(width.Divide(i, &column), &row)) {}
+
+  // `row` and `column` before `plane`, whose initialiser sets them.
+  int64_t row = 0;
+  int64_t column = 0;
+  int64_t plane;
+};
+
+// Also writes where in its plane each maximum is: the first of equal ones, as
+// on the CPU. A NaN wins and stays. Count: outputs.
+struct MaxPoolCore : ElementCore {
+  static constexpr const char* kName = "MaxPool";
+  PoolingGeometry2d geometry;
+  const float* x;
+  float* y;
+  int32_t* maxima;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const PoolingGeometry2d& g = geometry;
+    const PlanePixel out(i, g.out_height, g.out_width);
+    const IndexRange rows = g.rows.Inputs(out.row);
+    const IndexRange columns = g.columns.Inputs(out.column);
+    const float* const plane =
+        x + out.plane * g.height.value() * g.width.value();
+    int64_t maximum = rows.begin * g.width.value() + columns.begin;
+    float max = plane[maximum];
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        const int64_t place = h * g.width.value() + w;
+        const float value = plane[place];
+        if (value > max || value != value) {
+          max = value;
+          maximum = place;
+        }
+      }
+    }
+    y[i] = max;
+    maxima[i] = static_cast<int32_t>(maximum);
+  }
+};
+
+// Count: inputs.
+struct MaxPoolGradientCore : ElementCore {
+  static constexpr const char* kName = "MaxPoolGradient";
+  PoolingGeometry2d geometry;
+  const float* dy;
+  const int32_t* maxima;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const PoolingGeometry2d& g = geometry;
+    const PlanePixel in(i, g.height, g.width);
+    const IndexRange rows = g.rows.Windows(in.row);
+    const IndexRange columns = g.columns.Windows(in.column);
+    const int64_t place = in.row * g.width.value() + in.column;
+    float sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      const int64_t row =
+          (in.plane * g.out_height.value() + h) * g.out_width.value();
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        if (maxima[row + w] == place) sum += dy[row + w];
+      }
+    }
+    dx[i] = sum;
+  }
+};
+
+// Padding counts as zeros: always divided by the whole window. Count: outputs.
+struct AveragePoolCore : ElementCore {
+  static constexpr const char* kName = "AveragePool";
+  PoolingGeometry2d geometry;
+  float share;  // 1 / pixels of a window.
+  const float* x;
+  float* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const PoolingGeometry2d& g = geometry;
+    const PlanePixel out(i, g.out_height, g.out_width);
+    const IndexRange rows = g.rows.Inputs(out.row);
+    const IndexRange columns = g.columns.Inputs(out.column);
+    const float* const plane =
+        x + out.plane * g.height.value() * g.width.value();
+    float sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        sum += plane[h * g.width.value() + w];
+      }
+    }
+    y[i] = sum * share;
+  }
+};
+
+// Count: inputs.
+struct AveragePoolGradientCore : ElementCore {
+  static constexpr const char* kName = "AveragePoolGradient";
+  PoolingGeometry2d geometry;
+  float share;
+  const float* dy;
+  float* dx;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    const PoolingGeometry2d& g = geometry;
+    const PlanePixel in(i, g.height, g.width);
+    const IndexRange rows = g.rows.Windows(in.row);
+    const IndexRange columns = g.columns.Windows(in.column);
+    float sum = 0;
+    for (int64_t h = rows.begin; h < rows.end; ++h) {
+      const int64_t row =
+          (in.plane * g.out_height.value() + h) * g.out_width.value();
+      for (int64_t w = columns.begin; w < columns.end; ++w) {
+        sum += dy[row + w];
+      }
+    }
+    dx[i] = sum * share;
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_POOLING_CORES_H_

@@ -1,0 +1,106 @@
+// Softmax cross entropy, a block for each row of logits.
+#ifndef TENSOR_CUDA_NN_SOFTMAX_CORE_H_
+#define TENSOR_CUDA_NN_SOFTMAX_CORE_H_
+
+#include <math.h>
+
+#include <cstdint>
+
+#include "tensor/cuda/layer_device/kernel_core.h"
+
+namespace ps {
+
+struct SoftmaxRowResult {
+  double loss;  // -ln softmax(logits)[label].
+  // How many logits are larger than the label's, or equal and before it. All,
+  // where that is a NaN.
+  int64_t rank;
+};
+
+// Exponentials are floats, their sum is a double. Count: rows.
+struct SoftmaxCore : BlockCore {
+  static constexpr const char* kName = "Softmax";
+  static constexpr int kMaxLevels = kBlockThreadsLog2;
+  static constexpr int kExpPhase = 1 + kMaxLevels;
+  static constexpr int kWritePhase = kExpPhase + 1 + kBlockThreadsLog2;
+  static constexpr int kPhases = kWritePhase + 1;
+  struct Shared {
+    double sums[kBlockThreads];
+    int64_t ranks[kBlockThreads];
+    float maxima[kBlockThreads];
+    float label_logit;
+  };
+  int64_t classes;
+  const float* logits;    // [rows, classes]
+  const int32_t* labels;  // [rows]
+  // [rows, classes], may be the logits; null: none.
+  float* gradient;
+  float gradient_scale;
+  SoftmaxRowResult* results;  // [rows]
+
+  PS_HOST_DEVICE void operator()(int phase, int64_t row, int thread,
+                                 Shared* shared) const {
+    if (phase == 0) {
+      Rank(row, thread, shared);
+    } else if (phase < kExpPhase) {
+      const int half = kBlockThreads >> phase;
+      if (thread < half) {
+        float* const maxima = shared->maxima;
+        maxima[thread] = Larger(maxima[thread], maxima[thread + half]);
+      }
+      AddHalves(phase - 1, thread, shared->ranks);
+    } else if (phase == kExpPhase) {
+      const float* const x = logits + row * classes;
+      double sum = 0;
+      for (int64_t c = thread; c < classes; c += kBlockThreads) {
+        sum += expf(x[c] - shared->maxima[0]);
+      }
+      shared->sums[thread] = sum;
+      // The gradient may overwrite it.
+      if (thread == 0) shared->label_logit = x[labels[row]];
+    } else if (phase < kWritePhase) {
+      AddHalves(phase - kExpPhase - 1, thread, shared->sums);
+    } else {
+      Write(row, thread, *shared);
+    }
+  }
+
+ private:
+  PS_HOST_DEVICE void Rank(int64_t row, int thread, Shared* shared) const {
+    const float* const x = logits + row * classes;
+    const int64_t label = labels[row];
+    const float label_logit = x[label];
+    float max = -INFINITY;
+    int64_t rank = 0;
+    for (int64_t c = thread; c < classes; c += kBlockThreads) {
+      max = Larger(max, x[c]);
+      // A NaN is not below anything, and so exceeds everything.
+      const bool below = c < label ? x[c] < label_logit : x[c] <= label_logit;
+      if (!below) ++rank;
+    }
+    shared->maxima[thread] = max;
+    shared->ranks[thread] = rank;
+  }
+
+  PS_HOST_DEVICE void Write(int64_t row, int thread,
+                            const Shared& shared) const {
+    const double sum = shared.sums[0];
+    const float max = shared.maxima[0];
+    if (thread == 0) {
+      results[row].loss =
+          log(sum) + (static_cast<double>(max) - shared.label_logit);
+      results[row].rank = shared.ranks[0];
+    }
+    if (gradient == nullptr) return;
+    const float scale = static_cast<float>(gradient_scale / sum);
+    for (int64_t c = thread; c < classes; c += kBlockThreads) {
+      float value = expf(logits[row * classes + c] - max) * scale;
+      if (c == labels[row]) value -= gradient_scale;
+      gradient[row * classes + c] = value;
+    }
+  }
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_SOFTMAX_CORE_H_

@@ -1,0 +1,184 @@
+// How convolutions reach cuDNN, with a cuDNN that is not there.
+
+#include "tensor/cuda/libraries/cudnn_convolution.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/nn/cuda_convolution.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/layers/fake_cudnn.h"
+
+namespace ps {
+namespace {
+
+// An emulated device with the fake cuDNN.
+class CudnnDevice final : public EmulatedLayerDevice {
+ public:
+  explicit CudnnDevice(const CudnnConvolutionOptions& options)
+      : EmulatedLayerDevice(EmulatedLayerDeviceOptions()),
+        options_(options),
+        handle_(CudnnHandle::Create(FakeCudnn::Functions(), nullptr).value()) {}
+
+  absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
+      const ConvolutionGeometry& geometry) override {
+    return PlanCudnnConvolution(this, handle_, options_, geometry);
+  }
+
+ private:
+  const CudnnConvolutionOptions options_;
+  const std::shared_ptr<CudnnHandle> handle_;
+};
+
+ConvolutionShape Shape3x2(int64_t out_channels, int64_t stride, int64_t padding,
+                          int64_t groups) {
+  ConvolutionShape shape;
+  shape.out_channels = out_channels;
+  shape.kernel_height = 3;
+  shape.kernel_width = 2;
+  shape.stride = stride;
+  shape.padding = padding;
+  shape.groups = groups;
+  return shape;
+}
+
+// y, dx, dweight and dbias of one iteration.
+std::vector<float> RunConvolution(LayerDevice* device,
+                                  const ConvolutionShape& shape,
+                                  const Shape& input, absl::Status* status) {
+  const auto op =
+      PlanCudaConvolution(device, shape, ActivationDesc::Plain(input));
+  *status = op.status();
+  if (!op.ok()) return {};
+  const int64_t inputs = NumElements(input);
+  const int64_t outputs = (*op)->output().num_floats;
+  const int64_t weights = shape.out_channels * input[1] / shape.groups * 6;
+  std::vector<DeviceArray<float>> arrays;
+  // Filled with random values; begins `offset` floats behind an aligned place.
+  const auto array = [&](int64_t n, int64_t offset, uint64_t seed) {
+    arrays.push_back(DeviceArray<float>::Create(device, n + offset).value());
+    float* const data = arrays.back().data() + offset;
+    const std::vector<float> values = RandomValues(n, seed);
+    std::copy(values.begin(), values.end(), data);
+    return data;
+  };
+  const float* const x = array(inputs, 0, 1);
+  const float* const weight = array(weights, 3, 2);
+  const float* const bias = array(shape.out_channels, 1, 3);
+  const float* const dy = array(outputs, 0, 4);
+  float* const y = array(outputs, 0, 5);
+  float* const dx = array(inputs, 0, 6);
+  float* const dweight = array(weights, 3, 7);
+  float* const dbias = array(shape.out_channels, 1, 8);
+  *status = (*op)->Forward(x, weight, bias, y);
+  if (status->ok()) {
+    *status = (*op)->Backward(x, weight, dy, dx, dweight, dbias);
+  }
+  std::vector<float> results(y, y + outputs);
+  results.insert(results.end(), dx, dx + inputs);
+  results.insert(results.end(), dweight, dweight + weights);
+  results.insert(results.end(), dbias, dbias + shape.out_channels);
+  return results;
+}
+
+TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
+  FakeCudnn cudnn;
+  for (const ConvolutionShape& shape :
+       {Shape3x2(5, 1, 0, 1), Shape3x2(6, 2, 1, 2), Shape3x2(4, 3, 2, 4)}) {
+    const Shape input = {3, 4, 9, 7};
+    absl::Status status;
+    EmulatedLayerDevice products{EmulatedLayerDeviceOptions()};
+    const std::vector<float> expected =
+        RunConvolution(&products, shape, input, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    CudnnDevice device{CudnnConvolutionOptions()};
+    const std::vector<float> actual =
+        RunConvolution(&device, shape, input, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    ExpectClose(actual, std::vector<double>(expected.begin(), expected.end()),
+                1e-5);
+    EXPECT_EQ(cudnn.math, CUDNN_FMA_MATH);
+    EXPECT_EQ(cudnn.algorithm, 1);  // The deterministic one that fits.
+  }
+  EXPECT_EQ(cudnn.num_calls, 9);
+  EXPECT_EQ(cudnn.num_descriptors, 0);  // All are destroyed.
+}
+
+TEST(CudnnConvolution, OptionsReachTheLibrary) {
+  FakeCudnn cudnn;
+  CudnnConvolutionOptions options;
+  options.deterministic = false;
+  options.allow_tf32 = true;
+  CudnnDevice device(options);
+  absl::Status status;
+  RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
+  ASSERT_TRUE(status.ok()) << status;
+  EXPECT_EQ(cudnn.math, CUDNN_DEFAULT_MATH);
+  EXPECT_EQ(cudnn.algorithm, 3);  // The heuristics' first.
+}
+
+TEST(CudnnConvolution, SaysWhereNoAlgorithmIsDeterministic) {
+  FakeCudnn cudnn;
+  cudnn.only_atomics = true;
+  CudnnDevice device{CudnnConvolutionOptions()};
+  absl::Status status;
+  RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
+  EXPECT_TRUE(absl::StrContains(status.message(), "no deterministic algorithm"))
+      << status;
+}
+
+TEST(CudnnConvolution, ErrorsNameTheCallAndNothingIsLeftBehind) {
+  const std::pair<const char*, const char*> calls[] = {
+      {"set_tensor", "cudnnSetTensor4dDescriptor"},
+      {"set_filter", "cudnnSetFilter4dDescriptor"},
+      {"set_convolution", "cudnnSetConvolution2dDescriptor"},
+      {"set_math_type", "cudnnSetConvolutionMathType"},
+      {"set_group_count", "cudnnSetConvolutionGroupCount"},
+      {"heuristics", "cudnnGetConvolutionForwardAlgorithm_v7"},
+      {"forward", "cudnnConvolutionForward"},
+      {"backward_data", "cudnnConvolutionBackwardData"},
+      {"backward_filter", "cudnnConvolutionBackwardFilter"}};
+  for (const auto& [call, name] : calls) {
+    FakeCudnn cudnn;
+    cudnn.failing = call;
+    {
+      CudnnDevice device{CudnnConvolutionOptions()};
+      absl::Status status;
+      RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
+      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), name)) << status;
+    }
+    EXPECT_EQ(cudnn.num_descriptors, 0) << call;
+  }
+}
+
+// Where the library is installed it has every function, and says what is
+// missing where there is no device.
+TEST(CudnnFunctions, AreFoundWhereTheLibraryIs) {
+  const auto cudnn = LoadCudnn();
+  if (!cudnn.ok()) {
+    EXPECT_EQ(cudnn.status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(absl::StrContains(cudnn.status().message(), "libcudnn.so"))
+        << cudnn.status();
+    GTEST_SKIP() << "cuDNN is not installed";
+  }
+  cudnnHandle_t handle = nullptr;
+  const cudnnStatus_t status = cudnn->create(&handle);
+  if (status == CUDNN_STATUS_SUCCESS) {
+    EXPECT_EQ(cudnn->destroy(handle), CUDNN_STATUS_SUCCESS);
+  } else {
+    const absl::Status error = CudnnToStatus(*cudnn, status, "cudnnCreate");
+    EXPECT_TRUE(absl::StrContains(error.message(), "cudnnCreate: CUDNN_STATUS"))
+        << error;
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,73 @@
+#include "tests/tensor/cuda/layers/device_backend.h"
+
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/sequences/cuda_sequence_kernels.h"
+
+namespace ps {
+namespace {
+
+class DeviceBackend final : public Backend {
+ public:
+  DeviceBackend(std::string name, std::shared_ptr<LayerDevice> device,
+                int num_threads)
+      : name_(std::move(name)),
+        device_(std::move(device)),
+        nn_(NewNnKernelsOn(device_)),
+        sequences_(NewSequenceKernelsOn(device_, num_threads)),
+        cpu_(NewCpuBackend(CpuBackendOptions()).value()) {}
+
+  absl::string_view name() const override { return name_; }
+
+  absl::StatusOr<Tensor> Allocate(const Shape& shape) override {
+    PS_ASSIGN_OR_RETURN(std::shared_ptr<void> memory,
+                        device_->Allocate(SizeBytes(NumElements(shape))));
+    float* const data = static_cast<float*>(memory.get());
+    return Tensor(std::shared_ptr<float>(std::move(memory), data), shape);
+  }
+
+  absl::Status CopyFromHost(const float* host, Tensor* tensor) override {
+    const int64_t size_bytes = SizeBytes(tensor->size());
+    PS_ASSIGN_OR_RETURN(const std::shared_ptr<void> staged,
+                        device_->AllocateHost(size_bytes));
+    std::memcpy(staged.get(), host, static_cast<size_t>(size_bytes));
+    PS_RETURN_IF_ERROR(
+        device_->CopyFromHost(staged.get(), size_bytes, tensor->data()));
+    // Waits for the copy, before its source goes.
+    return device_->CopyToHost(tensor->data(), size_bytes, staged.get());
+  }
+
+  absl::Status CopyToHost(const Tensor& tensor, float* host) override {
+    return device_->CopyToHost(tensor.data(), SizeBytes(tensor.size()), host);
+  }
+
+  NnKernels& nn() override { return *nn_; }
+  SequenceKernels& sequences() override { return *sequences_; }
+  SparseKernels& sparse() override { return cpu_->sparse(); }
+
+ private:
+  static int64_t SizeBytes(int64_t floats) {
+    return floats * static_cast<int64_t>(sizeof(float));
+  }
+
+  const std::string name_;
+  const std::shared_ptr<LayerDevice> device_;
+  const std::unique_ptr<NnKernels> nn_;
+  const std::unique_ptr<SequenceKernels> sequences_;
+  const std::unique_ptr<Backend> cpu_;
+};
+
+}  // namespace
+
+std::unique_ptr<Backend> NewDeviceBackend(std::string name,
+                                          std::shared_ptr<LayerDevice> device,
+                                          int num_threads) {
+  return std::make_unique<DeviceBackend>(std::move(name), std::move(device),
+                                         num_threads);
+}
+
+}  // namespace ps

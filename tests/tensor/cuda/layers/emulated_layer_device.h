@@ -1,0 +1,79 @@
+// A device that is not there: runs the layers' kernels on the host, block by
+// block and thread by thread, with the same cores and the same barriers as the
+// real one.
+#ifndef TESTS_TENSOR_CUDA_LAYERS_EMULATED_LAYER_DEVICE_H_
+#define TESTS_TENSOR_CUDA_LAYERS_EMULATED_LAYER_DEVICE_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "tensor/cuda/layer_device/layer_device.h"
+
+namespace ps {
+
+// The order in which the elements, blocks, and threads of a phase run. What is
+// right and deterministic on a device gives the same bits in every order.
+enum class EmulatedOrder { kForward, kBackward };
+
+struct EmulatedLayerDeviceOptions {
+  EmulatedOrder order = EmulatedOrder::kForward;
+  // If it is at least 0, the call of this number, of those that do something on
+  // the device, fails. Counted from 0, those of Allocate not.
+  int64_t failing_call = -1;
+};
+
+// What LayerDevice says of pointers is checked: copies and products outside of
+// what was allocated, or with the wrong kind of memory, fail.
+class EmulatedLayerDevice : public LayerDevice {
+ public:
+  explicit EmulatedLayerDevice(const EmulatedLayerDeviceOptions& options);
+  ~EmulatedLayerDevice() override;
+
+  // The names of all kernels that have been launched, in order.
+  const std::vector<std::string>& launches() const { return launches_; }
+  // Calls of Allocate and AllocateHost.
+  int64_t num_allocations() const { return num_allocations_; }
+  // Calls that count for failing_call.
+  int64_t num_calls() const { return num_calls_; }
+
+  absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t size_bytes) override;
+  absl::StatusOr<std::shared_ptr<void>> AllocateHost(
+      int64_t size_bytes) override;
+  absl::Status CopyFromHost(const void* host, int64_t size_bytes,
+                            void* device) override;
+  absl::Status CopyToHost(const void* device, int64_t size_bytes,
+                          void* host) override;
+  absl::Status Copy(const void* from, int64_t size_bytes, void* to) override;
+  absl::Status Zero(int64_t size_bytes, void* data) override;
+  absl::Status Multiply(const MatrixProduct& product) override;
+  absl::Status Sort(const uint64_t* keys, int64_t n, uint64_t* sorted) override;
+  absl::StatusOr<int64_t> SortScratchBytes(int64_t n) override;
+  // None.
+  absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
+      const ConvolutionGeometry& geometry) override;
+
+ protected:
+  absl::Status Launch(const KernelCall& call) override;
+
+ private:
+  // What is allocated of one kind, by address.
+  class Regions;
+
+  absl::Status Count(const char* call);
+  absl::Status CheckDevice(const void* data, int64_t size_bytes,
+                           const char* what) const;
+
+  const EmulatedLayerDeviceOptions options_;
+  // Shared with the allocations, which may outlive the device.
+  const std::shared_ptr<Regions> device_regions_;
+  const std::shared_ptr<Regions> host_regions_;
+  std::vector<std::string> launches_;
+  int64_t num_allocations_ = 0;
+  int64_t num_calls_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // TESTS_TENSOR_CUDA_LAYERS_EMULATED_LAYER_DEVICE_H_

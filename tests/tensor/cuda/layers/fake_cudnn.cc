@@ -1,0 +1,295 @@
+#include "tests/tensor/cuda/layers/fake_cudnn.h"
+
+#include <cstdint>
+#include <cstring>
+
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+constexpr size_t kWorkspaceBytes = 1000;
+// The algorithms of every pass, in the order of the heuristics.
+constexpr int kAtomics = 3;
+constexpr int kHuge = 2;
+constexpr int kGood = 1;
+
+FakeCudnn* fake = nullptr;
+
+struct Tensor4 {
+  int n, c, h, w;
+};
+struct Convolution {
+  int padding_h, padding_w, stride_h, stride_w, groups;
+  cudnnMathType_t math;
+};
+
+template <typename Struct, typename Descriptor>
+Struct& As(Descriptor descriptor) {
+  return *reinterpret_cast<Struct*>(
+      const_cast<void*>(static_cast<const void*>(descriptor)));
+}
+
+cudnnStatus_t Call(const char* name) {
+  return fake->failing == name ? fake->failure : CUDNN_STATUS_SUCCESS;
+}
+
+template <typename Struct, typename Descriptor>
+cudnnStatus_t Create(Descriptor* descriptor) {
+  *descriptor = reinterpret_cast<Descriptor>(new Struct());
+  ++fake->num_descriptors;
+  return CUDNN_STATUS_SUCCESS;
+}
+template <typename Struct, typename Descriptor>
+cudnnStatus_t Destroy(Descriptor descriptor) {
+  delete &As<Struct>(descriptor);
+  --fake->num_descriptors;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+template <typename Performance, typename Algorithm>
+cudnnStatus_t Heuristics(int requested, int* returned, Performance* found) {
+  CHECK_GE(requested, 3);
+  const int algorithms[] = {kAtomics, kHuge, kGood};
+  *returned = fake->only_atomics ? 1 : 3;
+  for (int i = 0; i < *returned; ++i) {
+    found[i].algo = static_cast<Algorithm>(algorithms[i]);
+    found[i].status = CUDNN_STATUS_SUCCESS;
+    found[i].memory = 0;  // With other math than the descriptor's.
+    found[i].determinism = algorithms[i] == kAtomics ? CUDNN_NON_DETERMINISTIC
+                                                     : CUDNN_DETERMINISTIC;
+    found[i].mathType = CUDNN_TENSOR_OP_MATH;
+  }
+  return Call("heuristics");
+}
+
+cudnnStatus_t WorkspaceBytes(int algorithm, size_t* size) {
+  *size = algorithm == kHuge ? size_t{1} << 40 : kWorkspaceBytes;
+  return CUDNN_STATUS_SUCCESS;
+}
+
+// Calls body(x's place, weight's place, y's place) for every product of the
+// convolution.
+template <typename Body>
+void ForEachProduct(const Tensor4& x, const Tensor4& w, const Tensor4& y,
+                    const Convolution& c, const Body& body) {
+  CHECK_EQ(w.c * c.groups, x.c);
+  CHECK_EQ(w.n, y.c);
+  CHECK_EQ(x.n, y.n);
+  CHECK_EQ((x.h + 2 * c.padding_h - w.h) / c.stride_h + 1, y.h);
+  CHECK_EQ((x.w + 2 * c.padding_w - w.w) / c.stride_w + 1, y.w);
+  for (int64_t i = 0; i < int64_t{y.n} * y.c * y.h * y.w; ++i) {
+    const int column = i % y.w, row = i / y.w % y.h;
+    const int out = i / (y.w * y.h) % y.c, image = i / (y.w * y.h * y.c);
+    for (int64_t k = 0; k < int64_t{w.c} * w.h * w.w; ++k) {
+      const int w_column = k % w.w, w_row = k / w.w % w.h, in = k / (w.w * w.h);
+      const int h = row * c.stride_h - c.padding_h + w_row;
+      const int v = column * c.stride_w - c.padding_w + w_column;
+      if (h < 0 || h >= x.h || v < 0 || v >= x.w) continue;
+      const int channel = out / (y.c / c.groups) * w.c + in;
+      body(((int64_t{image} * x.c + channel) * x.h + h) * x.w + v,
+           int64_t{out} * w.c * w.h * w.w + k, i);
+    }
+  }
+}
+
+int64_t Size(const Tensor4& t) { return int64_t{t.n} * t.c * t.h * t.w; }
+
+// target[f(i)] = sum of a product: one pass of the convolution.
+enum class Pass { kForward, kData, kFilter };
+cudnnStatus_t Run(Pass pass, const char* name, const Tensor4& xd,
+                  const float* x, const Tensor4& wd, const float* w,
+                  const Tensor4& yd, const float* y, const Convolution& c,
+                  int algorithm, void* workspace, size_t workspace_bytes,
+                  const void* alpha, const void* beta, float* target) {
+  ++fake->num_calls;
+  fake->algorithm = algorithm;
+  fake->math = c.math;
+  if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
+    return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
+  }
+  for (const void* const data :
+       {static_cast<const void*>(x), static_cast<const void*>(w),
+        static_cast<const void*>(y), static_cast<const void*>(target)}) {
+    if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
+      return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
+    }
+  }
+  CHECK_EQ(*static_cast<const float*>(alpha), 1);
+  CHECK_EQ(*static_cast<const float*>(beta), 0);
+  std::memset(workspace, 0xff, workspace_bytes);
+  const int64_t size = Size(pass == Pass::kForward ? yd
+                            : pass == Pass::kData  ? xd
+                                                   : wd);
+  std::memset(target, 0, static_cast<size_t>(size) * sizeof(float));
+  ForEachProduct(xd, wd, yd, c, [&](int64_t ix, int64_t iw, int64_t iy) {
+    switch (pass) {
+      case Pass::kForward:
+        target[iy] += x[ix] * w[iw];
+        break;
+      case Pass::kData:
+        target[ix] += y[iy] * w[iw];
+        break;
+      case Pass::kFilter:
+        target[iw] += x[ix] * y[iy];
+        break;
+    }
+  });
+  return Call(name);
+}
+
+}  // namespace
+
+FakeCudnn::FakeCudnn() {
+  CHECK(fake == nullptr);
+  fake = this;
+}
+
+FakeCudnn::~FakeCudnn() { fake = nullptr; }
+
+CudnnFunctions FakeCudnn::Functions() {
+  CudnnFunctions f;
+  f.create = [](cudnnHandle_t* handle) {
+    *handle = reinterpret_cast<cudnnHandle_t>(fake);
+    ++fake->num_descriptors;
+    return Call("create");
+  };
+  f.destroy = [](cudnnHandle_t) {
+    --fake->num_descriptors;
+    return CUDNN_STATUS_SUCCESS;
+  };
+  f.set_stream = [](cudnnHandle_t, cudaStream_t) { return Call("set_stream"); };
+  f.get_error_string = [](cudnnStatus_t) { return "CUDNN_STATUS_FAKE"; };
+  f.create_tensor = [](cudnnTensorDescriptor_t* d) {
+    return Create<Tensor4>(d);
+  };
+  f.destroy_tensor = [](cudnnTensorDescriptor_t d) {
+    return Destroy<Tensor4>(d);
+  };
+  f.set_tensor = [](cudnnTensorDescriptor_t d, cudnnTensorFormat_t format,
+                    cudnnDataType_t type, int n, int c, int h, int w) {
+    CHECK_EQ(format, CUDNN_TENSOR_NCHW);
+    CHECK_EQ(type, CUDNN_DATA_FLOAT);
+    As<Tensor4>(d) = {n, c, h, w};
+    return Call("set_tensor");
+  };
+  f.create_filter = [](cudnnFilterDescriptor_t* d) {
+    return Create<Tensor4>(d);
+  };
+  f.destroy_filter = [](cudnnFilterDescriptor_t d) {
+    return Destroy<Tensor4>(d);
+  };
+  f.set_filter = [](cudnnFilterDescriptor_t d, cudnnDataType_t type,
+                    cudnnTensorFormat_t format, int k, int c, int h, int w) {
+    CHECK_EQ(format, CUDNN_TENSOR_NCHW);
+    CHECK_EQ(type, CUDNN_DATA_FLOAT);
+    As<Tensor4>(d) = {k, c, h, w};
+    return Call("set_filter");
+  };
+  f.create_convolution = [](cudnnConvolutionDescriptor_t* d) {
+    return Create<Convolution>(d);
+  };
+  f.destroy_convolution = [](cudnnConvolutionDescriptor_t d) {
+    return Destroy<Convolution>(d);
+  };
+  f.set_convolution = [](cudnnConvolutionDescriptor_t d, int pad_h, int pad_w,
+                         int u, int v, int dilation_h, int dilation_w,
+                         cudnnConvolutionMode_t mode, cudnnDataType_t type) {
+    CHECK(dilation_h == 1 && dilation_w == 1);
+    CHECK_EQ(mode, CUDNN_CROSS_CORRELATION);
+    CHECK_EQ(type, CUDNN_DATA_FLOAT);
+    As<Convolution>(d) = {pad_h, pad_w, u, v, 1, CUDNN_DEFAULT_MATH};
+    return Call("set_convolution");
+  };
+  f.set_math_type = [](cudnnConvolutionDescriptor_t d, cudnnMathType_t math) {
+    As<Convolution>(d).math = math;
+    return Call("set_math_type");
+  };
+  f.set_group_count = [](cudnnConvolutionDescriptor_t d, int groups) {
+    As<Convolution>(d).groups = groups;
+    return Call("set_group_count");
+  };
+
+  f.forward_algorithms = [](cudnnHandle_t, cudnnTensorDescriptor_t,
+                            cudnnFilterDescriptor_t,
+                            cudnnConvolutionDescriptor_t,
+                            cudnnTensorDescriptor_t, int requested,
+                            int* returned,
+                            cudnnConvolutionFwdAlgoPerf_t* found) {
+    return Heuristics<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t>(
+        requested, returned, found);
+  };
+  f.backward_data_algorithms =
+      [](cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int requested,
+         int* returned, cudnnConvolutionBwdDataAlgoPerf_t* found) {
+        return Heuristics<cudnnConvolutionBwdDataAlgoPerf_t,
+                          cudnnConvolutionBwdDataAlgo_t>(requested, returned,
+                                                         found);
+      };
+  f.backward_filter_algorithms =
+      [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, int requested,
+         int* returned, cudnnConvolutionBwdFilterAlgoPerf_t* found) {
+        return Heuristics<cudnnConvolutionBwdFilterAlgoPerf_t,
+                          cudnnConvolutionBwdFilterAlgo_t>(requested, returned,
+                                                           found);
+      };
+  f.forward_workspace =
+      [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,
+         cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionFwdAlgo_t algorithm,
+         size_t* size) { return WorkspaceBytes(algorithm, size); };
+  f.backward_data_workspace =
+      [](cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionBwdDataAlgo_t algorithm,
+         size_t* size) { return WorkspaceBytes(algorithm, size); };
+  f.backward_filter_workspace =
+      [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
+         cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t,
+         cudnnConvolutionBwdFilterAlgo_t algorithm,
+         size_t* size) { return WorkspaceBytes(algorithm, size); };
+
+  f.forward = [](cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t xd,
+                 const void* x, cudnnFilterDescriptor_t wd, const void* w,
+                 cudnnConvolutionDescriptor_t cd,
+                 cudnnConvolutionFwdAlgo_t algorithm, void* workspace,
+                 size_t workspace_bytes, const void* beta,
+                 cudnnTensorDescriptor_t yd, void* y) {
+    return Run(Pass::kForward, "forward", As<Tensor4>(xd),
+               static_cast<const float*>(x), As<Tensor4>(wd),
+               static_cast<const float*>(w), As<Tensor4>(yd), nullptr,
+               As<Convolution>(cd), algorithm, workspace, workspace_bytes,
+               alpha, beta, static_cast<float*>(y));
+  };
+  f.backward_data = [](cudnnHandle_t, const void* alpha,
+                       cudnnFilterDescriptor_t wd, const void* w,
+                       cudnnTensorDescriptor_t yd, const void* dy,
+                       cudnnConvolutionDescriptor_t cd,
+                       cudnnConvolutionBwdDataAlgo_t algorithm, void* workspace,
+                       size_t workspace_bytes, const void* beta,
+                       cudnnTensorDescriptor_t xd, void* dx) {
+    return Run(Pass::kData, "backward_data", As<Tensor4>(xd), nullptr,
+               As<Tensor4>(wd), static_cast<const float*>(w), As<Tensor4>(yd),
+               static_cast<const float*>(dy), As<Convolution>(cd), algorithm,
+               workspace, workspace_bytes, alpha, beta,
+               static_cast<float*>(dx));
+  };
+  f.backward_filter =
+      [](cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t xd,
+         const void* x, cudnnTensorDescriptor_t yd, const void* dy,
+         cudnnConvolutionDescriptor_t cd,
+         cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace,
+         size_t workspace_bytes, const void* beta, cudnnFilterDescriptor_t wd,
+         void* dw) {
+        return Run(Pass::kFilter, "backward_filter", As<Tensor4>(xd),
+                   static_cast<const float*>(x), As<Tensor4>(wd), nullptr,
+                   As<Tensor4>(yd), static_cast<const float*>(dy),
+                   As<Convolution>(cd), algorithm, workspace, workspace_bytes,
+                   alpha, beta, static_cast<float*>(dw));
+      };
+  return f;
+}
+
+}  // namespace ps

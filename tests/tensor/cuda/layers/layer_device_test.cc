@@ -1,0 +1,355 @@
+// What the layers on CUDA do with their device: nothing is allocated when they
+// run, every error comes back, and no order of threads shows in the bits.
+
+#include "tensor/cuda/layer_device/layer_device.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/nn/cuda_convolution.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/sequences/cuda_sequence_kernels.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+
+namespace ps {
+namespace {
+
+// Arrays on an emulated device, which the host may read.
+class Arrays {
+ public:
+  explicit Arrays(LayerDevice* device) : device_(device) {}
+
+  float* Random(int64_t n, uint64_t seed) {
+    const std::vector<float> values = RandomValues(n, seed);
+    return std::copy(values.begin(), values.end(), Zeros(n)) - n;
+  }
+  float* Zeros(int64_t n) {
+    arrays_.push_back(DeviceArray<float>::Create(device_, n).value());
+    return arrays_.back().data();
+  }
+  // All elements of all arrays.
+  std::vector<float> Values() const {
+    std::vector<float> values;
+    for (const DeviceArray<float>& array : arrays_) {
+      values.insert(values.end(), array.data(), array.data() + array.size());
+    }
+    return values;
+  }
+
+ private:
+  LayerDevice* const device_;  // Not owned.
+  std::vector<DeviceArray<float>> arrays_;
+};
+
+// A planned operation: what it does in one iteration.
+using Iteration = std::function<absl::Status()>;
+
+struct Layer {
+  const char* name;
+  // Plans on the device, with all arrays that the iteration needs.
+  std::function<Iteration(const std::shared_ptr<LayerDevice>&, Arrays*)> plan;
+};
+
+Iteration Affine(std::shared_ptr<AffineOp> op, int64_t num_inputs,
+                 int64_t num_weights, int64_t num_biases, Arrays* arrays) {
+  const int64_t num_outputs = op->output().num_floats;
+  float* const x = arrays->Random(num_inputs, 1);
+  float* const weight = arrays->Random(num_weights, 2);
+  float* const bias = arrays->Random(num_biases, 3);
+  float* const dy = arrays->Random(num_outputs, 4);
+  float* const y = arrays->Zeros(num_outputs);
+  float* const dx = arrays->Zeros(num_inputs);
+  float* const dweight = arrays->Zeros(num_weights);
+  float* const dbias = arrays->Zeros(num_biases);
+  return [=] {
+    absl::Status status = op->Forward(x, weight, bias, y);
+    if (status.ok()) status = op->Backward(x, weight, dy, dx, dweight, dbias);
+    return status;
+  };
+}
+
+Iteration Unary(std::shared_ptr<UnaryOp> op, int64_t num_inputs,
+                Arrays* arrays) {
+  const int64_t num_outputs = op->output().num_floats;
+  float* const x = arrays->Random(num_inputs, 1);
+  float* const dy = arrays->Random(num_outputs, 2);
+  float* const y = arrays->Zeros(num_outputs);
+  float* const dx = arrays->Zeros(num_inputs);
+  return [=] {
+    absl::Status status = op->Forward(x, y);
+    if (status.ok()) status = op->Backward(x, y, dy, dx);
+    return status;
+  };
+}
+
+Iteration BatchNorm(std::shared_ptr<BatchNormOp> op, int64_t channels,
+                    Arrays* arrays) {
+  const int64_t n = op->output().num_floats;
+  BatchNormOp::ForwardArguments forward;
+  forward.x = arrays->Random(n, 1);
+  forward.residual = arrays->Random(n, 2);
+  forward.weight = arrays->Random(channels, 3);
+  forward.bias = arrays->Random(channels, 4);
+  forward.running_mean = arrays->Zeros(channels);
+  forward.running_variance = arrays->Zeros(channels);
+  forward.y = arrays->Zeros(n);
+  BatchNormOp::BackwardArguments backward;
+  backward.x = forward.x;
+  backward.y = forward.y;
+  backward.dy = arrays->Random(n, 5);
+  backward.dx = arrays->Zeros(n);
+  backward.dweight = arrays->Zeros(channels);
+  backward.dbias = arrays->Zeros(channels);
+  return [=] {
+    absl::Status status = op->Forward(forward);
+    if (status.ok()) status = op->Backward(backward);
+    return status;
+  };
+}
+
+Iteration Loss(std::shared_ptr<SoftmaxCrossEntropyOp> op, int64_t batch,
+               int64_t classes, Arrays* arrays) {
+  float* const logits = arrays->Random(batch * classes, 1);
+  float* const dlogits = arrays->Zeros(batch * classes);
+  float* const loss = arrays->Zeros(1);
+  return [=] {
+    const std::vector<int32_t> labels(batch, 1);
+    const auto result = op->Run(logits, labels.data(), dlogits);
+    if (result.ok()) *loss = static_cast<float>(result->loss);
+    return result.status();
+  };
+}
+
+Iteration Embedding(std::shared_ptr<EmbeddingOp> op, int64_t num_tokens,
+                    int64_t table_size, Arrays* arrays) {
+  float* const tokens = arrays->Zeros(num_tokens);
+  for (int64_t i = 0; i < num_tokens; ++i) {
+    tokens[i] = static_cast<float>(i % 3);
+  }
+  float* const table = arrays->Random(table_size, 1);
+  float* const y = arrays->Zeros(op->output().num_floats);
+  float* const dy = arrays->Random(op->output().num_floats, 2);
+  float* const dtable = arrays->Zeros(table_size);
+  return [=] {
+    absl::Status status = op->Forward(tokens, table, y);
+    if (status.ok()) status = op->AddGradient(dy, dtable);
+    return status;
+  };
+}
+
+Iteration Recurrent(std::shared_ptr<RecurrentOp> op, int64_t num_inputs,
+                    int64_t features, int64_t hidden, int64_t gates,
+                    Arrays* arrays) {
+  const int64_t rows = gates * hidden, n = op->output().num_floats;
+  RecurrentOp::BackwardArguments a;
+  a.x = arrays->Random(num_inputs, 1);
+  a.dy = arrays->Random(n, 2);
+  a.weights = {arrays->Random(rows * features, 3),
+               arrays->Random(rows * hidden, 4), arrays->Random(rows, 5),
+               arrays->Random(rows, 6)};
+  a.dx = arrays->Zeros(num_inputs);
+  a.gradients = {arrays->Zeros(rows * features), arrays->Zeros(rows * hidden),
+                 arrays->Zeros(rows), arrays->Zeros(rows)};
+  float* const y = arrays->Zeros(n);
+  return [=] {
+    op->ResetState();
+    absl::Status status = op->Forward(a.x, a.weights, y);
+    if (status.ok()) status = op->Backward(a);
+    return status;
+  };
+}
+
+ConvolutionShape ThreeByThree(int64_t out_channels) {
+  ConvolutionShape shape;
+  shape.out_channels = out_channels;
+  shape.kernel_height = 3;
+  shape.kernel_width = 3;
+  shape.padding = 1;
+  return shape;
+}
+
+// The cases with several blocks, chunks or parts.
+std::vector<Layer> Layers() {
+  using Device = std::shared_ptr<LayerDevice>;
+  const ActivationDesc images = ActivationDesc::Plain({3, 2, 41, 40});
+  const int64_t n = images.num_floats;
+  std::vector<Layer> layers;
+  layers.push_back({"Convolution", [=](const Device& device, Arrays* arrays) {
+                      return Affine(
+                          NewNnKernelsOn(device)
+                              ->PlanConvolution(ThreeByThree(4), images)
+                              .value(),
+                          n, 4 * 2 * 9, 4, arrays);
+                    }});
+  layers.push_back({"Linear", [](const Device& device, Arrays* arrays) {
+                      return Affine(
+                          NewNnKernelsOn(device)
+                              ->PlanLinear(5, ActivationDesc::Plain({131, 7}))
+                              .value(),
+                          131 * 7, 5 * 7, 5, arrays);
+                    }});
+  layers.push_back(
+      {"MaxPooling", [=](const Device& device, Arrays* arrays) {
+         PoolingShape shape;
+         shape.window = 3;
+         shape.padding = 1;
+         return Unary(
+             NewNnKernelsOn(device)->PlanPooling(shape, images).value(), n,
+             arrays);
+       }});
+  layers.push_back(
+      {"GlobalPooling", [=](const Device& device, Arrays* arrays) {
+         return Unary(NewNnKernelsOn(device)->PlanGlobalPooling(images).value(),
+                      n, arrays);
+       }});
+  layers.push_back(
+      {"AdaptivePooling", [=](const Device& device, Arrays* arrays) {
+         return Unary(
+             NewNnKernelsOn(device)->PlanAdaptivePooling(7, 7, images).value(),
+             n, arrays);
+       }});
+  layers.push_back({"BatchNorm", [=](const Device& device, Arrays* arrays) {
+                      BatchNormShape shape;
+                      shape.relu = true;
+                      return BatchNorm(
+                          NewNnKernelsOn(device)
+                              ->PlanBatchNorm(shape, images, &images)
+                              .value(),
+                          2, arrays);
+                    }});
+  layers.push_back({"Loss", [](const Device& device, Arrays* arrays) {
+                      return Loss(NewNnKernelsOn(device)
+                                      ->PlanSoftmaxCrossEntropy(
+                                          ActivationDesc::Plain({3, 777}))
+                                      .value(),
+                                  3, 777, arrays);
+                    }});
+  layers.push_back(
+      {"Embedding", [](const Device& device, Arrays* arrays) {
+         EmbeddingShape shape;
+         shape.num_rows = 4;
+         shape.features = 5;
+         return Embedding(
+             NewSequenceKernelsOn(device, 1)
+                 ->PlanEmbedding(shape, ActivationDesc::Plain({60, 9}))
+                 .value(),
+             60 * 9, 20, arrays);
+       }});
+  for (const auto cell :
+       {RecurrentShape::Cell::kLstm, RecurrentShape::Cell::kGru}) {
+    const bool lstm = cell == RecurrentShape::Cell::kLstm;
+    layers.push_back(
+        {lstm ? "Lstm" : "Gru", [=](const Device& device, Arrays* arrays) {
+           RecurrentShape shape;
+           shape.cell = cell;
+           shape.hidden = 6;
+           return Recurrent(
+               NewSequenceKernelsOn(device, 1)
+                   ->PlanRecurrent(shape, ActivationDesc::Plain({5, 33, 4}))
+                   .value(),
+               5 * 33 * 4, 4, 6, shape.num_gates(), arrays);
+         }});
+  }
+  return layers;
+}
+
+class LayerOnDevice : public testing::TestWithParam<size_t> {
+ protected:
+  Iteration Plan(const std::shared_ptr<LayerDevice>& device, Arrays* arrays) {
+    return Layers()[GetParam()].plan(device, arrays);
+  }
+
+  std::vector<float> RunTwice(EmulatedOrder order) {
+    EmulatedLayerDeviceOptions options;
+    options.order = order;
+    const auto device = std::make_shared<EmulatedLayerDevice>(options);
+    Arrays arrays(device.get());
+    const Iteration iteration = Plan(device, &arrays);
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status status = iteration();
+      EXPECT_TRUE(status.ok()) << status;
+    }
+    return arrays.Values();
+  }
+};
+
+TEST_P(LayerOnDevice, AllocatesNothingWhenItRuns) {
+  const auto device =
+      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+  Arrays arrays(device.get());
+  const Iteration iteration = Plan(device, &arrays);
+  const int64_t planned = device->num_allocations();
+  ASSERT_TRUE(iteration().ok());
+  ASSERT_TRUE(iteration().ok());
+  EXPECT_EQ(device->num_allocations(), planned);
+}
+
+TEST_P(LayerOnDevice, AnyOrderOfThreadsGivesTheSameBits) {
+  EXPECT_EQ(RunTwice(EmulatedOrder::kForward),
+            RunTwice(EmulatedOrder::kBackward));
+}
+
+TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
+  const auto good =
+      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+  Arrays arrays(good.get());
+  const Iteration iteration = Plan(good, &arrays);
+  ASSERT_EQ(good->num_calls(), 0);  // Plans only allocate.
+  ASSERT_TRUE(iteration().ok());
+  const int64_t calls = good->num_calls();
+  ASSERT_GT(calls, 0);
+  for (int64_t i = 0; i < calls; ++i) {
+    EmulatedLayerDeviceOptions options;
+    options.failing_call = i;
+    const auto bad = std::make_shared<EmulatedLayerDevice>(options);
+    Arrays bad_arrays(bad.get());
+    const absl::Status status = Plan(bad, &bad_arrays)();
+    EXPECT_TRUE(absl::StrContains(status.message(), "made to fail"))
+        << "call " << i << ": " << status;
+    // Nothing is done after it.
+    EXPECT_EQ(bad->num_calls(), i + 1);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layers, LayerOnDevice,
+                         testing::Range<size_t>(0, Layers().size()),
+                         [](const testing::TestParamInfo<size_t>& info) {
+                           return Layers()[info.param].name;
+                         });
+
+// Images in several chunks, the last of them smaller: the same convolution.
+TEST(ColumnConvolution, ChunksOfImagesChangeRoundingAlone) {
+  ConvolutionShape shape = ThreeByThree(6);
+  shape.groups = 2;
+  shape.stride = 2;
+  const ActivationDesc input = ActivationDesc::Plain({7, 4, 9, 8});
+  // Of one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
+  constexpr int64_t kImageBytes = 4 * 9 * 5 * 4 * sizeof(float);
+  const auto run = [&](int64_t max_column_bytes) {
+    const auto device =
+        std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+    Arrays arrays(device.get());
+    std::shared_ptr<AffineOp> op =
+        PlanCudaConvolution(device.get(), shape, input, max_column_bytes)
+            .value();
+    const Iteration iteration =
+        Affine(op, input.num_floats, 6 * 2 * 9, 6, &arrays);
+    EXPECT_TRUE(iteration().ok());
+    return arrays.Values();
+  };
+  const std::vector<float> whole = run(kMaxColumnBytes);
+  for (const int64_t images : {0, 1, 2, 3, 6, 7, 8}) {
+    ExpectClose(run(images * kImageBytes),
+                std::vector<double>(whole.begin(), whole.end()), 1e-5);
+  }
+}
+
+}  // namespace
+}  // namespace ps

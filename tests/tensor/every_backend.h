@@ -1,0 +1,66 @@
+// The backends that tests of operations run on.
+#ifndef TESTS_TENSOR_EVERY_BACKEND_H_
+#define TESTS_TENSOR_EVERY_BACKEND_H_
+
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "gtest/gtest.h"
+#include "tensor/backend.h"
+
+namespace ps {
+
+// cpu, and the layers of CUDA: on a device (with cuDNN, and without), and
+// emulated on the host, with the threads of a block in one order and in the
+// other.
+std::vector<std::string> BackendNames();
+
+// One of them, whose layers take memory of the host (staged_backend.h). Errors:
+// kUnavailable where there is no CUDA device.
+absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
+    const std::string& name, int num_threads = 1);
+
+// For the name of a test's instance.
+inline std::string BackendTestName(
+    const testing::TestParamInfo<std::string>& info) {
+  return info.param;
+}
+
+// What a test that runs on backends has.
+class BackendFixture {
+ protected:
+  ~BackendFixture() = default;
+
+  // In SetUp: skips the test, or lets it fail, where there is no such backend.
+  void UseBackend(const std::string& name);
+
+  const std::string& backend_name() const { return name_; }
+  std::unique_ptr<Backend> NewBackend(int num_threads = 1) const;
+
+ private:
+  std::string name_;
+};
+
+// A TEST_P of it, instantiated with BackendNames(), runs on each of them.
+class EveryBackend : public testing::TestWithParam<std::string>,
+                     public BackendFixture {
+ protected:
+  void SetUp() override { UseBackend(GetParam()); }
+};
+
+// The same of tests that have cases.
+template <typename Case>
+class EveryBackendAndCase
+    : public testing::TestWithParam<std::tuple<std::string, Case>>,
+      public BackendFixture {
+ protected:
+  void SetUp() override { UseBackend(std::get<0>(this->GetParam())); }
+  const Case& GetCase() const { return std::get<1>(this->GetParam()); }
+};
+
+}  // namespace ps
+
+#endif  // TESTS_TENSOR_EVERY_BACKEND_H_
