@@ -56,7 +56,13 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
     choice.reason = "as configured";
     return choice;
   }
-  const std::string why_not = WhyNotCuda(facts);
+  std::string why_not = WhyNotCuda(facts);
+  if (why_not.empty() && name->kind == DeviceName::Kind::kAuto &&
+      !facts.layers_have_run) {
+    why_not =
+        "there is a CUDA device, but the layers for it have not been run on "
+        "one yet; to try them, set machine.device to \"cuda\"";
+  }
   if (!why_not.empty()) {
     if (name->kind == DeviceName::Kind::kCuda) {
       return absl::FailedPreconditionError(absl::StrCat(
@@ -93,6 +99,7 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   CudaBackendOptions cuda;
   cuda.layers = CudaLayersOfThisBuild();
   facts.has_layers = cuda.layers != nullptr;
+  facts.layers_have_run = kCudaLayersHaveRun;
   PS_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(options, facts));
   if (!choice.cuda_device.has_value()) return NewCpu(options, choice.reason);
   cuda.device = *choice.cuda_device;

@@ -31,16 +31,19 @@ struct ChosenBackend {
   std::string description;
 };
 
-// With layers. "auto" is the CPU where no CUDA device can be used to train, and
-// never an error for that. Errors: kInvalidArgument for options that break a
-// rule or a device that is not there; kFailedPrecondition if CUDA is asked for
-// by name and cannot be used, with the reason; kResourceExhausted.
+// With layers. "auto" is the CPU where no CUDA device can be used to train, or
+// where its layers are not known to be right, and never an error for that.
+// Errors: kInvalidArgument for options that break a rule or a device that is
+// not there; kFailedPrecondition if CUDA is asked for by name and cannot be
+// used, with the reason; kResourceExhausted.
 absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options);
 
 // What NewBackend knows of the machine.
 struct CudaFacts {
   absl::StatusOr<int> num_devices = 0;
   bool has_layers = false;  // In this build.
+  // Whether they have passed their tests on a device (docs/gpu_results.md).
+  bool layers_have_run = false;
 };
 
 struct DeviceChoice {

@@ -1,7 +1,42 @@
 #include "tensor/cuda/cuda_layers.h"
 
-namespace ps {
+#include <utility>
 
-CudaLayerFactory CudaLayersOfThisBuild() { return nullptr; }
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/layer_device/cuda_layer_device.h"
+#include "tensor/cuda/memory_region.h"
+#include "tensor/cuda/nn/cuda_nn_kernels.h"
+#include "tensor/cuda/sequences/cuda_sequence_kernels.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<CudaLayers> NewLayers(
+    const CudaStreams& streams, const std::shared_ptr<MemoryRegion>& memory) {
+  CudaNnOptions options;
+  options.device_ordinal = streams.device();
+  options.stream = streams.compute();
+  options.allocate =
+      [memory](int64_t size_bytes) -> absl::StatusOr<std::shared_ptr<void>> {
+    PS_ASSIGN_OR_RETURN(
+        void* const piece,
+        memory->Allocate(size_bytes,
+                         absl::StrCat(size_bytes, " bytes for a layer")));
+    return std::shared_ptr<void>(
+        piece, [memory](void* freed) { memory->Free(freed); });
+  };
+  PS_ASSIGN_OR_RETURN(std::shared_ptr<LayerDevice> device,
+                      NewCudaLayerDevice(options));
+  CudaLayers layers;
+  layers.nn = NewNnKernelsOn(device);
+  layers.sequences = NewSequenceKernelsOn(device, /*host_threads=*/1);
+  return layers;
+}
+
+}  // namespace
+
+CudaLayerFactory CudaLayersOfThisBuild() { return NewLayers; }
 
 }  // namespace ps

@@ -6,8 +6,12 @@
 
 namespace ps {
 
-// For CudaBackendOptions.layers. Null if this build has no layers for CUDA, so
-// that models cannot be trained there.
+// Whether their tests have passed on a device; docs/gpu_results.md has the run.
+constexpr bool kCudaLayersHaveRun = false;
+
+// For CudaBackendOptions.layers: deterministic, without TF32, all their memory
+// from the region. Null in a build without CUDA, where no model can be trained
+// there. Errors of the factory: kUnavailable where cuBLAS is not installed.
 CudaLayerFactory CudaLayersOfThisBuild();
 
 }  // namespace ps

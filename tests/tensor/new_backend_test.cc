@@ -13,6 +13,7 @@ CudaFacts Devices(int count) {
   CudaFacts facts;
   facts.num_devices = count;
   facts.has_layers = true;
+  facts.layers_have_run = true;
   return facts;
 }
 
@@ -61,6 +62,21 @@ TEST(ChooseDeviceTest, AutoTakesTheCpuAndSaysWhy) {
         EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
       }
     }
+  }
+}
+
+TEST(ChooseDeviceTest, LayersThatNeverRanAreTakenByNameOnly) {
+  CudaFacts facts = Devices(1);
+  facts.layers_have_run = false;
+  const auto choice = ChooseDevice(Named("auto"), facts);
+  ASSERT_TRUE(choice.ok()) << choice.status();
+  EXPECT_FALSE(choice->cuda_device.has_value());
+  EXPECT_TRUE(absl::StrContains(choice->reason, "have not been run"))
+      << choice->reason;
+  for (const char* name : {"cuda", "cuda:0"}) {
+    const auto named = ChooseDevice(Named(name), facts);
+    ASSERT_TRUE(named.ok()) << named.status();
+    EXPECT_EQ(named->cuda_device, 0);
   }
 }
 

@@ -80,18 +80,11 @@ class CudaLayerDevice final : public LayerDevice {
 
   absl::StatusOr<std::shared_ptr<void>> Allocate(int64_t size_bytes) override {
     PS_RETURN_IF_ERROR(UseDevice());
-    const size_t size = static_cast<size_t>(std::max<int64_t>(size_bytes, 1));
-    void* data = nullptr;
-    PS_RETURN_IF_ERROR(
-        ToStatus(cudaMalloc(&data, size),
-                 absl::StrCat("cudaMalloc of ", size, " bytes")));
-    // Nothing useful can be done about an error of cudaFree here.
-    std::shared_ptr<void> memory(
-        data, [ordinal = options_.device_ordinal](void* freed) {
-          if (cudaSetDevice(ordinal) == cudaSuccess) cudaFree(freed);
-        });
-    PS_RETURN_IF_ERROR(
-        ToStatus(cudaMemsetAsync(data, 0, size, stream_), "cudaMemsetAsync"));
+    const int64_t size = std::max<int64_t>(size_bytes, 1);
+    PS_ASSIGN_OR_RETURN(
+        std::shared_ptr<void> memory,
+        options_.allocate ? options_.allocate(size) : AllocateOfCuda(size));
+    PS_RETURN_IF_ERROR(Zero(size, memory.get()));
     return memory;
   }
 
@@ -181,6 +174,18 @@ class CudaLayerDevice final : public LayerDevice {
   }
 
  private:
+  absl::StatusOr<std::shared_ptr<void>> AllocateOfCuda(int64_t size) const {
+    void* data = nullptr;
+    PS_RETURN_IF_ERROR(
+        ToStatus(cudaMalloc(&data, static_cast<size_t>(size)),
+                 absl::StrCat("cudaMalloc of ", size, " bytes")));
+    // Nothing useful can be done about an error of cudaFree here.
+    return std::shared_ptr<void>(
+        data, [ordinal = options_.device_ordinal](void* freed) {
+          if (cudaSetDevice(ordinal) == cudaSuccess) cudaFree(freed);
+        });
+  }
+
   absl::Status UseDevice() const {
     return ToStatus(cudaSetDevice(options_.device_ordinal), "cudaSetDevice");
   }

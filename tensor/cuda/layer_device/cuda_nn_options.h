@@ -2,6 +2,12 @@
 #ifndef TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
 #define TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
 
+#include <cstdint>
+#include <functional>
+#include <memory>
+
+#include "absl/status/statusor.h"
+
 namespace ps {
 
 struct CudaNnOptions {
@@ -18,6 +24,11 @@ struct CudaNnOptions {
   // Convolutions by cuDNN where it is installed; else, and without, by products
   // of cuBLAS.
   bool use_cudnn = true;
+  // So many bytes of the device's memory, at least 1, aligned to 256 bytes;
+  // null: cudaMalloc's. What is freed may be given out again at once: all work
+  // on it is in the stream's order.
+  std::function<absl::StatusOr<std::shared_ptr<void>>(int64_t size_bytes)>
+      allocate;
 };
 
 }  // namespace ps

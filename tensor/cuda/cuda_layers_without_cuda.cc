@@ -1,0 +1,9 @@
+// For machines without the CUDA toolkit.
+
+#include "tensor/cuda/cuda_layers.h"
+
+namespace ps {
+
+CudaLayerFactory CudaLayersOfThisBuild() { return nullptr; }
+
+}  // namespace ps
