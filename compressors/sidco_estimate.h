@@ -10,34 +10,12 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compressors/sidco_request.h"
+#include "compressors/sidco_steps.h"
 #include "compressors/threshold_fit.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
-
-struct EstimateRequest {
-  // The numbers of the vector that the law describes: its length, or its
-  // non-zeros. At least 1, and not all equal.
-  int64_t population = 0;
-  // How many should exceed the threshold; in (0, population).
-  double target = 0;
-  Moments moments;
-  // Of ln a over the population; only for a family that needs it.
-  double sum_logs = 0;
-  int stages = 1;
-  // Aims each stage by the number that is left, so that the errors of earlier
-  // stages do not multiply.
-  bool count_correction = true;
-  // What the first of several stages aims at. A target ratio above this needs
-  // one stage only.
-  double first_stage_ratio = 0.25;
-  // With fewer exceedances than this, another fit would be noise.
-  int64_t min_exceedances = 32;
-  // Thresholds corrected by counting, after the last stage, at most; 0: its
-  // threshold is the estimate. See threshold_refine.h.
-  int refine_steps = 0;
-  double refine_tolerance = 0.05;
-};
 
 struct ThresholdEstimate {
   float threshold = 0;
@@ -50,14 +28,6 @@ struct ThresholdEstimate {
   // threshold is lower than asked for.
   bool stopped = false;
 };
-
-// The number of elements that should lie above the location of a warm start: a
-// few times the target, and no more than the first stage aims at.
-double WarmStartCount(const EstimateRequest& request);
-
-// Whether an estimate has several stages at all: not if the target is above
-// what the first of them aims at.
-bool HasSeveralStages(const EstimateRequest& request);
 
 // So many elements have a larger magnitude.
 struct CountedLocation {
@@ -97,19 +67,12 @@ class SidcoEstimator {
                      int64_t raw_count) const;
 
  private:
-  // A guess, rather too low, of the next stage's threshold.
-  float GuessNext(size_t stage, float threshold, double predicted_step) const;
-  // Corrects *estimate, given a location that `count` exceed, more than the
-  // target.
-  absl::Status Refine(const EstimateRequest& request, float location,
-                      int64_t count, Sieve* sieve, ThresholdEstimate* estimate);
+  // Measures what `steps` asks for until it asks no more. Appends to *taken how
+  // far each stage went.
+  absl::StatusOr<ThresholdEstimate> Run(SidcoSteps* steps, Sieve* sieve,
+                                        std::vector<double>* taken);
 
-  // Fits a law to the exceedances over estimate->threshold, and moves it to
-  // where `density` of them lie above. False if there is no use in that, or in
-  // going on.
-  absl::StatusOr<bool> Step(const EstimateRequest& request,
-                            const Exceedances& exceedances, double density,
-                            Sieve* sieve, ThresholdEstimate* estimate);
+  SidcoMemory Memory() const;
 
   const TailFamily family_;
   // On this vector.

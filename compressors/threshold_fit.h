@@ -6,14 +6,9 @@
 
 #include <optional>
 
-namespace ps {
+#include "compressors/threshold_formulas.h"
 
-// Statistics of the positive numbers that a law is fitted to.
-struct TailSample {
-  double mean = 0;
-  double variance = 0;  // Population: divided by n.
-  double mean_log = 0;  // Only where the family's magnitudes_need_logs.
-};
+namespace ps {
 
 // The number that a fraction `density` in (0, 1] of the fitted law exceeds.
 // None if the sample is so nearly constant that a fit would be one of its
@@ -28,9 +23,6 @@ struct TailFamily {
   bool magnitudes_need_logs = false;
 };
 
-// Survival exp(-x / mean): the threshold is mean x ln(1 / density).
-double ExponentialThreshold(double mean, double density);
-
 // SIDCo-E. The exceedances of an exponential law have the same law again.
 extern const TailFamily kExponentialFamily;
 
@@ -43,10 +35,6 @@ extern const TailFamily kParetoFamily;
 // bound of it.
 extern const TailFamily kGammaParetoExactFamily;
 extern const TailFamily kGammaParetoClosedFamily;
-
-// The largest float that is at most x, for x at least 0: a magnitude, being a
-// float, exceeds it if and only if it exceeds x.
-float FloatAtMost(double x);
 
 }  // namespace ps
 

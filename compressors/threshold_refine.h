@@ -6,35 +6,11 @@
 #ifndef COMPRESSORS_THRESHOLD_REFINE_H_
 #define COMPRESSORS_THRESHOLD_REFINE_H_
 
-#include <cstdint>
-
 #include "absl/status/statusor.h"
+#include "compressors/refine_steps.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
-
-struct RefineRequest {
-  // How many should exceed the threshold; above 0.
-  double target = 0;
-  // Ends where the count is within target x (1 +- tolerance), or next to it.
-  double tolerance = 0.05;
-  int max_counts = 1;  // Thresholds tried; at least 1.
-  // A lower bound, and how many exceed it: more than `target`.
-  float low = 0;
-  int64_t low_count = 0;
-  // The estimate, at least `low`.
-  float threshold = 0;
-  // A guess of the lowest threshold that will be tried: only for speed.
-  float keep_above = 0;
-};
-
-struct RefinedThreshold {
-  // Of those tried, the one whose count is nearest to the target by ratio.
-  float threshold = 0;
-  // How many exceed the estimate.
-  int64_t estimated_count = 0;
-  float lowest_tried = 0;
-};
 
 // Tries the estimate; then, while no threshold is known to be too high, what
 // the exponential law of the exceedances says, and from then on where the

@@ -13,25 +13,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "tensor/moments.h"
 
 namespace ps {
-
-// Of the magnitudes a[i] = |u[i]|. Void if num_non_finite is not 0.
-struct Moments {
-  int64_t num_nonzero = 0;
-  int64_t num_non_finite = 0;  // NaNs and infinities.
-  double sum = 0;
-  double sum_squares = 0;
-  float max = 0;
-  float min_nonzero = 0;  // 0 if there is none.
-};
-
-// Of the exceedances y = a[i] - location over all a[i] > location.
-struct Exceedances {
-  int64_t count = 0;
-  double sum = 0;
-  double sum_squares = 0;
-};
 
 // Selected elements of a vector, in ascending order of index.
 struct Selection {

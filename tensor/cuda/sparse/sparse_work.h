@@ -47,6 +47,11 @@ class SparseWork {
   const std::shared_ptr<MemoryRegion>& memory() const { return memory_; }
   cudaStream_t stream() const { return streams_->compression(); }
 
+  // Scratch of the device, for others who work on the same stream; what is in
+  // it is over with the next operation. [kMaxSparseChunks], and one more.
+  ChunkStats* stats() const { return device_->stats; }
+  int64_t* bases() const { return device_->bases; }
+
   // To be called first by every operation: what layers have queued by now comes
   // before it.
   absl::Status Begin() const;

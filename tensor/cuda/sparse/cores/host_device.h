@@ -19,11 +19,7 @@
 #include <cstdint>
 #include <cstring>
 
-#ifdef __CUDACC__
-#define PS_HOST_DEVICE __host__ __device__
-#else
-#define PS_HOST_DEVICE
-#endif
+#include "common/host_device.h"
 
 namespace ps {
 

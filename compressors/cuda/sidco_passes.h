@@ -1,0 +1,319 @@
+// SIDCo on a device as passes over a vector: between two passes the device
+// itself decides what the next one measures. What runs there is here, for the
+// host, too, where it is tested.
+#ifndef COMPRESSORS_CUDA_SIDCO_PASSES_H_
+#define COMPRESSORS_CUDA_SIDCO_PASSES_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/host_device.h"
+#include "compressors/sidco_request.h"
+#include "compressors/sidco_steps.h"
+#include "compressors/threshold_formulas.h"
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/select.h"
+#include "tensor/cuda/sparse/cores/sift.h"
+#include "tensor/moments.h"
+
+namespace ps {
+
+// Laws whose formulas are for the device. (The gamma law's quantile is not.)
+struct DeviceFits {
+  enum class Law { kExponential, kPareto };
+  Law law = Law::kExponential;
+
+  PS_HOST_DEVICE bool Exceedances(const TailSample& sample, double density,
+                                  double* x) const {
+    if (law == Law::kPareto) return ParetoThreshold(sample, density, x);
+    *x = ExponentialThreshold(sample.mean, density);
+    return true;
+  }
+  PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
+                                 double* x) const {
+    return Exceedances(sample, density, x);
+  }
+};
+
+constexpr int kMaxDeviceStages = 64;
+
+struct DeviceSidcoRequest {
+  DeviceFits fits;
+  // `population` and `moments` are found on the device. stages: at most
+  // kMaxDeviceStages.
+  EstimateRequest estimate;
+  int64_t n = 0;
+  bool exclude_zeros = true;  // From the population.
+  // Where a warm start begins; infinity: none.
+  float warm_location = HUGE_VALF;
+  // A guess, as SieveGuess::keep_above.
+  float keep_above = HUGE_VALF;
+  // As SidcoMemory.
+  double known_steps[kMaxDeviceStages] = {};
+  int num_known_steps = 0;
+  double refine_reach = 1;
+};
+
+// What became of a vector.
+enum class SidcoOutcome {
+  kUnknown,
+  kEstimated,
+  kNonFinite,  // An element is not finite.
+  kZero,       // All are zero.
+  kSparse,     // No more non-zeros than the target.
+  kConstant,   // All magnitudes are equal, or no law can be fitted.
+};
+
+// A place where exceedances were counted, for the next warm start.
+struct CountedPlace {
+  float location = 0;
+  int64_t count = 0;
+};
+
+// In the device's memory while a vector is worked on. Read by every block of a
+// pass, written by one thread between two passes.
+class SidcoPasses {
+ public:
+  PS_HOST_DEVICE void Start(const DeviceSidcoRequest& request) {
+    *this = SidcoPasses();
+    request_ = request;
+    warm_ = request.warm_location < HUGE_VALF;
+    task_ = Task::kForm;
+  }
+
+  // Sets what is particular to the next pass; `arguments` come with the
+  // vectors, their sum's place, and room for lists. False: there is none.
+  PS_HOST_DEVICE bool NextPass(SiftArguments* arguments) const {
+    if (task_ == Task::kDone) return false;
+    const bool forms = task_ == Task::kForm;
+    if (!forms) arguments->input.residual = nullptr;
+    float location = 0;
+    float keep_above = HUGE_VALF;
+    if (forms) keep_above = request_.keep_above;
+    if (task_ == Task::kMeasure) {
+      location = steps_.location();
+      keep_above = steps_.keep_above();
+    }
+    const bool listed = has_lists_ && location >= kept_above_;
+    arguments->input.use_lists = task_ == Task::kMeasure && listed;
+    arguments->keep = task_ == Task::kMeasure
+                          ? !(listed && keep_above <= kept_above_)
+                          : forms && keep_above < HUGE_VALF;
+    arguments->kept = MagnitudeRange::Above(keep_above);
+    arguments->counted = MagnitudeRange::Above(location);
+    arguments->location = location;
+    // A warm start looks at the sums of a few elements only.
+    arguments->sum_of = forms && warm_ ? SumOf::kNothing : SumOf::kExceedances;
+    return true;
+  }
+
+  // After each pass, with its totals.
+  PS_HOST_DEVICE void PassDone(const ChunkStats& total) {
+    SiftArguments arguments;
+    if (!NextPass(&arguments)) return;
+    if (arguments.keep) {
+      has_lists_ = true;
+      kept_above_ =
+          task_ == Task::kForm ? request_.keep_above : steps_.keep_above();
+    }
+    switch (task_) {
+      case Task::kForm:
+        return Formed(total);
+      case Task::kMeasure:
+        return Measured(total);
+      case Task::kSums:
+        request_.estimate.moments.sum = total.sum;
+        request_.estimate.moments.sum_squares = total.sum_squares;
+        return StartCold();
+      case Task::kDone:
+        return;
+    }
+  }
+
+  // When all is done: what is selected, and from where. Nothing unless there is
+  // an estimate.
+  PS_HOST_DEVICE MagnitudeRange Selected() const {
+    return outcome_ == SidcoOutcome::kEstimated
+               ? MagnitudeRange::Above(steps_.threshold())
+               : MagnitudeRange();
+  }
+  PS_HOST_DEVICE bool SelectedAreListed() const {
+    return has_lists_ && steps_.threshold() >= kept_above_;
+  }
+
+  PS_HOST_DEVICE bool done() const { return task_ == Task::kDone; }
+  PS_HOST_DEVICE SidcoOutcome outcome() const { return outcome_; }
+  PS_HOST_DEVICE const Moments& moments() const {
+    return request_.estimate.moments;
+  }
+  // Whether the estimate came from warm_location.
+  PS_HOST_DEVICE bool warm() const { return warm_; }
+  PS_HOST_DEVICE const SidcoSteps& steps() const { return steps_; }
+  PS_HOST_DEVICE int num_counted() const { return num_counted_; }
+  PS_HOST_DEVICE const CountedPlace& counted(int i) const {
+    return counted_[i];
+  }
+  PS_HOST_DEVICE int num_taken() const { return num_taken_; }
+  PS_HOST_DEVICE double taken(int i) const { return taken_[i]; }
+
+  // Passes that a request takes at most.
+  PS_HOST_DEVICE static int MaxPasses(const DeviceSidcoRequest& request) {
+    const EstimateRequest& estimate = request.estimate;
+    // Each stage but the first measures, and may look for the largest.
+    const int cold = 2 * (estimate.stages - 1) + estimate.refine_steps;
+    const bool warm = request.warm_location < HUGE_VALF;
+    // A warm start that fails ends before its corrections, and needs the sums.
+    return 1 + (warm ? 3 : 0) + cold;
+  }
+
+ private:
+  enum class Task {
+    kForm,
+    kMeasure,  // What steps_ asks for.
+    kSums,     // That a warm start has left out.
+    kDone,
+  };
+
+  PS_HOST_DEVICE SidcoMemory Memory() const {
+    SidcoMemory memory;
+    memory.steps = request_.known_steps;
+    memory.num_steps = request_.num_known_steps;
+    memory.refine_reach = request_.refine_reach;
+    return memory;
+  }
+
+  PS_HOST_DEVICE void Formed(const ChunkStats& total) {
+    EstimateRequest& estimate = request_.estimate;
+    Moments& moments = estimate.moments;
+    moments.num_nonzero = total.count;
+    moments.num_non_finite = total.num_non_finite;
+    moments.sum = total.sum;
+    moments.sum_squares = total.sum_squares;
+    moments.max = FloatFromBits(total.max_bits);
+    moments.min_nonzero = FloatFromBits(total.min_bits_less_one + 1);
+    estimate.population =
+        request_.exclude_zeros ? moments.num_nonzero : request_.n;
+    if (moments.num_non_finite > 0) return Finish(SidcoOutcome::kNonFinite);
+    if (moments.num_nonzero == 0) return Finish(SidcoOutcome::kZero);
+    if (estimate.target >= static_cast<double>(estimate.population)) {
+      return Finish(SidcoOutcome::kSparse);
+    }
+    if (moments.min_nonzero == moments.max &&
+        estimate.population == moments.num_nonzero) {
+      return Finish(SidcoOutcome::kConstant);
+    }
+    if (!warm_) return StartCold();
+    if (!HasSeveralStages(estimate)) return WarmStartFailed();
+    steps_.StartWarm(request_.warm_location, estimate, Memory());
+    task_ = Task::kMeasure;
+  }
+
+  PS_HOST_DEVICE void StartCold() {
+    steps_.StartCold(request_.estimate, Memory(), request_.fits);
+    task_ = Task::kMeasure;
+    FinishIfAnswered();
+  }
+
+  PS_HOST_DEVICE void WarmStartFailed() {
+    warm_ = false;
+    task_ = Task::kSums;
+  }
+
+  PS_HOST_DEVICE void Measured(const ChunkStats& total) {
+    const SidcoSteps::Asks asked = steps_.asks();
+    if ((asked == SidcoSteps::Asks::kStage ||
+         asked == SidcoSteps::Asks::kWarmStart) &&
+        num_counted_ <= kMaxDeviceStages) {
+      counted_[num_counted_].location = steps_.location();
+      counted_[num_counted_].count = total.count;
+      ++num_counted_;
+    }
+    Exceedances exceedances;
+    exceedances.count = total.count;
+    exceedances.sum = total.sum;
+    exceedances.sum_squares = total.sum_squares;
+    steps_.Next(exceedances, request_.fits);
+    if (steps_.num_steps() > num_taken_ && num_taken_ < kMaxDeviceStages) {
+      taken_[num_taken_++] = steps_.last_step();
+    }
+    FinishIfAnswered();
+  }
+
+  PS_HOST_DEVICE void FinishIfAnswered() {
+    if (steps_.asks() != SidcoSteps::Asks::kNothing) return;
+    if (steps_.stages() > 0) return Finish(SidcoOutcome::kEstimated);
+    if (warm_) return WarmStartFailed();
+    Finish(SidcoOutcome::kConstant);
+  }
+
+  PS_HOST_DEVICE void Finish(SidcoOutcome outcome) {
+    outcome_ = outcome;
+    task_ = Task::kDone;
+  }
+
+  DeviceSidcoRequest request_;
+  Task task_ = Task::kDone;
+  SidcoOutcome outcome_ = SidcoOutcome::kUnknown;
+  bool warm_ = false;
+  SidcoSteps steps_;
+  bool has_lists_ = false;  // With all elements above kept_above_.
+  float kept_above_ = 0;
+  CountedPlace counted_[kMaxDeviceStages + 1];
+  int num_counted_ = 0;
+  double taken_[kMaxDeviceStages];
+  int num_taken_ = 0;
+};
+
+// One block of a pass over the vector. arguments: as NextPass takes them.
+template <class Block>
+PS_HOST_DEVICE void RunPass(Block& block, const SidcoPasses& passes,
+                            SiftArguments arguments, int64_t chunk,
+                            SiftShared* shared) {
+  if (!passes.NextPass(&arguments)) return;
+  SiftChunk(block, arguments, chunk, shared);
+}
+
+struct AdvanceShared {
+  FoldShared fold;
+  ChunkStats total;
+};
+
+// One block, between two passes.
+template <class Block>
+PS_HOST_DEVICE void Advance(Block& block, const ChunkStats* stats,
+                            int64_t num_chunks, AdvanceShared* shared,
+                            SidcoPasses* passes) {
+  if (passes->done()) return;
+  FoldChunks(block, stats, num_chunks, &shared->fold, &shared->total);
+  block.Phase([&](int thread) {
+    if (thread == 0) passes->PassDone(shared->total);
+  });
+}
+
+// One block of the count of what is selected.
+template <class Block>
+PS_HOST_DEVICE void CountSelected(Block& block, const SidcoPasses& passes,
+                                  SiftArguments arguments, int64_t chunk,
+                                  SiftShared* shared) {
+  arguments.input.residual = nullptr;
+  arguments.input.use_lists = passes.SelectedAreListed();
+  arguments.counted = passes.Selected();
+  arguments.sum_of = SumOf::kNothing;
+  arguments.keep = false;
+  SiftChunk(block, arguments, chunk, shared);
+}
+
+// One block of the selection. `arguments` come with input, bases and outputs.
+template <class Block>
+PS_HOST_DEVICE void WriteSelected(Block& block, const SidcoPasses& passes,
+                                  SelectArguments arguments, int64_t chunk,
+                                  TileShared* shared) {
+  arguments.input.residual = nullptr;
+  arguments.input.use_lists = passes.SelectedAreListed();
+  arguments.wanted = passes.Selected();
+  SelectChunk(block, arguments, chunk, shared);
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_SIDCO_PASSES_H_

@@ -1,0 +1,69 @@
+// Thresholds of the laws that need no more than logarithms, for host and
+// device: the one place of these formulas. See threshold_fit.h for what they
+// are.
+#ifndef COMPRESSORS_THRESHOLD_FORMULAS_H_
+#define COMPRESSORS_THRESHOLD_FORMULAS_H_
+
+#include <cfloat>
+#include <cmath>
+#include <cstdint>
+
+#include "common/host_device.h"
+
+namespace ps {
+
+// Statistics of the positive numbers that a law is fitted to.
+struct TailSample {
+  double mean = 0;
+  double variance = 0;  // Population: divided by n.
+  double mean_log = 0;  // Only where the family's magnitudes_need_logs.
+};
+
+PS_HOST_DEVICE inline TailSample TailSampleOf(int64_t count, double sum,
+                                              double sum_squares) {
+  TailSample sample;
+  const double n = static_cast<double>(count);
+  sample.mean = sum / n;
+  // Rounding may bring a variance of almost 0 below it.
+  const double variance = sum_squares / n - sample.mean * sample.mean;
+  sample.variance = variance > 0 ? variance : 0.0;
+  return sample;
+}
+
+// Magnitudes are constant if (standard deviation / mean)^2 is no more than
+// this. The gamma law's s is half of that square then.
+constexpr double kConstantMagnitudes = 1e-12;
+
+// Survival exp(-x / mean): the threshold is mean x ln(1 / density).
+PS_HOST_DEVICE inline double ExponentialThreshold(double mean, double density) {
+  return -mean * std::log(density);
+}
+
+// Survival (1 + xi x / sigma)^(-1 / xi), by its first two moments:
+// mean = sigma / (1 - xi) and mean^2 / variance = 1 - 2 xi. False if the sample
+// is so nearly constant that a fit would be one of its rounding.
+PS_HOST_DEVICE inline bool ParetoThreshold(const TailSample& sample,
+                                           double density, double* threshold) {
+  const double mean_squared = sample.mean * sample.mean;
+  if (sample.variance <= kConstantMagnitudes * mean_squared) return false;
+  const double rho = mean_squared / sample.variance;
+  const double xi = (1 - rho) / 2;
+  const double sigma = sample.mean * (1 + rho) / 2;
+  const double exponent = -xi * std::log(density);
+  // Next to shape 0 the law is exponential.
+  *threshold = std::fabs(exponent) < 1e-9 ? -sigma * std::log(density)
+                                          : sigma * std::expm1(exponent) / xi;
+  return true;
+}
+
+// The largest float that is at most x, for x at least 0: a magnitude, being a
+// float, exceeds it if and only if it exceeds x.
+PS_HOST_DEVICE inline float FloatAtMost(double x) {
+  if (x >= FLT_MAX) return FLT_MAX;
+  const float nearest = static_cast<float>(x);
+  return nearest > x ? ::nextafterf(nearest, 0.0f) : nearest;
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_THRESHOLD_FORMULAS_H_

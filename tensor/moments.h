@@ -1,0 +1,28 @@
+// What a pass over a vector's magnitudes finds. For device code, too.
+#ifndef TENSOR_MOMENTS_H_
+#define TENSOR_MOMENTS_H_
+
+#include <cstdint>
+
+namespace ps {
+
+// Of the magnitudes a[i] = |u[i]|. Void if num_non_finite is not 0.
+struct Moments {
+  int64_t num_nonzero = 0;
+  int64_t num_non_finite = 0;  // NaNs and infinities.
+  double sum = 0;
+  double sum_squares = 0;
+  float max = 0;
+  float min_nonzero = 0;  // 0 if there is none.
+};
+
+// Of the exceedances y = a[i] - location over all a[i] > location.
+struct Exceedances {
+  int64_t count = 0;
+  double sum = 0;
+  double sum_squares = 0;
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_MOMENTS_H_

@@ -1,0 +1,327 @@
+// SIDCo on an emulated device selects what the CPU's selects.
+#include "gtest/gtest.h"
+
+#ifdef PS_HAVE_CUDA
+
+#include <cmath>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/cuda/device_sidco.h"
+#include "compressors/sidco_estimate.h"
+#include "tensor/cpu/cpu_sparse_kernels.h"
+#include "tensor/cuda/cuda_memory.h"
+#include "tensor/cuda/cuda_streams.h"
+#include "tests/compressors/vectors.h"
+#include "tests/tensor/cuda/emulated_device.h"
+
+namespace ps {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+
+struct Variant {
+  DeviceFits::Law law = DeviceFits::Law::kExponential;
+  int stages = 1;
+  bool count_correction = false;
+  bool exclude_zeros = false;
+  int refine_steps = 0;
+
+  const TailFamily& family() const {
+    return law == DeviceFits::Law::kPareto ? kParetoFamily : kExponentialFamily;
+  }
+};
+
+std::vector<Variant> AllVariants() {
+  std::vector<Variant> variants;
+  for (const auto law :
+       {DeviceFits::Law::kExponential, DeviceFits::Law::kPareto}) {
+    for (int stages = 1; stages <= 4; ++stages) {
+      // Profiles "paper" and "robust", and both halves of the way.
+      for (const int robust : {0, 1, 2, 3}) {
+        Variant variant;
+        variant.law = law;
+        variant.stages = stages;
+        variant.count_correction = robust > 0;
+        variant.exclude_zeros = robust > 1;
+        variant.refine_steps = robust > 2 ? 8 : 0;
+        variants.push_back(variant);
+      }
+    }
+  }
+  return variants;
+}
+
+// What the device and the CPU remember of vectors before.
+struct Before {
+  float warm_location = kInfinity;
+  float keep_above = kInfinity;
+  std::vector<double> steps;
+  double refine_reach = 1;
+};
+
+class EmulatedSidcoTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    constexpr int64_t kBytes = int64_t{1} << 26;
+    streams_ = CudaStreams::Create(0).value();
+    memory_ = std::make_shared<MemoryRegion>(
+        AllocateDeviceMemory(kBytes).value(), kBytes);
+    work_ = SparseWork::Create(streams_.get(), memory_).value();
+  }
+  void TearDown() override { SetEmulatedThreadOrder(ThreadOrder::kForward); }
+
+  // The device's memory is the host's.
+  DeviceSidcoResult Run(const Variant& variant, double ratio,
+                        const std::vector<float>& residual,
+                        const std::vector<float>& gradient,
+                        const Before& before) {
+    const int64_t n = static_cast<int64_t>(residual.size());
+    DeviceSidcoRequest request;
+    request.fits.law = variant.law;
+    request.estimate = Request(variant, ratio, n);
+    request.n = n;
+    request.exclude_zeros = variant.exclude_zeros;
+    request.warm_location = before.warm_location;
+    request.keep_above = before.keep_above;
+    for (const double step : before.steps) {
+      request.known_steps[request.num_known_steps++] = step;
+    }
+    request.refine_reach = before.refine_reach;
+    auto sidco = DeviceSidco::Create(n, 1000, work_.get()).value();
+    std::vector<float> out(n);
+    DeviceSidcoResult result;
+    const absl::Status status = sidco->Run(
+        request, residual.data(), gradient.data(), out.data(), &result);
+    EXPECT_TRUE(status.ok()) << status;
+    for (int64_t i = 0; i < n; ++i) {
+      EXPECT_EQ(out[i], residual[i] + gradient[i]);
+    }
+    return result;
+  }
+
+  static EstimateRequest Request(const Variant& variant, double ratio,
+                                 int64_t n) {
+    EstimateRequest request;
+    request.target = ratio * static_cast<double>(n);
+    request.stages = variant.stages;
+    request.count_correction = variant.count_correction;
+    request.refine_steps = variant.refine_steps;
+    return request;
+  }
+
+  std::unique_ptr<CudaStreams> streams_;
+  std::shared_ptr<MemoryRegion> memory_;
+  std::unique_ptr<SparseWork> work_;
+};
+
+// Of one vector on the CPU, as the selector goes about it.
+struct CpuSidco {
+  explicit CpuSidco(const TailFamily& family) : estimator(family) {}
+
+  ThresholdEstimate Run(const Variant& variant, double ratio,
+                        const std::vector<float>& residual,
+                        const std::vector<float>& gradient,
+                        float warm_location) {
+    const int64_t n = static_cast<int64_t>(residual.size());
+    out.resize(n);
+    sieve = kernels->NewSieve();
+    SieveGuess guess;
+    guess.needs_sums = !std::isfinite(warm_location);
+    EXPECT_TRUE(sieve
+                    ->ResetToSum(residual.data(), gradient.data(), n, guess,
+                                 out.data(), &moments)
+                    .ok());
+    request = EstimateRequest();
+    request.target = ratio * static_cast<double>(n);
+    request.stages = variant.stages;
+    request.count_correction = variant.count_correction;
+    request.refine_steps = variant.refine_steps;
+    request.population = variant.exclude_zeros ? moments.num_nonzero : n;
+    request.moments = moments;
+    estimator.Begin();
+    warm = false;
+    if (std::isfinite(warm_location)) {
+      if (HasSeveralStages(request)) {
+        const ThresholdEstimate estimate =
+            estimator.EstimateFrom(warm_location, request, sieve.get()).value();
+        warm = estimate.stages > 0;
+        if (warm) return estimate;
+      }
+      EXPECT_TRUE(kernels->SumMagnitudes(out.data(), n, &request.moments).ok());
+    }
+    return estimator.Estimate(request, sieve.get()).value();
+  }
+
+  std::unique_ptr<SparseKernels> kernels = NewCpuSparseKernels(1);
+  std::unique_ptr<Sieve> sieve;
+  SidcoEstimator estimator;
+  std::vector<float> out;
+  Moments moments;
+  EstimateRequest request;
+  bool warm = false;
+};
+
+// Five vectors in a row, the later ones from warm starts where there are any.
+void Compare(const std::string& name, int64_t n, double ratio,
+             const Variant& variant,
+             const std::function<DeviceSidcoResult(const std::vector<float>&,
+                                                   const std::vector<float>&,
+                                                   const Before&)>& run) {
+  CpuSidco cpu(variant.family());
+  Before before;
+  for (uint64_t iteration = 0; iteration < 5; ++iteration) {
+    const std::vector<float> residual =
+        name.size() == 1 ? std::vector<float>(n)
+                         : MakeVector("laplace", n, 100 + iteration);
+    std::vector<float> gradient = name.size() == 1
+                                      ? GoldenVector(name[0])
+                                      : MakeVector(name, n, iteration);
+    // From one to the next the scale moves, and once it jumps.
+    const float scale = iteration == 3 ? 5.0f : 1.0f + 0.01f * iteration;
+    for (float& each : gradient) each *= scale;
+    const ThresholdEstimate expected =
+        cpu.Run(variant, ratio, residual, gradient, before.warm_location);
+    const DeviceSidcoResult actual = run(residual, gradient, before);
+    if (expected.stages == 0) {
+      ASSERT_EQ(actual.outcome, SidcoOutcome::kConstant);
+      return;
+    }
+    ASSERT_EQ(actual.outcome, SidcoOutcome::kEstimated);
+    ASSERT_EQ(actual.threshold, expected.threshold);
+    ASSERT_EQ(actual.warm, cpu.warm);
+    ASSERT_EQ(actual.stages, expected.stages);
+    ASSERT_EQ(actual.stopped, expected.stopped);
+    ASSERT_EQ(actual.refined, expected.estimated_count.has_value());
+    if (actual.refined) {
+      ASSERT_EQ(actual.estimated_count, *expected.estimated_count);
+    }
+    if (!actual.warm) {
+      ASSERT_EQ(actual.moments.sum, cpu.request.moments.sum);
+      ASSERT_EQ(actual.moments.sum_squares, cpu.request.moments.sum_squares);
+    }
+    ASSERT_EQ(actual.moments.max, cpu.moments.max);
+    ASSERT_EQ(actual.moments.num_nonzero, cpu.moments.num_nonzero);
+    Selection selection;
+    ASSERT_TRUE(cpu.sieve->SelectAbove(expected.threshold, &selection).ok());
+    ASSERT_EQ(actual.selection.indices, selection.indices);
+    ASSERT_EQ(actual.selection.values, selection.values);
+    if (!actual.warm) before.steps = actual.steps;
+    before.refine_reach = actual.refine_reach;
+    before.warm_location =
+        HasSeveralStages(cpu.request)
+            ? cpu.estimator.NextLocation(cpu.request, expected.threshold,
+                                         selection.size())
+            : kInfinity;
+    before.keep_above = std::isfinite(before.warm_location)
+                            ? before.warm_location
+                            : 0.9f * expected.threshold;
+  }
+}
+
+TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsOfGoldenVectors) {
+  for (const Variant& variant : AllVariants()) {
+    for (const char vector : {'A', 'B', 'C', 'D'}) {
+      for (const double ratio : {0.1, 0.01, 0.001}) {
+        SCOPED_TRACE(testing::Message()
+                     << vector << " " << ratio << ", law "
+                     << static_cast<int>(variant.law) << ", " << variant.stages
+                     << " stages, refined " << variant.refine_steps
+                     << ", count correction " << variant.count_correction);
+        const std::string name(1, vector);
+        Compare(name, static_cast<int64_t>(GoldenVector(vector).size()), ratio,
+                variant,
+                [&](const auto& residual, const auto& gradient,
+                    const Before& before) {
+                  return Run(variant, ratio, residual, gradient, before);
+                });
+      }
+    }
+  }
+}
+
+TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsInAnyOrderOfThreads) {
+  for (const ThreadOrder order :
+       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
+    SetEmulatedThreadOrder(order);
+    for (const Variant& variant : AllVariants()) {
+      for (const std::string name : {"heavy", "sparse", "constant"}) {
+        for (const int64_t n : {1000, 65537}) {
+          SCOPED_TRACE(testing::Message() << name << " of " << n);
+          Compare(name, n, 0.01, variant,
+                  [&](const auto& residual, const auto& gradient,
+                      const Before& before) {
+                    return Run(variant, 0.01, residual, gradient, before);
+                  });
+        }
+      }
+    }
+  }
+}
+
+TEST_F(EmulatedSidcoTest, SaysWhyThereIsNoEstimate) {
+  const auto outcome = [&](const std::vector<float>& gradient, double ratio,
+                           bool exclude_zeros) {
+    Variant variant;
+    variant.stages = 2;
+    variant.exclude_zeros = exclude_zeros;
+    const std::vector<float> residual(gradient.size());
+    const DeviceSidcoResult result =
+        Run(variant, ratio, residual, gradient, Before());
+    EXPECT_EQ(result.selection.size(), 0);
+    return result.outcome;
+  };
+  std::vector<float> vector(2000);
+  EXPECT_EQ(outcome(vector, 0.1, true), SidcoOutcome::kZero);
+  for (int i = 0; i < 100; ++i) vector[20 * i] = 1.0f + 0.01f * i;
+  EXPECT_EQ(outcome(vector, 0.1, true), SidcoOutcome::kSparse);
+  EXPECT_EQ(outcome(std::vector<float>(2000, -0.5f), 0.1, true),
+            SidcoOutcome::kConstant);
+}
+
+TEST_F(EmulatedSidcoTest, NothingIsSelectedOfWhatIsNotFinite) {
+  std::vector<float> gradient = MakeVector("laplace", 70000, 1);
+  gradient[66000] = -kInfinity;
+  const std::vector<float> residual(gradient.size());
+  auto sidco = DeviceSidco::Create(70000, 1000, work_.get()).value();
+  DeviceSidcoRequest request;
+  request.estimate = Request(Variant(), 0.01, 70000);
+  request.n = 70000;
+  std::vector<float> out(70000);
+  DeviceSidcoResult result;
+  ASSERT_TRUE(
+      sidco->Run(request, residual.data(), gradient.data(), out.data(), &result)
+          .ok());
+  EXPECT_EQ(result.outcome, SidcoOutcome::kNonFinite);
+  EXPECT_EQ(result.moments.num_non_finite, 1);
+  EXPECT_EQ(result.selection.size(), 0);
+}
+
+TEST_F(EmulatedSidcoTest, RefusesWhatItHasNoRoomFor) {
+  EXPECT_FALSE(DeviceSidco::Create(0, 1, work_.get()).ok());
+  EXPECT_EQ(
+      DeviceSidco::Create(int64_t{1} << 27, 1, work_.get()).status().code(),
+      absl::StatusCode::kResourceExhausted);
+  auto sidco = DeviceSidco::Create(100, 10, work_.get()).value();
+  DeviceSidcoRequest request;
+  request.n = 99;
+  DeviceSidcoResult result;
+  EXPECT_EQ(sidco->Run(request, nullptr, nullptr, nullptr, &result).code(),
+            absl::StatusCode::kInvalidArgument);
+  request.n = 100;
+  request.estimate.stages = 65;
+  EXPECT_EQ(sidco->Run(request, nullptr, nullptr, nullptr, &result).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+}  // namespace
+}  // namespace ps
+
+#else
+
+TEST(EmulatedSidcoTest, NeedsTheToolkit) { GTEST_SKIP() << "no CUDA toolkit"; }
+
+#endif  // PS_HAVE_CUDA
