@@ -8,6 +8,7 @@
 #include "common/status_macros.h"
 #include "models/speech/ctc_decoding.h"
 #include "models/speech/transcript_errors.h"
+#include "tensor/backend.h"
 #include "tensor/ctc_loss.h"
 #include "tensor/tensor.h"
 
@@ -22,13 +23,15 @@ int32_t SpaceClass(const std::string& alphabet) {
 
 class PlannedCtcLoss final : public PlannedLoss {
  public:
-  PlannedCtcLoss(std::unique_ptr<CtcLossOp> op, const CtcLossOptions& options,
-                 const Shape& logits)
-      : op_(std::move(op)),
+  PlannedCtcLoss(Backend* backend, std::unique_ptr<CtcLossOp> op,
+                 const CtcLossOptions& options, const Shape& logits)
+      : backend_(backend),
+        op_(std::move(op)),
         frames_per_step_(options.frames_per_step),
         space_(SpaceClass(options.alphabet)),
         batch_(logits[1]),
         classes_(logits[2]),
+        logits_shape_(logits),
         lengths_(batch_) {}
 
   absl::StatusOr<BatchResult> Run(const Batch& batch, const float* logits,
@@ -54,18 +57,23 @@ class PlannedCtcLoss final : public PlannedLoss {
         result.loss,
         op_->Run(logits, {lengths_, batch.labels, batch.label_lengths},
                  dlogits));
-    if (dlogits == nullptr) CountErrors(batch, logits, &result);
+    if (dlogits != nullptr) return result;
+    // Transcripts are read on the host, wherever the logits are.
+    host_logits_.resize(NumElements(logits_shape_));
+    PS_RETURN_IF_ERROR(backend_->CopyToHost(
+        Tensor::View(const_cast<float*>(logits), logits_shape_),
+        host_logits_.data()));
+    CountErrors(batch, &result);
     return result;
   }
 
  private:
   // The lengths have been checked.
-  void CountErrors(const Batch& batch, const float* logits,
-                   BatchResult* result) const {
+  void CountErrors(const Batch& batch, BatchResult* result) const {
     int64_t first = 0;
     for (int64_t i = 0; i < batch_; ++i) {
       RecordingOutputs recording;
-      recording.outputs = logits + i * classes_;
+      recording.outputs = host_logits_.data() + i * classes_;
       recording.frames = lengths_[i];
       recording.stride = batch_ * classes_;
       recording.classes = classes_;
@@ -82,12 +90,15 @@ class PlannedCtcLoss final : public PlannedLoss {
     }
   }
 
+  Backend* const backend_;  // Not owned.
   const std::unique_ptr<CtcLossOp> op_;
   const int64_t frames_per_step_;
   const int32_t space_;
   const int64_t batch_;
   const int64_t classes_;
-  std::vector<int32_t> lengths_;  // In steps of the logits.
+  const Shape logits_shape_;        // [steps, batch, classes]
+  std::vector<int32_t> lengths_;    // In steps of the logits.
+  std::vector<float> host_logits_;  // Of the latest evaluation.
 };
 
 class CtcLoss final : public Loss {
@@ -102,8 +113,8 @@ class CtcLoss final : public Loss {
       const PlanContext& context, const ActivationDesc& logits) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,
                         context.backend->sequences().PlanCtcLoss(logits));
-    return std::make_unique<PlannedCtcLoss>(std::move(op), options_,
-                                            logits.shape);
+    return std::make_unique<PlannedCtcLoss>(context.backend, std::move(op),
+                                            options_, logits.shape);
   }
 
  private:

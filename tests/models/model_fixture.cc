@@ -10,29 +10,6 @@
 namespace ps {
 namespace {
 
-ModelConfig Named(const std::string& name) {
-  ModelConfig config;
-  config.set_name(name);
-  config.mutable_mlp()->add_hidden_units(30);
-  config.mutable_mlp()->add_hidden_units(20);
-  config.mutable_lstm_lm()->set_hidden(16);
-  config.mutable_lstm_lm()->set_dropout(0);
-  config.mutable_char_lstm()->set_hidden(16);
-  config.mutable_char_lstm()->set_embedding_size(12);
-  config.mutable_speech_lstm()->set_layers(2);
-  config.mutable_speech_lstm()->set_hidden(16);
-  config.mutable_speech_dnn()->set_layers(2);
-  config.mutable_speech_dnn()->set_hidden(16);
-  return config;
-}
-
-ExampleShape ShapeFor(const std::string& name) {
-  const bool text = name == "lstm_lm" || name == "char_lstm";
-  if (text) return TextShape(6);
-  const bool speech = name == "speech_lstm" || name == "speech_dnn";
-  return speech ? SpeechShape() : MnistShape();
-}
-
 constexpr int64_t kFrames = 16;
 
 Batch RandomSpeech(const ExampleShape& example, int64_t size,
@@ -61,6 +38,29 @@ Batch RandomSpeech(const ExampleShape& example, int64_t size,
 }
 
 }  // namespace
+
+ModelConfig SmallModel(const std::string& name) {
+  ModelConfig config;
+  config.set_name(name);
+  config.mutable_mlp()->add_hidden_units(30);
+  config.mutable_mlp()->add_hidden_units(20);
+  config.mutable_lstm_lm()->set_hidden(16);
+  config.mutable_lstm_lm()->set_dropout(0);
+  config.mutable_char_lstm()->set_hidden(16);
+  config.mutable_char_lstm()->set_embedding_size(12);
+  config.mutable_speech_lstm()->set_layers(2);
+  config.mutable_speech_lstm()->set_hidden(16);
+  config.mutable_speech_dnn()->set_layers(2);
+  config.mutable_speech_dnn()->set_hidden(16);
+  return config;
+}
+
+ExampleShape SmallExample(const std::string& name) {
+  const bool text = name == "lstm_lm" || name == "char_lstm";
+  if (text) return TextShape(6);
+  const bool speech = name == "speech_lstm" || name == "speech_dnn";
+  return speech ? SpeechShape() : MnistShape();
+}
 
 ExampleShape MnistShape() {
   ExampleShape shape;
@@ -103,7 +103,7 @@ ExampleShape SpeechShape() {
 }
 
 ModelFixture::ModelFixture(const std::string& name)
-    : ModelFixture(Named(name), ShapeFor(name)) {}
+    : ModelFixture(SmallModel(name), SmallExample(name)) {}
 
 ModelFixture::ModelFixture(const ModelConfig& config,
                            const ExampleShape& example)

@@ -29,11 +29,16 @@ ExampleShape TextShape(int64_t steps);
 // Frames of 5 features, and an alphabet of a space and two letters.
 ExampleShape SpeechShape();
 
+// The named model, small and without dropout, and the examples for it: those
+// of MnistShape() or, where it is a model of text or speech, of TextShape(6) or
+// SpeechShape().
+ModelConfig SmallModel(const std::string& name);
+ExampleShape SmallExample(const std::string& name);
+
 class ModelFixture {
  public:
-  // The named model, small and without dropout, for MnistShape() or, where it
-  // is a model of text or speech, for TextShape(6) or SpeechShape(). Weights
-  // are initialised with seed 1.
+  // SmallModel(name) for SmallExample(name). Weights are initialised with seed
+  // 1.
   explicit ModelFixture(const std::string& name);
   ModelFixture(const ModelConfig& config, const ExampleShape& example);
 

@@ -13,8 +13,8 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<std::shared_ptr<LayerDevice>> NewDevice(
-    const std::string& name) {
+absl::StatusOr<std::shared_ptr<LayerDevice>> NewDevice(const std::string& name,
+                                                       bool protect_memory) {
   if (name == "cuda" || name == "cuda_without_cudnn") {
     CudaNnOptions options;
     options.use_cudnn = name == "cuda";
@@ -22,6 +22,7 @@ absl::StatusOr<std::shared_ptr<LayerDevice>> NewDevice(
     return std::shared_ptr<LayerDevice>(std::move(device));
   }
   EmulatedLayerDeviceOptions options;
+  options.protect_memory = protect_memory;
   if (name == "cuda_emulated") {
     options.order = EmulatedOrder::kForward;
   } else if (name == "cuda_emulated_backward") {
@@ -46,9 +47,15 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     options.num_threads = num_threads;
     return NewCpuBackend(options);
   }
-  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name));
+  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/false));
   return NewStagedBackend(
       NewDeviceBackend(name, std::move(device), num_threads));
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
+    const std::string& name) {
+  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/true));
+  return NewDeviceBackend(name, std::move(device), /*num_threads=*/1);
 }
 
 void BackendFixture::UseBackend(const std::string& name) {

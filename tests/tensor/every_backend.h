@@ -23,6 +23,11 @@ std::vector<std::string> BackendNames();
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads = 1);
 
+// The same with its own memory, for tests that copy; not "cpu". That of the
+// emulated ones is out of the host's reach.
+absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
+    const std::string& name);
+
 // For the name of a test's instance.
 inline std::string BackendTestName(
     const testing::TestParamInfo<std::string>& info) {

@@ -46,6 +46,9 @@ class CudaLayerDevice final : public LayerDevice {
   explicit CudaLayerDevice(const CudaNnOptions& options)
       : options_(options), stream_(static_cast<cudaStream_t>(options.stream)) {}
 
+  // What is destroyed after it belongs to its device.
+  ~CudaLayerDevice() override { UseDevice().IgnoreError(); }
+
   absl::Status Start() {
     int count = 0;
     PS_RETURN_IF_ERROR(

@@ -7,6 +7,7 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
+#include "tests/tensor/cuda/layers/device_sparse_kernels.h"
 
 namespace ps {
 namespace {
@@ -19,7 +20,7 @@ class DeviceBackend final : public Backend {
         device_(std::move(device)),
         nn_(NewNnKernelsOn(device_)),
         sequences_(NewSequenceKernelsOn(device_, num_threads)),
-        cpu_(NewCpuBackend(CpuBackendOptions()).value()) {}
+        sparse_(NewDeviceSparseKernels(device_.get())) {}
 
   absl::string_view name() const override { return name_; }
 
@@ -47,7 +48,7 @@ class DeviceBackend final : public Backend {
 
   NnKernels& nn() override { return *nn_; }
   SequenceKernels& sequences() override { return *sequences_; }
-  SparseKernels& sparse() override { return cpu_->sparse(); }
+  SparseKernels& sparse() override { return *sparse_; }
 
  private:
   static int64_t SizeBytes(int64_t floats) {
@@ -58,7 +59,7 @@ class DeviceBackend final : public Backend {
   const std::shared_ptr<LayerDevice> device_;
   const std::unique_ptr<NnKernels> nn_;
   const std::unique_ptr<SequenceKernels> sequences_;
-  const std::unique_ptr<Backend> cpu_;
+  const std::unique_ptr<SparseKernels> sparse_;
 };
 
 }  // namespace

@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// Its sparse() are the CPU's, on memory of the host.
+// Its sparse() have what layers use (device_sparse_kernels.h).
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
                                           int num_threads);

@@ -1,5 +1,7 @@
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
@@ -62,46 +64,87 @@ Emulator FindEmulator(KernelList<Cores...>, int kernel) {
 
 class EmulatedLayerDevice::Regions {
  public:
-  void Add(const void* data, int64_t size) {
-    sizes_[static_cast<const char*>(data)] = size;
-  }
-  void Remove(const void* data) {
-    sizes_.erase(static_cast<const char*>(data));
-  }
+  // protect: memory is on pages of its own, and out of reach but for an Access.
+  explicit Regions(bool protect) : protect_(protect) {}
+
   bool Contain(const void* data, int64_t size) const {
-    const char* const begin = static_cast<const char*>(data);
+    char* const begin = static_cast<char*>(const_cast<void*>(data));
     auto after = sizes_.upper_bound(begin);
     if (after == sizes_.begin()) return false;
     --after;
     return begin + size <= after->first + after->second;
   }
 
+  void SetReachable(bool reachable) {
+    if (!protect_) return;
+    for (const auto& [data, size] : sizes_) Protect(data, size, reachable);
+  }
+
   // Zeroed, and known until the last handle is gone.
   static std::shared_ptr<void> Allocate(const std::shared_ptr<Regions>& regions,
                                         int64_t size_bytes) {
-    // Exactly as much as was asked for, so that address sanitizers see more.
-    void* data = nullptr;
-    CHECK_EQ(
-        posix_memalign(&data, kAlignment,
-                       static_cast<size_t>(std::max<int64_t>(size_bytes, 1))),
-        0);
-    std::memset(data, 0, static_cast<size_t>(size_bytes));
-    regions->Add(data, size_bytes);
-    return std::shared_ptr<void>(data, [regions](void* freed) {
-      regions->Remove(freed);
-      std::free(freed);
+    char* const data = regions->NewMemory(size_bytes);
+    regions->sizes_[data] = size_bytes;
+    return std::shared_ptr<void>(data, [regions, size_bytes](void* freed) {
+      regions->sizes_.erase(static_cast<char*>(freed));
+      regions->Free(freed, size_bytes);
     });
   }
 
  private:
-  std::map<const char*, int64_t> sizes_;
+  static size_t AtLeastOne(int64_t size) {
+    return static_cast<size_t>(std::max<int64_t>(size, 1));
+  }
+
+  static void Protect(char* data, int64_t size, bool reachable) {
+    PCHECK(mprotect(data, AtLeastOne(size),
+                    reachable ? PROT_READ | PROT_WRITE : PROT_NONE) == 0);
+  }
+
+  char* NewMemory(int64_t size) const {
+    void* data = nullptr;
+    if (protect_) {
+      data = mmap(nullptr, AtLeastOne(size), PROT_NONE,
+                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+      PCHECK(data != MAP_FAILED);
+    } else {
+      // Exactly as much as was asked for, so that address sanitizers see more.
+      CHECK_EQ(posix_memalign(&data, kAlignment, AtLeastOne(size)), 0);
+      std::memset(data, 0, static_cast<size_t>(size));
+    }
+    return static_cast<char*>(data);
+  }
+
+  void Free(void* data, int64_t size) const {
+    if (protect_) {
+      PCHECK(munmap(data, AtLeastOne(size)) == 0);
+    } else {
+      std::free(data);
+    }
+  }
+
+  const bool protect_;
+  std::map<char*, int64_t> sizes_;
+};
+
+class EmulatedLayerDevice::Access {
+ public:
+  explicit Access(Regions* regions) : regions_(regions) {
+    regions_->SetReachable(true);
+  }
+  ~Access() { regions_->SetReachable(false); }
+  Access(const Access&) = delete;
+  Access& operator=(const Access&) = delete;
+
+ private:
+  Regions* const regions_;  // Not owned.
 };
 
 EmulatedLayerDevice::EmulatedLayerDevice(
     const EmulatedLayerDeviceOptions& options)
     : options_(options),
-      device_regions_(std::make_shared<Regions>()),
-      host_regions_(std::make_shared<Regions>()) {}
+      device_regions_(std::make_shared<Regions>(options.protect_memory)),
+      host_regions_(std::make_shared<Regions>(/*protect=*/false)) {}
 
 EmulatedLayerDevice::~EmulatedLayerDevice() = default;
 
@@ -138,6 +181,7 @@ absl::Status EmulatedLayerDevice::CopyFromHost(const void* host,
   if (!host_regions_->Contain(host, size_bytes)) {
     return absl::InternalError("copy from memory not from AllocateHost");
   }
+  const Access access(device_regions_.get());
   std::memcpy(device, host, static_cast<size_t>(size_bytes));
   return absl::OkStatus();
 }
@@ -146,6 +190,7 @@ absl::Status EmulatedLayerDevice::CopyToHost(const void* device,
                                              int64_t size_bytes, void* host) {
   PS_RETURN_IF_ERROR(Count("CopyToHost"));
   PS_RETURN_IF_ERROR(CheckDevice(device, size_bytes, "source of a copy"));
+  const Access access(device_regions_.get());
   std::memcpy(host, device, static_cast<size_t>(size_bytes));
   return absl::OkStatus();
 }
@@ -155,6 +200,7 @@ absl::Status EmulatedLayerDevice::Copy(const void* from, int64_t size_bytes,
   PS_RETURN_IF_ERROR(Count("Copy"));
   PS_RETURN_IF_ERROR(CheckDevice(from, size_bytes, "source of a copy"));
   PS_RETURN_IF_ERROR(CheckDevice(to, size_bytes, "target of a copy"));
+  const Access access(device_regions_.get());
   std::memmove(to, from, static_cast<size_t>(size_bytes));
   return absl::OkStatus();
 }
@@ -162,6 +208,7 @@ absl::Status EmulatedLayerDevice::Copy(const void* from, int64_t size_bytes,
 absl::Status EmulatedLayerDevice::Zero(int64_t size_bytes, void* data) {
   PS_RETURN_IF_ERROR(Count("Zero"));
   PS_RETURN_IF_ERROR(CheckDevice(data, size_bytes, "array of zeros"));
+  const Access access(device_regions_.get());
   std::memset(data, 0, static_cast<size_t>(size_bytes));
   return absl::OkStatus();
 }
@@ -172,6 +219,7 @@ absl::Status EmulatedLayerDevice::Multiply(const MatrixProduct& p) {
   PS_RETURN_IF_ERROR(CheckDevice(p.a, p.m * p.k * kFloat, "first factor"));
   PS_RETURN_IF_ERROR(CheckDevice(p.b, p.k * p.n * kFloat, "second factor"));
   PS_RETURN_IF_ERROR(CheckDevice(p.c, p.m * p.n * kFloat, "product"));
+  const Access access(device_regions_.get());
   for (int64_t i = 0; i < p.m; ++i) {
     for (int64_t j = 0; j < p.n; ++j) {
       double sum = p.accumulate ? p.c[i * p.n + j] : 0;
@@ -198,6 +246,7 @@ absl::Status EmulatedLayerDevice::Sort(const uint64_t* keys, int64_t n,
   PS_RETURN_IF_ERROR(CheckDevice(sorted, size_bytes, "array of sorted keys"));
   // As a device does, spoils the scratch.
   PS_RETURN_IF_ERROR(CheckDevice(scratch(), size_bytes, "scratch"));
+  const Access access(device_regions_.get());
   std::memset(scratch(), 0xff, static_cast<size_t>(size_bytes));
   std::copy_n(keys, n, sorted);
   std::sort(sorted, sorted + n);
@@ -212,6 +261,7 @@ EmulatedLayerDevice::PlanConvolution(const ConvolutionGeometry&) {
 absl::Status EmulatedLayerDevice::Launch(const KernelCall& call) {
   PS_RETURN_IF_ERROR(Count(call.name));
   launches_.push_back(call.name);
+  const Access access(device_regions_.get());
   FindEmulator(AllKernels(), call.kernel)(options_.order, call.core,
                                           call.count);
   return absl::OkStatus();

@@ -22,6 +22,9 @@ struct EmulatedLayerDeviceOptions {
   // If it is at least 0, the call of this number, of those that do something on
   // the device, fails. Counted from 0, those of Allocate not.
   int64_t failing_call = -1;
+  // Whether a host that touches the device's memory crashes, as it would with a
+  // real device.
+  bool protect_memory = false;
 };
 
 // What LayerDevice says of pointers is checked: copies and products outside of
@@ -60,6 +63,8 @@ class EmulatedLayerDevice : public LayerDevice {
  private:
   // What is allocated of one kind, by address.
   class Regions;
+  // As long as it exists, the device's memory may be touched.
+  class Access;
 
   absl::Status Count(const char* call);
   absl::Status CheckDevice(const void* data, int64_t size_bytes,

@@ -1,0 +1,19 @@
+// The few vector operations that layers ask of a backend's SparseKernels, on
+// memory of any LayerDevice.
+#ifndef TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
+#define TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
+
+#include <memory>
+
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/sparse_kernels.h"
+
+namespace ps {
+
+// Scale, AddScaled and Clear, by copies to the host; everything else is an
+// error. `device` outlives the result.
+std::unique_ptr<SparseKernels> NewDeviceSparseKernels(LayerDevice* device);
+
+}  // namespace ps
+
+#endif  // TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
