@@ -253,12 +253,17 @@ TEST_P(Linear, EqualsItsDefinitionForwardAndBackward) {
 
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Linear,
-    testing::Combine(testing::ValuesIn(BackendNames()),
-                     testing::Values(std::make_pair(Shape{1, 1}, 1),
-                                     std::make_pair(Shape{5, 7}, 3),
-                                     std::make_pair(Shape{1, 400}, 120),
-                                     std::make_pair(Shape{5, 3, 4, 5}, 10),
-                                     std::make_pair(Shape{2, 65}, 33))),
+    testing::Combine(
+        testing::ValuesIn(BackendNames()),
+        testing::Values(std::make_pair(Shape{1, 1}, 1),
+                        std::make_pair(Shape{5, 7}, 3),
+                        std::make_pair(Shape{1, 400}, 120),
+                        std::make_pair(Shape{5, 3, 4, 5}, 10),
+                        std::make_pair(Shape{2, 65}, 33),
+                        // Several parts of rows, which a device adds up.
+                        std::make_pair(Shape{64, 3}, 2),
+                        std::make_pair(Shape{65, 2}, 3),
+                        std::make_pair(Shape{131, 3}, 4))),
     [](const testing::TestParamInfo<Linear::ParamType>& info) {
       const auto& c = std::get<1>(info.param);
       return absl::StrCat(std::get<0>(info.param), "_",

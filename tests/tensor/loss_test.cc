@@ -30,7 +30,8 @@ std::unique_ptr<SoftmaxCrossEntropyOp> PlanLoss(Backend& backend,
 TEST_P(SoftmaxCrossEntropy, EqualsItsDefinitionAndItsGradient) {
   const std::unique_ptr<Backend> backend = NewBackend();
   for (const Shape& shape :
-       {Shape{1, 2}, Shape{5, 10}, Shape{3, 1}, Shape{7, 1237}}) {
+       {Shape{1, 2}, Shape{5, 10}, Shape{3, 1}, Shape{2, 255}, Shape{2, 256},
+        Shape{2, 257}, Shape{7, 1237}}) {
     const auto op = PlanLoss(*backend, shape);
     ASSERT_NE(op, nullptr);
     const std::vector<float> logits = RandomValues(NumElements(shape), 1);
@@ -83,6 +84,33 @@ TEST_P(SoftmaxCrossEntropy, CountsTheFirstOfTheLargestLogits) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->correct, 2);
   EXPECT_TRUE(std::isnan(result->loss));
+}
+
+TEST_P(SoftmaxCrossEntropy, CountsLabelsAmongTheFiveLargest) {
+  const std::unique_ptr<Backend> backend = NewBackend();
+  constexpr int64_t kClasses = 300;
+  const auto op = PlanLoss(*backend, {7, kClasses});
+  ASSERT_NE(op, nullptr);
+  // In example i class 290 has exactly i larger logits: i / 2 before it and the
+  // others behind it. Its equals behind it count for nothing.
+  std::vector<float> logits(7 * kClasses, -1);
+  for (int64_t i = 0; i < 7; ++i) {
+    float* const row = &logits[i * kClasses];
+    row[290] = row[298] = 1;
+    for (int64_t j = 0; j < i; ++j) row[j < i / 2 ? 40 * j : 291 + j] = 2;
+  }
+  const std::vector<int32_t> labels(7, 290);
+  std::vector<float> gradient(logits.size());
+  const auto result = op->Run(logits.data(), labels.data(), gradient.data());
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(result->correct, 1);
+  EXPECT_EQ(result->correct_top5, 5);
+  // The gradient may take the place of the logits.
+  const auto in_place = op->Run(logits.data(), labels.data(), logits.data());
+  ASSERT_TRUE(in_place.ok()) << in_place.status();
+  EXPECT_EQ(in_place->loss, result->loss);
+  EXPECT_EQ(in_place->correct_top5, 5);
+  EXPECT_EQ(logits, gradient);
 }
 
 TEST_P(SoftmaxCrossEntropy, LabelThatIsNoClassIsRefusedByName) {

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/every_backend.h"
@@ -90,6 +91,25 @@ TEST_P(Embedding, TokensThatAreNoRowAreRefused) {
         op->Forward(tokens.data(), table.data(), y.data());
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << bad;
     EXPECT_TRUE(absl::StrContains(status.message(), "position 1")) << status;
+  }
+}
+
+TEST_P(Embedding, TheFirstTokenThatIsNoRowIsNamed) {
+  const std::unique_ptr<Backend> backend = NewBackend();
+  constexpr int64_t kTokens = 700;
+  const auto op = PlanEmbedding(*backend, {1, kTokens}, 1);
+  ASSERT_NE(op, nullptr);
+  const std::vector<float> table(kRows);
+  std::vector<float> y(kTokens);
+  for (const int64_t first : {0, 255, 256, 300, 699}) {
+    std::vector<float> tokens(kTokens, 1);
+    for (int64_t i = first; i < kTokens; i += 131) tokens[i] = 77;
+    const absl::Status status =
+        op->Forward(tokens.data(), table.data(), y.data());
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    EXPECT_TRUE(absl::StrContains(
+        status.message(), absl::StrCat("token 77 at position ", first, ";")))
+        << status;
   }
 }
 

@@ -205,7 +205,8 @@ TEST_P(Relu, EqualsItsDefinitionInEveryLayout) {
   NnKernels& nn = backend->nn();
   for (const ActivationDesc& input :
        {ActivationDesc::Plain({5, 33}), ActivationDesc::Plain({1, 1}),
-        ActivationDesc::Plain({5, 3, 5, 7}),
+        ActivationDesc::Plain({1, 255}), ActivationDesc::Plain({1, 256}),
+        ActivationDesc::Plain({1, 257}), ActivationDesc::Plain({5, 3, 5, 7}),
         ConvolutionLayout(nn, {5, 6, 3, 3})}) {
     const auto op = nn.PlanActivation(Activation::kRelu, input);
     ASSERT_TRUE(op.ok()) << op.status();
@@ -251,7 +252,8 @@ TEST_P(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
   const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
   for (const Shape& shape :
-       {Shape{3, 16, 4, 5}, Shape{3, 6, 4, 5}, Shape{2, 8, 1, 1}}) {
+       {Shape{3, 16, 4, 5}, Shape{3, 6, 4, 5}, Shape{2, 8, 1, 1},
+        Shape{3, 5, 9, 11}, Shape{1, 9, 4, 8}}) {
     for (const ActivationDesc& input :
          {ActivationDesc::Plain(shape), ConvolutionLayout(nn, shape)}) {
       const auto op = nn.PlanGlobalPooling(input);
