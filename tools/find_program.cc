@@ -17,9 +17,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What a bundle adds to the name of a program that must be started by way of a
-// launcher, which has the name itself (tools/bundling/launch.sh).
-constexpr char kLaunchedSuffix[] = ".elf";
+// Where a bundle keeps programs that must be started by way of a launcher,
+// which has the same name and lies beside this folder
+// (tools/bundling/launch.sh).
+constexpr char kLaunchedFolder[] = "elf";
 
 }  // namespace
 
@@ -45,8 +46,9 @@ absl::StatusOr<std::string> FileOfCode(const void* address) {
 
 std::string StartedAs(const std::string& file) {
   const fs::path path(file);
-  if (path.extension() != kLaunchedSuffix) return file;
-  const fs::path launcher = path.parent_path() / path.stem();
+  const fs::path folder = path.parent_path();
+  if (folder.filename() != kLaunchedFolder) return file;
+  const fs::path launcher = folder.parent_path() / path.filename();
   std::error_code error;
   return fs::is_regular_file(launcher, error) ? launcher.string() : file;
 }

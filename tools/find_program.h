@@ -21,8 +21,8 @@ absl::StatusOr<std::string> FindProgram(const std::string& name);
 // library. Errors: kInternal if /proc/self/maps does not say.
 absl::StatusOr<std::string> FileOfCode(const void* address);
 
-// What starts the program in `file`: the launcher beside it, "gradsieve" for
-// "gradsieve.elf", or the file itself where there is none.
+// What starts the program in `file`: its launcher, "tools/gradsieve" for
+// "tools/elf/gradsieve", or the file itself where there is none.
 std::string StartedAs(const std::string& file);
 
 }  // namespace ps

@@ -34,10 +34,11 @@ TEST(FindProgram, AnAddressWithoutAFileIsAnError) {
 
 TEST(FindProgram, ALaunchedProgramIsStartedByItsLauncher) {
   const fs::path folder = NewTestDirectory();
-  std::ofstream(folder / "worker.elf") << "program";
-  EXPECT_EQ(StartedAs(folder / "worker.elf"), folder / "worker.elf");
+  fs::create_directory(folder / "elf");
+  std::ofstream(folder / "elf/worker") << "program";
+  EXPECT_EQ(StartedAs(folder / "elf/worker"), folder / "elf/worker");
   std::ofstream(folder / "worker") << "launcher";
-  EXPECT_EQ(StartedAs(folder / "worker.elf"), folder / "worker");
+  EXPECT_EQ(StartedAs(folder / "elf/worker"), folder / "worker");
   EXPECT_EQ(StartedAs(folder / "worker"), folder / "worker");
   fs::remove_all(folder);
 }

@@ -1,7 +1,7 @@
 # Starts a program of the bundle. Sourced by the launchers that stand in each
 # program's place, with root (the bundle's folder) and self (the launcher).
 #
-# The program, NAME.elf, runs under the bundle's own loader and C library, so
+# The program, elf/NAME beside it, runs under the bundle's own loader and C library, so
 # the system's may be older, newer or none. The path is an option of the loader
 # and not LD_LIBRARY_PATH: programs of the system that are started from here
 # must not get the bundle's libraries.
@@ -16,4 +16,4 @@ if [ ! -x "$root/lib/ld-linux-x86-64.so.2" ]; then
   exit 127
 fi
 exec "$root/lib/ld-linux-x86-64.so.2" --library-path "$libraries" \
-  --argv0 "$self" "$self.elf" "$@"
+  --argv0 "$self" "${self%/*}/elf/${self##*/}" "$@"
