@@ -31,6 +31,8 @@ absl::Status CudaToStatus(cudaError_t error, absl::string_view what) {
 
 }  // namespace
 
+int CudaBuildVersion() { return CUDART_VERSION; }
+
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
