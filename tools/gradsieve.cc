@@ -4,6 +4,7 @@
 #include "tools/bench_command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
+#include "tools/doctor/command.h"
 #include "tools/report_command.h"
 #include "tools/train_command.h"
 
@@ -18,6 +19,8 @@ const Command kCommands[] = {
     {"report", "Draw what runs have recorded, as an HTML page.",
      RunReportCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},
+    {"doctor", "Say what this machine has, and what it lacks.",
+     RunDoctorCommand},
 };
 
 CommandText Text() {

@@ -10,6 +10,9 @@
 #include "tensor/cuda/cuda_status.h"
 
 namespace ps {
+
+int CudaBuildVersion() { return CUDART_VERSION; }
+
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
   PS_RETURN_IF_CUDA_ERROR(cudaGetDeviceCount(&count));

@@ -8,6 +8,10 @@
 
 namespace ps {
 
+// The toolkit that this build was made with: 1000 major + 10 minor, as 13000
+// for 13.0; 0 without one.
+int CudaBuildVersion();
+
 // Errors: kUnavailable when the build has no CUDA, or the machine no driver.
 absl::StatusOr<int> CudaDeviceCount();
 

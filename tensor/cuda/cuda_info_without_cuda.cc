@@ -11,6 +11,8 @@ absl::Status NoCuda() {
 
 }  // namespace
 
+int CudaBuildVersion() { return 0; }
+
 absl::StatusOr<int> CudaDeviceCount() { return NoCuda(); }
 
 absl::Status CudaSelfCheck() { return NoCuda(); }

@@ -125,10 +125,12 @@ class Processes : public testing::Test {
     });
   }
 
-  pid_t PidOf(const std::string& what) {
+  // To the one process whose command line contains `what`. To none if there is
+  // not exactly one: kill(2) takes -1 for every process that there is.
+  void SignalTo(const std::string& what, int signal) {
     const std::vector<pid_t> pids = ProcessesWith(what);
-    EXPECT_THAT(pids, SizeIs(1)) << what;
-    return pids.empty() ? -1 : pids[0];
+    ASSERT_THAT(pids, SizeIs(1)) << what;
+    ASSERT_EQ(kill(pids[0], signal), 0) << what;
   }
 
   std::unique_ptr<TestProcess> Start(
@@ -143,9 +145,9 @@ class Processes : public testing::Test {
 TEST_F(Processes, TrainNamesAKilledWorkerAndStopsTheRest) {
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
-  kill(PidOf(absl::StrCat("worker --config=", run_dir(),
-                          "/job.textproto --rank=1")),
-       SIGKILL);
+  SignalTo(
+      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=1"),
+      SIGKILL);
   EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
   EXPECT_THAT(train->Output(),
               AllOf(HasSubstr("worker-1"), HasSubstr("signal 9")));
@@ -155,9 +157,9 @@ TEST_F(Processes, TrainNamesAKilledWorkerAndStopsTheRest) {
 TEST_F(Processes, TrainNamesAKilledServerAndStopsTheRest) {
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
-  kill(PidOf(absl::StrCat("server --config=", run_dir(),
-                          "/job.textproto --index=0")),
-       SIGKILL);
+  SignalTo(
+      absl::StrCat("server --config=", run_dir(), "/job.textproto --index=0"),
+      SIGKILL);
   EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
   EXPECT_THAT(train->Output(),
               AllOf(HasSubstr("server-0"), HasSubstr("signal 9")));
@@ -250,9 +252,9 @@ TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   ASSERT_TRUE(WaitForWorker(2)) << train->Output();
-  kill(PidOf(absl::StrCat("worker --config=", run_dir(),
-                          "/job.textproto --rank=2")),
-       SIGKILL);
+  SignalTo(
+      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2"),
+      SIGKILL);
   EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
   EXPECT_THAT(train->Output(),
               AllOf(HasSubstr("worker-2 was killed by signal 9"),
@@ -265,9 +267,9 @@ TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   for (const int rank : {1, 2}) {
-    kill(PidOf(absl::StrCat("worker --config=", run_dir(),
-                            "/job.textproto --rank=", rank)),
-         SIGKILL);
+    SignalTo(absl::StrCat("worker --config=", run_dir(),
+                          "/job.textproto --rank=", rank),
+             SIGKILL);
   }
   EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
@@ -286,9 +288,9 @@ TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
       {{"lost_worker_timeout_seconds: 1", "lost_worker_timeout_seconds: 60"}}));
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
-  const pid_t worker = PidOf(
-      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2"));
-  kill(worker, SIGSTOP);
+  const std::string worker =
+      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2");
+  SignalTo(worker, SIGSTOP);
   const auto lines = [&] {
     std::ifstream in(run_dir() + "/metrics.jsonl");
     std::string line;
@@ -299,7 +301,7 @@ TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
   const int before = lines();
   EXPECT_TRUE(WaitFor(kBound, [&] { return lines() > before + 10; }))
       << train->Output();
-  kill(worker, SIGCONT);
+  SignalTo(worker, SIGCONT);
   EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
 }
 

@@ -79,7 +79,7 @@ TestProcess::TestProcess(const std::vector<std::string>& arguments,
       open(output_path.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
   CHECK(output >= 0) << output_path;
   pid_ = fork();
-  CHECK(pid_ >= 0);
+  CHECK_GE(pid_, 0) << "fork";
   if (pid_ == 0) {
     dup2(output, STDOUT_FILENO);
     dup2(output, STDERR_FILENO);

@@ -232,6 +232,7 @@ TEST_F(SubprocessesTest, AnExitIsSeenAlsoWhenThePipeStaysOpen) {
   int left_behind = 0;
   ASSERT_EQ(out_[child].size(), 1);
   ASSERT_TRUE(absl::SimpleAtoi(out_[child][0], &left_behind));
+  ASSERT_GT(left_behind, 1);
   EXPECT_EQ(kill(left_behind, SIGKILL), 0);
 }
 
@@ -262,6 +263,7 @@ TEST(SubprocessesLifetimeTest, ChildrenDieWithUsEvenOfSigkill) {
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const pid_t parent = fork();
+  ASSERT_GE(parent, 0);
   if (parent == 0) {
     Subprocesses children((SubprocessCallbacks()));
     const auto child = children.Start(Shell("exec sleep 1000"));

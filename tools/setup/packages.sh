@@ -1,4 +1,4 @@
-# Sourced by ./quickstart and ./test: which Debian packages they need, why, and
+# Sourced by ./quickstart, ./test and tools/bundle: which Debian packages they need, why, and
 # how the missing ones are installed. docs/dependencies.md says more.
 
 # package|why
@@ -22,6 +22,9 @@ gradsieve_test_packages=(
   "libgtest-dev|GoogleTest"
   "libgmock-dev|GoogleMock, matchers in tests"
   "iproute2|ip and tc, slow networks on this machine"
+)
+gradsieve_bundle_packages=(
+  "xz-utils|xz, which makes the archive small"
 )
 
 # Installs what is missing of the given "package|why" entries.

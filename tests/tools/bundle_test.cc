@@ -1,0 +1,153 @@
+// A bundle of few programs, unpacked where nothing of this machine's
+// environment is left.
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr absl::Duration kBound = absl::Seconds(200);
+
+std::string ReadText(const fs::path& path) {
+  std::ifstream in(path, std::ios::binary);
+  EXPECT_TRUE(in) << path;
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+class Bundle : public testing::Test {
+ protected:
+  Bundle() : directory_(NewTestDirectory()) {}
+  ~Bundle() override { fs::remove_all(directory_); }
+
+  void SetUp() override {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+    GTEST_SKIP() << "a bundle holds optimised programs";
+#endif
+  }
+
+  // A shell's command in the test's folder; what it printed is in output_.
+  int Run(const std::string& command) {
+    TestProcess process(
+        {"/bin/sh", "-c",
+         absl::StrCat("cd ", directory_.string(), " && ", command)},
+        directory_ / "output");
+    const int code = process.WaitForExit(kBound);
+    output_ = process.Output();
+    return code;
+  }
+
+  // The same with no environment but a PATH.
+  int RunClean(const std::string& command) {
+    return Run("env -i PATH=/usr/bin:/bin " + command);
+  }
+
+  int Pack(const std::string& output) {
+    std::ofstream list(directory_ / "list");
+    for (const char* program :
+         {"tools/gradsieve", "server/server", "worker/worker"}) {
+      list << "program\t" << program << "\t" << ProgramPath(program) << "\n";
+      list << "link\tbin/" << fs::path(program).filename().string() << "\t../"
+           << program << "\n";
+    }
+    list << "test\ttests/tools/find_program_test\t"
+         << ProgramPath("tests/tools/find_program_test") << "\n";
+    list << "file\tjob.textproto\t"
+         << ProgramPath("deploy/examples/mlp_digits.textproto") << "\n";
+    list.close();
+    return Run(absl::StrCat(ProgramPath("tools/bundling/pack"),
+                            " --output=", output,
+                            " --name=gradsieve --version=of_a_test <list"));
+  }
+
+  // Unpacked in a folder with a space and another name than it was packed with.
+  void Unpack() {
+    ASSERT_EQ(Pack("bundle.tar"), 0) << output_;
+    ASSERT_EQ(Run("mkdir 'else where' && tar xf bundle.tar -C 'else where' && "
+                  "mv 'else where/gradsieve' 'else where/b' && rm bundle.tar"),
+              0)
+        << output_;
+  }
+
+  const fs::path directory_;
+  std::string output_;
+};
+
+TEST_F(Bundle, SameProgramsMakeTheSameBytes) {
+  ASSERT_EQ(Pack("one.tar"), 0) << output_;
+  ASSERT_EQ(Run("touch -d 2001-02-03 list && umask 077"), 0);
+  ASSERT_EQ(Pack("two.tar"), 0) << output_;
+  EXPECT_EQ(Run("cmp one.tar two.tar"), 0) << output_;
+}
+
+TEST_F(Bundle, RunsElsewhereWithItsOwnLibraries) {
+  Unpack();
+  EXPECT_EQ(RunClean("'else where/b/bin/gradsieve' --help"), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("doctor"));
+
+  // Through a link, as somebody may put it into a folder of the PATH.
+  EXPECT_EQ(
+      Run("ln -s 'else where/b/bin/gradsieve' g && "
+          "env -i PATH=/usr/bin:/bin ./g train 'else where/b/job.textproto'"
+          " --run-dir=run --set training.max_iterations=3"),
+      0)
+      << output_;
+  EXPECT_THAT(output_, HasSubstr("test accuracy"));
+  EXPECT_TRUE(fs::exists(directory_ / "run/weights.safetensors"));
+
+  EXPECT_EQ(RunClean("'else where/b/self_check'"), 0) << output_;
+  const std::string lib = (directory_ / "else where/b/lib").string();
+  EXPECT_THAT(output_,
+              AllOf(HasSubstr("of_a_test"),
+                    HasSubstr(lib + "/libc.so.6, loaded by " + lib + "/ld-"),
+                    HasSubstr("a server and a worker have trained")));
+
+  EXPECT_EQ(RunClean("'else where/b/run_tests' find_program"), 0) << output_;
+  EXPECT_THAT(output_, HasSubstr("1 passed, 0 skipped, 0 failed"));
+  EXPECT_EQ(RunClean("'else where/b/run_tests' no_such_test"), 64) << output_;
+}
+
+TEST_F(Bundle, HoldsNothingOfTheDriversOrCudas) {
+  Unpack();
+  for (const auto& entry :
+       fs::directory_iterator(directory_ / "else where/b/lib")) {
+    const std::string name = entry.path().filename();
+    EXPECT_THAT(name, AllOf(Not(HasSubstr("libcu")), Not(HasSubstr("libnv"))));
+  }
+}
+
+TEST_F(Bundle, NamesWhatIsMissingOrDamaged) {
+  Unpack();
+  const fs::path bundle = directory_ / "else where/b";
+  const fs::path library = bundle / "lib/libdnnl.so.2";
+  const std::string bytes = ReadText(library);
+  fs::remove(library);
+  EXPECT_EQ(RunClean("'else where/b/self_check'"), 1) << output_;
+  EXPECT_THAT(output_, HasSubstr("MISSING   lib/libdnnl.so.2"));
+
+  std::ofstream(library, std::ios::binary) << bytes << "more";
+  EXPECT_EQ(RunClean("'else where/b/self_check'"), 1) << output_;
+  EXPECT_THAT(output_, HasSubstr("DAMAGED   lib/libdnnl.so.2"));
+
+  fs::remove(bundle / "lib/ld-linux-x86-64.so.2");
+  EXPECT_EQ(RunClean("'else where/b/bin/gradsieve' --help"), 127) << output_;
+  EXPECT_THAT(output_, AllOf(HasSubstr("ld-linux-x86-64.so.2 is missing"),
+                             HasSubstr("self_check")));
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,76 @@
+#include <filesystem>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/cuda_info.h"
+#include "tests/cluster/test_process.h"
+#include "tests/tools/command_runner.h"
+
+namespace ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+class Doctor : public CommandTest {
+ protected:
+  // `gradsieve doctor` with CUDA's libraries from the test's folder. Returns
+  // what it printed.
+  std::string LookOnly() {
+    TestProcess process(
+        {"/usr/bin/env", absl::StrCat("LD_LIBRARY_PATH=", Path("libraries")),
+         ProgramPath("tools/gradsieve"), "doctor", "--no-training"},
+        Path("output"));
+    EXPECT_EQ(process.WaitForExit(absl::Seconds(100)), 0) << process.Output();
+    return process.Output();
+  }
+
+  void AddFake(const std::string& name) {
+    std::filesystem::create_directories(Path("libraries"));
+    // Not a link: the loader would take two names of one file for one library.
+    std::filesystem::copy_file(
+        ProgramPath("tests/tools/doctor/libfake_cuda.so"),
+        Path("libraries/" + name));
+  }
+};
+
+TEST_F(Doctor, SaysThatTrainingWorksAfterItHasTrained) {
+  EXPECT_EQ(Gradsieve({"doctor"}), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("This machine"), HasSubstr("glibc 2."),
+                              HasSubstr("127.0.0.1:"), HasSubstr("CUDA"),
+                              HasSubstr("a server and a worker have trained")));
+}
+
+TEST_F(Doctor, AnUnknownOptionIsNamed) {
+  EXPECT_EQ(Gradsieve({"doctor", "--no-trainign"}), 64);
+  EXPECT_THAT(output(), HasSubstr("--no-training"));
+}
+
+TEST_F(Doctor, SaysWhereLibrariesAreAndOfWhichVersion) {
+  const int major = CudaBuildVersion() / 1000;
+  if (major == 0) {
+    EXPECT_THAT(LookOnly(), HasSubstr("was made without the CUDA toolkit"));
+    GTEST_SKIP() << "this build has no CUDA support";
+  }
+  const std::string cublas = absl::StrCat("libcublas.so.", major);
+  AddFake(cublas);
+  AddFake("libcudnn.so.9");
+  EXPECT_THAT(LookOnly(),
+              AllOf(HasSubstr("71.72.73, " + Path("libraries/" + cublas)),
+                    HasSubstr("9.87.65, " + Path("libraries/libcudnn.so.9"))));
+}
+
+TEST_F(Doctor, SaysWhatAnOldDriverAndNoDeviceMean) {
+  if (CudaBuildVersion() == 0) GTEST_SKIP() << "this build has no CUDA support";
+  AddFake("libcuda.so.1");
+  EXPECT_THAT(LookOnly(), AllOf(HasSubstr("for CUDA up to 9.2, " +
+                                          Path("libraries/libcuda.so.1")),
+                                HasSubstr("install a newer driver"),
+                                HasSubstr("MISSING devices        none"),
+                                HasSubstr("training on a GPU does not work")));
+}
+
+}  // namespace
+}  // namespace ps

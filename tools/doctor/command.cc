@@ -1,0 +1,58 @@
+#include "tools/doctor/command.h"
+
+#include <cstdio>
+
+#include "absl/time/time.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "tools/doctor/cuda_findings.h"
+#include "tools/doctor/finding.h"
+#include "tools/doctor/machine_findings.h"
+#include "tools/doctor/training_finding.h"
+
+namespace ps {
+namespace {
+
+// It takes a second or two, and a minute on a machine that is very busy.
+constexpr absl::Duration kTrainingTimeout = absl::Minutes(3);
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve doctor";
+  text.description =
+      "Says what this machine has: kernel, C library, processor, ports, the "
+      "NVIDIA driver with its devices, CUDA's libraries with their versions "
+      "and folders; what is missing, and what does not work then. Trains a "
+      "small network for a moment to see that it works.";
+  text.exit_codes = {
+      {"0", "training on the CPU works, whatever else is missing"},
+      {"1", "it does not; the lines marked MISSING say why"},
+      {"64", "the command line makes no sense"},
+  };
+  return text;
+}
+
+}  // namespace
+
+int RunDoctorCommand(int argc, char** argv) {
+  bool no_training = false;
+  CommandLine command_line(Text());
+  command_line.AddSwitch("no-training", "Look only, and train nothing.",
+                         &no_training);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+
+  bool works = true;
+  const auto print = [&works](const FindingGroup& group) {
+    std::fputs(FormatFindings(group).c_str(), stdout);
+    std::fflush(stdout);
+    for (const Finding& finding : group.findings) {
+      if (finding.required && finding.missing()) works = false;
+    }
+  };
+  print(FindMachine());
+  print(FindCuda());
+  if (!no_training) print(FindTraining(kTrainingTimeout));
+  return works ? kExitDone : kExitFailed;
+}
+
+}  // namespace ps

@@ -1,0 +1,38 @@
+// A shared library of the machine, found as the program itself would find it.
+#ifndef TOOLS_DOCTOR_SHARED_LIBRARY_H_
+#define TOOLS_DOCTOR_SHARED_LIBRARY_H_
+
+#include <memory>
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+class SharedLibrary {
+ public:
+  // `name` as in "libcuda.so.1". It stays loaded for as long as the process
+  // lives: CUDA's do not take it well to be unloaded. Errors: kNotFound with
+  // what the loader says.
+  static absl::StatusOr<SharedLibrary> Open(const std::string& name);
+
+  // Where it is.
+  const std::string& path() const { return path_; }
+
+  // The function of this name and type; null if it has none.
+  template <typename Function>
+  Function* Find(const char* name) const {
+    return reinterpret_cast<Function*>(FindSymbol(name));
+  }
+
+ private:
+  SharedLibrary(void* handle, std::string path);
+  void* FindSymbol(const char* name) const;
+
+  void* handle_;
+  std::string path_;
+};
+
+}  // namespace ps
+
+#endif  // TOOLS_DOCTOR_SHARED_LIBRARY_H_
