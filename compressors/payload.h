@@ -122,6 +122,10 @@ PayloadBuffer EncodeDense(absl::Span<const float> values);
 PayloadBuffer AllocateDense(int64_t dense_size);
 float* DenseValues(PayloadBuffer* payload);
 
+// The same in DensePayloadBytes(dense_size) bytes that the caller brings.
+int64_t DensePayloadBytes(int64_t dense_size);
+PayloadBuffer DenseOver(std::shared_ptr<uint8_t[]> bytes, int64_t dense_size);
+
 // The values of a payload that AllocateDense or EncodeDense made.
 absl::Span<const float> DenseValues(const PayloadBuffer& payload);
 

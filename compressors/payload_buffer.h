@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/types/span.h"
 
@@ -24,12 +25,22 @@ class PayloadBuffer {
     return buffer;
   }
 
+  // Over bytes of somebody else's making, aligned to 4 at least.
+  static PayloadBuffer Over(std::shared_ptr<uint8_t[]> bytes,
+                            size_t size_bytes) {
+    PayloadBuffer buffer;
+    buffer.bytes_ = std::move(bytes);
+    buffer.size_bytes_ = size_bytes;
+    return buffer;
+  }
+
   // Whether this is the only handle, so that the bytes may be written again. No
   // other thread may copy this handle meanwhile.
   bool unique() const {
     if (bytes_.use_count() != 1) return false;
-    // What the last other holder read, it has read before now. A count that goes
-    // up and down again says so, also to ThreadSanitizer, which knows no fences.
+    // What the last other holder read, it has read before now. A count that
+    // goes up and down again says so, also to ThreadSanitizer, which knows no
+    // fences.
     const std::shared_ptr<uint8_t[]> acquire = bytes_;
     return true;
   }

@@ -71,6 +71,13 @@ PayloadBuffer Encode(const IndexCodec& index_codec,
   return payload;
 }
 
+PayloadInfo DenseInfo(int64_t dense_size) {
+  PayloadInfo info;
+  info.count = info.dense_size = dense_size;
+  info.value_bytes = dense_size * static_cast<int64_t>(sizeof(float));
+  return info;
+}
+
 }  // namespace
 
 PayloadBuffer AllocatePayload(const PayloadInfo& info) {
@@ -171,10 +178,19 @@ PayloadBuffer EncodeDense(absl::Span<const float> values) {
 }
 
 PayloadBuffer AllocateDense(int64_t dense_size) {
-  PayloadInfo info;
-  info.count = info.dense_size = dense_size;
-  info.value_bytes = dense_size * static_cast<int64_t>(sizeof(float));
-  return AllocatePayload(info);
+  return AllocatePayload(DenseInfo(dense_size));
+}
+
+int64_t DensePayloadBytes(int64_t dense_size) {
+  return kPayloadHeaderBytes + DenseInfo(dense_size).value_bytes;
+}
+
+PayloadBuffer DenseOver(std::shared_ptr<uint8_t[]> bytes, int64_t dense_size) {
+  CHECK_LE(dense_size, kMaxDenseSize);
+  PayloadBuffer payload =
+      PayloadBuffer::Over(std::move(bytes), DensePayloadBytes(dense_size));
+  WriteHeader(DenseInfo(dense_size), &payload);
+  return payload;
 }
 
 float* DenseValues(PayloadBuffer* payload) {

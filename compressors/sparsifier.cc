@@ -135,7 +135,8 @@ class Sparsifier final : public Compressor {
     if (codes_.value_code == "fp32") {
       // Straight from the backend's memory into the payload.
       for (const Part& part : parts_) {
-        PayloadBuffer payload = AllocateDense(part.size());
+        PayloadBuffer payload = DenseOver(
+            backend_->HostBuffer(DensePayloadBytes(part.size())), part.size());
         PS_RETURN_IF_ERROR(backend_->CopyToHost(
             scratch_.Slice(part.begin, part.end), DenseValues(&payload)));
         encoded->parts.push_back(std::move(payload));

@@ -2,6 +2,7 @@
 #ifndef TENSOR_BACKEND_H_
 #define TENSOR_BACKEND_H_
 
+#include <cstdint>
 #include <memory>
 
 #include "absl/status/status.h"
@@ -28,6 +29,13 @@ class Backend {
   // `host` holds tensor->size() elements. Done when the call returns.
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;
   virtual absl::Status CopyToHost(const Tensor& tensor, float* host) = 0;
+
+  // Bytes of the host, not initialised, that CopyToHost fills fastest and that
+  // can be sent from where they are; aligned to at least 16. Any thread may
+  // drop the last handle, also after the backend's end.
+  virtual std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) {
+    return std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);
+  }
 
   // All live as long as the backend.
   virtual NnKernels& nn() = 0;

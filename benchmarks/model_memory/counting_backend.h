@@ -3,6 +3,7 @@
 #define BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
 
 #include <cstdint>
+#include <memory>
 
 #include "tensor/backend.h"
 
@@ -26,6 +27,9 @@ class CountingBackend final : public Backend {
   }
   absl::Status CopyToHost(const Tensor& tensor, float* host) override {
     return backend_->CopyToHost(tensor, host);
+  }
+  std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) override {
+    return backend_->HostBuffer(size_bytes);
   }
   NnKernels& nn() override { return backend_->nn(); }
   SequenceKernels& sequences() override { return backend_->sequences(); }

@@ -12,6 +12,7 @@
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tensor/cuda/memory_region.h"
+#include "tensor/cuda/pinned_ring.h"
 #include "tensor/cuda/sparse/cuda_sparse_kernels.h"
 
 namespace ps {
@@ -19,6 +20,11 @@ namespace {
 
 // 4 TiB: beyond any device, and far from where int64_t would overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
+
+// Pinned buffers for payloads: a whole slice of the default size with its
+// header, and enough of them that sending one hides copying others.
+constexpr int kRingBuffers = 8;
+constexpr int64_t kRingBufferBytes = (int64_t{4} << 20) + 4096;
 
 // Elements of `shape`, or -1 if there are too many.
 int64_t BoundedNumElements(const Shape& shape) {
@@ -34,10 +40,12 @@ class CudaBackend final : public Backend {
  public:
   CudaBackend(std::unique_ptr<CudaStreams> streams,
               std::shared_ptr<MemoryRegion> memory,
+              std::unique_ptr<PinnedRing> ring,
               std::unique_ptr<SparseKernels> sparse, CudaLayers layers)
       : name_(absl::StrCat("cuda:", streams->device())),
         streams_(std::move(streams)),
         memory_(std::move(memory)),
+        ring_(std::move(ring)),
         sparse_(std::move(sparse)),
         layers_(std::move(layers)) {}
 
@@ -85,6 +93,16 @@ class CudaBackend final : public Backend {
     return Copy(tensor.data(), tensor.size(), cudaMemcpyDeviceToHost, host);
   }
 
+  std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) override {
+    if (size_bytes <= ring_->buffer_bytes()) {
+      // Who is behind with sending needs no more haste here.
+      absl::StatusOr<std::shared_ptr<uint8_t[]>> buffer =
+          ring_->Acquire(absl::ZeroDuration());
+      if (buffer.ok()) return *std::move(buffer);
+    }
+    return Backend::HostBuffer(size_bytes);
+  }
+
   NnKernels& nn() override {
     CHECK(layers_.nn != nullptr) << name_ << " is for compressors alone";
     return *layers_.nn;
@@ -112,6 +130,7 @@ class CudaBackend final : public Backend {
   const std::string name_;
   const std::unique_ptr<CudaStreams> streams_;
   const std::shared_ptr<MemoryRegion> memory_;
+  const std::unique_ptr<PinnedRing> ring_;
   const std::unique_ptr<SparseKernels> sparse_;
   const CudaLayers layers_;
 };
@@ -141,12 +160,15 @@ absl::StatusOr<std::unique_ptr<Backend>> NewCudaBackend(
   auto memory = std::make_shared<MemoryRegion>(std::move(base), memory_bytes);
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SparseKernels> sparse,
                       NewCudaSparseKernels(streams.get(), memory));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<PinnedRing> ring,
+                      NewPinnedRing(kRingBuffers, kRingBufferBytes));
   CudaLayers layers;
   if (options.layers != nullptr) {
     PS_ASSIGN_OR_RETURN(layers, options.layers(*streams, memory));
   }
   return std::make_unique<CudaBackend>(std::move(streams), std::move(memory),
-                                       std::move(sparse), std::move(layers));
+                                       std::move(ring), std::move(sparse),
+                                       std::move(layers));
 }
 
 }  // namespace ps

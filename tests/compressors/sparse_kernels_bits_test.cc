@@ -193,6 +193,47 @@ TEST_P(SparseKernelsBitsTest, CountsAndSelections) {
   }
 }
 
+// A device's list of a chunk holds an eighth of it; with more, the chunk itself
+// is read again.
+TEST_P(SparseKernelsBitsTest, ListsUpToTheirCapacity) {
+  constexpr int64_t kCapacity = kChunk / 8;
+  const std::vector<float> residual(2 * kChunk);
+  for (const int64_t above : {kCapacity - 1, kCapacity, kCapacity + 1}) {
+    SCOPED_TRACE(above);
+    std::vector<float> gradient(2 * kChunk, 0.5f);
+    for (int64_t i = 0; i < above; ++i) {
+      gradient[7 * i] = 2 + 1e-4f * static_cast<float>(i);
+    }
+    std::vector<float> out(2 * kChunk);
+    Tensor device_out = Put(out);
+    const auto cpu_sieve = cpu().NewSieve();
+    const auto sieve = kernels().NewSieve();
+    SieveGuess guess;
+    guess.keep_above = 1;
+    Moments moments;
+    ASSERT_TRUE(cpu_sieve
+                    ->ResetToSum(residual.data(), gradient.data(), 2 * kChunk,
+                                 guess, out.data(), &moments)
+                    .ok());
+    ASSERT_TRUE(sieve
+                    ->ResetToSum(In(residual), In(gradient), 2 * kChunk, guess,
+                                 device_out.data(), &moments)
+                    .ok());
+    for (const float location : {1.0f, 1.5f, 2.1f}) {
+      Selection expected;
+      Selection actual;
+      ASSERT_TRUE(cpu_sieve->SelectAbove(location, &expected).ok());
+      ASSERT_TRUE(sieve->SelectAbove(location, &actual).ok());
+      ExpectSame(actual, expected);
+      Exceedances cpu_above;
+      Exceedances device_above;
+      ASSERT_TRUE(cpu_sieve->MeasureAbove(location, location, &cpu_above).ok());
+      ASSERT_TRUE(sieve->MeasureAbove(location, location, &device_above).ok());
+      ExpectSameBits(device_above, cpu_above);
+    }
+  }
+}
+
 // More than crosses the bus at a time.
 TEST_P(SparseKernelsBitsTest, LongSelections) {
   constexpr int64_t kSize = (int64_t{5} << 18) + 77;

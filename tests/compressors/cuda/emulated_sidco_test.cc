@@ -165,6 +165,14 @@ struct CpuSidco {
   bool warm = false;
 };
 
+// How estimates began, so that no kind is left out.
+struct Starts {
+  int warm = 0;
+  int cold = 0;
+  int failed = 0;  // Warm ones that became cold.
+};
+Starts g_starts;
+
 // Five vectors in a row, the later ones from warm starts where there are any.
 void Compare(const std::string& name, int64_t n, double ratio,
              const Variant& variant,
@@ -209,6 +217,8 @@ void Compare(const std::string& name, int64_t n, double ratio,
     ASSERT_TRUE(cpu.sieve->SelectAbove(expected.threshold, &selection).ok());
     ASSERT_EQ(actual.selection.indices, selection.indices);
     ASSERT_EQ(actual.selection.values, selection.values);
+    ++(actual.warm ? g_starts.warm : g_starts.cold);
+    if (!actual.warm && std::isfinite(before.warm_location)) ++g_starts.failed;
     if (!actual.warm) before.steps = actual.steps;
     before.refine_reach = actual.refine_reach;
     before.warm_location =
@@ -241,6 +251,22 @@ TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsOfGoldenVectors) {
       }
     }
   }
+}
+
+TEST_F(EmulatedSidcoTest, AllKindsOfStartsAreCompared) {
+  g_starts = Starts();
+  Variant variant;
+  variant.stages = 3;
+  variant.refine_steps = 8;
+  variant.count_correction = true;
+  Compare(
+      "A", 100000, 0.01, variant,
+      [&](const auto& residual, const auto& gradient, const Before& before) {
+        return Run(variant, 0.01, residual, gradient, before);
+      });
+  EXPECT_GT(g_starts.warm, 0);
+  EXPECT_GT(g_starts.cold, 1);
+  EXPECT_GT(g_starts.failed, 0);
 }
 
 TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsInAnyOrderOfThreads) {

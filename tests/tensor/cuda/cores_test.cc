@@ -1,7 +1,9 @@
 // The bodies of kernels that work on what other kernels leave, at sizes that a
 // whole vector would take long to reach; in every order of threads.
+#include <algorithm>
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "common/random.h"
@@ -107,6 +109,46 @@ TEST(ForEachElementTest, TakesEachOnce) {
                        [&](int64_t i) { ++seen.at(i); });
       }
       EXPECT_EQ(seen, std::vector<int>(n, 1));
+    }
+  }
+}
+
+// A selection in windows of every size, each with guards around it.
+TEST(SelectTest, WritesItsWindowAndNothingElse) {
+  constexpr int64_t kSize = kSparseChunk + 5000;
+  std::vector<float> u(kSize);
+  for (int64_t i = 0; i < kSize; i += 97) u[i] = static_cast<float>(i + 1);
+  SelectArguments arguments;
+  arguments.input.u = u.data();
+  arguments.input.n = kSize;
+  arguments.wanted = MagnitudeRange::Above(0);
+  const int64_t in_first = (kSparseChunk + 96) / 97;
+  const int64_t in_all = (kSize + 96) / 97;
+  const int64_t bases[3] = {0, in_first, in_all};
+  arguments.bases = bases;
+  for (const int64_t window : {int64_t{1}, int64_t{33}, in_first, in_all}) {
+    for (int64_t begin = 0; begin < in_all; begin += window) {
+      const int64_t size = std::min(window, in_all - begin);
+      std::vector<uint32_t> indices(size + 2, 7);
+      std::vector<float> values(size + 2, -7.0f);
+      arguments.first_rank = begin;
+      arguments.end_rank = begin + size;
+      arguments.indices = indices.data() + 1;
+      arguments.values = values.data() + 1;
+      HostBlock block(ThreadOrder::kMixed);
+      const auto shared = std::make_unique<TileShared>();
+      for (int64_t chunk = 0; chunk < 2; ++chunk) {
+        SelectChunk(block, arguments, chunk, shared.get());
+      }
+      for (const int64_t guard : {int64_t{0}, size + 1}) {
+        ASSERT_EQ(indices[guard], 7u);
+        ASSERT_EQ(values[guard], -7.0f);
+      }
+      for (int64_t i = 0; i < size; ++i) {
+        ASSERT_EQ(indices[i + 1], 97 * (begin + i));
+        ASSERT_EQ(values[i + 1], static_cast<float>(97 * (begin + i) + 1));
+      }
+      if (window == 1 && begin > 40) begin += 50;  // Some of them will do.
     }
   }
 }

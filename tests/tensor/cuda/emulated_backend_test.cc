@@ -8,6 +8,7 @@
 #include <cmath>
 #include <functional>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -118,23 +119,27 @@ TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
                   compute_, [y, &seen] { seen.push_back(y.data()[99]); }),
               cudaSuccess);
   };
+  const auto see = [&] {
+    look();
+    // Does what layers wait for, and nothing else.
+    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+    return seen.back();
+  };
   ASSERT_TRUE(kernels().Scale({x.data(), 2}, 100, y.data()).ok());
-  look();
+  EXPECT_EQ(see(), 6);
   ASSERT_TRUE(
       kernels().AddScaled({x.data(), 1}, {y.data(), 1}, 100, y.data()).ok());
-  look();
+  EXPECT_EQ(see(), 9);
   ASSERT_TRUE(kernels().Clear(y.data(), 100).ok());
-  look();
-  // Not before a layer has read the old value.
+  EXPECT_EQ(see(), 0);
   Selection selection;
   selection.indices = {99};
   selection.values = {4};
-  ASSERT_TRUE(kernels().Scatter(selection, y.data()).ok());
+  // What is queued before an operation still sees the old value.
   look();
-  // Nobody has waited for the last one yet.
-  EXPECT_EQ(seen, (std::vector<float>{6, 9, 0}));
-  Get(y);
-  EXPECT_EQ(seen, (std::vector<float>{6, 9, 0, 4}));
+  ASSERT_TRUE(kernels().Scatter(selection, y.data()).ok());
+  EXPECT_EQ(seen.back(), 0);
+  EXPECT_EQ(see(), 4);
 }
 
 TEST_F(EmulatedBackendTest, CopiesComeAfterWhatIsQueued) {
@@ -254,6 +259,23 @@ TEST_F(EmulatedBackendTest, WhatDoesNotFitIsAnErrorThatNamesIt) {
             absl::StatusCode::kResourceExhausted);
   rest.clear();
   EXPECT_TRUE(sieve->MeasureAbove(1, 1, &exceedances).ok());
+}
+
+TEST_F(EmulatedBackendTest, HostBuffersAreThePinnedOnesWhileThereAreAny) {
+  std::vector<std::shared_ptr<uint8_t[]>> buffers;
+  std::set<uint8_t*> pinned;
+  for (int i = 0; i < 8; ++i) {
+    buffers.push_back(backend_->HostBuffer(1000));
+    pinned.insert(buffers.back().get());
+  }
+  EXPECT_EQ(pinned.size(), 8u);
+  // More than there are, and larger than they are: from elsewhere.
+  EXPECT_EQ(pinned.count(backend_->HostBuffer(1000).get()), 0u);
+  buffers.pop_back();
+  EXPECT_EQ(pinned.count(backend_->HostBuffer(int64_t{5} << 20).get()), 0u);
+  EXPECT_EQ(pinned.count(backend_->HostBuffer(int64_t{4} << 20).get()), 1u);
+  backend_.reset();
+  buffers[0][999] = 1;
 }
 
 // Wherever the device fails, the call returns an error that names what failed,

@@ -4,7 +4,8 @@
 //
 // Streams are queues of work that nobody does before somebody waits for it, and
 // then no more of it than must be done: whatever is not ordered by an event
-// runs too late, and a test sees it. "Device memory" is the host's.
+// runs too late, and a test sees it. The device's memory is the host's, but
+// only queued work may touch it: anybody else dies of a segmentation fault.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 #define TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 

@@ -1,10 +1,12 @@
 #ifdef PS_HAVE_CUDA
 
+#include <sys/mman.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <cstring>
 #include <deque>
-#include <memory>
+#include <map>
 #include <utility>
 
 #include "glog/logging.h"
@@ -38,7 +40,22 @@ cudaError_t Call() {
   return cudaSuccess;
 }
 
+// The device's memory, which the host may touch only as the device.
+std::map<void*, size_t>& DeviceMemory() {
+  static auto* const memory = new std::map<void*, size_t>();
+  return *memory;
+}
+int working_depth = 0;
+
+void SetDeviceMemoryAccess(int protection) {
+  for (const auto& [memory, size] : DeviceMemory()) {
+    PCHECK(mprotect(memory, size, protection) == 0);
+  }
+}
+
 void RunUntil(CUstream_st* stream, int64_t num_done) {
+  if (stream->num_done >= num_done) return;
+  if (working_depth++ == 0) SetDeviceMemoryAccess(PROT_READ | PROT_WRITE);
   while (stream->num_done < num_done) {
     const std::function<void()> work = std::move(stream->queue.front());
     stream->queue.pop_front();
@@ -46,16 +63,12 @@ void RunUntil(CUstream_st* stream, int64_t num_done) {
     ++stream->num_done;
     work();
   }
+  if (--working_depth == 0) SetDeviceMemoryAccess(PROT_NONE);
 }
 
-cudaError_t Allocate(void** memory, size_t size) {
-  if (const cudaError_t error = Call(); error != cudaSuccess) return error;
-  ++num_allocations;
-  *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
-  if (*memory == nullptr) return cudaErrorMemoryAllocation;
-  // What nobody has written is seen as NaNs; of much memory, the beginning.
-  std::memset(*memory, 0xff, std::min(size, size_t{1} << 26));
-  return cudaSuccess;
+// What nobody has written is seen as NaNs; of much memory, the beginning.
+void Poison(void* memory, size_t size) {
+  std::memset(memory, 0xff, std::min(size, size_t{1} << 26));
 }
 
 }  // namespace
@@ -100,19 +113,38 @@ cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
 }
 
 cudaError_t cudaMalloc(void** memory, size_t size) {
-  return ps::Allocate(memory, size);
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
+  ++ps::num_allocations;
+  *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
+                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (*memory == MAP_FAILED) return cudaErrorMemoryAllocation;
+  ps::Poison(*memory, size);
+  PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
+  ps::DeviceMemory()[*memory] = size;
+  return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* memory) {
-  std::free(memory);
+  const auto found = ps::DeviceMemory().find(memory);
+  CHECK(found != ps::DeviceMemory().end());
+  PCHECK(munmap(memory, found->second) == 0);
+  ps::DeviceMemory().erase(found);
   return cudaSuccess;
 }
 
 cudaError_t cudaHostAlloc(void** memory, size_t size, unsigned) {
-  return ps::Allocate(memory, size);
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
+  ++ps::num_allocations;
+  *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
+  if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  ps::Poison(*memory, size);
+  return cudaSuccess;
 }
 
-cudaError_t cudaFreeHost(void* memory) { return cudaFree(memory); }
+cudaError_t cudaFreeHost(void* memory) {
+  std::free(memory);
+  return cudaSuccess;
+}
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
   *stream = new CUstream_st();
