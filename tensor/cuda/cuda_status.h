@@ -1,4 +1,5 @@
-// Codes of CUDA, cuBLAS and cuDNN as absl::Status, which names the call.
+// Codes of CUDA as absl::Status, which names the call. Those of cuBLAS and
+// cuDNN: tensor/cuda/libraries.
 //
 // Includes the toolkit's headers: only for libraries that exist where there is
 // one. Codes of launchers, which nvcc compiles without Abseil, are cudaError_t,
@@ -6,7 +7,6 @@
 #ifndef TENSOR_CUDA_CUDA_STATUS_H_
 #define TENSOR_CUDA_CUDA_STATUS_H_
 
-#include <cublas_api.h>
 #include <cuda_runtime_api.h>
 
 #include "absl/status/status.h"
@@ -21,13 +21,6 @@ namespace ps {
 // A kernel's own fault is reported by a later call on the same device, and by
 // every one after it: the message names the call that saw it.
 absl::Status CudaToStatus(cudaError_t error, absl::string_view call);
-
-// The same for cuBLAS, by its code's name. Needs no cuBLAS to link with.
-absl::Status CublasToStatus(cublasStatus_t code, absl::string_view call);
-
-// The same for cuDNN 9: the code's number and the name of its kind. The code is
-// an int (cudnnStatus_t converts to it), so that cuDNN need not be installed.
-absl::Status CudnnToStatus(int code, absl::string_view call);
 
 }  // namespace ps
 

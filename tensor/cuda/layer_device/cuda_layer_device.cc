@@ -9,6 +9,7 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/layer_device/launch_kernel.h"
 #include "tensor/cuda/layer_device/sort_keys.h"
 #include "tensor/cuda/libraries/cublas_functions.h"
@@ -24,22 +25,6 @@ namespace {
 // What NVIDIA recommends for Hopper ("cuBLAS library", 2.1.8,
 // cublasSetWorkspace).
 constexpr int64_t kCublasWorkspaceBytes = int64_t{32} << 20;
-
-absl::StatusCode CodeOf(cudaError_t error) {
-  switch (error) {
-    case cudaSuccess:
-      return absl::StatusCode::kOk;
-    case cudaErrorMemoryAllocation:
-      return absl::StatusCode::kResourceExhausted;
-    case cudaErrorNoDevice:
-    case cudaErrorInvalidDevice:
-    case cudaErrorInsufficientDriver:
-    case cudaErrorNoKernelImageForDevice:
-      return absl::StatusCode::kUnavailable;
-    default:
-      return absl::StatusCode::kInternal;
-  }
-}
 
 class CudaLayerDevice final : public LayerDevice {
  public:
@@ -201,14 +186,12 @@ class CudaLayerDevice final : public LayerDevice {
                     "cudaMemcpyAsync");
   }
 
+  // Of the runtime, or of a launcher, whose codes are the runtime's.
   template <typename Error>
   absl::Status ToStatus(Error error, absl::string_view call) const {
-    const cudaError_t code = static_cast<cudaError_t>(error);
-    if (code == cudaSuccess) return absl::OkStatus();
-    return absl::Status(
-        CodeOf(code),
-        absl::StrCat(call, " on CUDA device ", options_.device_ordinal, ": ",
-                     cudaGetErrorString(code)));
+    return CudaToStatus(
+        static_cast<cudaError_t>(error),
+        absl::StrCat(call, " on CUDA device ", options_.device_ordinal));
   }
 
   const CudaNnOptions options_;
