@@ -147,8 +147,9 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *stream = new CUstream_st();
-  return ps::Call();
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -163,8 +164,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *event = new CUevent_st();
-  return ps::Call();
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
