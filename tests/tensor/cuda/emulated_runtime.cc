@@ -46,8 +46,10 @@ std::map<void*, size_t>& DeviceMemory() {
   return *memory;
 }
 int working_depth = 0;
+bool is_protected = false;
 
 void SetDeviceMemoryAccess(int protection) {
+  if (!is_protected) return;
   for (const auto& [memory, size] : DeviceMemory()) {
     PCHECK(mprotect(memory, size, protection) == 0);
   }
@@ -90,6 +92,11 @@ void FailEmulatedCallsAfter(int num_calls, cudaError_t error) {
   failure = error;
 }
 
+bool ProtectEmulatedDeviceMemory() {
+  is_protected = true;
+  return true;
+}
+
 int64_t NumEmulatedAllocations() { return num_allocations; }
 
 }  // namespace ps
@@ -119,7 +126,7 @@ cudaError_t cudaMalloc(void** memory, size_t size) {
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (*memory == MAP_FAILED) return cudaErrorMemoryAllocation;
   ps::Poison(*memory, size);
-  PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
+  if (ps::is_protected) PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
   ps::DeviceMemory()[*memory] = size;
   return cudaSuccess;
 }
