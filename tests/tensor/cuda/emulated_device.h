@@ -4,8 +4,7 @@
 //
 // Streams are queues of work that nobody does before somebody waits for it, and
 // then no more of it than must be done: whatever is not ordered by an event
-// runs too late, and a test sees it. The device's memory is the host's, but
-// only queued work may touch it: anybody else dies of a segmentation fault.
+// runs too late, and a test sees it. The device's memory is the host's.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 #define TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 
@@ -29,6 +28,10 @@ ThreadOrder EmulatedThreadOrder();
 // The call of the runtime after which `num_calls` more go well fails with
 // `error`, and so do all after it. Negative: none does.
 void FailEmulatedCallsAfter(int num_calls, cudaError_t error);
+
+// From now on only queued work may touch the device's memory that is allocated
+// from now on: anybody else dies of a segmentation fault. Slow. Returns true.
+bool ProtectEmulatedDeviceMemory();
 
 // Calls so far, of allocation alone.
 int64_t NumEmulatedAllocations();

@@ -46,8 +46,10 @@ std::map<void*, size_t>& DeviceMemory() {
   return *memory;
 }
 int working_depth = 0;
+bool is_protected = false;
 
 void SetDeviceMemoryAccess(int protection) {
+  if (!is_protected) return;
   for (const auto& [memory, size] : DeviceMemory()) {
     PCHECK(mprotect(memory, size, protection) == 0);
   }
@@ -90,6 +92,11 @@ void FailEmulatedCallsAfter(int num_calls, cudaError_t error) {
   failure = error;
 }
 
+bool ProtectEmulatedDeviceMemory() {
+  is_protected = true;
+  return true;
+}
+
 int64_t NumEmulatedAllocations() { return num_allocations; }
 
 }  // namespace ps
@@ -119,7 +126,7 @@ cudaError_t cudaMalloc(void** memory, size_t size) {
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (*memory == MAP_FAILED) return cudaErrorMemoryAllocation;
   ps::Poison(*memory, size);
-  PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
+  if (ps::is_protected) PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
   ps::DeviceMemory()[*memory] = size;
   return cudaSuccess;
 }
@@ -147,8 +154,9 @@ cudaError_t cudaFreeHost(void* memory) {
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *stream = new CUstream_st();
-  return ps::Call();
+  return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
@@ -163,8 +171,9 @@ cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *event = new CUevent_st();
-  return ps::Call();
+  return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
