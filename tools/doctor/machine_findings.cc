@@ -1,10 +1,10 @@
 #include "tools/doctor/machine_findings.h"
 
+#include <dlfcn.h>
 #include <gnu/libc-version.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <sched.h>
-#include <sys/auxv.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
@@ -63,9 +63,9 @@ Finding Kernel() {
 Finding CLibrary() {
   Finding finding{"C library"};
   finding.text = absl::StrCat("glibc ", gnu_get_libc_version());
-  // The loader lies where the kernel, or whoever started it, put it.
-  const auto loader =
-      FileOfCode(reinterpret_cast<const void*>(getauxval(AT_BASE)));
+  // A function that is the loader's own. Its place cannot be had from
+  // getauxval(AT_BASE), which is 0 where the loader was started explicitly.
+  const auto loader = FileOfCode(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
   const auto library =
       FileOfCode(reinterpret_cast<const void*>(&gnu_get_libc_version));
   if (library.ok()) absl::StrAppend(&finding.text, ", ", *library);
