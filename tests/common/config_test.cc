@@ -255,7 +255,7 @@ TEST(ResolvedConfigTextTest, SaysEveryFieldAndIsTheSameJob) {
   for (const char* line :
        {"seed: 1\n", "batch_size: 64\n", "non_finite: FAIL\n",
         "index_code: \"auto\"\n", "learning_rate: 0.30000000000000004\n",
-        "ratio: 0.1\n", "worker_threads: 3\n", "server_threads: 1\n"}) {
+        "ratio: 0.1\n", "worker_threads: 3\n", "server_threads: 2\n"}) {
     EXPECT_THAT(text, HasSubstr(line));
   }
   const auto read = ParseConfig(text, "resolved");
