@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "tensor/cuda/axpy.h"
 #include "tensor/cuda/cuda_status.h"
 
@@ -15,7 +16,14 @@ int CudaBuildVersion() { return CUDART_VERSION; }
 
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
-  PS_RETURN_IF_CUDA_ERROR(cudaGetDeviceCount(&count));
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  // CUDA's words for it are about versions, also where there is no driver.
+  if (error == cudaErrorInsufficientDriver) {
+    return absl::UnavailableError(absl::StrCat(
+        "there is no NVIDIA driver, or one that is too old for CUDA ",
+        CUDART_VERSION / 1000, ".", CUDART_VERSION % 1000 / 10));
+  }
+  PS_RETURN_IF_ERROR(CudaToStatus(error, "cudaGetDeviceCount"));
   return count;
 }
 
