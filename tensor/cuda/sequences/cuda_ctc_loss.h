@@ -1,5 +1,5 @@
-// CTC on CUDA: for now the host's, with copies of the logits and of their
-// gradient.
+// CTC for models on CUDA. The lattice is the host's: logits are copied there,
+// and their gradient back.
 #ifndef TENSOR_CUDA_SEQUENCES_CUDA_CTC_LOSS_H_
 #define TENSOR_CUDA_SEQUENCES_CUDA_CTC_LOSS_H_
 
