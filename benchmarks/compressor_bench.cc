@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <limits>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
-#include "absl/types/span.h"
 #include "benchmarks/compression_check.h"
-#include "benchmarks/memory_passes.h"
+#include "benchmarks/stopwatch.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
@@ -31,12 +27,6 @@ double Median(std::vector<double> values) {
   const auto middle = values.begin() + values.size() / 2;
   std::nth_element(values.begin(), middle, values.end());
   return *middle;
-}
-
-double Milliseconds(const std::function<void()>& work) {
-  const absl::Time start = absl::Now();
-  work();
-  return absl::ToDoubleMilliseconds(absl::Now() - start);
 }
 
 // Bits of one yes that comes with probability p, or of its no.
@@ -80,38 +70,26 @@ struct CompressorBench::Subject {
   bool exact_count = false;
 };
 
-CompressorBench::CompressorBench(const CompressorBenchOptions& options,
-                                 std::unique_ptr<Backend> backend,
-                                 Tensor values, Tensor plain, Tensor scratch)
-    : options_(options),
-      backend_(std::move(backend)),
-      values_(std::move(values)),
-      plain_(std::move(plain)),
-      scratch_(std::move(scratch)) {}
-
 absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
-    const CompressorBenchOptions& options) {
+    const CompressorBenchOptions& options, Backend* backend) {
   if (options.elements < 1 || options.rounds < 1 || options.warm_up < 0) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.elements, " elements, ", options.rounds, " rounds and ",
         options.warm_up, " calls before; must be at least 1, 1 and 0"));
   }
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<Backend> backend,
-                      NewCpuBackend(CpuBackendOptions()));
-  PS_ASSIGN_OR_RETURN(
-      Tensor values,
-      backend->Allocate({options.elements + kWindows * kWindowStep}));
+  std::vector<float> drawn(options.elements + kWindows * kWindowStep);
   RandomStream random(RandomKey(1));
-  for (int64_t i = 0; i < values.size(); ++i) {
+  for (float& value : drawn) {
     const double magnitude = -std::log(1 - random.Uniform());  // Laplace.
-    values.data()[i] =
-        static_cast<float>(random.Next() % 2 == 0 ? magnitude : -magnitude);
+    value = static_cast<float>(random.Next() % 2 == 0 ? magnitude : -magnitude);
   }
-  PS_ASSIGN_OR_RETURN(Tensor plain, backend->Allocate({options.elements}));
-  PS_ASSIGN_OR_RETURN(Tensor scratch, backend->Allocate({options.elements}));
-  return std::unique_ptr<CompressorBench>(
-      new CompressorBench(options, std::move(backend), std::move(values),
-                          std::move(plain), std::move(scratch)));
+  PS_ASSIGN_OR_RETURN(Tensor values,
+                      backend->Allocate({static_cast<int64_t>(drawn.size())}));
+  PS_RETURN_IF_ERROR(backend->CopyFromHost(drawn.data(), &values));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<CompressionYardstick> yardstick,
+                      NewCompressionYardstick(options.elements, backend));
+  return std::unique_ptr<CompressorBench>(new CompressorBench(
+      options, backend, std::move(yardstick), std::move(values)));
 }
 
 Tensor CompressorBench::NextGradient() {
@@ -122,33 +100,21 @@ Tensor CompressorBench::NextGradient() {
 
 absl::Status CompressorBench::Verify(Subject* subject) {
   const Tensor gradient = NextGradient();
-  float* const sum = scratch_.data();
-  for (int64_t i = 0; i < options_.elements; ++i) {
-    sum[i] = subject->residual.data()[i] + gradient.data()[i];
-  }
+  std::vector<float> sum(options_.elements);
+  std::vector<float> kept(options_.elements);
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(gradient, sum.data()));
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(subject->residual, kept.data()));
+  for (int64_t i = 0; i < options_.elements; ++i) sum[i] += kept[i];
   PS_ASSIGN_OR_RETURN(
       const EncodedGradient encoded,
       subject->compressor->Compress(gradient, &subject->residual));
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(subject->residual, kept.data()));
   CompressionToCheck check;
-  check.sum = absl::MakeConstSpan(sum, options_.elements);
-  check.residual =
-      absl::MakeConstSpan(subject->residual.data(), options_.elements);
+  check.sum = sum;
+  check.residual = kept;
   check.encoded = &encoded;
   check.exact_count = subject->exact_count;
   return Annotate(CheckCompression(check), "verification failed");
-}
-
-double CompressorBench::TimeTopK(const Tensor& gradient, const Tensor& residual,
-                                 int64_t k) {
-  const int64_t n = options_.elements;
-  float* const magnitudes = scratch_.data();
-  // How long std::nth_element takes depends on what it is given.
-  std::copy_n(residual.data(), n, plain_.data());
-  return Milliseconds([&] {
-    AddPass(gradient.data(), n, plain_.data());
-    for (int64_t i = 0; i < n; ++i) magnitudes[i] = std::fabs(plain_.data()[i]);
-    std::nth_element(magnitudes, magnitudes + (n - k), magnitudes + n);
-  });
 }
 
 absl::StatusOr<CompressorTiming> CompressorBench::Run(
@@ -157,7 +123,7 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
   CompressorOptions options;
   options.config = config;
   options.dense_size = n;
-  options.backend = backend_.get();
+  options.backend = backend_;
   Subject subject;
   PS_ASSIGN_OR_RETURN(subject.compressor, NewCompressor(options));
   PS_ASSIGN_OR_RETURN(subject.residual, backend_->Allocate({n}));
@@ -173,22 +139,27 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
 
   CompressorTiming timing;
   timing.rounds = options_.rounds * std::max<int64_t>(1, kFullElements / n);
-  std::vector<double> add_times, read_times, times, topk_times;
+  std::vector<double> bound_times, times, topk_times;
   for (int64_t round = 0; round < timing.rounds; ++round) {
     const Tensor gradient = NextGradient();
-    add_times.push_back(
-        Milliseconds([&] { AddPass(gradient.data(), n, plain_.data()); }));
-    read_times.push_back(
-        Milliseconds([&] { sink_ += SumMagnitudesPass(plain_.data(), n); }));
+    PS_ASSIGN_OR_RETURN(const double bound,
+                        yardstick_->BoundMilliseconds(gradient));
+    bound_times.push_back(bound);
     if (round % kRoundsPerTopK == 0) {
       const int64_t k = std::max<int64_t>(
           1, static_cast<int64_t>(config.ratio() * static_cast<double>(n)));
-      topk_times.push_back(TimeTopK(gradient, subject.residual, k));
+      PS_ASSIGN_OR_RETURN(
+          const double topk,
+          yardstick_->TopKMilliseconds(gradient, subject.residual, k));
+      topk_times.push_back(topk);
     }
     absl::StatusOr<EncodedGradient> encoded = EncodedGradient();
+    absl::Status idle;
     times.push_back(Milliseconds([&] {
       encoded = subject.compressor->Compress(gradient, &subject.residual);
+      idle = yardstick_->Await();
     }));
+    PS_RETURN_IF_ERROR(idle);
     PS_RETURN_IF_ERROR(encoded.status());
     const PayloadBuffer& payload = encoded->parts.front();
     PS_ASSIGN_OR_RETURN(const PayloadInfo info,
@@ -200,7 +171,7 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
         EntropyBits(config, encoded->stats.count, n, info.value_bytes);
   }
   timing.milliseconds = Median(times);
-  timing.bound_milliseconds = Median(add_times) + Median(read_times);
+  timing.bound_milliseconds = Median(bound_times);
   timing.topk_milliseconds = Median(topk_times);
   PS_RETURN_IF_ERROR(Verify(&subject));
   return timing;

@@ -1,14 +1,16 @@
-// Time to compress one long gradient on one core, with error feedback, against
-// the memory traffic that no threshold compressor can avoid, and against exact
-// top-k by the standard library.
+// Time to compress one long gradient on one core or device, with error
+// feedback, against the memory traffic that no threshold compressor can avoid,
+// and on the CPU against exact top-k by the standard library.
 #ifndef BENCHMARKS_COMPRESSOR_BENCH_H_
 #define BENCHMARKS_COMPRESSOR_BENCH_H_
 
 #include <cstdint>
 #include <memory>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "benchmarks/compression_yardstick.h"
 #include "compressors/compressor.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -29,11 +31,9 @@ struct CompressorBenchOptions {
 // Medians over the rounds; counts are sums over them.
 struct CompressorTiming {
   double milliseconds = 0;
-  // One pass residual += gradient and one pass over |x|, in turns with the
-  // compressor, so that a busy machine slows all alike.
+  // Of CompressionYardstick, in turns with the compressor, so that a busy
+  // machine slows all alike; top-k with every third call, and NaN on a device.
   double bound_milliseconds = 0;
-  // The same residual pass on the same vectors, and std::nth_element over the
-  // magnitudes; in turns with every third call.
   double topk_milliseconds = 0;
   int64_t rounds = 0;
   int64_t sent = 0;
@@ -50,41 +50,46 @@ struct CompressorTiming {
   double EntropyBitsPerSentElement() const;
 };
 
-// Bytes of the bound: 8 read and 4 written, and 4 read again.
-constexpr double kBoundBytesPerElement = 16;
-
 // Gradients are Laplace, drawn from a fixed seed. Needs about 32 bytes of
-// memory an element. Not thread-safe.
+// memory an element; on a device some 24 there, and as much on the host. Not
+// thread-safe.
 class CompressorBench {
  public:
-  // Errors: kInvalidArgument, kResourceExhausted.
+  // Runs on `backend`, which is not owned and outlives this. Errors:
+  // kInvalidArgument, kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<CompressorBench>> Create(
-      const CompressorBenchOptions& options);
+      const CompressorBenchOptions& options, Backend* backend);
 
   // Times one compressor. Before and after, CheckCompression verifies a call.
   // Errors: those of NewCompressor and Compress; kInternal if verification
   // fails.
   absl::StatusOr<CompressorTiming> Run(const CompressorConfig& config);
 
+  // Memory traffic of the bound.
+  double bound_bytes_per_element() const {
+    return yardstick_->bytes_per_element();
+  }
+
  private:
   struct Subject;
 
-  CompressorBench(const CompressorBenchOptions& options,
-                  std::unique_ptr<Backend> backend, Tensor values, Tensor plain,
-                  Tensor scratch);
+  CompressorBench(const CompressorBenchOptions& options, Backend* backend,
+                  std::unique_ptr<CompressionYardstick> yardstick,
+                  Tensor values)
+      : options_(options),
+        backend_(backend),
+        yardstick_(std::move(yardstick)),
+        values_(std::move(values)) {}
 
   Tensor NextGradient();
   absl::Status Verify(Subject* subject);
-  double TimeTopK(const Tensor& gradient, const Tensor& residual, int64_t k);
 
   const CompressorBenchOptions options_;
-  const std::unique_ptr<Backend> backend_;
+  Backend* const backend_;  // Not owned.
+  const std::unique_ptr<CompressionYardstick> yardstick_;
   // Gradients are windows of one long vector: fresh numbers at no cost.
   const Tensor values_;
   int64_t next_window_ = 0;
-  Tensor plain_;     // The residual of bound and yardstick.
-  Tensor scratch_;   // [elements], of verification and yardstick.
-  double sink_ = 0;  // So that the read pass is not left out.
 };
 
 }  // namespace ps

@@ -220,6 +220,8 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   require(training.dump_gradients().every() >= 0,
           "training.dump_gradients.every", training.dump_gradients().every(),
           "must be at least 0 (0: none)");
+  require(training.trace_iteration() >= 0, "training.trace_iteration",
+          training.trace_iteration(), "must be at least 0");
   const ClusterConfig& cluster = config.cluster();
   require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
           "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
@@ -278,6 +280,11 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   require(ParseDeviceName(config.machine().device()).has_value(),
           "machine.device", absl::StrCat("\"", config.machine().device(), "\""),
           kDeviceNameRule);
+  require(training.precision() == TrainingConfig::FP32 ||
+              config.machine().device() != "cpu",
+          "training.precision",
+          TrainingConfig::Precision_Name(training.precision()),
+          "must be FP32 where machine.device is \"cpu\"");
   const int64_t megabytes = config.machine().device_memory_megabytes();
   require(megabytes >= 0 && megabytes <= 1 << 24,
           "machine.device_memory_megabytes", megabytes,

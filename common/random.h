@@ -1,17 +1,20 @@
 // Counter-based random numbers: a draw is a pure function of (key, counter), so
-// that neither threads nor the order of calls shows in a result.
+// that neither threads nor the order of calls shows in a result. Integers are
+// for device code, too.
 #ifndef COMMON_RANDOM_H_
 #define COMMON_RANDOM_H_
 
 #include <cmath>
 #include <cstdint>
 
+#include "common/host_device.h"
+
 namespace ps {
 
 // The finaliser of SplitMix64 (Steele, Lea, Flood, "Fast splittable
 // pseudorandom number generators", OOPSLA 2014; constants by Stafford, mix 13):
 // a bijection of 64-bit words in which every input bit moves every output bit.
-inline uint64_t Mix64(uint64_t x) {
+PS_HOST_DEVICE inline uint64_t Mix64(uint64_t x) {
   x += 0x9e3779b97f4a7c15u;
   x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9u;
   x = (x ^ (x >> 27)) * 0x94d049bb133111ebu;
@@ -28,10 +31,12 @@ uint64_t RandomKey(uint64_t part, Parts... parts) {
 // A stream of draws under one key. Copies continue independently.
 class RandomStream {
  public:
-  explicit RandomStream(uint64_t key) : key_(key) {}
+  // Begins with draw number `counter` of the key.
+  PS_HOST_DEVICE explicit RandomStream(uint64_t key, uint64_t counter = 0)
+      : key_(key), counter_(counter) {}
 
   // Uniform over all 64-bit words.
-  uint64_t Next() { return Mix64(key_ ^ Mix64(counter_++)); }
+  PS_HOST_DEVICE uint64_t Next() { return Mix64(key_ ^ Mix64(counter_++)); }
 
   // Uniform in [0, 1), 53 bits.
   double Uniform() { return static_cast<double>(Next() >> 11) * 0x1p-53; }
@@ -40,13 +45,19 @@ class RandomStream {
   }
 
   // Uniform in [0, n), without bias; n at least 1.
-  uint64_t Below(uint64_t n) {
-    // Draws under the remainder of 2^64 / n would favour small results.
-    const uint64_t reject_below = (0 - n) % n;
-    for (;;) {
-      const uint64_t x = Next();
-      if (x >= reject_below) return x % n;
+  PS_HOST_DEVICE uint64_t Below(uint64_t n) {
+    uint64_t x = 0;
+    while (!TryBelow(n, &x)) {
     }
+    return x;
+  }
+
+  // One draw of those that Below takes: false if it goes on to the next.
+  PS_HOST_DEVICE bool TryBelow(uint64_t n, uint64_t* result) {
+    const uint64_t x = Next();
+    *result = x % n;
+    // Draws under the remainder of 2^64 / n would favour small results.
+    return x >= (0 - n) % n;
   }
 
   // Standard normal (Box and Muller, Ann. Math. Statist. 1958).

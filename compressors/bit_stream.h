@@ -9,14 +9,10 @@
 #include <cstring>
 
 #include "absl/types/span.h"
+#include "compressors/bits.h"
 #include "compressors/piece_reader.h"
 
 namespace ps {
-
-inline int64_t BytesOfBits(int64_t bits) { return (bits + 7) / 8; }
-
-// The lowest `bits` bits set; bits is at most 63.
-inline uint64_t LowBits(int bits) { return (uint64_t{1} << bits) - 1; }
 
 // Writes forward from `out`, which has room for what is put.
 class BitWriter {

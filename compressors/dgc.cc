@@ -3,11 +3,10 @@
 // 5; the fixed sample and the factor 4/3 are those of SIDCo's comparison).
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <memory>
-#include <vector>
 
 #include "common/status_macros.h"
+#include "compressors/exact_top_k.h"
 #include "compressors/iteration_streams.h"
 #include "compressors/random_subset.h"
 #include "compressors/sparsifier.h"
@@ -31,9 +30,25 @@ class DgcSelector final : public Selector {
   explicit DgcSelector(const CompressorOptions& options)
       : ratio_(options.config.ratio()),
         config_(options.config.dgc()),
-        kernels_(&options.backend->sparse()),
-        sieve_(kernels_),
+        backend_(options.backend),
+        sieve_(&backend_->sparse()),
+        top_k_(&backend_->sparse()),
         streams_(kDgcPurpose, options) {}
+
+  absl::Status AddAndMeasure(SparseKernels* kernels, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    const int64_t k = TargetCount(ratio_, n);
+    if (k == n) {
+      return kernels->AddAndMeasure(residual, gradient, n, out, moments);
+    }
+    ThresholdQuery query;
+    query.sample.key = streams_.NextKey();
+    query.sample.size = CountOf(config_.sample_ratio(), n);
+    query.sample.k = CountOf(ratio_, query.sample.size);
+    query.likely_count = k;
+    return sieve_.AddAndMeasure(residual, gradient, n, query, out, moments);
+  }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
@@ -42,13 +57,16 @@ class DgcSelector final : public Selector {
       stats->raw_count = input.n;
       return absl::OkStatus();
     }
-    PS_ASSIGN_OR_RETURN(const float threshold, SampleThreshold(input));
-    sieve_.Reset(input);
-    PS_RETURN_IF_ERROR(sieve_.Select(threshold, &selected->elements, stats));
+    RandomStream random = streams_.Next();
+    ThresholdRule rule;
+    if (!sieve_.Found(input.u)) {
+      PS_ASSIGN_OR_RETURN(rule.threshold, SampleThreshold(input, &random));
+    }
+    PS_RETURN_IF_ERROR(sieve_.Select(input, rule, selected, stats));
     const int64_t k = CountOf(ratio_, input.n);
     if (static_cast<double>(stats->raw_count) >
         config_.overshoot_cap() * static_cast<double>(k)) {
-      ThresholdSieve::Trim(k, "cap", &selected->elements, stats);
+      return sieve_.Trim(input, k, "cap", selected, stats);
     }
     return absl::OkStatus();
   }
@@ -60,24 +78,30 @@ class DgcSelector final : public Selector {
 
  private:
   // The magnitude of which the ratio of a sample is at least as large.
-  absl::StatusOr<float> SampleThreshold(const SelectorInput& input) {
+  absl::StatusOr<double> SampleThreshold(const SelectorInput& input,
+                                         RandomStream* random) {
     const int64_t sample_size = CountOf(config_.sample_ratio(), input.n);
-    RandomStream random = streams_.Next();
-    sample_.indices = DrawSubset(input.n, sample_size, &random);
-    PS_RETURN_IF_ERROR(kernels_->Gather(input.u, &sample_));
-    std::vector<float>& values = sample_.values;
-    for (float& value : values) value = std::fabs(value);
-    const auto kth = values.begin() + (CountOf(ratio_, sample_size) - 1);
-    std::nth_element(values.begin(), kth, values.end(), std::greater<float>());
-    return *kth;
+    if (sample_.size() != sample_size) {
+      PS_ASSIGN_OR_RETURN(sample_, backend_->Allocate({sample_size}));
+    }
+    PS_RETURN_IF_ERROR(backend_->sparse().GatherTo(
+        input.u, DrawSubset(input.n, sample_size, random), sample_.data()));
+    // A selection, not a sort, which would write the sample several times.
+    double threshold = 0;
+    PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample_size,
+                                     CountOf(ratio_, sample_size), &largest_,
+                                     &threshold));
+    return threshold;
   }
 
   const double ratio_;
   const DgcConfig config_;
-  SparseKernels* const kernels_;  // Not owned.
+  Backend* const backend_;  // Not owned.
   ThresholdSieve sieve_;
+  ExactTopK top_k_;  // Of samples.
   IterationStreams streams_;
-  Selection sample_;  // Kept for its memory.
+  Tensor sample_;     // [sample_size]
+  Selected largest_;  // Of the sample; kept for its memory.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewDgc(

@@ -105,9 +105,31 @@ void Merge(const Selection& more, Selection* selection) {
 ExactTopK::ExactTopK(SparseKernels* kernels)
     : kernels_(kernels), sieve_(kernels->NewSieve()) {}
 
+absl::Status ExactTopK::RunOnDevice(const DeviceTopKRequest& request) {
+  if (device_ == nullptr) {
+    PS_ASSIGN_OR_RETURN(device_, NewDeviceTopK(kernels_->device_work()));
+  }
+  return device_->Run(request, &on_device_);
+}
+
 absl::Status ExactTopK::AddAndMeasure(const float* residual,
                                       const float* gradient, int64_t n,
-                                      float* out, Moments* moments) {
+                                      int64_t k, float* out, Moments* moments) {
+  formed_ = nullptr;
+  formed_on_device_ = nullptr;
+  if (kernels_->device_work() != nullptr && k > 0 && k < n) {
+    DeviceTopKRequest request;
+    request.residual = residual;
+    request.gradient = gradient;
+    request.u = out;
+    request.n = n;
+    request.k = k;
+    request.keep_above = guess_;
+    PS_RETURN_IF_ERROR(RunOnDevice(request));
+    *moments = on_device_.moments;
+    formed_on_device_ = out;
+    return absl::OkStatus();
+  }
   SieveGuess guess;
   guess.keep_above = guess_;
   guess.needs_sums = false;
@@ -142,10 +164,48 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
     }
   }
   if (!found) PS_RETURN_IF_ERROR(SelectByBins(u, n, k, selection));
-  const float smallest = SmallestMagnitude(*selection);
+  GuessFrom(SmallestMagnitude(*selection));
+  return absl::OkStatus();
+}
+
+void ExactTopK::GuessFrom(float smallest) {
   // Everything that is not 0 is above 0.
   guess_ = smallest > 0 ? kGuessMargin * smallest
                         : std::numeric_limits<float>::infinity();
+}
+
+absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
+                               Selected* selected, double* threshold) {
+  selected->on_device.reset();
+  if (k > 0 && kernels_->device_work() != nullptr) {
+    if (formed_on_device_ != u || on_device_.selection.count != k) {
+      DeviceTopKRequest request;
+      // Nothing is formed, and so it is only read.
+      request.u = const_cast<float*>(u);
+      request.n = n;
+      request.k = k;
+      PS_RETURN_IF_ERROR(RunOnDevice(request));
+    }
+    formed_on_device_ = nullptr;
+    GuessFrom(on_device_.threshold);
+    selected->on_device = on_device_.selection;
+    *threshold = on_device_.threshold;
+    return absl::OkStatus();
+  }
+  PS_RETURN_IF_ERROR(Select(u, n, k, &selected->elements));
+  *threshold = SmallestMagnitude(selected->elements);
+  return absl::OkStatus();
+}
+
+absl::Status ExactTopK::Trim(const float* u, int64_t n, int64_t k,
+                             Selected* selected, double* threshold) {
+  if (selected->count() <= k) return absl::OkStatus();
+  if (selected->on_device.has_value()) {
+    // Whatever the threshold: no other elements are larger.
+    return Select(u, n, k, selected, threshold);
+  }
+  TrimToTopK(k, &selected->elements);
+  *threshold = SmallestMagnitude(selected->elements);
   return absl::OkStatus();
 }
 
@@ -214,6 +274,10 @@ void TrimToTopK(int64_t k, Selection* selection) {
   }
   selection->indices.resize(kept);
   selection->values.resize(kept);
+}
+
+int64_t DeviceSelectionCapacity(int64_t n, int64_t k) {
+  return std::min(n, ListLimit(k));
 }
 
 float SmallestMagnitude(const Selection& selection) {

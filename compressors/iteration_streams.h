@@ -22,8 +22,15 @@ class IterationStreams {
                        static_cast<uint64_t>(options.worker_rank),
                        static_cast<uint64_t>(options.bucket))) {}
 
+  // The key of the stream that Next returns next.
+  uint64_t NextKey() const {
+    return RandomKey(key_, static_cast<uint64_t>(iteration_));
+  }
+
   RandomStream Next() {
-    return RandomStream(RandomKey(key_, static_cast<uint64_t>(iteration_++)));
+    const RandomStream stream(NextKey());
+    ++iteration_;
+    return stream;
   }
 
   void Save(StateWriter* state) const { state->PutInt(iteration_); }

@@ -139,6 +139,11 @@ absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
 // those of the indices follow it. For compressors that write their own code.
 PayloadBuffer AllocatePayload(const PayloadInfo& info);
 
+// The same in PayloadBytes(info) bytes that the caller brings.
+int64_t PayloadBytes(const PayloadInfo& info);
+PayloadBuffer PayloadOver(const PayloadInfo& info,
+                          std::shared_ptr<uint8_t[]> bytes);
+
 // What CheckPayloadCodes accepts: "auto" and the rest.
 std::vector<std::string> IndexCodeNames();
 std::vector<std::string> ValueCodeNames();

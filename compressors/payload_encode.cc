@@ -87,6 +87,20 @@ PayloadBuffer AllocatePayload(const PayloadInfo& info) {
   return payload;
 }
 
+int64_t PayloadBytes(const PayloadInfo& info) {
+  return static_cast<int64_t>(kPayloadHeaderBytes) + info.value_bytes +
+         info.index_bytes;
+}
+
+PayloadBuffer PayloadOver(const PayloadInfo& info,
+                          std::shared_ptr<uint8_t[]> bytes) {
+  CHECK_LE(info.dense_size, kMaxDenseSize);
+  PayloadBuffer payload =
+      PayloadBuffer::Over(std::move(bytes), PayloadBytes(info));
+  WriteHeader(info, &payload);
+  return payload;
+}
+
 absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
   const std::vector<std::string> index_codes = IndexCodeNames();
   if (std::find(index_codes.begin(), index_codes.end(), codes.index_code) ==
@@ -182,15 +196,11 @@ PayloadBuffer AllocateDense(int64_t dense_size) {
 }
 
 int64_t DensePayloadBytes(int64_t dense_size) {
-  return kPayloadHeaderBytes + DenseInfo(dense_size).value_bytes;
+  return PayloadBytes(DenseInfo(dense_size));
 }
 
 PayloadBuffer DenseOver(std::shared_ptr<uint8_t[]> bytes, int64_t dense_size) {
-  CHECK_LE(dense_size, kMaxDenseSize);
-  PayloadBuffer payload =
-      PayloadBuffer::Over(std::move(bytes), DensePayloadBytes(dense_size));
-  WriteHeader(DenseInfo(dense_size), &payload);
-  return payload;
+  return PayloadOver(DenseInfo(dense_size), std::move(bytes));
 }
 
 float* DenseValues(PayloadBuffer* payload) {

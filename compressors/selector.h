@@ -4,10 +4,12 @@
 #define COMPRESSORS_SELECTOR_H_
 
 #include <cstdint>
+#include <optional>
 
 #include "absl/status/status.h"
 #include "compressors/compressor.h"
 #include "compressors/state_io.h"
+#include "tensor/device_selection.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
@@ -22,7 +24,16 @@ struct SelectorInput {
 struct Selected {
   // Every element, zeros too; `elements` is then not looked at.
   bool all = false;
+  // Elements that were left in the backend's memory, for a selector of a
+  // backend that has a device_work(); `elements` is then not looked at. Valid
+  // until the selector's next call.
+  std::optional<DeviceSelection> on_device;
   Selection elements;
+
+  // Unless all are.
+  int64_t count() const {
+    return on_device.has_value() ? on_device->count : elements.size();
+  }
 };
 
 // Not thread-safe. Made for one backend, one length of vector and one worker.

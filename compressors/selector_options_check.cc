@@ -57,8 +57,9 @@ void CheckBaselines(const CompressorConfig& compressor, const std::string& path,
             path + "threshold.threshold", threshold,
             "must be finite and at least 0", problems);
   const double step = compressor.redsync().step();
-  CheckThat(step > 0 && step < 1, path + "redsync.step", step,
-            "must be in (0, 1)", problems);
+  // A search in steps that are smaller than a float's never ends.
+  CheckThat(step >= 1e-6 && step < 1, path + "redsync.step", step,
+            "must be in [1e-6, 1)", problems);
   const int evaluations = compressor.gaussiank().evaluations();
   CheckThat(evaluations >= 1 && evaluations <= kMaxEvaluations,
             path + "gaussiank.evaluations", evaluations,

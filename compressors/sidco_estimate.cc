@@ -3,36 +3,11 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <optional>
 #include <utility>
 
 #include "common/status_macros.h"
 
 namespace ps {
-namespace {
-
-// A family's laws, as SidcoSteps calls them.
-class FamilyFits {
- public:
-  explicit FamilyFits(const TailFamily& family) : family_(family) {}
-
-  bool Magnitudes(const TailSample& sample, double density, double* x) const {
-    return Set(family_.magnitudes(sample, density), x);
-  }
-  bool Exceedances(const TailSample& sample, double density, double* x) const {
-    return Set(family_.exceedances(sample, density), x);
-  }
-
- private:
-  static bool Set(const std::optional<double>& fit, double* x) {
-    if (fit.has_value()) *x = *fit;
-    return fit.has_value();
-  }
-
-  const TailFamily& family_;
-};
-
-}  // namespace
 
 SidcoMemory SidcoEstimator::Memory() const {
   SidcoMemory memory;
@@ -45,7 +20,6 @@ SidcoMemory SidcoEstimator::Memory() const {
 absl::StatusOr<ThresholdEstimate> SidcoEstimator::Run(
     SidcoSteps* steps, Sieve* sieve, std::vector<double>* taken) {
   using Asks = SidcoSteps::Asks;
-  const FamilyFits fits(family_);
   while (steps->asks() != Asks::kNothing) {
     const float location = steps->location();
     Exceedances exceedances;
@@ -54,7 +28,7 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Run(
     if (steps->asks() == Asks::kStage || steps->asks() == Asks::kWarmStart) {
       counted_.push_back({location, exceedances.count});
     }
-    steps->Next(exceedances, fits);
+    steps->Next(exceedances, fits_);
     if (steps->num_steps() > static_cast<int>(taken->size())) {
       taken->push_back(steps->last_step());
     }
@@ -71,7 +45,7 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::Run(
 absl::StatusOr<ThresholdEstimate> SidcoEstimator::Estimate(
     const EstimateRequest& request, Sieve* sieve) {
   SidcoSteps steps;
-  steps.StartCold(request, Memory(), FamilyFits(family_));
+  steps.StartCold(request, Memory(), fits_);
   std::vector<double> taken;
   PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
                       Run(&steps, sieve, &taken));
@@ -85,6 +59,12 @@ absl::StatusOr<ThresholdEstimate> SidcoEstimator::EstimateFrom(
   steps.StartWarm(location, request, Memory());
   std::vector<double> taken;
   return Run(&steps, sieve, &taken);
+}
+
+void SidcoEstimator::Adopt(SidcoTrace trace) {
+  counted_ = std::move(trace.counted);
+  if (trace.steps.has_value()) steps_ = *std::move(trace.steps);
+  refine_reach_ = trace.refine_reach;
 }
 
 float SidcoEstimator::NextLocation(const EstimateRequest& request,

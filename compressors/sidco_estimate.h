@@ -29,17 +29,18 @@ struct ThresholdEstimate {
   bool stopped = false;
 };
 
-// So many elements have a larger magnitude.
-struct CountedLocation {
-  float location = 0;
-  int64_t count = 0;
+// What an estimate leaves for the next one.
+struct SidcoTrace {
+  std::vector<CountedLocation> counted;
+  std::optional<std::vector<double>> steps;  // Of a cold estimate.
+  double refine_reach = 1;
 };
 
 // Keeps, between vectors, only what makes the next estimate faster: an estimate
 // is a pure function of the vector and the request. Not thread-safe.
 class SidcoEstimator {
  public:
-  explicit SidcoEstimator(const TailFamily& family) : family_(family) {}
+  explicit SidcoEstimator(const TailFamily& family) : fits_{family.law} {}
 
   // Before the estimates of another vector.
   void Begin() { counted_.clear(); }
@@ -59,6 +60,12 @@ class SidcoEstimator {
                                                  const EstimateRequest& request,
                                                  Sieve* sieve);
 
+  // For an estimate that is made elsewhere, by the same steps: what it needs of
+  // the vectors before (valid until the next call), and takes over what it
+  // leaves.
+  SidcoMemory Memory() const;
+  void Adopt(SidcoTrace trace);
+
   // Where the next vector has WarmStartCount elements above it, if it is like
   // this one, of which raw_count lie above the estimated threshold: on the
   // line, in the logarithm of the count, through the nearest two of the places
@@ -72,9 +79,7 @@ class SidcoEstimator {
   absl::StatusOr<ThresholdEstimate> Run(SidcoSteps* steps, Sieve* sieve,
                                         std::vector<double>* taken);
 
-  SidcoMemory Memory() const;
-
-  const TailFamily family_;
+  const TailFits fits_;
   // On this vector.
   std::vector<CountedLocation> counted_;
   // By stage, from the second on: how much farther it went than the one before

@@ -2,6 +2,7 @@
 #ifndef COMPRESSORS_SIDCO_REQUEST_H_
 #define COMPRESSORS_SIDCO_REQUEST_H_
 
+#include <cmath>
 #include <cstdint>
 
 #include "common/host_device.h"
@@ -32,6 +33,12 @@ struct EstimateRequest {
   int refine_steps = 0;
   double refine_tolerance = 0.05;
 };
+
+// The logarithm of a zero, where zeros are in the population: SIDCo's code
+// divides by the Euclidean norm and then adds 2.2e-16 to every magnitude.
+PS_HOST_DEVICE inline double LogOfZero(const Moments& moments) {
+  return std::log(2.2e-16) + 0.5 * std::log(moments.sum_squares);
+}
 
 PS_HOST_DEVICE inline double TargetDensity(const EstimateRequest& request) {
   return request.target / static_cast<double>(request.population);

@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <optional>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/cuda/device_sidco.h"
 #include "compressors/exact_top_k.h"
 #include "compressors/sidco_estimate.h"
 #include "compressors/stage_controller.h"
@@ -28,7 +31,7 @@ class SidcoSelector final : public Selector {
   SidcoSelector(const SidcoOptions& options, const TailFamily& family,
                 SparseKernels* kernels)
       : options_(options),
-        needs_logs_(family.magnitudes_need_logs),
+        fits_{family.law},
         kernels_(kernels),
         estimator_(family),
         controller_(options.controller),
@@ -38,15 +41,19 @@ class SidcoSelector final : public Selector {
   absl::Status AddAndMeasure(SparseKernels*, const float* residual,
                              const float* gradient, int64_t n, float* out,
                              Moments* moments) override {
+    on_device_.reset();
     SieveGuess guess;
     guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
     guess.needs_sums = !IsWarm();
+    if (EstimatesOnDevice(n)) {
+      return RunOnDevice({residual, gradient, n, guess.keep_above}, out,
+                         moments);
+    }
     return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
   }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    Selection* const elements = &selected->elements;
     const Moments& moments = input.moments;
     const double target = options_.ratio * static_cast<double>(input.n);
     // The numbers that the law is fitted to.
@@ -62,28 +69,28 @@ class SidcoSelector final : public Selector {
       return absl::OkStatus();
     }
     if (input.n < options_.exact_below) {
-      return SelectExactly("small", input, elements, stats);
+      return SelectExactly("small", input, selected, stats);
     }
     if (target >= static_cast<double>(population)) {
       stats->fallback = "sparse";
       stats->raw_count = moments.num_nonzero;
-      return sieve_->SelectAbove(0, elements);
+      return SelectAbove(0, input, selected);
     }
     if (moments.min_nonzero == moments.max &&
         population == moments.num_nonzero) {
-      return SelectExactly("constant", input, elements, stats);
+      return SelectExactly("constant", input, selected, stats);
     }
     PS_RETURN_IF_ERROR(
-        SelectByEstimate(input, population, target, elements, stats));
+        SelectByEstimate(input, population, target, selected, stats));
     if (stats->stages == 0) {
-      return SelectExactly("constant", input, elements, stats);
+      return SelectExactly("constant", input, selected, stats);
     }
     if (stats->raw_count == 0) {
-      return SelectExactly("empty", input, elements, stats);
+      return SelectExactly("empty", input, selected, stats);
     }
     if (options_.refine_steps > 0 &&
         stats->raw_count * kFarOff < stats->target_count) {
-      return SelectExactly("spike", input, elements, stats);
+      return SelectExactly("spike", input, selected, stats);
     }
     return absl::OkStatus();
   }
@@ -109,12 +116,101 @@ class SidcoSelector final : public Selector {
     return options_.adaptive ? controller_.stages() : options_.stages;
   }
 
+  // All but what is known of the vector.
+  EstimateRequest RequestFor(double target) const {
+    EstimateRequest request;
+    request.target = target;
+    request.stages = Stages();
+    request.count_correction = options_.count_correction;
+    request.first_stage_ratio = options_.first_stage_ratio;
+    request.min_exceedances = options_.min_exceedances;
+    request.refine_steps = options_.refine_steps;
+    request.refine_tolerance = options_.refine_tolerance;
+    return request;
+  }
+
+  // Whether a device makes the estimate in the same go as the vector.
+  bool EstimatesOnDevice(int64_t n) const {
+    return kernels_->device_work() != nullptr && options_.ratio < 1 &&
+           n >= options_.exact_below && Stages() <= kMaxDeviceStages;
+  }
+
+  bool WasEstimatedOnDevice() const {
+    return on_device_.has_value() &&
+           on_device_->outcome == SidcoOutcome::kEstimated;
+  }
+
+  // What is formed, and a guess of what will be asked of it.
+  struct VectorSum {
+    const float* residual;
+    const float* gradient;
+    int64_t n;
+    float keep_above;
+  };
+
+  absl::Status RunOnDevice(const VectorSum& sum, float* out, Moments* moments) {
+    const double target = options_.ratio * static_cast<double>(sum.n);
+    if (device_ == nullptr) {
+      const int64_t capacity =
+          DeviceSelectionCapacity(sum.n, static_cast<int64_t>(target));
+      PS_ASSIGN_OR_RETURN(
+          device_, NewDeviceSidco(sum.n, capacity, kernels_->device_work()));
+    }
+    DeviceSidcoRequest request;
+    request.fits = fits_;
+    request.estimate = RequestFor(target);
+    request.n = sum.n;
+    request.exclude_zeros = options_.exclude_zeros;
+    if (IsWarm()) request.warm_location = location_;
+    request.keep_above = sum.keep_above;
+    const SidcoMemory memory = estimator_.Memory();
+    request.num_known_steps = std::min(memory.num_steps, kMaxDeviceStages);
+    std::copy_n(memory.steps, request.num_known_steps, request.known_steps);
+    request.refine_reach = memory.refine_reach;
+    DeviceSidcoResult result;
+    PS_RETURN_IF_ERROR(
+        device_->Run(request, sum.residual, sum.gradient, out, &result));
+    *moments = result.moments;
+    on_device_ = std::move(result);
+    sieve_->Reset(out, sum.n);
+    return absl::OkStatus();
+  }
+
+  // Everything above `threshold`, which may be what a device has selected.
+  absl::Status SelectAbove(float threshold, const SelectorInput& input,
+                           Selected* selected) {
+    if (WasEstimatedOnDevice()) {
+      if (on_device_->selection.count == on_device_->num_selected) {
+        selected->on_device = on_device_->selection;
+        return absl::OkStatus();
+      }
+      // More than have room.
+      return sieve_->SelectAbove(threshold, &selected->elements);
+    }
+    PS_ASSIGN_OR_RETURN(
+        selected->on_device,
+        sieve_->SelectAboveInPlace(
+            threshold,
+            DeviceSelectionCapacity(
+                input.n, static_cast<int64_t>(options_.ratio *
+                                              static_cast<double>(input.n)))));
+    if (selected->on_device.has_value()) return absl::OkStatus();
+    return sieve_->SelectAbove(threshold, &selected->elements);
+  }
+
   // Whether the next estimate begins at location_.
   bool IsWarm() const { return std::isfinite(location_) && Stages() > 1; }
 
   absl::StatusOr<ThresholdEstimate> Estimate(const SelectorInput& input,
                                              EstimateRequest* request,
                                              bool* warm) {
+    if (WasEstimatedOnDevice()) {
+      *warm = on_device_->warm;
+      estimator_.Adopt(on_device_->trace);
+      return on_device_->estimate;
+    }
+    // None, if the device found that no law can be fitted.
+    if (on_device_.has_value()) return ThresholdEstimate();
     estimator_.Begin();
     if (IsWarm()) {
       if (HasSeveralStages(*request)) {
@@ -127,7 +223,7 @@ class SidcoSelector final : public Selector {
       PS_RETURN_IF_ERROR(
           kernels_->SumMagnitudes(input.u, input.n, &request->moments));
     }
-    if (needs_logs_) {
+    if (fits_.MagnitudesNeedLogs()) {
       PS_RETURN_IF_ERROR(
           kernels_->SumLogs(input.u, input.n, &request->sum_logs));
       request->sum_logs +=
@@ -138,27 +234,20 @@ class SidcoSelector final : public Selector {
   }
 
   absl::Status SelectByEstimate(const SelectorInput& input, int64_t population,
-                                double target, Selection* elements,
+                                double target, Selected* selected,
                                 CompressionStats* stats) {
-    EstimateRequest request;
+    EstimateRequest request = RequestFor(target);
     request.population = population;
-    request.target = target;
     request.moments = input.moments;
-    request.stages = Stages();
-    request.count_correction = options_.count_correction;
-    request.first_stage_ratio = options_.first_stage_ratio;
-    request.min_exceedances = options_.min_exceedances;
-    request.refine_steps = options_.refine_steps;
-    request.refine_tolerance = options_.refine_tolerance;
     bool warm = false;
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
                         Estimate(input, &request, &warm));
     location_ = kNowhere;
     if (estimate.stages == 0) return absl::OkStatus();
-    PS_RETURN_IF_ERROR(sieve_->SelectAbove(estimate.threshold, elements));
+    PS_RETURN_IF_ERROR(SelectAbove(estimate.threshold, input, selected));
     stats->threshold = estimate.threshold;
     stats->stages = estimate.stages;
-    stats->raw_count = elements->size();
+    stats->raw_count = selected->count();
     last_threshold_ = estimate.threshold;
     // Too few for a fit, or hardly more than the target, would lead to a cold
     // estimate each time.
@@ -178,48 +267,44 @@ class SidcoSelector final : public Selector {
           estimate.estimated_count.value_or(stats->raw_count);
       controller_.Observe(static_cast<double>(estimated) / target);
     }
-    if (estimate.stopped && elements->size() > stats->target_count) {
-      Trim("few", elements, stats);
+    if (estimate.stopped && selected->count() > stats->target_count) {
+      PS_RETURN_IF_ERROR(Trim("few", input, selected, stats));
     }
     const double limit = std::ceil(options_.overshoot_cap *
                                    static_cast<double>(stats->target_count));
-    if (limit > 0 && static_cast<double>(elements->size()) > limit) {
-      Trim("cap", elements, stats);
+    if (limit > 0 && static_cast<double>(selected->count()) > limit) {
+      PS_RETURN_IF_ERROR(Trim("cap", input, selected, stats));
     }
     return absl::OkStatus();
-  }
-
-  // What a zero counts as, if zeros count: SIDCo's code divides by the
-  // Euclidean norm and then adds 2.2e-16 to every magnitude.
-  static double LogOfZero(const Moments& moments) {
-    return std::log(2.2e-16) + 0.5 * std::log(moments.sum_squares);
   }
 
   // The target number of largest elements, but no zeros: they say nothing.
   absl::Status SelectExactly(const char* why, const SelectorInput& input,
-                             Selection* elements, CompressionStats* stats) {
+                             Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    PS_RETURN_IF_ERROR(top_k_.Select(
+    return top_k_.Select(
         input.u, input.n,
-        std::min(stats->target_count, input.moments.num_nonzero), elements));
-    stats->threshold = SmallestMagnitude(*elements);
-    return absl::OkStatus();
+        std::min(stats->target_count, input.moments.num_nonzero), selected,
+        &stats->threshold);
   }
 
-  static void Trim(const char* why, Selection* elements,
-                   CompressionStats* stats) {
+  absl::Status Trim(const char* why, const SelectorInput& input,
+                    Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    TrimToTopK(stats->target_count, elements);
-    stats->threshold = SmallestMagnitude(*elements);
+    return top_k_.Trim(input.u, input.n, stats->target_count, selected,
+                       &stats->threshold);
   }
 
   const SidcoOptions options_;
-  const bool needs_logs_;
+  const TailFits fits_;
   SparseKernels* const kernels_;  // Not owned.
   SidcoEstimator estimator_;
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
+  std::unique_ptr<DeviceSidco> device_;  // Once it is used.
+  // Of the last AddAndMeasure, if it went all the way on the device.
+  std::optional<DeviceSidcoResult> on_device_;
   // Where the next vector's estimate begins, which then takes its exceedances
   // from what was kept aside while the vector was formed.
   float location_ = kNowhere;

@@ -27,6 +27,12 @@ struct SidcoMemory {
   double refine_reach = 1;
 };
 
+// So many elements have a larger magnitude.
+struct CountedLocation {
+  float location = 0;
+  int64_t count = 0;
+};
+
 // StartCold or StartWarm; then, until nothing is asked for, Next with the
 // exceedances over location(). `Fits` has
 //

@@ -2,11 +2,14 @@
 
 #include <algorithm>
 #include <cmath>
+#include <memory>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "compressors/cuda/encoding/device_encoder.h"
 #include "compressors/payload.h"
 
 namespace ps {
@@ -43,6 +46,7 @@ class Sparsifier final : public Compressor {
       parts_.push_back(part);
     }
     if (parts_.empty()) parts_.push_back({0, n_});
+    encoder_ = NewDeviceEncoder(codes_, backend_);
   }
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
@@ -70,12 +74,19 @@ class Sparsifier final : public Compressor {
       return encoded;
     }
     selected_.all = false;
+    selected_.on_device.reset();
     selected_.elements.clear();
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
-    encoded.stats.count = selected_.all ? n_ : selected_.elements.size();
+    encoded.stats.count = selected_.all ? n_ : selected_.count();
     // What is sent leaves the scratch vector, which becomes the residual.
-    PS_RETURN_IF_ERROR(selected_.all ? EncodeAll(&encoded)
-                                     : EncodeSelected(&encoded));
+    if (selected_.all) {
+      PS_RETURN_IF_ERROR(EncodeAll(&encoded));
+    } else if (selected_.on_device.has_value() && encoder_ != nullptr) {
+      PS_RETURN_IF_ERROR(EncodeOnDevice(&encoded));
+    } else {
+      PS_RETURN_IF_ERROR(FetchSelected());
+      PS_RETURN_IF_ERROR(EncodeSelected(&encoded));
+    }
     std::swap(scratch_, *residual);
     if (RoundsAtRandom(codes_)) ++num_draws_;
     return encoded;
@@ -106,6 +117,33 @@ class Sparsifier final : public Compressor {
       encoded->parts.push_back(std::move(payload));
     }
     return absl::OkStatus();
+  }
+
+  // Brings elements that are on a device, whose codes the host alone knows.
+  absl::Status FetchSelected() {
+    if (!selected_.on_device.has_value()) return absl::OkStatus();
+    const DeviceSelection& from = *selected_.on_device;
+    Selection& to = selected_.elements;
+    to.indices.resize(from.count);
+    to.values.resize(from.count);
+    // Copied, never computed with: an index has a float's size.
+    static_assert(sizeof(uint32_t) == sizeof(float), "copied as floats");
+    const auto bring = [this, &from](const void* device, void* host) {
+      return backend_->CopyToHost(
+          Tensor::View(static_cast<float*>(const_cast<void*>(device)),
+                       {from.count}),
+          static_cast<float*>(host));
+    };
+    PS_RETURN_IF_ERROR(bring(from.indices, to.indices.data()));
+    return bring(from.values, to.values.data());
+  }
+
+  absl::Status EncodeOnDevice(EncodedGradient* encoded) {
+    PS_ASSIGN_OR_RETURN(
+        encoded->parts,
+        encoder_->EncodeSelected(*selected_.on_device, PayloadParts()));
+    // The values are now what coding lost of them.
+    return encoder_->Scatter(*selected_.on_device, scratch_.data());
   }
 
   absl::Status EncodeSelected(EncodedGradient* encoded) {
@@ -143,6 +181,11 @@ class Sparsifier final : public Compressor {
       }
       return backend_->sparse().Clear(scratch_.data(), n_);
     }
+    if (encoder_ != nullptr) {
+      PS_ASSIGN_OR_RETURN(encoded->parts,
+                          encoder_->EncodeAll(scratch_.data(), PayloadParts()));
+      return absl::OkStatus();
+    }
     std::vector<float>& values = selected_.elements.values;
     for (const Part& part : parts_) {
       values.resize(part.size());
@@ -163,6 +206,14 @@ class Sparsifier final : public Compressor {
                      static_cast<uint64_t>(part.begin));
   }
 
+  std::vector<PayloadPart> PayloadParts() const {
+    std::vector<PayloadPart> parts;
+    for (const Part& part : parts_) {
+      parts.push_back({part.begin, part.end, PayloadKey(part)});
+    }
+    return parts;
+  }
+
   const std::string name_;
   const int64_t n_;
   const int64_t target_count_;
@@ -173,6 +224,7 @@ class Sparsifier final : public Compressor {
   int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
+  std::unique_ptr<DeviceEncoder> encoder_;  // Null: the host encodes.
   Tensor scratch_;     // [n], where residual + gradient is made.
   Selected selected_;  // Kept for its memory.
 };

@@ -5,38 +5,39 @@
 
 #include "common/status_macros.h"
 #include "compressors/sparsifier.h"
-#include "compressors/threshold_fit.h"
+#include "compressors/threshold_sieve.h"
 
 namespace ps {
 namespace {
 
+// One of so many elements is as much as a useful threshold selects: on a device
+// there is room for a few times as many.
+constexpr int64_t kLikely = 32;
+
 class ThresholdSelector final : public Selector {
  public:
   explicit ThresholdSelector(const CompressorOptions& options)
-      : threshold_(FloatAtMost(options.config.threshold().threshold())),
-        sieve_(options.backend->sparse().NewSieve()) {}
+      : sieve_(&options.backend->sparse()) {
+    rule_.threshold = options.config.threshold().threshold();
+  }
 
   absl::Status AddAndMeasure(SparseKernels*, const float* residual,
                              const float* gradient, int64_t n, float* out,
                              Moments* moments) override {
-    SieveGuess guess;
-    guess.keep_above = threshold_;
-    guess.needs_sums = false;
-    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
+    return sieve_.AddAndMeasure(residual, gradient, n, {rule_, {}, n / kLikely},
+                                out, moments);
   }
 
-  absl::Status Select(const SelectorInput&, Selected* selected,
+  absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold_, &selected->elements));
-    stats->threshold = threshold_;
-    stats->raw_count = selected->elements.size();
+    PS_RETURN_IF_ERROR(sieve_.SelectAll(input, rule_, selected, stats));
     stats->target_count = stats->raw_count;
     return absl::OkStatus();
   }
 
  private:
-  const float threshold_;
-  const std::unique_ptr<Sieve> sieve_;
+  ThresholdRule rule_;
+  ThresholdSieve sieve_;
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(

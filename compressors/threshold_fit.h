@@ -20,7 +20,7 @@ using TailFit = std::optional<double> (*)(const TailSample& sample,
 struct TailFamily {
   TailFit magnitudes;
   TailFit exceedances;
-  bool magnitudes_need_logs = false;
+  TailLaw law = TailLaw::kExponential;  // What both are, for host and device.
 };
 
 // SIDCo-E. The exceedances of an exponential law have the same law again.

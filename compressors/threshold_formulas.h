@@ -1,6 +1,5 @@
-// Thresholds of the laws that need no more than logarithms, for host and
-// device: the one place of these formulas. See threshold_fit.h for what they
-// are.
+// Thresholds of the laws, for host and device: the one place of these formulas.
+// See threshold_fit.h for what they are.
 #ifndef COMPRESSORS_THRESHOLD_FORMULAS_H_
 #define COMPRESSORS_THRESHOLD_FORMULAS_H_
 
@@ -9,6 +8,7 @@
 #include <cstdint>
 
 #include "common/host_device.h"
+#include "compressors/quantiles.h"
 
 namespace ps {
 
@@ -16,7 +16,7 @@ namespace ps {
 struct TailSample {
   double mean = 0;
   double variance = 0;  // Population: divided by n.
-  double mean_log = 0;  // Only where the family's magnitudes_need_logs.
+  double mean_log = 0;  // Only where TailFits::MagnitudesNeedLogs.
 };
 
 PS_HOST_DEVICE inline TailSample TailSampleOf(int64_t count, double sum,
@@ -55,6 +55,81 @@ PS_HOST_DEVICE inline bool ParetoThreshold(const TailSample& sample,
                                           : sigma * std::expm1(exponent) / xi;
   return true;
 }
+
+// The gamma law's shape by the usual closed-form approximation of its maximum
+// likelihood estimate, within 1.5 % of it. False if the sample is nearly
+// constant.
+PS_HOST_DEVICE inline bool GammaShape(const TailSample& sample, double* shape) {
+  const double s = std::log(sample.mean) - sample.mean_log;
+  if (s <= kConstantMagnitudes) return false;
+  *shape = (3 - s + std::sqrt((s - 3) * (s - 3) + 24 * s)) / (12 * s);
+  return true;
+}
+
+PS_HOST_DEVICE inline bool GammaThreshold(const TailSample& sample,
+                                          double density, double* threshold) {
+  double shape = 0;
+  if (!GammaShape(sample, &shape)) return false;
+  *threshold = sample.mean / shape * GammaUpperQuantile(shape, density);
+  return true;
+}
+
+// Gamma(shape, x) <= e^-x for shape <= 1 and x >= 1, with equality for shape 1:
+// the bound is solved for x in place of the function.
+PS_HOST_DEVICE inline bool ClosedGammaThreshold(const TailSample& sample,
+                                                double density,
+                                                double* threshold) {
+  double shape = 0;
+  if (!GammaShape(sample, &shape)) return false;
+  const double x = -std::log(density) - LogGamma(shape);
+  // A small shape takes the bound below 0, where it says nothing.
+  if (x <= 0) return GammaThreshold(sample, density, threshold);
+  *threshold = sample.mean / shape * x;
+  return true;
+}
+
+// Which law is fitted to all magnitudes, and which to what exceeds a threshold.
+enum class TailLaw {
+  kExponential,        // Both; SIDCo-E.
+  kPareto,             // Both; SIDCo-P.
+  kGammaPareto,        // The gamma law, then Pareto laws; SIDCo-GP.
+  kClosedGammaPareto,  // The same by the closed form of the gamma quantile.
+};
+
+// As SidcoSteps calls them. Each sets the number that a fraction `density` in
+// (0, 1] of the fitted law exceeds. False if the sample is so nearly constant
+// that a fit would be one of its rounding.
+struct TailFits {
+  TailLaw law = TailLaw::kExponential;
+
+  // Whether Magnitudes looks at TailSample.mean_log.
+  PS_HOST_DEVICE bool MagnitudesNeedLogs() const {
+    return law == TailLaw::kGammaPareto || law == TailLaw::kClosedGammaPareto;
+  }
+
+  PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
+                                 double* threshold) const {
+    switch (law) {
+      case TailLaw::kGammaPareto:
+        return GammaThreshold(sample, density, threshold);
+      case TailLaw::kClosedGammaPareto:
+        return ClosedGammaThreshold(sample, density, threshold);
+      case TailLaw::kExponential:
+      case TailLaw::kPareto:
+        break;
+    }
+    return Exceedances(sample, density, threshold);
+  }
+
+  PS_HOST_DEVICE bool Exceedances(const TailSample& sample, double density,
+                                  double* threshold) const {
+    if (law != TailLaw::kExponential) {
+      return ParetoThreshold(sample, density, threshold);
+    }
+    *threshold = ExponentialThreshold(sample.mean, density);
+    return true;
+  }
+};
 
 // The largest float that is at most x, for x at least 0: a magnitude, being a
 // float, exceeds it if and only if it exceeds x.

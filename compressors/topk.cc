@@ -2,7 +2,6 @@
 // for distributed gradient descent", EMNLP 2017, with a global threshold).
 #include <memory>
 
-#include "common/status_macros.h"
 #include "compressors/exact_top_k.h"
 #include "compressors/sparsifier.h"
 
@@ -12,12 +11,13 @@ namespace {
 class TopKSelector final : public Selector {
  public:
   explicit TopKSelector(const CompressorOptions& options)
-      : top_k_(&options.backend->sparse()) {}
+      : ratio_(options.config.ratio()), top_k_(&options.backend->sparse()) {}
 
   absl::Status AddAndMeasure(SparseKernels*, const float* residual,
                              const float* gradient, int64_t n, float* out,
                              Moments* moments) override {
-    return top_k_.AddAndMeasure(residual, gradient, n, out, moments);
+    return top_k_.AddAndMeasure(residual, gradient, n, TargetCount(ratio_, n),
+                                out, moments);
   }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
@@ -28,12 +28,11 @@ class TopKSelector final : public Selector {
       selected->all = true;
       return absl::OkStatus();
     }
-    PS_RETURN_IF_ERROR(top_k_.Select(input.u, input.n, k, &selected->elements));
-    stats->threshold = SmallestMagnitude(selected->elements);
-    return absl::OkStatus();
+    return top_k_.Select(input.u, input.n, k, selected, &stats->threshold);
   }
 
  private:
+  const double ratio_;
   ExactTopK top_k_;
 };
 

@@ -72,6 +72,11 @@ class Model {
   // Speech: frames of a recording for each output; a last part counts as whole.
   virtual int64_t frames_per_output() const { return 1; }
 
+  // Where steps are recorded: `ready` need only be told of the gradient when
+  // elements from one of these places on are final, the beginnings of buckets;
+  // ranges in between may come as one. The work in between is one recording.
+  virtual void ReportGradientFrom(std::vector<int64_t>) {}
+
   // Since the start, or the last Clear, of training and evaluation.
   virtual LayerTimes& layer_times() = 0;
   // Memory of the activations, and of their gradients, in all plans that there
@@ -83,6 +88,9 @@ struct ModelOptions {
   ModelConfig config;
   ExampleShape example;
   Backend* backend = nullptr;  // Not owned; outlives the model.
+  // Records the work of a training step when a batch of its shape comes again,
+  // as far as it is the same each time (tensor/recording.h). Changes no result.
+  bool records_steps = false;
 };
 
 using ModelFactory =

@@ -99,6 +99,10 @@ absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::CreateOrThrow(
   PS_ASSIGN_OR_RETURN(plan->loss_, options.loss->Plan(context, output));
   plan->loss_time_ = options.times->Kind("loss");
   PS_RETURN_IF_ERROR(plan->scratch_.Allocate(options.backend));
+  if (options.training && options.records) {
+    plan->recorder_ =
+        std::make_unique<StretchRecorder>(options.backend, options.times);
+  }
   return plan;
 }
 
@@ -106,7 +110,6 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
                                                  const float* weights,
                                                  float* statistics) {
   PS_RETURN_IF_ERROR(CopyInputs(batch.inputs));
-  if (!batch.continues) PS_RETURN_IF_ERROR(chain_->ResetState());
   PlannedLayer::ForwardArguments arguments;
   arguments.x = input_.data();
   arguments.weights = weights;
@@ -114,8 +117,13 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
   arguments.y = output_.data();
   arguments.random_key = batch.random_key;
   arguments.model_weights = weights;
-  PS_RETURN_IF_ERROR(chain_->Forward(arguments));
-  const TimeAdder timer(&options_.times->entry(loss_time_).forward);
+  arguments.reset_state = !batch.continues;
+  if (recorder_ != nullptr) {
+    recorder_->Begin(LayerTimes::Direction::kForward, {weights, statistics});
+  }
+  PS_RETURN_IF_ERROR(chain_->Forward(arguments, recorder_.get()));
+  const LayerTimer timer(options_.times, loss_time_,
+                         LayerTimes::Direction::kForward);
   // Takes memory for transcripts that are longer than all before.
   return CatchBadAlloc(options_, [&] {
     return loss_->Run(batch, output_.data(),
@@ -137,6 +145,7 @@ absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs) {
 
 absl::Status NetworkPlan::Backward(const BatchResult& forward,
                                    const float* weights, float* gradient,
+                                   const std::vector<int64_t>& borders,
                                    const GradientReady& ready) {
   PlannedLayer::BackwardArguments arguments;
   arguments.x = input_.data();
@@ -146,10 +155,17 @@ absl::Status NetworkPlan::Backward(const BatchResult& forward,
   arguments.gradient = gradient;
   arguments.model_weights = weights;
   arguments.model_gradient = gradient;
-  if (ready == nullptr) return chain_->Backward(arguments, nullptr);
-  return chain_->Backward(arguments, [&](int64_t begin, int64_t end) {
-    return ready(forward, begin, end);
-  });
+  PlannedChain::BackwardRecording recording;
+  if (recorder_ != nullptr) {
+    recording.recorder = recorder_.get();
+    recording.borders = borders;
+    recorder_->Begin(LayerTimes::Direction::kBackward, {weights, gradient});
+  }
+  if (ready == nullptr) return chain_->Backward(arguments, nullptr, recording);
+  return chain_->Backward(
+      arguments,
+      [&](int64_t begin, int64_t end) { return ready(forward, begin, end); },
+      recording);
 }
 
 int64_t NetworkPlan::activation_bytes() const {

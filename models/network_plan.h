@@ -29,6 +29,8 @@ struct NetworkPlanOptions {
   bool training = false;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
+  // Records the work of training that comes again (stretch_recorder.h).
+  bool records = false;
 };
 
 // Not thread-safe.
@@ -48,8 +50,10 @@ class NetworkPlan {
 
   // The gradient of the latest Forward, which has returned `forward`. Only of a
   // plan for training.
+  // borders: as Model::ReportGradientFrom's.
   absl::Status Backward(const BatchResult& forward, const float* weights,
-                        float* gradient, const GradientReady& ready);
+                        float* gradient, const std::vector<int64_t>& borders,
+                        const GradientReady& ready);
 
   // Memory for activations and for gradients of activations.
   int64_t activation_bytes() const;
@@ -68,7 +72,8 @@ class NetworkPlan {
   Tensor input_;
   std::vector<float> zeros_;  // What the longest rest of the input takes.
   std::unique_ptr<PlannedChain> chain_;
-  Tensor output_;  // Logits.
+  std::unique_ptr<StretchRecorder> recorder_;  // Null: nothing is recorded.
+  Tensor output_;                              // Logits.
   // Their gradient; the same memory, unless the last layer needs its output.
   Tensor output_gradient_;
   std::unique_ptr<PlannedLoss> loss_;

@@ -44,6 +44,7 @@ class SequentialModel final : public Model {
   SequentialModel(const ModelOptions& options, std::unique_ptr<Loss> loss)
       : example_(options.example),
         backend_(options.backend),
+        records_steps_(options.records_steps),
         loss_(std::move(loss)) {}
 
   const std::vector<ParameterInfo>& parameters() const override {
@@ -76,8 +77,8 @@ class SequentialModel final : public Model {
     PS_ASSIGN_OR_RETURN(
         const BatchResult result,
         plan->Forward(batch, weights.data(), statistics_values_.data()));
-    PS_RETURN_IF_ERROR(
-        plan->Backward(result, weights.data(), gradient->data(), ready));
+    PS_RETURN_IF_ERROR(plan->Backward(result, weights.data(), gradient->data(),
+                                      borders_, ready));
     return result;
   }
 
@@ -91,6 +92,10 @@ class SequentialModel final : public Model {
 
   int64_t frames_per_output() const override {
     return loss_->frames_per_output();
+  }
+
+  void ReportGradientFrom(std::vector<int64_t> begins) override {
+    borders_ = std::move(begins);
   }
 
   LayerTimes& layer_times() override { return times_; }
@@ -192,12 +197,15 @@ class SequentialModel final : public Model {
     options.training = training;
     options.backend = backend_;
     options.times = &times_;
+    options.records = records_steps_;
     return NetworkPlan::Create(options);
   }
 
   const ExampleShape example_;
   Backend* const backend_;  // Not owned; outlives the model.
+  const bool records_steps_;
   const std::unique_ptr<Loss> loss_;
+  std::vector<int64_t> borders_;  // Of the gradient, where buckets begin.
   std::vector<PlacedLayer> layers_;
   std::vector<ParameterInfo> parameters_;
   std::vector<Initializer> initializers_;  // Of parameters_[i].

@@ -27,8 +27,24 @@ int NumSharers(const DeviceOptions& options, int num_devices) {
   return (options.workers_on_machine + num_devices - 1) / num_devices;
 }
 
+// Whether the CPU, where `reason` leads, has the precision.
+absl::Status CheckCpuPrecision(const DeviceOptions& options,
+                               const std::string& reason) {
+  if (options.precision == Precision::kFp32) return absl::OkStatus();
+  const bool by_name = options.device == "cpu";
+  return absl::Status(
+      by_name ? absl::StatusCode::kInvalidArgument
+              : absl::StatusCode::kFailedPrecondition,
+      absl::StrCat("training.precision is ", PrecisionName(options.precision),
+                   "; the CPU has FP32 alone, and machine.device is \"",
+                   options.device, "\"", by_name ? "" : ", where ",
+                   by_name ? "" : reason,
+                   "; set training.precision to FP32 to train on the CPU"));
+}
+
 absl::StatusOr<ChosenBackend> NewCpu(const DeviceOptions& options,
                                      const std::string& reason) {
+  PS_RETURN_IF_ERROR(CheckCpuPrecision(options, reason));
   CpuBackendOptions cpu;
   cpu.num_threads = options.num_threads;
   ChosenBackend chosen;
@@ -54,6 +70,7 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
   DeviceChoice choice;
   if (name->kind == DeviceName::Kind::kCpu) {
     choice.reason = "as configured";
+    PS_RETURN_IF_ERROR(CheckCpuPrecision(options, choice.reason));
     return choice;
   }
   std::string why_not = WhyNotCuda(facts);
@@ -70,6 +87,7 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
           "; set it to \"cpu\" or \"auto\" to train on the CPU"));
     }
     choice.reason = why_not;
+    PS_RETURN_IF_ERROR(CheckCpuPrecision(options, choice.reason));
     return choice;
   }
   const int num_devices = *facts.num_devices;
@@ -97,7 +115,10 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   CudaFacts facts;
   facts.num_devices = CudaDeviceCount();
   CudaBackendOptions cuda;
-  cuda.layers = CudaLayersOfThisBuild();
+  CudaLayersOptions layers;
+  layers.precision = options.precision;
+  layers.deterministic = options.deterministic;
+  cuda.layers = CudaLayersOfThisBuild(layers);
   facts.has_layers = cuda.layers != nullptr;
   facts.layers_have_run = kCudaLayersHaveRun;
   PS_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(options, facts));
@@ -115,7 +136,12 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   ChosenBackend chosen;
   chosen.backend = *std::move(backend);
   chosen.description =
-      absl::StrCat("cuda:", cuda.device, " (", choice.reason, ")");
+      absl::StrCat("cuda:", cuda.device,
+                   options.precision == Precision::kFp32
+                       ? ""
+                       : absl::StrCat(", ", PrecisionName(options.precision)),
+                   options.deterministic ? "" : ", not deterministic", " (",
+                   choice.reason, ")");
   return chosen;
 }
 

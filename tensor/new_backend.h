@@ -9,6 +9,7 @@
 
 #include "absl/status/statusor.h"
 #include "tensor/backend.h"
+#include "tensor/precision.h"
 
 namespace ps {
 
@@ -22,20 +23,26 @@ struct DeviceOptions {
   int workers_on_machine = 1;  // At least 1.
   // Of a CUDA device; 0: this worker's share of it.
   int64_t device_memory_bytes = 0;
+  // Anything but kFp32 needs a CUDA device.
+  Precision precision = Precision::kFp32;
+  // The same bits from run to run on a CUDA device, of the same kind and with
+  // the same versions of its libraries. The CPU's are always.
+  bool deterministic = true;
 };
 
 struct ChosenBackend {
   std::unique_ptr<Backend> backend;
-  // For logs: "cuda:1 (rank 3 of 2 devices)", "cpu, 4 threads (there is no CUDA
-  // device)".
+  // For logs: "cuda:1, BF16 (rank 3, 2 devices)", "cpu, 4 threads (there is no
+  // CUDA device)".
   std::string description;
 };
 
 // With layers. "auto" is the CPU where no CUDA device can be used to train, or
-// where its layers are not known to be right, and never an error for that.
-// Errors: kInvalidArgument for options that break a rule or a device that is
-// not there; kFailedPrecondition if CUDA is asked for by name and cannot be
-// used, with the reason; kResourceExhausted.
+// where its layers are not known to be right; that is an error only for a
+// precision that the CPU does not have, where results would differ. Errors:
+// kInvalidArgument for options that break a rule or a device that is not there;
+// kFailedPrecondition if CUDA is asked for, by name or by the precision, and
+// cannot be used, with the reason; kResourceExhausted.
 absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options);
 
 // What NewBackend knows of the machine.

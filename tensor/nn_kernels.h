@@ -42,7 +42,9 @@ struct ActivationDesc {
 };
 
 // A convolution or linear layer: y = W x + b. Every pointer is to memory of the
-// backend, of the size that the descriptions say.
+// backend, of the size that the descriptions say. Backward belongs to the
+// latest Forward, with the same x and weight: it may read what that made of
+// them.
 class AffineOp {
  public:
   virtual ~AffineOp() = default;
@@ -67,6 +69,14 @@ class UnaryOp {
   // Overwrites dx.
   virtual absl::Status Backward(const float* x, const float* y, const float* dy,
                                 float* dx) = 0;
+};
+
+// y = a + b, of activations of one layout.
+class SumOp {
+ public:
+  virtual ~SumOp() = default;
+  // y may be a or b. b may be null: then y = a.
+  virtual absl::Status Run(const float* a, const float* b, float* y) = 0;
 };
 
 // Batch normalisation (Ioffe and Szegedy, "Batch normalization: accelerating
@@ -129,9 +139,9 @@ class SoftmaxCrossEntropyOp {
     int64_t correct = 0;
     int64_t correct_top5 = 0;
   };
-  // labels: [batch], host memory, each in [0, classes). dlogits, plain
-  // [batch, classes], receives the gradient of the mean unless it is null; it
-  // may be the memory of the logits.
+  // labels: [batch], host memory, each in [0, classes). dlogits, of the
+  // logits' shape and layout, receives the gradient of the mean unless it is
+  // null; it may be the memory of the logits.
   virtual absl::StatusOr<Result> Run(const float* logits, const int32_t* labels,
                                      float* dlogits) = 0;
 };
@@ -192,8 +202,8 @@ class NnKernels {
   virtual absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
       const BatchNormShape& shape, const ActivationDesc& input,
       const ActivationDesc* residual) = 0;
-  // Input plain: [batch, features], or more dimensions that count as features,
-  // flattened in row-major order.
+  // Input: [batch, features]; or more dimensions that count as features, plain,
+  // which are flattened in row-major order.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
   // Backward reads neither x nor y, and may get null; so of the next three.
@@ -202,6 +212,9 @@ class NnKernels {
   // y may be x, and dx may be dy; Backward reads y, and may get a null x.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
       Activation function, const ActivationDesc& input) = 0;
+  // Of any shape and layout.
+  virtual absl::StatusOr<std::unique_ptr<SumOp>> PlanSum(
+      const ActivationDesc& input) = 0;
   // probability: in [0, 1).
   virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
       double probability, const ActivationDesc& input) = 0;
@@ -209,7 +222,7 @@ class NnKernels {
   // [floor(i e / n), ceil((i + 1) e / n)), as PyTorch's AdaptiveAvgPool2d.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
       int64_t out_height, int64_t out_width, const ActivationDesc& input) = 0;
-  // The mean over height and width, plain [batch, channels].
+  // The mean over height and width, [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
@@ -218,7 +231,7 @@ class NnKernels {
   // nor y.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
       const ActivationDesc& input) = 0;
-  // logits: plain [batch, classes].
+  // logits: [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
 

@@ -1,6 +1,6 @@
 // What layers over sequences need from a device: activations [steps, batch,
-// features], plain and time-major, so that one step of all rows is one block of
-// memory.
+// features], row-major and so time-major: one step of all rows is one block of
+// memory. Their elements may be other than floats where the layout says so.
 #ifndef TENSOR_SEQUENCE_KERNELS_H_
 #define TENSOR_SEQUENCE_KERNELS_H_
 
@@ -132,17 +132,17 @@ class SequenceKernels {
   // tokens: plain [steps, batch].
   virtual absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanEmbedding(
       const EmbeddingShape& shape, const ActivationDesc& tokens) = 0;
-  // input: plain [steps, batch, features].
+  // input: [steps, batch, features].
   virtual absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
       const RecurrentShape& shape, const ActivationDesc& input) = 0;
   // The same linear layer at every step: [steps, batch, features] to
-  // [steps, batch, out_features], plain.
+  // [steps, batch, out_features].
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
   // logits: plain [steps, batch, classes].
   virtual absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(
       const ActivationDesc& logits) = 0;
-  // input: plain [steps, batch, features]. Output: plain
+  // input: [steps, batch, features]. Output:
   // [OutputFrames(steps), batch, window x features].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanFrameWindow(
       const FrameWindowShape& shape, const ActivationDesc& input) = 0;

@@ -10,10 +10,14 @@
 #include <cstring>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/device_selection.h"
 #include "tensor/moments.h"
+#include "tensor/vector_kernels.h"
 
 namespace ps {
 
@@ -65,6 +69,14 @@ class Sieve {
   // Replaces `selection` by all elements with |u[i]| > threshold; a negative
   // threshold selects everything.
   virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
+
+  // The same elements, left in the memory of a device; valid until the next
+  // call. None where the memory is the host's, or where there are more than
+  // `capacity`, which is the same in all calls: SelectAbove is for them.
+  virtual absl::StatusOr<std::optional<DeviceSelection>> SelectAboveInPlace(
+      float /*threshold*/, int64_t /*capacity*/) {
+    return std::optional<DeviceSelection>();
+  }
 };
 
 // |x| as an integer: its bits without the sign. A larger magnitude has a larger
@@ -82,12 +94,6 @@ inline float MagnitudeFromBits(uint32_t bits) {
   return x;
 }
 
-// scale x data[i].
-struct ScaledVector {
-  const float* data = nullptr;
-  float scale = 1;
-};
-
 // Counts magnitudes by their bits. Bin b counts the sampled elements with
 // bits in [low + (b << shift), low + ((b + 1) << shift)).
 struct MagnitudeBins {
@@ -97,11 +103,11 @@ struct MagnitudeBins {
   int64_t stride = 1;  // Looks at elements 0, stride, 2 stride, ...
 };
 
-// Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
-class SparseKernels {
- public:
-  virtual ~SparseKernels() = default;
+class SparseWork;  // tensor/cuda/sparse/sparse_work.h
 
+// Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
+class SparseKernels : public VectorKernels {
+ public:
   // out[i] = residual[i] + gradient[i], and the moments of out, in one pass.
   // `out` overlaps neither input: a caller that meets a NaN still has both.
   virtual absl::Status AddAndMeasure(const float* residual,
@@ -121,14 +127,6 @@ class SparseKernels {
   // The sum of u[i]^2; not finite if an element is not.
   virtual absl::Status SumSquares(const float* u, int64_t n, double* sum) = 0;
 
-  // out[i] = scale x data[i].
-  virtual absl::Status Scale(const ScaledVector& x, int64_t n, float* out) = 0;
-
-  // out[i] = x.scale x.data[i] + y.scale y.data[i]; products and sum are each
-  // rounded to float. `out` may be x.data or y.data.
-  virtual absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
-                                 int64_t n, float* out) = 0;
-
   // Looks at nothing until Reset. Lives no longer than these kernels.
   virtual std::unique_ptr<Sieve> NewSieve() = 0;
 
@@ -145,11 +143,21 @@ class SparseKernels {
   // selection->values[i] = u[selection->indices[i]], in any order of indices.
   virtual absl::Status Gather(const float* u, Selection* selection) = 0;
 
+  // out[i] = u[indices[i]], which stays in the backend's memory.
+  virtual absl::Status GatherTo(const float* u,
+                                const std::vector<uint32_t>& indices,
+                                float* out) = 0;
+
   // u[selection.indices[i]] = selection.values[i].
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
 
-  // u[i] = 0.
-  virtual absl::Status Clear(float* u, int64_t n) = 0;
+  // u[selection.indices[i]] += selection.values[i]. No index comes twice.
+  virtual absl::Status AddAt(const Selection& selection, float* u) = 0;
+
+  // For the device code of compressors (compressors/cuda): the steps these
+  // kernels are made of. Null where the memory is the host's. Lives as long as
+  // these kernels.
+  virtual SparseWork* device_work() { return nullptr; }
 };
 
 }  // namespace ps

@@ -13,10 +13,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "benchmarks/compressor_bench.h"
+#include "common/device_name.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/status_macros.h"
+#include "tensor/new_backend.h"
 #include "tools/bench_compressors_options.h"
 #include "tools/command_failure.h"
 #include "tools/human_format.h"
@@ -30,6 +32,7 @@ struct Flags {
   std::string sizes = "262144,4194304,66034000";
   std::string ratios = "0.1,0.01,0.001";
   std::string names;
+  std::string device = "cpu";
   std::string json;
   int64_t rounds = 9;
 };
@@ -44,12 +47,16 @@ CommandText Text() {
   CommandText text;
   text.program = "gradsieve bench compressors";
   text.description =
-      "Times compressors on one core, with error feedback, on gradients drawn "
-      "from a Laplace law. The bound is one pass residual += gradient and one "
-      "pass over the magnitudes, the yardstick (\"top-k\") is the same "
-      "residual pass and std::nth_element; both are timed in turns with the "
-      "compressor, so that a busy machine slows all alike, and medians are "
-      "shown. Every row is verified by plain loops before it is printed: "
+      "Times compressors on one core or CUDA device, with error feedback, on "
+      "gradients drawn from a Laplace law, until the payload is in the host's "
+      "memory and the residual is ready. On the CPU the bound is one pass "
+      "residual += gradient and one pass over the magnitudes, the yardstick "
+      "(\"top-k\") is the same residual pass and std::nth_element. On a device "
+      "the bound is what one pass must move, 12 bytes an element, at the rate "
+      "of a copy there, and benchmarks/torch_topk.py --device=cuda is the "
+      "yardstick. All are timed in turns with the compressor, so that a busy "
+      "machine slows all alike, and medians are shown. Every row is verified "
+      "by plain loops before it is printed: "
       "decoded + residual is what came in, and what was sent is what exceeds "
       "the threshold. The gradient is one tensor of unknown shape: adacomp "
       "sees one layer, and powersgd cannot be timed. Needs about 32 bytes of "
@@ -58,6 +65,8 @@ CommandText Text() {
       {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
        "--names=sidco_e,topk",
        "two compressors in the case that SIDCo was made for"},
+      {"gradsieve bench compressors --device=cuda:0 --sizes=66e6",
+       "all of them on the first CUDA device"},
       {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgdinf "
        "--json=bench.json",
        "with another value code; also as JSON"},
@@ -80,6 +89,10 @@ absl::StatusOr<Request> ParseRequest(const Flags& flags) {
       PS_RETURN_IF_ERROR(BenchConfig(name, ratio).status());
     }
   }
+  if (!ParseDeviceName(flags.device).has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device is \"", flags.device, "\"; it ", kDeviceNameRule));
+  }
   if (flags.rounds < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--rounds is ", flags.rounds, "; must be at least 1"));
@@ -95,23 +108,23 @@ void PrintHeader(int64_t elements, double ratio) {
 }
 
 // "–" for what could not be measured.
-std::string BitsCell(double bits) {
+std::string Cell(double value) {
   constexpr char kMissing[] = "      –";  // As wide as a number.
-  return std::isfinite(bits) ? absl::StrFormat("%7.2f", bits) : kMissing;
+  return std::isfinite(value) ? absl::StrFormat("%7.2f", value) : kMissing;
 }
 
 void PrintRow(const std::string& name, int64_t elements,
-              const CompressorTiming& timing) {
-  const double gigabytes_per_second = kBoundBytesPerElement *
+              double bytes_per_element, const CompressorTiming& timing) {
+  const double gigabytes_per_second = bytes_per_element *
                                       static_cast<double>(elements) /
                                       timing.milliseconds * 1e-6;
-  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %7.2f %9.3g %s %s", name,
+  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %s %9.3g %s %s", name,
                timing.milliseconds, gigabytes_per_second,
                100 * timing.bound_milliseconds / timing.milliseconds,
-               timing.topk_milliseconds / timing.milliseconds,
+               Cell(timing.topk_milliseconds / timing.milliseconds),
                timing.AchievedRatio(elements),
-               BitsCell(timing.BitsPerSentElement()),
-               BitsCell(timing.EntropyBitsPerSentElement()));
+               Cell(timing.BitsPerSentElement()),
+               Cell(timing.EntropyBitsPerSentElement()));
   if (timing.last.stages > 0) {
     absl::PrintF("  %d stage%s", timing.last.stages,
                  timing.last.stages == 1 ? "" : "s");
@@ -141,14 +154,15 @@ nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
 
 // All rows, printed as they come and as JSON in the end.
 absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
-                                               int64_t rounds) {
+                                               int64_t rounds,
+                                               Backend* backend) {
   nlohmann::ordered_json rows = nlohmann::ordered_json::array();
   for (const int64_t elements : request.sizes) {
     CompressorBenchOptions options;
     options.elements = elements;
     options.rounds = rounds;
     PS_ASSIGN_OR_RETURN(const std::unique_ptr<CompressorBench> bench,
-                        CompressorBench::Create(options));
+                        CompressorBench::Create(options, backend));
     for (const double ratio : request.ratios) {
       PrintHeader(elements, ratio);
       for (const std::string& name : request.names) {
@@ -160,7 +174,7 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
               timing.status(),
               absl::StrCat(name, ", ", elements, " elements, ratio ", ratio));
         }
-        PrintRow(name, elements, *timing);
+        PrintRow(name, elements, bench->bound_bytes_per_element(), *timing);
         rows.push_back(RowJson(name, elements, ratio, *timing));
       }
     }
@@ -170,13 +184,17 @@ absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
 
 absl::Status Bench(const Request& request, const Flags& flags) {
   PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
-  std::printf(
-      "One core, error feedback, medians. bound: share of the memory bound; "
-      "GB/s: of its\n16 bytes an element; x top-k: times faster than "
-      "std::nth_element; bits and their\nentropy: for each element that is "
-      "sent.\n");
+  DeviceOptions device;
+  device.device = flags.device;
+  PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
+  absl::PrintF(
+      "On %s; error feedback, medians.\nbound: share of the memory bound; "
+      "GB/s: "
+      "of its bytes; x top-k: times faster than\nstd::nth_element; bits and "
+      "their entropy: for each element that is sent.\n",
+      chosen.description);
   PS_ASSIGN_OR_RETURN(const nlohmann::ordered_json rows,
-                      Measure(request, flags.rounds));
+                      Measure(request, flags.rounds, chosen.backend.get()));
   return CommitJsonFile(rows.dump(2) + "\n", &json);
 }
 
@@ -194,6 +212,9 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
                          "follows; without it all that need no shapes, with "
                          "fp32.",
                          &flags.names);
+  command_line.AddOption("device", "NAME",
+                         "cpu, cuda, cuda:N, or auto, as machine.device.",
+                         &flags.device);
   command_line.AddOption("json", "FILE", "Write the rows as a list of objects.",
                          &flags.json);
   command_line.AddOption(

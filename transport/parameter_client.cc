@@ -181,6 +181,8 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   if (message.header.has_compress_next()) {
     answer.compress_next = message.header.compress_next();
   }
+  answer.sent = call.first_start;
+  answer.arrived = call.end;
   answer.latency = call.end - call.first_start;
   const ServerPhases& phases = message.header.phases();
   answer.work = {phases.held(), phases.wait(), phases.sum(), phases.optimizer(),

@@ -68,8 +68,11 @@ struct SliceAnswer {
   int64_t staleness = 0;
   // Push: whether worker 0 wants this bucket compressed next time.
   std::optional<bool> compress_next;
-  absl::Duration latency;  // From the start of the call to its answer.
-  ServerWork work;         // Push: meanwhile.
+  // The call's start and the answer's arrival; `latency` is between them.
+  absl::Time sent;
+  absl::Time arrived;
+  absl::Duration latency;
+  ServerWork work;  // Push: meanwhile.
   // To be added to what the worker holds; else it replaces that.
   bool difference = false;
   PayloadInfo info;

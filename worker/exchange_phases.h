@@ -6,10 +6,13 @@ namespace ps {
 
 // Where one iteration's time went on this worker. Seconds.
 struct ExchangePhases {
-  // Of the worker's own thread: these add up, together with the computation.
+  // Of the worker: these add up to the iteration, together with the
+  // computation and without `overlapped`.
   double compress = 0;  // Choosing and coding what is sent.
   double apply = 0;     // Writing the answers into the weights.
   double await = 0;     // Nothing to do but wait for answers.
+  // Of compress and apply: on a thread of their own, beside the computation.
+  double overlapped = 0;
   // From the first push to the last answer; what of it is not `await` was
   // hidden behind other work.
   double communication = 0;

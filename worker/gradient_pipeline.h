@@ -11,8 +11,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "compressors/automatic/chooser.h"
-#include "compressors/automatic/exchange_costs.h"
 #include "compressors/compressor.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
@@ -20,51 +18,28 @@
 #include "tensor/tensor.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
+#include "worker/answer_writer.h"
 #include "worker/bucket_plan.h"
-#include "worker/exchange_phases.h"
+#include "worker/compression_choice.h"
+#include "worker/exchange_stats.h"
+#include "worker/residuals.h"
+#include "worker/task_thread.h"
+#include "worker/trace_recorder.h"
 
 namespace ps {
-
-// What happened to one iteration's gradient. Counts are those of all workers
-// together, except where it says otherwise.
-struct ExchangeStats {
-  ExchangePhases phases;
-  double mean_loss = 0;
-  int64_t sent_elements = 0;
-  int64_t bytes_up = 0;
-  int64_t bytes_down = 0;  // This worker's.
-  // Of this worker's slices: how many updates of others came between the
-  // weights of its gradient and its own, where each push is an update.
-  double mean_staleness = 0;
-  int64_t max_staleness = 0;
-  // Pushes of this worker that came too late for their update.
-  int64_t left_out = 0;
-  // The push that the servers want next: not the one after this, where this
-  // one came too late.
-  int64_t next_push = 0;
-  // This worker's compressors, one for each bucket.
-  std::vector<CompressionStats> compression;
-  // With compressor "auto": of this worker's elements, the share that lies in
-  // buckets which were compressed.
-  std::optional<double> compressed_share;
-};
-
-// What it took to average statistics. As in ExchangeStats.
-struct AveragingStats {
-  int64_t bytes_up = 0;
-  int64_t bytes_down = 0;
-};
 
 struct GradientPipelineOptions {
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   int worker_rank = 0;
   std::vector<ParameterInfo> parameters;  // Of the flat vector.
   std::vector<Bucket> buckets;            // They end where parameters do.
-  int64_t num_statistics = 0;             // Of the model; usually a few.
-  // Of the buckets and, if there are statistics, a last one for those.
+  // Of the buckets, and of whatever comes after them.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
+  // Compresses, sends and applies on a thread of its own, while the caller's
+  // goes on with earlier layers (tensor/backend.h); the results are the same.
+  bool overlap = false;
 };
 
 // Not thread-safe. For each iteration: Begin, Ready until the whole vector is
@@ -73,6 +48,10 @@ class GradientPipeline {
  public:
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
       const GradientPipelineOptions& options);
+
+  // Records what follows, until it is called again; null: nothing. Not while
+  // an iteration goes on. `trace` is not owned.
+  void Trace(TraceRecorder* trace) { trace_ = trace; }
 
   // push: its number, from 0. gradient: the flat vector that the ranges of
   // Ready point into; weights: those that servers sent, of the same shape,
@@ -83,9 +62,14 @@ class GradientPipeline {
   // Elements [begin, end) are final; ranges come in descending order, as
   // Model::ForwardBackward gives them. Compresses and sends every bucket that
   // is complete now, and applies what has come back of earlier ones, whose
-  // weights this iteration needs no more. Errors: kFailedPrecondition for a
+  // weights this iteration needs no more; or has its own thread do so, whose
+  // errors this or a later call returns. Errors: kFailedPrecondition for a
   // gradient that is not finite, if the job's policy is FAIL.
   absl::Status Ready(double loss, int64_t begin, int64_t end);
+
+  // The iteration has failed: waits until nothing uses the client or the
+  // backend any more. The last call.
+  void Abandon();
 
   // Waits for all answers and writes the new weights.
   absl::StatusOr<ExchangeStats> Await();
@@ -97,62 +81,36 @@ class GradientPipeline {
 
   // Euclidean norm of what this worker keeps back, over all buckets. Reads it
   // all.
-  absl::StatusOr<double> ResidualNorm();
-
-  // A push of this worker came too late, and servers want push number next_push
-  // now: tells all of them, so that no slice waits for those before, and
-  // fetches their weights. Returns the number of the push to make.
-  absl::StatusOr<int64_t> CatchUp(int64_t next_push);
-
-  // Fetches the servers' weights and statistics.
-  absl::Status PullWeights(Tensor* weights, Tensor* statistics);
-
-  // The same when all workers that are left have made so many pushes and
-  // averagings; this one makes no more.
-  absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
-                               Tensor* weights, Tensor* statistics);
-
-  // Replaces this worker's statistics by the mean of all workers' last ones;
-  // synchronous workers must all call this after the same pushes. averaging:
-  // its number, from 0. Nothing is done if there are no statistics.
-  absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
-                                                   Tensor* statistics);
+  absl::StatusOr<double> ResidualNorm() { return residuals_->Norm(); }
 
  private:
-  explicit GradientPipeline(const GradientPipelineOptions& options)
-      : options_(options) {}
+  explicit GradientPipeline(const GradientPipelineOptions& options);
 
+  TraceRecorder::Row row() const {
+    return overlap_ ? TraceRecorder::Row::kExchange
+                    : TraceRecorder::Row::kTrainer;
+  }
+  // Sends the bucket, if there is one, after the backend's mark, and applies
+  // what has come: on this object's thread.
+  absl::Status SendLater(std::optional<int> bucket, double loss);
+  // What is left to the thread is done when this returns.
+  absl::Status EndOverlap();
+  absl::Status PollAnswers();
   absl::Status Send(int bucket, double loss);
   absl::Status Answered(const SliceAnswer& answer);
   // Of what this worker holds of each slice of a bucket.
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
-  // What was sent and left out is kept back after all.
-  absl::Status PutBack(const Slice& slice);
   void AddCosts(const SliceAnswer& answer, double apply_seconds);
-  // `begin`: where the slice's bucket is in `values`.
-  absl::Status Apply(const SliceAnswer& answer, int64_t begin, Tensor* values);
-  int statistics_bucket() const {
-    return static_cast<int>(options_.buckets.size());
-  }
+  void TraceAnswer(const SliceAnswer& answer) const;
 
   const GradientPipelineOptions options_;
-  // With compressor "auto": worker 0 chooses for all.
-  std::unique_ptr<CompressionChooser> chooser_;
-  // What this iteration does, at which the compressors look, and what the next
-  // one will. [bucket]
-  std::vector<bool> compressed_;
-  std::vector<bool> compressed_next_;
-  ExchangeCosts costs_;  // Of this exchange, as it goes on.
+  CompressionChoice choice_;
+  AnswerWriter writer_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
-  std::vector<Tensor> residuals_;                         // [bucket]
-  std::vector<float> staging_;  // A stretch of weights or residual on its way.
-  Selection selection_;         // Likewise, of some elements.
-  std::vector<float> changes_;  // Of those.
+  std::unique_ptr<Residuals> residuals_;
+  std::vector<float> staging_;  // A slice's weights on their way.
 
-  // Where pushes may be left out, with error feedback: what was sent, by bucket
-  // and slice.
-  std::vector<std::vector<PayloadBuffer>> sent_;
-
+  TraceRecorder* trace_ = nullptr;  // Not owned; null: nothing is recorded.
   int64_t push_ = 0;
   Tensor gradient_;  // [num_parameters]
   Tensor weights_;   // [num_parameters]
@@ -161,6 +119,9 @@ class GradientPipeline {
   int64_t num_answers_ = 0;
   size_t next_bucket_ = 0;
   ExchangeStats stats_;
+  // Now the thread has all members but next_bucket_, and the client.
+  bool overlap_ = false;
+  std::unique_ptr<TaskThread> thread_;  // Null without overlap. Ends first.
 };
 
 }  // namespace ps

@@ -14,7 +14,7 @@ absl::StatusOr<std::unique_ptr<LocalSteps>> LocalSteps::Create(
 
 absl::Status LocalSteps::Step(const Tensor& gradient, double rate,
                               Tensor* weights) {
-  SparseKernels& kernels = backend_->sparse();
+  VectorKernels& kernels = backend_->vectors();
   const int64_t n = sum_.size();
   PS_RETURN_IF_ERROR(kernels.AddScaled(
       {weights->data(), 1}, {gradient.data(), -static_cast<float>(rate)}, n,
@@ -30,15 +30,15 @@ absl::Status LocalSteps::Step(const Tensor& gradient, double rate,
 absl::Status LocalSteps::AddTo(int64_t begin, int64_t end, Tensor* gradient) {
   if (empty_) return absl::OkStatus();
   float* const values = gradient->data() + begin;
-  return backend_->sparse().AddScaled({sum_.data() + begin, 1}, {values, 1},
-                                      end - begin, values);
+  return backend_->vectors().AddScaled({sum_.data() + begin, 1}, {values, 1},
+                                       end - begin, values);
 }
 
 absl::Status LocalSteps::NextRound(const Tensor& from_servers,
                                    Tensor* weights) {
   empty_ = true;
-  return backend_->sparse().Scale({from_servers.data(), 1}, weights->size(),
-                                  weights->data());
+  return backend_->vectors().Scale({from_servers.data(), 1}, weights->size(),
+                                   weights->data());
 }
 
 }  // namespace ps

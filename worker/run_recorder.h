@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "worker/evaluation.h"
 #include "worker/exchange_phases.h"
+#include "worker/run_totals.h"
 
 namespace ps {
 
@@ -28,22 +29,6 @@ struct RunHeader {
   int64_t num_parameters = 0;
   int64_t total_iterations = 0;
   int64_t iterations_per_epoch = 0;
-};
-
-// Of the whole job, from its first iteration to now.
-struct RunTotals {
-  int64_t iterations = 0;
-  double seconds = 0;  // Of training, without evaluation.
-  double samples_per_second = 0;
-  double achieved_ratio = 0;  // Elements sent over elements.
-  // Compressor "auto": mean share of worker 0's elements in buckets that were
-  // compressed; the others were sent whole.
-  std::optional<double> compressed_share;
-  int64_t bytes_up = 0;  // Messages from workers to servers, and back.
-  int64_t bytes_down = 0;
-  int64_t dense_bytes_up = 0;  // The elements alone as fp32.
-  int64_t dense_bytes_down = 0;
-  int64_t left_out = 0;  // Worker 0's messages that came too late.
 };
 
 // One iteration; with local steps those of one push.

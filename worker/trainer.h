@@ -3,6 +3,7 @@
 #define WORKER_TRAINER_H_
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -10,7 +11,7 @@
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 #include "worker/evaluator.h"
-#include "worker/run_recorder.h"
+#include "worker/run_totals.h"
 
 namespace ps {
 
@@ -22,6 +23,9 @@ struct TrainerOptions {
   std::string name;  // "host:pid".
   // Where worker 0 records the run; empty: nowhere.
   std::string run_directory;
+  // Whether to compress on a thread of its own; unset: if the backend says that
+  // it pays. The results are the same.
+  std::optional<bool> overlap_compression;
 };
 
 struct TrainingResult {

@@ -6,8 +6,8 @@ on the PATH, else /usr/local/cuda. Whatever is found,
 (empty without a toolkit), so that BUILD files need no second version:
 
     @cuda//:runtime        the headers, and the runtime linked statically
-    @cuda//:cublas         headers; the library is loaded when a program runs
-                           (tensor/cuda/libraries/cublas_functions.h)
+    @cuda//:cublas         headers, cuBLASLt's too; the libraries are loaded when
+                           a program runs (tensor/cuda/libraries)
     @cuda//:cudnn_headers  the same of cuDNN 9 or later, where its headers are
                            with the toolkit's; code asks for PS_HAVE_CUDNN
 """
@@ -66,8 +66,9 @@ def _impl(ctx):
             home = candidate
             break
 
-    if home and not ctx.path(home + "/include/cublas_v2.h").exists:
-        fail("%s has no include/cublas_v2.h: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % home)
+    for header in ["cublas_v2.h", "cublasLt.h"]:
+        if home and not ctx.path(home + "/include/" + header).exists:
+            fail("%s has no include/%s: install cuBLAS's headers, or set CUDA_HOME to nothing for a CPU-only build" % (home, header))
     cudnn = bool(home) and _has_cudnn(ctx, home)
     cudnn_defines = ["PS_HAVE_CUDNN=1"] if cudnn else []
 

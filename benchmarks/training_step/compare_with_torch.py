@@ -1,12 +1,16 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Gradsieve's training step beside PyTorch's, in turns, in one run.
 
 Runs training_step_bench and torch_training_step.py alternately, so that both
 see the same machine, and prints both medians, the ratio against PyTorch's
-faster memory format, and where the time goes.
+faster memory format (and against the compiled step, with --compile), and where
+the time goes. On a GPU our times by layer come from a run of its own that waits
+for each kernel (CUDA_LAUNCH_BLOCKING=1), and PyTorch's from its profiler.
 
     bazel build --config=opt //benchmarks/training_step:training_step_bench
     benchmarks/training_step/compare_with_torch.py --model resnet20 --batch 128
+    benchmarks/training_step/compare_with_torch.py --device cuda:0 \
+        --precision bf16 --compile --model resnet50 --batch 256
 """
 
 import argparse
@@ -21,8 +25,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 BENCH = "bazel-bin/benchmarks/training_step/training_step_bench"
 
 
-def run(command, threads):
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads))
+def run(command, threads, **more):
+    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), **more)
     output = subprocess.run(command, env=environment, check=True,
                             stdout=subprocess.PIPE, text=True).stdout
     return json.loads(output.splitlines()[-1])
@@ -43,41 +47,64 @@ def main():
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=5, help="in a turn")
     parser.add_argument("--turns", type=int, default=3)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="fp32",
+                        choices=["fp32", "tf32", "bf16"])
+    parser.add_argument("--hidden", type=int, default=0, help="of lstm_lm")
+    parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--python", default="/usr/bin/python3",
+                        help="the one that has PyTorch")
     parser.add_argument("--bench", default=str(HERE.parents[1] / BENCH))
     options = parser.parse_args()
     if not os.path.exists(options.bench):
         sys.exit(f"{options.bench} is not there; build it first")
+    our_command = [
+        options.bench, f"--model={options.model}", f"--batch={options.batch}",
+        f"--threads={options.threads}", f"--steps={options.steps}",
+        f"--device={options.device}", f"--precision={options.precision}",
+        "--json"]
+    their_command = [
+        options.python, str(HERE / "torch_training_step.py"),
+        "--model", options.model, "--batch", str(options.batch),
+        "--threads", str(options.threads), "--steps", str(options.steps),
+        "--device", options.device, "--precision", options.precision, "--json"]
+    if options.hidden:
+        our_command.append(f"--hidden={options.hidden}")
+        their_command += ["--hidden", str(options.hidden)]
+    if options.compile:
+        their_command.append("--compile")
     ours, theirs = [], []
     for _ in range(options.turns):
-        ours.append(run(
-            [options.bench, f"--model={options.model}",
-             f"--batch={options.batch}", f"--threads={options.threads}",
-             f"--steps={options.steps}", "--json"], options.threads))
-        theirs.append(run(
-            ["/usr/bin/python3", str(HERE / "torch_training_step.py"),
-             "--model", options.model, "--batch", str(options.batch),
-             "--threads", str(options.threads), "--steps", str(options.steps),
-             "--json"], options.threads))
+        ours.append(run(our_command, options.threads))
+        theirs.append(run(their_command, options.threads))
 
     our_ms = statistics.median(t for one in ours for t in one["all_step_ms"])
     formats = {
         name: statistics.median(
             t for one in theirs for t in one["formats"][name]["all_step_ms"])
         for name in theirs[0]["formats"]}
-    best = min(formats, key=formats.get)
+    best = min((name for name in formats if "compiled" not in name),
+               key=formats.get)
     for one in theirs:
         if one["formats"][best]["parameters"] != ours[0]["parameters"]:
             sys.exit("the two sides do not train the same model")
-    print(f"{options.model}, batch {options.batch}, {options.threads} "
-          f"thread(s), {options.turns} turns of {options.steps} steps, medians")
-    print(f"Gradsieve                  {our_ms:9.1f} ms")
+    print(f"{options.model}, batch {options.batch}, {options.device}, "
+          f"{options.precision}, {options.threads} thread(s), "
+          f"{options.turns} turns of {options.steps} steps, medians")
+    torch = f"PyTorch {theirs[0]['torch']}"
+    print(f"{'Gradsieve':38}{our_ms:9.2f} ms")
     for name, ms in formats.items():
-        print(f"PyTorch {theirs[0]['torch']:7} {name:14}{ms:6.1f} ms")
-    print(f"ratio against {best}: {formats[best] / our_ms:.2f} x")
+        print(f"{torch + ' ' + name:38}{ms:9.2f} ms")
+    for name in [best] + [n for n in formats if "compiled" in n]:
+        print(f"ratio against {name}: {formats[name] / our_ms:.2f} x")
 
+    timed = ours
+    if options.device.startswith("cuda"):
+        # Else the times are those of queueing the work.
+        timed = [run(our_command, options.threads, CUDA_LAUNCH_BLOCKING="1")]
     our_kinds = median_kinds(
         {kind: t["forward_ms"] + t["backward_ms"]
-         for kind, t in one["kinds"].items()} for one in ours)
+         for kind, t in one["kinds"].items()} for one in timed)
     their_kinds = median_kinds(one["formats"][best]["kinds"] for one in theirs)
     print(f"\n{'ms a step':16}{'Gradsieve':>12}{'PyTorch':>12}")
     for kind in sorted(set(our_kinds) | set(their_kinds),

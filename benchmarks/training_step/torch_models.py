@@ -44,6 +44,52 @@ class CifarResnet(nn.Module):
         return self.linear(F.avg_pool2d(x, x.size(3)).flatten(1))
 
 
+class Bottleneck(nn.Module):
+    """He et al., CVPR 2016; the stride is at the 3 x 3 convolution."""
+
+    def __init__(self, in_channels, width, stride):
+        super().__init__()
+        self.conv1 = nn.Conv2d(in_channels, width, 1, bias=False)
+        self.bn1 = nn.BatchNorm2d(width)
+        self.conv2 = nn.Conv2d(width, width, 3, stride, 1, bias=False)
+        self.bn2 = nn.BatchNorm2d(width)
+        self.conv3 = nn.Conv2d(width, 4 * width, 1, bias=False)
+        self.bn3 = nn.BatchNorm2d(4 * width)
+        self.shortcut = nn.Identity()
+        if stride != 1 or in_channels != 4 * width:
+            self.shortcut = nn.Sequential(
+                nn.Conv2d(in_channels, 4 * width, 1, stride, bias=False),
+                nn.BatchNorm2d(4 * width))
+
+    def forward(self, x):
+        y = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        y = F.relu(self.bn2(self.conv2(y)), inplace=True)
+        y = self.bn3(self.conv3(y))
+        y += self.shortcut(x)
+        return F.relu(y, inplace=True)
+
+
+class Resnet50(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.conv1 = nn.Conv2d(3, 64, 7, 2, 3, bias=False)
+        self.bn1 = nn.BatchNorm2d(64)
+        layers, in_channels = [], 64
+        for width, blocks, stride in ((64, 3, 1), (128, 4, 2), (256, 6, 2),
+                                      (512, 3, 2)):
+            for block in range(blocks):
+                layers.append(Bottleneck(in_channels, width,
+                                         stride if block == 0 else 1))
+                in_channels = 4 * width
+        self.layers = nn.Sequential(*layers)
+        self.linear = nn.Linear(2048, 1000)
+
+    def forward(self, x):
+        x = F.relu(self.bn1(self.conv1(x)), inplace=True)
+        x = self.layers(F.max_pool2d(x, 3, 2, 1))
+        return self.linear(F.adaptive_avg_pool2d(x, 1).flatten(1))
+
+
 def vgg16():
     layers, in_channels = [], 3
     for entry in (64, 64, 0, 128, 128, 0, 256, 256, 256, 0,
@@ -91,16 +137,30 @@ class LanguageModel(nn.Module):
 # Of text: STEPS tokens for each row of the batch.
 TEXT_MODELS = {"lstm_lm": LanguageModel}
 
-# Of 3 x 32 x 32 images in 10 classes.
+# Of images: what makes one, their extent, the classes.
 IMAGE_MODELS = {
-    "resnet20": lambda: CifarResnet(3),
-    "resnet56": lambda: CifarResnet(9),
-    "resnet110": lambda: CifarResnet(18),
-    "vgg16": vgg16,
-    "cifar_cnn": cifar_cnn,
+    "resnet20": (lambda: CifarResnet(3), 32, 10),
+    "resnet56": (lambda: CifarResnet(9), 32, 10),
+    "resnet110": (lambda: CifarResnet(18), 32, 10),
+    "vgg16": (vgg16, 32, 10),
+    "cifar_cnn": (cifar_cnn, 32, 10),
+    "resnet50": (Resnet50, 224, 1000),
 }
 
-MODELS = {**IMAGE_MODELS, **TEXT_MODELS}
+MODELS = [*IMAGE_MODELS, *TEXT_MODELS]
+
+
+def new_model(model, hidden=0):
+    """hidden: of a model of text; 0 for its default."""
+    if model in TEXT_MODELS:
+        make = TEXT_MODELS[model]
+        return make(hidden) if hidden else make()
+    return IMAGE_MODELS[model][0]()
+
+
+def learning_rate(model):
+    """With which one batch's loss falls from the first steps on."""
+    return 0.5 if model in TEXT_MODELS else 0.01
 
 
 def random_batch(model, size):
@@ -108,5 +168,6 @@ def random_batch(model, size):
     if model in TEXT_MODELS:
         return (torch.randint(WORDS, (STEPS, size)),
                 torch.randint(WORDS, (STEPS * size,)))
-    return (torch.rand(size, 3, 32, 32).mul(2).sub(1),
-            torch.randint(0, 10, (size,)))
+    _, extent, classes = IMAGE_MODELS[model]
+    return (torch.rand(size, 3, extent, extent).mul(2).sub(1),
+            torch.randint(0, classes, (size,)))

@@ -1,12 +1,14 @@
-#!/usr/bin/python3
+#!/usr/bin/env python3
 """Time of PyTorch's training step, beside training_step_bench.
 
 The same model, batch and update (SGD with momentum 0.9) on the same random
-batch in every step; of images, with both memory formats. Needs PyTorch (Debian:
-python3-torch).
+batch in every step; of images, with both memory formats; with --compile also by
+torch.compile. On a GPU a step's time ends when the device is idle. Needs
+PyTorch (Debian: python3-torch, with /usr/bin/python3).
 
     benchmarks/training_step/torch_training_step.py \
-        [--model resnet20] [--batch 128] [--threads 1] [--steps 10] [--json]
+        [--model resnet20] [--batch 128] [--threads 1] [--steps 10] \
+        [--device cuda:0] [--precision fp32|tf32|bf16] [--compile] [--json]
 """
 
 import argparse
@@ -38,40 +40,66 @@ def kind_of(name):
     return "other"
 
 
-def measure(options, torch, memory_format):
+class Precision:
+    """How PyTorch computes what training.precision names."""
+
+    def __init__(self, torch, name, device):
+        tf32 = name == "tf32"
+        torch.backends.cuda.matmul.allow_tf32 = tf32
+        torch.backends.cudnn.allow_tf32 = tf32
+        # As our own choice of algorithms: the fastest that is there.
+        torch.backends.cudnn.benchmark = True
+        self.autocast = lambda: torch.autocast(
+            device_type=torch.device(device).type, dtype=torch.bfloat16,
+            enabled=name == "bf16")
+
+
+def measure(options, torch, memory_format, compiled):
     import torch_models
 
     torch.manual_seed(1)
-    model = torch_models.MODELS[options.model]().to(memory_format=memory_format)
+    device = torch.device(options.device)
+    is_cuda = device.type == "cuda"
+    precision = Precision(torch, options.precision, options.device)
+    model = torch_models.new_model(options.model, options.hidden).to(
+        device, memory_format=memory_format)
     x, labels = torch_models.random_batch(options.model, options.batch)
+    x, labels = x.to(device), labels.to(device)
     if x.dim() == 4:
         x = x.to(memory_format=memory_format)
-    rate = 0.5 if options.model in torch_models.TEXT_MODELS else 0.01
+    rate = torch_models.learning_rate(options.model)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
     parameters = sum(p.numel() for p in model.parameters())
+    forward = torch.compile(model) if compiled else model
 
     def step():
         optimizer.zero_grad(set_to_none=True)
-        loss = torch.nn.functional.cross_entropy(model(x), labels)
+        with precision.autocast():
+            loss = torch.nn.functional.cross_entropy(forward(x), labels)
         loss.backward()
         optimizer.step()
-        return loss.item()
+        loss = loss.item()
+        if is_cuda:
+            torch.cuda.synchronize(device)
+        return loss
 
-    losses, times = [step(), step()], []
+    losses, times = [step() for _ in range(3)], []
     for _ in range(options.steps):
         start = time.perf_counter()
         losses.append(step())
         times.append(1e3 * (time.perf_counter() - start))
     if not losses[-1] < losses[0]:
         sys.exit(f"the loss did not fall: {losses}")
-    with torch.profiler.profile() as profile:
+    activities = [torch.profiler.ProfilerActivity.CPU]
+    if is_cuda:
+        activities.append(torch.profiler.ProfilerActivity.CUDA)
+    with torch.profiler.profile(activities=activities) as profile:
         step()
     kinds = {}
     for event in profile.key_averages():
         name = event.key
         kind = "update" if "Optimizer" in name else kind_of(name)
-        ms = event.self_cpu_time_total / 1e3
-        kinds[kind] = kinds.get(kind, 0) + ms
+        kinds[kind] = kinds.get(kind, 0) + self_milliseconds(event, is_cuda)
     return {
         "step_ms": statistics.median(times),
         "all_step_ms": times,
@@ -82,12 +110,27 @@ def measure(options, torch, memory_format):
     }
 
 
+def self_milliseconds(event, is_cuda):
+    """Of the device where the step runs; its field has had two names."""
+    if not is_cuda:
+        return event.self_cpu_time_total / 1e3
+    for name in ("self_device_time_total", "self_cuda_time_total"):
+        if hasattr(event, name):
+            return getattr(event, name) / 1e3
+    return 0
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", default="resnet20")
     parser.add_argument("--batch", type=int, default=128)
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--steps", type=int, default=10)
+    parser.add_argument("--device", default="cpu")
+    parser.add_argument("--precision", default="fp32",
+                        choices=["fp32", "tf32", "bf16"])
+    parser.add_argument("--hidden", type=int, default=0, help="of lstm_lm")
+    parser.add_argument("--compile", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
     try:
@@ -100,16 +143,22 @@ def main():
         sys.exit(f"no model {options.model!r} here; there are "
                  + ", ".join(torch_models.MODELS))
     torch.set_num_threads(options.threads)
-    formats = {"contiguous": torch.contiguous_format}
+    formats = {"contiguous": (torch.contiguous_format, False)}
     if options.model in torch_models.IMAGE_MODELS:
-        formats["channels_last"] = torch.channels_last
+        formats["channels_last"] = (torch.channels_last, False)
+    if options.compile:
+        # Of the format that is usually the faster one.
+        name, (memory_format, _) = list(formats.items())[-1]
+        formats[f"{name}, compiled"] = (memory_format, True)
     result = {
         "torch": torch.__version__,
         "model": options.model,
         "batch": options.batch,
         "threads": options.threads,
-        "formats": {name: measure(options, torch, memory_format)
-                    for name, memory_format in formats.items()},
+        "device": options.device,
+        "precision": options.precision,
+        "formats": {name: measure(options, torch, *variant)
+                    for name, variant in formats.items()},
     }
     if options.json:
         print(json.dumps(result))

@@ -1,10 +1,13 @@
 // Time of a training step (forward, backward, update by SGD with momentum) of
 // one model on one batch, without communication, and where it goes.
 //
-//   training_step_bench --model=resnet20 --batch=128 [--threads=1] [--json]
+//   training_step_bench --model=resnet20 --batch=128 [--threads=1]
+//       [--device=cpu] [--precision=fp32] [--hidden=N] [--json]
 //
 // The steps go on training on one random batch; that the loss falls shows that
-// they are real.
+// they are real. On a CUDA device a step's time ends when the device is idle;
+// where it goes is told with CUDA_LAUNCH_BLOCKING=1 in the environment alone,
+// which makes the step itself slower.
 
 #include <algorithm>
 #include <cmath>
@@ -16,6 +19,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
@@ -23,14 +27,16 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "benchmarks/training_step/step_inputs.h"
+#include "benchmarks/training_step/step_update.h"
 #include "common/batch.h"
 #include "common/status_macros.h"
 #include "models/layers/layer_times.h"
 #include "models/model.h"
 #include "nlohmann/json.hpp"
 #include "proto/config.pb.h"
-#include "server/optimizers/optimizer.h"
 #include "tensor/backend.h"
+#include "tensor/new_backend.h"
+#include "tensor/precision.h"
 
 namespace ps {
 namespace {
@@ -42,7 +48,10 @@ struct Options {
   int64_t batch = 128;
   int threads = 1;
   int steps = 10;
-  int warm_up = 2;
+  int warm_up = 3;  // On a device the second one may be recorded as a graph.
+  std::string device = "cpu";
+  Precision precision = Precision::kFp32;
+  int hidden = 0;  // Of lstm_lm; 0: the model's default.
   bool json = false;
 };
 
@@ -55,17 +64,32 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       return absl::ConsumePrefix(&rest, prefix) &&
              absl::SimpleAtoi(rest, value) && *value >= 1;
     };
+    const auto precision = [&]() {
+      for (const Precision known :
+           {Precision::kFp32, Precision::kTf32, Precision::kBf16}) {
+        if (absl::EqualsIgnoreCase(
+                argument, absl::StrCat("--precision=", PrecisionName(known)))) {
+          options.precision = known;
+          return true;
+        }
+      }
+      return false;
+    };
     if (argument == "--json") {
       options.json = true;
     } else if (absl::ConsumePrefix(&argument, "--model=")) {
       options.model = std::string(argument);
-    } else if (!number("--batch=", &options.batch) &&
+    } else if (absl::ConsumePrefix(&argument, "--device=")) {
+      options.device = std::string(argument);
+    } else if (!precision() && !number("--batch=", &options.batch) &&
+               !number("--hidden=", &options.hidden) &&
                !number("--threads=", &options.threads) &&
                !number("--steps=", &options.steps)) {
       return absl::InvalidArgumentError(absl::StrCat(
           argument,
           ": options are --model=NAME, --batch=N, --threads=N, --steps=N (each "
-          "at least 1) and --json"));
+          "at least 1), --hidden=N, --device=NAME, --precision=fp32, tf32 or "
+          "bf16, and --json"));
     }
   }
   return options;
@@ -99,13 +123,8 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
   report.num_parameters = n;
   PS_ASSIGN_OR_RETURN(Tensor weights, backend->Allocate({n}));
   PS_ASSIGN_OR_RETURN(Tensor gradient, backend->Allocate({n}));
-  OptimizerOptions momentum;
-  momentum.config.set_name("momentum");
-  momentum.num_elements = n;
-  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer,
-                      NewOptimizer(momentum));
-  UpdateInfo step;
-  step.learning_rate = StepSize(options.model);
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<StepUpdate> momentum,
+                      NewStepUpdate(n, StepSize(options.model), backend));
   std::vector<float> initial(n);
   model->InitializeWeights(/*seed=*/1, initial.data());
   PS_RETURN_IF_ERROR(backend->CopyFromHost(initial.data(), &weights));
@@ -123,8 +142,10 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
         model->ForwardBackward(batch, weights, &gradient, nullptr));
     {
       const TimeAdder timer(&update);
-      optimizer->Step(step, 0, n, gradient.data(), weights.data());
-      ++step.update;
+      PS_RETURN_IF_ERROR(momentum->Step(gradient, &weights));
+      // Comes after all that was asked of a device.
+      float first;
+      PS_RETURN_IF_ERROR(backend->CopyToHost(weights.Slice(0, 1), &first));
     }
     const double ms = Milliseconds(absl::Now() - start);
     if (i == -options.warm_up) report.first_loss = result.loss;
@@ -145,6 +166,8 @@ Json ToJson(const Options& options, const Report& report,
   json["model"] = options.model;
   json["batch"] = options.batch;
   json["threads"] = options.threads;
+  json["device"] = options.device;
+  json["precision"] = PrecisionName(options.precision);
   json["step_ms"] = report.median_ms();
   json["all_step_ms"] = report.step_ms;
   json["first_loss"] = report.first_loss;
@@ -165,10 +188,11 @@ Json ToJson(const Options& options, const Report& report,
 
 void PrintTable(const Json& json) {
   std::printf(
-      "%s, batch %d, %d thread(s), %d parameters: %.1f ms a step (median)\n",
+      "%s, batch %d, %s, %d thread(s), %d parameters: %.1f ms a step "
+      "(median)\n",
       json["model"].get<std::string>().c_str(), json["batch"].get<int>(),
-      json["threads"].get<int>(), json["parameters"].get<int>(),
-      json["step_ms"].get<double>());
+      json["device"].get<std::string>().c_str(), json["threads"].get<int>(),
+      json["parameters"].get<int>(), json["step_ms"].get<double>());
   std::printf("loss %.4f -> %.4f, %.0f reorders a step, activations %.1f MiB\n",
               json["first_loss"].get<double>(), json["last_loss"].get<double>(),
               json["reorders_per_step"].get<double>(),
@@ -183,19 +207,24 @@ void PrintTable(const Json& json) {
 
 absl::Status Run(int argc, char** argv) {
   PS_ASSIGN_OR_RETURN(const Options options, ParseOptions(argc, argv));
-  CpuBackendOptions backend_options;
-  backend_options.num_threads = options.threads;
-  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                      NewCpuBackend(backend_options));
+  DeviceOptions device;
+  device.device = options.device;
+  device.num_threads = options.threads;
+  device.precision = options.precision;
+  PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
+  Backend* const backend = chosen.backend.get();
   ModelOptions model_options;
   model_options.config.set_name(options.model);
+  if (options.hidden > 0) {
+    model_options.config.mutable_lstm_lm()->set_hidden(options.hidden);
+  }
   PS_ASSIGN_OR_RETURN(model_options.example, StepExample(options.model));
-  model_options.backend = backend.get();
+  model_options.backend = backend;
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
                       NewModel(model_options));
   const Batch batch = StepBatch(model_options.example, options.batch);
   PS_ASSIGN_OR_RETURN(const Report report,
-                      Measure(options, backend.get(), model.get(), batch));
+                      Measure(options, backend, model.get(), batch));
   const Json json = ToJson(options, report, model->layer_times());
   if (options.json) {
     std::printf("%s\n", json.dump().c_str());

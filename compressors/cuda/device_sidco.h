@@ -1,19 +1,16 @@
-// SIDCo's estimate and selection in one go on a device: everything is queued at
-// once, and the host waits only for the end of it.
-//
-// Includes CUDA's headers: only for libraries that exist where there is a
-// toolkit.
+// SIDCo's estimate and selection in one go on a device: one launch, and the
+// host waits only for the end of it.
 #ifndef COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 #define COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 
 #include <cstdint>
 #include <memory>
-#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/cuda/sidco_passes.h"
-#include "tensor/cuda/sparse/sparse_work.h"
+#include "compressors/sidco_estimate.h"
+#include "tensor/device_selection.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {
@@ -21,18 +18,13 @@ namespace ps {
 struct DeviceSidcoResult {
   SidcoOutcome outcome = SidcoOutcome::kUnknown;
   Moments moments;  // Without sums after a warm start.
-  // If kEstimated: as ThresholdEstimate, and what is above the threshold.
-  bool warm = false;
-  float threshold = 0;
-  int stages = 0;
-  bool stopped = false;
-  bool refined = false;
-  int64_t estimated_count = 0;  // If refined.
-  Selection selection;
-  // For the next vector.
-  std::vector<CountedPlace> counted;
-  std::vector<double> steps;  // Of a cold estimate.
-  double refine_reach = 1;
+  // If kEstimated:
+  bool warm = false;  // From warm_location.
+  ThresholdEstimate estimate;
+  int64_t num_selected = 0;  // Elements above the threshold.
+  // They, if they are no more than the capacity. Valid until the next Run.
+  DeviceSelection selection;
+  SidcoTrace trace;
 };
 
 // The thresholds are the CPU's, but for the last bits of the device's
@@ -40,50 +32,25 @@ struct DeviceSidcoResult {
 // thread at a time.
 class DeviceSidco {
  public:
-  // For vectors of n elements, at least 1. `work` is not owned and outlives
-  // this. Takes 0.75 n bytes of the device for lists, and 8 bytes for each of
-  // the `max_selected` elements that cross the bus at a time. Errors:
-  // kInvalidArgument, kResourceExhausted.
-  static absl::StatusOr<std::unique_ptr<DeviceSidco>> Create(
-      int64_t n, int64_t max_selected, SparseWork* work);
+  virtual ~DeviceSidco() = default;
 
   // out = residual + gradient, all in the device's memory, and what SIDCo
-  // selects of it. request.n is n. `out` overlaps neither input.
-  absl::Status Run(const DeviceSidcoRequest& request, const float* residual,
-                   const float* gradient, float* out,
-                   DeviceSidcoResult* result);
-
- private:
-  // What the host writes and reads.
-  struct HostScratch {
-    SidcoPasses passes;
-    int64_t count;
-  };
-
-  DeviceSidco(int64_t n, int64_t max_selected, SparseWork* work)
-      : n_(n), max_selected_(max_selected), work_(work) {}
-
-  // All that comes before the host waits.
-  absl::Status QueuePasses(const DeviceSidcoRequest& request,
-                           const SiftArguments& arguments);
-  absl::Status FetchSelection(int64_t count, const SparseInput& input,
-                              Selection* selection);
-
-  const int64_t n_;
-  const int64_t max_selected_;
-  SparseWork* const work_;               // Not owned.
-  std::shared_ptr<SidcoPasses> passes_;  // The device's.
-  std::shared_ptr<uint16_t> offsets_;
-  std::shared_ptr<float> values_;
-  std::shared_ptr<uint32_t> sizes_;
-  KeptLists lists_;                             // In these three.
-  std::shared_ptr<uint32_t> selected_indices_;  // [max_selected]
-  std::shared_ptr<float> selected_values_;      // [max_selected]
-  std::shared_ptr<void> pinned_;
-  HostScratch* host_ = nullptr;       // In pinned_,
-  uint32_t* host_indices_ = nullptr;  // and these after it.
-  float* host_values_ = nullptr;
+  // selects of it. `out` overlaps neither input. Errors: kInvalidArgument for a
+  // request of another length or with more than kMaxDeviceStages stages, or
+  // CUDA's.
+  virtual absl::Status Run(const DeviceSidcoRequest& request,
+                           const float* residual, const float* gradient,
+                           float* out, DeviceSidcoResult* result) = 0;
 };
+
+// For vectors of n elements, of which no more than `capacity` are left on the
+// device; at least 1 each. `work` is not owned and outlives this. Takes 0.75 n
+// bytes of the device for lists, and 8 `capacity`. Errors: kInvalidArgument,
+// kResourceExhausted; kUnimplemented without the toolkit, where no kernels have
+// a SparseWork.
+absl::StatusOr<std::unique_ptr<DeviceSidco>> NewDeviceSidco(int64_t n,
+                                                            int64_t capacity,
+                                                            SparseWork* work);
 
 }  // namespace ps
 

@@ -1,6 +1,5 @@
 // SIDCo on a device as passes over a vector: between two passes the device
-// itself decides what the next one measures. What runs there is here, for the
-// host, too, where it is tested.
+// itself decides what the next one measures. For host and device.
 #ifndef COMPRESSORS_CUDA_SIDCO_PASSES_H_
 #define COMPRESSORS_CUDA_SIDCO_PASSES_H_
 
@@ -12,33 +11,15 @@
 #include "compressors/sidco_steps.h"
 #include "compressors/threshold_formulas.h"
 #include "tensor/cuda/sparse/cores/elements.h"
-#include "tensor/cuda/sparse/cores/select.h"
 #include "tensor/cuda/sparse/cores/sift.h"
 #include "tensor/moments.h"
 
 namespace ps {
 
-// Laws whose formulas are for the device. (The gamma law's quantile is not.)
-struct DeviceFits {
-  enum class Law { kExponential, kPareto };
-  Law law = Law::kExponential;
-
-  PS_HOST_DEVICE bool Exceedances(const TailSample& sample, double density,
-                                  double* x) const {
-    if (law == Law::kPareto) return ParetoThreshold(sample, density, x);
-    *x = ExponentialThreshold(sample.mean, density);
-    return true;
-  }
-  PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
-                                 double* x) const {
-    return Exceedances(sample, density, x);
-  }
-};
-
 constexpr int kMaxDeviceStages = 64;
 
 struct DeviceSidcoRequest {
-  DeviceFits fits;
+  TailFits fits;
   // `population` and `moments` are found on the device. stages: at most
   // kMaxDeviceStages.
   EstimateRequest estimate;
@@ -62,12 +43,6 @@ enum class SidcoOutcome {
   kZero,       // All are zero.
   kSparse,     // No more non-zeros than the target.
   kConstant,   // All magnitudes are equal, or no law can be fitted.
-};
-
-// A place where exceedances were counted, for the next warm start.
-struct CountedPlace {
-  float location = 0;
-  int64_t count = 0;
 };
 
 // In the device's memory while a vector is worked on. Read by every block of a
@@ -104,6 +79,8 @@ class SidcoPasses {
     arguments->location = location;
     // A warm start looks at the sums of a few elements only.
     arguments->sum_of = forms && warm_ ? SumOf::kNothing : SumOf::kExceedances;
+    arguments->sum_logs = request_.fits.MagnitudesNeedLogs() &&
+                          (task_ == Task::kSums || (forms && !warm_));
     return true;
   }
 
@@ -122,9 +99,7 @@ class SidcoPasses {
       case Task::kMeasure:
         return Measured(total);
       case Task::kSums:
-        request_.estimate.moments.sum = total.sum;
-        request_.estimate.moments.sum_squares = total.sum_squares;
-        return StartCold();
+        return StartCold(total);
       case Task::kDone:
         return;
     }
@@ -141,6 +116,10 @@ class SidcoPasses {
     return has_lists_ && steps_.threshold() >= kept_above_;
   }
 
+  // How many that are; before, 0.
+  PS_HOST_DEVICE int64_t num_selected() const { return num_selected_; }
+  PS_HOST_DEVICE void set_num_selected(int64_t count) { num_selected_ = count; }
+
   PS_HOST_DEVICE bool done() const { return task_ == Task::kDone; }
   PS_HOST_DEVICE SidcoOutcome outcome() const { return outcome_; }
   PS_HOST_DEVICE const Moments& moments() const {
@@ -150,7 +129,7 @@ class SidcoPasses {
   PS_HOST_DEVICE bool warm() const { return warm_; }
   PS_HOST_DEVICE const SidcoSteps& steps() const { return steps_; }
   PS_HOST_DEVICE int num_counted() const { return num_counted_; }
-  PS_HOST_DEVICE const CountedPlace& counted(int i) const {
+  PS_HOST_DEVICE const CountedLocation& counted(int i) const {
     return counted_[i];
   }
   PS_HOST_DEVICE int num_taken() const { return num_taken_; }
@@ -187,8 +166,6 @@ class SidcoPasses {
     Moments& moments = estimate.moments;
     moments.num_nonzero = total.count;
     moments.num_non_finite = total.num_non_finite;
-    moments.sum = total.sum;
-    moments.sum_squares = total.sum_squares;
     moments.max = FloatFromBits(total.max_bits);
     moments.min_nonzero = FloatFromBits(total.min_bits_less_one + 1);
     estimate.population =
@@ -202,13 +179,23 @@ class SidcoPasses {
         estimate.population == moments.num_nonzero) {
       return Finish(SidcoOutcome::kConstant);
     }
-    if (!warm_) return StartCold();
+    if (!warm_) return StartCold(total);
     if (!HasSeveralStages(estimate)) return WarmStartFailed();
     steps_.StartWarm(request_.warm_location, estimate, Memory());
     task_ = Task::kMeasure;
   }
 
-  PS_HOST_DEVICE void StartCold() {
+  // With the sums of all elements.
+  PS_HOST_DEVICE void StartCold(const ChunkStats& total) {
+    EstimateRequest& estimate = request_.estimate;
+    estimate.moments.sum = total.sum;
+    estimate.moments.sum_squares = total.sum_squares;
+    estimate.sum_logs = total.sum_logs;
+    const int64_t zeros = estimate.population - estimate.moments.num_nonzero;
+    if (request_.fits.MagnitudesNeedLogs()) {
+      estimate.sum_logs +=
+          static_cast<double>(zeros) * LogOfZero(estimate.moments);
+    }
     steps_.StartCold(request_.estimate, Memory(), request_.fits);
     task_ = Task::kMeasure;
     FinishIfAnswered();
@@ -258,61 +245,12 @@ class SidcoPasses {
   SidcoSteps steps_;
   bool has_lists_ = false;  // With all elements above kept_above_.
   float kept_above_ = 0;
-  CountedPlace counted_[kMaxDeviceStages + 1];
+  CountedLocation counted_[kMaxDeviceStages + 1];
   int num_counted_ = 0;
   double taken_[kMaxDeviceStages];
   int num_taken_ = 0;
+  int64_t num_selected_ = 0;
 };
-
-// One block of a pass over the vector. arguments: as NextPass takes them.
-template <class Block>
-PS_HOST_DEVICE void RunPass(Block& block, const SidcoPasses& passes,
-                            SiftArguments arguments, int64_t chunk,
-                            SiftShared* shared) {
-  if (!passes.NextPass(&arguments)) return;
-  SiftChunk(block, arguments, chunk, shared);
-}
-
-struct AdvanceShared {
-  FoldShared fold;
-  ChunkStats total;
-};
-
-// One block, between two passes.
-template <class Block>
-PS_HOST_DEVICE void Advance(Block& block, const ChunkStats* stats,
-                            int64_t num_chunks, AdvanceShared* shared,
-                            SidcoPasses* passes) {
-  if (passes->done()) return;
-  FoldChunks(block, stats, num_chunks, &shared->fold, &shared->total);
-  block.Phase([&](int thread) {
-    if (thread == 0) passes->PassDone(shared->total);
-  });
-}
-
-// One block of the count of what is selected.
-template <class Block>
-PS_HOST_DEVICE void CountSelected(Block& block, const SidcoPasses& passes,
-                                  SiftArguments arguments, int64_t chunk,
-                                  SiftShared* shared) {
-  arguments.input.residual = nullptr;
-  arguments.input.use_lists = passes.SelectedAreListed();
-  arguments.counted = passes.Selected();
-  arguments.sum_of = SumOf::kNothing;
-  arguments.keep = false;
-  SiftChunk(block, arguments, chunk, shared);
-}
-
-// One block of the selection. `arguments` come with input, bases and outputs.
-template <class Block>
-PS_HOST_DEVICE void WriteSelected(Block& block, const SidcoPasses& passes,
-                                  SelectArguments arguments, int64_t chunk,
-                                  TileShared* shared) {
-  arguments.input.residual = nullptr;
-  arguments.input.use_lists = passes.SelectedAreListed();
-  arguments.wanted = passes.Selected();
-  SelectChunk(block, arguments, chunk, shared);
-}
 
 }  // namespace ps
 

@@ -7,12 +7,10 @@
 #include "common/status_macros.h"
 #include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
+#include "compressors/index_codes/index_sizes.h"
 
 namespace ps {
 namespace {
-
-constexpr int kBitsPerByte = 7;
-constexpr uint8_t kMore = 0x80;
 
 class DeltaVarintDecoder final : public IndexDecoder {
  public:
@@ -43,13 +41,13 @@ class DeltaVarintDecoder final : public IndexDecoder {
  private:
   absl::Status ReadVarint(uint64_t* value) {
     // Five bytes hold any 32-bit number.
-    for (int shift = 0; shift < 5 * kBitsPerByte; shift += kBitsPerByte) {
+    for (int shift = 0; shift < 5 * kVarintBits; shift += kVarintBits) {
       uint8_t byte = 0;
       if (!bytes_.ReadByte(&byte)) {
         return absl::InvalidArgumentError("fewer indices than the header says");
       }
-      *value |= uint64_t{byte & (kMore - 1u)} << shift;
-      if ((byte & kMore) != 0) continue;
+      *value |= uint64_t{byte & (kVarintMore - 1u)} << shift;
+      if ((byte & kVarintMore) != 0) continue;
       // One number, one spelling: else two payloads could differ in bytes and
       // not in meaning.
       if (byte == 0 && shift > 0) {
@@ -73,21 +71,17 @@ class DeltaVarintCodec final : public IndexCodec {
   bool Fits(const IndexList&) const override { return true; }
 
   int64_t EncodedSize(const IndexList& list) const override {
-    int64_t size = list.count();
-    ForEachGap(list, [&size](uint32_t skipped) {
-      while (skipped >= kMore) {
-        skipped >>= kBitsPerByte;
-        ++size;
-      }
-    });
+    int64_t size = 0;
+    ForEachGap(list,
+               [&size](uint32_t skipped) { size += VarintBytes(skipped); });
     return size;
   }
 
   void Encode(const IndexList& list, uint8_t* out) const override {
     ForEachGap(list, [&out](uint32_t skipped) {
-      while (skipped >= kMore) {
-        *out++ = static_cast<uint8_t>(skipped | kMore);
-        skipped >>= kBitsPerByte;
+      while (skipped >= kVarintMore) {
+        *out++ = static_cast<uint8_t>(skipped | kVarintMore);
+        skipped >>= kVarintBits;
       }
       *out++ = static_cast<uint8_t>(skipped);
     });

@@ -10,28 +10,10 @@
 #include "common/status_macros.h"
 #include "compressors/bit_stream.h"
 #include "compressors/index_codes/index_codec.h"
+#include "compressors/index_codes/index_sizes.h"
 
 namespace ps {
 namespace {
-
-// Where things lie; follows from the header alone.
-struct Layout {
-  Layout(int64_t count, int64_t dense_size) {
-    if (count == 0) return;
-    // floor(log2(dense_size / count)).
-    low_bits = 63 - __builtin_clzll(static_cast<uint64_t>(dense_size / count));
-    max_high = (dense_size - 1) >> low_bits;
-    low_bytes = BytesOfBits(count * low_bits);
-    high_bytes = BytesOfBits(count + max_high);
-  }
-
-  int64_t total_bytes() const { return low_bytes + high_bytes; }
-
-  int low_bits = 0;  // At most 31.
-  int64_t max_high = 0;
-  int64_t low_bytes = 0;
-  int64_t high_bytes = 0;
-};
 
 class EliasFanoDecoder final : public IndexDecoder {
  public:
@@ -113,7 +95,7 @@ class EliasFanoDecoder final : public IndexDecoder {
   }
 
   const PayloadInfo info_;
-  const Layout layout_;
+  const EliasFanoLayout layout_;
   BitReader lows_;
   PieceReader highs_;
   int64_t word_begin_ = -64;  // The place of the lowest bit of word_.
@@ -130,11 +112,11 @@ class EliasFanoCodec final : public IndexCodec {
   bool Fits(const IndexList&) const override { return true; }
 
   int64_t EncodedSize(const IndexList& list) const override {
-    return Layout(list.count(), list.dense_size).total_bytes();
+    return EliasFanoLayout(list.count(), list.dense_size).total_bytes();
   }
 
   void Encode(const IndexList& list, uint8_t* out) const override {
-    const Layout layout(list.count(), list.dense_size);
+    const EliasFanoLayout layout(list.count(), list.dense_size);
     BitWriter lows(out);
     uint8_t* const highs = out + layout.low_bytes;
     std::fill_n(highs, layout.high_bytes, uint8_t{0});

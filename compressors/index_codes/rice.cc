@@ -11,30 +11,10 @@
 #include "compressors/bit_stream.h"
 #include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
+#include "compressors/index_codes/index_sizes.h"
 
 namespace ps {
 namespace {
-
-constexpr int kParameterBytes = 1;
-constexpr int kMaxParameter = 31;
-
-// The k that makes the expected code shortest, where each position is taken
-// with the density p: the least with (1 - p)^(2^k) < (sqrt(5) - 1) / 2 (Kiely,
-// "Selecting the Golomb parameter in Rice coding", IPN Progress Report 42-159,
-// 2004). One division and squarings, which IEEE 754 rounds alike everywhere:
-// readers compute it again.
-int RiceParameter(int64_t count, int64_t dense_size) {
-  constexpr double kGoldenRatioLessOne = 0.6180339887498949;
-  if (count == 0) return 0;
-  double none_taken = static_cast<double>(dense_size - count) /
-                      static_cast<double>(dense_size);  // Of 2^k positions.
-  int k = 0;
-  while (none_taken >= kGoldenRatioLessOne && k < kMaxParameter) {
-    none_taken *= none_taken;
-    ++k;
-  }
-  return k;
-}
 
 class RiceDecoder final : public IndexDecoder {
  public:
@@ -42,7 +22,7 @@ class RiceDecoder final : public IndexDecoder {
       : dense_size_(static_cast<uint64_t>(info.dense_size)),
         k_(RiceParameter(info.count, info.dense_size)),
         bits_(bytes),
-        written_k_(static_cast<int>(bits_.Read(8 * kParameterBytes))) {}
+        written_k_(static_cast<int>(bits_.Read(8 * kRiceParameterBytes))) {}
 
   absl::Status Next(absl::Span<uint32_t> indices) override {
     if (written_k_ != k_ || bits_.past_end()) {
@@ -111,13 +91,13 @@ class RiceCodec final : public IndexCodec {
     const int k = RiceParameter(list.count(), list.dense_size);
     int64_t bits = list.count() * (k + 1);
     ForEachGap(list, [&bits, k](uint32_t skipped) { bits += skipped >> k; });
-    return kParameterBytes + BytesOfBits(bits);
+    return kRiceParameterBytes + BytesOfBits(bits);
   }
 
   void Encode(const IndexList& list, uint8_t* out) const override {
     const int k = RiceParameter(list.count(), list.dense_size);
     *out = static_cast<uint8_t>(k);
-    BitWriter writer(out + kParameterBytes);
+    BitWriter writer(out + kRiceParameterBytes);
     ForEachGap(list, [&writer, k](uint32_t skipped) {
       constexpr uint32_t kOnesAtOnce = 31;
       uint32_t ones = skipped >> k;

@@ -1,9 +1,9 @@
 #include "compressors/value_codes/level_loops.h"
 
 #include <algorithm>
-#include <cmath>
 
 #include "compressors/value_codes/levels.h"
+#include "compressors/value_codes/value_steps.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/value_codes/level_loops.cc"
@@ -136,17 +136,10 @@ namespace {
 template <typename Levels>
 void RoundFrom(int64_t begin, const Levels& levels,
                const LevelStretch& stretch) {
-  const int sign_code = 1 << (stretch.bits - 1);
-  const int s = sign_code - 1;
   for (int64_t i = begin; i < stretch.n; ++i) {
-    float& value = stretch.values[i];
-    // Rounding may have made the norm less than a single magnitude.
-    const float r = std::min(std::fabs(value) / stretch.scale, 1.0f);
-    const int level = levels.Round(r, s, stretch.draws[i]);
-    const bool negative = value < 0 && level > 0;
-    stretch.codes[i] = static_cast<uint8_t>(level | (negative ? sign_code : 0));
-    const float decoded = stretch.scale * levels.Value(level, s);
-    value -= negative ? -decoded : decoded;
+    stretch.codes[i] =
+        static_cast<uint8_t>(TakeLevel(levels, stretch.scale, stretch.bits,
+                                       stretch.draws[i], &stretch.values[i]));
   }
 }
 

@@ -2,11 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 
 #include "common/random.h"
 #include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
+#include "compressors/value_codes/value_sums.h"
 
 namespace ps {
 namespace {
@@ -17,7 +17,7 @@ constexpr int64_t kMaxSample = 16384;
 constexpr uint64_t kSamplePurpose = 0x616c71;  // "alq"
 
 // Sums and maxima that a processor can have under way at once.
-constexpr size_t kLanes = 8;
+constexpr size_t kLanes = kNormLanes;
 
 float EuclideanNorm(absl::Span<const float> values) {
   double sums[kLanes] = {};  // Of floats, squares do not overflow or underflow.
@@ -30,10 +30,7 @@ float EuclideanNorm(absl::Span<const float> values) {
   for (size_t i = whole; i < values.size(); ++i) {
     sums[i - whole] += double{values[i]} * values[i];
   }
-  double sum = 0;
-  for (const double each : sums) sum += each;
-  return static_cast<float>(
-      std::min<double>(std::sqrt(sum), std::numeric_limits<float>::max()));
+  return EuclideanNormOf(sums);
 }
 
 float LargestMagnitude(absl::Span<const float> values) {

@@ -6,37 +6,38 @@
 #define COMPRESSORS_VALUE_CODES_LEVELS_H_
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
-#include "compressors/value_codes/float_bits.h"
+#include "common/float_bits.h"
+#include "common/host_device.h"
 
 namespace ps {
 
 // Levels 0, 1/s, ..., 1, called 0 to s.
 struct UniformLevels {
-  static float Value(int level, int s) {
+  PS_HOST_DEVICE static float Value(int level, int s) {
     return static_cast<float>(level) / static_cast<float>(s);
   }
 
-  static int Round(float r, int s, float draw) {
+  PS_HOST_DEVICE static int Round(float r, int s, float draw) {
     const float place = r * static_cast<float>(s);
-    const int lower = std::min(static_cast<int>(place), s - 1);
+    const int whole = static_cast<int>(place);
+    const int lower = whole < s - 1 ? whole : s - 1;
     return lower + (draw < place - static_cast<float>(lower) ? 1 : 0);
   }
 };
 
 // Levels 0, 2^(1-s), ..., 1/2, 1, called 0 to s: s of them are not 0.
 struct ExponentialLevels {
-  static float Value(int level, int s) {
-    return level == 0 ? 0.0f : std::ldexp(1.0f, level - s);
+  PS_HOST_DEVICE static float Value(int level, int s) {
+    return level == 0 ? 0.0f : PowerOfTwo(level - s);
   }
 
-  static int Round(float r, int s, float draw) {
+  PS_HOST_DEVICE static int Round(float r, int s, float draw) {
     constexpr int kBias = 127;
     // r is in [2^-octave, 2^(1 - octave)); 1 counts to the octave below it.
-    const int octave =
-        std::max(kBias - static_cast<int>(FloatBits(r) >> 23), 1);
+    const int below_one = kBias - static_cast<int>(FloatBits(r) >> 23);
+    const int octave = below_one > 1 ? below_one : 1;
     // Below 2^(1 - s), the least level that is not 0.
     if (octave > s - 1) {
       return draw < r * PowerOfTwo(s - 1) ? 1 : 0;
@@ -46,12 +47,12 @@ struct ExponentialLevels {
   }
 
  private:
-  static float PowerOfTwo(int exponent) {
+  PS_HOST_DEVICE static float PowerOfTwo(int exponent) {
     return FloatFromBits(static_cast<uint32_t>(exponent + 127) << 23);
   }
 };
 
-// Any levels.
+// Any levels; on the host.
 class TableLevels {
  public:
   // levels: [s + 1], from 0 to 1; not owned.

@@ -6,26 +6,23 @@
 //
 //     values := 9 bits each: the exponent of a float, and above it the sign
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <memory>
 
 #include "common/status_macros.h"
 #include "compressors/bit_stream.h"
-#include "compressors/value_codes/float_bits.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
+#include "compressors/value_codes/value_steps.h"
 
 namespace ps {
 namespace {
 
-constexpr int kCodeBits = 9;
-constexpr int kFractionBits = 23;
-constexpr uint32_t kExponentMask = 0xff;
-constexpr uint32_t kLargestExponent = 0xfe;
 constexpr int64_t kBlock = 1024;
 
-int64_t NaturalBytes(int64_t count) { return BytesOfBits(count * kCodeBits); }
+int64_t NaturalBytes(int64_t count) {
+  return BytesOfBits(count * kNaturalBits);
+}
 
 float DecodedValue(uint32_t code) {
   const uint32_t exponent = code & kExponentMask;
@@ -33,7 +30,7 @@ float DecodedValue(uint32_t code) {
   if (code > kExponentMask && exponent == 0) {
     return std::numeric_limits<float>::quiet_NaN();
   }
-  return FloatFromBits((code >> 8) << 31 | exponent << kFractionBits);
+  return NaturalValue(code);
 }
 
 class NaturalDecoder final : public ValueDecoder {
@@ -41,7 +38,7 @@ class NaturalDecoder final : public ValueDecoder {
   explicit NaturalDecoder(const PieceReader& bytes) : bits_(bytes) {}
 
   void Next(absl::Span<float> values) override {
-    ReadCodes(kCodeBits, values.size(), &bits_,
+    ReadCodes(kNaturalBits, values.size(), &bits_,
               [values](size_t i, uint32_t c) { values[i] = DecodedValue(c); });
   }
 
@@ -81,18 +78,7 @@ class NaturalCodec final : public ValueCodec {
       const int64_t n = std::min(kBlock, count - begin);
       uniform.Fill(begin, absl::MakeSpan(draws, n));
       for (int64_t i = 0; i < n; ++i) {
-        float& value = values[begin + i];
-        const uint32_t bits = FloatBits(value);
-        // A whole number of 23 bits carries into the exponent with the
-        // probability that the fraction has, also below the smallest normal
-        // float, whose exponent stands for 0.
-        const uint32_t carry = static_cast<uint32_t>(draws[i] * 0x1p23f);
-        const uint32_t exponent = std::min(
-            ((bits & 0x7fffffff) + carry) >> kFractionBits, kLargestExponent);
-        const uint32_t negative = exponent == 0 ? 0 : bits >> 31;
-        const uint32_t code = negative << 8 | exponent;
-        writer.Put(code, kCodeBits);
-        value -= DecodedValue(code);
+        writer.Put(TakeNatural(draws[i], &values[begin + i]), kNaturalBits);
       }
     }
     writer.Finish();

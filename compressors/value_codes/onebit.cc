@@ -12,6 +12,8 @@
 #include "common/status_macros.h"
 #include "compressors/value_codes/digits.h"
 #include "compressors/value_codes/value_codec.h"
+#include "compressors/value_codes/value_steps.h"
+#include "compressors/value_codes/value_sums.h"
 
 namespace ps {
 namespace {
@@ -38,26 +40,13 @@ class OneBitCodec final : public ValueCodec {
 
   int64_t Encode(const ValueWriting&, absl::Span<float> values,
                  uint8_t* out) const override {
-    double sums[2] = {0, 0};
-    int64_t counts[2] = {0, 0};
-    for (const float value : values) {
-      const int negative = value < 0;
-      sums[negative] += negative ? -value : value;
-      ++counts[negative];
-    }
-    float means[2] = {0, 0};  // Of a side without values: 0.
-    for (int side = 0; side < 2; ++side) {
-      if (counts[side] > 0) {
-        means[side] = static_cast<float>(sums[side] / counts[side]);
-      }
-    }
+    const int64_t count = static_cast<int64_t>(values.size());
+    const SidedSums sums = AddUp<SidedSums>(values.data(), count);
+    const float means[2] = {MeanOfSide(sums, 0), MeanOfSide(sums, 1)};
     std::memcpy(out, means, sizeof(means));
     const auto take = [values, &means](int64_t i) {
-      const int negative = values[i] < 0;
-      values[i] -= negative ? -means[1] : means[0];
-      return negative;
+      return TakeSign(means[0], means[1], &values[i]);
     };
-    const int64_t count = static_cast<int64_t>(values.size());
     PackDigits(kBits, count, take, out + kMeanBytes);
     return OneBitBytes(count);
   }

@@ -1,5 +1,6 @@
 #include "compressors/value_codes/philox.h"
 
+#include "compressors/value_codes/philox_words.h"
 #include "glog/logging.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -7,24 +8,6 @@
 #include "hwy/foreach_target.h"
 // After foreach_target.h, which must be first.
 #include "hwy/highway.h"
-
-#ifndef COMPRESSORS_VALUE_CODES_PHILOX_CONSTANTS_
-#define COMPRESSORS_VALUE_CODES_PHILOX_CONSTANTS_
-
-namespace ps {
-namespace {
-
-// The paper's table 2 and the constants of its section 4.
-constexpr int kRounds = 10;
-constexpr uint32_t kMultiplier0 = 0xd2511f53;
-constexpr uint32_t kMultiplier1 = 0xcd9e8d57;
-constexpr uint32_t kKeyStep0 = 0x9e3779b9;
-constexpr uint32_t kKeyStep1 = 0xbb67ae85;
-
-}  // namespace
-}  // namespace ps
-
-#endif  // COMPRESSORS_VALUE_CODES_PHILOX_CONSTANTS_
 
 HWY_BEFORE_NAMESPACE();
 namespace ps {
@@ -53,8 +36,8 @@ int64_t FillDraws(uint64_t counter, uint32_t key0, uint32_t key1, int64_t n,
     return hn::BitCast(d,
                        hn::Or(hn::And(even, low_half), hn::ShiftLeft<32>(odd)));
   };
-  const auto multiplier0 = hn::Set(d, kMultiplier0);
-  const auto multiplier1 = hn::Set(d, kMultiplier1);
+  const auto multiplier0 = hn::Set(d, kPhiloxMultiplier0);
+  const auto multiplier1 = hn::Set(d, kPhiloxMultiplier1);
   const auto draw = [&](auto word) {
     return hn::Mul(
         hn::ConvertTo(df, hn::BitCast(hn::RebindToSigned<decltype(d)>(),
@@ -72,7 +55,7 @@ int64_t FillDraws(uint64_t counter, uint32_t key0, uint32_t key1, int64_t n,
     auto c3 = hn::Zero(d);
     uint32_t k0 = key0;
     uint32_t k1 = key1;
-    for (int round = 0; round < kRounds; ++round) {
+    for (int round = 0; round < kPhiloxRounds; ++round) {
       auto high0 = c0;
       auto high1 = c0;
       const auto low0 = multiply(c0, multiplier0, &high0);
@@ -81,8 +64,8 @@ int64_t FillDraws(uint64_t counter, uint32_t key0, uint32_t key1, int64_t n,
       c1 = low1;
       c2 = hn::Xor(hn::Xor(high0, c3), hn::Set(d, k1));
       c3 = low0;
-      k0 += kKeyStep0;
-      k1 += kKeyStep1;
+      k0 += kPhiloxKeyStep0;
+      k1 += kPhiloxKeyStep1;
     }
     hn::StoreInterleaved4(draw(c0), draw(c1), draw(c2), draw(c3), df,
                           draws + done);
@@ -104,16 +87,9 @@ HWY_EXPORT(FillDraws);
 
 std::array<uint32_t, 4> Philox(std::array<uint32_t, 4> counter,
                                std::array<uint32_t, 2> key) {
-  for (int round = 0; round < kRounds; ++round) {
-    const uint64_t product0 = uint64_t{kMultiplier0} * counter[0];
-    const uint64_t product1 = uint64_t{kMultiplier1} * counter[2];
-    counter = {static_cast<uint32_t>(product1 >> 32) ^ counter[1] ^ key[0],
-               static_cast<uint32_t>(product1),
-               static_cast<uint32_t>(product0 >> 32) ^ counter[3] ^ key[1],
-               static_cast<uint32_t>(product0)};
-    key = {key[0] + kKeyStep0, key[1] + kKeyStep1};
-  }
-  return counter;
+  const PhiloxWords made = PhiloxRounds(
+      {{counter[0], counter[1], counter[2], counter[3]}}, key[0], key[1]);
+  return {made.words[0], made.words[1], made.words[2], made.words[3]};
 }
 
 void UniformDraws::Fill(int64_t begin, absl::Span<float> draws) const {
@@ -127,7 +103,7 @@ void UniformDraws::Fill(int64_t begin, absl::Span<float> draws) const {
     const std::array<uint32_t, 4> words = Philox(
         {static_cast<uint32_t>(c), static_cast<uint32_t>(c >> 32), 0, 0}, key_);
     for (int64_t j = i; j < i + 4 && j < n; ++j) {
-      draws[j] = static_cast<float>(words[j - i] >> 8) * 0x1p-24f;
+      draws[j] = DrawOfWord(words[j - i]);
     }
   }
 }

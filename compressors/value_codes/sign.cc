@@ -5,7 +5,6 @@
 // compressed optimisation for non-convex problems", ICML 2018.
 //
 //     values := scale f32, bits (1: negative)
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -13,6 +12,8 @@
 #include "common/status_macros.h"
 #include "compressors/value_codes/digits.h"
 #include "compressors/value_codes/value_codec.h"
+#include "compressors/value_codes/value_steps.h"
+#include "compressors/value_codes/value_sums.h"
 
 namespace ps {
 namespace {
@@ -20,13 +21,6 @@ namespace {
 constexpr int64_t kScaleBytes = sizeof(float);
 
 int64_t SignBytes(int64_t count) { return kScaleBytes + kBits.bytes(count); }
-
-// 0 of no values. A mean of floats is no larger than the largest float.
-float MeanMagnitude(absl::Span<const float> values) {
-  double sum = 0;
-  for (const float value : values) sum += std::fabs(value);
-  return values.empty() ? 0.0f : static_cast<float>(sum / values.size());
-}
 
 class SignCodec final : public ValueCodec {
  public:
@@ -50,14 +44,13 @@ class SignCodec final : public ValueCodec {
   int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
                  uint8_t* out) const override {
     const int64_t count = static_cast<int64_t>(values.size());
-    const float scale = writing.config.sign_scale() == ValueCodeConfig::L1_MEAN
-                            ? MeanMagnitude(values)
-                            : 1.0f;
+    float scale = 1;
+    if (writing.config.sign_scale() == ValueCodeConfig::L1_MEAN) {
+      scale = MeanMagnitude(AddUp<MagnitudeSum>(values.data(), count), count);
+    }
     std::memcpy(out, &scale, sizeof(scale));
     const auto take = [values, scale](int64_t i) {
-      const int negative = values[i] < 0;
-      values[i] -= negative ? -scale : scale;
-      return negative;
+      return TakeSign(scale, scale, &values[i]);
     };
     PackDigits(kBits, count, take, out + kScaleBytes);
     return SignBytes(count);

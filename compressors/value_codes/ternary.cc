@@ -6,7 +6,6 @@
 //
 //     values := scale f32, five digits a byte (0: 0, 1: scale, 2: -scale)
 #include <algorithm>
-#include <cmath>
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,6 +15,8 @@
 #include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
+#include "compressors/value_codes/value_steps.h"
+#include "compressors/value_codes/value_sums.h"
 
 namespace ps {
 namespace {
@@ -24,34 +25,11 @@ constexpr int64_t kScaleBytes = sizeof(float);
 // Rounded to the levels 0 and 1, whose codes have a bit for the level and one
 // for the sign.
 constexpr int kLevelBits = 2;
-constexpr int kDigits[] = {0, 1, 0, 2};
 // Draws made together; a multiple of the digits of a byte and of 4.
 constexpr int64_t kBlock = 1000;
 
 int64_t TernaryBytes(int64_t count) {
   return kScaleBytes + kTrits.bytes(count);
-}
-
-// The largest magnitude, or what it is clipped to: `clip` standard deviations.
-float Scale(absl::Span<const float> values, double clip) {
-  double sum = 0;
-  double sum_squares = 0;
-  float largest = 0;
-  for (const float value : values) {
-    sum += value;
-    sum_squares += double{value} * value;
-    largest = std::max(largest, std::fabs(value));
-  }
-  if (clip == 0 || values.empty()) return largest;
-  const double n = static_cast<double>(values.size());
-  const double mean = sum / n;
-  const double deviation =
-      std::sqrt(std::max(0.0, sum_squares / n - mean * mean));
-  const double limit = clip * deviation;
-  // Of equal values the deviation is 0, or what rounding left of it: there is
-  // no outlier to clip.
-  if (limit < std::fabs(mean) || limit >= largest) return largest;
-  return static_cast<float>(limit);
 }
 
 class TernaryCodec final : public ValueCodec {
@@ -75,13 +53,14 @@ class TernaryCodec final : public ValueCodec {
 
   int64_t Encode(const ValueWriting& writing, absl::Span<float> values,
                  uint8_t* out) const override {
-    const float scale = Scale(values, writing.config.clip());
+    const int64_t count = static_cast<int64_t>(values.size());
+    const float scale = ClippedScale(AddUp<SpreadSums>(values.data(), count),
+                                     count, writing.config.clip());
     std::memcpy(out, &scale, sizeof(scale));
     out += kScaleBytes;
     const UniformDraws uniform(writing.random_key);
     float draws[kBlock];
     uint8_t codes[kBlock];
-    const int64_t count = static_cast<int64_t>(values.size());
     for (int64_t begin = 0; begin < count; begin += kBlock) {
       const int64_t n = std::min(kBlock, count - begin);
       uniform.Fill(begin, absl::MakeSpan(draws, n));
@@ -93,7 +72,7 @@ class TernaryCodec final : public ValueCodec {
       stretch.values = &values[begin];
       stretch.codes = codes;
       RoundToUniformLevels(stretch);
-      const auto take = [&codes](int64_t i) { return kDigits[codes[i]]; };
+      const auto take = [&codes](int64_t i) { return TernaryDigit(codes[i]); };
       PackDigits(kTrits, n, take, out);
       out += kTrits.bytes(n);
     }

@@ -13,13 +13,12 @@
 #include "common/status_macros.h"
 #include "compressors/value_codes/digits.h"
 #include "compressors/value_codes/value_codec.h"
+#include "compressors/value_codes/value_steps.h"
 
 namespace ps {
 namespace {
 
 constexpr int64_t kThresholdBytes = sizeof(float);
-constexpr int kNegative = 2;
-constexpr int kPositive = 3;
 
 int64_t PairBytes(int64_t count) {
   return kThresholdBytes + kBitPairs.bytes(count);
@@ -47,15 +46,7 @@ class TwoBitThresholdCodec final : public ValueCodec {
     const float threshold = writing.config.threshold();
     std::memcpy(out, &threshold, sizeof(threshold));
     const auto take = [values, threshold](int64_t i) {
-      if (values[i] >= threshold) {
-        values[i] -= threshold;
-        return kPositive;
-      }
-      if (values[i] <= -threshold) {
-        values[i] += threshold;
-        return kNegative;
-      }
-      return 0;
+      return TakePair(threshold, &values[i]);
     };
     const int64_t count = static_cast<int64_t>(values.size());
     PackDigits(kBitPairs, count, take, out + kThresholdBytes);

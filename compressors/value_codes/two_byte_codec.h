@@ -7,7 +7,6 @@
 #include <memory>
 
 #include "common/status_macros.h"
-#include "compressors/value_codes/float_bits.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 

@@ -129,60 +129,140 @@ float* PlannedChain::GradientBuffer(const float* in_use) {
       ScratchPool::ChainSlot(context_.scratch_depth, 1));
 }
 
-absl::Status PlannedChain::Forward(
+bool PlannedChain::records_forward() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.layer->records_forward();
+  });
+}
+
+bool PlannedChain::records_backward() const {
+  return std::all_of(steps_.begin(), steps_.end(), [](const Step& step) {
+    return step.layer->records_backward();
+  });
+}
+
+void PlannedChain::PrepareForward(
     const PlannedLayer::ForwardArguments& arguments) {
-  PlannedLayer::ForwardArguments step_arguments = arguments;
+  forward_.assign(steps_.size(), arguments);
   for (size_t i = 0; i < steps_.size(); ++i) {
+    const Step& step = steps_[i];
+    PlannedLayer::ForwardArguments& a = forward_[i];
+    if (i > 0) a.x = forward_[i - 1].y;
+    a.weights = arguments.weights + step.begin;
+    a.statistics = arguments.statistics + step.statistics_begin;
+    a.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
+    a.random_key = RandomKey(arguments.random_key, i);
+  }
+}
+
+absl::Status PlannedChain::RunForward(size_t first, size_t end) {
+  for (size_t i = first; i < end; ++i) {
     Step& step = steps_[i];
-    step_arguments.weights = arguments.weights + step.begin;
-    step_arguments.statistics = arguments.statistics + step.statistics_begin;
-    step_arguments.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
-    step_arguments.random_key = RandomKey(arguments.random_key, i);
-    const TimeAdder timer(
-        step.timed ? &context_.times->entry(step.time_kind).forward : nullptr);
-    PS_RETURN_IF_ERROR(step.layer->Forward(step_arguments));
-    step_arguments.x = step_arguments.y;
+    if (forward_[i].reset_state) PS_RETURN_IF_ERROR(step.layer->ResetState());
+    const LayerTimer timer(step.timed ? context_.times : nullptr,
+                           step.time_kind, LayerTimes::Direction::kForward);
+    PS_RETURN_IF_ERROR(step.layer->Forward(forward_[i]));
   }
   return absl::OkStatus();
+}
+
+absl::Status PlannedChain::Forward(
+    const PlannedLayer::ForwardArguments& arguments,
+    StretchRecorder* recorder) {
+  PrepareForward(arguments);
+  if (recorder == nullptr) return RunForward(0, steps_.size());
+  for (size_t first = 0; first < steps_.size();) {
+    size_t end = first;
+    while (end < steps_.size() && steps_[end].layer->records_forward()) ++end;
+    if (end == first) {
+      PS_RETURN_IF_ERROR(RunForward(first, ++end));
+    } else {
+      PS_RETURN_IF_ERROR(recorder->Run(
+          {LayerTimes::Direction::kForward, first, end, arguments.reset_state},
+          [this, first, end] { return RunForward(first, end); }));
+    }
+    first = end;
+  }
+  return absl::OkStatus();
+}
+
+void PlannedChain::PrepareBackward(
+    const PlannedLayer::BackwardArguments& arguments, size_t first) {
+  backward_.assign(steps_.size(), arguments);
+  float* dy = arguments.dy;
+  for (size_t i = steps_.size(); i-- > first;) {
+    const Step& step = steps_[i];
+    PlannedLayer::BackwardArguments& a = backward_[i];
+    a.x = i == 0 ? arguments.x : OutputOf(i - 1);
+    a.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
+    a.dy = dy;
+    a.weights = arguments.weights + step.begin;
+    a.gradient = arguments.gradient + step.begin;
+    if (i == 0) {
+      a.dx = arguments.dx;
+    } else if (i == first) {
+      a.dx = nullptr;
+    } else if (step.layer->in_place() && i + 1 < steps_.size()) {
+      a.dx = a.dy;
+    } else {
+      a.dx = GradientBuffer(a.dy);
+    }
+    dy = a.dx;
+  }
+}
+
+absl::Status PlannedChain::RunBackward(size_t first, size_t end) {
+  for (size_t i = end; i-- > first;) {
+    Step& step = steps_[i];
+    const LayerTimer timer(step.timed ? context_.times : nullptr,
+                           step.time_kind, LayerTimes::Direction::kBackward);
+    PS_RETURN_IF_ERROR(step.layer->Backward(backward_[i]));
+  }
+  return absl::OkStatus();
+}
+
+size_t PlannedChain::FirstOfStretch(const BackwardRecording& recording,
+                                    size_t first, size_t end) const {
+  size_t i = end - 1;
+  if (recording.recorder == nullptr || !steps_[i].layer->records_backward()) {
+    return i;
+  }
+  const auto completes_bucket = [&](const Step& step) {
+    return std::any_of(recording.borders.begin(), recording.borders.end(),
+                       [&](int64_t border) {
+                         return step.begin <= border && border < step.end;
+                       });
+  };
+  while (i > first && !completes_bucket(steps_[i]) &&
+         steps_[i - 1].layer->records_backward()) {
+    --i;
+  }
+  return i;
 }
 
 absl::Status PlannedChain::Backward(
     const PlannedLayer::BackwardArguments& arguments,
-    const ChainGradientReady& ready) {
+    const ChainGradientReady& ready, const BackwardRecording& recording) {
   // Without dx, what is below the lowest weights has nothing to do.
   const size_t first = arguments.dx == nullptr ? lowest_ : 0;
-  PlannedLayer::BackwardArguments step_arguments = arguments;
-  for (size_t i = steps_.size(); i-- > first;) {
-    Step& step = steps_[i];
-    step_arguments.x = i == 0 ? arguments.x : OutputOf(i - 1);
-    step_arguments.y = step.place == Place::kCaller ? arguments.y : OutputOf(i);
-    step_arguments.weights = arguments.weights + step.begin;
-    step_arguments.gradient = arguments.gradient + step.begin;
-    if (i == 0) {
-      step_arguments.dx = arguments.dx;
-    } else if (i == first) {
-      step_arguments.dx = nullptr;
-    } else if (step.layer->in_place() && i + 1 < steps_.size()) {
-      step_arguments.dx = step_arguments.dy;
+  PrepareBackward(arguments, first);
+  for (size_t end = steps_.size(); end > first;) {
+    const size_t begin = FirstOfStretch(recording, first, end);
+    if (recording.recorder == nullptr ||
+        !steps_[begin].layer->records_backward()) {
+      PS_RETURN_IF_ERROR(RunBackward(begin, end));
     } else {
-      step_arguments.dx = GradientBuffer(step_arguments.dy);
+      PS_RETURN_IF_ERROR(recording.recorder->Run(
+          {LayerTimes::Direction::kBackward, begin, end, false},
+          [this, begin, end] { return RunBackward(begin, end); }));
     }
-    {
-      const TimeAdder timer(
-          step.timed ? &context_.times->entry(step.time_kind).backward
-                     : nullptr);
-      PS_RETURN_IF_ERROR(step.layer->Backward(step_arguments));
+    const int64_t ready_begin = steps_[begin].begin;
+    const int64_t ready_end = steps_[end - 1].end;
+    if (ready_begin < ready_end && ready != nullptr) {
+      PS_RETURN_IF_ERROR(ready(ready_begin, ready_end));
     }
-    step_arguments.dy = step_arguments.dx;
-    if (step.begin < step.end && ready != nullptr) {
-      PS_RETURN_IF_ERROR(ready(step.begin, step.end));
-    }
+    end = begin;
   }
-  return absl::OkStatus();
-}
-
-absl::Status PlannedChain::ResetState() {
-  for (Step& step : steps_) PS_RETURN_IF_ERROR(step.layer->ResetState());
   return absl::OkStatus();
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "models/layers/layer.h"
+#include "models/layers/stretch_recorder.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -48,15 +49,27 @@ class PlannedChain {
 
   bool backward_reads_output() const;
 
-  // Pointers as a layer's, of the chain as a whole: it is one.
-  absl::Status Forward(const PlannedLayer::ForwardArguments& arguments);
+  // Whether all of its layers' work can be recorded.
+  bool records_forward() const;
+  bool records_backward() const;
 
+  // Pointers as a layer's, of the chain as a whole: it is one. With a recorder,
+  // which may be null, layers that can be recorded run in stretches as long as
+  // can be.
+  absl::Status Forward(const PlannedLayer::ForwardArguments& arguments,
+                       StretchRecorder* recorder);
+
+  // The same in Backward: a stretch ends where the gradient from a border on is
+  // final, and what is final then is reported as one range.
+  struct BackwardRecording {
+    StretchRecorder* recorder = nullptr;
+    std::vector<int64_t> borders;  // In the chain's weights.
+  };
   // Leaves dy as it is, unless the last layer is a composite one. `ready` may
   // be null.
   absl::Status Backward(const PlannedLayer::BackwardArguments& arguments,
-                        const ChainGradientReady& ready);
-
-  absl::Status ResetState();
+                        const ChainGradientReady& ready,
+                        const BackwardRecording& recording);
 
  private:
   // Where a layer's output lies.
@@ -79,11 +92,24 @@ class PlannedChain {
   void ShareBuffers();
   absl::Status AllocateBuffers();
   float* OutputOf(size_t i);  // Unless it is the caller's.
+  // Fill forward_ and backward_ for a pass.
+  void PrepareForward(const PlannedLayer::ForwardArguments& arguments);
+  void PrepareBackward(const PlannedLayer::BackwardArguments& arguments,
+                       size_t first);
+  // Steps [first, end), in the order of the direction.
+  absl::Status RunForward(size_t first, size_t end);
+  absl::Status RunBackward(size_t first, size_t end);
+  // The stretch that begins below `end` in Backward begins at this step.
+  size_t FirstOfStretch(const BackwardRecording& recording, size_t first,
+                        size_t end) const;
   // For a gradient, while another one is read.
   float* GradientBuffer(const float* in_use);
 
   const PlanContext context_;
   std::vector<Step> steps_;
+  // What the steps of the latest pass are called with: [step].
+  std::vector<PlannedLayer::ForwardArguments> forward_;
+  std::vector<PlannedLayer::BackwardArguments> backward_;
   // The first step that has parameters; without any, their number.
   size_t lowest_ = 0;
 };

@@ -101,6 +101,34 @@ class PlannedCtcLoss final : public PlannedLoss {
   std::vector<float> host_logits_;  // Of the latest evaluation.
 };
 
+// Of logits in a layout of the backend: the loss wants them plain.
+class PlannedPlainLoss final : public PlannedLoss {
+ public:
+  PlannedPlainLoss(std::unique_ptr<UnaryOp> reorder, Tensor logits,
+                   std::unique_ptr<PlannedLoss> loss)
+      : reorder_(std::move(reorder)),
+        logits_(std::move(logits)),
+        loss_(std::move(loss)) {}
+
+  absl::StatusOr<BatchResult> Run(const Batch& batch, const float* logits,
+                                  float* dlogits) override {
+    PS_RETURN_IF_ERROR(reorder_->Forward(logits, logits_.data()));
+    float* const gradient = dlogits == nullptr ? nullptr : logits_.data();
+    PS_ASSIGN_OR_RETURN(BatchResult result,
+                        loss_->Run(batch, logits_.data(), gradient));
+    if (dlogits != nullptr) {
+      PS_RETURN_IF_ERROR(
+          reorder_->Backward(nullptr, nullptr, gradient, dlogits));
+    }
+    return result;
+  }
+
+ private:
+  const std::unique_ptr<UnaryOp> reorder_;
+  Tensor logits_;  // And then their gradient.
+  const std::unique_ptr<PlannedLoss> loss_;
+};
+
 class CtcLoss final : public Loss {
  public:
   explicit CtcLoss(const CtcLossOptions& options) : options_(options) {}
@@ -111,6 +139,15 @@ class CtcLoss final : public Loss {
 
   absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(
       const PlanContext& context, const ActivationDesc& logits) const override {
+    if (logits.layout != nullptr) {
+      PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> reorder,
+                          context.backend->nn().PlanReorder(logits));
+      PS_ASSIGN_OR_RETURN(Tensor plain, context.Allocate(logits.shape));
+      PS_ASSIGN_OR_RETURN(std::unique_ptr<PlannedLoss> loss,
+                          Plan(context, reorder->output()));
+      return std::make_unique<PlannedPlainLoss>(
+          std::move(reorder), std::move(plain), std::move(loss));
+    }
     PS_ASSIGN_OR_RETURN(std::unique_ptr<CtcLossOp> op,
                         context.backend->sequences().PlanCtcLoss(logits));
     return std::make_unique<PlannedCtcLoss>(context.backend, std::move(op),

@@ -17,6 +17,9 @@ class PlannedDropout final : public PlannedLayer {
   bool in_place() const override { return true; }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
+  // What is dropped is an argument of the kernels.
+  bool records_forward() const override { return false; }
+  bool records_backward() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
     return op_->Forward(a.random_key, a.x, a.y);
@@ -34,15 +37,15 @@ class PlannedDropout final : public PlannedLayer {
 // work in place.
 class PlannedIdentity final : public PlannedLayer {
  public:
-  PlannedIdentity(Backend* backend, const ActivationDesc& input)
-      : backend_(backend), output_(input) {}
+  PlannedIdentity(std::unique_ptr<SumOp> copy, const ActivationDesc& input)
+      : copy_(std::move(copy)), output_(input) {}
 
   const ActivationDesc& output() const override { return output_; }
   bool in_place() const override { return true; }
 
   absl::Status Forward(const ForwardArguments& a) override {
     if (a.y == a.x) return absl::OkStatus();
-    return backend_->sparse().Scale({a.x, 1}, output_.num_floats, a.y);
+    return copy_->Run(a.x, nullptr, a.y);
   }
 
   absl::Status Backward(const BackwardArguments&) override {
@@ -50,7 +53,7 @@ class PlannedIdentity final : public PlannedLayer {
   }
 
  private:
-  Backend* const backend_;  // Not owned.
+  const std::unique_ptr<SumOp> copy_;
   const ActivationDesc output_;
 };
 
@@ -63,7 +66,9 @@ class DropoutLayer final : public Layer {
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     if (!context.training) {
-      return std::make_unique<PlannedIdentity>(context.backend, input);
+      PS_ASSIGN_OR_RETURN(std::unique_ptr<SumOp> copy,
+                          context.backend->nn().PlanSum(input));
+      return std::make_unique<PlannedIdentity>(std::move(copy), input);
     }
     PS_ASSIGN_OR_RETURN(std::unique_ptr<DropoutOp> op,
                         context.backend->nn().PlanDropout(probability_, input));

@@ -23,6 +23,8 @@ class PlannedEmbedding final : public PlannedLayer {
   const ActivationDesc& output() const override { return op_->output(); }
   bool backward_reads_output() const override { return false; }
   bool backward_reads_input() const override { return false; }
+  // Waits until it knows that all tokens are rows' numbers.
+  bool records_forward() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
     return op_->Forward(a.x, a.weights, a.y);
@@ -33,7 +35,7 @@ class PlannedEmbedding final : public PlannedLayer {
     if (!tied_) {
       // The whole table, though few rows had a token: what the others hold is
       // not known here, and a NaN that stayed would never go away.
-      PS_RETURN_IF_ERROR(backend_->sparse().Clear(a.gradient, table_size_));
+      PS_RETURN_IF_ERROR(backend_->vectors().Clear(a.gradient, table_size_));
     }
     return op_->AddGradient(a.dy, a.gradient);
   }

@@ -75,6 +75,9 @@ class PlannedLayer {
     uint64_t random_key = 0;
     // The model's flat vector, for weights that belong to another layer.
     const float* model_weights = nullptr;
+    // The chain that runs the layer forgets the state of the batch before
+    // first; composite layers hand it on.
+    bool reset_state = false;
   };
   virtual absl::Status Forward(const ForwardArguments& arguments) = 0;
 
@@ -95,6 +98,12 @@ class PlannedLayer {
   };
   // Belongs to the latest Forward with the same x and y.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
+
+  // Whether each call with the same pointers gives the backend the same work,
+  // and no more than that, so that it may be recorded (tensor/recording.h): the
+  // random key does not matter, and nothing waits for a result.
+  virtual bool records_forward() const { return true; }
+  virtual bool records_backward() const { return true; }
 
   // Forgets the state that a recurrent layer carries from batch to batch.
   virtual absl::Status ResetState() { return absl::OkStatus(); }

@@ -2,7 +2,9 @@
 #ifndef MODELS_LAYERS_LAYER_TIMES_H_
 #define MODELS_LAYERS_LAYER_TIMES_H_
 
+#include <functional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/string_view.h"
@@ -19,6 +21,22 @@ class LayerTimes {
     absl::Duration forward;
     absl::Duration backward;
   };
+
+  enum class Direction { kForward, kBackward };
+  // What a listener is told when a layer, or a part of one, has run.
+  struct Span {
+    absl::string_view kind;
+    Direction direction;
+    absl::Time start;
+    absl::Time end;
+  };
+  using Listener = std::function<void(const Span&)>;
+
+  // From now on; null: nobody listens. On the models' thread.
+  void Listen(Listener listener) { listener_ = std::move(listener); }
+  void Tell(const Span& span) const {
+    if (listener_ != nullptr) listener_(span);
+  }
 
   // The number of a kind, the same for equal names.
   size_t Kind(absl::string_view kind) {
@@ -40,6 +58,35 @@ class LayerTimes {
 
  private:
   std::vector<Entry> entries_;
+  Listener listener_;
+};
+
+// Adds the time that it lives to a kind's, and tells the listener; nothing if
+// `times` is null.
+class LayerTimer {
+ public:
+  LayerTimer(LayerTimes* times, size_t kind, LayerTimes::Direction direction)
+      : times_(times),
+        kind_(kind),
+        direction_(direction),
+        start_(absl::Now()) {}
+  ~LayerTimer() {
+    if (times_ == nullptr) return;
+    const absl::Time end = absl::Now();
+    LayerTimes::Entry& entry = times_->entry(kind_);
+    (direction_ == LayerTimes::Direction::kForward ? entry.forward
+                                                   : entry.backward) +=
+        end - start_;
+    times_->Tell({entry.kind, direction_, start_, end});
+  }
+  LayerTimer(const LayerTimer&) = delete;
+  LayerTimer& operator=(const LayerTimer&) = delete;
+
+ private:
+  LayerTimes* const times_;  // Not owned.
+  const size_t kind_;
+  const LayerTimes::Direction direction_;
+  const absl::Time start_;
 };
 
 // Adds the time that it lives to *sum, unless that is null.

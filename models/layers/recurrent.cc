@@ -1,5 +1,6 @@
 #include "models/layers/recurrent.h"
 
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -34,6 +35,7 @@ class PlannedRecurrent final : public PlannedLayer {
                    absl::string_view kind, LayerTimes* times)
       : op_(std::move(op)),
         offsets_(offsets),
+        kind_(kind),
         times_(times),
         product_times_(times->Kind(absl::StrCat(kind, " products"))),
         cell_times_(times->Kind(absl::StrCat(kind, " cells"))) {}
@@ -42,7 +44,7 @@ class PlannedRecurrent final : public PlannedLayer {
   bool backward_reads_output() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
-    return Timed(&LayerTimes::Entry::forward,
+    return Timed(LayerTimes::Direction::kForward,
                  [&] { return op_->Forward(a.x, WeightsAt(a.weights), a.y); });
   }
 
@@ -55,7 +57,7 @@ class PlannedRecurrent final : public PlannedLayer {
     arguments.gradients = {a.gradient, a.gradient + offsets_.recurrent,
                            a.gradient + offsets_.input_bias,
                            a.gradient + offsets_.recurrent_bias};
-    return Timed(&LayerTimes::Entry::backward,
+    return Timed(LayerTimes::Direction::kBackward,
                  [&] { return op_->Backward(arguments); });
   }
 
@@ -67,15 +69,18 @@ class PlannedRecurrent final : public PlannedLayer {
  private:
   // Runs one direction, and adds its time to that of products and cells.
   template <typename Run>
-  absl::Status Timed(absl::Duration LayerTimes::Entry::*direction,
-                     const Run& run) {
+  absl::Status Timed(LayerTimes::Direction direction, const Run& run) {
     const absl::Duration cells_before = op_->cell_time();
     const absl::Time start = absl::Now();
     const absl::Status status = run();
-    const absl::Duration all = absl::Now() - start;
+    const absl::Time end = absl::Now();
     const absl::Duration cells = op_->cell_time() - cells_before;
-    times_->entry(cell_times_).*direction += cells;
-    times_->entry(product_times_).*direction += all - cells;
+    const auto part = direction == LayerTimes::Direction::kForward
+                          ? &LayerTimes::Entry::forward
+                          : &LayerTimes::Entry::backward;
+    times_->entry(cell_times_).*part += cells;
+    times_->entry(product_times_).*part += end - start - cells;
+    times_->Tell({kind_, direction, start, end});
     return status;
   }
 
@@ -86,6 +91,7 @@ class PlannedRecurrent final : public PlannedLayer {
 
   const std::unique_ptr<RecurrentOp> op_;
   const Offsets offsets_;
+  const std::string kind_;
   LayerTimes* const times_;  // Not owned.
   const size_t product_times_;
   const size_t cell_times_;

@@ -25,6 +25,7 @@ class PlannedResidualBlock final : public PlannedLayer {
     std::unique_ptr<PlannedChain> main;
     std::unique_ptr<BatchNormOp> norm;
     std::unique_ptr<PlannedChain> shortcut;  // Null: the input as it is.
+    std::unique_ptr<SumOp> gradient_sum;     // Of both ways' into the input.
     bool shortcut_has_parameters = false;
     Offsets norm_begin;
     Offsets shortcut_begin;
@@ -33,8 +34,8 @@ class PlannedResidualBlock final : public PlannedLayer {
 
   static absl::StatusOr<std::unique_ptr<PlannedLayer>> Create(
       const PlanContext& context, const ActivationDesc& input, Parts parts) {
-    auto block = std::make_unique<PlannedResidualBlock>(context, input,
-                                                        std::move(parts));
+    auto block =
+        std::make_unique<PlannedResidualBlock>(context, std::move(parts));
     const int64_t num_floats = block->output().num_floats;
     if (context.training) {
       PS_ASSIGN_OR_RETURN(block->main_output_, context.Allocate({num_floats}));
@@ -46,29 +47,37 @@ class PlannedResidualBlock final : public PlannedLayer {
     return block;
   }
 
-  PlannedResidualBlock(const PlanContext& context, const ActivationDesc& input,
-                       Parts parts)
+  PlannedResidualBlock(const PlanContext& context, Parts parts)
       : context_(context),
-        input_floats_(input.num_floats),
         p_(std::move(parts)),
         norm_time_(context.times->Kind(kBatchNormKind)),
         sum_time_(context.times->Kind("residual")) {}
 
   const ActivationDesc& output() const override { return p_.norm->output(); }
 
+  bool records_forward() const override {
+    return p_.main->records_forward() &&
+           (p_.shortcut == nullptr || p_.shortcut->records_forward());
+  }
+  bool records_backward() const override {
+    return p_.main->records_backward() &&
+           (p_.shortcut == nullptr || p_.shortcut->records_backward());
+  }
+
   absl::Status Forward(const ForwardArguments& a) override {
     ForwardArguments main = a;
     main.y = MainOutput();
     main.random_key = RandomKey(a.random_key, 0);
-    PS_RETURN_IF_ERROR(p_.main->Forward(main));
+    PS_RETURN_IF_ERROR(p_.main->Forward(main, nullptr));
     if (p_.shortcut != nullptr) {
       ForwardArguments shortcut = a;
       shortcut.weights += p_.shortcut_begin.parameters;
       shortcut.statistics += p_.shortcut_begin.statistics;
       shortcut.random_key = RandomKey(a.random_key, 1);
-      PS_RETURN_IF_ERROR(p_.shortcut->Forward(shortcut));
+      PS_RETURN_IF_ERROR(p_.shortcut->Forward(shortcut, nullptr));
     }
-    const TimeAdder timer(&context_.times->entry(norm_time_).forward);
+    const LayerTimer timer(context_.times, norm_time_,
+                           LayerTimes::Direction::kForward);
     BatchNormOp::ForwardArguments norm;
     norm.x = main.y;
     norm.residual = p_.shortcut == nullptr ? a.x : a.y;
@@ -83,7 +92,8 @@ class PlannedResidualBlock final : public PlannedLayer {
   absl::Status Backward(const BackwardArguments& a) override {
     float* const main_gradient = context_.scratch->data(slot(0));
     {
-      const TimeAdder timer(&context_.times->entry(norm_time_).backward);
+      const LayerTimer timer(context_.times, norm_time_,
+                             LayerTimes::Direction::kBackward);
       BatchNormOp::BackwardArguments norm;
       norm.x = MainOutput();
       norm.y = a.y;
@@ -96,7 +106,7 @@ class PlannedResidualBlock final : public PlannedLayer {
     BackwardArguments main = a;
     main.y = MainOutput();
     main.dy = main_gradient;
-    PS_RETURN_IF_ERROR(p_.main->Backward(main, nullptr));
+    PS_RETURN_IF_ERROR(p_.main->Backward(main, nullptr, {}));
     const float* shortcut_gradient = a.dy;
     if (p_.shortcut_has_parameters ||
         (p_.shortcut != nullptr && a.dx != nullptr)) {
@@ -106,12 +116,12 @@ class PlannedResidualBlock final : public PlannedLayer {
       shortcut.gradient += p_.shortcut_begin.parameters;
       if (a.dx != nullptr) shortcut.dx = context_.scratch->data(slot(1));
       shortcut_gradient = shortcut.dx;
-      PS_RETURN_IF_ERROR(p_.shortcut->Backward(shortcut, nullptr));
+      PS_RETURN_IF_ERROR(p_.shortcut->Backward(shortcut, nullptr, {}));
     }
     if (a.dx == nullptr) return absl::OkStatus();
-    const TimeAdder timer(&context_.times->entry(sum_time_).backward);
-    return context_.backend->sparse().AddScaled(
-        {a.dx, 1}, {shortcut_gradient, 1}, input_floats_, a.dx);
+    const LayerTimer timer(context_.times, sum_time_,
+                           LayerTimes::Direction::kBackward);
+    return p_.gradient_sum->Run(a.dx, shortcut_gradient, a.dx);
   }
 
  private:
@@ -126,7 +136,6 @@ class PlannedResidualBlock final : public PlannedLayer {
   }
 
   const PlanContext context_;
-  const int64_t input_floats_;
   const Parts p_;
   const size_t norm_time_;
   const size_t sum_time_;
@@ -199,6 +208,8 @@ class ResidualBlock final : public Layer {
     auto norm = context.backend->nn().PlanBatchNorm(shape, sum, residual);
     PS_RETURN_IF_ERROR(Annotate(norm.status(), norm_name_));
     parts.norm = *std::move(norm);
+    PS_ASSIGN_OR_RETURN(parts.gradient_sum,
+                        context.backend->nn().PlanSum(input));
     parts.channels = channels_;
     parts.shortcut_has_parameters =
         std::any_of(shortcut_.begin(), shortcut_.end(),

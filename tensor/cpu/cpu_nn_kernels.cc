@@ -13,6 +13,7 @@
 #include "tensor/cpu/cpu_loss.h"
 #include "tensor/cpu/cpu_pooling.h"
 #include "tensor/cpu/cpu_subsampling.h"
+#include "tensor/cpu/cpu_sum.h"
 #include "tensor/cpu/cpu_unary.h"
 #include "tensor/cpu/dnnl_step.h"
 
@@ -80,6 +81,11 @@ class CpuNnKernels final : public NnKernels {
     return Plan("planning an activation function", input, [&] {
       return PlanCpuActivation(context_, &pool_, function, input);
     });
+  }
+
+  absl::StatusOr<std::unique_ptr<SumOp>> PlanSum(
+      const ActivationDesc& input) override {
+    return NewCpuSum(&pool_, input);
   }
 
   absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(

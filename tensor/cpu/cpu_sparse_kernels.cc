@@ -265,9 +265,22 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
+  absl::Status GatherTo(const float* u, const std::vector<uint32_t>& indices,
+                        float* out) override {
+    for (const uint32_t index : indices) *out++ = u[index];
+    return absl::OkStatus();
+  }
+
   absl::Status Scatter(const Selection& selection, float* u) override {
     for (int64_t i = 0; i < selection.size(); ++i) {
       u[selection.indices[i]] = selection.values[i];
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status AddAt(const Selection& selection, float* u) override {
+    for (int64_t i = 0; i < selection.size(); ++i) {
+      u[selection.indices[i]] += selection.values[i];
     }
     return absl::OkStatus();
   }

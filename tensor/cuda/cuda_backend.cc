@@ -8,12 +8,14 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "tensor/cuda/cuda_graph.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tensor/cuda/memory_region.h"
 #include "tensor/cuda/pinned_ring.h"
 #include "tensor/cuda/sparse/cuda_sparse_kernels.h"
+#include "tensor/cuda/sparse/cuda_vector_kernels.h"
 
 namespace ps {
 namespace {
@@ -47,11 +49,12 @@ class CudaBackend final : public Backend {
         memory_(std::move(memory)),
         ring_(std::move(ring)),
         sparse_(std::move(sparse)),
+        vectors_(NewCudaVectorKernels(streams_.get())),
         layers_(std::move(layers)) {}
 
   // What is queued may still use memory of the members.
   ~CudaBackend() override {
-    const absl::Status status = streams_->AwaitAll();
+    const absl::Status status = streams_->AwaitEnd();
     if (!status.ok()) LOG(ERROR) << name_ << ": " << status;
   }
 
@@ -112,6 +115,25 @@ class CudaBackend final : public Backend {
     return *layers_.sequences;
   }
   SparseKernels& sparse() override { return *sparse_; }
+  VectorKernels& vectors() override { return *vectors_; }
+
+  bool gains_from_recordings() const override { return true; }
+  absl::StatusOr<std::unique_ptr<Recording>> Record(
+      const std::function<absl::Status()>& work) override {
+    PS_RETURN_IF_ERROR(streams_->MakeCurrent());
+    return RecordGraph(streams_->compute(), work);
+  }
+  int64_t memory_version() const override {
+    return layers_.memory_version == nullptr ? 0 : layers_.memory_version();
+  }
+
+  bool overlaps_compression() const override { return true; }
+  absl::Status StartOverlap() override { return streams_->StartOverlap(); }
+  absl::Status EndOverlap() override { return streams_->EndOverlap(); }
+  absl::StatusOr<int64_t> Mark() override { return streams_->Mark(); }
+  absl::Status CompressAfter(int64_t mark) override {
+    return streams_->CompressAfter(mark);
+  }
 
  private:
   absl::Status Copy(const float* from, int64_t n, cudaMemcpyKind kind,
@@ -119,7 +141,7 @@ class CudaBackend final : public Backend {
     if (n == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(streams_->MakeCurrent());
     const cudaStream_t copies = streams_->copies();
-    PS_RETURN_IF_ERROR(streams_->Order(streams_->compute(), copies));
+    PS_RETURN_IF_ERROR(streams_->OrderAfterLayers(copies));
     PS_RETURN_IF_ERROR(streams_->Order(streams_->compression(), copies));
     PS_RETURN_IF_CUDA_ERROR(
         cudaMemcpyAsync(to, from, n * sizeof(float), kind, copies));
@@ -132,6 +154,7 @@ class CudaBackend final : public Backend {
   const std::shared_ptr<MemoryRegion> memory_;
   const std::unique_ptr<PinnedRing> ring_;
   const std::unique_ptr<SparseKernels> sparse_;
+  const std::unique_ptr<VectorKernels> vectors_;
   const CudaLayers layers_;
 };
 

@@ -18,6 +18,8 @@ class MemoryRegion;
 struct CudaLayers {
   std::unique_ptr<NnKernels> nn;
   std::unique_ptr<SequenceKernels> sequences;
+  // As Backend's; null: nothing moves.
+  std::function<int64_t()> memory_version;
 };
 
 // Layers that work on streams.compute(), on the current device, with memory of

@@ -14,8 +14,11 @@ namespace ps {
 namespace {
 
 absl::StatusOr<CudaLayers> NewLayers(
-    const CudaStreams& streams, const std::shared_ptr<MemoryRegion>& memory) {
+    const CudaLayersOptions& layers_options, const CudaStreams& streams,
+    const std::shared_ptr<MemoryRegion>& memory) {
   CudaNnOptions options;
+  options.precision = layers_options.precision;
+  options.deterministic = layers_options.deterministic;
   options.device_ordinal = streams.device();
   options.stream = streams.compute();
   options.allocate =
@@ -30,6 +33,7 @@ absl::StatusOr<CudaLayers> NewLayers(
   PS_ASSIGN_OR_RETURN(std::shared_ptr<LayerDevice> device,
                       NewCudaLayerDevice(options));
   CudaLayers layers;
+  layers.memory_version = [device] { return device->scratch_version(); };
   layers.nn = NewNnKernelsOn(device);
   layers.sequences = NewSequenceKernelsOn(device, /*host_threads=*/1);
   return layers;
@@ -37,6 +41,11 @@ absl::StatusOr<CudaLayers> NewLayers(
 
 }  // namespace
 
-CudaLayerFactory CudaLayersOfThisBuild() { return NewLayers; }
+CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions& options) {
+  return [options](const CudaStreams& streams,
+                   const std::shared_ptr<MemoryRegion>& memory) {
+    return NewLayers(options, streams, memory);
+  };
+}
 
 }  // namespace ps

@@ -3,16 +3,23 @@
 #define TENSOR_CUDA_CUDA_LAYERS_H_
 
 #include "tensor/cuda/cuda_backend.h"
+#include "tensor/precision.h"
 
 namespace ps {
 
 // Whether their tests have passed on a device; docs/gpu_results.md has the run.
 constexpr bool kCudaLayersHaveRun = false;
 
-// For CudaBackendOptions.layers: deterministic, without TF32, all their memory
-// from the region. Null in a build without CUDA, where no model can be trained
-// there. Errors of the factory: kUnavailable where cuBLAS is not installed.
-CudaLayerFactory CudaLayersOfThisBuild();
+struct CudaLayersOptions {
+  Precision precision = Precision::kFp32;
+  // The same bits from run to run; see CudaNnOptions.
+  bool deterministic = true;
+};
+
+// For CudaBackendOptions.layers: all their memory is from the region. Null in a
+// build without CUDA, where no model can be trained there. Errors of the
+// factory: kUnavailable where cuBLAS is not installed.
+CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions& options);
 
 }  // namespace ps
 

@@ -4,6 +4,8 @@
 
 namespace ps {
 
-CudaLayerFactory CudaLayersOfThisBuild() { return nullptr; }
+CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions&) {
+  return nullptr;
+}
 
 }  // namespace ps

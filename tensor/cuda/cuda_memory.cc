@@ -36,8 +36,15 @@ absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes) {
 }
 
 absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes) {
+  int device = 0;
+  PS_RETURN_IF_CUDA_ERROR(cudaGetDevice(&device));
   PS_ASSIGN_OR_RETURN(void* const memory, NewPinnedMemory(size_bytes));
-  return std::shared_ptr<void>(memory, FreePinnedMemory);
+  return std::shared_ptr<void>(memory, [device](void* data) {
+    // After an error copies may still be queued that nobody has waited for.
+    cudaSetDevice(device);
+    cudaDeviceSynchronize();
+    FreePinnedMemory(data);
+  });
 }
 
 absl::StatusOr<std::unique_ptr<PinnedRing>> NewPinnedRing(

@@ -18,7 +18,8 @@ namespace ps {
 absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes);
 
 // Pinned memory of the host, which the device copies to and from without a
-// stop in between.
+// stop in between. Who frees it waits for the current device, and has that as
+// its own then.
 absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes);
 
 // A ring whose buffers are pinned.

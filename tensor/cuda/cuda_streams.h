@@ -7,10 +7,14 @@
 
 #include <cuda_runtime_api.h>
 
+#include <cstdint>
 #include <memory>
+#include <vector>
 
+#include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/mutex.h"
 
 namespace ps {
 
@@ -49,7 +53,9 @@ class CudaEvent {
   const cudaEvent_t event_;
 };
 
-// Not thread-safe, as the backend that has it.
+// One thread at a time; while the backend's two sides overlap
+// (tensor/backend.h) the compute side may call Mark(), and each side the other
+// const methods with streams of its own.
 class CudaStreams {
  public:
   // Errors: kInvalidArgument for a device that is not there, or CUDA's.
@@ -71,9 +77,28 @@ class CudaStreams {
   // `earlier` by now is done. Both are streams of this object. Does not wait.
   absl::Status Order(cudaStream_t earlier, cudaStream_t later) const;
 
-  // Waits for a stream, and for all.
+  // What compression or copies are given from now on comes after what layers
+  // have been given by now; within an overlap after CompressAfter's marks.
+  absl::Status OrderAfterLayers(cudaStream_t later) const;
+  // What layers are given from now on comes after what compression has been
+  // given; within an overlap EndOverlap sees to that.
+  absl::Status OrderLayersAfterCompression() const;
+
+  // As in Backend.
+  absl::Status StartOverlap();
+  absl::Status EndOverlap();
+  absl::StatusOr<int64_t> Mark();
+  absl::Status CompressAfter(int64_t mark) const;
+
+  // Waits for a stream, and for all. Within an overlap the latter is for the
+  // compression side, and leaves the layers' stream alone: it may be recording,
+  // when nobody may wait for it, and what layers gave back before the overlap's
+  // marks is done with when compression is.
   absl::Status Await(cudaStream_t stream) const;
   absl::Status AwaitAll() const;
+  // For the last call: also for the layers' stream, and for the others where
+  // one has failed, so that nothing queued is left that uses memory.
+  absl::Status AwaitEnd() const;
 
  private:
   explicit CudaStreams(int device) : device_(device) {}
@@ -83,8 +108,15 @@ class CudaStreams {
   std::unique_ptr<CudaStream> compression_;
   std::unique_ptr<CudaStream> copies_;
   // Recorded anew each time: a wait is for what an event was when the wait was
-  // queued.
+  // queued. Within an overlap the compression side's alone.
   std::unique_ptr<CudaEvent> event_;
+  // Set while only one thread is at work; the compression side reads it.
+  bool overlap_ = false;
+  // One for each mark of an overlap, kept for the next. The lock is for the
+  // list, not for the events.
+  mutable Mutex mu_;
+  std::vector<std::unique_ptr<CudaEvent>> marks_ ABSL_GUARDED_BY(mu_);
+  size_t num_marks_ ABSL_GUARDED_BY(mu_) = 0;
 };
 
 }  // namespace ps

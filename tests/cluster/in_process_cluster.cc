@@ -20,7 +20,8 @@ bool ClusterRun::ok() const {
   return true;
 }
 
-ClusterRun RunCluster(const JobConfig& config) {
+ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
+                      std::optional<bool> overlap_compression) {
   ClusterRun run;
   JobConfig job = config;
   std::vector<std::unique_ptr<Server>> servers;
@@ -52,6 +53,8 @@ ClusterRun RunCluster(const JobConfig& config) {
       options.worker_rank = rank;
       options.incarnation = 100 + rank;
       options.name = absl::StrCat("thread:", rank);
+      options.overlap_compression = overlap_compression;
+      if (rank == 0) options.run_directory = run_directory;
       run.workers[rank] = Train(options);
     });
   }

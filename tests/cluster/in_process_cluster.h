@@ -3,6 +3,8 @@
 #ifndef TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
 #define TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
 
+#include <optional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
@@ -20,8 +22,11 @@ struct ClusterRun {
   bool ok() const;
 };
 
-// Runs `config` to its end on free ports.
-ClusterRun RunCluster(const JobConfig& config);
+// Runs `config` to its end on free ports. Worker 0 records in the directory,
+// unless it is empty. overlap_compression: as in TrainerOptions.
+ClusterRun RunCluster(const JobConfig& config,
+                      const std::string& run_directory = "",
+                      std::optional<bool> overlap_compression = {});
 
 // A job that trains lenet5 on few generated digits for a few iterations.
 JobConfig SmallJob(int num_workers, int num_servers);

@@ -94,7 +94,7 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
   const auto config = ParseConfig(R"(
       training {
         batch_size: 0 epochs: -1 max_iterations: -2 evaluate_every_epochs: -3
-        bucket_megabytes: -0.5 dump_gradients { every: -4 }
+        bucket_megabytes: -0.5 dump_gradients { every: -4 } trace_iteration: -2
       }
       cluster {
         num_workers: 1025 num_servers: 0 max_slice_elements: 1000
@@ -118,6 +118,7 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "training.evaluate_every_epochs is -3; must be at least 0",
       "training.bucket_megabytes is -0.5; must be at least 0",
       "training.dump_gradients.every is -4; must be at least 0 (0: none)",
+      "training.trace_iteration is -2; must be at least 0",
       "cluster.num_workers is 1025; must be in [1, 1024]",
       "cluster.num_servers is 0; must be in [1, 256]",
       "cluster.max_slice_elements is 1000; must be in [1024, 16777216]",
@@ -152,6 +153,25 @@ TEST(ValidateConfigTest, AcceptsAddressesOfEveryKind) {
        {"localhost:0", "10.0.0.1:65535", "[::1]:80", "ps-0.ps.svc:7000"}) {
     config.mutable_cluster()->add_servers(address);
   }
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
+}
+
+TEST(ValidateConfigTest, OnlyCudaHasAnotherPrecision) {
+  JobConfig config;
+  for (const auto precision : {TrainingConfig::TF32, TrainingConfig::BF16}) {
+    config.mutable_training()->set_precision(precision);
+    for (const char* device : {"auto", "cuda", "cuda:1"}) {
+      config.mutable_machine()->set_device(device);
+      EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
+    }
+    config.mutable_machine()->set_device("cpu");
+    EXPECT_THAT(Message(ValidateConfig(config)),
+                HasSubstr(absl::StrCat(
+                    "training.precision is ",
+                    TrainingConfig::Precision_Name(precision),
+                    "; must be FP32 where machine.device is \"cpu\"")));
+  }
+  config.mutable_training()->set_precision(TrainingConfig::FP32);
   EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
 }
 

@@ -71,7 +71,7 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
           "compressor.sidco.exact_below is -1; must be at least 0",
           "compressor.sidco.min_exceedances is 0; must be at least 1",
           "compressor.threshold.threshold is -1; must be finite and at least 0",
-          "compressor.redsync.step is 1; must be in (0, 1)",
+          "compressor.redsync.step is 1; must be in [1e-6, 1)",
           "compressor.gaussiank.evaluations is 0; must be 1 to 1000",
           "compressor.dgc.sample_ratio is 0; must be in (0, 1]",
           "compressor.dgc.overshoot_cap is 0.5; must be at least 1",

@@ -74,7 +74,7 @@ TEST(ExactTopKTest, VectorsThatChangeAtOnceEqualAFullSort) {
     Moments moments;
     ASSERT_TRUE(top_k
                     .AddAndMeasure(residual.data(), gradient.data(), kSize,
-                                   u.data(), &moments)
+                                   kCount, u.data(), &moments)
                     .ok());
     Selection selection;
     ASSERT_TRUE(top_k.Select(u.data(), kSize, kCount, &selection).ok());

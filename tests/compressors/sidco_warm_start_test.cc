@@ -142,8 +142,15 @@ class CountingKernels final : public SparseKernels {
   absl::Status Gather(const float* u, Selection* selection) override {
     return kernels_->Gather(u, selection);
   }
+  absl::Status GatherTo(const float* u, const std::vector<uint32_t>& indices,
+                        float* out) override {
+    return kernels_->GatherTo(u, indices, out);
+  }
   absl::Status Scatter(const Selection& selection, float* u) override {
     return kernels_->Scatter(selection, u);
+  }
+  absl::Status AddAt(const Selection& selection, float* u) override {
+    return kernels_->AddAt(selection, u);
   }
   absl::Status Clear(float* u, int64_t n) override {
     return kernels_->Clear(u, n);

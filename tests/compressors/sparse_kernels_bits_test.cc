@@ -252,6 +252,13 @@ TEST_P(SparseKernelsBitsTest, LongSelections) {
   ASSERT_EQ(Get(device_u), negated);
   ASSERT_TRUE(kernels().Gather(device_u.data(), &everything).ok());
   ASSERT_EQ(everything.values, negated);
+  std::vector<float> sums = negated;
+  for (int64_t i = 0; i < kSize; ++i) {
+    everything.values[i] = 0.001f * u[kSize - 1 - i];
+    sums[i] += everything.values[i];
+  }
+  ASSERT_TRUE(kernels().AddAt(everything, device_u.data()).ok());
+  ASSERT_EQ(Get(device_u), sums);
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <string>
 #include <vector>
@@ -208,6 +209,9 @@ TEST_P(GatherTest, ReadsTheElementsInTheOrderOfTheIndices) {
   selection.indices = {2, 0};
   ASSERT_TRUE(kernels().Gather(In(u), &selection).ok());
   EXPECT_EQ(selection.values, (std::vector<float>{3, 1}));
+  Tensor out = Put({0, 0, 7});
+  ASSERT_TRUE(kernels().GatherTo(In(u), {2, 0}, out.data()).ok());
+  EXPECT_EQ(Get(out), (std::vector<float>{3, 1, 7}));
 }
 
 TEST_P(GatherTest, ScatterAndClearWriteWhereTheyAreTold) {
@@ -223,6 +227,18 @@ TEST_P(GatherTest, ScatterAndClearWriteWhereTheyAreTold) {
   ASSERT_TRUE(kernels().Scatter(selection, u.data()).ok());
   ASSERT_TRUE(kernels().Clear(u.data(), 0).ok());
   EXPECT_EQ(Get(u), (std::vector<float>{-1, 0, 0, 0, 5}));
+}
+
+TEST_P(GatherTest, AddAtAddsWhereItIsTold) {
+  Tensor u = Put({1, 2, 3, 4, 1e8f});
+  Selection selection;
+  selection.indices = {4, 0};
+  selection.values = {3, -1.5f};
+  ASSERT_TRUE(kernels().AddAt(selection, u.data()).ok());
+  EXPECT_EQ(Get(u), (std::vector<float>{-0.5f, 2, 3, 4, 1e8f + 3}));
+  selection.clear();
+  ASSERT_TRUE(kernels().AddAt(selection, u.data()).ok());
+  EXPECT_EQ(Get(u), (std::vector<float>{-0.5f, 2, 3, 4, 1e8f + 3}));
 }
 
 // Long enough for stores past the caches, with aligned and unaligned output.
@@ -428,6 +444,45 @@ TEST_P(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
       ASSERT_EQ(listed.sum, expected.sum) << n << ", seed " << seed;
       ASSERT_EQ(listed.sum_squares, expected.sum_squares)
           << n << ", seed " << seed;
+    }
+  }
+}
+
+TEST_P(SieveTest, SelectsInPlaceWhatItSelects) {
+  const bool in_place = kernels().device_work() != nullptr;
+  const int64_t n = 2 * kChunk + 77;
+  const std::vector<float> u = MakeVector("laplace", n, 3);
+  const Tensor there = Put(u);
+  const auto sieve = kernels().NewSieve();
+  for (const bool listed : {false, true}) {
+    sieve->Reset(there.data(), n);
+    Exceedances exceedances;
+    if (listed) {
+      ASSERT_TRUE(sieve->MeasureAbove(2.5f, 2.5f, &exceedances).ok());
+    }
+    for (const float threshold : {3.0f, 6.0f, 1e6f}) {
+      const Selection expected = ReferenceAbove(u, threshold);
+      constexpr int64_t kCapacity = 1000;
+      const auto selected = sieve->SelectAboveInPlace(threshold, kCapacity);
+      ASSERT_TRUE(selected.ok()) << selected.status();
+      ASSERT_EQ(selected->has_value(),
+                in_place && expected.size() <= kCapacity);
+      if (!selected->has_value()) continue;
+      ASSERT_EQ((*selected)->count, expected.size());
+      // Words of four bytes, as floats are.
+      const auto fetch = [&](const void* words) {
+        return Get(Tensor(
+            std::shared_ptr<float>(
+                static_cast<float*>(const_cast<void*>(words)), [](float*) {}),
+            {expected.size()}));
+      };
+      EXPECT_EQ(fetch((*selected)->values), expected.values);
+      const std::vector<float> indices = fetch((*selected)->indices);
+      for (int64_t i = 0; i < expected.size(); ++i) {
+        uint32_t index;
+        std::memcpy(&index, &indices[i], sizeof(index));
+        ASSERT_EQ(index, expected.indices[i]);
+      }
     }
   }
 }

@@ -10,6 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "compressors/payload.h"
 #include "gtest/gtest.h"
@@ -64,7 +66,18 @@ class Answers {
     return [this](const absl::StatusOr<WeightAnswer>& answer) {
       MutexLock lock(&mu_);
       answers_.push_back(answer);
+      came_.SignalAll();
     };
+  }
+
+  // Waits for the first one; false: for a minute in vain.
+  bool Await() {
+    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    MutexLock lock(&mu_);
+    while (answers_.empty()) {
+      if (!came_.WaitUntil(&mu_, deadline)) return !answers_.empty();
+    }
+    return true;
   }
 
   std::vector<absl::StatusOr<WeightAnswer>> Get() {
@@ -81,6 +94,7 @@ class Answers {
 
  private:
   Mutex mu_;
+  CondVar came_;
   std::vector<absl::StatusOr<WeightAnswer>> answers_ ABSL_GUARDED_BY(mu_);
 };
 
@@ -104,10 +118,12 @@ inline SliceOptions OptionsOf(const JobConfig& config, int64_t num_elements) {
   return options;
 }
 
-// All weights of a slice that can give them at once.
+// All weights of a slice that can give them now; another thread that answers at
+// the same time may be the one that does.
 inline absl::StatusOr<WeightAnswer> PullFrom(WeightSlice* slice) {
   Answers answers;
   slice->Pull(0, 0, answers.Taker());
+  EXPECT_TRUE(answers.Await());
   const auto all = answers.Get();
   EXPECT_EQ(all.size(), 1u);
   return all.empty() ? absl::UnknownError("no answer") : all[0];

@@ -1,8 +1,11 @@
 #include "tests/tensor/every_backend.h"
 
+#include <functional>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tensor/cuda/layer_device/cuda_layer_device.h"
@@ -13,31 +16,55 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<std::shared_ptr<LayerDevice>> NewDevice(const std::string& name,
-                                                       bool protect_memory) {
-  if (name == "cuda" || name == "cuda_without_cudnn") {
+struct DeviceForTest {
+  std::shared_ptr<LayerDevice> device;
+  RecordFunction record;  // Of emulated ones.
+};
+
+absl::StatusOr<DeviceForTest> NewDevice(const std::string& name,
+                                        bool protect_memory) {
+  const bool is_bf16 = absl::EndsWith(name, "_bf16");
+  const absl::string_view kind =
+      absl::string_view(name).substr(0, name.size() - (is_bf16 ? 5 : 0));
+  const Precision precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
+  if (kind == "cuda" || kind == "cuda_without_cudnn" ||
+      kind == "cuda_without_cublas_lt") {
     CudaNnOptions options;
-    options.use_cudnn = name == "cuda";
+    options.use_cudnn = kind != "cuda_without_cudnn";
+    options.use_cublas_lt = kind != "cuda_without_cublas_lt";
+    options.precision = precision;
     PS_ASSIGN_OR_RETURN(auto device, NewCudaLayerDevice(options));
-    return std::shared_ptr<LayerDevice>(std::move(device));
+    return DeviceForTest{std::move(device), nullptr};
   }
   EmulatedLayerDeviceOptions options;
   options.protect_memory = protect_memory;
-  if (name == "cuda_emulated") {
+  options.precision = precision;
+  if (kind == "cuda_emulated") {
     options.order = EmulatedOrder::kForward;
-  } else if (name == "cuda_emulated_backward") {
+  } else if (kind == "cuda_emulated_backward") {
     options.order = EmulatedOrder::kBackward;
+  } else if (kind == "cuda_emulated_unfused") {
+    options.fused_products = false;
   } else {
     return absl::NotFoundError(absl::StrCat("no backend ", name));
   }
-  return std::make_shared<EmulatedLayerDevice>(options);
+  auto device = std::make_shared<EmulatedLayerDevice>(options);
+  return DeviceForTest{device,
+                       [device](const std::function<absl::Status()>& work) {
+                         return device->Record(work);
+                       }};
 }
 
 }  // namespace
 
 std::vector<std::string> BackendNames() {
-  return {"cpu", "cuda", "cuda_without_cudnn", "cuda_emulated",
-          "cuda_emulated_backward"};
+  return {"cpu",
+          "cuda",
+          "cuda_without_cudnn",
+          "cuda_without_cublas_lt",
+          "cuda_emulated",
+          "cuda_emulated_backward",
+          "cuda_emulated_unfused"};
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
@@ -49,13 +76,14 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
   }
   PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/false));
   return NewStagedBackend(
-      NewDeviceBackend(name, std::move(device), num_threads));
+      NewDeviceBackend(name, std::move(device.device), num_threads));
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
     const std::string& name) {
   PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/true));
-  return NewDeviceBackend(name, std::move(device), /*num_threads=*/1);
+  return NewDeviceBackend(name, std::move(device.device), /*num_threads=*/1,
+                          std::move(device.record));
 }
 
 void BackendFixture::UseBackend(const std::string& name) {

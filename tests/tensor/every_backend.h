@@ -13,12 +13,13 @@
 
 namespace ps {
 
-// cpu, and the layers of CUDA: on a device (with cuDNN, and without), and
-// emulated on the host, with the threads of a block in one order and in the
-// other.
+// cpu, and the layers of CUDA: on a device (with cuDNN and cuBLASLt, and
+// without either), and emulated on the host, with the threads of a block in one
+// order and in the other, and without a library that fuses products and biases.
 std::vector<std::string> BackendNames();
 
-// One of them, whose layers take memory of the host (staged_backend.h). Errors:
+// One of them, or of those of CUDA followed by "_bf16", whose layers compute
+// with bfloat16. They take memory of the host (staged_backend.h). Errors:
 // kUnavailable where there is no CUDA device.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads = 1);

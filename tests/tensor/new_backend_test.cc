@@ -5,6 +5,7 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "tensor/precision.h"
 
 namespace ps {
 namespace {
@@ -100,6 +101,42 @@ TEST(ChooseDeviceTest, CpuIsTakenWhateverThereIs) {
   EXPECT_FALSE(choice->cuda_device.has_value());
 }
 
+// Results would differ from those that were asked for.
+TEST(ChooseDeviceTest, TheCpuHasNoOtherPrecision) {
+  CudaFacts never_run = Devices(1);
+  never_run.layers_have_run = false;
+  const std::pair<Precision, const char*> precisions[] = {
+      {Precision::kTf32, "training.precision is TF32"},
+      {Precision::kBf16, "training.precision is BF16"}};
+  for (const auto& [precision, text] : precisions) {
+    DeviceOptions options = Named("cpu");
+    options.precision = precision;
+    absl::Status status = ChooseDevice(options, Devices(2)).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+    for (const char* part :
+         {text, "\"cpu\"", "set training.precision to FP32"}) {
+      EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+    }
+    options.device = "auto";
+    const std::pair<CudaFacts, const char*> cases[] = {
+        {Devices(0), "there is no CUDA device"},
+        {never_run, "set machine.device to \"cuda\""}};
+    for (const auto& [facts, why] : cases) {
+      status = ChooseDevice(options, facts).status();
+      EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
+      for (const char* part : {text, "\"auto\"", why}) {
+        EXPECT_TRUE(absl::StrContains(status.message(), part)) << status;
+      }
+    }
+    for (const char* name : {"auto", "cuda", "cuda:0"}) {
+      options.device = name;
+      const auto choice = ChooseDevice(options, Devices(1));
+      ASSERT_TRUE(choice.ok()) << choice.status();
+      EXPECT_EQ(choice->cuda_device, 0);
+    }
+  }
+}
+
 TEST(ChooseDeviceTest, RefusesWhatBreaksARule) {
   EXPECT_EQ(ChooseDevice(Named("gpu"), Devices(1)).status().code(),
             absl::StatusCode::kInvalidArgument);
@@ -132,6 +169,10 @@ TEST(NewBackendTest, CpuSaysItsThreads) {
   EXPECT_EQ(chosen->description, "cpu, 2 threads (as configured)");
   options.num_threads = 0;
   EXPECT_FALSE(NewBackend(options).ok());
+  options.num_threads = 1;
+  options.precision = Precision::kBf16;
+  EXPECT_EQ(NewBackend(options).status().code(),
+            absl::StatusCode::kInvalidArgument);
 }
 
 }  // namespace

@@ -143,6 +143,25 @@ class StagedDropout final : public DropoutOp {
   const std::unique_ptr<DropoutOp> op_;
 };
 
+class StagedSum final : public SumOp {
+ public:
+  StagedSum(Backend* device, int64_t n, std::unique_ptr<SumOp> op)
+      : device_(device), n_(n), op_(std::move(op)) {}
+
+  absl::Status Run(const float* a, const float* b, float* y) override {
+    StagedCall call(device_);
+    const float* const on_a = call.In(a, n_);
+    const float* const on_b = call.In(b, n_);
+    float* const on_y = call.InOut(y, n_);
+    return call.Finish(op_->Run(on_a, on_b, on_y));
+  }
+
+ private:
+  Backend* const device_;  // Not owned.
+  const int64_t n_;
+  const std::unique_ptr<SumOp> op_;
+};
+
 class StagedLoss final : public SoftmaxCrossEntropyOp {
  public:
   StagedLoss(Backend* device, int64_t num_logits,
@@ -194,7 +213,7 @@ class StagedNnKernels final : public NnKernels {
     PS_ASSIGN_OR_RETURN(auto op, nn().PlanLinear(out_features, input));
     StagedAffineSizes sizes;
     sizes.x = input.num_floats;
-    sizes.weight = out_features * input.num_floats / input.shape[0];
+    sizes.weight = out_features * NumElements(input.shape) / input.shape[0];
     sizes.bias = out_features;
     return StageAffine(device_, sizes, std::move(op));
   }
@@ -207,6 +226,13 @@ class StagedNnKernels final : public NnKernels {
   absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
       Activation function, const ActivationDesc& input) override {
     return Stage(input, nn().PlanActivation(function, input));
+  }
+
+  absl::StatusOr<std::unique_ptr<SumOp>> PlanSum(
+      const ActivationDesc& input) override {
+    PS_ASSIGN_OR_RETURN(auto op, nn().PlanSum(input));
+    return std::make_unique<StagedSum>(device_, input.num_floats,
+                                       std::move(op));
   }
 
   absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(

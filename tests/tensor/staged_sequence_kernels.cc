@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "tensor/tensor.h"
 #include "tests/tensor/staged_call.h"
 #include "tests/tensor/staged_nn_kernels.h"
 
@@ -16,7 +17,7 @@ class StagedEmbedding final : public EmbeddingOp {
                   std::unique_ptr<EmbeddingOp> op)
       : device_(device),
         table_size_(shape.num_rows * shape.features),
-        num_tokens_(op->output().num_floats / shape.features),
+        num_tokens_(NumElements(op->output().shape) / shape.features),
         op_(std::move(op)) {}
 
   const ActivationDesc& output() const override { return op_->output(); }

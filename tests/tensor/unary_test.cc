@@ -47,6 +47,10 @@ using Reorder = EveryBackend;
 INSTANTIATE_TEST_SUITE_P(Backends, Reorder, testing::ValuesIn(BackendNames()),
                          BackendTestName);
 
+using Sums = EveryBackend;
+INSTANTIATE_TEST_SUITE_P(Backends, Sums, testing::ValuesIn(BackendNames()),
+                         BackendTestName);
+
 using UnaryErrors = EveryBackend;
 INSTANTIATE_TEST_SUITE_P(Backends, UnaryErrors,
                          testing::ValuesIn(BackendNames()), BackendTestName);
@@ -340,6 +344,28 @@ TEST_P(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
   ASSERT_TRUE(
       (*op)->Backward(y.data(), plain.data(), plain.data(), back.data()).ok());
   EXPECT_EQ(back, y);
+}
+
+// In place, too; of more than one chunk.
+TEST_P(Sums, AddOrCopyInEveryLayout) {
+  const std::unique_ptr<Backend> backend = NewBackend();
+  NnKernels& nn = backend->nn();
+  for (const ActivationDesc& desc :
+       {ActivationDesc::Plain({1, 1}), ActivationDesc::Plain({2, 40001}),
+        ConvolutionLayout(nn, {5, 6, 3, 3})}) {
+    const int64_t n = NumElements(desc.shape);
+    const std::vector<float> a = RandomValues(n, 1), b = RandomValues(n, 2);
+    std::vector<float> sum(n);
+    for (int64_t i = 0; i < n; ++i) sum[i] = a[i] + b[i];
+    const auto op = nn.PlanSum(desc);
+    ASSERT_TRUE(op.ok()) << op.status();
+    const std::vector<float> laid_a = ToLayout(nn, desc, a);
+    std::vector<float> y = ToLayout(nn, desc, b);
+    ASSERT_TRUE((*op)->Run(laid_a.data(), y.data(), y.data()).ok());
+    EXPECT_EQ(ToPlain(nn, desc, y), sum);
+    ASSERT_TRUE((*op)->Run(laid_a.data(), nullptr, y.data()).ok());
+    EXPECT_EQ(ToPlain(nn, desc, y), a);
+  }
 }
 
 TEST_P(UnaryErrors, ShapesThatDoNotFitAreNamed) {

@@ -9,12 +9,15 @@ namespace ps {
 // Worker 0's, over all iterations that record phases. Numbers that no record
 // gives are NaN.
 struct ExchangeTimes {
-  // Mean seconds of an iteration, and its parts, which make it up.
+  // Mean seconds of an iteration, and its parts, which make it up together
+  // with what was done beside the computation, which counts once.
   double iteration = 0;
   double compute = 0;
   double compress = 0;
   double apply = 0;
   double await = 0;
+  // Of compress and apply: on a thread beside the one that computes.
+  double overlapped = 0;
   // From the first push to the last answer.
   double communication = 0;
 

@@ -18,6 +18,7 @@ namespace {
 constexpr double kMargin = 16;
 constexpr double kTitleHeight = 30;
 constexpr double kLegendHeight = 20;
+constexpr double kLabelBegin = kMargin + 34;
 
 // What the page's style leaves to HTML; and the page stretches plots.
 constexpr char kFileStyle[] = R"css(
@@ -48,7 +49,17 @@ std::string FileStyle() {
   return absl::StrReplaceAll(absl::StrCat(rest, kFileStyle), colors);
 }
 
-// A line of the legend for each series: labels may be long.
+// Smaller letters for a label that is too long for its line: a picture is cut
+// at its edge. 0.6 of its size is what a letter of a usual font is wide.
+std::string SmallerSize(const std::string& label) {
+  constexpr double kUsual = 13;  // As the style has it.
+  const double size = (kPlotWidth - kLabelBegin - kMargin) /
+                      (0.6 * static_cast<double>(label.size()));
+  if (size >= kUsual) return "";
+  return absl::StrFormat(" style='font-size: %.1fpx'", size);
+}
+
+// A line of the legend for each series.
 std::string Legend(const Plot& plot) {
   std::string legend;
   double y = kTitleHeight + kLegendHeight / 2;
@@ -56,9 +67,10 @@ std::string Legend(const Plot& plot) {
     absl::StrAppendFormat(
         &legend,
         "<line class='sample s%d dash%d' x1='%.0f' x2='%.0f' y1='%.0f' "
-        "y2='%.0f'/><text class='label' x='%.0f' y='%.0f'>%s</text>\n",
+        "y2='%.0f'/><text class='label'%s x='%.0f' y='%.0f'>%s</text>\n",
         series.color % kNumPlotColors, series.dash % kNumPlotDashes, kMargin,
-        kMargin + 26, y, y, kMargin + 34, y + 4, EscapeMarkup(series.label));
+        kMargin + 26, y, y, SmallerSize(series.label), kLabelBegin, y + 4,
+        EscapeMarkup(series.label));
     y += kLegendHeight;
   }
   return legend;

@@ -3,6 +3,7 @@
 #ifndef TENSOR_CUDA_LAYER_DEVICE_ALL_KERNELS_H_
 #define TENSOR_CUDA_LAYER_DEVICE_ALL_KERNELS_H_
 
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/kernel_list.h"
 #include "tensor/cuda/nn/activation_cores.h"
 #include "tensor/cuda/nn/adaptive_pooling_cores.h"
@@ -11,7 +12,9 @@
 #include "tensor/cuda/nn/channel_sum_cores.h"
 #include "tensor/cuda/nn/convolution_cores.h"
 #include "tensor/cuda/nn/dropout_core.h"
+#include "tensor/cuda/nn/last_channel_convolution_cores.h"
 #include "tensor/cuda/nn/pooling_cores.h"
+#include "tensor/cuda/nn/reorder_cores.h"
 #include "tensor/cuda/nn/softmax_core.h"
 #include "tensor/cuda/nn/subsampling_cores.h"
 #include "tensor/cuda/sequences/cell_cores.h"
@@ -20,22 +23,40 @@
 
 namespace ps {
 
-using AllKernels = KernelList<
+// Those that there are for floats and for bfloat16.
+template <template <typename> class Core>
+using OfBothTypes = KernelList<Core<float>, Core<Bfloat16>>;
+
+using AllKernels = JoinedKernels<
     // tensor/cuda/nn
-    AddToRowsCore, SumRowsPartCore, SumPartsCore, ReluCore, TanhCore,
-    TanhGradientCore, SigmoidCore, SigmoidGradientCore, DropoutCore,
-    MaxPoolCore, MaxPoolGradientCore, AveragePoolCore, AveragePoolGradientCore,
-    AdaptivePoolCore, AdaptivePoolGradientCore, PlaneMeanCore,
-    PlaneMeanGradientCore, SubsampleCore, SubsampleGradientCore, SoftmaxCore,
-    ChannelSumsCore<BiasTerms>, FinishBiasCore, ChannelSumsCore<ShiftedTerms>,
-    FinishStatisticsCore, InferenceStatisticsCore, NormalizeCore,
-    ChannelSumsCore<NormGradientTerms>, FinishNormGradientCore,
-    NormInputGradientCore, ColumnsCore, ColumnsGradientCore, ChannelsFirstCore,
-    ImagesFirstCore, AddToChannelsCore,
+    OfBothTypes<AddToRowsCore>, OfBothTypes<SumRowsPartCore>,
+    OfBothTypes<ReluCore>, OfBothTypes<TanhCore>, OfBothTypes<TanhGradientCore>,
+    OfBothTypes<SigmoidCore>, OfBothTypes<SigmoidGradientCore>,
+    OfBothTypes<SumCore>, OfBothTypes<DropoutCore>, OfBothTypes<MaxPoolCore>,
+    OfBothTypes<MaxPoolGradientCore>, OfBothTypes<AveragePoolCore>,
+    OfBothTypes<AveragePoolGradientCore>, OfBothTypes<AdaptivePoolCore>,
+    OfBothTypes<AdaptivePoolGradientCore>, OfBothTypes<PlaneMeanGradientCore>,
+    OfBothTypes<SubsampleCore>, OfBothTypes<SubsampleGradientCore>,
+    OfBothTypes<SoftmaxCore>, OfBothTypes<FinishStatisticsCore>,
+    OfBothTypes<NormalizeCore>, OfBothTypes<NormInputGradientCore>,
+    OfBothTypes<PlainOrderCore>,
+    KernelList<SumPartsCore, PlaneMeanCore, ChannelMeanCore<Bfloat16>,
+               ChannelSumsCore<BiasTerms<float>>,
+               LastChannelSumsCore<BiasTerms<Bfloat16>>, FinishBiasCore,
+               ChannelSumsCore<ShiftedTerms<float>>,
+               LastChannelSumsCore<ShiftedTerms<Bfloat16>>,
+               InferenceStatisticsCore,
+               ChannelSumsCore<NormGradientTerms<float>>,
+               LastChannelSumsCore<NormGradientTerms<Bfloat16>>,
+               FinishNormGradientCore, ColumnsCore, ColumnsGradientCore,
+               ChannelsFirstCore, ImagesFirstCore, AddToChannelsCore,
+               ChannelsLastCore, RowsCore, RowsGradientCore>,
     // tensor/cuda/sequences
-    TokenRowsCore, FirstNegativeCore, EmbeddingCore, EmbeddingKeysCore,
-    EmbeddingGradientCore, FrameWindowCore, FrameWindowGradientCore,
-    LstmForwardCore, LstmBackwardCore, GruForwardCore, GruBackwardCore>;
+    OfBothTypes<EmbeddingCore>, OfBothTypes<EmbeddingGradientCore>,
+    OfBothTypes<FrameWindowCore>, OfBothTypes<FrameWindowGradientCore>,
+    OfBothTypes<LstmForwardCore>, OfBothTypes<LstmBackwardCore>,
+    OfBothTypes<GruForwardCore>, OfBothTypes<GruBackwardCore>,
+    KernelList<TokenRowsCore, FirstNegativeCore, EmbeddingKeysCore>>;
 
 }  // namespace ps
 

@@ -9,10 +9,13 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/layer_device/launch_kernel.h"
 #include "tensor/cuda/layer_device/sort_keys.h"
 #include "tensor/cuda/libraries/cublas_functions.h"
+#include "tensor/cuda/libraries/cublas_lt_functions.h"
+#include "tensor/cuda/libraries/cublas_lt_products.h"
 #include "tensor/cuda/libraries/cublas_products.h"
 #ifdef PS_HAVE_CUDNN
 #include "tensor/cuda/libraries/cudnn_convolution.h"
@@ -29,7 +32,9 @@ constexpr int64_t kCublasWorkspaceBytes = int64_t{32} << 20;
 class CudaLayerDevice final : public LayerDevice {
  public:
   explicit CudaLayerDevice(const CudaNnOptions& options)
-      : options_(options), stream_(static_cast<cudaStream_t>(options.stream)) {}
+      : LayerDevice(options.precision),
+        options_(options),
+        stream_(static_cast<cudaStream_t>(options.stream)) {}
 
   // What is destroyed after it belongs to its device.
   ~CudaLayerDevice() override { UseDevice().IgnoreError(); }
@@ -49,11 +54,12 @@ class CudaLayerDevice final : public LayerDevice {
     CublasOptions cublas_options;
     cublas_options.stream = stream_;
     cublas_options.deterministic = options_.deterministic;
-    cublas_options.allow_tf32 = options_.allow_tf32;
+    cublas_options.allow_tf32 = options_.precision == Precision::kTf32;
     cublas_options.workspace = cublas_workspace_.get();
     cublas_options.workspace_bytes = kCublasWorkspaceBytes;
     PS_ASSIGN_OR_RETURN(products_,
                         CublasProducts::Create(cublas, cublas_options));
+    PS_RETURN_IF_ERROR(StartCublasLt());
 #ifdef PS_HAVE_CUDNN
     // Without it convolutions are products.
     if (options_.use_cudnn) {
@@ -84,8 +90,14 @@ class CudaLayerDevice final : public LayerDevice {
     PS_RETURN_IF_ERROR(
         ToStatus(cudaMallocHost(&data, size),
                  absl::StrCat("cudaMallocHost of ", size, " bytes")));
-    return std::shared_ptr<void>(data,
-                                 [](void* freed) { cudaFreeHost(freed); });
+    return std::shared_ptr<void>(
+        data, [ordinal = options_.device_ordinal](void* freed) {
+          // After an error copies may still be queued that nobody has waited
+          // for.
+          cudaSetDevice(ordinal);
+          cudaDeviceSynchronize();
+          cudaFreeHost(freed);
+        });
   }
 
   absl::Status CopyFromHost(const void* host, int64_t size_bytes,
@@ -116,6 +128,16 @@ class CudaLayerDevice final : public LayerDevice {
     return products_->Multiply(product);
   }
 
+  absl::StatusOr<std::unique_ptr<FusedProduct>> PlanFusedProduct(
+      const MatrixProduct& product, Epilogue epilogue) override {
+    if (fused_products_ == nullptr) return std::unique_ptr<FusedProduct>();
+    PS_RETURN_IF_ERROR(UseDevice());
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<FusedProduct> planned,
+                        fused_products_->Plan(this, product, epilogue));
+    if (planned == nullptr) return planned;
+    return std::make_unique<ProductOfDevice>(this, std::move(planned));
+  }
+
   absl::StatusOr<int64_t> SortScratchBytes(int64_t n) override {
     PS_RETURN_IF_ERROR(UseDevice());
     size_t size = 0;
@@ -141,7 +163,7 @@ class CudaLayerDevice final : public LayerDevice {
       PS_RETURN_IF_ERROR(UseDevice());
       CudnnConvolutionOptions cudnn_options;
       cudnn_options.deterministic = options_.deterministic;
-      cudnn_options.allow_tf32 = options_.allow_tf32;
+      cudnn_options.allow_tf32 = options_.precision == Precision::kTf32;
       auto convolution =
           PlanCudnnConvolution(this, cudnn_, cudnn_options, geometry);
       // Of what cuDNN cannot do, or only with other bits each time, products
@@ -162,6 +184,43 @@ class CudaLayerDevice final : public LayerDevice {
   }
 
  private:
+  // Multiplies on the device, whichever the thread used before.
+  class ProductOfDevice final : public FusedProduct {
+   public:
+    ProductOfDevice(const CudaLayerDevice* device,
+                    std::unique_ptr<FusedProduct> product)
+        : device_(device), product_(std::move(product)) {}
+
+    bool Takes(const FusedOperands& operands) const override {
+      return product_->Takes(operands);
+    }
+    absl::Status Multiply(const FusedOperands& operands) override {
+      PS_RETURN_IF_ERROR(device_->UseDevice());
+      return product_->Multiply(operands);
+    }
+
+   private:
+    const CudaLayerDevice* const device_;  // Not owned.
+    const std::unique_ptr<FusedProduct> product_;
+  };
+
+  absl::Status StartCublasLt() {
+    if (!options_.use_cublas_lt) return absl::OkStatus();
+    const absl::StatusOr<CublasLtFunctions> cublas_lt = LoadCublasLt();
+    if (!cublas_lt.ok()) {
+      LOG(INFO) << "linear layers add their biases in kernels of their own: "
+                << cublas_lt.status().message();
+      return absl::OkStatus();
+    }
+    CublasLtOptions lt_options;
+    lt_options.stream = stream_;
+    lt_options.deterministic = options_.deterministic;
+    lt_options.allow_tf32 = options_.precision == Precision::kTf32;
+    PS_ASSIGN_OR_RETURN(fused_products_,
+                        CublasLtProducts::Create(*cublas_lt, lt_options));
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<std::shared_ptr<void>> AllocateOfCuda(int64_t size) const {
     void* data = nullptr;
     PS_RETURN_IF_ERROR(
@@ -198,6 +257,8 @@ class CudaLayerDevice final : public LayerDevice {
   const cudaStream_t stream_;
   std::shared_ptr<void> cublas_workspace_;
   std::unique_ptr<CublasProducts> products_;
+  // Null: not installed, or not wanted.
+  std::unique_ptr<CublasLtProducts> fused_products_;
 #ifdef PS_HAVE_CUDNN
   std::shared_ptr<CudnnHandle> cudnn_;  // Null: not installed, or not wanted.
 #endif

@@ -1,4 +1,5 @@
-// The real LayerDevice: CUDA's runtime, cuBLAS, and cuDNN where there is one.
+// The real LayerDevice: CUDA's runtime, cuBLAS, and cuBLASLt and cuDNN where
+// they are.
 // Free of CUDA types; a build without the toolkit has the function too.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_CUDA_LAYER_DEVICE_H_
 #define TENSOR_CUDA_LAYER_DEVICE_CUDA_LAYER_DEVICE_H_

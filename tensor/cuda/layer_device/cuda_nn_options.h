@@ -7,6 +7,7 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tensor/precision.h"
 
 namespace ps {
 
@@ -16,14 +17,17 @@ struct CudaNnOptions {
   // null: the default stream. Everything runs in its order.
   void* stream = nullptr;
   // The same bits from run to run, on the same kind of device and with the same
-  // versions of its libraries.
+  // versions of its libraries. Otherwise cuBLAS may add by atomics,
+  // cuBLASLt parts of a sum in the order they are done, and cuDNN take
+  // algorithms that do either.
   bool deterministic = true;
-  // Products and convolutions of floats by TF32, which keeps 10 bits of each
-  // factor's mantissa.
-  bool allow_tf32 = false;
+  Precision precision = Precision::kFp32;
   // Convolutions by cuDNN where it is installed; else, and without, by products
   // of cuBLAS.
   bool use_cudnn = true;
+  // Linear layers' biases by cuBLASLt, together with the products, where it is
+  // installed and can; else by kernels.
+  bool use_cublas_lt = true;
   // So many bytes of the device's memory, at least 1, aligned to 256 bytes;
   // null: cudaMalloc's. What is freed may be given out again at once: all work
   // on it is in the stream's order.

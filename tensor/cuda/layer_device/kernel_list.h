@@ -22,6 +22,21 @@ struct KernelList {
   }
 };
 
+// One list of all their kernels.
+template <typename... Lists>
+struct JoinKernels;
+template <typename... Cores>
+struct JoinKernels<KernelList<Cores...>> {
+  using Type = KernelList<Cores...>;
+};
+template <typename... First, typename... Second, typename... Rest>
+struct JoinKernels<KernelList<First...>, KernelList<Second...>, Rest...> {
+  using Type =
+      typename JoinKernels<KernelList<First..., Second...>, Rest...>::Type;
+};
+template <typename... Lists>
+using JoinedKernels = typename JoinKernels<Lists...>::Type;
+
 }  // namespace ps
 
 #endif  // TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_

@@ -8,6 +8,7 @@ namespace ps {
 
 absl::Status LayerDevice::ReserveScratch(int64_t size_bytes) {
   if (size_bytes <= scratch_bytes_) return absl::OkStatus();
+  ++scratch_version_;
   // First the old, so that both need not fit.
   scratch_.reset();
   scratch_bytes_ = 0;

@@ -11,22 +11,27 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "tensor/cuda/layer_device/all_kernels.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/convolution_geometry.h"
+#include "tensor/cuda/layer_device/fused_product.h"
 #include "tensor/cuda/layer_device/matrix_product.h"
+#include "tensor/precision.h"
 
 namespace ps {
 
-// A convolution without its bias, by a library of the device. All pointers are
-// to plain arrays on the device; each method overwrites its result, and uses
-// the device's scratch.
+// A convolution without its bias, by a library of the device. Pointers are to
+// arrays on the device, of what it was planned for: plain floats; or bfloat16,
+// images as [batch, height, width, channels] and weights as [out channels,
+// kernel height, kernel width, channels of a group]. The weights' gradient is
+// floats in PyTorch's layout always. Each method overwrites its result, and
+// uses the device's scratch.
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
-  virtual absl::Status Forward(const float* x, const float* weight,
-                               float* y) = 0;
-  virtual absl::Status BackwardData(const float* weight, const float* dy,
-                                    float* dx) = 0;
-  virtual absl::Status BackwardWeights(const float* x, const float* dy,
+  virtual absl::Status Forward(const void* x, const void* weight, void* y) = 0;
+  virtual absl::Status BackwardData(const void* weight, const void* dy,
+                                    void* dx) = 0;
+  virtual absl::Status BackwardWeights(const void* x, const void* dy,
                                        float* dweight) = 0;
 };
 
@@ -36,7 +41,17 @@ class LibraryConvolution {
 // or kernel.
 class LayerDevice {
  public:
+  explicit LayerDevice(Precision precision = Precision::kFp32)
+      : precision_(precision) {}
   virtual ~LayerDevice() = default;
+
+  // Of all that is planned on it.
+  Precision precision() const { return precision_; }
+  // Of products' factors, and so of what layers with weights give.
+  Storage storage() const {
+    return precision_ == Precision::kBf16 ? Storage::kBfloat16
+                                          : Storage::kFloat;
+  }
 
   // Memory of the device, zeroed, aligned to 256 bytes, freed with the last
   // handle. Only when planning. Errors: kResourceExhausted.
@@ -57,6 +72,11 @@ class LayerDevice {
   virtual absl::Status Zero(int64_t size_bytes, void* data) = 0;
 
   virtual absl::Status Multiply(const MatrixProduct& product) = 0;
+  // The same with an epilogue, of a product that does not accumulate; its
+  // pointers are not looked at. Null where no library does it: then the layer
+  // takes Multiply and kernels of its own. This device outlives the result.
+  virtual absl::StatusOr<std::unique_ptr<FusedProduct>> PlanFusedProduct(
+      const MatrixProduct& product, Epilogue epilogue) = 0;
 
   // Writes the keys to `sorted` in ascending order of all their 64 bits. Uses
   // the scratch, of which it needs SortScratchBytes(n).
@@ -64,7 +84,8 @@ class LayerDevice {
                             uint64_t* sorted) = 0;
   virtual absl::StatusOr<int64_t> SortScratchBytes(int64_t n) = 0;
 
-  // Null where no library does convolutions: then the layer does them itself.
+  // Of arrays as storage() says. Null where no library does such convolutions:
+  // then the layer does them itself.
   virtual absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
       const ConvolutionGeometry& geometry) = 0;
 
@@ -81,6 +102,13 @@ class LayerDevice {
   // When running: overwritten by the next call of any operation. Another
   // address after a ReserveScratch.
   void* scratch() const { return scratch_.get(); }
+  // Another number when the scratch has another address.
+  int64_t scratch_version() const { return scratch_version_; }
+
+  // Activations that operations brought into another order, for
+  // NnKernels::num_reorders.
+  void CountReorder() { ++num_reorders_; }
+  int64_t num_reorders() const { return num_reorders_; }
 
  protected:
   struct KernelCall {
@@ -92,8 +120,11 @@ class LayerDevice {
   virtual absl::Status Launch(const KernelCall& call) = 0;
 
  private:
+  const Precision precision_;
+  int64_t num_reorders_ = 0;
   std::shared_ptr<void> scratch_;
   int64_t scratch_bytes_ = 0;
+  int64_t scratch_version_ = 0;
 };
 
 // An array on the device.

@@ -4,9 +4,11 @@
 
 #include <cstdint>
 
+#include "tensor/cuda/layer_device/bfloat16.h"
+
 namespace ps {
 
-// Row-major without gaps: c [m, n] = a [m, k] b [k, n].
+// Row-major: c [m, n] = a [m, k] b [k, n], added up in floats.
 struct MatrixProduct {
   int64_t m = 0;
   int64_t n = 0;
@@ -15,9 +17,24 @@ struct MatrixProduct {
   bool transpose_a = false;
   bool transpose_b = false;
   bool accumulate = false;  // c += a b.
-  const float* a = nullptr;
-  const float* b = nullptr;
-  float* c = nullptr;
+  // From one row in memory to the next, in elements; 0: without gaps.
+  int64_t a_stride = 0;
+  int64_t b_stride = 0;
+  int64_t c_stride = 0;
+  // Of a and b, and of c, which is bfloat16 only if those are.
+  Storage factors = Storage::kFloat;
+  Storage result = Storage::kFloat;
+  const void* a = nullptr;
+  const void* b = nullptr;
+  void* c = nullptr;
+
+  int64_t a_row() const {
+    return a_stride > 0 ? a_stride : transpose_a ? m : k;
+  }
+  int64_t b_row() const {
+    return b_stride > 0 ? b_stride : transpose_b ? k : n;
+  }
+  int64_t c_row() const { return c_stride > 0 ? c_stride : n; }
 };
 
 }  // namespace ps

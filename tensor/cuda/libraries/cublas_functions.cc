@@ -71,6 +71,7 @@ absl::StatusOr<CublasFunctions> LoadCublas() {
   PS_RETURN_IF_ERROR(
       library->Find("cublasSetAtomicsMode", &f.set_atomics_mode));
   PS_RETURN_IF_ERROR(library->Find("cublasSgemm_v2", &f.sgemm));
+  PS_RETURN_IF_ERROR(library->Find("cublasGemmEx", &f.gemm_ex));
   return f;
 }
 

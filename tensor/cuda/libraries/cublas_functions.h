@@ -22,6 +22,14 @@ struct CublasFunctions {
   decltype(&::cublasSetMathMode) set_math_mode = nullptr;
   decltype(&::cublasSetAtomicsMode) set_atomics_mode = nullptr;
   decltype(&::cublasSgemm_v2) sgemm = nullptr;
+  // Spelt out: C++ has two functions cublasGemmEx.
+  cublasStatus_t (*gemm_ex)(cublasHandle_t, cublasOperation_t,
+                            cublasOperation_t, int m, int n, int k,
+                            const void* alpha, const void* a,
+                            cudaDataType a_type, int lda, const void* b,
+                            cudaDataType b_type, int ldb, const void* beta,
+                            void* c, cudaDataType c_type, int ldc,
+                            cublasComputeType_t, cublasGemmAlgo_t) = nullptr;
 };
 
 // From the library of the major version that the headers are of. Errors:

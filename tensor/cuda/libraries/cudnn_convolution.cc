@@ -8,6 +8,8 @@
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/nn/reorder_cores.h"
 
 namespace ps {
 namespace {
@@ -63,9 +65,10 @@ class CudnnConvolution final : public LibraryConvolution {
         handle_(std::move(handle)),
         options_(options),
         weight_bytes_(
-            (geometry.num_weights() * static_cast<int64_t>(sizeof(float)) +
+            (geometry.num_weights() * StorageBytes(device->storage()) +
              kAlignmentBytes - 1) /
-            kAlignmentBytes * kAlignmentBytes) {}
+            kAlignmentBytes * kAlignmentBytes),
+        geometry_(geometry) {}
 
   ~CudnnConvolution() override {
     // Nothing useful can be done about errors here.
@@ -85,7 +88,7 @@ class CudnnConvolution final : public LibraryConvolution {
                                    static_cast<int64_t>(workspace));
   }
 
-  absl::Status Forward(const float* x, const float* weight, float* y) override {
+  absl::Status Forward(const void* x, const void* weight, void* y) override {
     PS_RETURN_IF_ERROR(CheckAligned("Forward", x, y));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
     return ToStatus(
@@ -95,8 +98,8 @@ class CudnnConvolution final : public LibraryConvolution {
         "cudnnConvolutionForward");
   }
 
-  absl::Status BackwardData(const float* weight, const float* dy,
-                            float* dx) override {
+  absl::Status BackwardData(const void* weight, const void* dy,
+                            void* dx) override {
     PS_RETURN_IF_ERROR(CheckAligned("BackwardData", dy, dx));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
     return ToStatus(cudnn().backward_data(
@@ -106,11 +109,13 @@ class CudnnConvolution final : public LibraryConvolution {
                     "cudnnConvolutionBackwardData");
   }
 
-  absl::Status BackwardWeights(const float* x, const float* dy,
+  absl::Status BackwardWeights(const void* x, const void* dy,
                                float* dweight) override {
     PS_RETURN_IF_ERROR(CheckAligned("BackwardWeights", x, dy));
-    float* const target =
-        IsAligned(dweight) ? dweight : static_cast<float*>(device_->scratch());
+    // cuDNN gives a gradient of the weights' type and order.
+    const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
+    void* const target =
+        IsAligned(dweight) && !is_bfloat16 ? dweight : device_->scratch();
     PS_RETURN_IF_ERROR(ToStatus(
         cudnn().backward_filter(handle_->get(), &kOne, x_, x, y_, dy,
                                 convolution_, backward_filter_.algorithm,
@@ -118,7 +123,13 @@ class CudnnConvolution final : public LibraryConvolution {
                                 &kZero, weights_, target),
         "cudnnConvolutionBackwardFilter"));
     if (target == dweight) return absl::OkStatus();
-    return device_->Copy(target, num_weight_bytes_, dweight);
+    if (!is_bfloat16) return device_->Copy(target, num_weight_bytes_, dweight);
+    PlainOrderCore<Bfloat16> core;
+    core.channels = Divisor(geometry_.channels / geometry_.groups);
+    core.pixels = Divisor(geometry_.kernel_height * geometry_.kernel_width);
+    core.from = static_cast<const Bfloat16*>(target);
+    core.to = dweight;
+    return device_->Run(core, geometry_.num_weights());
   }
 
  private:
@@ -137,15 +148,15 @@ class CudnnConvolution final : public LibraryConvolution {
   }
 
   // The weights, or a copy of them in the scratch.
-  absl::StatusOr<const float*> Aligned(const float* weight) const {
+  absl::StatusOr<const void*> Aligned(const void* weight) const {
     if (IsAligned(weight)) return weight;
     PS_RETURN_IF_ERROR(
         device_->Copy(weight, num_weight_bytes_, device_->scratch()));
-    return static_cast<const float*>(device_->scratch());
+    return device_->scratch();
   }
 
-  static absl::Status CheckAligned(const char* method, const float* a,
-                                   const float* b) {
+  static absl::Status CheckAligned(const char* method, const void* a,
+                                   const void* b) {
     if (IsAligned(a) && IsAligned(b)) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("convolution by cuDNN, ", method,
@@ -161,7 +172,13 @@ class CudnnConvolution final : public LibraryConvolution {
             "cuDNN takes arrays of at most 2^31 - 1 elements; one has ", size));
       }
     }
-    num_weight_bytes_ = g.num_weights() * static_cast<int64_t>(sizeof(float));
+    num_weight_bytes_ = g.num_weights() * StorageBytes(device_->storage());
+    const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
+    const cudnnDataType_t type =
+        is_bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
+    // Of the filter it is KRSC.
+    const cudnnTensorFormat_t format =
+        is_bfloat16 ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
     const auto as_int = [](int64_t extent) { return static_cast<int>(extent); };
     PS_RETURN_IF_ERROR(
         ToStatus(cudnn().create_tensor(&x_), "cudnnCreateTensorDescriptor"));
@@ -172,18 +189,17 @@ class CudnnConvolution final : public LibraryConvolution {
     PS_RETURN_IF_ERROR(ToStatus(cudnn().create_convolution(&convolution_),
                                 "cudnnCreateConvolutionDescriptor"));
     PS_RETURN_IF_ERROR(
-        ToStatus(cudnn().set_tensor(x_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
-                                    as_int(g.batch), as_int(g.channels),
-                                    as_int(g.height), as_int(g.width)),
+        ToStatus(cudnn().set_tensor(x_, format, type, as_int(g.batch),
+                                    as_int(g.channels), as_int(g.height),
+                                    as_int(g.width)),
                  "cudnnSetTensor4dDescriptor"));
     PS_RETURN_IF_ERROR(
-        ToStatus(cudnn().set_tensor(y_, CUDNN_TENSOR_NCHW, CUDNN_DATA_FLOAT,
-                                    as_int(g.batch), as_int(g.out_channels),
+        ToStatus(cudnn().set_tensor(y_, format, type, as_int(g.batch),
+                                    as_int(g.out_channels),
                                     as_int(g.out_height), as_int(g.out_width)),
                  "cudnnSetTensor4dDescriptor"));
     PS_RETURN_IF_ERROR(ToStatus(
-        cudnn().set_filter(weights_, CUDNN_DATA_FLOAT, CUDNN_TENSOR_NCHW,
-                           as_int(g.out_channels),
+        cudnn().set_filter(weights_, type, format, as_int(g.out_channels),
                            as_int(g.channels / g.groups),
                            as_int(g.kernel_height), as_int(g.kernel_width)),
         "cudnnSetFilter4dDescriptor"));
@@ -197,9 +213,10 @@ class CudnnConvolution final : public LibraryConvolution {
         ToStatus(cudnn().set_group_count(convolution_, as_int(g.groups)),
                  "cudnnSetConvolutionGroupCount"));
     // CUDNN_DEFAULT_MATH would use TF32 for floats.
-    return ToStatus(cudnn().set_math_type(convolution_, options_.allow_tf32
-                                                            ? CUDNN_DEFAULT_MATH
-                                                            : CUDNN_FMA_MATH),
+    const cudnnMathType_t math = is_bfloat16           ? CUDNN_TENSOR_OP_MATH
+                                 : options_.allow_tf32 ? CUDNN_DEFAULT_MATH
+                                                       : CUDNN_FMA_MATH;
+    return ToStatus(cudnn().set_math_type(convolution_, math),
                     "cudnnSetConvolutionMathType");
   }
 
@@ -252,6 +269,7 @@ class CudnnConvolution final : public LibraryConvolution {
   const CudnnConvolutionOptions options_;
   const int64_t weight_bytes_;    // Room for them, rounded up.
   int64_t num_weight_bytes_ = 0;  // As many as they have.
+  const ConvolutionGeometry geometry_;
   cudnnTensorDescriptor_t x_ = nullptr;
   cudnnTensorDescriptor_t y_ = nullptr;
   cudnnFilterDescriptor_t weights_ = nullptr;

@@ -1,4 +1,6 @@
-// Convolutions by cuDNN, of plain images.
+// Convolutions by cuDNN: of plain images, or of bfloat16 with the channels last
+// where the device computes with that. cuDNN adds up in floats either way, but
+// rounds the gradient of bfloat16 weights to bfloat16.
 #ifndef TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
 #define TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
 

@@ -1,5 +1,6 @@
 // Activation functions and their gradients, element by element. In place where
-// the result is an argument. Count: elements.
+// the result is an argument. T: of the arrays, which is computed with as a
+// float. Count: elements.
 #ifndef TENSOR_CUDA_NN_ACTIVATION_CORES_H_
 #define TENSOR_CUDA_NN_ACTIVATION_CORES_H_
 
@@ -24,52 +25,72 @@ PS_HOST_DEVICE inline float WherePositive(float sign, float value) {
 }
 
 // y = max(x, 0) with sign = value = x; dx with sign = y and value = dy.
+template <typename T>
 struct ReluCore : ElementCore {
   static constexpr const char* kName = "Relu";
-  const float* sign;
-  const float* value;
-  float* result;
+  const T* sign;
+  const T* value;
+  T* result;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     result[i] = WherePositive(sign[i], value[i]);
   }
 };
 
+template <typename T>
 struct TanhCore : ElementCore {
   static constexpr const char* kName = "Tanh";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = tanhf(x[i]); }
 };
 
+template <typename T>
 struct TanhGradientCore : ElementCore {
   static constexpr const char* kName = "TanhGradient";
-  const float* y;
-  const float* dy;
-  float* dx;
+  const T* y;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     dx[i] = dy[i] * TanhSlope(y[i]);
   }
 };
 
+template <typename T>
 struct SigmoidCore : ElementCore {
   static constexpr const char* kName = "Sigmoid";
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = Sigmoid(x[i]); }
 };
 
+template <typename T>
 struct SigmoidGradientCore : ElementCore {
   static constexpr const char* kName = "SigmoidGradient";
-  const float* y;
-  const float* dy;
-  float* dx;
+  const T* y;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     dx[i] = dy[i] * SigmoidSlope(y[i]);
+  }
+};
+
+// y = a + b, or a where b is null.
+template <typename T>
+struct SumCore : ElementCore {
+  static constexpr const char* kName = "Sum";
+  const T* a;
+  const T* b;
+  T* y;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    float sum = a[i];
+    if (b != nullptr) sum += b[i];
+    y[i] = sum;
   }
 };
 

@@ -1,4 +1,5 @@
-// Averages over parts of plain images that may overlap, and over whole images.
+// Averages over parts of images that may overlap, and over whole images. Arrays
+// as in pooling_cores.h.
 #ifndef TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
 #define TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
 
@@ -34,6 +35,7 @@ struct AdaptiveGeometry {
   Divisor width;
   Divisor out_height;
   Divisor out_width;
+  Divisor inner;
 
   PS_HOST_DEVICE float Share(const IndexRange& r, const IndexRange& c) const {
     return 1 / static_cast<float>((r.end - r.begin) * (c.end - c.begin));
@@ -41,23 +43,23 @@ struct AdaptiveGeometry {
 };
 
 // Count: outputs.
+template <typename T>
 struct AdaptivePoolCore : ElementCore {
   static constexpr const char* kName = "AdaptivePool";
   AdaptiveGeometry geometry;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const AdaptiveGeometry& g = geometry;
-    const PlanePixel out(i, g.out_height, g.out_width);
+    const PlanePixel out(i, g.out_height, g.out_width, g.inner);
     const IndexRange rows = g.rows.Inputs(out.row);
     const IndexRange columns = g.columns.Inputs(out.column);
-    const float* const plane =
-        x + out.plane * g.height.value() * g.width.value();
+    const T* const plane = x + out.First(g.height, g.width, g.inner);
     float sum = 0;
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        sum += plane[h * g.width.value() + w];
+        sum += plane[(h * g.width.value() + w) * g.inner.value()];
       }
     }
     y[i] = sum * g.Share(rows, columns);
@@ -65,15 +67,16 @@ struct AdaptivePoolCore : ElementCore {
 };
 
 // Count: inputs.
+template <typename T>
 struct AdaptivePoolGradientCore : ElementCore {
   static constexpr const char* kName = "AdaptivePoolGradient";
   AdaptiveGeometry geometry;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const AdaptiveGeometry& g = geometry;
-    const PlanePixel in(i, g.height, g.width);
+    const PlanePixel in(i, g.height, g.width, g.inner);
     const IndexRange rows = g.rows.Parts(in.row);
     const IndexRange columns = g.columns.Parts(in.column);
     float sum = 0;
@@ -81,15 +84,17 @@ struct AdaptivePoolGradientCore : ElementCore {
       const int64_t row =
           (in.plane * g.out_height.value() + h) * g.out_width.value();
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        sum += dy[row + w] * g.Share(g.rows.Inputs(h), g.columns.Inputs(w));
+        sum += dy[in.Place(row + w, g.inner)] *
+               g.Share(g.rows.Inputs(h), g.columns.Inputs(w));
       }
     }
     dx[i] = sum;
   }
 };
 
-// means[p]: of plane p's pixels. Thirty-two threads, a warp, share a plane, so
-// that small images leave few of them idle. Count: blocks of kPlanes planes.
+// means[p]: of plane p's pixels, where inner = 1. Thirty-two threads, a warp,
+// share a plane, so that small images leave few of them idle. Count: blocks of
+// kPlanes planes.
 struct PlaneMeanCore : BlockCore {
   static constexpr const char* kName = "PlaneMean";
   static constexpr int kLanes = 32;
@@ -129,16 +134,40 @@ struct PlaneMeanCore : BlockCore {
   }
 };
 
+// The same where the channels are last: means[image, channel], threads that are
+// next to each other reading channels that are. Count: images x channels.
+template <typename T>
+struct ChannelMeanCore : ElementCore {
+  static constexpr const char* kName = "ChannelMean";
+  Divisor channels;
+  int64_t pixels;
+  const T* x;
+  T* means;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    int64_t channel = 0;
+    const int64_t image = channels.Divide(i, &channel);
+    const T* const first = x + image * pixels * channels.value() + channel;
+    float sum = 0;
+    for (int64_t p = 0; p < pixels; ++p) sum += first[p * channels.value()];
+    means[i] = sum / static_cast<float>(pixels);
+  }
+};
+
 // Count: pixels of all planes.
+template <typename T>
 struct PlaneMeanGradientCore : ElementCore {
   static constexpr const char* kName = "PlaneMeanGradient";
   Divisor pixels;
+  Divisor inner;
   float share;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
-    dx[i] = dy[pixels.Quotient(i)] * share;
+    int64_t inner_place = 0;
+    const int64_t plane = pixels.Quotient(inner.Divide(i, &inner_place));
+    dx[i] = dy[plane * inner.value() + inner_place] * share;
   }
 };
 

@@ -1,6 +1,7 @@
-// Batch normalisation's passes over plain [batch, channels, pixels]. Formulas
-// and rounding as on the CPU (tensor/cpu/cpu_batch_norm.cc), with sums in
-// double throughout.
+// Batch normalisation's passes over [batch, channels, pixels], or with the
+// channels last (channel_sum_cores.h). Formulas and rounding as on the CPU
+// (tensor/cpu/cpu_batch_norm.cc), with sums in double throughout. T: of the
+// activations and their gradients.
 #ifndef TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
 #define TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
 
@@ -35,25 +36,28 @@ struct NormStatistics {
 // The sums of x - shift and (x - shift)^2. The shift, the first element of the
 // channel, is near enough to the mean to keep the variance free of
 // cancellation.
+template <typename T>
 struct ShiftedTerms {
+  using Element = T;
   static constexpr const char* kName = "SumShifted";
-  const float* x;
+  const T* x;
   Divisor pixels;
 
   PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
-    const double d =
-        static_cast<double>(x[place]) - x[channel * pixels.value()];
+    const double d = static_cast<double>(x[place]) -
+                     static_cast<double>(x[channel * pixels.value()]);
     return {d, d * d};
   }
 };
 
 // Count: channels.
+template <typename T>
 struct FinishStatisticsCore : ElementCore {
   static constexpr const char* kName = "FinishStatistics";
   ChannelGeometry geometry;
   const double* sums;
   const double* squares;
-  const float* x;
+  const T* x;
   const float* weight;
   const float* bias;
   float epsilon;
@@ -108,14 +112,15 @@ struct InferenceStatisticsCore : ElementCore {
 };
 
 // In place where y is x or the residual. Count: elements.
+template <typename T>
 struct NormalizeCore : ElementCore {
   static constexpr const char* kName = "Normalize";
   ChannelGeometry geometry;
   NormStatistics statistics;
-  const float* x;
-  const float* residual;  // Null: none.
+  const T* x;
+  const T* residual;  // Null: none.
   bool relu;
-  float* y;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     float value = statistics.Normalized(geometry.Channel(i), x[i]);
@@ -132,12 +137,13 @@ enum class NormGradientMask {
   kFromOutput,  // Where y is above 0; what does not get past is cleared in dy.
 };
 
+template <typename T>
 struct NormGradient {
   NormGradientMask mask;
   NormStatistics statistics;
-  const float* x;
-  const float* y;  // For kFromOutput.
-  float* dy;
+  const T* x;
+  const T* y;  // For kFromOutput.
+  T* dy;
 
   PS_HOST_DEVICE float At(int64_t channel, int64_t place) const {
     const float g = dy[place];
@@ -149,14 +155,16 @@ struct NormGradient {
 };
 
 // The sums of g and g * (x - mean), g being the gradient that gets past.
+template <typename T>
 struct NormGradientTerms {
+  using Element = T;
   static constexpr const char* kName = "SumNormGradients";
-  NormGradient gradient;
+  NormGradient<T> gradient;
 
   PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
     float g = gradient.At(channel, place);
     if (gradient.mask == NormGradientMask::kFromOutput) {
-      if (!(gradient.y[place] > 0)) g = 0;
+      if (!(gradient.y[place] > 0.0f)) g = 0;
       gradient.dy[place] = g;
     }
     const double from_mean = static_cast<double>(gradient.x[place]) -
@@ -199,12 +207,13 @@ struct FinishNormGradientCore : ElementCore {
 
 // After NormGradientTerms has cleared dy where it must be. In place where dx is
 // dy. Count: elements.
+template <typename T>
 struct NormInputGradientCore : ElementCore {
   static constexpr const char* kName = "NormInputGradient";
   ChannelGeometry geometry;
-  NormGradient gradient;
+  NormGradient<T> gradient;
   NormInputFactors factors;
-  float* dx;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const int64_t c = geometry.Channel(i);

@@ -10,30 +10,30 @@
 namespace ps {
 
 // matrix[r, c] += bias[c]. Count: rows x columns.
+template <typename T>
 struct AddToRowsCore : ElementCore {
   static constexpr const char* kName = "AddToRows";
   Divisor columns;
   const float* bias;
-  float* matrix;
+  T* matrix;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
-    matrix[i] += bias[columns.Remainder(i)];
+    matrix[i] = matrix[i] + bias[columns.Remainder(i)];
   }
 };
 
+// Rows that one thread adds up.
+inline constexpr int64_t kRowsPerPart = 64;
+
 // partial[k, c]: the sum of the k-th kRowsPerPart rows of column c. Threads
 // that are next to each other read columns that are. Count: parts x columns.
+template <typename T>
 struct SumRowsPartCore : ElementCore {
   static constexpr const char* kName = "SumRowsPart";
-  static constexpr int64_t kRowsPerPart = 64;
   Divisor columns;
   int64_t rows;
-  const float* matrix;
+  const T* matrix;
   double* partial;
-
-  static int64_t NumParts(int64_t rows) {
-    return (rows + kRowsPerPart - 1) / kRowsPerPart;
-  }
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     int64_t column = 0;

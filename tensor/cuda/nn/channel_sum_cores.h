@@ -11,24 +11,40 @@
 
 namespace ps {
 
-// Plain [batch, channels, pixels].
+// Plain [batch, channels, pixels]. With the channels last, that of batch x
+// pixels images of one pixel.
 struct ChannelGeometry {
-  // Of a channel, for one block: enough for all threads to be busy, and few
-  // enough for one channel to occupy many blocks.
-  static constexpr int64_t kChunkElements = 16 * kBlockThreads;
-
   ChannelGeometry() = default;
-  ChannelGeometry(int64_t batch, int64_t channels, int64_t pixels)
-      : channels(channels), pixels(pixels), elements(batch * pixels) {}
+  static ChannelGeometry Plain(int64_t batch, int64_t channels,
+                               int64_t pixels) {
+    ChannelGeometry g;
+    g.channels = Divisor(channels);
+    g.pixels = Divisor(pixels);
+    g.elements = batch * pixels;
+    // Enough for all threads to be busy, and few enough for one channel to
+    // occupy many blocks.
+    g.chunk_elements = 16 * kBlockThreads;
+    return g;
+  }
+  static ChannelGeometry ChannelsLast(int64_t rows, int64_t channels) {
+    ChannelGeometry g = Plain(rows, channels, 1);
+    // A block has many channels: so more chunks, but not more than one thread
+    // adds up in no time.
+    constexpr int64_t kMaxChunks = 1024;
+    g.chunk_elements =
+        Larger<int64_t>(kBlockThreads, (rows + kMaxChunks - 1) / kMaxChunks);
+    return g;
+  }
 
   Divisor channels;
   Divisor pixels;
-  int64_t elements = 0;  // Of a channel.
+  int64_t elements = 0;        // Of a channel.
+  int64_t chunk_elements = 1;  // Of a channel, for one block.
 
   int64_t num_chunks() const {
-    return (elements + kChunkElements - 1) / kChunkElements;
+    return (elements + chunk_elements - 1) / chunk_elements;
   }
-  // Blocks of a ChannelSumsCore, and sums that it writes: [chunk, channel].
+  // Sums that a core writes: [chunk, channel].
   int64_t num_partial() const { return num_chunks() * channels.value(); }
   int64_t size() const { return elements * channels.value(); }
 
@@ -44,9 +60,11 @@ struct ChannelGeometry {
   }
   // The sum of a channel's chunks.
   PS_HOST_DEVICE double Total(const double* partial, int64_t channel) const {
+    const double* partial_of_chunk = partial + channel;
     double sum = 0;
-    for (int64_t begin = 0; begin < elements; begin += kChunkElements) {
-      sum += partial[begin / kChunkElements * channels.value() + channel];
+    for (int64_t begin = 0; begin < elements; begin += chunk_elements) {
+      sum += *partial_of_chunk;
+      partial_of_chunk += channels.value();
     }
     return sum;
   }
@@ -58,6 +76,7 @@ struct PairOfSums {
 };
 
 // Two sums of each chunk; Terms has
+//   using Element = ...;  // Of the arrays.
 //   PairOfSums operator()(int64_t channel, int64_t place) const;
 // which is called once for each element. Count: geometry.num_partial().
 template <typename Terms>
@@ -77,10 +96,10 @@ struct ChannelSumsCore : BlockCore {
                                  Shared* shared) const {
     if (phase == 0) {
       int64_t channel = 0;
-      const int64_t begin = geometry.channels.Divide(block, &channel) *
-                            ChannelGeometry::kChunkElements;
+      const int64_t begin =
+          geometry.channels.Divide(block, &channel) * geometry.chunk_elements;
       const int64_t end =
-          Smaller(begin + ChannelGeometry::kChunkElements, geometry.elements);
+          Smaller(begin + geometry.chunk_elements, geometry.elements);
       PairOfSums sums = {0, 0};
       for (int64_t e = begin + thread; e < end; e += kBlockThreads) {
         const PairOfSums term = terms(channel, geometry.Place(channel, e));
@@ -99,10 +118,70 @@ struct ChannelSumsCore : BlockCore {
   }
 };
 
+// The same where the channels are last: threads that are next to each other
+// read channels that are. Count: NumBlocks(geometry).
+template <typename Terms>
+struct LastChannelSumsCore : BlockCore {
+  static constexpr const char* kName = Terms::kName;
+  static constexpr int kLanes = 32;  // Channels of a block.
+  static constexpr int kGroups = kBlockThreads / kLanes;
+  static constexpr int kGroupsLog2 = kBlockThreadsLog2 - 5;
+  static_assert(1 << kGroupsLog2 == kGroups);
+  static constexpr int kPhases = kGroupsLog2 + 2;
+  struct Shared {
+    double first[kBlockThreads];  // [group, lane]
+    double second[kBlockThreads];
+  };
+  ChannelGeometry geometry;  // pixels is 1.
+  Divisor tiles;             // NumTiles(geometry)
+  Terms terms;
+  double* first;  // [chunks, channels]
+  double* second;
+
+  static int64_t NumTiles(const ChannelGeometry& g) {
+    return (g.channels.value() + kLanes - 1) / kLanes;
+  }
+  static int64_t NumBlocks(const ChannelGeometry& g) {
+    return g.num_chunks() * NumTiles(g);
+  }
+
+  PS_HOST_DEVICE void operator()(int phase, int64_t block, int thread,
+                                 Shared* shared) const {
+    const int64_t channels = geometry.channels.value();
+    int64_t tile = 0;
+    const int64_t chunk = tiles.Divide(block, &tile);
+    const int64_t channel = tile * kLanes + thread % kLanes;
+    if (phase == 0) {
+      PairOfSums sums = {0, 0};
+      if (channel < channels) {
+        const int64_t begin = chunk * geometry.chunk_elements;
+        const int64_t end =
+            Smaller(begin + geometry.chunk_elements, geometry.elements);
+        for (int64_t e = begin + thread / kLanes; e < end; e += kGroups) {
+          const PairOfSums term = terms(channel, e * channels + channel);
+          sums.first += term.first;
+          sums.second += term.second;
+        }
+      }
+      shared->first[thread] = sums.first;
+      shared->second[thread] = sums.second;
+    } else if (phase <= kGroupsLog2) {
+      // AddHalves of all lanes at once: the groups are a lane's values.
+      AddHalves(phase - 1, thread, shared->first);
+      AddHalves(phase - 1, thread, shared->second);
+    } else if (thread < kLanes && channel < channels) {
+      first[chunk * channels + channel] = shared->first[thread];
+      second[chunk * channels + channel] = shared->second[thread];
+    }
+  }
+};
+
 // The gradient of a convolution's bias, as the first sum.
+template <typename T>
 struct BiasTerms {
+  using Element = T;
   static constexpr const char* kName = "SumChannels";
-  const float* dy;
+  const T* dy;
 
   PS_HOST_DEVICE PairOfSums operator()(int64_t, int64_t place) const {
     return {dy[place], 0};

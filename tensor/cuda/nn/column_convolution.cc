@@ -26,7 +26,8 @@ class ColumnConvolution final : public LibraryConvolution {
                                    kFloatBytes);
   }
 
-  absl::Status Forward(const float* x, const float* weight, float* y) override {
+  absl::Status Forward(const void* x, const void* weights, void* y) override {
+    const float* const weight = static_cast<const float*>(weights);
     return ForEachChunk([&](int64_t first, int64_t images) -> absl::Status {
       PS_RETURN_IF_ERROR(MakeColumns(x, first, images));
       for (int64_t group = 0; group < g_.groups; ++group) {
@@ -44,13 +45,14 @@ class ColumnConvolution final : public LibraryConvolution {
       core.channels = Divisor(g_.out_channels);
       core.pixels = Divisor(g_.out_pixels());
       core.from = outputs();
-      core.to = y + first * image_outputs_;
+      core.to = static_cast<float*>(y) + first * image_outputs_;
       return device_->Run(core, images * image_outputs_);
     });
   }
 
-  absl::Status BackwardData(const float* weight, const float* dy,
-                            float* dx) override {
+  absl::Status BackwardData(const void* weights, const void* dy,
+                            void* dx) override {
+    const float* const weight = static_cast<const float*>(weights);
     return ForEachChunk([&](int64_t first, int64_t images) -> absl::Status {
       PS_RETURN_IF_ERROR(TakeOutputs(dy, first, images));
       for (int64_t group = 0; group < g_.groups; ++group) {
@@ -65,13 +67,15 @@ class ColumnConvolution final : public LibraryConvolution {
         PS_RETURN_IF_ERROR(device_->Multiply(product));
       }
       const int64_t image_size = g_.channels * g_.pixels();
-      ColumnsGradientCore core{
-          {}, ColumnGeometry(g_, images), columns(), dx + first * image_size};
+      ColumnsGradientCore core{{},
+                               ColumnGeometry(g_, images),
+                               columns(),
+                               static_cast<float*>(dx) + first * image_size};
       return device_->Run(core, images * image_size);
     });
   }
 
-  absl::Status BackwardWeights(const float* x, const float* dy,
+  absl::Status BackwardWeights(const void* x, const void* dy,
                                float* dweight) override {
     return ForEachChunk([&](int64_t first, int64_t images) -> absl::Status {
       PS_RETURN_IF_ERROR(MakeColumns(x, first, images));
@@ -117,20 +121,21 @@ class ColumnConvolution final : public LibraryConvolution {
     return outputs() + group * group_outputs() * images * g_.out_pixels();
   }
 
-  absl::Status MakeColumns(const float* x, int64_t first, int64_t images) {
-    const ColumnsCore core{{},
-                           ColumnGeometry(g_, images),
-                           x + first * g_.channels * g_.pixels(),
-                           columns()};
+  absl::Status MakeColumns(const void* x, int64_t first, int64_t images) {
+    const ColumnsCore core{
+        {},
+        ColumnGeometry(g_, images),
+        static_cast<const float*>(x) + first * g_.channels * g_.pixels(),
+        columns()};
     return device_->Run(core, images * image_columns_);
   }
 
-  absl::Status TakeOutputs(const float* dy, int64_t first, int64_t images) {
+  absl::Status TakeOutputs(const void* dy, int64_t first, int64_t images) {
     ChannelsFirstCore core;
     core.images = Divisor(images);
     core.channels = Divisor(g_.out_channels);
     core.pixels = Divisor(g_.out_pixels());
-    core.from = dy + first * image_outputs_;
+    core.from = static_cast<const float*>(dy) + first * image_outputs_;
     core.to = outputs();
     return device_->Run(core, images * image_outputs_);
   }

@@ -1,16 +1,18 @@
 #include "tensor/cuda/nn/cuda_activation.h"
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/nn/activation_cores.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaRelu final : public UnaryOp {
  public:
   CudaRelu(LayerDevice* device, const ActivationDesc& output)
@@ -28,11 +30,11 @@ class CudaRelu final : public UnaryOp {
 
  private:
   absl::Status Run(const float* sign, const float* value, float* result) {
-    ReluCore core;
-    core.sign = sign;
-    core.value = value;
-    core.result = result;
-    return device_->Run(core, output_.num_floats);
+    ReluCore<T> core;
+    core.sign = Elements<T>(sign);
+    core.value = Elements<T>(value);
+    core.result = Elements<T>(result);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   LayerDevice* const device_;  // Not owned.
@@ -40,7 +42,8 @@ class CudaRelu final : public UnaryOp {
 };
 
 // tanh and sigmoid.
-template <typename Core, typename GradientCore>
+template <typename T, template <typename> class Core,
+          template <typename> class GradientCore>
 class CudaSmoothActivation final : public UnaryOp {
  public:
   CudaSmoothActivation(LayerDevice* device, const ActivationDesc& output)
@@ -49,18 +52,18 @@ class CudaSmoothActivation final : public UnaryOp {
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    Core core;
-    core.x = x;
-    core.y = y;
-    return device_->Run(core, output_.num_floats);
+    Core<T> core;
+    core.x = Elements<T>(x);
+    core.y = Elements<T>(y);
+    return device_->Run(core, NumElements(output_.shape));
   }
   absl::Status Backward(const float*, const float* y, const float* dy,
                         float* dx) override {
-    GradientCore core;
-    core.y = y;
-    core.dy = dy;
-    core.dx = dx;
-    return device_->Run(core, output_.num_floats);
+    GradientCore<T> core;
+    core.y = Elements<T>(y);
+    core.dy = Elements<T>(dy);
+    core.dx = Elements<T>(dx);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
  private:
@@ -68,56 +71,65 @@ class CudaSmoothActivation final : public UnaryOp {
   const ActivationDesc output_;
 };
 
-// All layouts are plain, so a reorder is a copy.
-class CudaReorder final : public UnaryOp {
+template <typename T>
+std::unique_ptr<UnaryOp> NewActivation(LayerDevice* device, Activation function,
+                                       const ActivationDesc& input) {
+  switch (function) {
+    case Activation::kRelu:
+      break;
+    case Activation::kTanh:
+      return std::make_unique<
+          CudaSmoothActivation<T, TanhCore, TanhGradientCore>>(device, input);
+    case Activation::kSigmoid:
+      return std::make_unique<
+          CudaSmoothActivation<T, SigmoidCore, SigmoidGradientCore>>(device,
+                                                                     input);
+  }
+  return std::make_unique<CudaRelu<T>>(device, input);
+}
+
+template <typename T>
+class CudaSum final : public SumOp {
  public:
-  CudaReorder(LayerDevice* device, const ActivationDesc& output)
-      : device_(device), output_(output) {}
+  CudaSum(LayerDevice* device, int64_t n) : device_(device), n_(n) {}
 
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* x, float* y) override { return Copy(x, y); }
-  absl::Status Backward(const float*, const float*, const float* dy,
-                        float* dx) override {
-    return Copy(dy, dx);
+  absl::Status Run(const float* a, const float* b, float* y) override {
+    SumCore<T> core;
+    core.a = Elements<T>(a);
+    core.b = Elements<T>(b);
+    core.y = Elements<T>(y);
+    return device_->Run(core, n_);
   }
 
  private:
-  absl::Status Copy(const float* from, float* to) {
-    return device_->Copy(
-        from, output_.num_floats * static_cast<int64_t>(sizeof(float)), to);
-  }
-
   LayerDevice* const device_;  // Not owned.
-  const ActivationDesc output_;
+  const int64_t n_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(
     LayerDevice* device, Activation function, const ActivationDesc& input) {
-  PS_RETURN_IF_ERROR(CheckPlain(
-      absl::StrCat("activation function of ", ShapeString(input.shape)),
-      input));
-  switch (function) {
-    case Activation::kRelu:
-      break;
-    case Activation::kTanh:
-      return std::make_unique<CudaSmoothActivation<TanhCore, TanhGradientCore>>(
-          device, input);
-    case Activation::kSigmoid:
-      return std::make_unique<
-          CudaSmoothActivation<SigmoidCore, SigmoidGradientCore>>(device,
-                                                                  input);
-  }
-  return std::make_unique<CudaRelu>(device, input);
+  PS_ASSIGN_OR_RETURN(
+      const Storage storage,
+      CheckCudaActivation(
+          absl::StrCat("activation function of ", ShapeString(input.shape)),
+          input));
+  return WithElementOf(storage, [&](auto element) {
+    return NewActivation<decltype(element)>(device, function, input);
+  });
 }
 
-absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaReorder(
+absl::StatusOr<std::unique_ptr<SumOp>> PlanCudaSum(
     LayerDevice* device, const ActivationDesc& input) {
-  PS_RETURN_IF_ERROR(
-      CheckPlain(absl::StrCat("reorder of ", ShapeString(input.shape)), input));
-  return std::make_unique<CudaReorder>(device, input);
+  PS_ASSIGN_OR_RETURN(
+      const Storage storage,
+      CheckCudaActivation(absl::StrCat("sum of ", ShapeString(input.shape)),
+                          input));
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<SumOp> {
+    return std::make_unique<CudaSum<decltype(element)>>(
+        device, NumElements(input.shape));
+  });
 }
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Activation functions and reorders on CUDA.
+// Activation functions and sums on CUDA, element by element.
 #ifndef TENSOR_CUDA_NN_CUDA_ACTIVATION_H_
 #define TENSOR_CUDA_NN_CUDA_ACTIVATION_H_
 
@@ -10,12 +10,11 @@
 
 namespace ps {
 
-// See NnKernels::PlanActivation and PlanReorder. `device` outlives the
-// operation.
+// See NnKernels::PlanActivation and PlanSum. `device` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(
     LayerDevice* device, Activation function, const ActivationDesc& input);
-absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaReorder(
-    LayerDevice* device, const ActivationDesc& input);
+absl::StatusOr<std::unique_ptr<SumOp>> PlanCudaSum(LayerDevice* device,
+                                                   const ActivationDesc& input);
 
 }  // namespace ps
 

@@ -1,23 +1,26 @@
 #include "tensor/cuda/nn/cuda_adaptive_pooling.h"
 
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/nn/adaptive_pooling_cores.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaAdaptivePooling final : public UnaryOp {
  public:
   CudaAdaptivePooling(LayerDevice* device, const ActivationDesc& input,
-                      ActivationDesc output)
+                      int64_t inner, ActivationDesc output)
       : device_(device),
-        num_inputs_(input.num_floats),
+        num_inputs_(NumElements(input.shape)),
         output_(std::move(output)) {
     geometry_.rows = {input.shape[2], output_.shape[2]};
     geometry_.columns = {input.shape[3], output_.shape[3]};
@@ -25,24 +28,25 @@ class CudaAdaptivePooling final : public UnaryOp {
     geometry_.width = Divisor(input.shape[3]);
     geometry_.out_height = Divisor(output_.shape[2]);
     geometry_.out_width = Divisor(output_.shape[3]);
+    geometry_.inner = Divisor(inner);
   }
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    AdaptivePoolCore core;
+    AdaptivePoolCore<T> core;
     core.geometry = geometry_;
-    core.x = x;
-    core.y = y;
-    return device_->Run(core, output_.num_floats);
+    core.x = Elements<T>(x);
+    core.y = Elements<T>(y);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    AdaptivePoolGradientCore core;
+    AdaptivePoolGradientCore<T> core;
     core.geometry = geometry_;
-    core.dy = dy;
-    core.dx = dx;
+    core.dy = Elements<T>(dy);
+    core.dx = Elements<T>(dx);
     return device_->Run(core, num_inputs_);
   }
 
@@ -53,37 +57,53 @@ class CudaAdaptivePooling final : public UnaryOp {
   AdaptiveGeometry geometry_;
 };
 
+template <typename T>
 class CudaGlobalPooling final : public UnaryOp {
  public:
-  CudaGlobalPooling(LayerDevice* device, const ActivationDesc& input)
+  CudaGlobalPooling(LayerDevice* device, const Shape& input, int64_t inner,
+                    ActivationDesc output)
       : device_(device),
-        pixels_(input.shape[2] * input.shape[3]),
-        output_(ActivationDesc::Plain({input.shape[0], input.shape[1]})) {}
+        pixels_(input[2] * input[3]),
+        inner_(inner),
+        output_(std::move(output)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    PlaneMeanCore core;
-    core.planes = output_.num_floats;
-    core.pixels = pixels_;
-    core.x = x;
-    core.means = y;
-    return device_->Run(core, PlaneMeanCore::NumBlocks(core.planes));
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+      ChannelMeanCore<T> core;
+      core.channels = Divisor(inner_);
+      core.pixels = pixels_;
+      core.x = Elements<T>(x);
+      core.means = Elements<T>(y);
+      return device_->Run(core, num_means());
+    } else {
+      PlaneMeanCore core;
+      core.planes = num_means();
+      core.pixels = pixels_;
+      core.x = x;
+      core.means = y;
+      return device_->Run(core, PlaneMeanCore::NumBlocks(core.planes));
+    }
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    PlaneMeanGradientCore core;
+    PlaneMeanGradientCore<T> core;
     core.pixels = Divisor(pixels_);
+    core.inner = Divisor(inner_);
     core.share = 1 / static_cast<float>(pixels_);
-    core.dy = dy;
-    core.dx = dx;
-    return device_->Run(core, output_.num_floats * pixels_);
+    core.dy = Elements<T>(dy);
+    core.dx = Elements<T>(dx);
+    return device_->Run(core, num_means() * pixels_);
   }
 
  private:
+  int64_t num_means() const { return NumElements(output_.shape); }
+
   LayerDevice* const device_;  // Not owned.
   const int64_t pixels_;
+  const int64_t inner_;  // pooling_cores.h
   const ActivationDesc output_;
 };
 
@@ -95,22 +115,30 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaAdaptivePooling(
   const std::string what =
       absl::StrCat("adaptive pooling of ", ShapeString(input.shape), " to ",
                    out_height, " x ", out_width);
-  PS_RETURN_IF_ERROR(CheckPlainImages(what, input));
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaImages(what, input));
   if (out_height < 1 || out_width < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": both extents must be at least 1"));
   }
-  return std::make_unique<CudaAdaptivePooling>(
-      device, input,
-      ActivationDesc::Plain(
-          {input.shape[0], input.shape[1], out_height, out_width}));
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    return std::make_unique<CudaAdaptivePooling<decltype(element)>>(
+        device, input, InnerExtent(storage, input.shape),
+        CudaActivation(
+            storage, {input.shape[0], input.shape[1], out_height, out_width}));
+  });
 }
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaGlobalPooling(
     LayerDevice* device, const ActivationDesc& input) {
-  PS_RETURN_IF_ERROR(CheckPlainImages(
-      absl::StrCat("global pooling of ", ShapeString(input.shape)), input));
-  return std::make_unique<CudaGlobalPooling>(device, input);
+  PS_ASSIGN_OR_RETURN(
+      const Storage storage,
+      CheckCudaImages(
+          absl::StrCat("global pooling of ", ShapeString(input.shape)), input));
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    return std::make_unique<CudaGlobalPooling<decltype(element)>>(
+        device, input.shape, InnerExtent(storage, input.shape),
+        CudaActivation(storage, {input.shape[0], input.shape[1]}));
+  });
 }
 
 }  // namespace ps

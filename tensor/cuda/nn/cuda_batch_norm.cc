@@ -1,29 +1,30 @@
 #include "tensor/cuda/nn/cuda_batch_norm.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/nn/batch_norm_cores.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/channel_sums.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaBatchNorm final : public BatchNormOp {
  public:
   CudaBatchNorm(LayerDevice* device, const BatchNormShape& shape,
-                const ActivationDesc& input, bool has_residual)
+                Storage storage, const ActivationDesc& input, bool has_residual)
       : device_(device),
         shape_(shape),
         has_residual_(has_residual),
         output_(input),
-        geometry_(
-            input.shape[0], input.shape[1],
-            NumElements(input.shape) / (input.shape[0] * input.shape[1])) {}
+        geometry_(ChannelGeometryOf(storage, input.shape)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
@@ -38,79 +39,65 @@ class CudaBatchNorm final : public BatchNormOp {
     statistics_ = {vector(0), vector(1), vector(2), vector(3)};
     factors_ = {vector(4), vector(5)};
     if (!shape_.training) return absl::OkStatus();
-    return device_->ReserveScratch(2 * geometry_.num_partial() *
-                                   static_cast<int64_t>(sizeof(double)));
+    return device_->ReserveScratch(ChannelSums::ScratchBytes(geometry_));
   }
 
   absl::Status Forward(const ForwardArguments& a) override {
     PS_RETURN_IF_ERROR(shape_.training ? MeasureBatch(a) : TakeRunning(a));
-    NormalizeCore core;
+    NormalizeCore<T> core;
     core.geometry = geometry_;
     core.statistics = statistics_;
-    core.x = a.x;
-    core.residual = has_residual_ ? a.residual : nullptr;
+    core.x = Elements<T>(a.x);
+    core.residual = has_residual_ ? Elements<T>(a.residual) : nullptr;
     core.relu = shape_.relu;
-    core.y = a.y;
+    core.y = Elements<T>(a.y);
     return device_->Run(core, geometry_.size());
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
-    NormGradient gradient;
+    NormGradient<T> gradient;
     gradient.mask = !shape_.relu    ? NormGradientMask::kNone
                     : has_residual_ ? NormGradientMask::kFromOutput
                                     : NormGradientMask::kFromInput;
     gradient.statistics = statistics_;
-    gradient.x = a.x;
-    gradient.y = a.y;
-    gradient.dy = a.dy;
-    NormGradientTerms terms;
+    gradient.x = Elements<T>(a.x);
+    gradient.y = Elements<T>(a.y);
+    gradient.dy = Elements<T>(a.dy);
+    NormGradientTerms<T> terms;
     terms.gradient = gradient;
-    PS_RETURN_IF_ERROR(SumChannels(terms));
+    const ChannelSums sums = ChannelSums::InScratch(device_, geometry_);
+    PS_RETURN_IF_ERROR(SumChannels(device_, geometry_, terms, sums));
     FinishNormGradientCore finish;
     finish.geometry = geometry_;
     finish.statistics = statistics_;
-    finish.sums = first_sums();
-    finish.products = second_sums();
+    finish.sums = sums.first;
+    finish.products = sums.second;
     finish.dweight = a.dweight;
     finish.dbias = a.dbias;
     finish.factors = factors_;
     PS_RETURN_IF_ERROR(device_->Run(finish, geometry_.channels.value()));
     if (a.dx == nullptr) return absl::OkStatus();
-    NormInputGradientCore core;
+    NormInputGradientCore<T> core;
     core.geometry = geometry_;
     core.gradient = gradient;
     core.factors = factors_;
-    core.dx = a.dx;
+    core.dx = Elements<T>(a.dx);
     return device_->Run(core, geometry_.size());
   }
 
  private:
-  double* first_sums() const {
-    return static_cast<double*>(device_->scratch());
-  }
-  double* second_sums() const { return first_sums() + geometry_.num_partial(); }
-
-  template <typename Terms>
-  absl::Status SumChannels(const Terms& terms) {
-    ChannelSumsCore<Terms> core;
-    core.geometry = geometry_;
-    core.terms = terms;
-    core.first = first_sums();
-    core.second = second_sums();
-    return device_->Run(core, geometry_.num_partial());
-  }
-
   // Mean and deviation of the batch, which also move the running ones.
   absl::Status MeasureBatch(const ForwardArguments& a) {
-    ShiftedTerms terms;
-    terms.x = a.x;
+    ShiftedTerms<T> terms;
+    terms.x = Elements<T>(a.x);
     terms.pixels = geometry_.pixels;
-    PS_RETURN_IF_ERROR(SumChannels(terms));
-    FinishStatisticsCore core;
+    const ChannelSums sums = ChannelSums::InScratch(device_, geometry_);
+    PS_RETURN_IF_ERROR(SumChannels(device_, geometry_, terms, sums));
+    FinishStatisticsCore<T> core;
     core.geometry = geometry_;
-    core.sums = first_sums();
-    core.squares = second_sums();
-    core.x = a.x;
+    core.sums = sums.first;
+    core.squares = sums.second;
+    core.x = Elements<T>(a.x);
     core.weight = a.weight;
     core.bias = a.bias;
     core.epsilon = shape_.epsilon;
@@ -149,7 +136,7 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCudaBatchNorm(
     const ActivationDesc& input, const ActivationDesc* residual) {
   const std::string what =
       absl::StrCat("batch normalisation of ", ShapeString(input.shape));
-  PS_RETURN_IF_ERROR(CheckPlain(what, input));
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaActivation(what, input));
   if (input.shape.size() != 2 && input.shape.size() != 4) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": needs [batch, features] or [batch, channels, height, width]"));
@@ -160,16 +147,22 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCudaBatchNorm(
         ": one value in each channel has no variance to train with; "
         "needs a larger batch or image"));
   }
-  if (residual != nullptr &&
-      (residual->shape != input.shape || residual->layout != nullptr)) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": the residual is ",
-                                                   ShapeString(residual->shape),
-                                                   ", or of another layout"));
+  if (residual != nullptr) {
+    PS_ASSIGN_OR_RETURN(const Storage residual_storage,
+                        CheckCudaActivation(what, *residual));
+    if (residual->shape != input.shape || residual_storage != storage) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": the residual is ", ShapeString(residual->shape),
+                       ", or of another layout"));
+    }
   }
-  auto op = std::make_unique<CudaBatchNorm>(device, shape, input,
-                                            residual != nullptr);
-  PS_RETURN_IF_ERROR(op->Allocate());
-  return op;
+  using Planned = absl::StatusOr<std::unique_ptr<BatchNormOp>>;
+  return WithElementOf(storage, [&](auto element) -> Planned {
+    auto op = std::make_unique<CudaBatchNorm<decltype(element)>>(
+        device, shape, storage, input, residual != nullptr);
+    PS_RETURN_IF_ERROR(op->Allocate());
+    return op;
+  });
 }
 
 }  // namespace ps

@@ -1,68 +1,106 @@
 #include "tensor/cuda/nn/cuda_convolution.h"
 
+#include <memory>
 #include <string>
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/channel_sum_cores.h"
+#include "tensor/cuda/nn/channel_sums.h"
 #include "tensor/cuda/nn/column_convolution.h"
 #include "tensor/cuda/nn/convolution_cores.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/cuda_layout.h"
+#include "tensor/cuda/nn/last_channel_convolution.h"
+#include "tensor/cuda/nn/product_factor.h"
+#include "tensor/cuda/nn/row_sums.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
-// Adds the bias to what somebody else convolves.
+// Adds the bias to what somebody else convolves, and brings weights, and plain
+// images, into the form that they want.
+template <typename T>
 class CudaConvolution final : public AffineOp {
  public:
   CudaConvolution(LayerDevice* device, const ConvolutionGeometry& g,
                   bool has_bias,
                   std::unique_ptr<LibraryConvolution> convolution)
       : device_(device),
+        g_(g),
         has_bias_(has_bias),
-        output_(ActivationDesc::Plain(
-            {g.batch, g.out_channels, g.out_height, g.out_width})),
-        outputs_(g.batch, g.out_channels, g.out_pixels()),
+        output_(CudaActivation(device->storage(), {g.batch, g.out_channels,
+                                                   g.out_height, g.out_width})),
+        outputs_(ChannelGeometryOf(device->storage(), output_.shape)),
         convolution_(std::move(convolution)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
-  absl::Status ReserveScratch() {
+  absl::Status Allocate(Storage input) {
+    PS_ASSIGN_OR_RETURN(
+        weight_, ProductFactor::Weights(device_, g_.num_weights(),
+                                        g_.channels / g_.groups,
+                                        g_.kernel_height * g_.kernel_width));
+    if (input != device_->storage()) {
+      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(
+                                  device_, g_.batch * g_.channels * g_.pixels(),
+                                  g_.channels, g_.pixels()));
+    }
     if (!has_bias_) return absl::OkStatus();
-    return device_->ReserveScratch(2 * outputs_.num_partial() *
-                                   static_cast<int64_t>(sizeof(double)));
+    return device_->ReserveScratch(ChannelSums::ScratchBytes(outputs_));
   }
 
   absl::Status Forward(const float* x, const float* weight, const float* bias,
                        float* y) override {
-    PS_RETURN_IF_ERROR(convolution_->Forward(x, weight, y));
+    PS_RETURN_IF_ERROR(weight_.Take(device_, weight));
+    PS_RETURN_IF_ERROR(TakeInput(x));
+    PS_RETURN_IF_ERROR(convolution_->Forward(x_.of(x), weight_.of(weight), y));
     if (!has_bias_) return absl::OkStatus();
-    AddToChannelsCore core;
-    core.channels = outputs_.channels;
-    core.pixels = outputs_.pixels;
-    core.bias = bias;
-    core.y = y;
-    return device_->Run(core, outputs_.size());
+    if constexpr (std::is_same_v<T, Bfloat16>) {
+      return AddToRows(
+          device_,
+          {Storage::kBfloat16, g_.batch * g_.out_pixels(), g_.out_channels},
+          bias, y);
+    } else {
+      AddToChannelsCore core;
+      core.channels = outputs_.channels;
+      core.pixels = outputs_.pixels;
+      core.bias = bias;
+      core.y = y;
+      return device_->Run(core, outputs_.size());
+    }
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
                         float* dx, float* dweight, float* dbias) override {
-    PS_RETURN_IF_ERROR(convolution_->BackwardWeights(x, dy, dweight));
-    if (has_bias_) PS_RETURN_IF_ERROR(SumBias(dy, dbias));
+    if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
+    PS_RETURN_IF_ERROR(convolution_->BackwardWeights(x_.of(x), dy, dweight));
+    if (has_bias_) PS_RETURN_IF_ERROR(SumBias(Elements<T>(dy), dbias));
     if (dx == nullptr) return absl::OkStatus();
-    return convolution_->BackwardData(weight, dy, dx);
+    if (!x_.is_copy()) {
+      return convolution_->BackwardData(weight_.of(weight), dy, dx);
+    }
+    // In the copy's place: a second Backward, which nobody needs, copies again.
+    holds_gradient_ = true;
+    PS_RETURN_IF_ERROR(
+        convolution_->BackwardData(weight_.of(weight), dy, x_.data()));
+    if (x_.reorders()) device_->CountReorder();
+    return x_.ToPlain(device_, dx);
   }
 
  private:
-  absl::Status SumBias(const float* dy, float* dbias) {
-    ChannelSumsCore<BiasTerms> sums;
-    sums.geometry = outputs_;
-    sums.terms.dy = dy;
-    sums.first = static_cast<double*>(device_->scratch());
-    sums.second = sums.first + outputs_.num_partial();
-    PS_RETURN_IF_ERROR(device_->Run(sums, outputs_.num_partial()));
+  absl::Status TakeInput(const float* x) {
+    if (x_.reorders()) device_->CountReorder();
+    holds_gradient_ = false;
+    return x_.Take(device_, x);
+  }
+
+  absl::Status SumBias(const T* dy, float* dbias) {
+    BiasTerms<T> terms;
+    terms.dy = dy;
+    const ChannelSums sums = ChannelSums::InScratch(device_, outputs_);
+    PS_RETURN_IF_ERROR(SumChannels(device_, outputs_, terms, sums));
     FinishBiasCore finish;
     finish.geometry = outputs_;
     finish.partial = sums.first;
@@ -71,10 +109,14 @@ class CudaConvolution final : public AffineOp {
   }
 
   LayerDevice* const device_;  // Not owned.
+  const ConvolutionGeometry g_;
   const bool has_bias_;
   const ActivationDesc output_;
   const ChannelGeometry outputs_;
   const std::unique_ptr<LibraryConvolution> convolution_;
+  ProductFactor weight_;
+  ProductFactor x_;
+  bool holds_gradient_ = false;  // x_, rather than the latest x.
 };
 
 absl::StatusOr<ConvolutionGeometry> CheckedGeometry(
@@ -84,7 +126,7 @@ absl::StatusOr<ConvolutionGeometry> CheckedGeometry(
                    shape.out_channels, " kernels of ", shape.kernel_height,
                    " x ", shape.kernel_width, ", stride ", shape.stride,
                    ", padding ", shape.padding, ", groups ", shape.groups);
-  PS_RETURN_IF_ERROR(CheckPlainImages(what, input));
+  PS_RETURN_IF_ERROR(CheckCudaImages(what, input).status());
   if (shape.out_channels < 1 || shape.kernel_height < 1 ||
       shape.kernel_width < 1 || shape.stride < 1 || shape.padding < 0 ||
       shape.groups < 1) {
@@ -126,14 +168,22 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaConvolution(
   PS_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
                       CheckedGeometry(shape, input));
   PS_ASSIGN_OR_RETURN(auto convolution, device->PlanConvolution(geometry));
+  const Storage storage = device->storage();
   if (convolution == nullptr) {
     PS_ASSIGN_OR_RETURN(
-        convolution, PlanColumnConvolution(device, geometry, max_column_bytes));
+        convolution,
+        storage == Storage::kBfloat16
+            ? PlanLastChannelConvolution(device, geometry, max_column_bytes)
+            : PlanColumnConvolution(device, geometry, max_column_bytes));
   }
-  auto op = std::make_unique<CudaConvolution>(device, geometry, shape.bias,
-                                              std::move(convolution));
-  PS_RETURN_IF_ERROR(op->ReserveScratch());
-  return op;
+  using Planned = absl::StatusOr<std::unique_ptr<AffineOp>>;
+  return WithElementOf(storage, [&](auto element) -> Planned {
+    auto op = std::make_unique<CudaConvolution<decltype(element)>>(
+        device, geometry, shape.bias, std::move(convolution));
+    PS_RETURN_IF_ERROR(op->Allocate(
+        input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
+    return op;
+  });
 }
 
 }  // namespace ps

@@ -1,12 +1,14 @@
 #include "tensor/cuda/nn/cuda_linear.h"
 
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/plain_activation.h"
-#include "tensor/cuda/nn/row_sums.h"
+#include "tensor/cuda/nn/cuda_layout.h"
+#include "tensor/cuda/nn/linear_products.h"
+#include "tensor/cuda/nn/product_factor.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -14,59 +16,67 @@ namespace {
 
 class CudaLinear final : public AffineOp {
  public:
-  CudaLinear(LayerDevice* device, int64_t rows, int64_t in,
-             ActivationDesc output)
+  CudaLinear(LayerDevice* device, const LinearRows& rows)
       : device_(device),
-        rows_(rows),
-        in_(in),
-        out_(output.num_floats / rows),
-        output_(std::move(output)) {}
+        rows_(rows.rows),
+        in_(rows.in),
+        out_(NumElements(rows.output) / rows.rows),
+        input_(rows.input),
+        output_(CudaActivation(device->storage(), rows.output)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
-  absl::Status ReserveScratch() {
-    return device_->ReserveScratch(RowSumsScratchBytes(rows_, out_));
+  absl::Status Allocate() {
+    if (input_ != factors()) {
+      PS_ASSIGN_OR_RETURN(x_, ProductFactor::Copied(device_, rows_ * in_));
+    }
+    PS_ASSIGN_OR_RETURN(weight_, ProductFactor::Weights(device_, out_ * in_));
+    const LinearShape shape = {rows_, in_, out_};
+    PS_ASSIGN_OR_RETURN(forward_, BiasedProduct::Plan(device_, shape));
+    PS_ASSIGN_OR_RETURN(gradient_, WeightGradient::Plan(device_, shape));
+    return absl::OkStatus();
   }
 
   absl::Status Forward(const float* x, const float* weight, const float* bias,
                        float* y) override {
-    MatrixProduct product;
-    product.m = rows_, product.n = out_, product.k = in_;
-    product.transpose_b = true;
-    product.a = x, product.b = weight, product.c = y;
-    PS_RETURN_IF_ERROR(device_->Multiply(product));
-    return AddToRows(device_, bias, rows_, out_, y);
+    PS_RETURN_IF_ERROR(x_.Take(device_, x));
+    PS_RETURN_IF_ERROR(weight_.Take(device_, weight));
+    return forward_.Multiply(x_.of(x), weight_.of(weight), bias, y);
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
                         float* dx, float* dweight, float* dbias) override {
-    MatrixProduct of_weight;
-    of_weight.m = out_, of_weight.n = in_, of_weight.k = rows_;
-    of_weight.transpose_a = true;
-    of_weight.a = dy, of_weight.b = x, of_weight.c = dweight;
-    PS_RETURN_IF_ERROR(device_->Multiply(of_weight));
-    PS_RETURN_IF_ERROR(SumRows(device_, dy, rows_, out_, dbias));
+    PS_RETURN_IF_ERROR(gradient_.Multiply(dy, x_.of(x), dweight, dbias));
     if (dx == nullptr) return absl::OkStatus();
     MatrixProduct of_input;
     of_input.m = rows_, of_input.n = in_, of_input.k = out_;
-    of_input.a = dy, of_input.b = weight, of_input.c = dx;
+    of_input.factors = factors();
+    of_input.result = input_;
+    of_input.a = dy, of_input.b = weight_.of(weight), of_input.c = dx;
     return device_->Multiply(of_input);
   }
 
  private:
+  Storage factors() const { return device_->storage(); }
+
   LayerDevice* const device_;  // Not owned.
   const int64_t rows_;
   const int64_t in_;
   const int64_t out_;
+  const Storage input_;
   const ActivationDesc output_;
+  ProductFactor x_;
+  ProductFactor weight_;
+  BiasedProduct forward_;
+  WeightGradient gradient_;
 };
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
-    LayerDevice* device, int64_t rows, int64_t in, ActivationDesc output) {
-  auto op = std::make_unique<CudaLinear>(device, rows, in, std::move(output));
-  PS_RETURN_IF_ERROR(op->ReserveScratch());
+    LayerDevice* device, const LinearRows& rows) {
+  auto op = std::make_unique<CudaLinear>(device, rows);
+  PS_RETURN_IF_ERROR(op->Allocate());
   return op;
 }
 
@@ -75,16 +85,26 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
   const std::string what =
       absl::StrCat("linear layer from ", ShapeString(input.shape), " to ",
                    out_features, " features");
-  PS_RETURN_IF_ERROR(CheckPlain(what, input));
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaActivation(what, input));
   if (input.shape.size() < 2 || out_features < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat(what,
                      ": needs [batch, features] and at least one feature on "
                      "each side"));
   }
+  // With the channels last the features would be in another order than the
+  // weights.
+  if (storage == Storage::kBfloat16 && input.shape.size() > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": needs images in plain order"));
+  }
   const int64_t batch = input.shape[0];
-  return PlanCudaLinearRows(device, batch, NumElements(input.shape) / batch,
-                            ActivationDesc::Plain({batch, out_features}));
+  LinearRows rows;
+  rows.rows = batch;
+  rows.in = NumElements(input.shape) / batch;
+  rows.input = storage;
+  rows.output = {batch, out_features};
+  return PlanCudaLinearRows(device, rows);
 }
 
 }  // namespace ps

@@ -6,8 +6,10 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/nn_kernels.h"
+#include "tensor/tensor.h"
 
 namespace ps {
 
@@ -16,8 +18,14 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
     LayerDevice* device, int64_t out_features, const ActivationDesc& input);
 
 // [rows, in] to `output`, which has `rows` rows; all at least 1.
+struct LinearRows {
+  int64_t rows = 0;
+  int64_t in = 0;
+  Storage input = Storage::kFloat;
+  Shape output;
+};
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinearRows(
-    LayerDevice* device, int64_t rows, int64_t in, ActivationDesc output);
+    LayerDevice* device, const LinearRows& rows);
 
 }  // namespace ps
 

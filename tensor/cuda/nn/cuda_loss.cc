@@ -2,16 +2,20 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/softmax_core.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
  public:
   CudaSoftmaxCrossEntropy(LayerDevice* device, int64_t batch, int64_t classes)
@@ -40,11 +44,11 @@ class CudaSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
     std::copy_n(labels, batch_, static_cast<int32_t*>(host_labels_.get()));
     PS_RETURN_IF_ERROR(device_->CopyFromHost(
         host_labels_.get(), labels_.size_bytes(), labels_.data()));
-    SoftmaxCore core;
+    SoftmaxCore<T> core;
     core.classes = classes_;
-    core.logits = logits;
+    core.logits = Elements<T>(logits);
     core.labels = labels_.data();
-    core.gradient = dlogits;
+    core.gradient = Elements<T>(dlogits);
     core.gradient_scale = 1 / static_cast<float>(batch_);
     core.results = results_.data();
     PS_RETURN_IF_ERROR(device_->Run(core, batch_));
@@ -79,16 +83,20 @@ class CudaSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {
 
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
 PlanCudaSoftmaxCrossEntropy(LayerDevice* device, const ActivationDesc& logits) {
-  if (logits.shape.size() != 2 || logits.shape[0] < 1 || logits.shape[1] < 1 ||
-      logits.layout != nullptr) {
+  const std::string what =
+      absl::StrCat("softmax cross entropy of ", ShapeString(logits.shape));
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaActivation(what, logits));
+  if (logits.shape.size() != 2) {
     return absl::InvalidArgumentError(
-        absl::StrCat("softmax cross entropy of ", ShapeString(logits.shape),
-                     ": needs plain logits [batch, classes]"));
+        absl::StrCat(what, ": needs logits [batch, classes]"));
   }
-  auto op = std::make_unique<CudaSoftmaxCrossEntropy>(device, logits.shape[0],
-                                                      logits.shape[1]);
-  PS_RETURN_IF_ERROR(op->Allocate());
-  return op;
+  using Planned = absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>;
+  return WithElementOf(storage, [&](auto element) -> Planned {
+    auto op = std::make_unique<CudaSoftmaxCrossEntropy<decltype(element)>>(
+        device, logits.shape[0], logits.shape[1]);
+    PS_RETURN_IF_ERROR(op->Allocate());
+    return op;
+  });
 }
 
 }  // namespace ps

@@ -12,6 +12,7 @@
 #include "tensor/cuda/nn/cuda_linear.h"
 #include "tensor/cuda/nn/cuda_loss.h"
 #include "tensor/cuda/nn/cuda_pooling.h"
+#include "tensor/cuda/nn/cuda_reorder.h"
 #include "tensor/cuda/nn/cuda_subsampling.h"
 
 namespace ps {
@@ -48,6 +49,11 @@ class CudaNnKernels final : public NnKernels {
     return PlanCudaActivation(device_.get(), function, input);
   }
 
+  absl::StatusOr<std::unique_ptr<SumOp>> PlanSum(
+      const ActivationDesc& input) override {
+    return PlanCudaSum(device_.get(), input);
+  }
+
   absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
       double probability, const ActivationDesc& input) override {
     return PlanCudaDropout(device_.get(), probability, input);
@@ -79,8 +85,7 @@ class CudaNnKernels final : public NnKernels {
     return PlanCudaSoftmaxCrossEntropy(device_.get(), logits);
   }
 
-  // There is one layout only.
-  int64_t num_reorders() const override { return 0; }
+  int64_t num_reorders() const override { return device_->num_reorders(); }
 
  private:
   const std::shared_ptr<LayerDevice> device_;

@@ -1,7 +1,9 @@
 // The layers on CUDA.
 //
-// Activations are plain row-major arrays. Everything runs in the order of one
-// stream; only what returns a result to the host, the loss, waits for it.
+// Activations lie as cuda_layout.h says: bfloat16 where the device computes
+// with it, from the first layer with weights on. What is not a product or a sum
+// over one is computed as floats either way. Everything runs in the order of
+// one stream; only what returns a result to the host, the loss, waits for it.
 // Scratch and what is kept for Backward are allocated when planning.
 #ifndef TENSOR_CUDA_NN_CUDA_NN_KERNELS_H_
 #define TENSOR_CUDA_NN_CUDA_NN_KERNELS_H_

@@ -2,18 +2,20 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/pooling_cores.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaMaxPooling final : public UnaryOp {
  public:
   // maxima: as many as outputs.
@@ -29,21 +31,21 @@ class CudaMaxPooling final : public UnaryOp {
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    MaxPoolCore core;
+    MaxPoolCore<T> core;
     core.geometry = geometry_;
-    core.x = x;
-    core.y = y;
+    core.x = Elements<T>(x);
+    core.y = Elements<T>(y);
     core.maxima = maxima_.data();
-    return device_->Run(core, output_.num_floats);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    MaxPoolGradientCore core;
+    MaxPoolGradientCore<T> core;
     core.geometry = geometry_;
-    core.dy = dy;
+    core.dy = Elements<T>(dy);
     core.maxima = maxima_.data();
-    core.dx = dx;
+    core.dx = Elements<T>(dx);
     return device_->Run(core, num_inputs_);
   }
 
@@ -55,6 +57,7 @@ class CudaMaxPooling final : public UnaryOp {
   const DeviceArray<int32_t> maxima_;
 };
 
+template <typename T>
 class CudaAveragePooling final : public UnaryOp {
  public:
   CudaAveragePooling(LayerDevice* device, const PoolingGeometry2d& geometry,
@@ -69,21 +72,21 @@ class CudaAveragePooling final : public UnaryOp {
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    AveragePoolCore core;
+    AveragePoolCore<T> core;
     core.geometry = geometry_;
     core.share = share_;
-    core.x = x;
-    core.y = y;
-    return device_->Run(core, output_.num_floats);
+    core.x = Elements<T>(x);
+    core.y = Elements<T>(y);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    AveragePoolGradientCore core;
+    AveragePoolGradientCore<T> core;
     core.geometry = geometry_;
     core.share = share_;
-    core.dy = dy;
-    core.dx = dx;
+    core.dy = Elements<T>(dy);
+    core.dx = Elements<T>(dx);
     return device_->Run(core, num_inputs_);
   }
 
@@ -116,7 +119,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaPooling(
       absl::StrCat(is_max ? "max" : "average", " pooling of ",
                    ShapeString(input.shape), " with windows of ", shape.window,
                    ", stride ", shape.stride, ", padding ", shape.padding);
-  PS_RETURN_IF_ERROR(CheckPlainImages(what, input));
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaImages(what, input));
   // With more padding some windows would see nothing else.
   if (shape.window < 1 || shape.stride < 1 || shape.padding < 0 ||
       shape.padding > shape.window / 2) {
@@ -142,17 +145,25 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaPooling(
   geometry.width = Divisor(width);
   geometry.out_height = Divisor(geometry.rows.out_extent);
   geometry.out_width = Divisor(geometry.columns.out_extent);
-  ActivationDesc output = ActivationDesc::Plain({input.shape[0], input.shape[1],
-                                                 geometry.rows.out_extent,
-                                                 geometry.columns.out_extent});
-  if (!is_max) {
-    return std::make_unique<CudaAveragePooling>(
-        device, geometry, input.num_floats, std::move(output));
+  geometry.inner = Divisor(InnerExtent(storage, input.shape));
+  const ActivationDesc output = CudaActivation(
+      storage, {input.shape[0], input.shape[1], geometry.rows.out_extent,
+                geometry.columns.out_extent});
+  DeviceArray<int32_t> maxima;
+  if (is_max) {
+    PS_ASSIGN_OR_RETURN(maxima, DeviceArray<int32_t>::Create(
+                                    device, NumElements(output.shape)));
   }
-  PS_ASSIGN_OR_RETURN(auto maxima,
-                      DeviceArray<int32_t>::Create(device, output.num_floats));
-  return std::make_unique<CudaMaxPooling>(device, geometry, input.num_floats,
-                                          std::move(output), std::move(maxima));
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    using T = decltype(element);
+    const int64_t num_inputs = NumElements(input.shape);
+    if (!is_max) {
+      return std::make_unique<CudaAveragePooling<T>>(device, geometry,
+                                                     num_inputs, output);
+    }
+    return std::make_unique<CudaMaxPooling<T>>(device, geometry, num_inputs,
+                                               output, std::move(maxima));
+  });
 }
 
 }  // namespace ps

@@ -9,17 +9,19 @@
 
 namespace ps {
 
+// Elements that have a key of their own, and the bits of each draw.
+inline constexpr int kDropoutChunkBits = 16;
+inline constexpr int kDropoutDrawBits = 24;
+
 // Count: elements. y may be x.
+template <typename T>
 struct DropoutCore : ElementCore {
   static constexpr const char* kName = "Dropout";
-  // Elements that have a key of their own, and the bits of each draw.
-  static constexpr int kChunkBits = 16;
-  static constexpr int kDrawBits = 24;
   uint64_t key;
-  int32_t drop_below;  // In units of 2^-kDrawBits.
+  int32_t drop_below;  // In units of 2^-kDropoutDrawBits.
   float scale;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   // common/random.h
   static PS_HOST_DEVICE uint64_t Mix64(uint64_t v) {
@@ -39,16 +41,16 @@ struct DropoutCore : ElementCore {
   }
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
-    const uint64_t chunk = static_cast<uint64_t>(i) >> kChunkBits;
+    const uint64_t chunk = static_cast<uint64_t>(i) >> kDropoutChunkBits;
     const uint64_t chunk_key =
         Mix64(key ^ (Mix64(chunk) * 0xd1342543de82ef95u));
     const uint32_t number =
-        static_cast<uint32_t>(i) & ((uint32_t{1} << kChunkBits) - 1);
+        static_cast<uint32_t>(i) & ((uint32_t{1} << kDropoutChunkBits) - 1);
     const uint32_t hash =
         Mix32(Mix32(number ^ static_cast<uint32_t>(chunk_key)) +
               static_cast<uint32_t>(chunk_key >> 32));
-    const int32_t draw = static_cast<int32_t>(hash >> (32 - kDrawBits));
-    y[i] = draw < drop_below ? 0 : x[i] * scale;
+    const int32_t draw = static_cast<int32_t>(hash >> (32 - kDropoutDrawBits));
+    y[i] = draw < drop_below ? 0.0f : x[i] * scale;
   }
 };
 

@@ -1,6 +1,10 @@
-// Pooling of plain images, forward by output and backward by input: each thread
+// Pooling of images, forward by output and backward by input: each thread
 // gathers what one element gets, in the order of the windows, so that nothing
 // depends on the threads' order.
+//
+// Arrays are [planes, height, width, inner]. Plain images have a plane for each
+// channel and inner = 1; those with their channels last have a plane for each
+// image, and inner is the number of channels.
 #ifndef TENSOR_CUDA_NN_POOLING_CORES_H_
 #define TENSOR_CUDA_NN_POOLING_CORES_H_
 
@@ -47,15 +51,29 @@ struct PoolingGeometry2d {
   Divisor height;      // rows.extent
   Divisor out_width;   // columns.out_extent
   Divisor out_height;  // rows.out_extent
+  Divisor inner;
 };
 
-// A pixel of one plane, out of its number among all planes' pixels.
+// An element of one plane, out of its place in an array of planes of this
+// height and width.
 struct PlanePixel {
   PS_HOST_DEVICE PlanePixel(int64_t i, const Divisor& height,
-                            const Divisor& width)
-      : plane(height.Divide(width.Divide(i, &column), &row)) {}
+                            const Divisor& width, const Divisor& inner)
+      : plane(height.Divide(
+            width.Divide(inner.Divide(i, &inner_place), &column), &row)) {}
 
-  // `row` and `column` before `plane`, whose initialiser sets them.
+  // Of pixel 0 of the plane, in an array of this height and width.
+  PS_HOST_DEVICE int64_t First(const Divisor& height, const Divisor& width,
+                               const Divisor& inner) const {
+    return Place(plane * height.value() * width.value(), inner);
+  }
+  // Of a pixel that is counted over all planes.
+  PS_HOST_DEVICE int64_t Place(int64_t pixel, const Divisor& inner) const {
+    return pixel * inner.value() + inner_place;
+  }
+
+  // The next three before `plane`, whose initialiser sets them.
+  int64_t inner_place = 0;
   int64_t row = 0;
   int64_t column = 0;
   int64_t plane;
@@ -63,26 +81,26 @@ struct PlanePixel {
 
 // Also writes where in its plane each maximum is: the first of equal ones, as
 // on the CPU. A NaN wins and stays. Count: outputs.
+template <typename T>
 struct MaxPoolCore : ElementCore {
   static constexpr const char* kName = "MaxPool";
   PoolingGeometry2d geometry;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
   int32_t* maxima;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const PoolingGeometry2d& g = geometry;
-    const PlanePixel out(i, g.out_height, g.out_width);
+    const PlanePixel out(i, g.out_height, g.out_width, g.inner);
     const IndexRange rows = g.rows.Inputs(out.row);
     const IndexRange columns = g.columns.Inputs(out.column);
-    const float* const plane =
-        x + out.plane * g.height.value() * g.width.value();
+    const T* const plane = x + out.First(g.height, g.width, g.inner);
     int64_t maximum = rows.begin * g.width.value() + columns.begin;
-    float max = plane[maximum];
+    float max = plane[maximum * g.inner.value()];
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) {
         const int64_t place = h * g.width.value() + w;
-        const float value = plane[place];
+        const float value = plane[place * g.inner.value()];
         if (value > max || value != value) {
           max = value;
           maximum = place;
@@ -95,16 +113,17 @@ struct MaxPoolCore : ElementCore {
 };
 
 // Count: inputs.
+template <typename T>
 struct MaxPoolGradientCore : ElementCore {
   static constexpr const char* kName = "MaxPoolGradient";
   PoolingGeometry2d geometry;
-  const float* dy;
+  const T* dy;
   const int32_t* maxima;
-  float* dx;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const PoolingGeometry2d& g = geometry;
-    const PlanePixel in(i, g.height, g.width);
+    const PlanePixel in(i, g.height, g.width, g.inner);
     const IndexRange rows = g.rows.Windows(in.row);
     const IndexRange columns = g.columns.Windows(in.column);
     const int64_t place = in.row * g.width.value() + in.column;
@@ -113,7 +132,8 @@ struct MaxPoolGradientCore : ElementCore {
       const int64_t row =
           (in.plane * g.out_height.value() + h) * g.out_width.value();
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        if (maxima[row + w] == place) sum += dy[row + w];
+        const int64_t out = in.Place(row + w, g.inner);
+        if (maxima[out] == place) sum += dy[out];
       }
     }
     dx[i] = sum;
@@ -121,24 +141,24 @@ struct MaxPoolGradientCore : ElementCore {
 };
 
 // Padding counts as zeros: always divided by the whole window. Count: outputs.
+template <typename T>
 struct AveragePoolCore : ElementCore {
   static constexpr const char* kName = "AveragePool";
   PoolingGeometry2d geometry;
   float share;  // 1 / pixels of a window.
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const PoolingGeometry2d& g = geometry;
-    const PlanePixel out(i, g.out_height, g.out_width);
+    const PlanePixel out(i, g.out_height, g.out_width, g.inner);
     const IndexRange rows = g.rows.Inputs(out.row);
     const IndexRange columns = g.columns.Inputs(out.column);
-    const float* const plane =
-        x + out.plane * g.height.value() * g.width.value();
+    const T* const plane = x + out.First(g.height, g.width, g.inner);
     float sum = 0;
     for (int64_t h = rows.begin; h < rows.end; ++h) {
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        sum += plane[h * g.width.value() + w];
+        sum += plane[(h * g.width.value() + w) * g.inner.value()];
       }
     }
     y[i] = sum * share;
@@ -146,16 +166,17 @@ struct AveragePoolCore : ElementCore {
 };
 
 // Count: inputs.
+template <typename T>
 struct AveragePoolGradientCore : ElementCore {
   static constexpr const char* kName = "AveragePoolGradient";
   PoolingGeometry2d geometry;
   float share;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const PoolingGeometry2d& g = geometry;
-    const PlanePixel in(i, g.height, g.width);
+    const PlanePixel in(i, g.height, g.width, g.inner);
     const IndexRange rows = g.rows.Windows(in.row);
     const IndexRange columns = g.columns.Windows(in.column);
     float sum = 0;
@@ -163,7 +184,7 @@ struct AveragePoolGradientCore : ElementCore {
       const int64_t row =
           (in.plane * g.out_height.value() + h) * g.out_width.value();
       for (int64_t w = columns.begin; w < columns.end; ++w) {
-        sum += dy[row + w];
+        sum += dy[in.Place(row + w, g.inner)];
       }
     }
     dx[i] = sum * share;

@@ -5,19 +5,27 @@
 #include <cstdint>
 
 #include "absl/status/status.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/layer_device.h"
 
 namespace ps {
 
+// Row-major [rows, columns], without gaps.
+struct RowMatrix {
+  Storage storage = Storage::kFloat;
+  int64_t rows = 0;
+  int64_t columns = 0;
+};
+
 // sums[c] = matrix[0, c] + ... + matrix[rows - 1, c], in a fixed order and in
 // double. Uses the device's scratch, of which it needs RowSumsScratchBytes.
-absl::Status SumRows(LayerDevice* device, const float* matrix, int64_t rows,
-                     int64_t columns, float* sums);
+absl::Status SumRows(LayerDevice* device, const RowMatrix& shape,
+                     const void* matrix, float* sums);
 int64_t RowSumsScratchBytes(int64_t rows, int64_t columns);
 
 // matrix[r, c] += bias[c].
-absl::Status AddToRows(LayerDevice* device, const float* bias, int64_t rows,
-                       int64_t columns, float* matrix);
+absl::Status AddToRows(LayerDevice* device, const RowMatrix& shape,
+                       const float* bias, void* matrix);
 
 }  // namespace ps
 

@@ -17,7 +17,9 @@ struct SoftmaxRowResult {
   int64_t rank;
 };
 
-// Exponentials are floats, their sum is a double. Count: rows.
+// Exponentials are floats, their sum is a double. T: of logits and gradient.
+// Count: rows.
+template <typename T>
 struct SoftmaxCore : BlockCore {
   static constexpr const char* kName = "Softmax";
   static constexpr int kMaxLevels = kBlockThreadsLog2;
@@ -31,10 +33,10 @@ struct SoftmaxCore : BlockCore {
     float label_logit;
   };
   int64_t classes;
-  const float* logits;    // [rows, classes]
+  const T* logits;        // [rows, classes]
   const int32_t* labels;  // [rows]
   // [rows, classes], may be the logits; null: none.
-  float* gradient;
+  T* gradient;
   float gradient_scale;
   SoftmaxRowResult* results;  // [rows]
 
@@ -50,7 +52,7 @@ struct SoftmaxCore : BlockCore {
       }
       AddHalves(phase - 1, thread, shared->ranks);
     } else if (phase == kExpPhase) {
-      const float* const x = logits + row * classes;
+      const T* const x = logits + row * classes;
       double sum = 0;
       for (int64_t c = thread; c < classes; c += kBlockThreads) {
         sum += expf(x[c] - shared->maxima[0]);
@@ -67,15 +69,16 @@ struct SoftmaxCore : BlockCore {
 
  private:
   PS_HOST_DEVICE void Rank(int64_t row, int thread, Shared* shared) const {
-    const float* const x = logits + row * classes;
+    const T* const x = logits + row * classes;
     const int64_t label = labels[row];
     const float label_logit = x[label];
     float max = -INFINITY;
     int64_t rank = 0;
     for (int64_t c = thread; c < classes; c += kBlockThreads) {
-      max = Larger(max, x[c]);
+      const float logit = x[c];
+      max = Larger(max, logit);
       // A NaN is not below anything, and so exceeds everything.
-      const bool below = c < label ? x[c] < label_logit : x[c] <= label_logit;
+      const bool below = c < label ? logit < label_logit : logit <= label_logit;
       if (!below) ++rank;
     }
     shared->maxima[thread] = max;

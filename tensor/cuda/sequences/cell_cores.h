@@ -15,39 +15,49 @@
 namespace ps {
 
 // One step, forward. Gates are [batch, gates x hidden], biases [gates x
-// hidden], everything else [batch, hidden].
+// hidden], everything else [batch, hidden]. T: of what products read, and of
+// the activations; the state is floats.
+template <typename T>
 struct CellForwardStep {
   Divisor hidden;
   float* gates;      // In: W_ih x. Out: the gates' values, for backward.
   float* recurrent;  // W_hh h. GRU: the n part becomes W_hn h + b_hn.
   const float* input_bias;
   const float* recurrent_bias;
-  const float* hidden_before;
-  const float* cell_before;  // LSTM.
-  float* cell;               // LSTM.
-  // h', twice: what the next step and the next layer read.
+  const float* hidden_before;  // GRU.
+  const float* cell_before;    // LSTM.
+  float* cell;                 // LSTM.
+  // h', for the next step's cell (GRU), for its products, and for the next
+  // layer. The first two may be one array.
   float* hidden_after;
-  float* y;
+  T* factor_after;
+  T* y;
 };
 
 // The same backward.
+template <typename T>
 struct CellBackwardStep {
   Divisor hidden;
-  float* gates;      // In: as forward left it. Out: the gradient of W_ih x.
-  float* recurrent;  // GRU: in as forward left it, out that of W_hh h.
+  const float* gates;      // As forward left it.
+  const float* recurrent;  // The same; GRU.
+  // The gradients of W_ih x, and for the GRU of W_hh h. They may be `gates` and
+  // `recurrent`.
+  T* dgates;
+  T* drecurrent;
   const float* hidden_before;  // GRU.
   const float* cell_before;    // LSTM.
   const float* cell;           // LSTM.
-  const float* dy;
+  const T* dy;
   // In: the gradient of h' from the next step. GRU: out, the part of h's
   // gradient that does not go through W_hh.
   float* dhidden;
   float* dcell;  // LSTM: the gradient of c', and then of c.
 };
 
+template <typename T>
 struct LstmForwardCore : ElementCore {
   static constexpr const char* kName = "LstmForward";
-  CellForwardStep step;
+  CellForwardStep<T> step;
 
   PS_HOST_DEVICE void operator()(int64_t element) const {
     int64_t j = 0;
@@ -72,20 +82,21 @@ struct LstmForwardCore : ElementCore {
     gates[2 * n + j] = g;
     gates[3 * n + j] = o;
     step.cell[element] = c;
-    step.hidden_after[element] = h;
+    step.factor_after[element] = h;
     step.y[element] = h;
   }
 };
 
+template <typename T>
 struct LstmBackwardCore : ElementCore {
   static constexpr const char* kName = "LstmBackward";
-  CellBackwardStep step;
+  CellBackwardStep<T> step;
 
   PS_HOST_DEVICE void operator()(int64_t element) const {
     int64_t j = 0;
     const int64_t row = step.hidden.Divide(element, &j);
     const int64_t n = step.hidden.value();
-    float* const gates = step.gates + row * 4 * n;
+    const float* const gates = step.gates + row * 4 * n;
     const float i = gates[j];
     const float f = gates[n + j];
     const float g = gates[2 * n + j];
@@ -93,17 +104,19 @@ struct LstmBackwardCore : ElementCore {
     const float tanh_c = tanhf(step.cell[element]);
     const float dh = step.dy[element] + step.dhidden[element];
     const float dc = fmaf(dh * o, TanhSlope(tanh_c), step.dcell[element]);
-    gates[j] = dc * g * SigmoidSlope(i);
-    gates[n + j] = dc * step.cell_before[element] * SigmoidSlope(f);
-    gates[2 * n + j] = dc * i * TanhSlope(g);
-    gates[3 * n + j] = dh * tanh_c * SigmoidSlope(o);
+    T* const dgates = step.dgates + row * 4 * n;
+    dgates[j] = dc * g * SigmoidSlope(i);
+    dgates[n + j] = dc * step.cell_before[element] * SigmoidSlope(f);
+    dgates[2 * n + j] = dc * i * TanhSlope(g);
+    dgates[3 * n + j] = dh * tanh_c * SigmoidSlope(o);
     step.dcell[element] = dc * f;
   }
 };
 
+template <typename T>
 struct GruForwardCore : ElementCore {
   static constexpr const char* kName = "GruForward";
-  CellForwardStep step;
+  CellForwardStep<T> step;
 
   PS_HOST_DEVICE void operator()(int64_t element) const {
     int64_t j = 0;
@@ -127,20 +140,22 @@ struct GruForwardCore : ElementCore {
     gates[2 * n + j] = tanh_n;
     recurrent[2 * n + j] = recurrents[2];
     step.hidden_after[element] = h;
+    step.factor_after[element] = h;
     step.y[element] = h;
   }
 };
 
+template <typename T>
 struct GruBackwardCore : ElementCore {
   static constexpr const char* kName = "GruBackward";
-  CellBackwardStep step;
+  CellBackwardStep<T> step;
 
   PS_HOST_DEVICE void operator()(int64_t element) const {
     int64_t j = 0;
     const int64_t row = step.hidden.Divide(element, &j);
     const int64_t n = step.hidden.value();
-    float* const gates = step.gates + row * 3 * n;
-    float* const recurrent = step.recurrent + row * 3 * n;
+    const float* const gates = step.gates + row * 3 * n;
+    const float* const recurrent = step.recurrent + row * 3 * n;
     const float r = gates[j];
     const float z = gates[n + j];
     const float tanh_n = gates[2 * n + j];
@@ -150,12 +165,14 @@ struct GruBackwardCore : ElementCore {
         dh * (step.hidden_before[element] - tanh_n) * SigmoidSlope(z);
     const float dn = (dh - dh * z) * TanhSlope(tanh_n);
     const float dr = dn * candidate * SigmoidSlope(r);
-    gates[j] = dr;
-    gates[n + j] = dz;
-    gates[2 * n + j] = dn;
-    recurrent[j] = dr;
-    recurrent[n + j] = dz;
-    recurrent[2 * n + j] = dn * r;
+    T* const dgates = step.dgates + row * 3 * n;
+    T* const drecurrent = step.drecurrent + row * 3 * n;
+    dgates[j] = dr;
+    dgates[n + j] = dz;
+    dgates[2 * n + j] = dn;
+    drecurrent[j] = dr;
+    drecurrent[n + j] = dz;
+    drecurrent[2 * n + j] = dn * r;
     step.dhidden[element] = dh * z;
   }
 };

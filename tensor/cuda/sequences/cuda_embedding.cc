@@ -2,16 +2,19 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/sequences/embedding_cores.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaEmbedding final : public EmbeddingOp {
  public:
   CudaEmbedding(LayerDevice* device, const EmbeddingShape& shape,
@@ -19,8 +22,8 @@ class CudaEmbedding final : public EmbeddingOp {
       : device_(device),
         shape_(shape),
         num_tokens_(NumElements(tokens)),
-        output_(ActivationDesc::Plain({tokens[0], tokens[1], shape.features})) {
-  }
+        output_(CudaActivation(device->storage(),
+                               {tokens[0], tokens[1], shape.features})) {}
 
   const ActivationDesc& output() const override { return output_; }
 
@@ -46,12 +49,12 @@ class CudaEmbedding final : public EmbeddingOp {
     to_rows.rows = rows_.data();
     PS_RETURN_IF_ERROR(device_->Run(to_rows, num_tokens_));
     PS_RETURN_IF_ERROR(CheckRows(tokens));
-    EmbeddingCore core;
+    EmbeddingCore<T> core;
     core.features = Divisor(shape_.features);
     core.rows = rows_.data();
     core.table = table;
-    core.y = y;
-    return device_->Run(core, output_.num_floats);
+    core.y = Elements<T>(y);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   absl::Status AddGradient(const float* dy, float* dtable) override {
@@ -61,13 +64,13 @@ class CudaEmbedding final : public EmbeddingOp {
     PS_RETURN_IF_ERROR(device_->Run(to_keys, num_tokens_));
     PS_RETURN_IF_ERROR(
         device_->Sort(keys_.data(), num_tokens_, sorted_keys_.data()));
-    EmbeddingGradientCore core;
+    EmbeddingGradientCore<T> core;
     core.features = Divisor(shape_.features);
     core.sorted_keys = sorted_keys_.data();
     core.num_keys = num_tokens_;
-    core.dy = dy;
+    core.dy = Elements<T>(dy);
     core.dtable = dtable;
-    return device_->Run(core, output_.num_floats);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
  private:
@@ -121,9 +124,13 @@ absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCudaEmbedding(
         absl::StrCat("embedding of ", ShapeString(tokens.shape),
                      ": takes fewer than 2^32 tokens"));
   }
-  auto op = std::make_unique<CudaEmbedding>(device, shape, tokens.shape);
-  PS_RETURN_IF_ERROR(op->Allocate());
-  return op;
+  using Planned = absl::StatusOr<std::unique_ptr<EmbeddingOp>>;
+  return WithElementOf(device->storage(), [&](auto element) -> Planned {
+    auto op = std::make_unique<CudaEmbedding<decltype(element)>>(device, shape,
+                                                                 tokens.shape);
+    PS_RETURN_IF_ERROR(op->Allocate());
+    return op;
+  });
 }
 
 }  // namespace ps

@@ -1,18 +1,20 @@
 #include "tensor/cuda/sequences/cuda_frame_window.h"
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/plain_activation.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/sequences/frame_window_cores.h"
 #include "tensor/tensor.h"
 
 namespace ps {
 namespace {
 
+template <typename T>
 class CudaFrameWindow final : public UnaryOp {
  public:
   CudaFrameWindow(LayerDevice* device, const FrameWindowShape& shape,
@@ -32,19 +34,19 @@ class CudaFrameWindow final : public UnaryOp {
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    FrameWindowCore core;
+    FrameWindowCore<T> core;
     core.geometry = geometry_;
-    core.x = x;
-    core.y = y;
-    return device_->Run(core, output_.num_floats);
+    core.x = Elements<T>(x);
+    core.y = Elements<T>(y);
+    return device_->Run(core, NumElements(output_.shape));
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    FrameWindowGradientCore core;
+    FrameWindowGradientCore<T> core;
     core.geometry = geometry_;
-    core.dy = dy;
-    core.dx = dx;
+    core.dy = Elements<T>(dy);
+    core.dx = Elements<T>(dx);
     return device_->Run(core, num_inputs_);
   }
 
@@ -63,11 +65,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaFrameWindow(
   const std::string what = absl::StrCat(
       "windows of ", shape.window, " frames, ", shape.before,
       " before, stride ", shape.stride, ", over ", ShapeString(input.shape));
-  PS_RETURN_IF_ERROR(CheckPlain(what, input));
-  if (input.shape.size() != 3) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(what, ": needs a plain input [steps, batch, features]"));
-  }
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaSequence(what, input));
   if (shape.window < 1 || shape.stride < 1 || shape.before < 0 ||
       shape.before >= shape.window) {
     return absl::InvalidArgumentError(
@@ -75,10 +73,13 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaFrameWindow(
                      ": needs a window and a stride of at least 1, and fewer "
                      "frames before than the window has"));
   }
-  return std::make_unique<CudaFrameWindow>(
-      device, shape, input.shape,
-      ActivationDesc::Plain({shape.OutputFrames(input.shape[0]), input.shape[1],
-                             shape.window * input.shape[2]}));
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    return std::make_unique<CudaFrameWindow<decltype(element)>>(
+        device, shape, input.shape,
+        CudaActivation(storage,
+                       {shape.OutputFrames(input.shape[0]), input.shape[1],
+                        shape.window * input.shape[2]}));
+  });
 }
 
 }  // namespace ps

@@ -1,12 +1,16 @@
 #include "tensor/cuda/sequences/cuda_recurrent.h"
 
 #include <cstdint>
-#include <utility>
+#include <memory>
+#include <string>
+#include <type_traits>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/row_sums.h"
+#include "tensor/cuda/nn/cuda_layout.h"
+#include "tensor/cuda/nn/linear_products.h"
+#include "tensor/cuda/nn/product_factor.h"
 #include "tensor/cuda/sequences/cell_cores.h"
 #include "tensor/tensor.h"
 
@@ -15,10 +19,12 @@ namespace {
 
 constexpr int64_t kFloatBytes = static_cast<int64_t>(sizeof(float));
 
+// T: of what products read, and of the output. All else is floats.
+template <typename T>
 class CudaRecurrent final : public RecurrentOp {
  public:
   CudaRecurrent(LayerDevice* device, const RecurrentShape& shape,
-                const Shape& input)
+                Storage input_storage, const Shape& input)
       : device_(device),
         is_lstm_(shape.cell == RecurrentShape::Cell::kLstm),
         steps_(input[0]),
@@ -26,31 +32,50 @@ class CudaRecurrent final : public RecurrentOp {
         features_(input[2]),
         hidden_(shape.hidden),
         rows_(shape.num_gates() * shape.hidden),
-        output_(ActivationDesc::Plain({steps_, batch_, hidden_})) {}
+        input_(input_storage),
+        output_(CudaActivation(device->storage(), {steps_, batch_, hidden_})) {}
 
   absl::Status Allocate() {
-    const auto allocate = [&](int64_t n,
-                              DeviceArray<float>* array) -> absl::Status {
-      PS_ASSIGN_OR_RETURN(*array, DeviceArray<float>::Create(device_, n));
-      num_floats_ += n;
-      return absl::OkStatus();
-    };
     const int64_t step_gates = batch_ * rows_;
     const int64_t states = (steps_ + 1) * state_size();
-    PS_RETURN_IF_ERROR(allocate(steps_ * step_gates, &gates_));
+    const int64_t recurrent_steps = is_lstm_ ? 1 : steps_;
+    PS_RETURN_IF_ERROR(AllocateArray(steps_ * step_gates, &gates_));
     PS_RETURN_IF_ERROR(
-        allocate((is_lstm_ ? 1 : steps_) * step_gates, &recurrent_));
-    PS_RETURN_IF_ERROR(allocate(states, &hiddens_));
-    PS_RETURN_IF_ERROR(allocate(state_size(), &dhidden_));
+        AllocateArray(recurrent_steps * step_gates, &recurrent_));
+    PS_RETURN_IF_ERROR(AllocateArray(states, &factors_));
+    PS_RETURN_IF_ERROR(AllocateArray(state_size(), &dhidden_));
     if (is_lstm_) {
-      PS_RETURN_IF_ERROR(allocate(states, &cells_));
-      PS_RETURN_IF_ERROR(allocate(state_size(), &dcell_));
+      PS_RETURN_IF_ERROR(AllocateArray(states, &cells_));
+      PS_RETURN_IF_ERROR(AllocateArray(state_size(), &dcell_));
     }
-    return device_->ReserveScratch(RowSumsScratchBytes(steps_ * batch_, rows_));
+    if constexpr (kCopies) {
+      PS_RETURN_IF_ERROR(AllocateArray(steps_ * step_gates, &dgates_));
+      if (!is_lstm_) {
+        PS_RETURN_IF_ERROR(AllocateArray(steps_ * step_gates, &drecurrent_));
+        PS_RETURN_IF_ERROR(AllocateArray(states, &hiddens_));
+      }
+      PS_RETURN_IF_ERROR(AllocateFactor(rows_ * features_, &input_weights_));
+      PS_RETURN_IF_ERROR(AllocateFactor(rows_ * hidden_, &recurrent_weights_));
+      if (input_ == Storage::kFloat) {
+        PS_RETURN_IF_ERROR(AllocateFactor(steps_ * batch_ * features_, &x_));
+      }
+    }
+    const int64_t frames = steps_ * batch_;
+    PS_ASSIGN_OR_RETURN(
+        input_gradient_,
+        WeightGradient::Plan(device_, {frames, features_, rows_}));
+    if (!is_lstm_) {
+      PS_ASSIGN_OR_RETURN(
+          recurrent_gradient_,
+          WeightGradient::Plan(device_, {frames, hidden_, rows_}));
+    }
+    return absl::OkStatus();
   }
 
   const ActivationDesc& output() const override { return output_; }
-  int64_t num_floats() const override { return num_floats_; }
+  int64_t num_floats() const override {
+    return (size_bytes_ + kFloatBytes - 1) / kFloatBytes;
+  }
   absl::Duration cell_time() const override { return absl::ZeroDuration(); }
 
   // The memory is cleared by the next Forward, which can report an error.
@@ -58,32 +83,41 @@ class CudaRecurrent final : public RecurrentOp {
 
   absl::Status Forward(const float* x, const Weights& weights,
                        float* y) override {
+    PS_RETURN_IF_ERROR(CarryState(factors_));
+    PS_RETURN_IF_ERROR(CarryState(cells_));
     PS_RETURN_IF_ERROR(CarryState(hiddens_));
-    if (is_lstm_) PS_RETURN_IF_ERROR(CarryState(cells_));
     state_is_zero_ = false;
+    PS_RETURN_IF_ERROR(x_.Take(device_, x));
+    PS_RETURN_IF_ERROR(input_weights_.Take(device_, weights.input));
+    PS_RETURN_IF_ERROR(recurrent_weights_.Take(device_, weights.recurrent));
     MatrixProduct input;
     input.m = steps_ * batch_, input.n = rows_, input.k = features_;
     input.transpose_b = true;
-    input.a = x, input.b = weights.input, input.c = gates_.data();
+    input.factors = device_->storage();
+    input.a = x_.of(x), input.b = input_weights_.of(weights.input);
+    input.c = gates_.data();
     PS_RETURN_IF_ERROR(device_->Multiply(input));
     for (int64_t t = 0; t < steps_; ++t) {
       MatrixProduct product;
       product.m = batch_, product.n = rows_, product.k = hidden_;
       product.transpose_b = true;
-      product.a = Hidden(t), product.b = weights.recurrent;
+      product.factors = device_->storage();
+      product.a = Factor(t);
+      product.b = recurrent_weights_.of(weights.recurrent);
       product.c = Recurrent(t);
       PS_RETURN_IF_ERROR(device_->Multiply(product));
-      CellForwardStep step;
+      CellForwardStep<T> step;
       step.hidden = Divisor(hidden_);
       step.gates = Gates(t);
       step.recurrent = Recurrent(t);
       step.input_bias = weights.input_bias;
       step.recurrent_bias = weights.recurrent_bias;
       step.hidden_before = Hidden(t);
-      step.cell_before = is_lstm_ ? Cell(t) : nullptr;
-      step.cell = is_lstm_ ? Cell(t + 1) : nullptr;
+      step.cell_before = Cell(t);
+      step.cell = Cell(t + 1);
       step.hidden_after = Hidden(t + 1);
-      step.y = y + t * state_size();
+      step.factor_after = Factor(t + 1);
+      step.y = Elements<T>(y) + t * state_size();
       PS_RETURN_IF_ERROR(RunCells(step));
     }
     return absl::OkStatus();
@@ -93,78 +127,131 @@ class CudaRecurrent final : public RecurrentOp {
     PS_RETURN_IF_ERROR(BackwardThroughTime(a));
     const int64_t frames = steps_ * batch_;
     // The gradients of all steps' products with the input, and with the state.
-    const float* const dinput = gates_.data();
-    const float* const drecurrent =
-        is_lstm_ ? gates_.data() : recurrent_.data();
-    MatrixProduct product;
-    product.m = rows_, product.n = features_, product.k = frames;
-    product.transpose_a = true;
-    product.a = dinput, product.b = a.x, product.c = a.gradients.input;
-    PS_RETURN_IF_ERROR(device_->Multiply(product));
-    product.n = hidden_;
-    product.a = drecurrent, product.b = hiddens_.data();
-    product.c = a.gradients.recurrent;
-    PS_RETURN_IF_ERROR(device_->Multiply(product));
-    PS_RETURN_IF_ERROR(
-        SumRows(device_, dinput, frames, rows_, a.gradients.input_bias));
+    const T* const dinput = InputGradients(0);
+    const T* const drecurrent = RecurrentGradients(0);
+    PS_RETURN_IF_ERROR(input_gradient_.Multiply(
+        dinput, x_.of(a.x), a.gradients.input, a.gradients.input_bias));
     if (is_lstm_) {
+      MatrixProduct product;
+      product.m = rows_, product.n = hidden_, product.k = frames;
+      product.transpose_a = true;
+      product.factors = device_->storage();
+      product.a = drecurrent, product.b = Factor(0);
+      product.c = a.gradients.recurrent;
+      PS_RETURN_IF_ERROR(device_->Multiply(product));
+      // The LSTM's biases have one sum, and so one gradient.
       PS_RETURN_IF_ERROR(device_->Copy(a.gradients.input_bias,
                                        rows_ * kFloatBytes,
                                        a.gradients.recurrent_bias));
     } else {
-      PS_RETURN_IF_ERROR(SumRows(device_, drecurrent, frames, rows_,
-                                 a.gradients.recurrent_bias));
+      PS_RETURN_IF_ERROR(recurrent_gradient_.Multiply(
+          drecurrent, Factor(0), a.gradients.recurrent,
+          a.gradients.recurrent_bias));
     }
     if (a.dx == nullptr) return absl::OkStatus();
     MatrixProduct dx;
     dx.m = frames, dx.n = features_, dx.k = rows_;
-    dx.a = dinput, dx.b = a.weights.input, dx.c = a.dx;
+    dx.factors = device_->storage();
+    dx.result = input_;
+    dx.a = dinput, dx.b = input_weights_.of(a.weights.input), dx.c = a.dx;
     return device_->Multiply(dx);
   }
 
  private:
+  // Whether what products read is a copy of what is kept as floats.
+  static constexpr bool kCopies = !std::is_same_v<T, float>;
+
   int64_t state_size() const { return batch_ * hidden_; }
 
+  template <typename Element>
+  absl::Status AllocateArray(int64_t n, DeviceArray<Element>* array) {
+    PS_ASSIGN_OR_RETURN(*array, DeviceArray<Element>::Create(device_, n));
+    size_bytes_ += array->size_bytes();
+    return absl::OkStatus();
+  }
+  absl::Status AllocateFactor(int64_t n, ProductFactor* factor) {
+    PS_ASSIGN_OR_RETURN(*factor, ProductFactor::Copied(device_, n));
+    size_bytes_ += n * static_cast<int64_t>(sizeof(Bfloat16));
+    return absl::OkStatus();
+  }
+
   float* Gates(int64_t t) { return gates_.data() + t * batch_ * rows_; }
-  float* Hidden(int64_t t) { return hiddens_.data() + t * state_size(); }
-  float* Cell(int64_t t) { return cells_.data() + t * state_size(); }
+  T* Factor(int64_t t) { return factors_.data() + t * state_size(); }
+  // The GRU's state, which the LSTM has in its cells.
+  float* Hidden(int64_t t) {
+    if constexpr (kCopies) {
+      return is_lstm_ ? nullptr : hiddens_.data() + t * state_size();
+    } else {
+      return Factor(t);
+    }
+  }
+  float* Cell(int64_t t) {
+    return is_lstm_ ? cells_.data() + t * state_size() : nullptr;
+  }
   // The LSTM needs it within the step only.
   float* Recurrent(int64_t t) {
     return recurrent_.data() + (is_lstm_ ? 0 : t) * batch_ * rows_;
   }
 
+  // Where Backward leaves them: instead of what they are gradients of, or
+  // beside it.
+  T* InputGradients(int64_t t) {
+    if constexpr (kCopies) {
+      return dgates_.data() + t * batch_ * rows_;
+    } else {
+      return Gates(t);
+    }
+  }
+  T* RecurrentGradients(int64_t t) {
+    if (is_lstm_) return InputGradients(t);
+    if constexpr (kCopies) {
+      return drecurrent_.data() + t * batch_ * rows_;
+    } else {
+      return Recurrent(t);
+    }
+  }
+
   // The last state, or zero, becomes the first.
-  absl::Status CarryState(const DeviceArray<float>& states) {
-    const int64_t size_bytes = state_size() * kFloatBytes;
+  template <typename Element>
+  absl::Status CarryState(const DeviceArray<Element>& states) {
+    if (states.size() == 0) return absl::OkStatus();
+    const int64_t size_bytes =
+        state_size() * static_cast<int64_t>(sizeof(Element));
     if (state_is_zero_) return device_->Zero(size_bytes, states.data());
     return device_->Copy(states.data() + steps_ * state_size(), size_bytes,
                          states.data());
   }
 
-  absl::Status RunCells(const CellForwardStep& step) {
-    if (is_lstm_) return device_->Run(LstmForwardCore{{}, step}, state_size());
-    return device_->Run(GruForwardCore{{}, step}, state_size());
+  absl::Status RunCells(const CellForwardStep<T>& step) {
+    if (is_lstm_) {
+      return device_->Run(LstmForwardCore<T>{{}, step}, state_size());
+    }
+    return device_->Run(GruForwardCore<T>{{}, step}, state_size());
   }
-  absl::Status RunCells(const CellBackwardStep& step) {
-    if (is_lstm_) return device_->Run(LstmBackwardCore{{}, step}, state_size());
-    return device_->Run(GruBackwardCore{{}, step}, state_size());
+  absl::Status RunCells(const CellBackwardStep<T>& step) {
+    if (is_lstm_) {
+      return device_->Run(LstmBackwardCore<T>{{}, step}, state_size());
+    }
+    return device_->Run(GruBackwardCore<T>{{}, step}, state_size());
   }
 
-  // Turns the gates into their gradients, last step first.
+  // The gradients of the gates, last step first.
   absl::Status BackwardThroughTime(const BackwardArguments& a) {
     PS_RETURN_IF_ERROR(device_->Zero(dhidden_.size_bytes(), dhidden_.data()));
     if (is_lstm_) {
       PS_RETURN_IF_ERROR(device_->Zero(dcell_.size_bytes(), dcell_.data()));
     }
     for (int64_t t = steps_ - 1; t >= 0; --t) {
-      CellBackwardStep step;
+      CellBackwardStep<T> step;
       step.hidden = Divisor(hidden_);
       step.gates = Gates(t);
       step.recurrent = is_lstm_ ? nullptr : Recurrent(t);
+      step.dgates = InputGradients(t);
+      step.drecurrent = RecurrentGradients(t);
       step.hidden_before = Hidden(t);
-      step.cell_before = is_lstm_ ? Cell(t) : nullptr;
-      step.cell = is_lstm_ ? Cell(t + 1) : nullptr;
-      step.dy = a.dy + t * state_size();
+      step.cell_before = Cell(t);
+      step.cell = Cell(t + 1);
+      step.dy = Elements<T>(a.dy) + t * state_size();
       step.dhidden = dhidden_.data();
       step.dcell = is_lstm_ ? dcell_.data() : nullptr;
       PS_RETURN_IF_ERROR(RunCells(step));
@@ -174,8 +261,9 @@ class CudaRecurrent final : public RecurrentOp {
       product.m = batch_, product.n = hidden_, product.k = rows_;
       // The GRU's state also goes on by itself.
       product.accumulate = !is_lstm_;
-      product.a = is_lstm_ ? Gates(t) : Recurrent(t);
-      product.b = a.weights.recurrent;
+      product.factors = device_->storage();
+      product.a = RecurrentGradients(t);
+      product.b = recurrent_weights_.of(a.weights.recurrent);
       product.c = dhidden_.data();
       PS_RETURN_IF_ERROR(device_->Multiply(product));
     }
@@ -189,15 +277,26 @@ class CudaRecurrent final : public RecurrentOp {
   const int64_t features_;
   const int64_t hidden_;
   const int64_t rows_;  // Of the weights: gates x hidden.
+  const Storage input_;
   const ActivationDesc output_;
-  int64_t num_floats_ = 0;
+  int64_t size_bytes_ = 0;
   bool state_is_zero_ = true;
   DeviceArray<float> gates_;      // [steps, batch, rows]
   DeviceArray<float> recurrent_;  // [steps or 1, batch, rows]
-  DeviceArray<float> hiddens_;    // [steps + 1, batch, hidden]; 0: as given.
-  DeviceArray<float> cells_;      // The same of the LSTM's cells.
-  DeviceArray<float> dhidden_;    // [batch, hidden]
-  DeviceArray<float> dcell_;      // [batch, hidden]; LSTM.
+  DeviceArray<T> factors_;      // The hidden state, [steps + 1, batch, hidden];
+                                // 0: as given.
+  DeviceArray<float> cells_;    // The same of the LSTM's cells.
+  DeviceArray<float> dhidden_;  // [batch, hidden]
+  DeviceArray<float> dcell_;    // [batch, hidden]; LSTM.
+  // Where T is not float:
+  DeviceArray<float> hiddens_;  // As factors_; GRU.
+  DeviceArray<T> dgates_;       // [steps, batch, rows]
+  DeviceArray<T> drecurrent_;   // [steps, batch, rows]; GRU.
+  ProductFactor input_weights_;
+  ProductFactor recurrent_weights_;
+  ProductFactor x_;  // A copy if the input is floats.
+  WeightGradient input_gradient_;
+  WeightGradient recurrent_gradient_;  // GRU.
 };
 
 }  // namespace
@@ -205,16 +304,21 @@ class CudaRecurrent final : public RecurrentOp {
 absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCudaRecurrent(
     LayerDevice* device, const RecurrentShape& shape,
     const ActivationDesc& input) {
-  if (input.shape.size() != 3 || NumElements(input.shape) < 1 ||
-      input.layout != nullptr || shape.hidden < 1) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "recurrent layer from ", ShapeString(input.shape), " to ", shape.hidden,
-        " units: needs plain [steps, batch, features], each at least 1, and "
-        "at least one unit"));
+  const std::string what =
+      absl::StrCat("recurrent layer from ", ShapeString(input.shape), " to ",
+                   shape.hidden, " units");
+  PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaSequence(what, input));
+  if (shape.hidden < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": needs at least one unit"));
   }
-  auto op = std::make_unique<CudaRecurrent>(device, shape, input.shape);
-  PS_RETURN_IF_ERROR(op->Allocate());
-  return op;
+  using Planned = absl::StatusOr<std::unique_ptr<RecurrentOp>>;
+  return WithElementOf(device->storage(), [&](auto element) -> Planned {
+    auto op = std::make_unique<CudaRecurrent<decltype(element)>>(
+        device, shape, storage, input.shape);
+    PS_RETURN_IF_ERROR(op->Allocate());
+    return op;
+  });
 }
 
 }  // namespace ps

@@ -1,12 +1,14 @@
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "tensor/cuda/layer_device/cuda_layer_device.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_linear.h"
 #include "tensor/cuda/sequences/cuda_ctc_loss.h"
 #include "tensor/cuda/sequences/cuda_embedding.h"
@@ -34,17 +36,21 @@ class CudaSequenceKernels final : public SequenceKernels {
 
   absl::StatusOr<std::unique_ptr<AffineOp>> PlanSequenceLinear(
       int64_t out_features, const ActivationDesc& input) override {
-    if (input.shape.size() != 3 || NumElements(input.shape) < 1 ||
-        input.layout != nullptr || out_features < 1) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "linear layer from ", ShapeString(input.shape), " to ", out_features,
-          " features: needs plain [steps, batch, features], each at least 1, "
-          "and at least one feature"));
+    const std::string what =
+        absl::StrCat("linear layer from ", ShapeString(input.shape), " to ",
+                     out_features, " features");
+    PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaSequence(what, input));
+    if (out_features < 1) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(what, ": needs at least one feature"));
     }
     const int64_t steps = input.shape[0], batch = input.shape[1];
-    return PlanCudaLinearRows(
-        device_.get(), steps * batch, input.shape[2],
-        ActivationDesc::Plain({steps, batch, out_features}));
+    LinearRows rows;
+    rows.rows = steps * batch;
+    rows.in = input.shape[2];
+    rows.input = storage;
+    rows.output = {steps, batch, out_features};
+    return PlanCudaLinearRows(device_.get(), rows);
   }
 
   absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCtcLoss(

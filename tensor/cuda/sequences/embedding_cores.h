@@ -59,12 +59,13 @@ struct FirstNegativeCore : BlockCore {
 };
 
 // y[i, f] = table[rows[i], f]. Count: elements of y.
+template <typename T>
 struct EmbeddingCore : ElementCore {
   static constexpr const char* kName = "Embedding";
   Divisor features;
   const int32_t* rows;
   const float* table;
-  float* y;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     int64_t feature = 0;
@@ -94,12 +95,13 @@ struct EmbeddingKeysCore : ElementCore {
 
 // dtable[row, f] += dy[i, f] for each position of the row, in their order. The
 // thread of a row's first key adds them all up. Count: elements of dy.
+template <typename T>
 struct EmbeddingGradientCore : ElementCore {
   static constexpr const char* kName = "EmbeddingGradient";
   Divisor features;
   const uint64_t* sorted_keys;
   int64_t num_keys;
-  const float* dy;
+  const T* dy;
   float* dtable;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {

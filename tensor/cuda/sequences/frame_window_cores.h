@@ -21,11 +21,12 @@ struct FrameWindowGeometry {
 };
 
 // Count: outputs.
+template <typename T>
 struct FrameWindowCore : ElementCore {
   static constexpr const char* kName = "FrameWindow";
   FrameWindowGeometry geometry;
-  const float* x;
-  float* y;
+  const T* x;
+  T* y;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const FrameWindowGeometry& g = geometry;
@@ -35,7 +36,7 @@ struct FrameWindowCore : ElementCore {
     const int64_t step = g.batch.Divide(rest, &example);
     const int64_t source = step * g.stride.value() - g.before + frame;
     y[i] = source < 0 || source >= g.steps
-               ? 0
+               ? T(0.0f)
                : x[(source * g.batch.value() + example) * g.features.value() +
                    feature];
   }
@@ -43,11 +44,12 @@ struct FrameWindowCore : ElementCore {
 
 // Each frame adds up what it gets, in the order of its places in the windows.
 // Count: inputs.
+template <typename T>
 struct FrameWindowGradientCore : ElementCore {
   static constexpr const char* kName = "FrameWindowGradient";
   FrameWindowGeometry geometry;
-  const float* dy;
-  float* dx;
+  const T* dy;
+  T* dx;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const FrameWindowGeometry& g = geometry;

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/sparse/sparse_rooms.h"
 
 namespace ps {
 namespace {
@@ -58,6 +59,20 @@ class CudaSieve final : public Sieve {
                          std::numeric_limits<int64_t>::max(), selection);
   }
 
+  absl::StatusOr<std::optional<DeviceSelection>> SelectAboveInPlace(
+      float threshold, int64_t capacity) override {
+    PS_RETURN_IF_ERROR(selected_.Reserve(
+        work_, capacity,
+        absl::StrCat("a selection of ", capacity, " elements")));
+    PS_RETURN_IF_ERROR(work_->Begin());
+    PS_ASSIGN_OR_RETURN(const int64_t count,
+                        work_->SelectInPlace(
+                            Source(threshold), MagnitudeRange::Above(threshold),
+                            capacity, selected_.indices(), selected_.values()));
+    if (count > capacity) return std::optional<DeviceSelection>();
+    return std::optional<DeviceSelection>(selected_.selection(count));
+  }
+
  private:
   // All elements above `threshold`, and as few others as possible.
   SparseInput Source(float threshold) const {
@@ -65,48 +80,25 @@ class CudaSieve final : public Sieve {
     input.u = u_;
     input.n = n_;
     input.use_lists = has_lists_ && threshold >= kept_above_;
-    input.lists = lists_;
+    input.lists = lists_.lists();
     return input;
   }
 
   absl::Status Sift(SiftArguments arguments, bool keep, float keep_above) {
-    if (keep) PS_RETURN_IF_ERROR(MakeRoomForLists());
+    if (keep) {
+      PS_RETURN_IF_ERROR(lists_.Reserve(
+          work_, n_,
+          absl::StrCat("lists of what is kept of ", n_, " elements")));
+    }
     arguments.keep = keep;
     arguments.kept = MagnitudeRange::Above(keep_above);
-    arguments.made = lists_;
+    arguments.made = lists_.lists();
     PS_RETURN_IF_ERROR(work_->Begin());
     PS_ASSIGN_OR_RETURN(stats_, work_->Sift(arguments));
     if (keep) {
       has_lists_ = true;
       kept_above_ = keep_above;
     }
-    return absl::OkStatus();
-  }
-
-  absl::Status MakeRoomForLists() {
-    const int64_t chunks = NumSparseChunks(n_);
-    if (chunks <= list_chunks_) return absl::OkStatus();
-    // What is freed, or was free before, may still be worked on.
-    PS_RETURN_IF_ERROR(work_->streams().MakeCurrent());
-    PS_RETURN_IF_ERROR(work_->streams().AwaitAll());
-    list_chunks_ = 0;
-    offsets_.reset();
-    values_.reset();
-    sizes_.reset();
-    const std::string what =
-        absl::StrCat("lists of what is kept of ", n_, " elements");
-    const auto& memory = work_->memory();
-    PS_ASSIGN_OR_RETURN(
-        offsets_,
-        AllocateArray<uint16_t>(memory, chunks * int64_t{kListCapacity}, what));
-    PS_ASSIGN_OR_RETURN(
-        values_,
-        AllocateArray<float>(memory, chunks * int64_t{kListCapacity}, what));
-    PS_ASSIGN_OR_RETURN(sizes_, AllocateArray<uint32_t>(memory, chunks, what));
-    lists_.offsets = offsets_.get();
-    lists_.values = values_.get();
-    lists_.sizes = sizes_.get();
-    list_chunks_ = chunks;
     return absl::OkStatus();
   }
 
@@ -118,11 +110,8 @@ class CudaSieve final : public Sieve {
   bool has_lists_ = false;
   float kept_above_ = 0;
   ChunkStats stats_;  // Of the last pass.
-  KeptLists lists_;
-  int64_t list_chunks_ = 0;  // That lists_ has room for.
-  std::shared_ptr<uint16_t> offsets_;
-  std::shared_ptr<float> values_;
-  std::shared_ptr<uint32_t> sizes_;
+  ListRoom lists_;
+  SelectionRoom selected_;
 };
 
 }  // namespace

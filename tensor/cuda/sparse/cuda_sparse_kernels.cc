@@ -103,9 +103,20 @@ class CudaSparseKernels final : public SparseKernels {
     return work_->Gather(u, selection);
   }
 
+  absl::Status GatherTo(const float* u, const std::vector<uint32_t>& indices,
+                        float* out) override {
+    PS_RETURN_IF_ERROR(work_->Begin());
+    return work_->GatherTo(u, indices, out);
+  }
+
   absl::Status Scatter(const Selection& selection, float* u) override {
     PS_RETURN_IF_ERROR(work_->Begin());
     return work_->Scatter(selection, u);
+  }
+
+  absl::Status AddAt(const Selection& selection, float* u) override {
+    PS_RETURN_IF_ERROR(work_->Begin());
+    return work_->AddAt(selection, u);
   }
 
   absl::Status Clear(float* u, int64_t n) override {
@@ -115,6 +126,8 @@ class CudaSparseKernels final : public SparseKernels {
         cudaMemsetAsync(u, 0, n * sizeof(float), work_->stream()));
     return work_->End();
   }
+
+  SparseWork* device_work() override { return work_.get(); }
 
  private:
   // Of the vector itself; `u` is written only if a sum is formed.

@@ -138,4 +138,8 @@ cudaError_t LaunchScatter(const ScatterValues& scatter, int64_t n,
   return LaunchElementwise(scatter, n, stream);
 }
 
+cudaError_t LaunchAddAt(const AddValues& add, int64_t n, cudaStream_t stream) {
+  return LaunchElementwise(add, n, stream);
+}
+
 }  // namespace ps

@@ -46,6 +46,7 @@ cudaError_t LaunchGather(const GatherValues& gather, int64_t n,
                          cudaStream_t stream);
 cudaError_t LaunchScatter(const ScatterValues& scatter, int64_t n,
                           cudaStream_t stream);
+cudaError_t LaunchAddAt(const AddValues& add, int64_t n, cudaStream_t stream);
 
 }  // namespace ps
 

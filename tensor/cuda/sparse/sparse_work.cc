@@ -24,11 +24,11 @@ absl::StatusOr<std::unique_ptr<SparseWork>> SparseWork::Create(
 
 absl::Status SparseWork::Begin() const {
   PS_RETURN_IF_ERROR(streams_->MakeCurrent());
-  return streams_->Order(streams_->compute(), stream());
+  return streams_->OrderAfterLayers(stream());
 }
 
 absl::Status SparseWork::End() const {
-  return streams_->Order(stream(), streams_->compute());
+  return streams_->OrderLayersAfterCompression();
 }
 
 template <class T>
@@ -58,19 +58,46 @@ absl::StatusOr<ChunkStats> SparseWork::Sift(SiftArguments arguments) {
   return host_->total;
 }
 
+absl::Status SparseWork::QueueCounts(const SparseInput& input,
+                                     const MagnitudeRange& wanted) {
+  SiftArguments count;
+  count.input = input;
+  count.counted = wanted;
+  count.stats = device_->stats;
+  PS_RETURN_IF_CUDA_ERROR(LaunchSift(count, stream()));
+  PS_RETURN_IF_CUDA_ERROR(LaunchScan(device_->stats, NumSparseChunks(input.n),
+                                     device_->bases, stream()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<int64_t> SparseWork::SelectInPlace(const SparseInput& input,
+                                                  const MagnitudeRange& wanted,
+                                                  int64_t capacity,
+                                                  uint32_t* indices,
+                                                  float* values) {
+  if (input.n == 0) return 0;
+  PS_RETURN_IF_ERROR(QueueCounts(input, wanted));
+  SelectArguments select;
+  select.input = input;
+  select.wanted = wanted;
+  select.bases = device_->bases;
+  select.end_rank = capacity;
+  select.indices = indices;
+  select.values = values;
+  PS_RETURN_IF_CUDA_ERROR(LaunchSelect(select, stream()));
+  PS_RETURN_IF_ERROR(
+      ToHost(device_->bases + NumSparseChunks(input.n), 1, &host_->count));
+  PS_RETURN_IF_ERROR(streams_->Await(stream()));
+  return host_->count;
+}
+
 absl::Status SparseWork::Select(const SparseInput& input,
                                 const MagnitudeRange& wanted, int64_t limit,
                                 Selection* selection) {
   selection->clear();
   if (input.n == 0 || limit <= 0) return absl::OkStatus();
   const int64_t num_chunks = NumSparseChunks(input.n);
-  SiftArguments count;
-  count.input = input;
-  count.counted = wanted;
-  count.stats = device_->stats;
-  PS_RETURN_IF_CUDA_ERROR(LaunchSift(count, stream()));
-  PS_RETURN_IF_CUDA_ERROR(
-      LaunchScan(device_->stats, num_chunks, device_->bases, stream()));
+  PS_RETURN_IF_ERROR(QueueCounts(input, wanted));
   PS_RETURN_IF_ERROR(ToHost(device_->bases + num_chunks, 1, &host_->count));
   PS_RETURN_IF_ERROR(streams_->Await(stream()));
   const int64_t size = std::min(limit, host_->count);
@@ -81,18 +108,20 @@ absl::Status SparseWork::Select(const SparseInput& input,
   select.input = input;
   select.wanted = wanted;
   select.bases = device_->bases;
-  select.indices = device_->indices;
-  select.values = device_->values;
   for (int64_t begin = 0; begin < size; begin += kPiece) {
     select.first_rank = begin;
     select.end_rank = std::min(size, begin + kPiece);
     const int64_t here = select.end_rank - begin;
+    select.indices = device_->piece.indices();
+    select.values = device_->piece.values(here);
     PS_RETURN_IF_CUDA_ERROR(LaunchSelect(select, stream()));
-    PS_RETURN_IF_ERROR(ToHost(device_->indices, here, host_->indices));
-    PS_RETURN_IF_ERROR(ToHost(device_->values, here, host_->values));
+    PS_RETURN_IF_ERROR(
+        ToHost(device_->piece.words, 2 * here, host_->piece.words));
     PS_RETURN_IF_ERROR(streams_->Await(stream()));
-    std::copy_n(host_->indices, here, selection->indices.begin() + begin);
-    std::copy_n(host_->values, here, selection->values.begin() + begin);
+    std::copy_n(host_->piece.indices(), here,
+                selection->indices.begin() + begin);
+    std::copy_n(host_->piece.values(here), here,
+                selection->values.begin() + begin);
   }
   return absl::OkStatus();
 }
@@ -132,30 +161,75 @@ absl::Status SparseWork::Gather(const float* u, Selection* selection) {
   selection->values.resize(selection->size());
   for (int64_t begin = 0; begin < selection->size(); begin += kPiece) {
     const int64_t here = std::min(kPiece, selection->size() - begin);
-    std::copy_n(selection->indices.begin() + begin, here, host_->indices);
-    PS_RETURN_IF_ERROR(ToDevice(host_->indices, here, device_->indices));
+    std::copy_n(selection->indices.begin() + begin, here,
+                host_->piece.indices());
+    PS_RETURN_IF_ERROR(
+        ToDevice(host_->piece.indices(), here, device_->piece.indices()));
+    float* const gathered = device_->piece.values(here);
     PS_RETURN_IF_CUDA_ERROR(
-        LaunchGather({u, device_->indices, device_->values}, here, stream()));
-    PS_RETURN_IF_ERROR(ToHost(device_->values, here, host_->values));
+        LaunchGather({u, device_->piece.indices(), gathered}, here, stream()));
+    PS_RETURN_IF_ERROR(ToHost(gathered, here, host_->piece.values(here)));
     PS_RETURN_IF_ERROR(streams_->Await(stream()));
-    std::copy_n(host_->values, here, selection->values.begin() + begin);
+    std::copy_n(host_->piece.values(here), here,
+                selection->values.begin() + begin);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status SparseWork::GatherTo(const float* u,
+                                  const std::vector<uint32_t>& indices,
+                                  float* out) {
+  const int64_t size = static_cast<int64_t>(indices.size());
+  for (int64_t begin = 0; begin < size; begin += kPiece) {
+    const int64_t here = std::min(kPiece, size - begin);
+    std::copy_n(indices.begin() + begin, here, host_->piece.indices());
+    PS_RETURN_IF_ERROR(
+        ToDevice(host_->piece.indices(), here, device_->piece.indices()));
+    PS_RETURN_IF_CUDA_ERROR(LaunchGather(
+        {u, device_->piece.indices(), out + begin}, here, stream()));
+    // The host's scratch is next written when it has been read.
+    PS_RETURN_IF_ERROR(streams_->Await(stream()));
+  }
+  return absl::OkStatus();
+}
+
+template <class Launch>
+absl::Status SparseWork::ForEachPiece(const Selection& selection,
+                                      const Launch& launch) {
+  for (int64_t begin = 0; begin < selection.size(); begin += kPiece) {
+    const int64_t here = std::min(kPiece, selection.size() - begin);
+    std::copy_n(selection.indices.begin() + begin, here,
+                host_->piece.indices());
+    std::copy_n(selection.values.begin() + begin, here,
+                host_->piece.values(here));
+    PS_RETURN_IF_ERROR(
+        ToDevice(host_->piece.words, 2 * here, device_->piece.words));
+    PS_RETURN_IF_ERROR(
+        launch(device_->piece.indices(), device_->piece.values(here), here));
+    // The host's scratch is next written when it has been read.
+    PS_RETURN_IF_ERROR(streams_->Await(stream()));
   }
   return absl::OkStatus();
 }
 
 absl::Status SparseWork::Scatter(const Selection& selection, float* u) {
-  for (int64_t begin = 0; begin < selection.size(); begin += kPiece) {
-    const int64_t here = std::min(kPiece, selection.size() - begin);
-    std::copy_n(selection.indices.begin() + begin, here, host_->indices);
-    std::copy_n(selection.values.begin() + begin, here, host_->values);
-    PS_RETURN_IF_ERROR(ToDevice(host_->indices, here, device_->indices));
-    PS_RETURN_IF_ERROR(ToDevice(host_->values, here, device_->values));
-    PS_RETURN_IF_CUDA_ERROR(
-        LaunchScatter({device_->indices, device_->values, u}, here, stream()));
-    // The host's scratch is next written when it has been read.
-    PS_RETURN_IF_ERROR(streams_->Await(stream()));
-  }
-  return absl::OkStatus();
+  return ForEachPiece(selection,
+                      [&](const uint32_t* indices, const float* values,
+                          int64_t size) -> absl::Status {
+                        PS_RETURN_IF_CUDA_ERROR(LaunchScatter(
+                            {indices, values, u}, size, stream()));
+                        return absl::OkStatus();
+                      });
+}
+
+absl::Status SparseWork::AddAt(const Selection& selection, float* u) {
+  return ForEachPiece(selection,
+                      [&](const uint32_t* indices, const float* values,
+                          int64_t size) -> absl::Status {
+                        PS_RETURN_IF_CUDA_ERROR(
+                            LaunchAddAt({indices, values, u}, size, stream()));
+                        return absl::OkStatus();
+                      });
 }
 
 }  // namespace ps

@@ -72,7 +72,18 @@ class SparseWork {
   absl::Status Count(HistogramArguments arguments,
                      std::vector<int64_t>* counts);
   absl::Status Gather(const float* u, Selection* selection);
+  absl::Status GatherTo(const float* u, const std::vector<uint32_t>& indices,
+                        float* out);
   absl::Status Scatter(const Selection& selection, float* u);
+  absl::Status AddAt(const Selection& selection, float* u);
+
+  // Selects in place: `indices` and `values` are the device's, with room for
+  // `capacity` elements. Returns how many there are; if that is more, those
+  // that are there are void.
+  absl::StatusOr<int64_t> SelectInPlace(const SparseInput& input,
+                                        const MagnitudeRange& wanted,
+                                        int64_t capacity, uint32_t* indices,
+                                        float* values);
 
  private:
   // Elements of a selection that cross the bus at a time.
@@ -80,14 +91,24 @@ class SparseWork {
   // Chunks whose products do.
   static constexpr int64_t kProductChunks = 1024;
 
+  // Of a selection: some indices, and as many values behind the last of them,
+  // so that both cross the bus in one copy.
+  struct Piece {
+    uint32_t words[2 * kPiece];
+
+    uint32_t* indices() { return words; }
+    float* values(int64_t size) {
+      return reinterpret_cast<float*>(words + size);
+    }
+  };
+
   // What the host reads.
   struct HostScratch {
     ChunkStats total;
     int64_t count;
     unsigned long long bins[kHistogramBins];
     ChunkProducts products[kProductChunks];
-    uint32_t indices[kPiece];
-    float values[kPiece];
+    Piece piece;
   };
   struct DeviceScratch {
     ChunkStats total;
@@ -95,12 +116,19 @@ class SparseWork {
     int64_t bases[kMaxSparseChunks + 1];
     unsigned long long bins[kHistogramBins];
     ChunkProducts products[kProductChunks];
-    uint32_t indices[kPiece];
-    float values[kPiece];
+    Piece piece;
   };
 
   SparseWork(CudaStreams* streams, std::shared_ptr<MemoryRegion> memory)
       : streams_(streams), memory_(std::move(memory)) {}
+
+  // Queues the counts of what is wanted of each chunk, and their sums.
+  absl::Status QueueCounts(const SparseInput& input,
+                           const MagnitudeRange& wanted);
+  // A piece at a time: one copy to the device, then
+  // launch(indices, values, size), which returns a status.
+  template <class Launch>
+  absl::Status ForEachPiece(const Selection& selection, const Launch& launch);
 
   // `count` elements, either way; in the order of the stream.
   template <class T>

@@ -15,31 +15,48 @@
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/sparse/sparse_work.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/cuda/emulated_device.h"
 
 namespace ps {
 namespace {
 
+// Elements that are left on the device, at most.
+constexpr int64_t kCapacity = 1000;
+
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
 struct Variant {
-  DeviceFits::Law law = DeviceFits::Law::kExponential;
+  TailLaw law = TailLaw::kExponential;
   int stages = 1;
   bool count_correction = false;
   bool exclude_zeros = false;
   int refine_steps = 0;
 
   const TailFamily& family() const {
-    return law == DeviceFits::Law::kPareto ? kParetoFamily : kExponentialFamily;
+    switch (law) {
+      case TailLaw::kExponential:
+        break;
+      case TailLaw::kPareto:
+        return kParetoFamily;
+      case TailLaw::kGammaPareto:
+        return kGammaParetoExactFamily;
+      case TailLaw::kClosedGammaPareto:
+        return kGammaParetoClosedFamily;
+    }
+    return kExponentialFamily;
   }
 };
 
 std::vector<Variant> AllVariants() {
   std::vector<Variant> variants;
-  for (const auto law :
-       {DeviceFits::Law::kExponential, DeviceFits::Law::kPareto}) {
+  for (const TailLaw law :
+       {TailLaw::kExponential, TailLaw::kPareto, TailLaw::kGammaPareto,
+        TailLaw::kClosedGammaPareto}) {
     for (int stages = 1; stages <= 4; ++stages) {
+      // The gamma laws differ from Pareto's in the first stage alone.
+      if (TailFits{law}.MagnitudesNeedLogs() && stages % 2 == 0) continue;
       // Profiles "paper" and "robust", and, of three stages, what is between.
       for (const int robust : {0, 1, 2, 3}) {
         if (robust % 3 != 0 && stages != 3) continue;
@@ -92,10 +109,10 @@ class EmulatedSidcoTest : public testing::Test {
       request.known_steps[request.num_known_steps++] = step;
     }
     request.refine_reach = before.refine_reach;
-    auto sidco = DeviceSidco::Create(n, 1000, work_.get()).value();
+    sidco_ = NewDeviceSidco(n, kCapacity, work_.get()).value();
     std::vector<float> out(n);
     DeviceSidcoResult result;
-    const absl::Status status = sidco->Run(
+    const absl::Status status = sidco_->Run(
         request, residual.data(), gradient.data(), out.data(), &result);
     EXPECT_TRUE(status.ok()) << status;
     for (int64_t i = 0; i < n; ++i) {
@@ -117,11 +134,14 @@ class EmulatedSidcoTest : public testing::Test {
   std::unique_ptr<CudaStreams> streams_;
   std::shared_ptr<MemoryRegion> memory_;
   std::unique_ptr<SparseWork> work_;
+  std::unique_ptr<DeviceSidco> sidco_;  // Of the last run.
 };
 
 // Of one vector on the CPU, as the selector goes about it.
 struct CpuSidco {
-  explicit CpuSidco(const TailFamily& family) : estimator(family) {}
+  explicit CpuSidco(const TailFamily& family)
+      : needs_logs(TailFits{family.law}.MagnitudesNeedLogs()),
+        estimator(family) {}
 
   ThresholdEstimate Run(const Variant& variant, double ratio,
                         const std::vector<float>& residual,
@@ -154,9 +174,18 @@ struct CpuSidco {
       }
       EXPECT_TRUE(kernels->SumMagnitudes(out.data(), n, &request.moments).ok());
     }
+    if (needs_logs) {
+      EXPECT_TRUE(kernels->SumLogs(out.data(), n, &request.sum_logs).ok());
+      if (request.population > moments.num_nonzero) {
+        request.sum_logs +=
+            static_cast<double>(request.population - moments.num_nonzero) *
+            LogOfZero(request.moments);
+      }
+    }
     return estimator.Estimate(request, sieve.get()).value();
   }
 
+  const bool needs_logs;
   std::unique_ptr<SparseKernels> kernels = NewCpuSparseKernels(1);
   std::unique_ptr<Sieve> sieve;
   SidcoEstimator estimator;
@@ -171,6 +200,9 @@ struct Starts {
   int warm = 0;
   int cold = 0;
   int failed = 0;  // Warm ones that became cold.
+  // Selections.
+  int in_room = 0;
+  int too_many = 0;
 };
 Starts g_starts;
 
@@ -200,14 +232,11 @@ void Compare(const std::string& name, int64_t n, double ratio,
       return;
     }
     ASSERT_EQ(actual.outcome, SidcoOutcome::kEstimated);
-    ASSERT_EQ(actual.threshold, expected.threshold);
+    ASSERT_EQ(actual.estimate.threshold, expected.threshold);
     ASSERT_EQ(actual.warm, cpu.warm);
-    ASSERT_EQ(actual.stages, expected.stages);
-    ASSERT_EQ(actual.stopped, expected.stopped);
-    ASSERT_EQ(actual.refined, expected.estimated_count.has_value());
-    if (actual.refined) {
-      ASSERT_EQ(actual.estimated_count, *expected.estimated_count);
-    }
+    ASSERT_EQ(actual.estimate.stages, expected.stages);
+    ASSERT_EQ(actual.estimate.stopped, expected.stopped);
+    ASSERT_EQ(actual.estimate.estimated_count, expected.estimated_count);
     if (!actual.warm) {
       ASSERT_EQ(actual.moments.sum, cpu.request.moments.sum);
       ASSERT_EQ(actual.moments.sum_squares, cpu.request.moments.sum_squares);
@@ -216,12 +245,20 @@ void Compare(const std::string& name, int64_t n, double ratio,
     ASSERT_EQ(actual.moments.num_nonzero, cpu.moments.num_nonzero);
     Selection selection;
     ASSERT_TRUE(cpu.sieve->SelectAbove(expected.threshold, &selection).ok());
-    ASSERT_EQ(actual.selection.indices, selection.indices);
-    ASSERT_EQ(actual.selection.values, selection.values);
+    ASSERT_EQ(actual.num_selected, selection.size());
+    ASSERT_EQ(actual.selection.count,
+              selection.size() <= kCapacity ? selection.size() : 0);
+    for (int64_t i = 0; i < actual.selection.count; ++i) {
+      ASSERT_EQ(actual.selection.indices[i], selection.indices[i]);
+      ASSERT_EQ(actual.selection.values[i], selection.values[i]);
+    }
+    ++(actual.selection.count < selection.size() ? g_starts.too_many
+                                                 : g_starts.in_room);
     ++(actual.warm ? g_starts.warm : g_starts.cold);
     if (!actual.warm && std::isfinite(before.warm_location)) ++g_starts.failed;
-    if (!actual.warm) before.steps = actual.steps;
-    before.refine_reach = actual.refine_reach;
+    ASSERT_EQ(actual.trace.steps.has_value(), !actual.warm);
+    if (!actual.warm) before.steps = *actual.trace.steps;
+    before.refine_reach = actual.trace.refine_reach;
     before.warm_location =
         HasSeveralStages(cpu.request)
             ? cpu.estimator.NextLocation(cpu.request, expected.threshold,
@@ -265,9 +302,17 @@ TEST_F(EmulatedSidcoTest, AllKindsOfStartsAreCompared) {
       [&](const auto& residual, const auto& gradient, const Before& before) {
         return Run(variant, 0.01, residual, gradient, before);
       });
+  // Twice as many as have room.
+  Compare(
+      "A", 100000, 0.02, variant,
+      [&](const auto& residual, const auto& gradient, const Before& before) {
+        return Run(variant, 0.02, residual, gradient, before);
+      });
   EXPECT_GT(g_starts.warm, 0);
   EXPECT_GT(g_starts.cold, 1);
   EXPECT_GT(g_starts.failed, 0);
+  EXPECT_GT(g_starts.in_room, 0);
+  EXPECT_GT(g_starts.too_many, 0);
 }
 
 TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsInAnyOrderOfThreads) {
@@ -298,7 +343,7 @@ TEST_F(EmulatedSidcoTest, SaysWhyThereIsNoEstimate) {
     const std::vector<float> residual(gradient.size());
     const DeviceSidcoResult result =
         Run(variant, ratio, residual, gradient, Before());
-    EXPECT_EQ(result.selection.size(), 0);
+    EXPECT_EQ(result.selection.count, 0);
     return result.outcome;
   };
   std::vector<float> vector(2000);
@@ -313,7 +358,7 @@ TEST_F(EmulatedSidcoTest, NothingIsSelectedOfWhatIsNotFinite) {
   std::vector<float> gradient = MakeVector("laplace", 70000, 1);
   gradient[66000] = -kInfinity;
   const std::vector<float> residual(gradient.size());
-  auto sidco = DeviceSidco::Create(70000, 1000, work_.get()).value();
+  auto sidco = NewDeviceSidco(70000, 1000, work_.get()).value();
   DeviceSidcoRequest request;
   request.estimate = Request(Variant(), 0.01, 70000);
   request.n = 70000;
@@ -324,15 +369,14 @@ TEST_F(EmulatedSidcoTest, NothingIsSelectedOfWhatIsNotFinite) {
           .ok());
   EXPECT_EQ(result.outcome, SidcoOutcome::kNonFinite);
   EXPECT_EQ(result.moments.num_non_finite, 1);
-  EXPECT_EQ(result.selection.size(), 0);
+  EXPECT_EQ(result.selection.count, 0);
 }
 
 TEST_F(EmulatedSidcoTest, RefusesWhatItHasNoRoomFor) {
-  EXPECT_FALSE(DeviceSidco::Create(0, 1, work_.get()).ok());
-  EXPECT_EQ(
-      DeviceSidco::Create(int64_t{1} << 27, 1, work_.get()).status().code(),
-      absl::StatusCode::kResourceExhausted);
-  auto sidco = DeviceSidco::Create(100, 10, work_.get()).value();
+  EXPECT_FALSE(NewDeviceSidco(0, 1, work_.get()).ok());
+  EXPECT_EQ(NewDeviceSidco(int64_t{1} << 27, 1, work_.get()).status().code(),
+            absl::StatusCode::kResourceExhausted);
+  auto sidco = NewDeviceSidco(100, 10, work_.get()).value();
   DeviceSidcoRequest request;
   request.n = 99;
   DeviceSidcoResult result;

@@ -11,6 +11,7 @@
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"
+#include "tensor/cuda/sparse/sparse_work.h"
 #include "tests/compressors/vectors.h"
 
 namespace ps {
@@ -54,7 +55,7 @@ TEST(SidcoLaunchTest, SelectsWhatTheCpuSelects) {
               cudaSuccess);
     // The copies were on another stream.
     ASSERT_EQ(cudaDeviceSynchronize(), cudaSuccess);
-    auto sidco = DeviceSidco::Create(n, 1 << 14, work.get()).value();
+    auto sidco = NewDeviceSidco(n, 1 << 16, work.get()).value();
     DeviceSidcoResult result;
     const absl::Status status =
         sidco->Run(request, vectors.get(), vectors.get() + n,
@@ -62,14 +63,25 @@ TEST(SidcoLaunchTest, SelectsWhatTheCpuSelects) {
     ASSERT_TRUE(status.ok()) << status;
     EXPECT_EQ(result.outcome, SidcoOutcome::kEstimated);
     EXPECT_EQ(result.moments.sum, cpu.moments.sum);
-    EXPECT_EQ(result.stages, expected.stages);
+    EXPECT_EQ(result.estimate.stages, expected.stages);
     // The device's logarithms may differ in the last bit of a double.
-    EXPECT_NEAR(result.threshold, expected.threshold,
+    EXPECT_NEAR(result.estimate.threshold, expected.threshold,
                 1e-6 * expected.threshold);
     Selection selection;
-    ASSERT_TRUE(sieve->SelectAbove(result.threshold, &selection).ok());
-    EXPECT_EQ(result.selection.indices, selection.indices);
-    EXPECT_EQ(result.selection.values, selection.values);
+    ASSERT_TRUE(sieve->SelectAbove(result.estimate.threshold, &selection).ok());
+    ASSERT_EQ(result.selection.count, selection.size());
+    std::vector<uint32_t> indices(selection.size());
+    std::vector<float> values(selection.size());
+    ASSERT_EQ(
+        cudaMemcpy(indices.data(), result.selection.indices,
+                   selection.size() * sizeof(uint32_t), cudaMemcpyDeviceToHost),
+        cudaSuccess);
+    ASSERT_EQ(
+        cudaMemcpy(values.data(), result.selection.values,
+                   selection.size() * sizeof(float), cudaMemcpyDeviceToHost),
+        cudaSuccess);
+    EXPECT_EQ(indices, selection.indices);
+    EXPECT_EQ(values, selection.values);
   }
 }
 

@@ -7,13 +7,16 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <memory>
 #include <set>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/status_macros.h"
 #include "tensor/cuda/cuda_backend.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tests/compressors/vectors.h"
@@ -164,6 +167,192 @@ TEST_F(EmulatedBackendTest, NewMemoryIsZeroThoughItsLastUserIsStillQueued) {
   const Tensor y = backend_->Allocate({10}).value();
   ASSERT_EQ(y.data(), data);
   EXPECT_EQ(Get(y), std::vector<float>(10));
+}
+
+TEST_F(EmulatedBackendTest, LayersVectorsKeepTheLayersOrderAndDoNotWait) {
+  Tensor x = Put(std::vector<float>(100, 1));
+  Compute(x, 2);
+  ASSERT_TRUE(backend_->vectors()
+                  .AddScaled({x.data(), 3}, {x.data(), 1}, 100, x.data())
+                  .ok());
+  std::vector<float> seen;
+  ASSERT_EQ(QueueOnEmulatedStream(compute_,
+                                  [x, &seen] { seen.push_back(x.data()[99]); }),
+            cudaSuccess);
+  ASSERT_TRUE(backend_->vectors().Clear(x.data(), 100).ok());
+  EXPECT_TRUE(seen.empty());  // Nobody has waited for anything.
+  EXPECT_EQ(Get(x), std::vector<float>(100, 0));
+  EXPECT_EQ(seen, std::vector<float>(1, 8));
+}
+
+TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
+  ASSERT_TRUE(backend_->overlaps_compression());
+  Tensor late = Put(std::vector<float>(10, 1));
+  Tensor early = Put(std::vector<float>(10, 1));
+  int done_early = 0;
+  const auto note_early = [&done_early] { ++done_early; };
+  ASSERT_TRUE(backend_->StartOverlap().ok());
+  // Of a late layer, whose bucket is complete.
+  Compute(late, 2);
+  const absl::StatusOr<int64_t> mark = backend_->Mark();
+  ASSERT_TRUE(mark.ok());
+  // Backward goes on.
+  Compute(early, 3);
+  ASSERT_EQ(QueueOnEmulatedStream(compute_, note_early), cudaSuccess);
+  const absl::StatusOr<int64_t> second_mark = backend_->Mark();
+  ASSERT_TRUE(second_mark.ok());
+  ASSERT_TRUE(backend_->CompressAfter(*mark).ok());
+  double sum = 0;
+  ASSERT_TRUE(kernels().SumValues(late.data(), 10, &sum).ok());
+  EXPECT_EQ(sum, 20);
+  // Its new weights are written while the rest of backward is still queued.
+  const std::vector<float> weights(10, 7);
+  ASSERT_TRUE(backend_->CopyFromHost(weights.data(), &late).ok());
+  ASSERT_TRUE(kernels().Clear(late.data(), 5).ok());
+  EXPECT_EQ(Get(late), std::vector<float>({0, 0, 0, 0, 0, 7, 7, 7, 7, 7}));
+  EXPECT_EQ(done_early, 0);
+  ASSERT_TRUE(backend_->CompressAfter(*second_mark).ok());
+  ASSERT_TRUE(kernels().SumValues(early.data(), 10, &sum).ok());
+  EXPECT_EQ(sum, 30);
+  EXPECT_EQ(done_early, 1);
+  EXPECT_EQ(backend_->CompressAfter(*second_mark + 1).code(),
+            absl::StatusCode::kInvalidArgument);
+  // Afterwards layers see what compressors have queued, and the other way
+  // round.
+  ASSERT_TRUE(kernels().Scale({early.data(), 2}, 10, late.data()).ok());
+  ASSERT_TRUE(backend_->EndOverlap().ok());
+  std::vector<float> seen;
+  ASSERT_EQ(QueueOnEmulatedStream(
+                compute_, [late, &seen] { seen.push_back(late.data()[9]); }),
+            cudaSuccess);
+  // Does what layers wait for, and nothing else.
+  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  EXPECT_EQ(seen, std::vector<float>(1, 6));
+  Compute(early, 4);
+  ASSERT_TRUE(kernels().SumValues(early.data(), 10, &sum).ok());
+  EXPECT_EQ(sum, 40);
+}
+
+// A compressor's first vector takes memory, which must not wait for layers:
+// they may be recording.
+TEST_F(EmulatedBackendTest, WithinAnOverlapAllocatingLeavesLayersAlone) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  ASSERT_TRUE(backend_->StartOverlap().ok());
+  ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
+  bool layers_done = false;
+  ASSERT_EQ(
+      QueueOnEmulatedStream(compute_, [&layers_done] { layers_done = true; }),
+      cudaSuccess);
+  absl::StatusOr<Tensor> taken = backend_->Allocate({10});
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  ASSERT_TRUE(kernels().Scale({x.data(), 3}, 10, taken->data()).ok());
+  EXPECT_EQ(Get(*taken), std::vector<float>(10, 3));
+  EXPECT_FALSE(layers_done);
+  ASSERT_TRUE(backend_->EndOverlap().ok());
+  ASSERT_TRUE(backend_->Allocate({10}).ok());
+  EXPECT_TRUE(layers_done);
+}
+
+// What layers queue after the mark waits for nothing of compression either.
+TEST_F(EmulatedBackendTest, WithinAnOverlapLayersDoNotWaitForCompression) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  ASSERT_TRUE(backend_->StartOverlap().ok());
+  ASSERT_TRUE(backend_->CompressAfter(backend_->Mark().value()).ok());
+  ASSERT_TRUE(kernels().Scale({x.data(), 5}, 10, x.data()).ok());
+  std::vector<float> seen;
+  ASSERT_EQ(QueueOnEmulatedStream(compute_,
+                                  [x, &seen] { seen.push_back(x.data()[0]); }),
+            cudaSuccess);
+  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  EXPECT_EQ(seen, std::vector<float>(1, 1));
+  ASSERT_TRUE(backend_->EndOverlap().ok());
+  EXPECT_EQ(Get(x), std::vector<float>(10, 5));
+}
+
+TEST_F(EmulatedBackendTest, BothSidesMayBeAtWorkAtOnce) {
+  constexpr int kBuckets = 50;
+  std::vector<Tensor> gradients;
+  for (int b = 0; b < kBuckets; ++b) {
+    gradients.push_back(Put(std::vector<float>(300, 1)));
+  }
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    ASSERT_TRUE(backend_->StartOverlap().ok());
+    std::vector<double> sums(kBuckets);
+    std::vector<int64_t> marks(kBuckets);
+    std::vector<std::thread> threads;
+    for (int b = 0; b < kBuckets; ++b) {
+      ASSERT_TRUE(backend_->vectors()
+                      .Scale({gradients[b].data(), 2}, 300, gradients[b].data())
+                      .ok());
+      marks[b] = backend_->Mark().value();
+      // One at a time on the compression side, while this one goes on.
+      if (!threads.empty() && b % 2 == 0) {
+        threads.back().join();
+        threads.pop_back();
+      }
+      if (b % 2 == 0) {
+        threads.emplace_back([&, b] {
+          EXPECT_TRUE(backend_->CompressAfter(marks[b]).ok());
+          EXPECT_TRUE(
+              kernels().SumValues(gradients[b].data(), 300, &sums[b]).ok());
+        });
+      }
+    }
+    for (std::thread& thread : threads) thread.join();
+    ASSERT_TRUE(backend_->EndOverlap().ok());
+    for (int b = 0; b < kBuckets; b += 2) {
+      EXPECT_EQ(sums[b], 300 * std::pow(2, iteration + 1)) << b;
+    }
+  }
+}
+
+TEST_F(EmulatedBackendTest, WhatIsRecordedIsDoneByEachReplayAndNotBefore) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  const auto recording = backend_->Record([&] {
+    return backend_->vectors().Scale({x.data(), 2}, 10, x.data());
+  });
+  ASSERT_TRUE(recording.ok()) << recording.status();
+  EXPECT_EQ(Get(x), std::vector<float>(10, 1));
+  ASSERT_TRUE((*recording)->Replay().ok());
+  ASSERT_TRUE((*recording)->Replay().ok());
+  EXPECT_EQ(Get(x), std::vector<float>(10, 4));
+  // It reads what is there when its turn comes, in the layers' order.
+  const std::vector<float> five(10, 5);
+  ASSERT_TRUE(backend_->CopyFromHost(five.data(), &x).ok());
+  ASSERT_TRUE((*recording)->Replay().ok());
+  Compute(x, 6);
+  ASSERT_TRUE((*recording)->Replay().ok());
+  EXPECT_EQ(Get(x), std::vector<float>(10, 12));
+}
+
+TEST_F(EmulatedBackendTest, WhatADeviceCannotRecordIsAnErrorAndChangesNothing) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  const std::function<absl::Status()> works[] = {
+      [&] { return absl::InvalidArgumentError("of the work itself"); },
+      [&] {
+        const cudaError_t error = cudaStreamSynchronize(compute_);
+        return error == cudaSuccess ? absl::OkStatus()
+                                    : absl::InternalError("cannot wait");
+      },
+      // Who swallows the error gets no recording either.
+      [&] {
+        cudaStreamSynchronize(compute_);
+        return absl::OkStatus();
+      },
+      [&] {
+        float pageable = 0;
+        cudaMemcpyAsync(x.data(), &pageable, sizeof(float),
+                        cudaMemcpyHostToDevice, compute_);
+        return absl::OkStatus();
+      },
+  };
+  for (size_t i = 0; i < std::size(works); ++i) {
+    EXPECT_FALSE(backend_->Record(works[i]).ok()) << i;
+    EXPECT_EQ(Get(x), std::vector<float>(10, 1)) << i;
+  }
+  // The stream is as it was.
+  Compute(x, 2);
+  EXPECT_EQ(Get(x), std::vector<float>(10, 2));
 }
 
 // Runs everything, and returns all that comes of it.
@@ -317,6 +506,21 @@ TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
       {"Clear", [&] { return kernels().Clear(out.data(), 1000); }},
       {"MeasureAbove", [&] { return sieve->MeasureAbove(1, 1, &exceedances); }},
       {"SelectAbove", [&] { return sieve->SelectAbove(1, &selected); }},
+      {"Mark",
+       [&] {
+         PS_RETURN_IF_ERROR(backend_->StartOverlap());
+         PS_ASSIGN_OR_RETURN(const int64_t mark, backend_->Mark());
+         PS_RETURN_IF_ERROR(backend_->CompressAfter(mark));
+         return backend_->EndOverlap();
+       }},
+      {"Record",
+       [&] {
+         PS_ASSIGN_OR_RETURN(
+             const std::unique_ptr<Recording> recording, backend_->Record([&] {
+               return backend_->vectors().Clear(out.data(), 1000);
+             }));
+         return recording->Replay();
+       }},
       {"Allocate", [&] { return backend_->Allocate({3}).status(); }},
       {"CopyToHost", [&] { return backend_->CopyToHost(x, host.data()); }},
       {"CopyFromHost",

@@ -33,8 +33,13 @@ void FailEmulatedCallsAfter(int num_calls, cudaError_t error);
 // from now on: anybody else dies of a segmentation fault. Slow. Returns true.
 bool ProtectEmulatedDeviceMemory();
 
-// Calls so far, of allocation alone.
+// Calls so far, of allocation alone, and all that may fail.
 int64_t NumEmulatedAllocations();
+int64_t NumEmulatedCalls();
+
+// Kernels queued so far, and times that the host has waited for a stream.
+int64_t NumEmulatedLaunches();
+int64_t NumEmulatedWaits();
 
 }  // namespace ps
 

@@ -7,7 +7,10 @@
 #include <cstring>
 #include <deque>
 #include <map>
+#include <mutex>
+#include <set>
 #include <utility>
+#include <vector>
 
 #include "glog/logging.h"
 #include "tests/tensor/cuda/emulated_device.h"
@@ -17,6 +20,18 @@ struct CUstream_st {
   std::deque<std::function<void()>> queue;
   int64_t num_queued = 0;
   int64_t num_done = 0;
+  // Between the begin and the end of a capture: what was queued meanwhile.
+  bool is_capturing = false;
+  bool capture_is_void = false;  // By a call that cannot be captured.
+  std::vector<std::function<void()>> captured;
+};
+
+struct CUgraph_st {
+  std::vector<std::function<void()>> work;
+};
+
+struct CUgraphExec_st {
+  std::vector<std::function<void()>> work;
 };
 
 struct CUevent_st {
@@ -27,13 +42,24 @@ struct CUevent_st {
 namespace ps {
 namespace {
 
-// One thread at a time, as a backend.
+// Held by every call, also while queued work is done: two sides of a backend
+// may call at once.
+std::recursive_mutex& Lock() {
+  static auto* const mutex = new std::recursive_mutex();
+  return *mutex;
+}
+using CallLock = std::lock_guard<std::recursive_mutex>;
+
 ThreadOrder thread_order = ThreadOrder::kForward;
 int calls_before_failure = -1;
 cudaError_t failure = cudaSuccess;
 int64_t num_allocations = 0;
+int64_t num_calls = 0;
+int64_t num_launches = 0;
+int64_t num_waits = 0;
 
 cudaError_t Call() {
+  ++num_calls;
   if (calls_before_failure < 0) return cudaSuccess;
   if (calls_before_failure == 0) return failure;
   --calls_before_failure;
@@ -68,20 +94,60 @@ void RunUntil(CUstream_st* stream, int64_t num_done) {
   if (--working_depth == 0) SetDeviceMemoryAccess(PROT_NONE);
 }
 
+std::set<CUstream_st*>& Streams() {
+  static auto* const streams = new std::set<CUstream_st*>();
+  return *streams;
+}
+
+// The stream that this thread captures. In CUDA's thread-local mode some calls
+// of the thread are refused meanwhile.
+thread_local CUstream_st* capturing = nullptr;
+
+cudaError_t RefuseInCapture() {
+  if (capturing == nullptr) return cudaSuccess;
+  capturing->capture_is_void = true;
+  return cudaErrorStreamCaptureUnsupported;
+}
+
+// By address, with sizes.
+std::map<const char*, size_t>& PinnedMemory() {
+  static auto* const memory = new std::map<const char*, size_t>();
+  return *memory;
+}
+
+bool IsPinned(const void* data, size_t size) {
+  const char* const begin = static_cast<const char*>(data);
+  auto after = PinnedMemory().upper_bound(begin);
+  if (after == PinnedMemory().begin()) return false;
+  --after;
+  return begin + size <= after->first + after->second;
+}
+
 // What nobody has written is seen as NaNs; of much memory, the beginning.
 void Poison(void* memory, size_t size) {
   std::memset(memory, 0xff, std::min(size, size_t{1} << 26));
+}
+
+// The caller has the lock.
+cudaError_t Queue(cudaStream_t stream, std::function<void()> work) {
+  CHECK(stream != nullptr) << "work on no stream of its own";
+  if (const cudaError_t error = Call(); error != cudaSuccess) return error;
+  if (stream->is_capturing) {
+    stream->captured.push_back(std::move(work));
+    return cudaSuccess;
+  }
+  stream->queue.push_back(std::move(work));
+  ++stream->num_queued;
+  return cudaSuccess;
 }
 
 }  // namespace
 
 cudaError_t QueueOnEmulatedStream(cudaStream_t stream,
                                   std::function<void()> work) {
-  CHECK(stream != nullptr) << "work on no stream of its own";
-  if (const cudaError_t error = Call(); error != cudaSuccess) return error;
-  stream->queue.push_back(std::move(work));
-  ++stream->num_queued;
-  return cudaSuccess;
+  const CallLock lock(Lock());
+  ++num_launches;
+  return Queue(stream, std::move(work));
 }
 
 void SetEmulatedThreadOrder(ThreadOrder order) { thread_order = order; }
@@ -98,28 +164,55 @@ bool ProtectEmulatedDeviceMemory() {
 }
 
 int64_t NumEmulatedAllocations() { return num_allocations; }
+int64_t NumEmulatedCalls() { return num_calls; }
+int64_t NumEmulatedLaunches() { return num_launches; }
+int64_t NumEmulatedWaits() { return num_waits; }
 
 }  // namespace ps
 
 extern "C" {
 
 cudaError_t cudaGetDeviceCount(int* count) {
+  const ps::CallLock lock(ps::Lock());
   *count = 1;
   return ps::Call();
 }
 
 cudaError_t cudaSetDevice(int device) {
+  const ps::CallLock lock(ps::Lock());
   CHECK_EQ(device, 0);
   return ps::Call();
 }
 
+cudaError_t cudaGetDevice(int* device) {
+  const ps::CallLock lock(ps::Lock());
+  *device = 0;
+  return ps::Call();
+}
+
+cudaError_t cudaDeviceSynchronize() {
+  const ps::CallLock lock(ps::Lock());
+  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+    return error;
+  }
+  for (CUstream_st* const stream : ps::Streams()) {
+    ps::RunUntil(stream, stream->num_queued);
+  }
+  return ps::Call();
+}
+
 cudaError_t cudaMemGetInfo(size_t* free, size_t* total) {
+  const ps::CallLock lock(ps::Lock());
   *total = size_t{1} << 30;
   *free = *total / 2;
   return ps::Call();
 }
 
 cudaError_t cudaMalloc(void** memory, size_t size) {
+  const ps::CallLock lock(ps::Lock());
+  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+    return error;
+  }
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   ++ps::num_allocations;
   *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
@@ -132,6 +225,7 @@ cudaError_t cudaMalloc(void** memory, size_t size) {
 }
 
 cudaError_t cudaFree(void* memory) {
+  const ps::CallLock lock(ps::Lock());
   const auto found = ps::DeviceMemory().find(memory);
   CHECK(found != ps::DeviceMemory().end());
   PCHECK(munmap(memory, found->second) == 0);
@@ -140,48 +234,73 @@ cudaError_t cudaFree(void* memory) {
 }
 
 cudaError_t cudaHostAlloc(void** memory, size_t size, unsigned) {
+  const ps::CallLock lock(ps::Lock());
+  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+    return error;
+  }
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   ++ps::num_allocations;
   *memory = std::aligned_alloc(256, (size + 255) / 256 * 256);
   if (*memory == nullptr) return cudaErrorMemoryAllocation;
+  ps::PinnedMemory()[static_cast<char*>(*memory)] = size;
   ps::Poison(*memory, size);
   return cudaSuccess;
 }
 
+cudaError_t cudaMallocHost(void** memory, size_t size) {
+  return cudaHostAlloc(memory, size, cudaHostAllocDefault);
+}
+
 cudaError_t cudaFreeHost(void* memory) {
+  const ps::CallLock lock(ps::Lock());
+  ps::PinnedMemory().erase(static_cast<char*>(memory));
   std::free(memory);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamCreateWithFlags(cudaStream_t* stream, unsigned) {
+  const ps::CallLock lock(ps::Lock());
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *stream = new CUstream_st();
+  ps::Streams().insert(*stream);
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamDestroy(cudaStream_t stream) {
+  const ps::CallLock lock(ps::Lock());
   ps::RunUntil(stream, stream->num_queued);
+  ps::Streams().erase(stream);
   delete stream;
   return cudaSuccess;
 }
 
 cudaError_t cudaStreamSynchronize(cudaStream_t stream) {
+  const ps::CallLock lock(ps::Lock());
+  if (stream->is_capturing) {
+    stream->capture_is_void = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  ++ps::num_waits;
   ps::RunUntil(stream, stream->num_queued);
   return ps::Call();
 }
 
 cudaError_t cudaEventCreateWithFlags(cudaEvent_t* event, unsigned) {
+  const ps::CallLock lock(ps::Lock());
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *event = new CUevent_st();
   return cudaSuccess;
 }
 
 cudaError_t cudaEventDestroy(cudaEvent_t event) {
+  const ps::CallLock lock(ps::Lock());
   delete event;
   return cudaSuccess;
 }
 
 cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
+  const ps::CallLock lock(ps::Lock());
+  CHECK(!stream->is_capturing) << "an event within a capture";
   event->stream = stream;
   event->after = stream->num_queued;
   return ps::Call();
@@ -189,22 +308,86 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned) {
+  const ps::CallLock lock(ps::Lock());
+  // An event from outside of the capture.
+  if (stream->is_capturing) {
+    stream->capture_is_void = true;
+    return cudaErrorStreamCaptureIsolation;
+  }
   // The event as it is now.
-  return ps::QueueOnEmulatedStream(stream, [of = *event] {
+  return ps::Queue(stream, [of = *event] {
     if (of.stream != nullptr) ps::RunUntil(of.stream, of.after);
   });
 }
 
 cudaError_t cudaMemcpyAsync(void* to, const void* from, size_t size,
-                            cudaMemcpyKind, cudaStream_t stream) {
-  return ps::QueueOnEmulatedStream(
-      stream, [to, from, size] { std::memcpy(to, from, size); });
+                            cudaMemcpyKind kind, cudaStream_t stream) {
+  const ps::CallLock lock(ps::Lock());
+  const void* const host = kind == cudaMemcpyHostToDevice   ? from
+                           : kind == cudaMemcpyDeviceToHost ? to
+                                                            : nullptr;
+  if (stream->is_capturing && host != nullptr && !ps::IsPinned(host, size)) {
+    stream->capture_is_void = true;
+    return cudaErrorStreamCaptureUnsupported;
+  }
+  return ps::Queue(stream, [to, from, size] { std::memcpy(to, from, size); });
 }
 
 cudaError_t cudaMemsetAsync(void* to, int value, size_t size,
                             cudaStream_t stream) {
-  return ps::QueueOnEmulatedStream(
-      stream, [to, value, size] { std::memset(to, value, size); });
+  const ps::CallLock lock(ps::Lock());
+  return ps::Queue(stream, [to, value, size] { std::memset(to, value, size); });
+}
+
+cudaError_t cudaGetLastError() { return cudaSuccess; }
+
+cudaError_t cudaStreamBeginCapture(cudaStream_t stream,
+                                   cudaStreamCaptureMode mode) {
+  const ps::CallLock lock(ps::Lock());
+  CHECK_EQ(mode, cudaStreamCaptureModeThreadLocal);
+  CHECK(ps::capturing == nullptr);
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
+  ps::capturing = stream;
+  stream->is_capturing = true;
+  stream->capture_is_void = false;
+  stream->captured.clear();
+  return cudaSuccess;
+}
+
+cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
+  const ps::CallLock lock(ps::Lock());
+  CHECK(ps::capturing == stream);
+  ps::capturing = nullptr;
+  stream->is_capturing = false;
+  *graph = nullptr;
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
+  if (stream->capture_is_void) return cudaErrorStreamCaptureInvalidated;
+  *graph = new CUgraph_st{std::move(stream->captured)};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
+                                 unsigned long long) {
+  if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
+  *executable = new CUgraphExec_st{graph->work};
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  // One piece of work, whatever becomes of the executable graph.
+  return ps::Queue(stream, [work = executable->work] {
+    for (const auto& piece : work) piece();
+  });
+}
+
+cudaError_t cudaGraphDestroy(cudaGraph_t graph) {
+  delete graph;
+  return cudaSuccess;
+}
+
+cudaError_t cudaGraphExecDestroy(cudaGraphExec_t executable) {
+  delete executable;
+  return cudaSuccess;
 }
 
 const char* cudaGetErrorName(cudaError_t) { return "emulated"; }

@@ -124,6 +124,10 @@ cudaError_t LaunchScatter(const ScatterValues& scatter, int64_t n,
   return QueueElements(scatter, n, stream);
 }
 
+cudaError_t LaunchAddAt(const AddValues& add, int64_t n, cudaStream_t stream) {
+  return QueueElements(add, n, stream);
+}
+
 }  // namespace ps
 
 #endif  // PS_HAVE_CUDA

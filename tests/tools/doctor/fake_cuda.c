@@ -1,4 +1,4 @@
-// Stands for libcuda.so.1, libcublas.so and libcudnn.so: an old driver that
+// Stands for libcuda.so.1, libcublas.so, libcublasLt.so and libcudnn.so: an old driver that
 // sees no device, and libraries with versions of their own.
 #include <stddef.h>
 
@@ -21,5 +21,7 @@ int cublasGetProperty(int type, int* value) {
   *value = 71 + type;
   return 0;
 }
+
+size_t cublasLtGetVersion(void) { return 745678; }
 
 size_t cudnnGetVersion(void) { return 98765; }

@@ -36,6 +36,14 @@ TEST(SvgFile, EscapesTextsAndIsNamedByItsTitle) {
   EXPECT_EQ(SvgFileName(Line()), "loss_of_training_.svg");
 }
 
+TEST(SvgFile, LongLabelsFitTheirLine) {
+  Plot plot = Line();
+  EXPECT_THAT(SvgFile(plot), Not(HasSubstr("style='font-size")));
+  // 574 wide, 0.6 of its size for each of 100 letters.
+  plot.series[0].label = std::string(100, 'w');
+  EXPECT_THAT(SvgFile(plot), HasSubstr("style='font-size: 9.6px'"));
+}
+
 TEST(SvgFile, NothingToDrawIsNoFile) {
   Plot plot = Line();
   plot.series.clear();

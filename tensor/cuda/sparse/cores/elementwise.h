@@ -42,6 +42,18 @@ struct ScatterValues {
   PS_HOST_DEVICE void operator()(int64_t i) const { u[indices[i]] = values[i]; }
 };
 
+// u[indices[i]] += values[i], rounded. No index comes twice.
+struct AddValues {
+  const uint32_t* indices = nullptr;
+  const float* values = nullptr;
+  float* u = nullptr;
+
+  PS_HOST_DEVICE void operator()(int64_t i) const {
+    float& x = u[indices[i]];
+    x = AddRounded(x, values[i]);
+  }
+};
+
 // Elements 0 to n - 1, of which a block of `num_blocks` does some.
 template <class Block, class ForElement>
 PS_HOST_DEVICE void ForEachElement(Block& block, int64_t block_index,

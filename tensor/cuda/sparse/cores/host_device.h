@@ -13,12 +13,25 @@
 // threads: it may read the arguments and shared memory that no thread of the
 // next phase writes. What a thread keeps from phase to phase lies in a
 // Block::PerThread<T>.
+//
+// Where blocks must wait for each other, too, a body is a template over a
+// `Grid`, in phases of all blocks:
+//
+//     grid.Phase([&](auto& block, int64_t b, int64_t num_blocks,
+//                    Shared* shared) { ... });
+//
+// Block b of num_blocks has its own shared memory, in which the phase finds
+// nothing of use. What lies between these phases is the same for all threads
+// of all blocks: it may read the arguments and the device's memory that no
+// block writes in the next phase. See device_grid.h, and
+// tests/tensor/cuda/host_grid.h.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 #define TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 
 #include <cstdint>
 #include <cstring>
 
+#include "common/float_bits.h"
 #include "common/host_device.h"
 
 namespace ps {
@@ -54,26 +67,6 @@ PS_HOST_DEVICE inline float MultiplyRounded(float a, float b) {
   return __fmul_rn(a, b);
 #else
   return a * b;
-#endif
-}
-
-PS_HOST_DEVICE inline uint32_t FloatBits(float x) {
-#ifdef __CUDA_ARCH__
-  return __float_as_uint(x);
-#else
-  uint32_t bits;
-  std::memcpy(&bits, &x, sizeof(bits));
-  return bits;
-#endif
-}
-
-PS_HOST_DEVICE inline float FloatFromBits(uint32_t bits) {
-#ifdef __CUDA_ARCH__
-  return __uint_as_float(bits);
-#else
-  float x;
-  std::memcpy(&x, &bits, sizeof(x));
-  return x;
 #endif
 }
 
@@ -119,6 +112,17 @@ PS_HOST_DEVICE inline void AtomicAdd(unsigned long long* sum, uint32_t x) {
   atomicAdd(sum, static_cast<unsigned long long>(x));
 #else
   *sum += x;
+#endif
+}
+
+// Sets bits, and says which ones were set before.
+PS_HOST_DEVICE inline uint32_t AtomicOr(uint32_t* word, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  return atomicOr(word, bits);
+#else
+  const uint32_t before = *word;
+  *word |= bits;
+  return before;
 #endif
 }
 

@@ -38,19 +38,57 @@ PS_HOST_DEVICE inline void NormalizeProduct(double* product,
                             kExponentOfOne);
 }
 
+// One thread's product.
+struct LaneProduct {
+  double product = 1;
+  int64_t exponent = 0;
+};
+
+// Multiplies a lane of a tile of a chunk, of which the first `whole` elements
+// fill groups of lanes, into `lane_product`.
+PS_HOST_DEVICE inline void MultiplyLane(const Tile& tile, int lane,
+                                        int64_t whole, const TileShared& shared,
+                                        LaneProduct* lane_product) {
+  double product = lane_product->product;
+  int64_t exponent = lane_product->exponent;
+  int factors = 0;
+  for (int i = lane; i < tile.size && tile.begin + i < whole;
+       i += kSparseLanes) {
+    const float a = FloatFromBits(FloatBits(shared.values[PaddedIndex(i)]) &
+                                  kMagnitudeMask);
+    product = MultiplyRounded(product, static_cast<double>(a == 0 ? 1.0f : a));
+    if (++factors < kFactorsAtATime) continue;
+    NormalizeProduct(&product, &exponent);
+    factors = 0;
+  }
+  NormalizeProduct(&product, &exponent);
+  lane_product->product = product;
+  lane_product->exponent = exponent;
+}
+
+PS_HOST_DEVICE inline int64_t WholeLanes(int64_t size) {
+  return size / kSparseLanes * kSparseLanes;
+}
+
+// A lane's product, and its element of the tail.
+PS_HOST_DEVICE inline void StoreLane(const SparseInput& input,
+                                     const ChunkInput& part, int lane,
+                                     const LaneProduct& lane_product,
+                                     ChunkProducts* out) {
+  out->products[lane] = lane_product.product;
+  out->exponents[lane] = lane_product.exponent;
+  const int64_t i = WholeLanes(part.size) + lane;
+  out->tail[lane] = i < part.size ? input.u[part.begin + i] : 0;
+}
+
 // The whole of one block's work on one chunk. Nothing is formed, and no lists.
 template <class Block>
 PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
                                   int64_t chunk, TileShared* shared,
                                   ChunkProducts* result) {
-  typename Block::template PerThread<double> products;
-  typename Block::template PerThread<int64_t> exponents;
+  typename Block::template PerThread<LaneProduct> products;
   const ChunkInput part = ChunkOf(input, chunk);
-  const int64_t whole = part.size / kSparseLanes * kSparseLanes;
-  block.Phase([&](int thread) {
-    products[thread] = 1;
-    exponents[thread] = 0;
-  });
+  block.Phase([&](int thread) { products[thread] = LaneProduct(); });
   for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
     const Tile tile = TileAt(part, begin);
     block.Phase([&](int thread) {
@@ -58,47 +96,31 @@ PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
     });
     block.Phase([&](int thread) {
       if (thread >= kSparseLanes) return;
-      double product = products[thread];
-      int64_t exponent = exponents[thread];
-      int factors = 0;
-      for (int i = thread; i < tile.size && begin + i < whole;
-           i += kSparseLanes) {
-        const float a = FloatFromBits(
-            FloatBits(shared->values[PaddedIndex(i)]) & kMagnitudeMask);
-        product =
-            MultiplyRounded(product, static_cast<double>(a == 0 ? 1.0f : a));
-        if (++factors < kFactorsAtATime) continue;
-        NormalizeProduct(&product, &exponent);
-        factors = 0;
-      }
-      NormalizeProduct(&product, &exponent);
-      products[thread] = product;
-      exponents[thread] = exponent;
+      MultiplyLane(tile, thread, WholeLanes(part.size), *shared,
+                   &products[thread]);
     });
   }
   block.Phase([&](int thread) {
     if (thread >= kSparseLanes) return;
-    ChunkProducts& out = result[chunk];
-    out.products[thread] = products[thread];
-    out.exponents[thread] = exponents[thread];
-    const int64_t i = whole + thread;
-    out.tail[thread] = i < part.size ? input.u[part.begin + i] : 0;
+    StoreLane(input, part, thread, products[thread], &result[chunk]);
   });
 }
 
-// The sum of the logarithms. For the host: other logarithms round otherwise.
-inline double SumOfLogs(const ChunkProducts& chunk) {
+// The sum of the logarithms. On the host they are the CPU's; the device's may
+// differ in the last bit.
+PS_HOST_DEVICE inline double SumOfLogs(const ChunkProducts& chunk) {
   constexpr double kLn2 = 0.6931471805599453;
   int64_t exponent = 0;
   double sum = 0;
   for (int i = 0; i < kSparseLanes; ++i) {
     exponent += chunk.exponents[i];
-    sum += std::log(chunk.products[i]);
+    sum = AddRounded(sum, std::log(chunk.products[i]));
     if (chunk.tail[i] != 0) {
-      sum += std::log(std::fabs(static_cast<double>(chunk.tail[i])));
+      sum = AddRounded(sum,
+                       std::log(std::fabs(static_cast<double>(chunk.tail[i]))));
     }
   }
-  return sum + static_cast<double>(exponent) * kLn2;
+  return AddRounded(sum, MultiplyRounded(static_cast<double>(exponent), kLn2));
 }
 
 }  // namespace ps

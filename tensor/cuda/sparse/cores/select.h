@@ -68,10 +68,13 @@ struct SelectArguments {
   float* values = nullptr;      // [end_rank - first_rank]
 };
 
-// The whole of one block's work on one chunk.
-template <class Block>
-PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
-                                int64_t chunk, TileShared* shared) {
+// The whole of one block's work on one chunk. In place of arguments.wanted:
+// `wanted`, as PackTile takes it.
+template <class Block, class Wanted>
+PS_HOST_DEVICE void SelectChunkIf(Block& block,
+                                  const SelectArguments& arguments,
+                                  const Wanted& wanted, int64_t chunk,
+                                  TileShared* shared) {
   const int64_t base = arguments.bases[chunk];
   if (base >= arguments.end_rank || base == arguments.bases[chunk + 1] ||
       arguments.bases[chunk + 1] <= arguments.first_rank) {
@@ -85,7 +88,7 @@ PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
       LoadTile(arguments.input, part, tile, thread, shared, [](float) {});
     });
     packed = PackTile(
-        block, part, tile, arguments.wanted, packed, shared,
+        block, part, tile, wanted, packed, shared,
         [&](int rank_in_chunk, uint32_t offset, float value) {
           const int64_t rank = base + rank_in_chunk;
           if (rank < arguments.first_rank || rank >= arguments.end_rank) {
@@ -96,6 +99,13 @@ PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
           arguments.values[at] = value;
         });
   }
+}
+
+template <class Block>
+PS_HOST_DEVICE void SelectChunk(Block& block, const SelectArguments& arguments,
+                                int64_t chunk, TileShared* shared) {
+  SelectChunkIf(block, arguments, WantedMagnitudes{arguments.wanted}, chunk,
+                shared);
 }
 
 }  // namespace ps

@@ -6,6 +6,7 @@
 
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/logs.h"
 #include "tensor/cuda/sparse/cores/tile.h"
 
 namespace ps {
@@ -14,6 +15,7 @@ namespace ps {
 struct ChunkStats {
   double sum = 0;
   double sum_squares = 0;
+  double sum_logs = 0;         // Where SiftArguments asks for it.
   int64_t count = 0;           // In SiftArguments.counted.
   int64_t num_non_finite = 0;  // NaNs and infinities.
   uint32_t max_bits = 0;       // Of the magnitudes.
@@ -24,6 +26,7 @@ struct ChunkStats {
   PS_HOST_DEVICE void Add(const ChunkStats& other) {
     sum = AddRounded(sum, other.sum);
     sum_squares = AddRounded(sum_squares, other.sum_squares);
+    sum_logs = AddRounded(sum_logs, other.sum_logs);
     AddCounts(other);
   }
 
@@ -51,6 +54,8 @@ struct SiftArguments {
   MagnitudeRange counted;
   SumOf sum_of = SumOf::kNothing;
   float location = 0;
+  // Sums ln |u| over the non-zeros, too. Not of lists.
+  bool sum_logs = false;
   // Replaces the lists by what is in `kept`.
   bool keep = false;
   MagnitudeRange kept;
@@ -87,6 +92,8 @@ struct ThreadCounts {
 // The threads that add up: one for each lane's sum, and as many for the
 // squares.
 constexpr int kSummingThreads = 2 * kSparseLanes;
+// Behind them, in the next warp: those that multiply, one for each lane.
+constexpr int kMultiplyingEnd = kSummingThreads + kSparseLanes;
 
 struct SiftShared {
   // Counts are gathered when the tile's values are done with.
@@ -95,6 +102,7 @@ struct SiftShared {
     ThreadCounts counts[kSparseThreads];
   };
   double lanes[kSummingThreads];
+  ChunkProducts products;
 
   PS_HOST_DEVICE SiftShared() {}
 };
@@ -144,11 +152,13 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
                               int64_t chunk, SiftShared* shared) {
   typename Block::template PerThread<ThreadCounts> counts;
   typename Block::template PerThread<double> sums;
+  typename Block::template PerThread<LaneProduct> products;
   const ChunkInput part = ChunkOf(arguments.input, chunk);
   // Also parts what was read of the lists from what is written below.
   block.Phase([&](int thread) {
     counts[thread] = ThreadCounts();
     sums[thread] = 0;
+    products[thread] = LaneProduct();
   });
   const KeptLists& made = arguments.made;
   int num_kept = 0;
@@ -158,18 +168,23 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
       LoadTile(arguments.input, part, tile, thread, &shared->tile,
                [&](float x) { counts[thread].See(x, arguments.counted); });
     });
-    if (arguments.sum_of != SumOf::kNothing) {
+    if (arguments.sum_of != SumOf::kNothing || arguments.sum_logs) {
       block.Phase([&](int thread) {
-        if (thread >= kSummingThreads) return;
-        sums[thread] =
-            AddLane(arguments, part, tile, thread, shared->tile, sums[thread]);
+        if (thread < kSummingThreads) {
+          if (arguments.sum_of == SumOf::kNothing) return;
+          sums[thread] = AddLane(arguments, part, tile, thread, shared->tile,
+                                 sums[thread]);
+        } else if (thread < kMultiplyingEnd && arguments.sum_logs) {
+          MultiplyLane(tile, thread - kSummingThreads, WholeLanes(part.size),
+                       shared->tile, &products[thread]);
+        }
       });
     }
     if (!arguments.keep) continue;
     // Of a list that is replaced in place, the tiles up to here have been read.
     num_kept =
-        PackTile(block, part, tile, arguments.kept, num_kept, &shared->tile,
-                 [&](int rank, uint32_t offset, float value) {
+        PackTile(block, part, tile, WantedMagnitudes{arguments.kept}, num_kept,
+                 &shared->tile, [&](int rank, uint32_t offset, float value) {
                    if (rank >= kListCapacity) return;
                    const int64_t at = chunk * kListCapacity + rank;
                    made.offsets[at] = static_cast<uint16_t>(offset);
@@ -178,7 +193,12 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
   }
   block.Phase([&](int thread) {
     shared->counts[thread] = counts[thread];
-    if (thread < kSummingThreads) shared->lanes[thread] = sums[thread];
+    if (thread < kSummingThreads) {
+      shared->lanes[thread] = sums[thread];
+    } else if (thread < kMultiplyingEnd && arguments.sum_logs) {
+      StoreLane(arguments.input, part, thread - kSummingThreads,
+                products[thread], &shared->products);
+    }
   });
   block.Phase([&](int thread) {
     if (thread >= kNumGroups) return;
@@ -201,6 +221,7 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
       stats.sum_squares =
           AddRounded(stats.sum_squares, shared->lanes[kSparseLanes + i]);
     }
+    if (arguments.sum_logs) stats.sum_logs = SumOfLogs(shared->products);
     arguments.stats[chunk] = stats;
     if (arguments.keep) made.sizes[chunk] = static_cast<uint32_t>(num_kept);
   });
@@ -215,8 +236,9 @@ template <class Block>
 PS_HOST_DEVICE void FoldChunks(Block& block, const ChunkStats* stats,
                                int64_t num_chunks, FoldShared* shared,
                                ChunkStats* total) {
-  // Thread 0 keeps the sum, thread 32 the squares and thread 64 all the rest:
-  // in different warps, which do not wait for each other.
+  // Thread 0 keeps the sum, thread 32 the squares, thread 64 the logarithms and
+  // thread 96 all the rest: in different warps, which do not wait for each
+  // other.
   typename Block::template PerThread<ChunkStats> folded;
   block.Phase([&](int thread) { folded[thread] = ChunkStats(); });
   for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
@@ -236,20 +258,24 @@ PS_HOST_DEVICE void FoldChunks(Block& block, const ChunkStats* stats,
             AddRounded(mine.sum_squares, shared->stats[i].sum_squares);
       }
       for (int i = 0; i < size && thread == 64; ++i) {
+        mine.sum_logs = AddRounded(mine.sum_logs, shared->stats[i].sum_logs);
+      }
+      for (int i = 0; i < size && thread == 96; ++i) {
         mine.AddCounts(shared->stats[i]);
       }
     });
   }
   block.Phase([&](int thread) {
-    if (thread == 0 || thread == 32 || thread == 64) {
+    if (thread % 32 == 0 && thread <= 96) {
       shared->stats[thread] = folded[thread];
     }
   });
   block.Phase([&](int thread) {
     if (thread != 0) return;
-    *total = shared->stats[64];
+    *total = shared->stats[96];
     total->sum = shared->stats[0].sum;
     total->sum_squares = shared->stats[32].sum_squares;
+    total->sum_logs = shared->stats[64].sum_logs;
   });
 }
 

@@ -91,32 +91,43 @@ PS_HOST_DEVICE inline void LoadTile(const SparseInput& input,
   }
 }
 
-// Which of a thread's run of kItemsPerThread elements are in the range: a bit
-// each.
-PS_HOST_DEVICE inline uint32_t MaskOfRun(const Tile& tile,
-                                         const MagnitudeRange& range,
-                                         int thread, const TileShared& shared) {
+// Which of a thread's run of kItemsPerThread elements are wanted: a bit each.
+// wanted(x, offset): of an element and its place within the chunk.
+template <class Wanted>
+PS_HOST_DEVICE uint32_t MaskOfRun(const ChunkInput& part, const Tile& tile,
+                                  const Wanted& wanted, int thread,
+                                  const TileShared& shared) {
   uint32_t mask = 0;
   for (int k = 0; k < kItemsPerThread; ++k) {
     const int i = thread * kItemsPerThread + k;
-    if (i < tile.size && range.Contains(shared.values[PaddedIndex(i)])) {
+    if (i < tile.size &&
+        wanted(shared.values[PaddedIndex(i)], tile.OffsetOf(part, i, shared))) {
       mask |= 1u << k;
     }
   }
   return mask;
 }
 
-// Hands the elements of a loaded tile that are in `range` to
-// put(rank, offset, value), in ascending order of offset: rank counts them
-// from `packed`, offset is within the chunk. Returns `packed` plus their
-// number, to every thread. Loaded tiles only: a phase must have ended since.
-template <class Block, class Put>
+// A range of magnitudes, wherever they are.
+struct WantedMagnitudes {
+  MagnitudeRange range;
+
+  PS_HOST_DEVICE bool operator()(float x, uint32_t) const {
+    return range.Contains(x);
+  }
+};
+
+// Hands the elements of a loaded tile that are `wanted` to put(rank, offset,
+// value), in ascending order of offset: rank counts them from `packed`, offset
+// is within the chunk. Returns `packed` plus their number, to every thread.
+// Loaded tiles only: a phase must have ended since.
+template <class Block, class Wanted, class Put>
 PS_HOST_DEVICE int PackTile(Block& block, const ChunkInput& part,
-                            const Tile& tile, const MagnitudeRange& range,
-                            int packed, TileShared* shared, Put put) {
+                            const Tile& tile, const Wanted& wanted, int packed,
+                            TileShared* shared, Put put) {
   typename Block::template PerThread<uint32_t> masks;
   block.Phase([&](int thread) {
-    masks[thread] = MaskOfRun(tile, range, thread, *shared);
+    masks[thread] = MaskOfRun(part, tile, wanted, thread, *shared);
     shared->counts[thread] = CountOnes(masks[thread]);
   });
   block.Phase([&](int thread) {

@@ -3,12 +3,14 @@
 
 #include "tensor/cuda/libraries/cublas_products.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tests/tensor/activations.h"
 
 namespace ps {
@@ -59,6 +61,44 @@ cublasStatus_t FakeSgemm(cublasHandle_t, cublasOperation_t transa,
   return fake->Call("sgemm");
 }
 
+cublasStatus_t FakeGemmEx(cublasHandle_t, cublasOperation_t transa,
+                          cublasOperation_t transb, int m, int n, int k,
+                          const void* alpha, const void* a, cudaDataType a_type,
+                          int lda, const void* b, cudaDataType b_type, int ldb,
+                          const void* beta, void* c, cudaDataType c_type,
+                          int ldc, cublasComputeType_t compute,
+                          cublasGemmAlgo_t) {
+  if (a_type != CUDA_R_16BF || b_type != CUDA_R_16BF ||
+      (c_type != CUDA_R_16BF && c_type != CUDA_R_32F) ||
+      compute != CUBLAS_COMPUTE_32F) {
+    return CUBLAS_STATUS_NOT_SUPPORTED;
+  }
+  // Floats of the same numbers, as far as the matrices reach.
+  const bool ta = transa == CUBLAS_OP_T, tb = transb == CUBLAS_OP_T;
+  const auto floats = [](const void* data, int64_t n) {
+    const auto* const values = static_cast<const Bfloat16*>(data);
+    return std::vector<float>(values, values + n);
+  };
+  const std::vector<float> wide_a =
+      floats(a, int64_t{lda} * ((ta ? m : k) - 1) + (ta ? k : m));
+  const std::vector<float> wide_b =
+      floats(b, int64_t{ldb} * ((tb ? k : n) - 1) + (tb ? n : k));
+  if (c_type == CUDA_R_32F) {
+    return FakeSgemm(nullptr, transa, transb, m, n, k,
+                     static_cast<const float*>(alpha), wide_a.data(), lda,
+                     wide_b.data(), ldb, static_cast<const float*>(beta),
+                     static_cast<float*>(c), ldc);
+  }
+  const int64_t size = int64_t{ldc} * (n - 1) + m;
+  std::vector<float> wide_c = floats(c, size);
+  const cublasStatus_t status = FakeSgemm(
+      nullptr, transa, transb, m, n, k, static_cast<const float*>(alpha),
+      wide_a.data(), lda, wide_b.data(), ldb, static_cast<const float*>(beta),
+      wide_c.data(), ldc);
+  std::copy(wide_c.begin(), wide_c.end(), static_cast<Bfloat16*>(c));
+  return status;
+}
+
 CublasFunctions FakeFunctions() {
   CublasFunctions f;
   f.create = [](cublasHandle_t* handle) {
@@ -89,6 +129,7 @@ CublasFunctions FakeFunctions() {
     return fake->Call("set_atomics_mode");
   };
   f.sgemm = FakeSgemm;
+  f.gemm_ex = FakeGemmEx;
   return f;
 }
 
@@ -134,6 +175,52 @@ TEST_F(CublasProductsTest, MultipliesRowMajorMatricesInEveryCombination) {
   }
 }
 
+// Parts of larger matrices: what is beside them stays as it is.
+TEST_F(CublasProductsTest, MultipliesBfloat16InRowsOfAnyStride) {
+  const auto products = CublasProducts::Create(FakeFunctions(), {});
+  ASSERT_TRUE(products.ok()) << products.status();
+  for (int variant = 0; variant < 16; ++variant) {
+    MatrixProduct p;
+    p.m = 3, p.n = 5, p.k = 7;
+    p.transpose_a = variant % 2 == 1;
+    p.transpose_b = variant / 2 % 2 == 1;
+    p.accumulate = variant / 4 % 2 == 1;
+    p.factors = Storage::kBfloat16;
+    p.result = variant / 8 == 1 ? Storage::kBfloat16 : Storage::kFloat;
+    p.a_stride = 11, p.b_stride = 12, p.c_stride = 13;
+    const auto random = [](int64_t n, uint64_t seed) {
+      const std::vector<float> values = RandomValues(n, seed);
+      return std::vector<Bfloat16>(values.begin(), values.end());
+    };
+    const std::vector<Bfloat16> a = random(7 * 11, 1);
+    const std::vector<Bfloat16> b = random(7 * 12, 2);
+    std::vector<Bfloat16> c = random(3 * 13, 3);
+    std::vector<float> wide_c(c.begin(), c.end());
+    std::vector<double> expected(c.begin(), c.end());
+    for (int64_t i = 0; i < p.m; ++i) {
+      for (int64_t j = 0; j < p.n; ++j) {
+        double& sum = expected[i * 13 + j];
+        if (!p.accumulate) sum = 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          sum += double{p.transpose_a ? a[k * 11 + i] : a[i * 11 + k]} *
+                 double{p.transpose_b ? b[j * 12 + k] : b[k * 12 + j]};
+        }
+      }
+    }
+    p.a = a.data(), p.b = b.data();
+    p.c = wide_c.data();
+    if (p.result == Storage::kBfloat16) p.c = c.data();
+    const absl::Status status = (*products)->Multiply(p);
+    ASSERT_TRUE(status.ok()) << status;
+    if (p.result == Storage::kBfloat16) {
+      // Sums below 8, rounded to 8 bits.
+      ExpectClose(std::vector<float>(c.begin(), c.end()), expected, 8.0 / 512);
+    } else {
+      ExpectClose(wide_c, expected, 1e-6);
+    }
+  }
+}
+
 TEST_F(CublasProductsTest, OptionsReachTheLibraryAndTheHandleIsDestroyed) {
   char workspace[16];
   CublasOptions options;
@@ -145,14 +232,16 @@ TEST_F(CublasProductsTest, OptionsReachTheLibraryAndTheHandleIsDestroyed) {
   EXPECT_EQ(library_.workspace, workspace);
   EXPECT_EQ(library_.workspace_bytes, sizeof(workspace));
   EXPECT_EQ(library_.atomics, CUBLAS_ATOMICS_NOT_ALLOWED);
-  EXPECT_EQ(library_.math, CUBLAS_DEFAULT_MATH);
+  // Or-ed with this, partial sums are not rounded to the result's type.
+  constexpr int kSums = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
+  EXPECT_EQ(library_.math, CUBLAS_DEFAULT_MATH | kSums);
   EXPECT_EQ(library_.calls.back(), "destroy");
 
   options.deterministic = false;
   options.allow_tf32 = true;
   ASSERT_TRUE(CublasProducts::Create(FakeFunctions(), options).ok());
   EXPECT_EQ(library_.atomics, CUBLAS_ATOMICS_ALLOWED);
-  EXPECT_EQ(library_.math, CUBLAS_TF32_TENSOR_OP_MATH);
+  EXPECT_EQ(library_.math, CUBLAS_TF32_TENSOR_OP_MATH | kSums);
 }
 
 TEST_F(CublasProductsTest, ErrorsNameTheCall) {

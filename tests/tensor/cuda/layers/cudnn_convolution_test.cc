@@ -3,6 +3,7 @@
 #include "tensor/cuda/libraries/cudnn_convolution.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <utility>
@@ -10,7 +11,10 @@
 
 #include "absl/strings/match.h"
 #include "gtest/gtest.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/nn/cuda_convolution.h"
+#include "tensor/cuda/nn/cuda_reorder.h"
+#include "tensor/precision.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
@@ -21,8 +25,10 @@ namespace {
 // An emulated device with the fake cuDNN.
 class CudnnDevice final : public EmulatedLayerDevice {
  public:
-  explicit CudnnDevice(const CudnnConvolutionOptions& options)
-      : EmulatedLayerDevice(EmulatedLayerDeviceOptions()),
+  explicit CudnnDevice(
+      const CudnnConvolutionOptions& options,
+      const EmulatedLayerDeviceOptions& device = EmulatedLayerDeviceOptions())
+      : EmulatedLayerDevice(device),
         options_(options),
         handle_(CudnnHandle::Create(FakeCudnn::Functions(), nullptr).value()) {}
 
@@ -48,16 +54,23 @@ ConvolutionShape Shape3x2(int64_t out_channels, int64_t stride, int64_t padding,
   return shape;
 }
 
-// y, dx, dweight and dbias of one iteration.
-std::vector<float> RunConvolution(LayerDevice* device,
-                                  const ConvolutionShape& shape,
-                                  const Shape& input, absl::Status* status) {
+struct Convolved {
+  std::vector<float> y;
+  std::vector<float> dx;
+  std::vector<float> dweight;
+  std::vector<float> dbias;
+};
+
+// One iteration.
+Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
+                         const Shape& input, absl::Status* status) {
   const auto op =
       PlanCudaConvolution(device, shape, ActivationDesc::Plain(input));
   *status = op.status();
   if (!op.ok()) return {};
   const int64_t inputs = NumElements(input);
-  const int64_t outputs = (*op)->output().num_floats;
+  const ActivationDesc& output = (*op)->output();
+  const int64_t outputs = NumElements(output.shape);
   const int64_t weights = shape.out_channels * input[1] / shape.groups * 6;
   std::vector<DeviceArray<float>> arrays;
   // Filled with random values; begins `offset` floats behind an aligned place.
@@ -71,20 +84,30 @@ std::vector<float> RunConvolution(LayerDevice* device,
   const float* const x = array(inputs, 0, 1);
   const float* const weight = array(weights, 3, 2);
   const float* const bias = array(shape.out_channels, 1, 3);
-  const float* const dy = array(outputs, 0, 4);
+  const float* const plain_dy = array(outputs, 0, 4);
+  float* const dy = array(outputs, 0, 5);
   float* const y = array(outputs, 0, 5);
+  float* const plain_y = array(outputs, 0, 5);
   float* const dx = array(inputs, 0, 6);
   float* const dweight = array(weights, 3, 7);
   float* const dbias = array(shape.out_channels, 1, 8);
-  *status = (*op)->Forward(x, weight, bias, y);
+  const auto reorder = PlanCudaReorder(device, output).value();
+  *status = reorder->Backward(nullptr, nullptr, plain_dy, dy);
+  if (status->ok()) *status = (*op)->Forward(x, weight, bias, y);
+  if (status->ok()) *status = reorder->Forward(y, plain_y);
   if (status->ok()) {
     *status = (*op)->Backward(x, weight, dy, dx, dweight, dbias);
   }
-  std::vector<float> results(y, y + outputs);
-  results.insert(results.end(), dx, dx + inputs);
-  results.insert(results.end(), dweight, dweight + weights);
-  results.insert(results.end(), dbias, dbias + shape.out_channels);
-  return results;
+  return {{plain_y, plain_y + outputs},
+          {dx, dx + inputs},
+          {dweight, dweight + weights},
+          {dbias, dbias + shape.out_channels}};
+}
+
+void ExpectSame(const std::vector<float>& actual,
+                const std::vector<float>& expected) {
+  ExpectClose(actual, std::vector<double>(expected.begin(), expected.end()),
+              1e-5);
 }
 
 TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
@@ -94,20 +117,57 @@ TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
     const Shape input = {3, 4, 9, 7};
     absl::Status status;
     EmulatedLayerDevice products{EmulatedLayerDeviceOptions()};
-    const std::vector<float> expected =
-        RunConvolution(&products, shape, input, &status);
+    const Convolved expected = RunConvolution(&products, shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
     CudnnDevice device{CudnnConvolutionOptions()};
-    const std::vector<float> actual =
-        RunConvolution(&device, shape, input, &status);
+    const Convolved actual = RunConvolution(&device, shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
-    ExpectClose(actual, std::vector<double>(expected.begin(), expected.end()),
-                1e-5);
+    ExpectSame(actual.y, expected.y);
+    ExpectSame(actual.dx, expected.dx);
+    ExpectSame(actual.dweight, expected.dweight);
+    ExpectSame(actual.dbias, expected.dbias);
     EXPECT_EQ(cudnn.math, CUDNN_FMA_MATH);
     EXPECT_EQ(cudnn.algorithm, 1);  // The deterministic one that fits.
   }
   EXPECT_EQ(cudnn.num_calls, 9);
   EXPECT_EQ(cudnn.num_descriptors, 0);  // All are destroyed.
+}
+
+// Of plain images, which the layer brings into cuDNN's form first.
+TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
+  FakeCudnn cudnn;
+  EmulatedLayerDeviceOptions bf16;
+  bf16.precision = Precision::kBf16;
+  for (const ConvolutionShape& shape :
+       {Shape3x2(5, 1, 0, 1), Shape3x2(6, 2, 1, 2), Shape3x2(4, 3, 2, 4)}) {
+    const Shape input = {3, 4, 9, 7};
+    absl::Status status;
+    EmulatedLayerDevice products(bf16);
+    Convolved expected = RunConvolution(&products, shape, input, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    CudnnDevice device(CudnnConvolutionOptions(), bf16);
+    const Convolved actual = RunConvolution(&device, shape, input, &status);
+    ASSERT_TRUE(status.ok()) << status;
+    // Sums of floats in another order may be rounded to the other neighbour.
+    const auto expect_close = [](const std::vector<float>& actual,
+                                 const std::vector<float>& expected) {
+      ASSERT_EQ(actual.size(), expected.size());
+      for (size_t i = 0; i < actual.size(); ++i) {
+        EXPECT_NEAR(actual[i], expected[i], std::abs(expected[i]) / 128 + 1e-5);
+      }
+    };
+    expect_close(actual.y, expected.y);
+    expect_close(actual.dx, expected.dx);
+    EXPECT_NE(actual.dweight, expected.dweight);
+    // cuDNN's gradient is rounded.
+    for (float& value : expected.dweight) value = Bfloat16(value);
+    expect_close(actual.dweight, expected.dweight);
+    EXPECT_EQ(actual.dbias, expected.dbias);
+    EXPECT_EQ(cudnn.math, CUDNN_TENSOR_OP_MATH);
+    EXPECT_EQ(cudnn.algorithm, 1);
+  }
+  EXPECT_EQ(cudnn.num_calls, 9);
+  EXPECT_EQ(cudnn.num_descriptors, 0);
 }
 
 TEST(CudnnConvolution, OptionsReachTheLibrary) {

@@ -15,9 +15,10 @@ namespace {
 class DeviceBackend final : public Backend {
  public:
   DeviceBackend(std::string name, std::shared_ptr<LayerDevice> device,
-                int num_threads)
+                int num_threads, RecordFunction record)
       : name_(std::move(name)),
         device_(std::move(device)),
+        record_(std::move(record)),
         nn_(NewNnKernelsOn(device_)),
         sequences_(NewSequenceKernelsOn(device_, num_threads)),
         sparse_(NewDeviceSparseKernels(device_.get())) {}
@@ -48,6 +49,12 @@ class DeviceBackend final : public Backend {
     return device_->CopyToHost(tensor.data(), SizeBytes(tensor.size()), host);
   }
 
+  absl::StatusOr<std::unique_ptr<Recording>> Record(
+      const std::function<absl::Status()>& work) override {
+    return record_ == nullptr ? Backend::Record(work) : record_(work);
+  }
+  int64_t memory_version() const override { return device_->scratch_version(); }
+
   NnKernels& nn() override { return *nn_; }
   SequenceKernels& sequences() override { return *sequences_; }
   SparseKernels& sparse() override { return *sparse_; }
@@ -59,6 +66,7 @@ class DeviceBackend final : public Backend {
 
   const std::string name_;
   const std::shared_ptr<LayerDevice> device_;
+  const RecordFunction record_;
   const std::unique_ptr<NnKernels> nn_;
   const std::unique_ptr<SequenceKernels> sequences_;
   const std::unique_ptr<SparseKernels> sparse_;
@@ -68,9 +76,10 @@ class DeviceBackend final : public Backend {
 
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
-                                          int num_threads) {
+                                          int num_threads,
+                                          RecordFunction record) {
   return std::make_unique<DeviceBackend>(std::move(name), std::move(device),
-                                         num_threads);
+                                         num_threads, std::move(record));
 }
 
 }  // namespace ps

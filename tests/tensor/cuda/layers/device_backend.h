@@ -2,18 +2,26 @@
 #ifndef TESTS_TENSOR_CUDA_LAYERS_DEVICE_BACKEND_H_
 #define TESTS_TENSOR_CUDA_LAYERS_DEVICE_BACKEND_H_
 
+#include <functional>
 #include <memory>
 #include <string>
 
+#include "absl/status/statusor.h"
 #include "tensor/backend.h"
 #include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/recording.h"
 
 namespace ps {
 
-// Its sparse() have what layers use (device_sparse_kernels.h).
+using RecordFunction = std::function<absl::StatusOr<std::unique_ptr<Recording>>(
+    const std::function<absl::Status()>& work)>;
+
+// record: the device's, for Backend::Record; null: does the work as it is. Its
+// sparse() have what layers use (device_sparse_kernels.h).
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
-                                          int num_threads);
+                                          int num_threads,
+                                          RecordFunction record = nullptr);
 
 }  // namespace ps
 

@@ -3,37 +3,22 @@
 #include <cstdint>
 #include <vector>
 
-#include "common/status_macros.h"
-
 namespace ps {
 namespace {
-
-constexpr int64_t kFloatBytes = static_cast<int64_t>(sizeof(float));
 
 class DeviceSparseKernels final : public SparseKernels {
  public:
   explicit DeviceSparseKernels(LayerDevice* device) : device_(device) {}
 
-  absl::Status Scale(const ScaledVector& x, int64_t n, float* out) override {
-    return AddScaled(x, {x.data, 0}, n, out);
+  absl::Status Scale(const ScaledVector&, int64_t, float*) override {
+    return Refusal();
   }
-
-  absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
-                         int64_t n, float* out) override {
-    PS_ASSIGN_OR_RETURN(const std::shared_ptr<void> first, Staged(x.data, n));
-    PS_ASSIGN_OR_RETURN(const std::shared_ptr<void> second, Staged(y.data, n));
-    float* const sum = static_cast<float*>(first.get());
-    const float* const summand = static_cast<const float*>(second.get());
-    for (int64_t i = 0; i < n; ++i) {
-      sum[i] = x.scale * sum[i] + y.scale * summand[i];
-    }
-    PS_RETURN_IF_ERROR(device_->CopyFromHost(sum, n * kFloatBytes, out));
-    // Waits for the copy, before its source goes.
-    return device_->CopyToHost(out, n * kFloatBytes, sum);
+  absl::Status AddScaled(const ScaledVector&, const ScaledVector&, int64_t,
+                         float*) override {
+    return Refusal();
   }
-
   absl::Status Clear(float* u, int64_t n) override {
-    return device_->Zero(n * kFloatBytes, u);
+    return device_->Zero(n * static_cast<int64_t>(sizeof(float)), u);
   }
 
   absl::Status AddAndMeasure(const float*, const float*, int64_t, float*,
@@ -62,19 +47,16 @@ class DeviceSparseKernels final : public SparseKernels {
     return Refusal();
   }
   absl::Status Gather(const float*, Selection*) override { return Refusal(); }
+  absl::Status GatherTo(const float*, const std::vector<uint32_t>&,
+                        float*) override {
+    return Refusal();
+  }
   absl::Status Scatter(const Selection&, float*) override { return Refusal(); }
+  absl::Status AddAt(const Selection&, float*) override { return Refusal(); }
 
  private:
   static absl::Status Refusal() {
     return absl::UnimplementedError("not one of the layers' vector operations");
-  }
-
-  // A copy on the host.
-  absl::StatusOr<std::shared_ptr<void>> Staged(const float* data, int64_t n) {
-    PS_ASSIGN_OR_RETURN(std::shared_ptr<void> host,
-                        device_->AllocateHost(n * kFloatBytes));
-    PS_RETURN_IF_ERROR(device_->CopyToHost(data, n * kFloatBytes, host.get()));
-    return host;
   }
 
   LayerDevice* const device_;  // Not owned.

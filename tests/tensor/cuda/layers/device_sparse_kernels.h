@@ -1,4 +1,4 @@
-// The few vector operations that layers ask of a backend's SparseKernels, on
+// The one vector operation that layers ask of a backend's SparseKernels, on
 // memory of any LayerDevice.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
 #define TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
@@ -10,8 +10,7 @@
 
 namespace ps {
 
-// Scale, AddScaled and Clear, by copies to the host; everything else is an
-// error. `device` outlives the result.
+// Clear; everything else is an error. `device` outlives the result.
 std::unique_ptr<SparseKernels> NewDeviceSparseKernels(LayerDevice* device);
 
 }  // namespace ps

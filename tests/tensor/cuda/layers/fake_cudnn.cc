@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <cstring>
+#include <vector>
 
 #include "glog/logging.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
 
 namespace ps {
 namespace {
@@ -18,7 +20,40 @@ FakeCudnn* fake = nullptr;
 
 struct Tensor4 {
   int n, c, h, w;
+  cudnnDataType_t type;
+  cudnnTensorFormat_t format;
+
+  // Of an element, by its number in the order n, c, h, w.
+  int64_t Place(int64_t i) const {
+    if (format == CUDNN_TENSOR_NCHW) return i;
+    const int64_t pixels = int64_t{h} * w;
+    const int64_t pixel = i % pixels, channel = i / pixels % c;
+    return (i / (pixels * c) * pixels + pixel) * c + channel;
+  }
+  float Load(const void* data, int64_t i) const {
+    if (type == CUDNN_DATA_FLOAT) {
+      return static_cast<const float*>(data)[Place(i)];
+    }
+    return static_cast<const Bfloat16*>(data)[Place(i)];
+  }
+  void Store(float value, int64_t i, void* data) const {
+    if (type == CUDNN_DATA_FLOAT) {
+      static_cast<float*>(data)[Place(i)] = value;
+    } else {
+      static_cast<Bfloat16*>(data)[Place(i)] = value;
+    }
+  }
 };
+
+// What of types and formats goes together ("cuDNN API", the convolutions'
+// tables of configurations).
+cudnnStatus_t SetTensor(Tensor4* tensor, const Tensor4& to, const char* name) {
+  CHECK((to.type == CUDNN_DATA_FLOAT && to.format == CUDNN_TENSOR_NCHW) ||
+        (to.type == CUDNN_DATA_BFLOAT16 && to.format == CUDNN_TENSOR_NHWC));
+  *tensor = to;
+  return fake->failing == name ? fake->failure : CUDNN_STATUS_SUCCESS;
+}
+
 struct Convolution {
   int padding_h, padding_w, stride_h, stride_w, groups;
   cudnnMathType_t math;
@@ -95,46 +130,46 @@ void ForEachProduct(const Tensor4& x, const Tensor4& w, const Tensor4& y,
 
 int64_t Size(const Tensor4& t) { return int64_t{t.n} * t.c * t.h * t.w; }
 
-// target[f(i)] = sum of a product: one pass of the convolution.
+// target[f(i)] = sum of a product, in floats: one pass of the convolution.
 enum class Pass { kForward, kData, kFilter };
-cudnnStatus_t Run(Pass pass, const char* name, const Tensor4& xd,
-                  const float* x, const Tensor4& wd, const float* w,
-                  const Tensor4& yd, const float* y, const Convolution& c,
-                  int algorithm, void* workspace, size_t workspace_bytes,
-                  const void* alpha, const void* beta, float* target) {
+cudnnStatus_t Run(Pass pass, const char* name, const Tensor4& xd, const void* x,
+                  const Tensor4& wd, const void* w, const Tensor4& yd,
+                  const void* y, const Convolution& c, int algorithm,
+                  void* workspace, size_t workspace_bytes, const void* alpha,
+                  const void* beta, void* target) {
   ++fake->num_calls;
   fake->algorithm = algorithm;
   fake->math = c.math;
   if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
     return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
   }
-  for (const void* const data :
-       {static_cast<const void*>(x), static_cast<const void*>(w),
-        static_cast<const void*>(y), static_cast<const void*>(target)}) {
+  for (const void* const data : {x, w, y, const_cast<const void*>(target)}) {
     if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
       return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
     }
   }
+  CHECK(xd.type == wd.type && wd.type == yd.type);
   CHECK_EQ(*static_cast<const float*>(alpha), 1);
   CHECK_EQ(*static_cast<const float*>(beta), 0);
   std::memset(workspace, 0xff, workspace_bytes);
-  const int64_t size = Size(pass == Pass::kForward ? yd
-                            : pass == Pass::kData  ? xd
-                                                   : wd);
-  std::memset(target, 0, static_cast<size_t>(size) * sizeof(float));
+  const Tensor4& td = pass == Pass::kForward ? yd
+                      : pass == Pass::kData  ? xd
+                                             : wd;
+  std::vector<float> sums(Size(td));
   ForEachProduct(xd, wd, yd, c, [&](int64_t ix, int64_t iw, int64_t iy) {
     switch (pass) {
       case Pass::kForward:
-        target[iy] += x[ix] * w[iw];
+        sums[iy] += xd.Load(x, ix) * wd.Load(w, iw);
         break;
       case Pass::kData:
-        target[ix] += y[iy] * w[iw];
+        sums[ix] += yd.Load(y, iy) * wd.Load(w, iw);
         break;
       case Pass::kFilter:
-        target[iw] += x[ix] * y[iy];
+        sums[iw] += xd.Load(x, ix) * yd.Load(y, iy);
         break;
     }
   });
+  for (int64_t i = 0; i < Size(td); ++i) td.Store(sums[i], i, target);
   return Call(name);
 }
 
@@ -168,10 +203,7 @@ CudnnFunctions FakeCudnn::Functions() {
   };
   f.set_tensor = [](cudnnTensorDescriptor_t d, cudnnTensorFormat_t format,
                     cudnnDataType_t type, int n, int c, int h, int w) {
-    CHECK_EQ(format, CUDNN_TENSOR_NCHW);
-    CHECK_EQ(type, CUDNN_DATA_FLOAT);
-    As<Tensor4>(d) = {n, c, h, w};
-    return Call("set_tensor");
+    return SetTensor(&As<Tensor4>(d), {n, c, h, w, type, format}, "set_tensor");
   };
   f.create_filter = [](cudnnFilterDescriptor_t* d) {
     return Create<Tensor4>(d);
@@ -181,10 +213,7 @@ CudnnFunctions FakeCudnn::Functions() {
   };
   f.set_filter = [](cudnnFilterDescriptor_t d, cudnnDataType_t type,
                     cudnnTensorFormat_t format, int k, int c, int h, int w) {
-    CHECK_EQ(format, CUDNN_TENSOR_NCHW);
-    CHECK_EQ(type, CUDNN_DATA_FLOAT);
-    As<Tensor4>(d) = {k, c, h, w};
-    return Call("set_filter");
+    return SetTensor(&As<Tensor4>(d), {k, c, h, w, type, format}, "set_filter");
   };
   f.create_convolution = [](cudnnConvolutionDescriptor_t* d) {
     return Create<Convolution>(d);
@@ -257,11 +286,9 @@ CudnnFunctions FakeCudnn::Functions() {
                  cudnnConvolutionFwdAlgo_t algorithm, void* workspace,
                  size_t workspace_bytes, const void* beta,
                  cudnnTensorDescriptor_t yd, void* y) {
-    return Run(Pass::kForward, "forward", As<Tensor4>(xd),
-               static_cast<const float*>(x), As<Tensor4>(wd),
-               static_cast<const float*>(w), As<Tensor4>(yd), nullptr,
-               As<Convolution>(cd), algorithm, workspace, workspace_bytes,
-               alpha, beta, static_cast<float*>(y));
+    return Run(Pass::kForward, "forward", As<Tensor4>(xd), x, As<Tensor4>(wd),
+               w, As<Tensor4>(yd), nullptr, As<Convolution>(cd), algorithm,
+               workspace, workspace_bytes, alpha, beta, y);
   };
   f.backward_data = [](cudnnHandle_t, const void* alpha,
                        cudnnFilterDescriptor_t wd, const void* w,
@@ -271,10 +298,8 @@ CudnnFunctions FakeCudnn::Functions() {
                        size_t workspace_bytes, const void* beta,
                        cudnnTensorDescriptor_t xd, void* dx) {
     return Run(Pass::kData, "backward_data", As<Tensor4>(xd), nullptr,
-               As<Tensor4>(wd), static_cast<const float*>(w), As<Tensor4>(yd),
-               static_cast<const float*>(dy), As<Convolution>(cd), algorithm,
-               workspace, workspace_bytes, alpha, beta,
-               static_cast<float*>(dx));
+               As<Tensor4>(wd), w, As<Tensor4>(yd), dy, As<Convolution>(cd),
+               algorithm, workspace, workspace_bytes, alpha, beta, dx);
   };
   f.backward_filter =
       [](cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t xd,
@@ -283,11 +308,10 @@ CudnnFunctions FakeCudnn::Functions() {
          cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace,
          size_t workspace_bytes, const void* beta, cudnnFilterDescriptor_t wd,
          void* dw) {
-        return Run(Pass::kFilter, "backward_filter", As<Tensor4>(xd),
-                   static_cast<const float*>(x), As<Tensor4>(wd), nullptr,
-                   As<Tensor4>(yd), static_cast<const float*>(dy),
+        return Run(Pass::kFilter, "backward_filter", As<Tensor4>(xd), x,
+                   As<Tensor4>(wd), nullptr, As<Tensor4>(yd), dy,
                    As<Convolution>(cd), algorithm, workspace, workspace_bytes,
-                   alpha, beta, static_cast<float*>(dw));
+                   alpha, beta, dw);
       };
   return f;
 }

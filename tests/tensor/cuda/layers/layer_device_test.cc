@@ -5,14 +5,19 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <memory>
 #include <string>
+#include <tuple>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "tensor/cuda/nn/cuda_convolution.h"
+#include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/cuda_nn_kernels.h"
 #include "tensor/cuda/sequences/cuda_sequence_kernels.h"
 #include "tests/tensor/activations.h"
@@ -30,17 +35,32 @@ class Arrays {
     const std::vector<float> values = RandomValues(n, seed);
     return std::copy(values.begin(), values.end(), Zeros(n)) - n;
   }
+  // Of an activation: both halves of each float are numbers.
+  float* RandomLike(const ActivationDesc& desc, uint64_t seed) {
+    if (desc.layout == nullptr) return Random(desc.num_floats, seed);
+    const std::vector<float> values = RandomValues(2 * desc.num_floats, seed);
+    float* const memory = Zeros(desc.num_floats);
+    std::copy(values.begin(), values.end(),
+              reinterpret_cast<Bfloat16*>(memory));
+    return memory;
+  }
   float* Zeros(int64_t n) {
     arrays_.push_back(DeviceArray<float>::Create(device_, n).value());
     return arrays_.back().data();
   }
-  // All elements of all arrays.
+  // All elements of all arrays, and their bits.
   std::vector<float> Values() const {
     std::vector<float> values;
     for (const DeviceArray<float>& array : arrays_) {
       values.insert(values.end(), array.data(), array.data() + array.size());
     }
     return values;
+  }
+  std::vector<uint32_t> Bits() const {
+    const std::vector<float> values = Values();
+    std::vector<uint32_t> bits(values.size());
+    std::memcpy(bits.data(), values.data(), values.size() * sizeof(float));
+    return bits;
   }
 
  private:
@@ -57,13 +77,14 @@ struct Layer {
   std::function<Iteration(const std::shared_ptr<LayerDevice>&, Arrays*)> plan;
 };
 
-Iteration Affine(std::shared_ptr<AffineOp> op, int64_t num_inputs,
+Iteration Affine(std::shared_ptr<AffineOp> op, const ActivationDesc& input,
                  int64_t num_weights, int64_t num_biases, Arrays* arrays) {
+  const int64_t num_inputs = input.num_floats;
   const int64_t num_outputs = op->output().num_floats;
-  float* const x = arrays->Random(num_inputs, 1);
+  float* const x = arrays->RandomLike(input, 1);
   float* const weight = arrays->Random(num_weights, 2);
   float* const bias = arrays->Random(num_biases, 3);
-  float* const dy = arrays->Random(num_outputs, 4);
+  float* const dy = arrays->RandomLike(op->output(), 4);
   float* const y = arrays->Zeros(num_outputs);
   float* const dx = arrays->Zeros(num_inputs);
   float* const dweight = arrays->Zeros(num_weights);
@@ -75,11 +96,12 @@ Iteration Affine(std::shared_ptr<AffineOp> op, int64_t num_inputs,
   };
 }
 
-Iteration Unary(std::shared_ptr<UnaryOp> op, int64_t num_inputs,
+Iteration Unary(std::shared_ptr<UnaryOp> op, const ActivationDesc& input,
                 Arrays* arrays) {
+  const int64_t num_inputs = input.num_floats;
   const int64_t num_outputs = op->output().num_floats;
-  float* const x = arrays->Random(num_inputs, 1);
-  float* const dy = arrays->Random(num_outputs, 2);
+  float* const x = arrays->RandomLike(input, 1);
+  float* const dy = arrays->RandomLike(op->output(), 2);
   float* const y = arrays->Zeros(num_outputs);
   float* const dx = arrays->Zeros(num_inputs);
   return [=] {
@@ -93,8 +115,8 @@ Iteration BatchNorm(std::shared_ptr<BatchNormOp> op, int64_t channels,
                     Arrays* arrays) {
   const int64_t n = op->output().num_floats;
   BatchNormOp::ForwardArguments forward;
-  forward.x = arrays->Random(n, 1);
-  forward.residual = arrays->Random(n, 2);
+  forward.x = arrays->RandomLike(op->output(), 1);
+  forward.residual = arrays->RandomLike(op->output(), 2);
   forward.weight = arrays->Random(channels, 3);
   forward.bias = arrays->Random(channels, 4);
   forward.running_mean = arrays->Zeros(channels);
@@ -103,7 +125,7 @@ Iteration BatchNorm(std::shared_ptr<BatchNormOp> op, int64_t channels,
   BatchNormOp::BackwardArguments backward;
   backward.x = forward.x;
   backward.y = forward.y;
-  backward.dy = arrays->Random(n, 5);
+  backward.dy = arrays->RandomLike(op->output(), 5);
   backward.dx = arrays->Zeros(n);
   backward.dweight = arrays->Zeros(channels);
   backward.dbias = arrays->Zeros(channels);
@@ -114,10 +136,11 @@ Iteration BatchNorm(std::shared_ptr<BatchNormOp> op, int64_t channels,
   };
 }
 
-Iteration Loss(std::shared_ptr<SoftmaxCrossEntropyOp> op, int64_t batch,
-               int64_t classes, Arrays* arrays) {
-  float* const logits = arrays->Random(batch * classes, 1);
-  float* const dlogits = arrays->Zeros(batch * classes);
+Iteration Loss(std::shared_ptr<SoftmaxCrossEntropyOp> op,
+               const ActivationDesc& desc, Arrays* arrays) {
+  const int64_t batch = desc.shape[0];
+  float* const logits = arrays->RandomLike(desc, 1);
+  float* const dlogits = arrays->Zeros(desc.num_floats);
   float* const loss = arrays->Zeros(1);
   return [=] {
     const std::vector<int32_t> labels(batch, 1);
@@ -135,7 +158,7 @@ Iteration Embedding(std::shared_ptr<EmbeddingOp> op, int64_t num_tokens,
   }
   float* const table = arrays->Random(table_size, 1);
   float* const y = arrays->Zeros(op->output().num_floats);
-  float* const dy = arrays->Random(op->output().num_floats, 2);
+  float* const dy = arrays->RandomLike(op->output(), 2);
   float* const dtable = arrays->Zeros(table_size);
   return [=] {
     absl::Status status = op->Forward(tokens, table, y);
@@ -144,13 +167,14 @@ Iteration Embedding(std::shared_ptr<EmbeddingOp> op, int64_t num_tokens,
   };
 }
 
-Iteration Recurrent(std::shared_ptr<RecurrentOp> op, int64_t num_inputs,
-                    int64_t features, int64_t hidden, int64_t gates,
+Iteration Recurrent(std::shared_ptr<RecurrentOp> op,
+                    const ActivationDesc& input, int64_t hidden, int64_t gates,
                     Arrays* arrays) {
+  const int64_t num_inputs = input.num_floats, features = input.shape[2];
   const int64_t rows = gates * hidden, n = op->output().num_floats;
   RecurrentOp::BackwardArguments a;
-  a.x = arrays->Random(num_inputs, 1);
-  a.dy = arrays->Random(n, 2);
+  a.x = arrays->RandomLike(input, 1);
+  a.dy = arrays->RandomLike(op->output(), 2);
   a.weights = {arrays->Random(rows * features, 3),
                arrays->Random(rows * hidden, 4), arrays->Random(rows, 5),
                arrays->Random(rows, 6)};
@@ -175,62 +199,82 @@ ConvolutionShape ThreeByThree(int64_t out_channels) {
   return shape;
 }
 
+// An activation of this shape as layers on the device give it.
+ActivationDesc Laid(const std::shared_ptr<LayerDevice>& device, Shape shape) {
+  return CudaActivation(device->storage(), std::move(shape));
+}
+ActivationDesc Images(const std::shared_ptr<LayerDevice>& device) {
+  return Laid(device, {3, 2, 41, 40});
+}
+
 // The cases with several blocks, chunks or parts.
 std::vector<Layer> Layers() {
   using Device = std::shared_ptr<LayerDevice>;
-  const ActivationDesc images = ActivationDesc::Plain({3, 2, 41, 40});
-  const int64_t n = images.num_floats;
   std::vector<Layer> layers;
-  layers.push_back({"Convolution", [=](const Device& device, Arrays* arrays) {
-                      return Affine(
-                          NewNnKernelsOn(device)
-                              ->PlanConvolution(ThreeByThree(4), images)
-                              .value(),
-                          n, 4 * 2 * 9, 4, arrays);
-                    }});
-  layers.push_back({"Linear", [](const Device& device, Arrays* arrays) {
-                      return Affine(
-                          NewNnKernelsOn(device)
-                              ->PlanLinear(5, ActivationDesc::Plain({131, 7}))
-                              .value(),
-                          131 * 7, 5 * 7, 5, arrays);
-                    }});
+  for (const bool plain : {true, false}) {
+    layers.push_back(
+        {plain ? "ConvolutionOfPlainImages" : "Convolution",
+         [=](const Device& device, Arrays* arrays) {
+           const ActivationDesc input =
+               plain ? ActivationDesc::Plain({3, 2, 41, 40}) : Images(device);
+           return Affine(NewNnKernelsOn(device)
+                             ->PlanConvolution(ThreeByThree(4), input)
+                             .value(),
+                         input, 4 * 2 * 9, 4, arrays);
+         }});
+    layers.push_back(
+        {plain ? "LinearOfPlainRows" : "Linear",
+         [=](const Device& device, Arrays* arrays) {
+           const ActivationDesc input =
+               plain ? ActivationDesc::Plain({131, 7}) : Laid(device, {131, 7});
+           return Affine(NewNnKernelsOn(device)->PlanLinear(5, input).value(),
+                         input, 5 * 7, 5, arrays);
+         }});
+  }
   layers.push_back(
-      {"MaxPooling", [=](const Device& device, Arrays* arrays) {
+      {"MaxPooling", [](const Device& device, Arrays* arrays) {
          PoolingShape shape;
          shape.window = 3;
          shape.padding = 1;
-         return Unary(
-             NewNnKernelsOn(device)->PlanPooling(shape, images).value(), n,
-             arrays);
+         const ActivationDesc input = Images(device);
+         return Unary(NewNnKernelsOn(device)->PlanPooling(shape, input).value(),
+                      input, arrays);
        }});
   layers.push_back(
-      {"GlobalPooling", [=](const Device& device, Arrays* arrays) {
-         return Unary(NewNnKernelsOn(device)->PlanGlobalPooling(images).value(),
-                      n, arrays);
+      {"GlobalPooling", [](const Device& device, Arrays* arrays) {
+         const ActivationDesc input = Images(device);
+         return Unary(NewNnKernelsOn(device)->PlanGlobalPooling(input).value(),
+                      input, arrays);
        }});
   layers.push_back(
-      {"AdaptivePooling", [=](const Device& device, Arrays* arrays) {
+      {"AdaptivePooling", [](const Device& device, Arrays* arrays) {
+         const ActivationDesc input = Images(device);
          return Unary(
-             NewNnKernelsOn(device)->PlanAdaptivePooling(7, 7, images).value(),
-             n, arrays);
+             NewNnKernelsOn(device)->PlanAdaptivePooling(7, 7, input).value(),
+             input, arrays);
        }});
-  layers.push_back({"BatchNorm", [=](const Device& device, Arrays* arrays) {
+  layers.push_back({"Reorder", [](const Device& device, Arrays* arrays) {
+                      const ActivationDesc input = Images(device);
+                      return Unary(
+                          NewNnKernelsOn(device)->PlanReorder(input).value(),
+                          input, arrays);
+                    }});
+  layers.push_back({"BatchNorm", [](const Device& device, Arrays* arrays) {
                       BatchNormShape shape;
                       shape.relu = true;
-                      return BatchNorm(
-                          NewNnKernelsOn(device)
-                              ->PlanBatchNorm(shape, images, &images)
-                              .value(),
-                          2, arrays);
+                      const ActivationDesc input = Images(device);
+                      return BatchNorm(NewNnKernelsOn(device)
+                                           ->PlanBatchNorm(shape, input, &input)
+                                           .value(),
+                                       2, arrays);
                     }});
-  layers.push_back({"Loss", [](const Device& device, Arrays* arrays) {
-                      return Loss(NewNnKernelsOn(device)
-                                      ->PlanSoftmaxCrossEntropy(
-                                          ActivationDesc::Plain({3, 777}))
-                                      .value(),
-                                  3, 777, arrays);
-                    }});
+  layers.push_back(
+      {"Loss", [](const Device& device, Arrays* arrays) {
+         const ActivationDesc logits = Laid(device, {3, 777});
+         return Loss(
+             NewNnKernelsOn(device)->PlanSoftmaxCrossEntropy(logits).value(),
+             logits, arrays);
+       }});
   layers.push_back(
       {"Embedding", [](const Device& device, Arrays* arrays) {
          EmbeddingShape shape;
@@ -250,24 +294,32 @@ std::vector<Layer> Layers() {
            RecurrentShape shape;
            shape.cell = cell;
            shape.hidden = 6;
-           return Recurrent(
-               NewSequenceKernelsOn(device, 1)
-                   ->PlanRecurrent(shape, ActivationDesc::Plain({5, 33, 4}))
-                   .value(),
-               5 * 33 * 4, 4, 6, shape.num_gates(), arrays);
+           const ActivationDesc input = Laid(device, {5, 33, 4});
+           return Recurrent(NewSequenceKernelsOn(device, 1)
+                                ->PlanRecurrent(shape, input)
+                                .value(),
+                            input, 6, shape.num_gates(), arrays);
          }});
   }
   return layers;
 }
 
-class LayerOnDevice : public testing::TestWithParam<size_t> {
+class LayerOnDevice
+    : public testing::TestWithParam<std::tuple<Precision, bool, size_t>> {
  protected:
   Iteration Plan(const std::shared_ptr<LayerDevice>& device, Arrays* arrays) {
-    return Layers()[GetParam()].plan(device, arrays);
+    return Layers()[std::get<2>(GetParam())].plan(device, arrays);
   }
 
-  std::vector<float> RunTwice(EmulatedOrder order) {
+  EmulatedLayerDeviceOptions Options() const {
     EmulatedLayerDeviceOptions options;
+    options.precision = std::get<0>(GetParam());
+    options.fused_products = std::get<1>(GetParam());
+    return options;
+  }
+
+  std::vector<uint32_t> RunTwice(EmulatedOrder order) {
+    EmulatedLayerDeviceOptions options = Options();
     options.order = order;
     const auto device = std::make_shared<EmulatedLayerDevice>(options);
     Arrays arrays(device.get());
@@ -276,13 +328,12 @@ class LayerOnDevice : public testing::TestWithParam<size_t> {
       const absl::Status status = iteration();
       EXPECT_TRUE(status.ok()) << status;
     }
-    return arrays.Values();
+    return arrays.Bits();
   }
 };
 
 TEST_P(LayerOnDevice, AllocatesNothingWhenItRuns) {
-  const auto device =
-      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+  const auto device = std::make_shared<EmulatedLayerDevice>(Options());
   Arrays arrays(device.get());
   const Iteration iteration = Plan(device, &arrays);
   const int64_t planned = device->num_allocations();
@@ -297,8 +348,7 @@ TEST_P(LayerOnDevice, AnyOrderOfThreadsGivesTheSameBits) {
 }
 
 TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
-  const auto good =
-      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+  const auto good = std::make_shared<EmulatedLayerDevice>(Options());
   Arrays arrays(good.get());
   const Iteration iteration = Plan(good, &arrays);
   ASSERT_EQ(good->num_calls(), 0);  // Plans only allocate.
@@ -306,7 +356,7 @@ TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
   const int64_t calls = good->num_calls();
   ASSERT_GT(calls, 0);
   for (int64_t i = 0; i < calls; ++i) {
-    EmulatedLayerDeviceOptions options;
+    EmulatedLayerDeviceOptions options = Options();
     options.failing_call = i;
     const auto bad = std::make_shared<EmulatedLayerDevice>(options);
     Arrays bad_arrays(bad.get());
@@ -318,11 +368,16 @@ TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Layers, LayerOnDevice,
-                         testing::Range<size_t>(0, Layers().size()),
-                         [](const testing::TestParamInfo<size_t>& info) {
-                           return Layers()[info.param].name;
-                         });
+INSTANTIATE_TEST_SUITE_P(
+    Layers, LayerOnDevice,
+    testing::Combine(testing::Values(Precision::kFp32, Precision::kBf16),
+                     testing::Bool(),
+                     testing::Range<size_t>(0, Layers().size())),
+    [](const testing::TestParamInfo<LayerOnDevice::ParamType>& info) {
+      return absl::StrCat(PrecisionName(std::get<0>(info.param)),
+                          std::get<1>(info.param) ? "_" : "_Unfused",
+                          Layers()[std::get<2>(info.param)].name);
+    });
 
 // Images in several chunks, the last of them smaller: the same convolution.
 TEST(ColumnConvolution, ChunksOfImagesChangeRoundingAlone) {
@@ -332,22 +387,24 @@ TEST(ColumnConvolution, ChunksOfImagesChangeRoundingAlone) {
   const ActivationDesc input = ActivationDesc::Plain({7, 4, 9, 8});
   // Of one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
   constexpr int64_t kImageBytes = 4 * 9 * 5 * 4 * sizeof(float);
-  const auto run = [&](int64_t max_column_bytes) {
-    const auto device =
-        std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
-    Arrays arrays(device.get());
-    std::shared_ptr<AffineOp> op =
-        PlanCudaConvolution(device.get(), shape, input, max_column_bytes)
-            .value();
-    const Iteration iteration =
-        Affine(op, input.num_floats, 6 * 2 * 9, 6, &arrays);
-    EXPECT_TRUE(iteration().ok());
-    return arrays.Values();
-  };
-  const std::vector<float> whole = run(kMaxColumnBytes);
-  for (const int64_t images : {0, 1, 2, 3, 6, 7, 8}) {
-    ExpectClose(run(images * kImageBytes),
-                std::vector<double>(whole.begin(), whole.end()), 1e-5);
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    const auto run = [&](int64_t max_column_bytes) {
+      EmulatedLayerDeviceOptions options;
+      options.precision = precision;
+      const auto device = std::make_shared<EmulatedLayerDevice>(options);
+      Arrays arrays(device.get());
+      std::shared_ptr<AffineOp> op =
+          PlanCudaConvolution(device.get(), shape, input, max_column_bytes)
+              .value();
+      const Iteration iteration = Affine(op, input, 6 * 2 * 9, 6, &arrays);
+      EXPECT_TRUE(iteration().ok());
+      return arrays.Values();
+    };
+    const std::vector<float> whole = run(kMaxColumnBytes);
+    for (const int64_t images : {0, 1, 2, 3, 6, 7, 8}) {
+      ExpectClose(run(images * kImageBytes),
+                  std::vector<double>(whole.begin(), whole.end()), 1e-5);
+    }
   }
 }
 

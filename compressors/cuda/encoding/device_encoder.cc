@@ -1,0 +1,351 @@
+#include "compressors/cuda/encoding/device_encoder.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/cuda/encoding/encode_launch.h"
+#include "compressors/cuda/encoding/packing_choice.h"
+#include "tensor/cuda/cuda_memory.h"
+#include "tensor/cuda/cuda_status.h"
+#include "tensor/cuda/sparse/sparse_work.h"
+
+namespace ps {
+namespace {
+
+// Of payloads in the device's memory, so that no part's bits share a word.
+constexpr int64_t kAlignmentBytes = 256;
+// Payloads that are held there together; of a single part there may be more.
+constexpr int64_t kMaxHeldBytes = int64_t{32} << 20;
+
+int64_t RoundedUp(int64_t bytes) {
+  return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+}
+
+// Memory of the device for as many elements as were ever needed.
+template <class T>
+class Reserve {
+ public:
+  T* get() const { return data_.get(); }
+
+  // What was in it is lost if there is not enough of it.
+  absl::Status AtLeast(int64_t count, SparseWork* work) {
+    if (count <= size_) return absl::OkStatus();
+    // Half as much again: selections vary a little from one to the next.
+    const int64_t size = data_ == nullptr ? count : count + count / 2;
+    data_.reset();
+    size_ = 0;
+    PS_ASSIGN_OR_RETURN(
+        data_, AllocateArray<T>(
+                   work->memory(), size,
+                   absl::StrCat("payloads of ", count * sizeof(T), " bytes")));
+    size_ = size;
+    // Who had the memory before may still work on it.
+    return work->streams().AwaitAll();
+  }
+
+ private:
+  std::shared_ptr<T> data_;
+  int64_t size_ = 0;
+};
+
+// Parts that are held in the device's memory together: [begin, end).
+struct Group {
+  int begin = 0;
+  int end = 0;
+};
+
+class CudaEncoder final : public DeviceEncoder {
+ public:
+  CudaEncoder(const PayloadCodes& codes, const ValuePacking& values,
+              const IndexPacking& indices, Backend* backend)
+      : codes_(codes),
+        values_(values),
+        indices_(indices),
+        backend_(backend),
+        work_(backend->sparse().device_work()) {}
+
+  absl::StatusOr<std::vector<PayloadBuffer>> EncodeSelected(
+      const DeviceSelection& selection,
+      absl::Span<const PayloadPart> parts) override {
+    EncodeBatch batch;
+    batch.indices = selection.indices;
+    batch.values = selection.values;
+    whole_ = false;
+    return Waited([&](std::vector<PayloadBuffer>* payloads) -> absl::Status {
+      PS_RETURN_IF_ERROR(StartPlans(parts, selection.count, &batch));
+      if (selection.count > 0) {
+        PS_RETURN_IF_ERROR(MeasureSelection(selection.count, &batch));
+      }
+      for (PartPlan& part : Plans()) ChooseIndexCode(indices_, &part);
+      return QueuePayloads(&batch, payloads);
+    });
+  }
+
+  absl::StatusOr<std::vector<PayloadBuffer>> EncodeAll(
+      float* u, absl::Span<const PayloadPart> parts) override {
+    EncodeBatch batch;
+    batch.values = u;
+    whole_ = true;
+    return Waited([&](std::vector<PayloadBuffer>* payloads) -> absl::Status {
+      int64_t n = 0;
+      for (const PayloadPart& part : parts) n += part.end - part.begin;
+      PS_RETURN_IF_ERROR(StartPlans(parts, n, &batch));
+      int64_t chunks = 0;
+      for (PartPlan& part : Plans()) {
+        part.first = part.begin;
+        part.count = part.dense_size;
+        part.chunk_base = chunks;
+        chunks += part.num_chunks();
+      }
+      return QueuePayloads(&batch, payloads);
+    });
+  }
+
+  absl::Status Scatter(const DeviceSelection& selection, float* u) override {
+    if (selection.count == 0) return absl::OkStatus();
+    PS_RETURN_IF_ERROR(work_->Begin());
+    PS_RETURN_IF_CUDA_ERROR(
+        LaunchScatter({selection.indices, selection.values, u}, selection.count,
+                      work_->stream()));
+    return work_->End();
+  }
+
+ private:
+  // Calls queue(&payloads), and waits for what it has queued, also if that was
+  // not all: it may write to the payloads.
+  template <class Queue>
+  absl::StatusOr<std::vector<PayloadBuffer>> Waited(const Queue& queue) {
+    std::vector<PayloadBuffer> payloads;
+    const absl::Status queued = queue(&payloads);
+    const absl::Status done = work_->streams().Await(work_->stream());
+    PS_RETURN_IF_ERROR(queued);
+    PS_RETURN_IF_ERROR(done);
+    return payloads;
+  }
+
+  absl::Span<PartPlan> Plans() {
+    return absl::MakeSpan(static_cast<PartPlan*>(pinned_plans_.get()),
+                          num_parts_);
+  }
+
+  // Plans of the parts, and memory for them and for `count` elements.
+  absl::Status StartPlans(absl::Span<const PayloadPart> parts, int64_t count,
+                          EncodeBatch* batch) {
+    PS_RETURN_IF_ERROR(work_->Begin());
+    num_parts_ = static_cast<int>(parts.size());
+    if (num_parts_ > max_parts_) {
+      pinned_plans_.reset();
+      max_parts_ = 0;
+      PS_ASSIGN_OR_RETURN(pinned_plans_,
+                          AllocatePinnedMemory(num_parts_ * sizeof(PartPlan)));
+      PS_RETURN_IF_ERROR(plans_.AtLeast(num_parts_, work_));
+      max_parts_ = num_parts_;
+    }
+    for (int p = 0; p < num_parts_; ++p) {
+      PartPlan& plan = Plans()[p];
+      plan = PartPlan();
+      plan.begin = parts[p].begin;
+      plan.dense_size = parts[p].end - parts[p].begin;
+      plan.random_key = parts[p].random_key;
+    }
+    max_chunks_ = count / kEncodeChunk + num_parts_;
+    batch->parts = plans_.get();
+    batch->num_parts = num_parts_;
+    return absl::OkStatus();
+  }
+
+  absl::Status PlansToDevice() {
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
+        plans_.get(), pinned_plans_.get(), num_parts_ * sizeof(PartPlan),
+        cudaMemcpyHostToDevice, work_->stream()));
+    return absl::OkStatus();
+  }
+
+  // Waits for what the device finds out about the parts. count: at least 1.
+  absl::Status MeasureSelection(int64_t count, EncodeBatch* batch) {
+    const cudaStream_t stream = work_->stream();
+    PS_RETURN_IF_ERROR(PlansToDevice());
+    PS_RETURN_IF_CUDA_ERROR(LaunchFindParts(*batch, count, stream));
+    if (indices_.needs_gaps()) {
+      PS_RETURN_IF_ERROR(lengths_.AtLeast(max_chunks_, work_));
+      batch->lengths = lengths_.get();
+      PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, max_chunks_, stream));
+      PS_RETURN_IF_CUDA_ERROR(LaunchScanGaps(*batch, stream));
+    }
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(pinned_plans_.get(), plans_.get(),
+                                            num_parts_ * sizeof(PartPlan),
+                                            cudaMemcpyDeviceToHost, stream));
+    return work_->streams().Await(stream);
+  }
+
+  // What follows from counts and index codes; queues all payloads.
+  absl::Status QueuePayloads(EncodeBatch* batch,
+                             std::vector<PayloadBuffer>* payloads) {
+    const std::vector<Group> groups = PlacePayloads();
+    PS_RETURN_IF_ERROR(held_.AtLeast(held_bytes_, work_));
+    batch->payloads = held_.get();
+    PS_RETURN_IF_ERROR(PlansToDevice());
+    const int64_t num_chunks = ChunksBefore(num_parts_);
+    if (num_chunks > 0 && NeedsSums()) {
+      PS_RETURN_IF_ERROR(sums_.AtLeast(num_chunks, work_));
+      PS_RETURN_IF_CUDA_ERROR(LaunchSumValues(*batch, values_, num_chunks,
+                                              sums_.get(), work_->stream()));
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchFoldValues(*batch, values_, sums_.get(), work_->stream()));
+    }
+    for (const Group& group : groups) {
+      PS_RETURN_IF_ERROR(QueueGroup(group, batch, payloads));
+    }
+    return absl::OkStatus();
+  }
+
+  bool NeedsSums() const {
+    return values_.code == ValueCode::kOneBit ||
+           values_.code == ValueCode::kTernary ||
+           (values_.code == ValueCode::kSign && !values_.unit_scale);
+  }
+
+  // Sizes and places; a place may be taken by several groups, one after the
+  // other.
+  std::vector<Group> PlacePayloads() {
+    std::vector<Group> groups;
+    int64_t held = 0;
+    int64_t scale_blocks = 0;
+    held_bytes_ = 0;
+    for (int p = 0; p < num_parts_; ++p) {
+      PartPlan& part = Plans()[p];
+      part.value_bytes = part.count == 0 ? 0 : ValueBytes(values_, part.count);
+      part.scale_block_base = scale_blocks;
+      if (values_.bucket_size > 0) {
+        scale_blocks += NumScaleBlocks(part.count, values_.bucket_size);
+      }
+      part.scales[0] = part.scales[1] = 1;  // Unless something else is found.
+      const int64_t bytes = RoundedUp(part.value_bytes + part.index_bytes);
+      if (groups.empty() || held + bytes > kMaxHeldBytes) {
+        groups.push_back({p, p});
+        held = 0;
+      }
+      part.offset = held;
+      held += bytes;
+      held_bytes_ = std::max(held_bytes_, held);
+      groups.back().end = p + 1;
+    }
+    num_scale_blocks_ = scale_blocks;
+    return groups;
+  }
+
+  // Of the parts before p.
+  int64_t ChunksBefore(int p) {
+    if (p == 0) return 0;
+    const PartPlan& last = Plans()[p - 1];
+    return last.chunk_base + last.num_chunks();
+  }
+  int64_t ScaleBlocksBefore(int p) {
+    return p < num_parts_ ? Plans()[p].scale_block_base : num_scale_blocks_;
+  }
+
+  absl::Status QueueGroup(const Group& group, EncodeBatch* batch,
+                          std::vector<PayloadBuffer>* payloads) {
+    batch->first_chunk = ChunksBefore(group.begin);
+    batch->first_scale_block = ScaleBlocksBefore(group.begin);
+    const int64_t chunks = ChunksBefore(group.end) - batch->first_chunk;
+    const int64_t scale_blocks =
+        ScaleBlocksBefore(group.end) - batch->first_scale_block;
+    if (scale_blocks > 0) {
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchScaleBuckets(*batch, values_, scale_blocks, work_->stream()));
+    }
+    if (chunks > 0) {
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchPackValues(*batch, values_, chunks, work_->stream()));
+    }
+    if (chunks > 0 && !whole_) {
+      for (int p = group.begin; p < group.end; ++p) {
+        PS_RETURN_IF_ERROR(FillIndexBytes(Plans()[p]));
+      }
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchWriteIndices(*batch, chunks, work_->stream()));
+    }
+    for (int p = group.begin; p < group.end; ++p) {
+      PS_RETURN_IF_ERROR(QueueCopy(Plans()[p], payloads));
+    }
+    return absl::OkStatus();
+  }
+
+  // What WriteIndices finds.
+  absl::Status FillIndexBytes(const PartPlan& part) {
+    if (part.count == 0 || part.index_bytes == 0 ||
+        part.index_code == IndexCode::kDeltaVarint) {
+      return absl::OkStatus();
+    }
+    const int ones = part.index_code == IndexCode::kRice ? 0xff : 0;
+    PS_RETURN_IF_CUDA_ERROR(
+        cudaMemsetAsync(held_.get() + part.offset + part.value_bytes, ones,
+                        part.index_bytes, work_->stream()));
+    return absl::OkStatus();
+  }
+
+  absl::Status QueueCopy(const PartPlan& part,
+                         std::vector<PayloadBuffer>* payloads) {
+    if (part.count == 0) {
+      // The host knows all there is to know.
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer nothing,
+          whole_ ? EncodeDenseAs(codes_, {}, part.random_key)
+                 : EncodeElements(codes_, {}, {},
+                                  static_cast<uint32_t>(part.begin),
+                                  part.dense_size, part.random_key));
+      payloads->push_back(std::move(nothing));
+      return absl::OkStatus();
+    }
+    PayloadInfo info;
+    info.index_code = part.index_code;
+    info.value_code = values_.code;
+    info.count = part.count;
+    info.dense_size = part.dense_size;
+    info.value_bytes = part.value_bytes;
+    info.index_bytes = part.index_bytes;
+    payloads->push_back(
+        PayloadOver(info, backend_->HostBuffer(PayloadBytes(info))));
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
+        payloads->back().data() + kPayloadHeaderBytes,
+        held_.get() + part.offset, part.value_bytes + part.index_bytes,
+        cudaMemcpyDeviceToHost, work_->stream()));
+    return absl::OkStatus();
+  }
+
+  const PayloadCodes codes_;
+  const ValuePacking values_;
+  const IndexPacking indices_;
+  Backend* const backend_;  // Not owned.
+  SparseWork* const work_;  // The backend's.
+  // Of the call.
+  bool whole_ = false;  // The vector, not a selection.
+  int num_parts_ = 0;
+  int64_t max_chunks_ = 0;
+  int64_t num_scale_blocks_ = 0;
+  int64_t held_bytes_ = 0;  // Of the largest group.
+  // Of all calls.
+  int max_parts_ = 0;
+  std::shared_ptr<void> pinned_plans_;  // [max_parts_]
+  Reserve<PartPlan> plans_;
+  Reserve<GapLengths> lengths_;
+  Reserve<ValueSums> sums_;
+  Reserve<uint8_t> held_;  // Payloads without headers.
+};
+
+}  // namespace
+
+std::unique_ptr<DeviceEncoder> NewDeviceEncoder(const PayloadCodes& codes,
+                                                Backend* backend) {
+  if (backend->sparse().device_work() == nullptr) return nullptr;
+  const auto values = ValuePackingOf(codes);
+  const auto indices = IndexPackingOf(codes);
+  if (!values.has_value() || !indices.has_value()) return nullptr;
+  return std::make_unique<CudaEncoder>(codes, *values, *indices, backend);
+}
+
+}  // namespace ps

@@ -1,0 +1,62 @@
+// Launchers of the encoding kernels. No Abseil here: nvcc compiles this.
+//
+// All queue work on `stream` and return at once, with the error of the launch.
+// Pointers are to the device's memory, which must stay until the work is done.
+// Numbers of blocks are at least 1, unless they say otherwise.
+#ifndef COMPRESSORS_CUDA_ENCODING_ENCODE_LAUNCH_H_
+#define COMPRESSORS_CUDA_ENCODING_ENCODE_LAUNCH_H_
+
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+
+#include "compressors/cuda/encoding/index_packing.h"
+#include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/cuda/encoding/value_packing.h"
+
+namespace ps {
+
+// One block.
+cudaError_t LaunchFindParts(const EncodeBatch& batch, int64_t count,
+                            cudaStream_t stream);
+
+// A block for each chunk; there may be more of them than chunks.
+cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
+                              cudaStream_t stream);
+
+// A block for each part.
+cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream);
+
+// The sums that packing.code needs, "sign", "onebit" and "ternary": a block for
+// each chunk. sums: [chunks].
+union ValueSums {
+  double alignment;
+  unsigned char bytes[sizeof(SidedSums)];
+};
+static_assert(sizeof(ValueSums) >= sizeof(MagnitudeSum) &&
+                  sizeof(ValueSums) >= sizeof(SpreadSums),
+              "room for any sums");
+cudaError_t LaunchSumValues(const EncodeBatch& batch,
+                            const ValuePacking& packing, int64_t num_blocks,
+                            ValueSums* sums, cudaStream_t stream);
+
+// A block for each part.
+cudaError_t LaunchFoldValues(const EncodeBatch& batch,
+                             const ValuePacking& packing, const ValueSums* sums,
+                             cudaStream_t stream);
+
+// A block for each kBucketsPerBlock buckets.
+cudaError_t LaunchScaleBuckets(const EncodeBatch& batch,
+                               const ValuePacking& packing, int64_t num_blocks,
+                               cudaStream_t stream);
+
+// A block for each chunk.
+cudaError_t LaunchPackValues(const EncodeBatch& batch,
+                             const ValuePacking& packing, int64_t num_blocks,
+                             cudaStream_t stream);
+cudaError_t LaunchWriteIndices(const EncodeBatch& batch, int64_t num_blocks,
+                               cudaStream_t stream);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_ENCODING_ENCODE_LAUNCH_H_

@@ -1,0 +1,364 @@
+// Ascending indices as bytes, by many threads at once: the lengths of all
+// codes, one scan, and a write to known places. The bytes are those of
+// compressors/index_codes.
+#ifndef COMPRESSORS_CUDA_ENCODING_INDEX_PACKING_H_
+#define COMPRESSORS_CUDA_ENCODING_INDEX_PACKING_H_
+
+#include <cstdint>
+
+#include "compressors/bits.h"
+#include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/index_codes/index_sizes.h"
+#include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/tile.h"
+
+namespace ps {
+
+// Bits that are cleared in any order: each belongs to one element.
+PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
+#ifdef __CUDA_ARCH__
+  atomicAnd(word, bits);
+#else
+  *word &= bits;
+#endif
+}
+
+// The index bytes of a payload as a stream of bits (compressors/bit_stream.h),
+// in words, since bits are set and cleared by words: bit 0 is the first of the
+// payload's values.
+class IndexBits {
+ public:
+  PS_HOST_DEVICE IndexBits(const EncodeBatch& batch, const PartPlan& part)
+      : words_(reinterpret_cast<uint32_t*>(batch.payloads + part.offset)),
+        begin_(8 * part.value_bytes) {}
+
+  // The lowest `length` bits of `bits`, which has no others; at most 32. At
+  // `position`, counted from the first index byte, are zeros.
+  PS_HOST_DEVICE void Set(int64_t position, uint32_t bits) const {
+    const int64_t at = begin_ + position;
+    const uint64_t shifted = uint64_t{bits} << (at % 32);
+    AtomicOr(words_ + at / 32, static_cast<uint32_t>(shifted));
+    if (shifted >> 32 != 0) {
+      AtomicOr(words_ + at / 32 + 1, static_cast<uint32_t>(shifted >> 32));
+    }
+  }
+
+  // The same where there are ones, which become zeros.
+  PS_HOST_DEVICE void Clear(int64_t position, uint32_t bits) const {
+    const int64_t at = begin_ + position;
+    const uint64_t shifted = uint64_t{bits} << (at % 32);
+    AtomicAnd(words_ + at / 32, ~static_cast<uint32_t>(shifted));
+    if (shifted >> 32 != 0) {
+      AtomicAnd(words_ + at / 32 + 1, ~static_cast<uint32_t>(shifted >> 32));
+    }
+  }
+
+ private:
+  uint32_t* const words_;
+  const int64_t begin_;
+};
+
+// The first of `count` ascending indices that is not below `position`.
+PS_HOST_DEVICE inline int64_t LowerBound(const uint32_t* indices, int64_t count,
+                                         int64_t position) {
+  int64_t low = 0;
+  while (count > 0) {
+    const int64_t half = count / 2;
+    if (static_cast<int64_t>(indices[low + half]) < position) {
+      low += half + 1;
+      count -= half + 1;
+    } else {
+      count = half;
+    }
+  }
+  return low;
+}
+
+// One block: which of the `count` selected elements are whose.
+template <class Block>
+PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
+                              int64_t count) {
+  block.Phase([&](int thread) {
+    for (int p = thread; p < batch.num_parts; p += kSparseThreads) {
+      PartPlan& part = batch.parts[p];
+      part.first = LowerBound(batch.indices, count, part.begin);
+      part.count =
+          LowerBound(batch.indices, count, part.begin + part.dense_size) -
+          part.first;
+    }
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    int64_t chunks = 0;
+    for (int p = 0; p < batch.num_parts; ++p) {
+      batch.parts[p].chunk_base = chunks;
+      chunks += batch.parts[p].num_chunks();
+    }
+  });
+}
+
+// The positions skipped before element i of a part.
+PS_HOST_DEVICE inline uint32_t GapBefore(const EncodeBatch& batch,
+                                         const PartPlan& part, int64_t i) {
+  const uint32_t* const indices = batch.indices + part.first;
+  const uint32_t next =
+      i == 0 ? static_cast<uint32_t>(part.begin) : indices[i - 1] + 1;
+  return indices[i] - next;
+}
+
+// A number for each thread, and their sums over kGroupThreads.
+struct LengthShared {
+  int64_t lengths[kSparseThreads];
+  int64_t group_lengths[kNumGroups];
+};
+
+// After a phase that has filled `lengths`.
+template <class Block>
+PS_HOST_DEVICE void SumGroups(Block& block, LengthShared* shared) {
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    int64_t length = 0;
+    for (int t = 0; t < kGroupThreads; ++t) {
+      length += shared->lengths[thread * kGroupThreads + t];
+    }
+    shared->group_lengths[thread] = length;
+  });
+}
+
+// The sum of all threads' lengths before this one's, after SumGroups.
+PS_HOST_DEVICE inline int64_t LengthBefore(const LengthShared& shared,
+                                           int thread) {
+  const int group = thread / kGroupThreads;
+  int64_t length = 0;
+  for (int g = 0; g < group; ++g) length += shared.group_lengths[g];
+  for (int t = group * kGroupThreads; t < thread; ++t) {
+    length += shared.lengths[t];
+  }
+  return length;
+}
+
+PS_HOST_DEVICE inline int64_t TotalLength(const LengthShared& shared) {
+  int64_t length = 0;
+  for (int g = 0; g < kNumGroups; ++g) length += shared.group_lengths[g];
+  return length;
+}
+
+struct MeasureShared {
+  LengthShared varint;
+  LengthShared rice;
+};
+
+// One block: batch.lengths of its chunk.
+template <class Block>
+PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
+                                int64_t chunk_index, MeasureShared* shared) {
+  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
+  if (chunk.size == 0) return;
+  const PartPlan& part = batch.parts[chunk.part];
+  const int k = RiceParameter(part.count, part.dense_size);
+  block.Phase([&](int thread) {
+    GapLengths lengths;
+    for (int i = thread; i < chunk.size; i += kSparseThreads) {
+      const uint32_t gap = GapBefore(batch, part, chunk.begin + i);
+      lengths.varint_bytes += VarintBytes(gap);
+      lengths.rice_bits += int64_t{gap >> k} + 1 + k;
+    }
+    shared->varint.lengths[thread] = lengths.varint_bytes;
+    shared->rice.lengths[thread] = lengths.rice_bits;
+  });
+  SumGroups(block, &shared->varint);
+  SumGroups(block, &shared->rice);
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    batch.lengths[chunk_index].varint_bytes = TotalLength(shared->varint);
+    batch.lengths[chunk_index].rice_bits = TotalLength(shared->rice);
+  });
+}
+
+// One block, of part p: the lengths of its chunks become what lies before each,
+// and the plan learns what they come to.
+template <class Block>
+PS_HOST_DEVICE void ScanGaps(Block& block, const EncodeBatch& batch, int64_t p,
+                             MeasureShared* shared) {
+  PartPlan& part = batch.parts[p];
+  GapLengths* const lengths = batch.lengths + part.chunk_base;
+  const int64_t num_chunks = part.num_chunks();
+  GapLengths before;  // The same for all threads.
+  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
+    block.Phase([&](int thread) {
+      const int64_t chunk = begin + thread;
+      const bool there = chunk < num_chunks;
+      shared->varint.lengths[thread] = there ? lengths[chunk].varint_bytes : 0;
+      shared->rice.lengths[thread] = there ? lengths[chunk].rice_bits : 0;
+    });
+    SumGroups(block, &shared->varint);
+    SumGroups(block, &shared->rice);
+    block.Phase([&](int thread) {
+      const int64_t chunk = begin + thread;
+      if (chunk >= num_chunks) return;
+      lengths[chunk].varint_bytes =
+          before.varint_bytes + LengthBefore(shared->varint, thread);
+      lengths[chunk].rice_bits =
+          before.rice_bits + LengthBefore(shared->rice, thread);
+    });
+    // Sums of groups are next written two phases from here.
+    before.varint_bytes += TotalLength(shared->varint);
+    before.rice_bits += TotalLength(shared->rice);
+  }
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    part.varint_bytes = before.varint_bytes;
+    part.rice_bits = before.rice_bits;
+  });
+}
+
+struct IndexShared {
+  uint32_t gaps[kPaddedTile];
+  LengthShared lengths;
+};
+
+// Calls write(i, gap, position) for each element of the chunk, where i counts
+// within the part and `position` is `base` and the lengths, length(gap), of the
+// elements before it.
+template <class Block, class Length, class Write>
+PS_HOST_DEVICE void ForEachGapAtOnce(Block& block, const EncodeBatch& batch,
+                                     const PartPlan& part,
+                                     const ChunkOfPart& chunk, int64_t base,
+                                     IndexShared* shared, Length length,
+                                     Write write) {
+  block.Phase([&](int thread) {
+    for (int i = thread; i < chunk.size; i += kSparseThreads) {
+      shared->gaps[PaddedIndex(i)] = GapBefore(batch, part, chunk.begin + i);
+    }
+  });
+  block.Phase([&](int thread) {
+    int64_t sum = 0;
+    for (int k = 0; k < kItemsPerThread; ++k) {
+      const int i = thread * kItemsPerThread + k;
+      if (i < chunk.size) sum += length(shared->gaps[PaddedIndex(i)]);
+    }
+    shared->lengths.lengths[thread] = sum;
+  });
+  SumGroups(block, &shared->lengths);
+  block.Phase([&](int thread) {
+    int64_t position = base + LengthBefore(shared->lengths, thread);
+    for (int k = 0; k < kItemsPerThread; ++k) {
+      const int i = thread * kItemsPerThread + k;
+      if (i >= chunk.size) break;
+      const uint32_t gap = shared->gaps[PaddedIndex(i)];
+      write(chunk.begin + i, gap, position);
+      position += length(gap);
+    }
+  });
+}
+
+// Unary parts come from the ones that the bytes are filled with: so a gap of
+// any length costs the same.
+template <class Block>
+PS_HOST_DEVICE void WriteRice(Block& block, const EncodeBatch& batch,
+                              const PartPlan& part, const ChunkOfPart& chunk,
+                              int64_t before, IndexShared* shared) {
+  constexpr int kParameterBits = 8 * kRiceParameterBytes;
+  const IndexBits bits(batch, part);
+  const int k = RiceParameter(part.count, part.dense_size);
+  const uint32_t low_mask = static_cast<uint32_t>(LowBits(k));
+  ForEachGapAtOnce(
+      block, batch, part, chunk, kParameterBits + before, shared,
+      [k](uint32_t gap) { return int64_t{gap >> k} + 1 + k; },
+      [&](int64_t i, uint32_t gap, int64_t position) {
+        const int64_t zero = position + (gap >> k);
+        bits.Clear(zero, 1u);
+        bits.Clear(zero + 1, ~gap & low_mask);
+        if (i == 0) bits.Clear(0, ~static_cast<uint32_t>(k) & 0xff);
+        if (i + 1 < part.count) return;
+        // The last byte is filled with zeros.
+        const int64_t end = zero + 1 + k;
+        bits.Clear(end, static_cast<uint32_t>(
+                            LowBits(static_cast<int>((8 - end % 8) % 8))));
+      });
+}
+
+template <class Block>
+PS_HOST_DEVICE void WriteVarints(Block& block, const EncodeBatch& batch,
+                                 const PartPlan& part, const ChunkOfPart& chunk,
+                                 int64_t before, IndexShared* shared) {
+  uint8_t* const bytes = batch.payloads + part.offset + part.value_bytes;
+  ForEachGapAtOnce(
+      block, batch, part, chunk, before, shared,
+      [](uint32_t gap) { return int64_t{VarintBytes(gap)}; },
+      [&](int64_t, uint32_t gap, int64_t position) {
+        for (; gap >= kVarintMore; gap >>= kVarintBits) {
+          bytes[position++] = static_cast<uint8_t>(gap | kVarintMore);
+        }
+        bytes[position] = static_cast<uint8_t>(gap);
+      });
+}
+
+// Calls write(i, position) for each element of the chunk; i counts within the
+// part, and positions count from its begin.
+template <class Block, class Write>
+PS_HOST_DEVICE void ForEachPosition(Block& block, const EncodeBatch& batch,
+                                    const PartPlan& part,
+                                    const ChunkOfPart& chunk, Write write) {
+  block.Phase([&](int thread) {
+    for (int j = thread; j < chunk.size; j += kSparseThreads) {
+      const int64_t i = chunk.begin + j;
+      write(i,
+            batch.indices[part.first + i] - static_cast<uint32_t>(part.begin));
+    }
+  });
+}
+
+template <class Block>
+PS_HOST_DEVICE void WriteEliasFano(Block& block, const EncodeBatch& batch,
+                                   const PartPlan& part,
+                                   const ChunkOfPart& chunk) {
+  const IndexBits bits(batch, part);
+  const EliasFanoLayout layout(part.count, part.dense_size);
+  const uint32_t low_mask = static_cast<uint32_t>(LowBits(layout.low_bits));
+  ForEachPosition(block, batch, part, chunk, [&](int64_t i, uint32_t position) {
+    bits.Set(i * layout.low_bits, position & low_mask);
+    bits.Set(8 * layout.low_bytes + (position >> layout.low_bits) + i, 1u);
+  });
+}
+
+// One block: the index bytes of its chunk. Before it, the index bytes are zeros
+// for "bitmap", "elias_fano" and "raw32", and ones for "rice".
+template <class Block>
+PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
+                                 int64_t block_index, IndexShared* shared) {
+  const int64_t chunk_index = batch.first_chunk + block_index;
+  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
+  if (chunk.size == 0) return;
+  const PartPlan& part = batch.parts[chunk.part];
+  const IndexBits bits(batch, part);
+  switch (part.index_code) {
+    case IndexCode::kRaw32:
+      ForEachPosition(
+          block, batch, part, chunk,
+          [&](int64_t i, uint32_t position) { bits.Set(32 * i, position); });
+      break;
+    case IndexCode::kDeltaVarint:
+      WriteVarints(block, batch, part, chunk,
+                   batch.lengths[chunk_index].varint_bytes, shared);
+      break;
+    case IndexCode::kBitmap:
+      ForEachPosition(
+          block, batch, part, chunk,
+          [&](int64_t, uint32_t position) { bits.Set(position, 1u); });
+      break;
+    case IndexCode::kRice:
+      WriteRice(block, batch, part, chunk, batch.lengths[chunk_index].rice_bits,
+                shared);
+      break;
+    case IndexCode::kEliasFano:
+      WriteEliasFano(block, batch, part, chunk);
+      break;
+    default:  // kDense has none.
+      break;
+  }
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_ENCODING_INDEX_PACKING_H_

@@ -1,0 +1,152 @@
+#include "compressors/cuda/encoding/packing_choice.h"
+
+#include <string>
+
+#include "compressors/bits.h"
+#include "compressors/index_codes/index_sizes.h"
+#include "compressors/value_codes/digits.h"
+#include "compressors/value_codes/level_stream.h"
+
+namespace ps {
+namespace {
+
+// -1: does not fit.
+int64_t IndexBytes(IndexCode code, const PartPlan& part) {
+  switch (code) {
+    case IndexCode::kDense:
+      return part.count == part.dense_size ? 0 : -1;
+    case IndexCode::kRaw32:
+      return part.count * static_cast<int64_t>(sizeof(uint32_t));
+    case IndexCode::kDeltaVarint:
+      return part.varint_bytes;
+    case IndexCode::kBitmap:
+      return BytesOfBits(part.dense_size);
+    case IndexCode::kRice:
+      return kRiceParameterBytes + BytesOfBits(part.rice_bits);
+    case IndexCode::kEliasFano:
+      return EliasFanoLayout(part.count, part.dense_size).total_bytes();
+    case IndexCode::kAdaComp:
+      break;
+  }
+  return -1;
+}
+
+std::optional<ValuePacking> LevelPacking(const ValueCodeConfig& config) {
+  if (config.integer_code() != ValueCodeConfig::FIXED) return std::nullopt;
+  ValuePacking packing;
+  packing.bits = config.bits();
+  packing.bucket_size = static_cast<uint32_t>(config.bucket_size());
+  return packing;
+}
+
+}  // namespace
+
+std::optional<ValuePacking> ValuePackingOf(const PayloadCodes& codes) {
+  const std::string& name = codes.value_code;
+  const ValueCodeConfig& config = codes.value_config;
+  ValuePacking packing;
+  packing.threshold = config.threshold();
+  packing.clip = config.clip();
+  packing.unit_scale = config.sign_scale() == ValueCodeConfig::ONE;
+  const auto plain = [&packing](ValueCode code) {
+    packing.code = code;
+    return packing;
+  };
+  if (name == "fp32") return plain(ValueCode::kFp32);
+  if (name == "fp16") return plain(ValueCode::kFp16);
+  if (name == "bf16") return plain(ValueCode::kBf16);
+  if (name == "sign") return plain(ValueCode::kSign);
+  if (name == "onebit") return plain(ValueCode::kOneBit);
+  if (name == "ternary") return plain(ValueCode::kTernary);
+  if (name == "two_bit_threshold") return plain(ValueCode::kTwoBitThreshold);
+  if (name == "natural") return plain(ValueCode::kNatural);
+  if (name == "int8_block") {
+    packing.code = ValueCode::kInt8Block;
+    packing.bits = kMaxLevelBits;
+    packing.bucket_size = static_cast<uint32_t>(config.bucket_size());
+    packing.nearest = true;
+    return packing;
+  }
+  if (name == "qsgd" || name == "nuqsgd" || name == "qsgdinf" ||
+      name == "natural_dithering") {
+    std::optional<ValuePacking> levels = LevelPacking(config);
+    if (!levels.has_value()) return std::nullopt;
+    levels->euclidean = name == "qsgd" || name == "nuqsgd";
+    levels->exponential = name == "nuqsgd" || name == "natural_dithering";
+    levels->code = name == "qsgd"      ? ValueCode::kQsgd
+                   : name == "nuqsgd"  ? ValueCode::kNuqsgd
+                   : name == "qsgdinf" ? ValueCode::kQsgdInf
+                                       : ValueCode::kNaturalDithering;
+    return levels;
+  }
+  return std::nullopt;
+}
+
+int64_t ValueBytes(const ValuePacking& packing, int64_t count) {
+  constexpr int64_t kFloatBytes = sizeof(float);
+  switch (packing.code) {
+    case ValueCode::kFp32:
+      return count * kFloatBytes;
+    case ValueCode::kFp16:
+    case ValueCode::kBf16:
+      return count * 2;
+    case ValueCode::kSign:
+      return kFloatBytes + kBits.bytes(count);
+    case ValueCode::kOneBit:
+      return 2 * kFloatBytes + kBits.bytes(count);
+    case ValueCode::kTernary:
+      return kFloatBytes + kTrits.bytes(count);
+    case ValueCode::kTwoBitThreshold:
+      return kFloatBytes + kBitPairs.bytes(count);
+    case ValueCode::kNatural:
+      return BytesOfBits(count * kNaturalBits);
+    default:  // Level codes.
+      return (kLevelHeaderWords + NumBuckets(count, packing.bucket_size)) *
+                 kFloatBytes +
+             BytesOfBits(count * packing.bits);
+  }
+}
+
+std::optional<IndexPacking> IndexPackingOf(const PayloadCodes& codes) {
+  const std::string& name = codes.index_code;
+  IndexPacking packing;
+  if (name == "auto") {
+    packing.smallest = true;
+  } else if (name == "raw32") {
+    packing.code = IndexCode::kRaw32;
+  } else if (name == "delta_varint") {
+    packing.code = IndexCode::kDeltaVarint;
+  } else if (name == "bitmap") {
+    packing.code = IndexCode::kBitmap;
+  } else if (name == "rice") {
+    packing.code = IndexCode::kRice;
+  } else if (name == "elias_fano") {
+    packing.code = IndexCode::kEliasFano;
+  } else {
+    return std::nullopt;
+  }
+  return packing;
+}
+
+void ChooseIndexCode(const IndexPacking& packing, PartPlan* part) {
+  if (part->count == 0) return;
+  if (!packing.smallest) {
+    part->index_code = packing.code;
+    part->index_bytes = IndexBytes(packing.code, *part);
+    return;
+  }
+  part->index_bytes = -1;
+  // By number, so that of equally small ones the first is taken.
+  for (const IndexCode code :
+       {IndexCode::kDense, IndexCode::kRaw32, IndexCode::kDeltaVarint,
+        IndexCode::kBitmap, IndexCode::kRice, IndexCode::kEliasFano}) {
+    const int64_t bytes = IndexBytes(code, *part);
+    if (bytes < 0 || (part->index_bytes >= 0 && bytes >= part->index_bytes)) {
+      continue;
+    }
+    part->index_code = code;
+    part->index_bytes = bytes;
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,81 @@
+// What a grid of blocks does to form a sum and take elements of it at random.
+// For host and device.
+#ifndef COMPRESSORS_CUDA_RANDOM_K_GRID_H_
+#define COMPRESSORS_CUDA_RANDOM_K_GRID_H_
+
+#include <cstdint>
+
+#include "common/host_device.h"
+#include "compressors/cuda/subset_grid.h"
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/select.h"
+#include "tensor/cuda/sparse/cores/sift.h"
+
+namespace ps {
+
+// Pointers are to the device's memory.
+struct RandomKArguments {
+  SparseInput input;            // A sum of at least 1 element.
+  SubsetDraw draw;              // Of input.n numbers.
+  ChunkStats* stats = nullptr;  // [chunks]
+  int64_t* bases = nullptr;     // [chunks + 1]
+  uint32_t* indices = nullptr;  // [draw.k]
+  float* values = nullptr;      // [draw.k]
+};
+
+struct RandomKState {
+  ChunkStats total;  // Of the sum, counted above 0.
+  SubsetState subset;
+};
+
+// A block's, of one phase.
+union RandomKShared {
+  SiftShared sift;
+  struct {
+    FoldShared fold;
+    ChunkStats total;
+  } formed;
+  SubsetShared subset;
+  ScanShared scan;
+
+  PS_HOST_DEVICE RandomKShared() {}
+};
+
+// See grid_launch.h.
+struct RandomKWork {
+  using Arguments = RandomKArguments;
+  using State = RandomKState;
+  using Shared = RandomKShared;
+
+  // Nothing is taken if an element of the sum is not finite.
+  template <class Grid>
+  PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
+                                 State* state) {
+    const int64_t num_chunks = NumSparseChunks(arguments.input.n);
+    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
+      SiftArguments sift;
+      sift.input = arguments.input;
+      sift.counted = MagnitudeRange::Above(0);
+      sift.stats = arguments.stats;
+      for (int64_t c = b; c < num_chunks; c += num_blocks) {
+        SiftChunk(block, sift, c, &shared->sift);
+      }
+    });
+    grid.Phase([&](auto& block, int64_t b, int64_t, Shared* shared) {
+      if (b != 0) return;
+      FoldChunks(block, arguments.stats, num_chunks, &shared->formed.fold,
+                 &shared->formed.total);
+      block.Phase([&](int thread) {
+        if (thread == 0) state->total = shared->formed.total;
+      });
+    });
+    if (state->total.num_non_finite > 0) return;
+    TakeSubset(grid, arguments.draw, arguments.input.u, arguments.stats,
+               arguments.bases, &state->subset, arguments.indices,
+               arguments.values);
+  }
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_RANDOM_K_GRID_H_

@@ -1,0 +1,138 @@
+// What a grid of blocks does to find the k-th largest magnitude: a histogram of
+// 12 bits of it at a time, from the top. For host and device.
+#ifndef COMPRESSORS_CUDA_RANK_GRID_H_
+#define COMPRESSORS_CUDA_RANK_GRID_H_
+
+#include <cstdint>
+
+#include "common/host_device.h"
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/histogram.h"
+
+namespace ps {
+
+// In the device's memory: written by one block, between phases in which all
+// read it.
+struct RankState {
+  // The k-th largest has its bits in [low, low + 2^width), where `wanted` is
+  // its rank. In the end the width is 0.
+  uint32_t low = 0;
+  int width = 31;
+  int64_t wanted = 0;
+  int64_t num_equal = 0;  // Elements with the bits `low`.
+};
+
+struct RankShared {
+  unsigned long long sums[kSparseThreads];
+};
+
+constexpr int kRankBits = 12;
+static_assert(1 << kRankBits == kHistogramBins, "");
+
+PS_HOST_DEVICE inline int NextShift(const RankState& state) {
+  return state.width > kRankBits ? state.width - kRankBits : 0;
+}
+
+// One block of a histogram, which is added to the device's.
+template <class Block>
+PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
+                                const RankState& state, int64_t b,
+                                int64_t num_blocks, HistogramShared* shared,
+                                unsigned long long* histogram) {
+  block.Phase([&](int thread) {
+    for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
+      shared->counts[i] = 0;
+    }
+  });
+  const uint32_t low = state.low;
+  const uint32_t width = 1u << state.width;
+  const int shift = NextShift(state);
+  const int64_t num_chunks = NumSparseChunks(input.n);
+  block.Phase([&](int thread) {
+    for (int64_t c = b; c < num_chunks; c += num_blocks) {
+      const ChunkInput part = ChunkOf(input, c);
+      const float* const x = part.listed ? part.values : input.u + part.begin;
+      for (int64_t i = thread; i < part.size; i += kSparseThreads) {
+        // Bits under `low` wrap round to a place that is too high.
+        const uint32_t place = (FloatBits(x[i]) & kMagnitudeMask) - low;
+        if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
+      }
+    }
+  });
+  block.Phase([&](int thread) {
+    for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
+      if (shared->counts[i] == 0) continue;
+      AtomicAdd(&histogram[i], shared->counts[i]);
+    }
+  });
+}
+
+// One block, after a histogram: which bin holds the k-th largest. Clears the
+// histogram for the next one.
+template <class Block>
+PS_HOST_DEVICE void NarrowDigits(Block& block, unsigned long long* histogram,
+                                 RankShared* shared, RankState* state) {
+  constexpr int kBinsPerThread = kHistogramBins / kSparseThreads;
+  block.Phase([&](int thread) {
+    unsigned long long sum = 0;
+    for (int i = 0; i < kBinsPerThread; ++i) {
+      sum += histogram[thread * kBinsPerThread + i];
+    }
+    shared->sums[thread] = sum;
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    unsigned long long wanted = static_cast<unsigned long long>(state->wanted);
+    int run = kSparseThreads - 1;
+    for (; run > 0 && shared->sums[run] < wanted; --run) {
+      wanted -= shared->sums[run];
+    }
+    int bin = (run + 1) * kBinsPerThread - 1;
+    for (; bin > run * kBinsPerThread && histogram[bin] < wanted; --bin) {
+      wanted -= histogram[bin];
+    }
+    const int shift = NextShift(*state);
+    state->low += static_cast<uint32_t>(bin) << shift;
+    state->width = shift;
+    state->wanted = static_cast<int64_t>(wanted);
+    state->num_equal = static_cast<int64_t>(histogram[bin]);
+  });
+  block.Phase([&](int thread) {
+    for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
+      histogram[i] = 0;
+    }
+  });
+}
+
+// *state of the k-th largest magnitude of input, k in [1, n], or of its lists
+// if they are used, which have at least k. histogram: [kHistogramBins] of the
+// device's memory. A Grid is said in tensor/cuda/sparse/cores/host_device.h;
+// its shared memory has a HistogramShared `histogram` and a RankShared `rank`.
+template <class Grid>
+PS_HOST_DEVICE void FindRank(Grid& grid, const SparseInput& input, int64_t k,
+                             unsigned long long* histogram, RankState* state) {
+  grid.Phase([&](auto& block, int64_t b, int64_t, auto*) {
+    if (b != 0) return;
+    block.Phase([&](int thread) {
+      for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
+        histogram[i] = 0;
+      }
+      if (thread != 0) return;
+      *state = RankState();
+      state->wanted = k;
+    });
+  });
+  while (state->width > 0) {
+    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
+      CountDigits(block, input, *state, b, num_blocks, &shared->histogram,
+                  histogram);
+    });
+    grid.Phase([&](auto& block, int64_t b, int64_t, auto* shared) {
+      if (b == 0) NarrowDigits(block, histogram, &shared->rank, state);
+    });
+  }
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_RANK_GRID_H_

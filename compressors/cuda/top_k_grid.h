@@ -1,0 +1,272 @@
+// What a grid of blocks does to find the k largest magnitudes: a histogram of
+// 12 bits of them at a time, from the top; then the selection, in which of
+// equal magnitudes those with the lower index are. For host and device.
+#ifndef COMPRESSORS_CUDA_TOP_K_GRID_H_
+#define COMPRESSORS_CUDA_TOP_K_GRID_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/host_device.h"
+#include "compressors/cuda/rank_grid.h"
+#include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/histogram.h"
+#include "tensor/cuda/sparse/cores/select.h"
+#include "tensor/cuda/sparse/cores/sift.h"
+#include "tensor/cuda/sparse/cores/tile.h"
+
+namespace ps {
+
+// Pointers are to the device's memory.
+struct TopKArguments {
+  // The vector, of at least 1 element; if it is formed here, it ends with the
+  // sum where an element is not finite. Lists have room if keep_above is
+  // finite.
+  SparseInput input;
+  int64_t k = 0;  // In [1, n].
+  // What is formed is likely to have more than k elements above this: a guess,
+  // which shows in the time alone.
+  float keep_above = HUGE_VALF;
+  ChunkStats* stats = nullptr;              // [chunks]
+  int64_t* bases = nullptr;                 // [chunks + 1]
+  unsigned long long* histogram = nullptr;  // [kHistogramBins]
+  uint32_t* indices = nullptr;              // [k]
+  float* values = nullptr;                  // [k]
+};
+
+// In the device's memory: written by one block, between phases in which all
+// read it.
+struct TopKState {
+  ChunkStats total;  // Of what was formed, counted above 0.
+  bool use_lists = false;
+  RankState rank;  // Of the k-th largest.
+  // Of the elements that are equal to it, those before `cut` are selected.
+  int64_t cut = 0;
+  int64_t num_selected = 0;
+};
+
+// What is selected of one chunk.
+struct WantedLargest {
+  uint32_t low = 0;
+  int64_t cut = 0;  // From the chunk's begin.
+
+  PS_HOST_DEVICE bool operator()(float x, uint32_t offset) const {
+    const uint32_t bits = FloatBits(x) & kMagnitudeMask;
+    return bits > low || (bits == low && static_cast<int64_t>(offset) < cut);
+  }
+};
+
+struct CountShared {
+  uint32_t counts[kSparseThreads];
+};
+
+// A block's, of one phase.
+union TopKShared {
+  SiftShared sift;
+  struct {
+    FoldShared fold;
+    ChunkStats total;
+  } formed;
+  RankShared rank;
+  CountShared count;
+  HistogramShared histogram;
+  ScanShared scan;
+  TileShared tile;
+
+  PS_HOST_DEVICE TopKShared() {}
+};
+
+// One block, after the sum has been formed: the totals, and whether lists hold
+// enough.
+template <class Block>
+PS_HOST_DEVICE void FinishSum(Block& block, const TopKArguments& arguments,
+                              TopKShared* shared, TopKState* state) {
+  const int64_t num_chunks = NumSparseChunks(arguments.input.n);
+  FoldChunks(block, arguments.stats, num_chunks, &shared->formed.fold,
+             &shared->formed.total);
+  block.Phase([&](int thread) {
+    if (thread == 0) state->total = shared->formed.total;
+  });
+  if (!(arguments.keep_above < HUGE_VALF)) return;
+  block.Phase([&](int thread) {
+    unsigned long long kept = 0;
+    for (int64_t c = thread; c < num_chunks; c += kSparseThreads) {
+      kept += arguments.input.lists.sizes[c];
+    }
+    shared->rank.sums[thread] = kept;
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    unsigned long long kept = 0;
+    for (int t = 0; t < kSparseThreads; ++t) kept += shared->rank.sums[t];
+    state->use_lists = kept >= static_cast<unsigned long long>(arguments.k);
+  });
+}
+
+// One block: how many elements of a chunk are wanted.
+template <class Block, class Wanted>
+PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
+                               const Wanted& wanted, int64_t chunk,
+                               CountShared* shared, ChunkStats* stats) {
+  const ChunkInput part = ChunkOf(input, chunk);
+  block.Phase([&](int thread) {
+    uint32_t count = 0;
+    for (int64_t i = thread; i < part.size; i += kSparseThreads) {
+      const float x = part.listed ? part.values[i] : input.u[part.begin + i];
+      const uint32_t offset =
+          part.listed ? part.offsets[i] : static_cast<uint32_t>(i);
+      if (wanted(x, offset)) ++count;
+    }
+    shared->counts[thread] = count;
+  });
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    uint32_t* const group = shared->counts + thread * kGroupThreads;
+    for (int t = 1; t < kGroupThreads; ++t) group[0] += group[t];
+  });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    int64_t count = 0;
+    for (int g = 0; g < kNumGroups; ++g) {
+      count += shared->counts[g * kGroupThreads];
+    }
+    stats[chunk].count = count;
+  });
+}
+
+// One block, where more elements are equal than are wanted: finds the cut.
+// arguments.bases are of the counts of equal elements.
+template <class Block>
+PS_HOST_DEVICE void FindCut(Block& block, const TopKArguments& arguments,
+                            const SparseInput& input, TileShared* shared,
+                            TopKState* state) {
+  const int64_t num_chunks = NumSparseChunks(input.n);
+  // The last of them that is wanted lies in exactly one chunk.
+  block.Phase([&](int thread) {
+    for (int64_t c = thread; c < num_chunks; c += kSparseThreads) {
+      if (arguments.bases[c] < state->rank.wanted &&
+          state->rank.wanted <= arguments.bases[c + 1]) {
+        state->cut = c;
+      }
+    }
+  });
+  const int64_t chunk = state->cut;
+  const int64_t last = state->rank.wanted - arguments.bases[chunk] - 1;
+  const WantedMagnitudes equal = {
+      MagnitudeRange::Equal(FloatFromBits(state->rank.low))};
+  const ChunkInput part = ChunkOf(input, chunk);
+  int packed = 0;
+  for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+    const Tile tile = TileAt(part, begin);
+    block.Phase([&](int thread) {
+      LoadTile(input, part, tile, thread, shared, [](float) {});
+    });
+    packed = PackTile(block, part, tile, equal, packed, shared,
+                      [&](int rank, uint32_t offset, float) {
+                        if (rank == last) state->cut = part.begin + offset + 1;
+                      });
+  }
+}
+
+// All of it; a Grid is said in tensor/cuda/sparse/cores/host_device.h.
+template <class Grid>
+PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
+                            TopKState* state) {
+  SparseInput input = arguments.input;
+  const int64_t num_chunks = NumSparseChunks(input.n);
+  const bool forms = input.residual != nullptr;
+  grid.Phase(
+      [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
+        if (b == 0) {
+          block.Phase([&](int thread) {
+            if (thread != 0) return;
+            *state = TopKState();
+            state->cut = arguments.input.n;
+          });
+        }
+        if (!forms) return;
+        SiftArguments sift;
+        sift.input = arguments.input;
+        sift.counted = MagnitudeRange::Above(0);
+        sift.keep = arguments.keep_above < HUGE_VALF;
+        sift.kept = MagnitudeRange::Above(arguments.keep_above);
+        sift.made = arguments.input.lists;
+        sift.stats = arguments.stats;
+        for (int64_t c = b; c < num_chunks; c += num_blocks) {
+          SiftChunk(block, sift, c, &shared->sift);
+        }
+      });
+  if (forms) {
+    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
+      if (b == 0) FinishSum(block, arguments, shared, state);
+    });
+    if (state->total.num_non_finite > 0) return;
+  }
+  input.residual = nullptr;
+  input.use_lists = state->use_lists;
+
+  FindRank(grid, input, arguments.k, arguments.histogram, &state->rank);
+
+  const auto count = [&](const auto& wanted_of) {
+    grid.Phase(
+        [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
+          for (int64_t c = b; c < num_chunks; c += num_blocks) {
+            CountChunk(block, input, wanted_of(c), c, &shared->count,
+                       arguments.stats);
+          }
+        });
+    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
+      if (b != 0) return;
+      ScanCounts(block, arguments.stats, num_chunks, &shared->scan,
+                 arguments.bases);
+    });
+  };
+  if (state->rank.wanted < state->rank.num_equal) {
+    const WantedMagnitudes equal = {
+        MagnitudeRange::Equal(FloatFromBits(state->rank.low))};
+    count([&](int64_t) { return equal; });
+    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
+      if (b == 0) FindCut(block, arguments, input, &shared->tile, state);
+    });
+  }
+  const auto largest = [&](int64_t chunk) {
+    WantedLargest wanted;
+    wanted.low = state->rank.low;
+    wanted.cut = state->cut - chunk * kSparseChunk;
+    return wanted;
+  };
+  count(largest);
+  SelectArguments select;
+  select.input = input;
+  select.bases = arguments.bases;
+  select.end_rank = arguments.k;
+  select.indices = arguments.indices;
+  select.values = arguments.values;
+  grid.Phase(
+      [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
+        for (int64_t c = b; c < num_chunks; c += num_blocks) {
+          SelectChunkIf(block, select, largest(c), c, &shared->tile);
+        }
+        if (b != 0) return;
+        block.Phase([&](int thread) {
+          if (thread == 0) state->num_selected = arguments.bases[num_chunks];
+        });
+      });
+}
+
+// See grid_launch.h.
+struct TopKWork {
+  using Arguments = TopKArguments;
+  using State = TopKState;
+  using Shared = TopKShared;
+
+  template <class Grid>
+  PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
+                                 State* state) {
+    RunTopK(grid, arguments, state);
+  }
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_TOP_K_GRID_H_

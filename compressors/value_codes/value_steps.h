@@ -1,0 +1,90 @@
+// What each code writes for one value, on host and device: each function
+// returns it, and replaces the value by what is lost.
+#ifndef COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
+#define COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/float_bits.h"
+#include "common/host_device.h"
+#include "compressors/value_codes/levels.h"
+
+namespace ps {
+
+// A bit, 1 for a negative value: decoded as -negative_mean, else other_mean.
+PS_HOST_DEVICE inline int TakeSign(float other_mean, float negative_mean,
+                                   float* value) {
+  const int negative = *value < 0;
+  *value -= negative ? -negative_mean : other_mean;
+  return negative;
+}
+
+// Digits of "two_bit_threshold".
+constexpr int kNegativePair = 2;
+constexpr int kPositivePair = 3;
+
+PS_HOST_DEVICE inline int TakePair(float threshold, float* value) {
+  if (*value >= threshold) {
+    *value -= threshold;
+    return kPositivePair;
+  }
+  if (*value <= -threshold) {
+    *value += threshold;
+    return kNegativePair;
+  }
+  return 0;
+}
+
+// Codes of "natural".
+constexpr int kNaturalBits = 9;
+constexpr int kFloatFractionBits = 23;
+constexpr uint32_t kExponentMask = 0xff;
+
+// Of what a writer writes.
+PS_HOST_DEVICE inline float NaturalValue(uint32_t code) {
+  return FloatFromBits((code >> 8) << 31 | (code & kExponentMask)
+                                               << kFloatFractionBits);
+}
+
+PS_HOST_DEVICE inline uint32_t TakeNatural(float draw, float* value) {
+  constexpr uint32_t kLargestExponent = 0xfe;
+  const uint32_t bits = FloatBits(*value);
+  // A whole number of 23 bits carries into the exponent with the probability
+  // that the fraction has, also below the smallest normal float, whose exponent
+  // stands for 0.
+  const uint32_t carry = static_cast<uint32_t>(draw * 0x1p23f);
+  uint32_t exponent = ((bits & 0x7fffffff) + carry) >> kFloatFractionBits;
+  if (exponent > kLargestExponent) exponent = kLargestExponent;
+  const uint32_t negative = exponent == 0 ? 0 : bits >> 31;
+  const uint32_t code = negative << 8 | exponent;
+  *value -= NaturalValue(code);
+  return code;
+}
+
+// A level code of so many bits (level_stream.h), by UniformLevels,
+// ExponentialLevels or TableLevels.
+template <typename Levels>
+PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
+                                         int bits, float draw, float* value) {
+  if (!(scale > 0)) return 0;  // All values that share it are 0.
+  const int sign_code = 1 << (bits - 1);
+  const int s = sign_code - 1;
+  // Rounding may have made the norm less than a single magnitude.
+  const float relative = fabsf(*value) / scale;
+  const float r = relative < 1.0f ? relative : 1.0f;
+  const int level = levels.Round(r, s, draw);
+  const bool negative = *value < 0 && level > 0;
+  const float decoded = scale * levels.Value(level, s);
+  *value -= negative ? -decoded : decoded;
+  return static_cast<uint32_t>(level | (negative ? sign_code : 0));
+}
+
+// What "ternary" writes for the level codes of two bits, of level 0 and 1.
+PS_HOST_DEVICE inline int TernaryDigit(uint32_t level_code) {
+  return level_code == 3 ? 2 : static_cast<int>(level_code);
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_

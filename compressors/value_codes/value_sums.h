@@ -1,0 +1,139 @@
+// What the codes with one scale for a payload need to know of its values, added
+// up in one order, so that host and device find the same bits.
+//
+// Values are taken in stretches of 256, by their place in the payload; in a
+// stretch, lane i mod 16 takes value i; then come the 16 lanes in order, then
+// the 16 stretches of a chunk, then the chunks.
+#ifndef COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
+#define COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/host_device.h"
+
+namespace ps {
+
+constexpr int kSumLanes = 16;
+constexpr int kSumStretches = 16;  // Of a chunk.
+constexpr int kLaneValues = 16;
+constexpr int kSumStretch = kSumLanes * kLaneValues;
+constexpr int kSumChunk = kSumStretches * kSumStretch;
+
+// Zero to begin with. Squares of floats are exact in double, so a product that
+// is fused with the sum gives the same bits.
+struct MagnitudeSum {
+  double sum = 0;  // Of |v|.
+
+  PS_HOST_DEVICE void Add(float v) { sum += fabsf(v); }
+  PS_HOST_DEVICE void Add(const MagnitudeSum& other) { sum += other.sum; }
+};
+
+struct SidedSums {
+  double sums[2] = {0, 0};  // Of |v|: [0] of those not negative, [1] of others.
+  int64_t counts[2] = {0, 0};
+
+  PS_HOST_DEVICE void Add(float v) {
+    const int negative = v < 0;
+    sums[negative] += negative ? -v : v;
+    ++counts[negative];
+  }
+  PS_HOST_DEVICE void Add(const SidedSums& other) {
+    for (int side = 0; side < 2; ++side) {
+      sums[side] += other.sums[side];
+      counts[side] += other.counts[side];
+    }
+  }
+};
+
+struct SpreadSums {
+  double sum = 0;          // Of v.
+  double sum_squares = 0;  // Of v^2.
+  float largest = 0;       // Of |v|.
+
+  PS_HOST_DEVICE void Add(float v) {
+    sum += v;
+    sum_squares += static_cast<double>(v) * static_cast<double>(v);
+    const float magnitude = fabsf(v);
+    if (magnitude > largest) largest = magnitude;
+  }
+  PS_HOST_DEVICE void Add(const SpreadSums& other) {
+    sum += other.sum;
+    sum_squares += other.sum_squares;
+    if (other.largest > largest) largest = other.largest;
+  }
+};
+
+// 0 of no values. A mean of floats is no larger than the largest float.
+PS_HOST_DEVICE inline float MeanMagnitude(const MagnitudeSum& sums,
+                                          int64_t count) {
+  return count == 0 ? 0.0f
+                    : static_cast<float>(sums.sum / static_cast<double>(count));
+}
+
+// The mean magnitude of a side; 0 of a side without values.
+PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
+  return sums.counts[side] == 0
+             ? 0.0f
+             : static_cast<float>(sums.sums[side] /
+                                  static_cast<double>(sums.counts[side]));
+}
+
+// The largest magnitude, or what it is clipped to: `clip` standard deviations;
+// 0: not clipped.
+PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
+                                         double clip) {
+  if (clip == 0 || count == 0) return sums.largest;
+  const double n = static_cast<double>(count);
+  const double mean = sums.sum / n;
+  const double variance = sums.sum_squares / n - mean * mean;
+  const double limit = clip * sqrt(variance > 0 ? variance : 0.0);
+  // Of equal values the deviation is 0, or what rounding left of it: there is
+  // no outlier to clip.
+  if (limit < fabs(mean) || limit >= sums.largest) return sums.largest;
+  return static_cast<float>(limit);
+}
+
+// Lanes in which the values of one bucket are added up: lane i mod 8 takes
+// value i.
+constexpr int kNormLanes = 8;
+
+// sums: [kNormLanes], of squares. At most the largest float.
+PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
+  constexpr double kLargestFloat = 0x1.fffffep127;
+  double sum = 0;
+  for (int lane = 0; lane < kNormLanes; ++lane) sum += sums[lane];
+  const double norm = sqrt(sum);
+  return static_cast<float>(norm < kLargestFloat ? norm : kLargestFloat);
+}
+
+// On the host: all sums of values[0] to values[count - 1].
+template <typename Sums>
+Sums AddUp(const float* values, int64_t count) {
+  Sums total;
+  for (int64_t chunk = 0; chunk < count; chunk += kSumChunk) {
+    Sums of_chunk;
+    for (int64_t begin = chunk; begin < count && begin < chunk + kSumChunk;
+         begin += kSumStretch) {
+      Sums lanes[kSumLanes];
+      const int64_t end =
+          begin + kSumStretch < count ? begin + kSumStretch : count;
+      int64_t i = begin;
+      for (; i + kSumLanes <= end; i += kSumLanes) {
+        for (int lane = 0; lane < kSumLanes; ++lane) {
+          lanes[lane].Add(values[i + lane]);
+        }
+      }
+      for (int lane = 0; i < end; ++i, ++lane) lanes[lane].Add(values[i]);
+      Sums of_stretch;
+      for (const Sums& lane : lanes) of_stretch.Add(lane);
+      of_chunk.Add(of_stretch);
+    }
+    total.Add(of_chunk);
+  }
+  return total;
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_

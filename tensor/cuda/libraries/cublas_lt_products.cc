@@ -1,0 +1,314 @@
+#include "tensor/cuda/libraries/cublas_lt_products.h"
+
+#include <algorithm>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "tensor/cuda/libraries/cublas_functions.h"
+
+namespace ps {
+
+class CublasLtHandle {
+ public:
+  explicit CublasLtHandle(const CublasLtFunctions& cublas_lt)
+      : cublas_lt_(cublas_lt) {}
+  ~CublasLtHandle() {
+    // Nothing useful can be done about an error here.
+    if (handle_ != nullptr) cublas_lt_.destroy(handle_);
+  }
+  CublasLtHandle(const CublasLtHandle&) = delete;
+  CublasLtHandle& operator=(const CublasLtHandle&) = delete;
+
+  absl::Status Start() {
+    return CublasToStatus(cublas_lt_.create(&handle_), "cublasLtCreate");
+  }
+
+  const CublasLtFunctions& functions() const { return cublas_lt_; }
+  cublasLtHandle_t get() const { return handle_; }
+
+ private:
+  const CublasLtFunctions cublas_lt_;
+  cublasLtHandle_t handle_ = nullptr;
+};
+
+namespace {
+
+// What the fastest kernels load at once.
+constexpr int64_t kWideAlignment = 16;
+
+cudaDataType TypeOf(Storage storage) {
+  return storage == Storage::kBfloat16 ? CUDA_R_16BF : CUDA_R_32F;
+}
+
+cublasOperation_t OperationOf(bool transpose) {
+  return transpose ? CUBLAS_OP_T : CUBLAS_OP_N;
+}
+
+std::string NameOf(const MatrixProduct& p, Epilogue epilogue) {
+  return absl::StrCat(
+      p.m, " x ", p.k, " by ", p.k, " x ", p.n,
+      p.factors == Storage::kBfloat16 ? " in bfloat16" : "",
+      epilogue == Epilogue::kAddBias ? " with a bias" : " with sums");
+}
+
+// cuBLASLt's matrices are column-major: to it, each of ours is its transpose.
+// So it computes c' = b' a', and what it calls A is our b. Its D = c' is [n,
+// m]: a bias for each of its rows is one for each of our columns
+// (CUBLASLT_EPILOGUE_BIAS), and the sums over k of its B, one for each of its
+// columns, are those of our a's rows (CUBLASLT_EPILOGUE_BGRADB).
+class CublasLtProduct final : public FusedProduct {
+ public:
+  CublasLtProduct(LayerDevice* device, std::shared_ptr<CublasLtHandle> handle,
+                  const CublasLtOptions& options, const MatrixProduct& product,
+                  Epilogue epilogue)
+      : device_(device),
+        handle_(std::move(handle)),
+        options_(options),
+        p_(product),
+        epilogue_(epilogue) {}
+
+  ~CublasLtProduct() override {
+    // Nothing useful can be done about errors here.
+    if (product_ != nullptr) cublas_lt().destroy_product(product_);
+    for (const cublasLtMatrixLayout_t layout : {a_, b_, c_}) {
+      if (layout != nullptr) cublas_lt().destroy_layout(layout);
+    }
+  }
+
+  // Whether there is an algorithm.
+  absl::StatusOr<bool> Plan() {
+    PS_RETURN_IF_ERROR(Describe());
+    PS_RETURN_IF_ERROR(
+        Choose(kWideAlignment, kWideAlignment, kWideAlignment, &wide_));
+    const int64_t factors = StorageBytes(p_.factors);
+    const int64_t result = StorageBytes(p_.result);
+    PS_RETURN_IF_ERROR(Choose(factors, factors, result, &narrow_));
+    PS_RETURN_IF_ERROR(device_->ReserveScratch(static_cast<int64_t>(
+        std::max(wide_.workspace_bytes, narrow_.workspace_bytes))));
+    return wide_.is_there || narrow_.is_there;
+  }
+
+  // Whether operands may be anywhere.
+  bool takes_all() const { return narrow_.is_there; }
+
+  bool Takes(const FusedOperands& operands) const override {
+    return ChoiceFor(operands).is_there;
+  }
+
+  absl::Status Multiply(const FusedOperands& operands) override {
+    const Choice& choice = ChoiceFor(operands);
+    if (!choice.is_there) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("the product of ", NameOf(p_, epilogue_),
+                       ": an operand is not aligned to ", kWideAlignment,
+                       " bytes, as cuBLASLt needs them here"));
+    }
+    PS_RETURN_IF_ERROR(
+        Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, VectorOf(operands)));
+    constexpr float kOne = 1, kZero = 0;
+    return CublasToStatus(
+        cublas_lt().matmul(handle_->get(), product_, &kOne, operands.b, a_,
+                           operands.a, b_, &kZero, operands.c, c_, operands.c,
+                           c_, &choice.algorithm, device_->scratch(),
+                           choice.workspace_bytes, options_.stream),
+        absl::StrCat("cublasLtMatmul of ", NameOf(p_, epilogue_)));
+  }
+
+ private:
+  // An algorithm that works where operands are aligned so.
+  struct Choice {
+    bool is_there = false;
+    cublasLtMatmulAlgo_t algorithm = {};
+    size_t workspace_bytes = 0;
+  };
+
+  const CublasLtFunctions& cublas_lt() const { return handle_->functions(); }
+
+  const void* VectorOf(const FusedOperands& operands) const {
+    return epilogue_ == Epilogue::kAddBias ? operands.bias : operands.sums;
+  }
+
+  const Choice& ChoiceFor(const FusedOperands& operands) const {
+    if (!wide_.is_there) return narrow_;
+    const void* const all[] = {operands.a, operands.b, operands.c,
+                               VectorOf(operands)};
+    return std::all_of(
+               std::begin(all), std::end(all),
+               [](const void* data) {
+                 return reinterpret_cast<uintptr_t>(data) % kWideAlignment == 0;
+               })
+               ? wide_
+               : narrow_;
+  }
+
+  template <typename Value>
+  absl::Status Set(cublasLtMatmulDescAttributes_t attribute, Value value) {
+    return CublasToStatus(
+        cublas_lt().set_product(product_, attribute, &value, sizeof(value)),
+        "cublasLtMatmulDescSetAttribute");
+  }
+
+  absl::Status Describe() {
+    const cublasComputeType_t compute =
+        options_.allow_tf32 && p_.factors == Storage::kFloat
+            ? CUBLAS_COMPUTE_32F_FAST_TF32
+            : CUBLAS_COMPUTE_32F;
+    PS_RETURN_IF_ERROR(CublasToStatus(
+        cublas_lt().create_product(&product_, compute, CUDA_R_32F),
+        "cublasLtMatmulDescCreate"));
+    PS_RETURN_IF_ERROR(
+        Set(CUBLASLT_MATMUL_DESC_TRANSA, OperationOf(p_.transpose_b)));
+    PS_RETURN_IF_ERROR(
+        Set(CUBLASLT_MATMUL_DESC_TRANSB, OperationOf(p_.transpose_a)));
+    PS_RETURN_IF_ERROR(
+        Set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_ == Epilogue::kAddBias
+                                               ? CUBLASLT_EPILOGUE_BIAS
+                                               : CUBLASLT_EPILOGUE_BGRADB));
+    // As the result's: no other goes with these factors ("cuBLAS library",
+    // cublasLtMatmul, the table of data types).
+    PS_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+                           static_cast<int32_t>(TypeOf(p_.result))));
+    PS_RETURN_IF_ERROR(NewLayout(p_.factors, p_.transpose_b ? p_.k : p_.n,
+                                 p_.transpose_b ? p_.n : p_.k, p_.b_row(),
+                                 &a_));
+    PS_RETURN_IF_ERROR(NewLayout(p_.factors, p_.transpose_a ? p_.m : p_.k,
+                                 p_.transpose_a ? p_.k : p_.m, p_.a_row(),
+                                 &b_));
+    return NewLayout(p_.result, p_.n, p_.m, p_.c_row(), &c_);
+  }
+
+  // Of a column-major matrix.
+  absl::Status NewLayout(Storage storage, int64_t rows, int64_t columns,
+                         int64_t stride, cublasLtMatrixLayout_t* layout) const {
+    return CublasToStatus(
+        cublas_lt().create_layout(layout, TypeOf(storage),
+                                  static_cast<uint64_t>(rows),
+                                  static_cast<uint64_t>(columns), stride),
+        "cublasLtMatrixLayoutCreate");
+  }
+
+  // By the heuristics rather than by trying: what is fastest on a busy device
+  // would depend on its load, and so would the bits.
+  absl::Status Choose(int64_t a_alignment, int64_t b_alignment,
+                      int64_t c_alignment, Choice* choice) {
+    cublasLtMatmulPreference_t preference = nullptr;
+    PS_RETURN_IF_ERROR(
+        CublasToStatus(cublas_lt().create_preference(&preference),
+                       "cublasLtMatmulPreferenceCreate"));
+    const auto destroy = [this](cublasLtMatmulPreference_t unused) {
+      cublas_lt().destroy_preference(unused);
+    };
+    const std::unique_ptr<cublasLtMatmulPreferenceOpaque_t, decltype(destroy)>
+        owner(preference, destroy);
+    const auto set = [&](cublasLtMatmulPreferenceAttributes_t attribute,
+                         auto value) {
+      return CublasToStatus(cublas_lt().set_preference(preference, attribute,
+                                                       &value, sizeof(value)),
+                            "cublasLtMatmulPreferenceSetAttribute");
+    };
+    PS_RETURN_IF_ERROR(
+        set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+            static_cast<uint64_t>(options_.max_workspace_bytes)));
+    // In the output's type, parts of a sum of bfloat16 would be rounded. In
+    // place they are, and in the order in which they are done.
+    uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
+    if (!options_.deterministic && p_.result == Storage::kFloat) {
+      schemes |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
+    }
+    PS_RETURN_IF_ERROR(
+        set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes));
+    const std::pair<cublasLtMatmulPreferenceAttributes_t, int64_t>
+        alignments[] = {
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_alignment},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_alignment},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment}};
+    for (const auto& [attribute, alignment] : alignments) {
+      PS_RETURN_IF_ERROR(set(attribute, static_cast<uint32_t>(alignment)));
+    }
+    // Nobody reads what is there: of the bias or the sums, too, the alignment
+    // is what counts, and they lie as the result does.
+    PS_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                           reinterpret_cast<const void*>(c_alignment)));
+
+    constexpr int kMaxAlgorithms = 8;
+    cublasLtMatmulHeuristicResult_t found[kMaxAlgorithms];
+    int num_found = 0;
+    const cublasStatus_t status =
+        cublas_lt().heuristics(handle_->get(), product_, a_, b_, c_, c_,
+                               preference, kMaxAlgorithms, found, &num_found);
+    // What it says where nothing fits: the first of a product that it does not
+    // know, the second of types and epilogues that do not go together.
+    if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
+        status == CUBLAS_STATUS_INVALID_VALUE) {
+      return absl::OkStatus();
+    }
+    PS_RETURN_IF_ERROR(
+        CublasToStatus(status, "cublasLtMatmulAlgoGetHeuristic"));
+    for (int i = 0; i < num_found; ++i) {
+      if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
+      if (static_cast<int64_t>(found[i].workspaceSize) >
+          options_.max_workspace_bytes) {
+        continue;
+      }
+      choice->is_there = true;
+      choice->algorithm = found[i].algo;
+      choice->workspace_bytes = found[i].workspaceSize;
+      break;
+    }
+    return absl::OkStatus();
+  }
+
+  LayerDevice* const device_;  // Not owned.
+  const std::shared_ptr<CublasLtHandle> handle_;
+  const CublasLtOptions options_;
+  const MatrixProduct p_;
+  const Epilogue epilogue_;
+  cublasLtMatmulDesc_t product_ = nullptr;
+  // Of what cuBLASLt calls A, B, and C and D.
+  cublasLtMatrixLayout_t a_ = nullptr;
+  cublasLtMatrixLayout_t b_ = nullptr;
+  cublasLtMatrixLayout_t c_ = nullptr;
+  Choice wide_;    // For operands aligned to kWideAlignment.
+  Choice narrow_;  // For all others.
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<CublasLtProducts>> CublasLtProducts::Create(
+    const CublasLtFunctions& cublas_lt, const CublasLtOptions& options) {
+  auto handle = std::make_shared<CublasLtHandle>(cublas_lt);
+  PS_RETURN_IF_ERROR(handle->Start());
+  return absl::WrapUnique(new CublasLtProducts(std::move(handle), options));
+}
+
+absl::StatusOr<std::unique_ptr<FusedProduct>> CublasLtProducts::Plan(
+    LayerDevice* device, const MatrixProduct& product, Epilogue epilogue) {
+  if (product.m < 1 || product.n < 1 || product.k < 1 || product.accumulate) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the product of ", NameOf(product, epilogue),
+                     product.accumulate ? ": must not accumulate"
+                                        : ": extents must be at least 1"));
+  }
+  auto planned = std::make_unique<CublasLtProduct>(device, handle_, options_,
+                                                   product, epilogue);
+  PS_ASSIGN_OR_RETURN(const bool is_there, planned->Plan());
+  if (!planned->takes_all()) {
+    LOG_IF(INFO, !has_said_)
+        << "cuBLASLt has no algorithm for the product of "
+        << NameOf(product, epilogue)
+        << (is_there ? " at addresses that are not multiples of 16" : "")
+        << ": it is cuBLAS's, and what belongs to the bias a kernel's. So are "
+           "all others that it has none for";
+    has_said_ = true;
+  }
+  if (!is_there) return std::unique_ptr<FusedProduct>();
+  return planned;
+}
+
+}  // namespace ps

@@ -1,0 +1,98 @@
+#include "tensor/cuda/nn/cuda_reorder.h"
+
+#include <cstdint>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "tensor/cuda/nn/cuda_layout.h"
+#include "tensor/cuda/nn/reorder_cores.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+namespace {
+
+// Of what is plain already.
+class CudaCopy final : public UnaryOp {
+ public:
+  CudaCopy(LayerDevice* device, const ActivationDesc& output)
+      : device_(device), output_(output) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override { return Copy(x, y); }
+  absl::Status Backward(const float*, const float*, const float* dy,
+                        float* dx) override {
+    return Copy(dy, dx);
+  }
+
+ private:
+  absl::Status Copy(const float* from, float* to) {
+    return device_->Copy(
+        from, output_.num_floats * static_cast<int64_t>(sizeof(float)), to);
+  }
+
+  LayerDevice* const device_;  // Not owned.
+  const ActivationDesc output_;
+};
+
+// bfloat16, of images with the channels last, to plain floats.
+class CudaReorder final : public UnaryOp {
+ public:
+  CudaReorder(LayerDevice* device, const Shape& shape)
+      : device_(device), output_(ActivationDesc::Plain(shape)) {
+    if (shape.size() == 4) {
+      channels_ = Divisor(shape[1]);
+      pixels_ = Divisor(shape[2] * shape[3]);
+    }
+  }
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override {
+    PlainOrderCore<Bfloat16> core;
+    core.channels = channels_;
+    core.pixels = pixels_;
+    core.from = Elements<Bfloat16>(x);
+    core.to = y;
+    return Run(core);
+  }
+
+  absl::Status Backward(const float*, const float*, const float* dy,
+                        float* dx) override {
+    ChannelsLastCore core;
+    core.channels = channels_;
+    core.pixels = pixels_;
+    core.from = dy;
+    core.to = Elements<Bfloat16>(dx);
+    return Run(core);
+  }
+
+ private:
+  template <typename Core>
+  absl::Status Run(const Core& core) {
+    // Otherwise only the type changes.
+    if (channels_.value() > 1 && pixels_.value() > 1) device_->CountReorder();
+    return device_->Run(core, output_.num_floats);
+  }
+
+  LayerDevice* const device_;  // Not owned.
+  const ActivationDesc output_;
+  Divisor channels_{1};
+  Divisor pixels_{1};
+};
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaReorder(
+    LayerDevice* device, const ActivationDesc& input) {
+  PS_ASSIGN_OR_RETURN(
+      const Storage storage,
+      CheckCudaActivation(absl::StrCat("reorder of ", ShapeString(input.shape)),
+                          input));
+  if (storage == Storage::kFloat) {
+    return std::make_unique<CudaCopy>(device, input);
+  }
+  return std::make_unique<CudaReorder>(device, input.shape);
+}
+
+}  // namespace ps

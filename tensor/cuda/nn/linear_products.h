@@ -1,0 +1,65 @@
+// The products of a linear layer in which its bias takes part: by a library
+// that does both at once where the device has one, else a product and kernels.
+#ifndef TENSOR_CUDA_NN_LINEAR_PRODUCTS_H_
+#define TENSOR_CUDA_NN_LINEAR_PRODUCTS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/layer_device/fused_product.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/layer_device/matrix_product.h"
+#include "tensor/cuda/nn/product_factor.h"
+
+namespace ps {
+
+// All at least 1. x is [rows, in], y [rows, out], the weights [out, in].
+struct LinearShape {
+  int64_t rows = 0;
+  int64_t in = 0;
+  int64_t out = 0;
+};
+
+// y = x weight' + bias. Factors and result are of the device's storage(), the
+// bias is floats.
+//
+// In bfloat16 a library rounds the bias, and then the sum of product and bias.
+// The kernels round the product, and then its sum with the bias as it is.
+class BiasedProduct {
+ public:
+  BiasedProduct() = default;
+  static absl::StatusOr<BiasedProduct> Plan(LayerDevice* device,
+                                            const LinearShape& shape);
+  absl::Status Multiply(const void* x, const void* weight, const float* bias,
+                        void* y);
+
+ private:
+  LayerDevice* device_ = nullptr;  // Not owned.
+  MatrixProduct product_;
+  std::unique_ptr<FusedProduct> fused_;  // May be null.
+  ProductFactor bias_;                   // For the library.
+};
+
+// dweight = dy' x, and dbias, the sums over dy's rows. x and dy are of the
+// device's storage(), the gradients floats. The kernels add dbias up in double,
+// a library in floats.
+class WeightGradient {
+ public:
+  WeightGradient() = default;
+  static absl::StatusOr<WeightGradient> Plan(LayerDevice* device,
+                                             const LinearShape& shape);
+  absl::Status Multiply(const void* dy, const void* x, float* dweight,
+                        float* dbias);
+
+ private:
+  LayerDevice* device_ = nullptr;  // Not owned.
+  MatrixProduct product_;
+  std::unique_ptr<FusedProduct> fused_;  // May be null.
+};
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_LINEAR_PRODUCTS_H_

@@ -1,0 +1,38 @@
+#include "tensor/cuda/sparse/sparse_rooms.h"
+
+#include "common/status_macros.h"
+
+namespace ps {
+
+absl::Status ListRoom::Reserve(SparseWork* work, int64_t n,
+                               absl::string_view what) {
+  const int64_t chunks = NumSparseChunks(n);
+  const int64_t listed = chunks * int64_t{kListCapacity};
+  PS_RETURN_IF_ERROR(offsets_.Reserve(work, listed, what));
+  PS_RETURN_IF_ERROR(values_.Reserve(work, listed, what));
+  return sizes_.Reserve(work, chunks, what);
+}
+
+KeptLists ListRoom::lists() const {
+  KeptLists lists;
+  lists.offsets = offsets_.get();
+  lists.values = values_.get();
+  lists.sizes = sizes_.get();
+  return lists;
+}
+
+absl::Status SelectionRoom::Reserve(SparseWork* work, int64_t count,
+                                    absl::string_view what) {
+  PS_RETURN_IF_ERROR(indices_.Reserve(work, count, what));
+  return values_.Reserve(work, count, what);
+}
+
+DeviceSelection SelectionRoom::selection(int64_t count) const {
+  DeviceSelection selection;
+  selection.indices = indices_.get();
+  selection.values = values_.get();
+  selection.count = count;
+  return selection;
+}
+
+}  // namespace ps

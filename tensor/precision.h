@@ -1,0 +1,34 @@
+// What layers compute with.
+#ifndef TENSOR_PRECISION_H_
+#define TENSOR_PRECISION_H_
+
+namespace ps {
+
+enum class Precision {
+  // Floats of 32 bits throughout.
+  kFp32,
+  // The same, but products and convolutions keep 10 bits of each factor's
+  // mantissa. CUDA only.
+  kTf32,
+  // Activations, their gradients and the factors of products are bfloat16.
+  // Weights and their gradients, sums, normalisation's statistics and the loss
+  // stay floats of 32 bits. CUDA only.
+  kBf16,
+};
+
+// As training.precision has it.
+inline const char* PrecisionName(Precision precision) {
+  switch (precision) {
+    case Precision::kFp32:
+      return "FP32";
+    case Precision::kTf32:
+      return "TF32";
+    case Precision::kBf16:
+      return "BF16";
+  }
+  return "unknown";
+}
+
+}  // namespace ps
+
+#endif  // TENSOR_PRECISION_H_

@@ -1,0 +1,180 @@
+// Whole jobs whose workers compute, compress and record CUDA graphs on a device
+// that is not there: all of the code but CUDA's own libraries and the launches
+// of kernels (tests/tensor/cuda/emulated_device.h) is the real one.
+#include <cmath>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/cuda_info.h"
+#include "tests/cluster/in_process_cluster.h"
+#ifdef PS_HAVE_CUDA
+#include "tests/tensor/cuda/emulated_device.h"
+#endif
+
+namespace ps {
+namespace {
+
+#ifndef PS_HAVE_CUDA
+TEST(EmulatedCuda, Jobs) { GTEST_SKIP() << "built without CUDA"; }
+#else
+
+using testing::ContainsRegex;
+
+class EmulatedCuda : public testing::Test {
+ protected:
+  ~EmulatedCuda() override {
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    SetEmulatedThreadOrder(ThreadOrder::kForward);
+  }
+};
+
+// Small, with several buckets, and answers that are checked.
+JobConfig CudaJob() {
+  JobConfig job = SmallJob(2, 2);
+  job.mutable_training()->set_max_iterations(6);
+  job.mutable_training()->set_batch_size(4);
+  job.mutable_training()->set_bucket_megabytes(0.05);
+  job.mutable_data()->mutable_digits()->set_train_examples(48);
+  job.mutable_data()->mutable_digits()->set_test_examples(8);
+  job.mutable_machine()->set_device("cuda");
+  job.mutable_machine()->set_workers_on_machine(2);
+  job.mutable_consistency()->set_digest_every(2);
+  return job;
+}
+
+JobConfig CompressedJob(const std::string& compressor) {
+  JobConfig job = CudaJob();
+  job.mutable_compressor()->set_name(compressor);
+  job.mutable_compressor()->set_ratio(0.05);
+  return job;
+}
+
+std::vector<float> WeightsOf(const JobConfig& job,
+                             std::optional<bool> overlap = {}) {
+  const ClusterRun run = RunCluster(job, "", overlap);
+  EXPECT_TRUE(run.ok()) << run.workers[0].status();
+  if (!run.ok()) return {};
+  EXPECT_EQ(run.workers[0]->weights, run.workers[1]->weights);
+  return run.workers[0]->weights;
+}
+
+std::vector<float> WeightsOnCpu(JobConfig job) {
+  job.mutable_machine()->set_device("cpu");
+  job.mutable_training()->clear_precision();
+  return WeightsOf(job);
+}
+
+// Euclidean, over that of b.
+double Distance(const std::vector<float>& a, const std::vector<float>& b) {
+  EXPECT_EQ(a.size(), b.size());
+  if (a.size() != b.size()) return 0;
+  double squares = 0;
+  double norm = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    squares += std::pow(double{a[i]} - b[i], 2);
+    norm += std::pow(double{b[i]}, 2);
+  }
+  return std::sqrt(squares / norm);
+}
+
+TEST_F(EmulatedCuda, ADenseJobTrainsAsOnTheCpu) {
+  const JobConfig job = CudaJob();
+  EXPECT_LT(Distance(WeightsOf(job), WeightsOnCpu(job)), 1e-5);
+}
+
+struct CompressedCase {
+  std::string compressor;
+  std::string value_code = "fp32";
+  DownlinkConfig::Mode downlink = DownlinkConfig::WEIGHTS;
+  std::string downlink_code = "fp32";
+};
+
+void PrintTo(const CompressedCase& c, std::ostream* out) {
+  *out << c.compressor << " " << c.value_code << " "
+       << DownlinkConfig::Mode_Name(c.downlink) << " " << c.downlink_code;
+}
+
+class CompressedJobs : public EmulatedCuda,
+                       public testing::WithParamInterface<CompressedCase> {
+ protected:
+  JobConfig Job() const {
+    JobConfig job = CompressedJob(GetParam().compressor);
+    job.mutable_compressor()->set_value_code(GetParam().value_code);
+    job.mutable_downlink()->set_mode(GetParam().downlink);
+    job.mutable_downlink()->set_value_code(GetParam().downlink_code);
+    job.mutable_downlink()->mutable_compressor()->set_name("topk");
+    job.mutable_downlink()->mutable_compressor()->set_ratio(0.05);
+    return job;
+  }
+};
+
+// A gradient's last bits may decide what is sent of it.
+TEST_P(CompressedJobs, TrainAsOnTheCpu) {
+  EXPECT_LT(Distance(WeightsOf(Job()), WeightsOnCpu(Job())), 2e-2);
+}
+
+TEST_P(CompressedJobs, HaveTheSameBitsHoweverTheyRun) {
+  const std::vector<float> weights = WeightsOf(Job());
+  EXPECT_EQ(WeightsOf(Job()), weights) << "again";
+  EXPECT_EQ(WeightsOf(Job(), /*overlap=*/false), weights)
+      << "compressed between layers";
+  SetEmulatedThreadOrder(ThreadOrder::kBackward);
+  EXPECT_EQ(WeightsOf(Job()), weights) << "threads in another order";
+  JobConfig plain = Job();
+  plain.mutable_machine()->set_cuda_graphs(false);
+  EXPECT_EQ(WeightsOf(plain), weights) << "without CUDA graphs";
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Compressors, CompressedJobs,
+    testing::Values(
+        CompressedCase{"none"},
+        CompressedCase{"topk", "fp32", DownlinkConfig::WEIGHTS, "bf16"},
+        CompressedCase{"sidco_e", "fp16"},
+        CompressedCase{"sidco_gp", "fp32", DownlinkConfig::UPDATE},
+        CompressedCase{"dgc", "bf16", DownlinkConfig::COMPRESSED},
+        CompressedCase{"topk", "qsgdinf"}, CompressedCase{"redsync"},
+        CompressedCase{"gaussiank", "int8_block"}, CompressedCase{"randomk"}));
+
+TEST_F(EmulatedCuda, BfloatsTrainNearFloatsWithGraphsAndWithout) {
+  JobConfig job = CompressedJob("topk");
+  job.mutable_training()->set_precision(TrainingConfig::BF16);
+  const std::vector<float> weights = WeightsOf(job);
+  const double distance = Distance(weights, WeightsOnCpu(job));
+  EXPECT_LT(distance, 0.1);
+  EXPECT_GT(distance, 1e-5) << "computed with floats?";
+  job.mutable_machine()->set_cuda_graphs(false);
+  EXPECT_EQ(WeightsOf(job), weights);
+}
+
+// Wherever the device fails, the job ends, and says what failed.
+TEST_F(EmulatedCuda, AFailingDeviceEndsTheJob) {
+  JobConfig job = CompressedJob("sidco_e");
+  job.mutable_cluster()->set_num_workers(1);
+  job.mutable_machine()->set_workers_on_machine(1);
+  // A worker whose device fails at once never comes.
+  job.mutable_cluster()->set_startup_timeout_seconds(1);
+  const int64_t before = NumEmulatedCalls();
+  ASSERT_TRUE(RunCluster(job).ok());
+  const int64_t calls = NumEmulatedCalls() - before;
+  constexpr int kPlaces = 40;
+  for (int place = 0; place < kPlaces; ++place) {
+    const int64_t after = calls * place / kPlaces;
+    SCOPED_TRACE(after);
+    FailEmulatedCallsAfter(static_cast<int>(after), cudaErrorIllegalAddress);
+    const ClusterRun run = RunCluster(job);
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    ASSERT_FALSE(run.workers[0].ok());
+    // The call, and what CUDA says of it.
+    EXPECT_THAT(std::string(run.workers[0].status().message()),
+                ContainsRegex("[a-zA-Z]+.*: (an emulated error|CUBLAS_)"));
+  }
+}
+
+#endif  // PS_HAVE_CUDA
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,186 @@
+// Payloads packed on an emulated device do not depend on the order of its
+// threads and blocks, and what goes wrong there is an error.
+#include "gtest/gtest.h"
+
+#ifdef PS_HAVE_CUDA
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "compressors/cuda/encoding/device_encoder.h"
+#include "compressors/cuda/encoding/value_packing.h"
+#include "compressors/value_codes/value_sums.h"
+#include "tests/compressors/cuda/encoding_check.h"
+#include "tests/compressors/vectors.h"
+#include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/cuda/emulated_device.h"
+
+namespace ps {
+namespace {
+
+class EncodingOrdersTest : public testing::TestWithParam<ThreadOrder> {
+ protected:
+  void SetUp() override {
+    backend_ = NewBackendForTest("cuda").value();
+    SetEmulatedThreadOrder(GetParam());
+  }
+  void TearDown() override { SetEmulatedThreadOrder(ThreadOrder::kForward); }
+
+  std::unique_ptr<Backend> backend_;
+};
+
+TEST_P(EncodingOrdersTest, DoNotShow) {
+  constexpr int64_t kCount = 30011;
+  for (const char* const index_code :
+       {"auto", "raw32", "bitmap", "delta_varint", "rice", "elias_fano"}) {
+    for (const char* const value_code :
+         {"fp32", "bf16", "sign", "onebit", "ternary", "two_bit_threshold",
+          "natural", "int8_block", "qsgd", "nuqsgd"}) {
+      for (const int64_t spread : {2, 9, 70}) {
+        SCOPED_TRACE(testing::Message()
+                     << index_code << ", " << value_code << ", " << spread);
+        EncodingCase encoding;
+        encoding.codes.index_code = index_code;
+        encoding.codes.value_code = value_code;
+        encoding.dense_size = kCount * spread;
+        encoding.indices = SomeIndices(kCount, encoding.dense_size, 5);
+        encoding.values = MakeVector("heavy", kCount, 5);
+        encoding.part_ends = {encoding.dense_size / 3, encoding.dense_size};
+        ExpectSameSelected(encoding, backend_.get());
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(AllOrders, EncodingOrdersTest,
+                         testing::Values(ThreadOrder::kForward,
+                                         ThreadOrder::kBackward,
+                                         ThreadOrder::kMixed));
+
+// The order of sums shows in their doubles; in a payload's floats, all but
+// never.
+template <class Sums>
+void ExpectSumsOfTheHost(double Sums::*sum) {
+  for (const int64_t n : {1, 15, 257, 4095, 4096, 4097, 20000}) {
+    SCOPED_TRACE(n);
+    std::vector<float> values = MakeVector("heavy", n, 3);
+    PartPlan part;
+    part.count = n;
+    EncodeBatch batch;
+    batch.values = values.data();
+    batch.parts = &part;
+    batch.num_parts = 1;
+    std::vector<Sums> sums(part.num_chunks());
+    Sums total;
+    for (int64_t b = 0; b < part.num_chunks(); ++b) {
+      HostBlock block(ThreadOrder::kMixed);
+      SumShared<Sums> shared;
+      SumValues(block, batch, b, &shared, sums.data());
+      total.Add(sums[b]);
+    }
+    EXPECT_EQ(total.*sum, AddUp<Sums>(values.data(), n).*sum);
+  }
+}
+
+TEST(EmulatedEncodingTest, AddsUpInTheHostsOrder) {
+  ExpectSumsOfTheHost<MagnitudeSum>(&MagnitudeSum::sum);
+  ExpectSumsOfTheHost<SpreadSums>(&SpreadSums::sum);
+  ExpectSumsOfTheHost<SpreadSums>(&SpreadSums::sum_squares);
+}
+
+constexpr int64_t kSize = 300000;
+
+EncodingCase SomeCase() {
+  EncodingCase encoding;
+  encoding.codes.value_code = "onebit";
+  encoding.dense_size = kSize;
+  encoding.indices = SomeIndices(9000, kSize, 5);
+  encoding.values = MakeVector("laplace", 9000, 5);
+  return encoding;
+}
+
+TEST(EmulatedEncodingTest, SaysWhatFailed) {
+  const auto backend = NewBackendForTest("cuda").value();
+  const EncodingCase encoding = SomeCase();
+  UploadedSelection selection(encoding.indices, encoding.values, backend.get());
+  const std::vector<PayloadPart> parts = {{0, 1000, 1}, {1000, kSize, 2}};
+  // A new one each time, so that it takes memory, too. That it waits before it
+  // gives that back is not counted.
+  std::unique_ptr<DeviceEncoder> encoder;
+  const auto encode = [&] {
+    encoder = NewDeviceEncoder(encoding.codes, backend.get());
+    return encoder->EncodeSelected(selection.get(), parts).status();
+  };
+  const int64_t before = NumEmulatedCalls();
+  ASSERT_TRUE(encode().ok());
+  // Launches, copies, orders of streams and waits.
+  const int64_t num_calls = NumEmulatedCalls() - before;
+  EXPECT_GT(num_calls, 15);
+  for (int64_t i = 0; i < num_calls; ++i) {
+    encoder.reset();
+    FailEmulatedCallsAfter(static_cast<int>(i), cudaErrorLaunchFailure);
+    const absl::Status status = encode();
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    EXPECT_FALSE(status.ok()) << "call " << i << " of " << num_calls;
+  }
+  ExpectSameSelected(encoding, backend.get());
+}
+
+TEST(EmulatedEncodingTest, SaysThatThereIsNoMemory) {
+  const auto backend = NewBackendForTest("cuda").value();
+  const EncodingCase encoding = SomeCase();
+  UploadedSelection selection(encoding.indices, encoding.values, backend.get());
+  const auto encoder = NewDeviceEncoder(encoding.codes, backend.get());
+  const std::vector<PayloadPart> parts = {{0, kSize, 1}};
+  std::vector<Tensor> all;
+  for (const int64_t n : {1 << 24, 1 << 20, 1 << 14, 1 << 6}) {
+    for (;;) {
+      auto tensor = backend->Allocate({n});
+      if (!tensor.ok()) break;
+      all.push_back(*std::move(tensor));
+    }
+  }
+  const auto payloads = encoder->EncodeSelected(selection.get(), parts);
+  EXPECT_EQ(payloads.status().code(), absl::StatusCode::kResourceExhausted)
+      << payloads.status();
+  all.clear();
+  EXPECT_TRUE(encoder->EncodeSelected(selection.get(), parts).ok());
+}
+
+TEST(EmulatedEncodingTest, HoldsNoMoreThanItSays) {
+  constexpr int64_t kLong = 24'000'000;  // 48 MB in bf16.
+  const auto backend = NewBackendForTest("cuda").value();
+  Tensor u = backend->Allocate({kLong}).value();
+  std::vector<Tensor> all;
+  for (;;) {
+    auto tensor = backend->Allocate({1 << 20});
+    if (!tensor.ok()) break;
+    all.push_back(*std::move(tensor));
+  }
+  // The last ones lie together: 36 MiB, and what is left.
+  ASSERT_GT(all.size(), 9u);
+  all.resize(all.size() - 9);
+  EncodingCase encoding = SomeCase();
+  encoding.codes.value_code = "bf16";
+  const auto encoder = NewDeviceEncoder(encoding.codes, backend.get());
+  std::vector<PayloadPart> parts;
+  for (int64_t begin = 0; begin < kLong; begin += kLong / 8) {
+    parts.push_back({begin, begin + kLong / 8, 0});
+  }
+  const auto payloads = encoder->EncodeAll(u.data(), parts);
+  EXPECT_TRUE(payloads.ok()) << payloads.status();
+}
+
+}  // namespace
+}  // namespace ps
+
+#else
+
+TEST(EmulatedEncodingTest, NeedsTheToolkit) {
+  GTEST_SKIP() << "no CUDA toolkit";
+}
+
+#endif  // PS_HAVE_CUDA

@@ -1,0 +1,76 @@
+// How often selectors launch a kernel and wait for it, counted by an emulated
+// device: docs/architecture.md has a table of it.
+
+#ifdef PS_HAVE_CUDA
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/compressor.h"
+#include "compressors/new_compressor.h"
+#include "gtest/gtest.h"
+#include "tests/compressors/harness.h"
+#include "tests/compressors/vectors.h"
+#include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/cuda/emulated_device.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kSize = 200003;
+
+struct Counts {
+  int64_t launches = 0;
+  int64_t waits = 0;
+};
+
+// Of a vector that comes for the third time: there is room then.
+Counts CountsOf(const std::string& config) {
+  const auto backend = NewBackendForTest("cuda").value();
+  CompressorOptions options;
+  options.config = CompressorConfigFrom(config + " ratio: 0.01");
+  options.dense_size = kSize;
+  options.backend = backend.get();
+  const auto compressor = NewCompressor(options).value();
+  Tensor residual = backend->Allocate({kSize}).value();
+  Tensor gradient = backend->Allocate({kSize}).value();
+  Counts counts;
+  const std::vector<float> values = MakeVector("laplace", kSize, 1);
+  for (int iteration = 0; iteration < 3; ++iteration) {
+    EXPECT_TRUE(backend->sparse().Clear(residual.data(), kSize).ok());
+    EXPECT_TRUE(backend->CopyFromHost(values.data(), &gradient).ok());
+    counts.launches = -NumEmulatedLaunches();
+    counts.waits = -NumEmulatedWaits();
+    const auto encoded = compressor->Compress(gradient, &residual);
+    EXPECT_TRUE(encoded.ok()) << encoded.status();
+    counts.launches += NumEmulatedLaunches();
+    counts.waits += NumEmulatedWaits();
+    EXPECT_EQ(encoded->stats.fallback, "");
+    EXPECT_GT(encoded->stats.count, 0);
+  }
+  return counts;
+}
+
+TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
+  const Counts top_k = CountsOf("name: 'topk'");
+  // Of packing: 6 and 2, as docs/compressors.md says.
+  EXPECT_EQ(top_k.launches, 1 + 6);
+  EXPECT_EQ(top_k.waits, 1 + 2);
+  for (const char* const config :
+       {"name: 'sidco_e'", "name: 'sidco_gp'", "name: 'redsync'",
+        "name: 'redsync' redsync { search: TRIMMED step: 0.01 }",
+        "name: 'gaussiank' gaussiank { evaluations: 20 }",
+        "name: 'gaussiank' gaussiank { statistics: ABSOLUTE }", "name: 'dgc'",
+        "name: 'threshold' threshold { threshold: 4 }", "name: 'randomk'"}) {
+    SCOPED_TRACE(config);
+    const Counts counts = CountsOf(config);
+    EXPECT_EQ(counts.launches, top_k.launches);
+    EXPECT_EQ(counts.waits, top_k.waits);
+  }
+}
+
+}  // namespace
+}  // namespace ps
+
+#endif  // PS_HAVE_CUDA

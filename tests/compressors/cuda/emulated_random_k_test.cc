@@ -1,0 +1,54 @@
+// What only an emulated device shows of elements at random.
+
+#ifdef PS_HAVE_CUDA
+
+#include "tests/compressors/cuda/random_k_test.h"
+#include "tests/tensor/cuda/emulated_device.h"
+
+namespace ps {
+namespace {
+
+class EmulatedRandomKTest : public RandomKTest {
+ protected:
+  void TearDown() override {
+    SetEmulatedThreadOrder(ThreadOrder::kForward);
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+  }
+};
+
+TEST_F(EmulatedRandomKTest, NoThreadOrBlockDependsOnAnothersPlace) {
+  for (const ThreadOrder order :
+       {ThreadOrder::kBackward, ThreadOrder::kMixed}) {
+    SetEmulatedThreadOrder(order);
+    for (const int64_t k : {300, 30000, 200000}) {
+      SCOPED_TRACE(k);
+      ASSERT_NO_FATAL_FAILURE(ExpectSubset(4 * 65536 + 77, k, 5));
+    }
+  }
+}
+
+TEST_F(EmulatedRandomKTest, EveryErrorOfTheDeviceReachesTheCaller) {
+  const Tensor residual = Put(std::vector<float>(1000));
+  Tensor u = Put(std::vector<float>(1000));
+  DeviceRandomKRequest request;
+  request.residual = residual.data();
+  request.gradient = residual.data();
+  request.u = u.data();
+  request.n = 1000;
+  request.k = 10;
+  int calls = 0;
+  for (;; ++calls) {
+    FailEmulatedCallsAfter(calls, cudaErrorIllegalAddress);
+    DeviceRandomKResult result;
+    const absl::Status status = random_k_->Run(request, &result);
+    FailEmulatedCallsAfter(-1, cudaSuccess);
+    if (status.ok()) break;
+    EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+  }
+  EXPECT_GT(calls, 3);
+}
+
+}  // namespace
+}  // namespace ps
+
+#endif  // PS_HAVE_CUDA

@@ -1,0 +1,53 @@
+// Elements encoded on a device and on the host, for comparison.
+#ifndef TESTS_COMPRESSORS_CUDA_ENCODING_CHECK_H_
+#define TESTS_COMPRESSORS_CUDA_ENCODING_CHECK_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "compressors/payload.h"
+#include "tensor/backend.h"
+#include "tensor/device_selection.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+struct EncodingCase {
+  PayloadCodes codes;
+  std::vector<uint32_t> indices;
+  std::vector<float> values;
+  std::vector<int64_t> part_ends;  // As in CompressorOptions.
+  int64_t dense_size = 0;
+  uint64_t seed = 0;
+};
+
+// A selection in the backend's memory.
+class UploadedSelection {
+ public:
+  UploadedSelection(const std::vector<uint32_t>& indices,
+                    const std::vector<float>& values, Backend* backend);
+
+  DeviceSelection get();
+  std::vector<float> values() const;
+
+ private:
+  Backend* const backend_;  // Not owned.
+  Tensor indices_;          // Of their bits.
+  Tensor values_;
+};
+
+// Encodes the elements by a DeviceEncoder of `backend` and by EncodeElements,
+// and expects the same payloads and the same values to be lost.
+void ExpectSameSelected(const EncodingCase& encoding, Backend* backend);
+
+// The same for whole vectors: `values` has dense_size of them, and indices are
+// not looked at.
+void ExpectSameAll(const EncodingCase& encoding, Backend* backend);
+
+// `count` of `dense_size` positions, about evenly at random.
+std::vector<uint32_t> SomeIndices(int64_t count, int64_t dense_size,
+                                  uint64_t seed);
+
+}  // namespace ps
+
+#endif  // TESTS_COMPRESSORS_CUDA_ENCODING_CHECK_H_

@@ -1,0 +1,25 @@
+// What tests of elements at random on a device share.
+#ifndef TESTS_COMPRESSORS_CUDA_RANDOM_K_TEST_H_
+#define TESTS_COMPRESSORS_CUDA_RANDOM_K_TEST_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "compressors/cuda/device_random_k.h"
+#include "tests/compressors/cuda/device_vectors.h"
+
+namespace ps {
+
+class RandomKTest : public DeviceVectorsTest {
+ protected:
+  void SetUp() override;
+
+  // That the device takes k of n elements where DrawSubset says.
+  void ExpectSubset(int64_t n, int64_t k, uint64_t key);
+
+  std::unique_ptr<DeviceRandomK> random_k_;
+};
+
+}  // namespace ps
+
+#endif  // TESTS_COMPRESSORS_CUDA_RANDOM_K_TEST_H_

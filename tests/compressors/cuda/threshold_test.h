@@ -1,0 +1,53 @@
+// What tests of thresholds on a device share.
+#ifndef TESTS_COMPRESSORS_CUDA_THRESHOLD_TEST_H_
+#define TESTS_COMPRESSORS_CUDA_THRESHOLD_TEST_H_
+
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "compressors/cuda/device_threshold.h"
+#include "tests/compressors/cuda/device_vectors.h"
+
+namespace ps {
+
+struct ThresholdCase {
+  std::string name;
+  ThresholdRule rule;  // Without its k.
+};
+
+// Every kind of search, with options that make much and little of it.
+std::vector<ThresholdCase> ThresholdCases();
+
+class ThresholdTest : public DeviceVectorsTest {
+ protected:
+  static constexpr int64_t kCapacity = 3000;
+
+  void SetUp() override;
+
+  // That the device finds and selects what a plain search on the host does.
+  void ExpectSame(const std::vector<float>& residual,
+                  const std::vector<float>& gradient, const ThresholdRule& rule,
+                  float keep_above = std::numeric_limits<float>::infinity());
+
+  // The same with the threshold of a sample.
+  void ExpectSameSample(const std::vector<float>& residual,
+                        const std::vector<float>& gradient,
+                        const SampleRule& sample);
+
+  std::unique_ptr<DeviceThreshold> threshold_;
+  // Of all that was expected: how many selections had room, and how many not.
+  int num_in_room_ = 0;
+  int num_too_many_ = 0;
+
+ private:
+  void ExpectSelected(const std::vector<float>& residual,
+                      const std::vector<float>& gradient,
+                      DeviceThresholdRequest request, float threshold);
+};
+
+}  // namespace ps
+
+#endif  // TESTS_COMPRESSORS_CUDA_THRESHOLD_TEST_H_

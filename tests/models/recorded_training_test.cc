@@ -1,0 +1,171 @@
+// Training steps that are recorded and replayed have the bits of those that are
+// not, whatever changes from batch to batch.
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/batch.h"
+#include "gtest/gtest.h"
+#include "models/layers/layer_times.h"
+#include "models/model.h"
+#include "tests/models/model_fixture.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/every_backend.h"
+
+namespace ps {
+namespace {
+
+using Ranges = std::vector<std::pair<int64_t, int64_t>>;
+
+ModelConfig ConfigOf(const std::string& name) {
+  ModelConfig config = SmallModel(name);
+  // What is dropped differs from batch to batch.
+  config.mutable_lstm_lm()->set_dropout(0.5);
+  return config;
+}
+
+ExampleShape ExampleOf(const std::string& name) {
+  return name == "resnet20" ? ColourShape(8, 10) : SmallExample(name);
+}
+
+// Of two sizes in turn: the second is planned when the first is recorded. Rows
+// of text go on, but for some batches.
+std::vector<Batch> Batches(const std::string& name) {
+  const ModelFixture fixture(ConfigOf(name), ExampleOf(name));
+  std::vector<Batch> batches;
+  const int64_t sizes[] = {3, 3, 3, 5, 3, 5, 5, 3, 5, 3};
+  for (int i = 0; i < 10; ++i) {
+    batches.push_back(fixture.RandomBatch(sizes[i], 1 + i));
+    batches.back().random_key = 77 + i;
+    batches.back().continues = i % 4 != 0;
+  }
+  return batches;
+}
+
+// What training found, all of it.
+struct Training {
+  std::vector<double> losses;
+  std::vector<std::vector<float>> gradients;
+  std::vector<Ranges> ready;
+  std::vector<float> statistics;
+  double evaluation = 0;
+  bool replayed = false;  // Something was.
+};
+
+std::vector<float> ToHost(Backend& backend, const Tensor& tensor) {
+  std::vector<float> values(tensor.size());
+  EXPECT_TRUE(backend.CopyToHost(tensor, values.data()).ok());
+  return values;
+}
+
+Training Train(Backend& backend, const std::string& name, bool records) {
+  ModelOptions options;
+  options.config = ConfigOf(name);
+  options.example = ExampleOf(name);
+  options.backend = &backend;
+  options.records_steps = records;
+  const std::unique_ptr<Model> model = NewModel(options).value();
+  // Three buckets, as large as each other as parameters allow.
+  const std::vector<ParameterInfo>& parameters = model->parameters();
+  const std::vector<int64_t> borders = {
+      parameters[2 * parameters.size() / 3].offset,
+      parameters[parameters.size() / 3].offset, 0};
+  model->ReportGradientFrom(borders);
+  const int64_t n = model->num_parameters();
+  Tensor weights = backend.Allocate({n}).value();
+  Tensor gradient = backend.Allocate({n}).value();
+  std::vector<float> values(n);
+  model->InitializeWeights(1, values.data());
+  const std::vector<Batch> batches = Batches(name);
+  Training training;
+  for (const Batch& batch : batches) {
+    EXPECT_TRUE(backend.CopyFromHost(values.data(), &weights).ok());
+    Ranges ready;
+    size_t next_border = 0;
+    const auto result = model->ForwardBackward(
+        batch, weights, &gradient,
+        [&](const BatchResult&, int64_t begin, int64_t end) {
+          ready.emplace_back(begin, end);
+          // A bucket is reported when it is complete, not with the next one.
+          while (next_border < borders.size() &&
+                 borders[next_border] >= begin) {
+            EXPECT_LT(borders[next_border], end);
+            ++next_border;
+          }
+          return absl::OkStatus();
+        });
+    EXPECT_TRUE(result.ok()) << result.status();
+    if (!result.ok()) return training;
+    EXPECT_EQ(next_border, borders.size());
+    training.losses.push_back(result->loss);
+    training.gradients.push_back(ToHost(backend, gradient));
+    training.ready.push_back(std::move(ready));
+    for (int64_t j = 0; j < n; ++j) {
+      values[j] -= 0.05f * training.gradients.back()[j];
+    }
+  }
+  training.evaluation = model->Evaluate(batches[0], weights)->loss;
+  training.statistics = ToHost(backend, model->statistics_values());
+  for (const LayerTimes::Entry& entry : model->layer_times().entries()) {
+    training.replayed |= entry.kind == "recorded";
+  }
+  return training;
+}
+
+// Ranges tile the model from its end on.
+void ExpectTiling(const Ranges& ready) {
+  ASSERT_FALSE(ready.empty());
+  for (size_t i = 1; i < ready.size(); ++i) {
+    EXPECT_EQ(ready[i].second, ready[i - 1].first);
+  }
+  EXPECT_EQ(ready.back().first, 0);
+}
+
+class RecordedTraining
+    : public testing::TestWithParam<std::tuple<std::string, std::string>> {};
+
+TEST_P(RecordedTraining, HasTheBitsOfTrainingAsItIs) {
+  const auto& [device, name] = GetParam();
+  const auto backend =
+      device == "cpu"
+          ? absl::StatusOr<std::unique_ptr<Backend>>(CpuBackendForTest())
+          : NewDeviceBackendForTest(device);
+  if (absl::IsUnavailable(backend.status())) GTEST_SKIP() << "no CUDA device";
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  const Training expected = Train(**backend, name, /*records=*/false);
+  const Training actual = Train(**backend, name, /*records=*/true);
+  EXPECT_FALSE(expected.replayed);
+  EXPECT_TRUE(actual.replayed);
+  EXPECT_EQ(actual.losses, expected.losses);
+  ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
+  for (size_t i = 0; i < actual.gradients.size(); ++i) {
+    EXPECT_EQ(actual.gradients[i], expected.gradients[i]) << "batch " << i;
+    ExpectTiling(actual.ready[i]);
+    EXPECT_LE(actual.ready[i].size(), expected.ready[i].size());
+  }
+  EXPECT_EQ(actual.statistics, expected.statistics);
+  EXPECT_EQ(actual.evaluation, expected.evaluation);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Models, RecordedTraining,
+    testing::Combine(testing::Values("cpu", "cuda", "cuda_without_cudnn",
+                                     "cuda_without_cublas_lt", "cuda_emulated",
+                                     "cuda_emulated_unfused", "cuda_bf16",
+                                     "cuda_without_cudnn_bf16",
+                                     "cuda_emulated_bf16",
+                                     "cuda_emulated_unfused_bf16"),
+                     testing::Values("mlp", "lenet5", "resnet20", "lstm_lm",
+                                     "char_lstm", "speech_lstm", "speech_dnn")),
+    [](const testing::TestParamInfo<RecordedTraining::ParamType>& info) {
+      return absl::StrCat(std::get<0>(info.param), "_",
+                          std::get<1>(info.param));
+    });
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,478 @@
+// How products with an epilogue reach cuBLASLt, with a cuBLASLt that is not
+// there.
+
+#include "tensor/cuda/libraries/cublas_lt_products.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "glog/logging.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/libraries/cublas_functions.h"
+#include "tensor/cuda/nn/cuda_linear.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda/layers/fake_cublas_lt.h"
+
+namespace ps {
+namespace {
+
+// An emulated device with cuBLASLt.
+class LtDevice final : public EmulatedLayerDevice {
+ public:
+  explicit LtDevice(
+      const CublasLtOptions& options = CublasLtOptions(),
+      const EmulatedLayerDeviceOptions& device = EmulatedLayerDeviceOptions(),
+      const CublasLtFunctions& functions = FakeCublasLt::Functions())
+      : EmulatedLayerDevice(device),
+        products_(CublasLtProducts::Create(functions, options).value()) {}
+
+  absl::StatusOr<std::unique_ptr<FusedProduct>> PlanFusedProduct(
+      const MatrixProduct& product, Epilogue epilogue) override {
+    return products_->Plan(this, product, epilogue);
+  }
+
+ private:
+  const std::unique_ptr<CublasLtProducts> products_;
+};
+
+// An array on the device, of either type, that begins `offset` elements behind
+// an aligned place.
+class Array {
+ public:
+  Array(LayerDevice* device, Storage storage, const std::vector<float>& values,
+        int64_t offset = 0)
+      : storage_(storage), size_(static_cast<int64_t>(values.size())) {
+    const int64_t size_bytes = StorageBytes(storage);
+    memory_ = device->Allocate((size_ + offset) * size_bytes).value();
+    data_ = static_cast<char*>(memory_.get()) + offset * size_bytes;
+    WithElementOf(storage, [&](auto element) {
+      std::copy(values.begin(), values.end(),
+                static_cast<decltype(element)*>(data()));
+    });
+  }
+
+  void* data() const { return data_; }
+  float* floats() const { return static_cast<float*>(data()); }
+  std::vector<float> Values() const {
+    return WithElementOf(storage_, [&](auto element) {
+      const auto* const begin = static_cast<const decltype(element)*>(data());
+      return std::vector<float>(begin, begin + size_);
+    });
+  }
+
+ private:
+  const Storage storage_;
+  const int64_t size_;
+  std::shared_ptr<void> memory_;
+  void* data_;
+};
+
+// Within a float's rounding, or a bfloat16's.
+void ExpectRounded(const std::vector<float>& actual,
+                   const std::vector<double>& expected, Storage storage) {
+  ASSERT_EQ(actual.size(), expected.size());
+  const double relative = storage == Storage::kBfloat16 ? 1.0 / 256 : 1e-6;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    EXPECT_NEAR(actual[i], expected[i], relative * std::abs(expected[i]) + 1e-5)
+        << i;
+  }
+}
+
+// Parts of larger matrices: what is beside them stays as it is.
+void ExpectRight(LayerDevice* device, MatrixProduct p, Epilogue epilogue,
+                 int64_t offset) {
+  p.a_stride = 11, p.b_stride = 12, p.c_stride = 13;
+  const bool adds = epilogue == Epilogue::kAddBias;
+  const Array a(device, p.factors, RandomValues(7 * 11, 1), offset);
+  const Array b(device, p.factors, RandomValues(7 * 12, 2), offset);
+  const Array c(device, p.result, RandomValues(3 * 13, 3), offset);
+  const Array vector(device, p.result, RandomValues(adds ? p.n : p.m, 4),
+                     offset);
+  const std::vector<float> x = a.Values(), y = b.Values(),
+                           bias = vector.Values();
+  const std::vector<float> before = c.Values();
+  std::vector<double> product(before.begin(), before.end());
+  std::vector<double> expected(bias.begin(), bias.end());
+  for (int64_t i = 0; i < p.m; ++i) {
+    double sum_a = 0;
+    for (int64_t k = 0; k < p.k; ++k) {
+      sum_a += p.transpose_a ? x[k * 11 + i] : x[i * 11 + k];
+    }
+    if (!adds) expected[i] = sum_a;
+    for (int64_t j = 0; j < p.n; ++j) {
+      double& sum = product[i * 13 + j];
+      sum = adds ? bias[j] : 0;
+      for (int64_t k = 0; k < p.k; ++k) {
+        sum += double{p.transpose_a ? x[k * 11 + i] : x[i * 11 + k]} *
+               double{p.transpose_b ? y[j * 12 + k] : y[k * 12 + j]};
+      }
+    }
+  }
+  const auto planned = device->PlanFusedProduct(p, epilogue);
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  ASSERT_NE(*planned, nullptr);
+  FusedOperands operands;
+  operands.a = a.data(), operands.b = b.data(), operands.c = c.data();
+  if (adds) {
+    operands.bias = vector.data();
+  } else {
+    operands.sums = vector.data();
+  }
+  ASSERT_TRUE((*planned)->Takes(operands));
+  const absl::Status status = (*planned)->Multiply(operands);
+  ASSERT_TRUE(status.ok()) << status;
+  ExpectRounded(c.Values(), product, p.result);
+  ExpectRounded(vector.Values(), expected, p.result);
+}
+
+TEST(CublasLtProducts, MultipliesRowsOfAnyStrideInEveryCombination) {
+  FakeCublasLt cublas_lt;
+  LtDevice device;
+  for (const Epilogue epilogue : {Epilogue::kAddBias, Epilogue::kSumA}) {
+    for (int variant = 0; variant < 24; ++variant) {
+      SCOPED_TRACE(variant);
+      MatrixProduct p;
+      p.m = 3, p.n = 5, p.k = 7;
+      p.transpose_a = variant % 2 == 1;
+      p.transpose_b = variant / 2 % 2 == 1;
+      const int64_t offset = variant / 4 % 2;
+      p.factors = variant / 8 == 0 ? Storage::kFloat : Storage::kBfloat16;
+      p.result = variant / 8 == 2 ? Storage::kBfloat16 : Storage::kFloat;
+      ExpectRight(&device, p, epilogue, offset);
+      EXPECT_EQ(cublas_lt.algorithm,
+                offset == 0 ? FakeCublasLt::kAligned : FakeCublasLt::kAny);
+    }
+  }
+  EXPECT_EQ(cublas_lt.num_products, 48);
+}
+
+// 256 + 1 is no bfloat16: rounded before the bias is added, nothing is left.
+TEST(CublasLtProducts, OfBfloat16AreRoundedAfterTheBiasIsAdded) {
+  FakeCublasLt cublas_lt;
+  LtDevice device;
+  MatrixProduct p;
+  p.m = p.n = 1, p.k = 2;
+  p.factors = p.result = Storage::kBfloat16;
+  const Array a(&device, Storage::kBfloat16, {256, 1});
+  const Array b(&device, Storage::kBfloat16, {1, 1});
+  const Array c(&device, Storage::kBfloat16, {0});
+  const Array bias(&device, Storage::kBfloat16, {-256});
+  const auto planned = device.PlanFusedProduct(p, Epilogue::kAddBias).value();
+  ASSERT_TRUE(
+      planned->Multiply({a.data(), b.data(), c.data(), bias.data(), nullptr})
+          .ok());
+  EXPECT_EQ(c.Values()[0], 1);
+}
+
+// Weights and biases may be elsewhere from call to call. Of a bias alone, too,
+// the address counts.
+TEST(CublasLtProducts, EachCallHasOperandsOfItsOwn) {
+  FakeCublasLt cublas_lt;
+  LtDevice device;
+  MatrixProduct p;
+  p.m = p.n = p.k = 1;
+  const Array a(&device, Storage::kFloat, {2});
+  const Array b(&device, Storage::kFloat, {3});
+  const Array c(&device, Storage::kFloat, {0});
+  for (const Epilogue epilogue : {Epilogue::kAddBias, Epilogue::kSumA}) {
+    const auto planned = device.PlanFusedProduct(p, epilogue).value();
+    for (const int64_t offset : {0, 1, 4}) {
+      const float bias = static_cast<float>(offset + 1);
+      const Array vector(&device, Storage::kFloat, {bias}, offset);
+      const bool adds = epilogue == Epilogue::kAddBias;
+      FusedOperands operands = {a.data(), b.data(), c.data(), nullptr, nullptr};
+      if (adds) {
+        operands.bias = vector.data();
+      } else {
+        operands.sums = vector.data();
+      }
+      const absl::Status status = planned->Multiply(operands);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(c.Values()[0], adds ? 6 + bias : 6);
+      EXPECT_EQ(vector.Values()[0], adds ? bias : 2);
+      EXPECT_EQ(cublas_lt.algorithm,
+                offset == 1 ? FakeCublasLt::kAny : FakeCublasLt::kAligned);
+    }
+  }
+}
+
+struct Linear {
+  std::vector<float> y, dx, dweight, dbias;
+};
+
+// One iteration. Weights, and all gradients of them, begin `offset` floats
+// behind an aligned place, as parameters in one vector do.
+Linear RunLinear(EmulatedLayerDevice* device, int64_t offset) {
+  constexpr int64_t kRows = 9, kIn = 7, kOut = 5;
+  const Storage storage = device->storage();
+  const auto op =
+      PlanCudaLinear(device, kOut, ActivationDesc::Plain({kRows, kIn})).value();
+  const Array x(device, Storage::kFloat, RandomValues(kRows * kIn, 1));
+  const Array weight(device, Storage::kFloat, RandomValues(kOut * kIn, 2),
+                     offset);
+  const Array bias(device, Storage::kFloat, RandomValues(kOut, 3), offset);
+  const Array dy(device, storage, RandomValues(kRows * kOut, 4));
+  const Array y(device, storage, RandomValues(kRows * kOut, 5));
+  const Array dx(device, Storage::kFloat, RandomValues(kRows * kIn, 6));
+  const Array dweight(device, Storage::kFloat, RandomValues(kOut * kIn, 7),
+                      offset);
+  const Array dbias(device, Storage::kFloat, RandomValues(kOut, 8), offset);
+  for (int i = 0; i < 2; ++i) {
+    absl::Status status =
+        op->Forward(x.floats(), weight.floats(), bias.floats(), y.floats());
+    EXPECT_TRUE(status.ok()) << status;
+    status = op->Backward(x.floats(), weight.floats(), dy.floats(), dx.floats(),
+                          dweight.floats(), dbias.floats());
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  return {y.Values(), dx.Values(), dweight.Values(), dbias.Values()};
+}
+
+void ExpectSame(const Linear& actual, const Linear& expected, Storage storage) {
+  const auto wide = [](const std::vector<float>& values) {
+    return std::vector<double>(values.begin(), values.end());
+  };
+  // A bias is rounded with the weights.
+  const double tolerance = storage == Storage::kBfloat16 ? 1.0 / 64 : 1e-5;
+  ExpectClose(actual.y, wide(expected.y), tolerance);
+  // Gradients of parameters are floats always.
+  ExpectClose(actual.dweight, wide(expected.dweight), 1e-5);
+  ExpectClose(actual.dbias, wide(expected.dbias), 1e-5);
+  EXPECT_EQ(actual.dx, expected.dx);
+}
+
+EmulatedLayerDeviceOptions Unfused(Precision precision) {
+  EmulatedLayerDeviceOptions options;
+  options.precision = precision;
+  options.fused_products = false;
+  return options;
+}
+
+// How often the kernels of a bias ran.
+int64_t NumBiasKernels(const EmulatedLayerDevice& device) {
+  int64_t n = 0;
+  for (const std::string& name : device.launches()) {
+    n += name == "AddToRows" || name == "SumRowsPart";
+  }
+  return n;
+}
+
+TEST(CublasLtProducts, ALinearLayerIsTwoCallsWithoutKernelsForItsBias) {
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    const auto options = Unfused(precision);
+    EmulatedLayerDevice kernels(options);
+    const Linear expected = RunLinear(&kernels, 0);
+    EXPECT_EQ(NumBiasKernels(kernels), 4);
+    for (const int64_t offset : {0, 1}) {
+      FakeCublasLt cublas_lt;
+      {
+        LtDevice device(CublasLtOptions(), options);
+        ExpectSame(RunLinear(&device, offset), expected, device.storage());
+        EXPECT_EQ(NumBiasKernels(device), 0);
+      }
+      EXPECT_EQ(cublas_lt.num_products, 4);
+      // Of two products, for two alignments each; none when it ran.
+      EXPECT_EQ(cublas_lt.num_heuristics, 4);
+      EXPECT_EQ(cublas_lt.algorithm,
+                offset == 0 ? FakeCublasLt::kAligned : FakeCublasLt::kAny);
+      EXPECT_EQ(cublas_lt.num_descriptors, 0);  // All are destroyed.
+    }
+  }
+}
+
+// Collects what is logged while it exists.
+class Log final : public google::LogSink {
+ public:
+  Log() { google::AddLogSink(this); }
+  ~Log() override { google::RemoveLogSink(this); }
+  void send(google::LogSeverity, const char*, const char*, int,
+            const google::LogMessageTime&, const char* message,
+            size_t size) override {
+    messages_.emplace_back(message, size);
+  }
+  const std::vector<std::string>& messages() const { return messages_; }
+
+ private:
+  std::vector<std::string> messages_;
+};
+
+// What the library's algorithm does not take goes the other way, from call to
+// call.
+TEST(CublasLtProducts, OperandsThatNoAlgorithmTakesAreMultipliedByCublas) {
+  FakeCublasLt cublas_lt;
+  cublas_lt.has_any = false;
+  const auto options = Unfused(Precision::kFp32);
+  EmulatedLayerDevice kernels(options);
+  const Linear expected = RunLinear(&kernels, 1);
+  LtDevice unaligned(CublasLtOptions(), options);
+  const Log log;
+  const Linear actual = RunLinear(&unaligned, 1);
+  ASSERT_EQ(log.messages().size(), 1);
+  EXPECT_TRUE(absl::StrContains(
+      log.messages()[0], "with a bias at addresses that are not multiples"))
+      << log.messages()[0];
+  EXPECT_EQ(actual.y, expected.y);
+  EXPECT_EQ(actual.dbias, expected.dbias);
+  EXPECT_EQ(NumBiasKernels(unaligned), 4);
+  EXPECT_EQ(cublas_lt.num_products, 0);
+  LtDevice aligned(CublasLtOptions(), options);
+  ExpectSame(RunLinear(&aligned, 0), expected, Storage::kFloat);
+  EXPECT_EQ(NumBiasKernels(aligned), 0);
+  EXPECT_EQ(cublas_lt.num_products, 4);
+
+  MatrixProduct p;
+  p.m = p.n = p.k = 1;
+  const auto planned = unaligned.PlanFusedProduct(p, Epilogue::kAddBias);
+  const Array floats(&unaligned, Storage::kFloat, {1, 2}, 1);
+  const FusedOperands operands = {floats.data(), floats.data(), floats.data(),
+                                  floats.data(), nullptr};
+  EXPECT_FALSE((*planned)->Takes(operands));
+  const absl::Status status = (*planned)->Multiply(operands);
+  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);
+  EXPECT_TRUE(absl::StrContains(status.message(), "16 bytes")) << status;
+}
+
+TEST(CublasLtProducts, WithoutAnAlgorithmAreCublassAndTheLogSaysSoOnce) {
+  const auto options = Unfused(Precision::kBf16);
+  EmulatedLayerDevice kernels(options);
+  const Linear expected = RunLinear(&kernels, 1);
+  for (const cublasStatus_t answer :
+       {CUBLAS_STATUS_NOT_SUPPORTED, CUBLAS_STATUS_INVALID_VALUE}) {
+    FakeCublasLt cublas_lt;
+    cublas_lt.failing = "heuristics";
+    cublas_lt.failure = answer;
+    LtDevice device(CublasLtOptions(), options);
+    const Log log;
+    const Linear actual = RunLinear(&device, 1);
+    EXPECT_EQ(actual.y, expected.y);
+    EXPECT_EQ(actual.dweight, expected.dweight);
+    EXPECT_EQ(actual.dbias, expected.dbias);
+    EXPECT_EQ(cublas_lt.num_products, 0);
+    ASSERT_EQ(log.messages().size(), 1);
+    EXPECT_TRUE(absl::StrContains(
+        log.messages()[0],
+        "no algorithm for the product of 9 x 7 by 7 x 5 in bfloat16"))
+        << log.messages()[0];
+  }
+}
+
+TEST(CublasLtProducts, OptionsReachTheLibrary) {
+  FakeCublasLt cublas_lt;
+  MatrixProduct p;
+  p.m = 3, p.n = 5, p.k = 7;
+  char stream;
+  CublasLtOptions options;
+  options.stream = reinterpret_cast<cudaStream_t>(&stream);
+  LtDevice device(options);
+  ExpectRight(&device, p, Epilogue::kAddBias, 0);
+  EXPECT_EQ(cublas_lt.compute, CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(cublas_lt.stream, options.stream);
+
+  options.deterministic = false;
+  options.allow_tf32 = true;
+  LtDevice fast(options);
+  ExpectRight(&fast, p, Epilogue::kAddBias, 0);
+  EXPECT_EQ(cublas_lt.compute, CUBLAS_COMPUTE_32F_FAST_TF32);
+  EXPECT_EQ(cublas_lt.algorithm, FakeCublasLt::kInPlace);
+  // Partial sums in place would be rounded to the result's type.
+  p.factors = p.result = Storage::kBfloat16;
+  ExpectRight(&fast, p, Epilogue::kAddBias, 0);
+  EXPECT_EQ(cublas_lt.compute, CUBLAS_COMPUTE_32F);
+  EXPECT_EQ(cublas_lt.algorithm, FakeCublasLt::kAligned);
+
+  options.max_workspace_bytes = 999;
+  LtDevice small(options);
+  EXPECT_EQ(*small.PlanFusedProduct(p, Epilogue::kAddBias), nullptr);
+}
+
+TEST(CublasLtProducts, ErrorsNameTheCallAndNothingIsLeftBehind) {
+  const std::pair<const char*, const char*> calls[] = {
+      {"create_product", "cublasLtMatmulDescCreate"},
+      {"set_product", "cublasLtMatmulDescSetAttribute"},
+      {"create_layout", "cublasLtMatrixLayoutCreate"},
+      {"create_preference", "cublasLtMatmulPreferenceCreate"},
+      {"set_preference", "cublasLtMatmulPreferenceSetAttribute"},
+      {"heuristics", "cublasLtMatmulAlgoGetHeuristic"},
+      {"matmul", "cublasLtMatmul of 3 x 7 by 7 x 5 with sums"}};
+  for (const auto& [call, name] : calls) {
+    FakeCublasLt cublas_lt;
+    cublas_lt.failing = call;
+    {
+      LtDevice device;
+      MatrixProduct p;
+      p.m = 3, p.n = 5, p.k = 7;
+      const auto planned = device.PlanFusedProduct(p, Epilogue::kSumA);
+      absl::Status status = planned.status();
+      if (status.ok()) {
+        const Array array(&device, Storage::kFloat, RandomValues(7 * 5, 1));
+        status = (*planned)->Multiply(
+            {array.data(), array.data(), array.data(), nullptr, array.data()});
+      }
+      EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
+      EXPECT_TRUE(absl::StrContains(status.message(), name)) << status;
+    }
+    EXPECT_EQ(cublas_lt.num_descriptors, 0) << call;
+  }
+  FakeCublasLt cublas_lt;
+  cublas_lt.failing = "create";
+  cublas_lt.failure = CUBLAS_STATUS_ALLOC_FAILED;
+  EXPECT_EQ(
+      CublasLtProducts::Create(FakeCublasLt::Functions(), {}).status().code(),
+      absl::StatusCode::kResourceExhausted);
+  cublas_lt.failing = "";
+  LtDevice device;
+  for (const bool accumulate : {false, true}) {
+    MatrixProduct p;
+    p.m = p.k = 1, p.n = accumulate ? 1 : 0;
+    p.accumulate = accumulate;
+    EXPECT_EQ(device.PlanFusedProduct(p, Epilogue::kAddBias).status().code(),
+              absl::StatusCode::kInvalidArgument);
+  }
+}
+
+// Where the library is installed it has every function, and takes all that it
+// is told of a product; that needs no device.
+TEST(CublasLtFunctions, AreFoundAndTakeEveryAttribute) {
+  const auto found = LoadCublasLt();
+  if (!found.ok()) {
+    EXPECT_EQ(found.status().code(), absl::StatusCode::kUnavailable);
+    EXPECT_TRUE(absl::StrContains(found.status().message(), "libcublasLt.so"))
+        << found.status();
+    ASSERT_FALSE(absl::StrContains(found.status().message(), "has no function"))
+        << found.status();
+    GTEST_SKIP() << "cuBLASLt is not installed";
+  }
+  FakeCublasLt fake;
+  CublasLtFunctions functions = *found;
+  functions.create = FakeCublasLt::Functions().create;
+  functions.destroy = FakeCublasLt::Functions().destroy;
+  functions.heuristics =
+      [](cublasLtHandle_t, cublasLtMatmulDesc_t, cublasLtMatrixLayout_t,
+         cublasLtMatrixLayout_t, cublasLtMatrixLayout_t, cublasLtMatrixLayout_t,
+         cublasLtMatmulPreference_t, int, cublasLtMatmulHeuristicResult_t*,
+         int*) { return CUBLAS_STATUS_NOT_SUPPORTED; };
+  LtDevice device(CublasLtOptions(), EmulatedLayerDeviceOptions(), functions);
+  for (const Epilogue epilogue : {Epilogue::kAddBias, Epilogue::kSumA}) {
+    for (const Storage storage : {Storage::kFloat, Storage::kBfloat16}) {
+      MatrixProduct p;
+      p.m = 3, p.n = 5, p.k = 7;
+      p.transpose_a = p.transpose_b = true;
+      p.factors = p.result = storage;
+      const auto planned = device.PlanFusedProduct(p, epilogue);
+      ASSERT_TRUE(planned.ok()) << planned.status();
+      EXPECT_EQ(*planned, nullptr);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace ps

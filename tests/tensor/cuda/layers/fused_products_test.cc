@@ -1,0 +1,206 @@
+// Products with an epilogue on the emulated device, and on a real one by its
+// library: against sums in double, at sizes that are round and odd.
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iostream>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gtest/gtest.h"
+#include "tensor/cuda/layer_device/cuda_layer_device.h"
+#include "tensor/cuda/layer_device/fused_product.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/precision.h"
+#include "tests/tensor/activations.h"
+#include "tests/tensor/cuda/layers/emulated_layer_device.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<LayerDevice>> NewDevice(const std::string& name,
+                                                       Precision precision) {
+  if (name == "cuda") {
+    CudaNnOptions options;
+    options.precision = precision;
+    return NewCudaLayerDevice(options);
+  }
+  EmulatedLayerDeviceOptions options;
+  options.precision = precision;
+  options.protect_memory = true;
+  return std::make_unique<EmulatedLayerDevice>(options);
+}
+
+// On the device, `offset` elements behind an aligned place.
+class Array {
+ public:
+  Array(LayerDevice* device, Storage storage, const std::vector<float>& values,
+        int64_t offset)
+      : device_(device),
+        storage_(storage),
+        size_(static_cast<int64_t>(values.size())) {
+    const int64_t element = StorageBytes(storage);
+    memory_ = device->Allocate((size_ + offset) * element).value();
+    data_ = static_cast<char*>(memory_.get()) + offset * element;
+    staged_ = device->AllocateHost(size_ * element).value();
+    WithElementOf(storage, [&](auto type) {
+      std::copy(values.begin(), values.end(),
+                static_cast<decltype(type)*>(staged_.get()));
+    });
+    EXPECT_TRUE(
+        device->CopyFromHost(staged_.get(), size_ * element, data_).ok());
+  }
+
+  void* data() const { return data_; }
+  std::vector<float> Values() const {
+    const absl::Status status = device_->CopyToHost(
+        data_, size_ * StorageBytes(storage_), staged_.get());
+    EXPECT_TRUE(status.ok()) << status;
+    return WithElementOf(storage_, [&](auto type) {
+      const auto* const begin =
+          static_cast<const decltype(type)*>(staged_.get());
+      return std::vector<float>(begin, begin + size_);
+    });
+  }
+
+ private:
+  LayerDevice* const device_;  // Not owned.
+  const Storage storage_;
+  const int64_t size_;
+  std::shared_ptr<void> memory_;
+  std::shared_ptr<void> staged_;
+  void* data_;
+};
+
+class FusedProducts
+    : public testing::TestWithParam<std::tuple<std::string, Precision>> {
+ protected:
+  void SetUp() override {
+    const auto& [name, precision] = GetParam();
+    auto device = NewDevice(name, precision);
+    if (absl::IsUnavailable(device.status())) {
+      GTEST_SKIP() << "no CUDA device (" << device.status().message() << ")";
+    }
+    ASSERT_TRUE(device.ok()) << device.status();
+    device_ = *std::move(device);
+  }
+
+  // What one factor's rounding changes of a product, relative.
+  double factor_rounding() const {
+    return device_->precision() == Precision::kTf32 ? 1.0 / 1024 : 1e-6;
+  }
+
+  // Within the rounding of what is stored, and of the factors.
+  void ExpectNear(const std::vector<float>& actual,
+                  const std::vector<double>& expected, Storage storage,
+                  int64_t k, double rounding) const {
+    const double stored = storage == Storage::kBfloat16 ? 1.0 / 256 : 1e-6;
+    ASSERT_EQ(actual.size(), expected.size());
+    for (size_t i = 0; i < actual.size(); ++i) {
+      ASSERT_NEAR(actual[i], expected[i],
+                  stored * std::abs(expected[i]) +
+                      2 * rounding * std::sqrt(static_cast<double>(k)) + 1e-5)
+          << "element " << i;
+    }
+  }
+
+  // Twice, with the same bits. Whether the device does it.
+  bool Check(const MatrixProduct& p, Epilogue epilogue, int64_t offset) {
+    const bool adds = epilogue == Epilogue::kAddBias;
+    const auto planned = device_->PlanFusedProduct(p, epilogue);
+    EXPECT_TRUE(planned.ok()) << planned.status();
+    if (!planned.ok() || *planned == nullptr) return false;
+    const Array a(device_.get(), p.factors, RandomValues(p.m * p.k, 1), offset);
+    const Array b(device_.get(), p.factors, RandomValues(p.k * p.n, 2), offset);
+    const Array c(device_.get(), p.result, RandomValues(p.m * p.n, 3), offset);
+    const Array vector(device_.get(), p.result,
+                       RandomValues(adds ? p.n : p.m, 4), offset);
+    FusedOperands operands = {a.data(), b.data(), c.data(), nullptr, nullptr};
+    if (adds) {
+      operands.bias = vector.data();
+    } else {
+      operands.sums = vector.data();
+    }
+    if (!(*planned)->Takes(operands)) return false;
+    const std::vector<float> x = a.Values(), y = b.Values();
+    const std::vector<float> before = vector.Values();
+    std::vector<double> product(p.m * p.n), sums(before.begin(), before.end());
+    for (int64_t i = 0; i < p.m; ++i) {
+      const auto left = [&](int64_t k) -> double {
+        return p.transpose_a ? x[k * p.m + i] : x[i * p.k + k];
+      };
+      if (!adds) {
+        sums[i] = 0;
+        for (int64_t k = 0; k < p.k; ++k) sums[i] += left(k);
+      }
+      for (int64_t j = 0; j < p.n; ++j) {
+        double sum = adds ? before[j] : 0;
+        for (int64_t k = 0; k < p.k; ++k) {
+          sum += left(k) * (p.transpose_b ? y[j * p.k + k] : y[k * p.n + j]);
+        }
+        product[i * p.n + j] = sum;
+      }
+    }
+    std::vector<float> first;
+    for (int i = 0; i < 2; ++i) {
+      const absl::Status status = (*planned)->Multiply(operands);
+      EXPECT_TRUE(status.ok()) << status;
+      if (!status.ok()) return true;
+      const std::vector<float> result = c.Values();
+      if (i == 0) first = result;
+      EXPECT_EQ(result, first);
+      ExpectNear(result, product, p.result, p.k, factor_rounding());
+      ExpectNear(vector.Values(), sums, p.result, p.k, factor_rounding());
+    }
+    return true;
+  }
+
+  std::unique_ptr<LayerDevice> device_;
+};
+
+TEST_P(FusedProducts, EqualSumsInDouble) {
+  for (const auto& [rows, in, out] :
+       {std::make_tuple(64, 256, 128), std::make_tuple(9, 7, 5),
+        std::make_tuple(300, 32, 1), std::make_tuple(1, 33, 65)}) {
+    for (const int64_t offset : {0, 1}) {
+      MatrixProduct forward;
+      forward.m = rows, forward.n = out, forward.k = in;
+      forward.transpose_b = true;
+      forward.factors = forward.result = device_->storage();
+      MatrixProduct gradient;
+      gradient.m = out, gradient.n = in, gradient.k = rows;
+      gradient.transpose_a = true;
+      gradient.factors = device_->storage();
+      const std::string what = absl::StrCat(rows, " rows, ", in, " to ", out,
+                                            " features, offset ", offset);
+      SCOPED_TRACE(what);
+      const bool does_forward = Check(forward, Epilogue::kAddBias, offset);
+      const bool does_gradient = Check(gradient, Epilogue::kSumA, offset);
+      if (std::get<0>(GetParam()) != "cuda") {
+        EXPECT_TRUE(does_forward);
+        EXPECT_TRUE(does_gradient);
+      }
+      // Of a library, which of them it does is for it to say.
+      std::cout << what << ": bias " << (does_forward ? "fused" : "apart")
+                << ", its gradient " << (does_gradient ? "fused" : "apart")
+                << std::endl;
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Devices, FusedProducts,
+    testing::Combine(testing::Values("cuda", "cuda_emulated"),
+                     testing::Values(Precision::kFp32, Precision::kTf32,
+                                     Precision::kBf16)),
+    [](const testing::TestParamInfo<FusedProducts::ParamType>& info) {
+      return absl::StrCat(std::get<0>(info.param), "_",
+                          PrecisionName(std::get<1>(info.param)));
+    });
+
+}  // namespace
+}  // namespace ps

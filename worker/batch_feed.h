@@ -1,0 +1,37 @@
+// The batches of one worker's iterations.
+#ifndef WORKER_BATCH_FEED_H_
+#define WORKER_BATCH_FEED_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "data/batch_loader.h"
+#include "proto/config.pb.h"
+#include "worker/training_parts.h"
+
+namespace ps {
+
+// Not thread-safe; reads ahead on threads of its own.
+class BatchFeed {
+ public:
+  // Of iterations [0, parts.total_iterations). `config` and `parts` are not
+  // owned and outlive this.
+  BatchFeed(const JobConfig& config, int worker_rank,
+            const TrainingParts& parts);
+
+  // The batch of an iteration, above that of the call before: those between
+  // are passed over, and recurrent layers begin anew. Its random key is that of
+  // the job's seed, this worker and the iteration. Valid until the next call.
+  absl::StatusOr<Batch*> At(int64_t iteration);
+
+ private:
+  const uint64_t seed_;
+  const int worker_rank_;
+  BatchLoader loader_;
+  int64_t next_ = 0;  // The iteration of the loader's next batch.
+};
+
+}  // namespace ps
+
+#endif  // WORKER_BATCH_FEED_H_

@@ -1,0 +1,49 @@
+#include "worker/compression_choice.h"
+
+#include "compressors/automatic/decision_text.h"
+#include "glog/logging.h"
+
+namespace ps {
+
+CompressionChoice::CompressionChoice(const CompressorConfig& config,
+                                     int worker_rank, int num_buckets)
+    : automatic_(config.name() == "auto"),
+      worker_rank_(worker_rank),
+      compressed_(num_buckets, true),
+      compressed_next_(compressed_) {
+  if (automatic_ && worker_rank == 0) {
+    chooser_ = std::make_unique<CompressionChooser>(
+        num_buckets, config.auto_().decide_every(), /*delay=*/1);
+  }
+  costs_.buckets.resize(num_buckets);
+}
+
+std::optional<bool> CompressionChoice::Wanted(int bucket) const {
+  if (chooser_ == nullptr) return std::nullopt;
+  return chooser_->compressed()[bucket];
+}
+
+void CompressionChoice::Add(int bucket, const BucketCosts& costs) {
+  BucketCosts& sum = costs_.buckets[bucket];
+  sum.codec += costs.codec;
+  sum.server += costs.server;
+  sum.link += costs.link;
+  sum.bytes_up += costs.bytes_up;
+  sum.bytes_down += costs.bytes_down;
+}
+
+void CompressionChoice::IterationTook(double seconds, bool with_exchange,
+                                      int64_t push) {
+  if (chooser_ == nullptr) return;
+  costs_.seconds += seconds;
+  if (!with_exchange) return;
+  const auto decision = chooser_->Observe(costs_);
+  const size_t num_buckets = costs_.buckets.size();
+  costs_ = ExchangeCosts();
+  costs_.buckets.resize(num_buckets);
+  if (!decision.has_value() || !(decision->first || decision->changed)) return;
+  LOG(INFO) << "worker " << worker_rank_
+            << ", auto: " << DescribeDecision(*decision, push + 2);
+}
+
+}  // namespace ps

@@ -1,0 +1,73 @@
+#include "worker/join_cluster.h"
+
+#include <utility>
+
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<ShardMap> MakeShardMap(const JoinClusterOptions& options) {
+  ShardMapOptions map;
+  for (const Bucket& bucket : options.buckets) {
+    map.bucket_sizes.push_back(bucket.size());
+  }
+  if (options.num_statistics > 0) {
+    map.bucket_sizes.push_back(options.num_statistics);
+  }
+  map.num_servers = options.config->cluster().num_servers();
+  map.max_slice_elements = options.config->cluster().max_slice_elements();
+  return ShardMap::Create(map);
+}
+
+// The model's tensors, in the order of the buckets.
+void AddTensors(const JoinClusterOptions& options,
+                ParameterClientOptions* client) {
+  for (const Bucket& bucket : options.buckets) {
+    for (const ParameterInfo& tensor : options.parameters) {
+      if (tensor.offset < bucket.begin || tensor.offset >= bucket.end) continue;
+      client->tensor_sizes.push_back(NumElements(tensor.shape));
+      client->tensor_is_matrix.push_back(tensor.shape.size() > 1);
+    }
+  }
+  if (options.num_statistics > 0) {
+    client->tensor_sizes.push_back(options.num_statistics);
+    client->tensor_is_matrix.push_back(false);
+  }
+}
+
+}  // namespace
+
+absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
+  ClusterLink link;
+  PS_ASSIGN_OR_RETURN(ShardMap map, MakeShardMap(options));
+  link.shard_map = std::make_unique<ShardMap>(std::move(map));
+
+  const ClusterConfig& cluster = options.config->cluster();
+  ParameterClientOptions client;
+  client.servers.assign(cluster.servers().begin(), cluster.servers().end());
+  client.worker_rank = options.worker_rank;
+  client.incarnation = options.incarnation;
+  client.name = options.name;
+  client.config_text = SharedConfigText(*options.config);
+  // Of updates, as servers see them.
+  client.total_iterations = options.num_pushes;
+  client.num_averaged_buckets = options.num_statistics > 0 ? 1 : 0;
+  AddTensors(options, &client);
+  client.connections = cluster.connections();
+  client.credit_bytes =
+      static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
+  client.unix_sockets = cluster.unix_sockets();
+  client.max_slice_elements = cluster.max_slice_elements();
+  client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
+  client.lost_server_timeout =
+      absl::Seconds(cluster.lost_server_timeout_seconds());
+  PS_ASSIGN_OR_RETURN(link.client,
+                      ParameterClient::Connect(client, link.shard_map.get()));
+  return link;
+}
+
+}  // namespace ps

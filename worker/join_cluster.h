@@ -1,0 +1,42 @@
+// How a worker joins the servers of its job.
+#ifndef WORKER_JOIN_CLUSTER_H_
+#define WORKER_JOIN_CLUSTER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "transport/parameter_client.h"
+#include "transport/shard_map.h"
+#include "worker/bucket_plan.h"
+
+namespace ps {
+
+struct JoinClusterOptions {
+  const JobConfig* config = nullptr;  // Not owned; with cluster.servers.
+  int worker_rank = 0;
+  uint64_t incarnation = 0;
+  std::string name;
+  std::vector<ParameterInfo> parameters;  // Of the flat vector.
+  std::vector<Bucket> buckets;            // They end where parameters do.
+  int64_t num_statistics = 0;             // Of the model.
+  int64_t num_pushes = 0;                 // Of the whole job.
+};
+
+struct ClusterLink {
+  // Of the buckets and, if there are statistics, a last one for those.
+  std::unique_ptr<ShardMap> shard_map;
+  std::unique_ptr<ParameterClient> client;  // Looks at the shard map.
+};
+
+// Cuts the buckets into slices, and registers with all servers. Errors:
+// ParameterClient's.
+absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options);
+
+}  // namespace ps
+
+#endif  // WORKER_JOIN_CLUSTER_H_

@@ -1,0 +1,23 @@
+// What RunRecorder is given to write of a job, and of each of its pushes.
+#ifndef WORKER_RECORD_CONTENTS_H_
+#define WORKER_RECORD_CONTENTS_H_
+
+#include <cstdint>
+
+#include "proto/config.pb.h"
+#include "worker/run_recorder.h"
+#include "worker/run_totals.h"
+#include "worker/training_parts.h"
+
+namespace ps {
+
+RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts);
+
+// elements: of all workers' gradients together; totals: with this push. Without
+// epoch and residual_norm, which the caller knows.
+IterationRecord RecordOf(const PushOutcome& outcome, int64_t elements,
+                         const RunTotals& totals);
+
+}  // namespace ps
+
+#endif  // WORKER_RECORD_CONTENTS_H_

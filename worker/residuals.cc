@@ -1,0 +1,61 @@
+#include "worker/residuals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+// Elements that are looked at at a time; they fit the caches.
+constexpr int64_t kStretch = 64 * 1024;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<Residuals>> Residuals::Create(
+    const std::vector<Bucket>& buckets, bool may_return, Backend* backend) {
+  std::unique_ptr<Residuals> residuals(new Residuals(may_return, backend));
+  for (const Bucket& bucket : buckets) {
+    PS_ASSIGN_OR_RETURN(Tensor tensor, backend->Allocate({bucket.size()}));
+    residuals->tensors_.push_back(std::move(tensor));
+  }
+  residuals->sent_.resize(buckets.size());
+  return residuals;
+}
+
+absl::Status Residuals::Clear(int bucket) {
+  Tensor& tensor = tensors_[bucket];
+  return backend_->sparse().Clear(tensor.data(), tensor.size());
+}
+
+void Residuals::Sent(int bucket, const std::vector<PayloadBuffer>& payloads) {
+  if (may_return_) sent_[bucket] = payloads;
+}
+
+absl::Status Residuals::PutBack(const Slice& slice) {
+  if (!may_return_) return absl::OkStatus();
+  const PayloadPieces pieces = {sent_[slice.bucket][slice.index].span()};
+  Tensor part = tensors_[slice.bucket].Slice(slice.begin, slice.end);
+  staging_.resize(slice.size());
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(part, staging_.data()));
+  AddPayload(pieces, staging_.data());
+  return backend_->CopyFromHost(staging_.data(), &part);
+}
+
+absl::StatusOr<double> Residuals::Norm() {
+  double squares = 0;
+  for (const Tensor& tensor : tensors_) {
+    for (int64_t begin = 0; begin < tensor.size(); begin += kStretch) {
+      const int64_t end = std::min(tensor.size(), begin + kStretch);
+      staging_.resize(end - begin);
+      PS_RETURN_IF_ERROR(
+          backend_->CopyToHost(tensor.Slice(begin, end), staging_.data()));
+      for (const float x : staging_) squares += double{x} * x;
+    }
+  }
+  return std::sqrt(squares);
+}
+
+}  // namespace ps

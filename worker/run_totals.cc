@@ -1,0 +1,38 @@
+#include "worker/run_totals.h"
+
+namespace ps {
+
+void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
+  const ExchangeStats& stats = outcome.stats;
+  const int64_t elements = num_parameters_ * num_workers_;
+  ++num_pushes_;
+  num_iterations_ += outcome.num_iterations;
+  num_samples_ += outcome.num_samples;
+  sent_elements_ += stats.sent_elements;
+  totals_.iterations = outcome.iterations_done;
+  totals_.seconds += outcome.seconds;
+  totals_.samples_per_second =
+      static_cast<double>(num_samples_ * num_workers_) / totals_.seconds;
+  totals_.achieved_ratio = static_cast<double>(sent_elements_) /
+                           static_cast<double>(num_pushes_ * elements);
+  if (stats.compressed_share.has_value()) {
+    const double before = totals_.compressed_share.value_or(0);
+    totals_.compressed_share = before + (*stats.compressed_share - before) /
+                                            static_cast<double>(num_pushes_);
+  }
+  totals_.bytes_up += stats.bytes_up;
+  // Every worker gets the same answers, or some like them where they drift.
+  totals_.bytes_down += stats.bytes_down * num_workers_;
+  const int64_t dense_bytes =
+      num_iterations_ * elements * static_cast<int64_t>(sizeof(float));
+  totals_.dense_bytes_up = dense_bytes;
+  totals_.dense_bytes_down = dense_bytes;
+  totals_.left_out += stats.left_out;
+}
+
+void RunTotalsCounter::AddAveraging(const AveragingStats& stats) {
+  totals_.bytes_up += stats.bytes_up;
+  totals_.bytes_down += stats.bytes_down * num_workers_;
+}
+
+}  // namespace ps

@@ -1,0 +1,63 @@
+// What a whole run has come to so far.
+#ifndef WORKER_RUN_TOTALS_H_
+#define WORKER_RUN_TOTALS_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "worker/exchange_stats.h"
+
+namespace ps {
+
+// Of the whole job, from its first iteration to now.
+struct RunTotals {
+  int64_t iterations = 0;
+  double seconds = 0;  // Of training, without evaluation.
+  double samples_per_second = 0;
+  double achieved_ratio = 0;  // Elements sent over elements.
+  // Compressor "auto": mean share of worker 0's elements in buckets that were
+  // compressed; the others were sent whole.
+  std::optional<double> compressed_share;
+  int64_t bytes_up = 0;  // Messages from workers to servers, and back.
+  int64_t bytes_down = 0;
+  int64_t dense_bytes_up = 0;  // The elements alone as fp32.
+  int64_t dense_bytes_down = 0;
+  int64_t left_out = 0;  // Worker 0's messages that came too late.
+};
+
+// One push of this worker, with the iterations that led to it.
+struct PushOutcome {
+  ExchangeStats stats;
+  double seconds = 0;
+  double loss = 0;              // Sum of the iterations'.
+  int64_t num_iterations = 0;   // That the push was of,
+  int64_t num_samples = 0;      // with so many examples of this worker.
+  int64_t iterations_done = 0;  // Of the whole job, by now.
+};
+
+// Adds up. Not thread-safe.
+class RunTotalsCounter {
+ public:
+  RunTotalsCounter(int64_t num_workers, int64_t num_parameters)
+      : num_workers_(num_workers), num_parameters_(num_parameters) {}
+
+  void AddPush(const PushOutcome& outcome);
+  void AddAveraging(const AveragingStats& stats);
+
+  const RunTotals& totals() const { return totals_; }
+  // That have been added.
+  int64_t num_pushes() const { return num_pushes_; }
+
+ private:
+  const int64_t num_workers_;
+  const int64_t num_parameters_;
+  int64_t num_pushes_ = 0;
+  int64_t num_iterations_ = 0;
+  int64_t num_samples_ = 0;
+  int64_t sent_elements_ = 0;
+  RunTotals totals_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_RUN_TOTALS_H_

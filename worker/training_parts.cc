@@ -1,0 +1,112 @@
+#include "worker/training_parts.h"
+
+#include <algorithm>
+#include <thread>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "tensor/new_backend.h"
+#include "tensor/precision.h"
+
+namespace ps {
+namespace {
+
+Precision PrecisionOf(TrainingConfig::Precision precision) {
+  switch (precision) {
+    case TrainingConfig::FP32:
+      break;
+    case TrainingConfig::TF32:
+      return Precision::kTf32;
+    case TrainingConfig::BF16:
+      return Precision::kBf16;
+  }
+  return Precision::kFp32;
+}
+
+absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
+  DatasetOptions data;
+  data.config = config.data();
+  data.seed = config.seed();
+  PS_ASSIGN_OR_RETURN(parts->data, NewDataset(data));
+
+  SamplerOptions sampler;
+  sampler.seed = config.seed();
+  sampler.num_examples = parts->data.train->size();
+  sampler.batch_size = config.training().batch_size();
+  sampler.num_workers = config.cluster().num_workers();
+  sampler.order = parts->data.train->order();
+  PS_ASSIGN_OR_RETURN(Sampler made, Sampler::Create(sampler));
+  parts->sampler = std::make_unique<Sampler>(std::move(made));
+  return absl::OkStatus();
+}
+
+void PlanIterations(const JobConfig& config, TrainingParts* parts) {
+  const int64_t per_epoch = parts->sampler->iterations_per_epoch();
+  parts->total_iterations = config.training().epochs() * per_epoch;
+  if (config.training().max_iterations() > 0) {
+    parts->total_iterations =
+        std::min(parts->total_iterations, config.training().max_iterations());
+  }
+  PushPlanOptions plan;
+  plan.total_iterations = parts->total_iterations;
+  plan.local_steps = config.consistency().local_steps();
+  plan.evaluate_every = config.training().evaluate_every_epochs() * per_epoch;
+  parts->plan = std::make_unique<PushPlan>(plan);
+}
+
+absl::Status ChooseBackend(const JobConfig& config, int worker_rank,
+                           TrainingParts* parts) {
+  DeviceOptions device;
+  device.device = config.machine().device();
+  device.num_threads = config.machine().worker_threads();
+  if (device.num_threads == 0) {
+    device.num_threads =
+        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  }
+  device.worker_rank = worker_rank;
+  device.workers_on_machine = config.machine().workers_on_machine();
+  device.device_memory_bytes =
+      config.machine().device_memory_megabytes() * (int64_t{1} << 20);
+  device.precision = PrecisionOf(config.training().precision());
+  device.deterministic = config.machine().deterministic();
+  PS_ASSIGN_OR_RETURN(ChosenBackend chosen, NewBackend(device));
+  LOG(INFO) << "worker " << worker_rank << " computes on "
+            << chosen.description;
+  parts->backend = std::move(chosen.backend);
+  return absl::OkStatus();
+}
+
+absl::Status MakeModel(const JobConfig& config, TrainingParts* parts) {
+  ModelOptions model;
+  model.config = config.model();
+  model.example = parts->data.train->example_shape();
+  model.backend = parts->backend.get();
+  model.records_steps =
+      config.machine().cuda_graphs() && parts->backend->gains_from_recordings();
+  PS_ASSIGN_OR_RETURN(parts->model, NewModel(model));
+  // Not in the middle of the training, nor after it.
+  for (const auto& [name, set] :
+       {std::make_pair("training", parts->data.train.get()),
+        std::make_pair("test", parts->data.test.get())}) {
+    PS_RETURN_IF_ERROR(
+        Annotate(set->CheckTranscripts(parts->model->frames_per_output()),
+                 absl::StrCat("the ", name, " set")));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
+                                                int worker_rank) {
+  TrainingParts parts;
+  PS_RETURN_IF_ERROR(ReadData(config, &parts));
+  PlanIterations(config, &parts);
+  PS_RETURN_IF_ERROR(ChooseBackend(config, worker_rank, &parts));
+  PS_RETURN_IF_ERROR(MakeModel(config, &parts));
+  return parts;
+}
+
+}  // namespace ps

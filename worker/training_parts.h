@@ -1,0 +1,35 @@
+// What one worker trains with: its data, the plan of its iterations, where it
+// computes, and its model.
+#ifndef WORKER_TRAINING_PARTS_H_
+#define WORKER_TRAINING_PARTS_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "data/dataset.h"
+#include "data/sampler.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "worker/push_plan.h"
+
+namespace ps {
+
+struct TrainingParts {
+  DatasetPair data;
+  std::unique_ptr<Sampler> sampler;
+  int64_t total_iterations = 0;
+  std::unique_ptr<PushPlan> plan;
+  std::unique_ptr<Backend> backend;
+  std::unique_ptr<Model> model;  // On the backend, which outlives it.
+};
+
+// As the config says. Logs where this worker computes, and why. Errors: what is
+// wrong with config or data, or the device's.
+absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
+                                                int worker_rank);
+
+}  // namespace ps
+
+#endif  // WORKER_TRAINING_PARTS_H_
