@@ -28,6 +28,7 @@ class EmulatedCuda : public testing::Test {
   ~EmulatedCuda() override {
     FailEmulatedCallsAfter(-1, cudaSuccess);
     SetEmulatedThreadOrder(ThreadOrder::kForward);
+    InstallEmulatedCudnn(false);
   }
 };
 
@@ -150,13 +151,42 @@ TEST_F(EmulatedCuda, BfloatsTrainNearFloatsWithGraphsAndWithout) {
   EXPECT_EQ(WeightsOf(job), weights);
 }
 
+TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainAsOnTheCpu) {
+  if (!InstallEmulatedCudnn(true)) GTEST_SKIP() << "built without cuDNN";
+  const int64_t before = NumEmulatedConvolutions();
+  JobConfig job = CudaJob();
+  const std::vector<float> weights = WeightsOf(job);
+  EXPECT_GT(NumEmulatedConvolutions(), before);
+  EXPECT_LT(Distance(weights, WeightsOnCpu(job)), 1e-5);
+  job.mutable_machine()->set_cuda_graphs(false);
+  EXPECT_EQ(WeightsOf(job), weights) << "without CUDA graphs";
+}
+
+TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainInBfloats) {
+  JobConfig job = CompressedJob("sidco_e");
+  job.mutable_training()->set_precision(TrainingConfig::BF16);
+  const std::vector<float> by_products = WeightsOf(job);
+  if (!InstallEmulatedCudnn(true)) GTEST_SKIP() << "built without cuDNN";
+  const int64_t before = NumEmulatedConvolutions();
+  const std::vector<float> weights = WeightsOf(job);
+  EXPECT_GT(NumEmulatedConvolutions(), before);
+  EXPECT_LT(Distance(weights, by_products), 0.1);
+  EXPECT_EQ(WeightsOf(job, /*overlap=*/false), weights);
+  job.mutable_machine()->set_cuda_graphs(false);
+  EXPECT_EQ(WeightsOf(job), weights) << "without CUDA graphs";
+}
+
+class FailingDevices : public EmulatedCuda,
+                       public testing::WithParamInterface<bool> {};
+
 // Wherever the device fails, the job ends, and says what failed.
-TEST_F(EmulatedCuda, AFailingDeviceEndsTheJob) {
+TEST_P(FailingDevices, EndTheJob) {
+  if (GetParam() && !InstallEmulatedCudnn(true)) {
+    GTEST_SKIP() << "built without cuDNN";
+  }
   JobConfig job = CompressedJob("sidco_e");
   job.mutable_cluster()->set_num_workers(1);
   job.mutable_machine()->set_workers_on_machine(1);
-  // A worker whose device fails at once never comes.
-  job.mutable_cluster()->set_startup_timeout_seconds(1);
   const int64_t before = NumEmulatedCalls();
   ASSERT_TRUE(RunCluster(job).ok());
   const int64_t calls = NumEmulatedCalls() - before;
@@ -169,10 +199,17 @@ TEST_F(EmulatedCuda, AFailingDeviceEndsTheJob) {
     FailEmulatedCallsAfter(-1, cudaSuccess);
     ASSERT_FALSE(run.workers[0].ok());
     // The call, and what CUDA says of it.
-    EXPECT_THAT(std::string(run.workers[0].status().message()),
-                ContainsRegex("[a-zA-Z]+.*: (an emulated error|CUBLAS_)"));
+    EXPECT_THAT(
+        std::string(run.workers[0].status().message()),
+        ContainsRegex("[a-zA-Z]+.*: (an emulated error|CUBLAS_|CUDNN_)"));
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Convolutions, FailingDevices,
+                         testing::Values(false, true),
+                         [](const testing::TestParamInfo<bool>& info) {
+                           return info.param ? "ByCudnn" : "ByProducts";
+                         });
 
 #endif  // PS_HAVE_CUDA
 

@@ -56,6 +56,12 @@ ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
       options.overlap_compression = overlap_compression;
       if (rank == 0) options.run_directory = run_directory;
       run.workers[rank] = Train(options);
+      if (run.workers[rank].ok() || config.consistency().min_workers() > 0) {
+        return;
+      }
+      for (const auto& server : servers) {
+        server->Stop(run.workers[rank].status());
+      }
     });
   }
   for (std::thread& thread : threads) thread.join();

@@ -23,7 +23,8 @@ struct ClusterRun {
 };
 
 // Runs `config` to its end on free ports. Worker 0 records in the directory,
-// unless it is empty. overlap_compression: as in TrainerOptions.
+// unless it is empty. overlap_compression: as in TrainerOptions. A worker that
+// fails stops the servers, unless the job tolerates that.
 ClusterRun RunCluster(const JobConfig& config,
                       const std::string& run_directory = "",
                       std::optional<bool> overlap_compression = {});

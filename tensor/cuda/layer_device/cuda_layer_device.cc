@@ -61,11 +61,13 @@ class CudaLayerDevice final : public LayerDevice {
                         CublasProducts::Create(cublas, cublas_options));
     PS_RETURN_IF_ERROR(StartCublasLt());
 #ifdef PS_HAVE_CUDNN
-    // Without it convolutions are products.
     if (options_.use_cudnn) {
       const absl::StatusOr<CudnnFunctions> cudnn = LoadCudnn();
       if (cudnn.ok()) {
         PS_ASSIGN_OR_RETURN(cudnn_, CudnnHandle::Create(*cudnn, stream_));
+      } else {
+        LOG(INFO) << "convolutions are products of matrices, which is slower: "
+                  << cudnn.status().message();
       }
     }
 #endif
@@ -166,6 +168,10 @@ class CudaLayerDevice final : public LayerDevice {
       cudnn_options.allow_tf32 = options_.precision == Precision::kTf32;
       auto convolution =
           PlanCudnnConvolution(this, cudnn_, cudnn_options, geometry);
+      if (convolution.ok()) {
+        return std::make_unique<ConvolutionOfDevice>(this,
+                                                     *std::move(convolution));
+      }
       // Of what cuDNN cannot do, or only with other bits each time, products
       // take care.
       if (!absl::IsUnimplemented(convolution.status())) return convolution;
@@ -202,6 +208,33 @@ class CudaLayerDevice final : public LayerDevice {
    private:
     const CudaLayerDevice* const device_;  // Not owned.
     const std::unique_ptr<FusedProduct> product_;
+  };
+
+  // Works on the device, whichever the thread used before.
+  class ConvolutionOfDevice final : public LibraryConvolution {
+   public:
+    ConvolutionOfDevice(const CudaLayerDevice* device,
+                        std::unique_ptr<LibraryConvolution> convolution)
+        : device_(device), convolution_(std::move(convolution)) {}
+
+    absl::Status Forward(const void* x, const void* weight, void* y) override {
+      PS_RETURN_IF_ERROR(device_->UseDevice());
+      return convolution_->Forward(x, weight, y);
+    }
+    absl::Status BackwardData(const void* weight, const void* dy,
+                              void* dx) override {
+      PS_RETURN_IF_ERROR(device_->UseDevice());
+      return convolution_->BackwardData(weight, dy, dx);
+    }
+    absl::Status BackwardWeights(const void* x, const void* dy,
+                                 float* dweight) override {
+      PS_RETURN_IF_ERROR(device_->UseDevice());
+      return convolution_->BackwardWeights(x, dy, dweight);
+    }
+
+   private:
+    const CudaLayerDevice* const device_;  // Not owned.
+    const std::unique_ptr<LibraryConvolution> convolution_;
   };
 
   absl::Status StartCublasLt() {

@@ -41,6 +41,14 @@ int64_t NumEmulatedCalls();
 int64_t NumEmulatedLaunches();
 int64_t NumEmulatedWaits();
 
+// Whether backends that are made from now on find cuDNN; at first they do not.
+// Returns false if the build has no headers of it. Only with the device's
+// layers.
+bool InstallEmulatedCudnn(bool installed);
+
+// Convolutions and their gradients that it was asked for so far.
+int64_t NumEmulatedConvolutions();
+
 }  // namespace ps
 
 #endif  // TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_

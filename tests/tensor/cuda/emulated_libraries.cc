@@ -1,6 +1,6 @@
 // CUDA's libraries as the emulated device has them: cuBLAS and cuBLASLt, whose
-// products are queued on its streams, and no other. What loads and calls them
-// is the real code.
+// products are queued on its streams, cuDNN (emulated_cudnn.h), and no other.
+// What loads and calls them is the real code.
 #ifdef PS_HAVE_CUDA
 
 #include <cublas_v2.h>
@@ -15,6 +15,7 @@
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
+#include "tests/tensor/cuda/emulated_cudnn.h"
 #include "tests/tensor/cuda/emulated_device.h"
 #include "tests/tensor/cuda/layers/fake_cublas_lt.h"
 
@@ -209,6 +210,9 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
     }
     if (absl::StrContains(name, "libcublasLt.so")) {
       return DynamicLibrary(CublasLt(), name);
+    }
+    if (absl::StrContains(name, "libcudnn.so") && EmulatedCudnn() != nullptr) {
+      return DynamicLibrary(EmulatedCudnn(), name);
     }
   }
   return absl::UnavailableError(

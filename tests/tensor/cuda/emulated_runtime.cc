@@ -368,12 +368,14 @@ cudaError_t cudaStreamEndCapture(cudaStream_t stream, cudaGraph_t* graph) {
 
 cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
                                  unsigned long long) {
+  const ps::CallLock lock(ps::Lock());
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   *executable = new CUgraphExec_st{graph->work};
   return cudaSuccess;
 }
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
+  const ps::CallLock lock(ps::Lock());
   // One piece of work, whatever becomes of the executable graph.
   return ps::Queue(stream, [work = executable->work] {
     for (const auto& piece : work) piece();

@@ -18,6 +18,10 @@ constexpr int kGood = 1;
 
 FakeCudnn* fake = nullptr;
 
+struct Handle {
+  cudaStream_t stream = nullptr;
+};
+
 struct Tensor4 {
   int n, c, h, w;
   cudnnDataType_t type;
@@ -132,26 +136,9 @@ int64_t Size(const Tensor4& t) { return int64_t{t.n} * t.c * t.h * t.w; }
 
 // target[f(i)] = sum of a product, in floats: one pass of the convolution.
 enum class Pass { kForward, kData, kFilter };
-cudnnStatus_t Run(Pass pass, const char* name, const Tensor4& xd, const void* x,
-                  const Tensor4& wd, const void* w, const Tensor4& yd,
-                  const void* y, const Convolution& c, int algorithm,
-                  void* workspace, size_t workspace_bytes, const void* alpha,
-                  const void* beta, void* target) {
-  ++fake->num_calls;
-  fake->algorithm = algorithm;
-  fake->math = c.math;
-  if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
-    return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
-  }
-  for (const void* const data : {x, w, y, const_cast<const void*>(target)}) {
-    if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
-      return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
-    }
-  }
-  CHECK(xd.type == wd.type && wd.type == yd.type);
-  CHECK_EQ(*static_cast<const float*>(alpha), 1);
-  CHECK_EQ(*static_cast<const float*>(beta), 0);
-  std::memset(workspace, 0xff, workspace_bytes);
+void Compute(Pass pass, const Tensor4& xd, const void* x, const Tensor4& wd,
+             const void* w, const Tensor4& yd, const void* y,
+             const Convolution& c, void* target) {
   const Tensor4& td = pass == Pass::kForward ? yd
                       : pass == Pass::kData  ? xd
                                              : wd;
@@ -170,6 +157,39 @@ cudnnStatus_t Run(Pass pass, const char* name, const Tensor4& xd, const void* x,
     }
   });
   for (int64_t i = 0; i < Size(td); ++i) td.Store(sums[i], i, target);
+}
+
+cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
+                  const Tensor4& xd, const void* x, const Tensor4& wd,
+                  const void* w, const Tensor4& yd, const void* y,
+                  const Convolution& c, int algorithm, void* workspace,
+                  size_t workspace_bytes, const void* alpha, const void* beta,
+                  void* target) {
+  ++fake->num_calls;
+  fake->algorithm = algorithm;
+  fake->math = c.math;
+  if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
+    return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
+  }
+  for (const void* const data : {x, w, y, const_cast<const void*>(target)}) {
+    if (reinterpret_cast<uintptr_t>(data) % 16 != 0) {
+      return CUDNN_STATUS_BAD_PARAM_MISALIGNED_POINTER;
+    }
+  }
+  CHECK(xd.type == wd.type && wd.type == yd.type);
+  CHECK_EQ(*static_cast<const float*>(alpha), 1);
+  CHECK_EQ(*static_cast<const float*>(beta), 0);
+  // Descriptors may be gone when the work is done.
+  const auto work = [=] {
+    std::memset(workspace, 0xff, workspace_bytes);
+    Compute(pass, xd, x, wd, w, yd, y, c, target);
+  };
+  if (fake->queue != nullptr) {
+    const cudnnStatus_t queued = fake->queue(As<Handle>(handle).stream, work);
+    if (queued != CUDNN_STATUS_SUCCESS) return queued;
+  } else {
+    work();
+  }
   return Call(name);
 }
 
@@ -185,15 +205,14 @@ FakeCudnn::~FakeCudnn() { fake = nullptr; }
 CudnnFunctions FakeCudnn::Functions() {
   CudnnFunctions f;
   f.create = [](cudnnHandle_t* handle) {
-    *handle = reinterpret_cast<cudnnHandle_t>(fake);
-    ++fake->num_descriptors;
+    Create<Handle>(handle);
     return Call("create");
   };
-  f.destroy = [](cudnnHandle_t) {
-    --fake->num_descriptors;
-    return CUDNN_STATUS_SUCCESS;
+  f.destroy = [](cudnnHandle_t handle) { return Destroy<Handle>(handle); };
+  f.set_stream = [](cudnnHandle_t handle, cudaStream_t stream) {
+    As<Handle>(handle).stream = stream;
+    return Call("set_stream");
   };
-  f.set_stream = [](cudnnHandle_t, cudaStream_t) { return Call("set_stream"); };
   f.get_error_string = [](cudnnStatus_t) { return "CUDNN_STATUS_FAKE"; };
   f.create_tensor = [](cudnnTensorDescriptor_t* d) {
     return Create<Tensor4>(d);
@@ -280,35 +299,36 @@ CudnnFunctions FakeCudnn::Functions() {
          cudnnConvolutionBwdFilterAlgo_t algorithm,
          size_t* size) { return WorkspaceBytes(algorithm, size); };
 
-  f.forward = [](cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t xd,
-                 const void* x, cudnnFilterDescriptor_t wd, const void* w,
-                 cudnnConvolutionDescriptor_t cd,
-                 cudnnConvolutionFwdAlgo_t algorithm, void* workspace,
-                 size_t workspace_bytes, const void* beta,
-                 cudnnTensorDescriptor_t yd, void* y) {
-    return Run(Pass::kForward, "forward", As<Tensor4>(xd), x, As<Tensor4>(wd),
-               w, As<Tensor4>(yd), nullptr, As<Convolution>(cd), algorithm,
-               workspace, workspace_bytes, alpha, beta, y);
-  };
-  f.backward_data = [](cudnnHandle_t, const void* alpha,
+  f.forward =
+      [](cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t xd,
+         const void* x, cudnnFilterDescriptor_t wd, const void* w,
+         cudnnConvolutionDescriptor_t cd, cudnnConvolutionFwdAlgo_t algorithm,
+         void* workspace, size_t workspace_bytes, const void* beta,
+         cudnnTensorDescriptor_t yd, void* y) {
+        return Run(handle, Pass::kForward, "forward", As<Tensor4>(xd), x,
+                   As<Tensor4>(wd), w, As<Tensor4>(yd), nullptr,
+                   As<Convolution>(cd), algorithm, workspace, workspace_bytes,
+                   alpha, beta, y);
+      };
+  f.backward_data = [](cudnnHandle_t handle, const void* alpha,
                        cudnnFilterDescriptor_t wd, const void* w,
                        cudnnTensorDescriptor_t yd, const void* dy,
                        cudnnConvolutionDescriptor_t cd,
                        cudnnConvolutionBwdDataAlgo_t algorithm, void* workspace,
                        size_t workspace_bytes, const void* beta,
                        cudnnTensorDescriptor_t xd, void* dx) {
-    return Run(Pass::kData, "backward_data", As<Tensor4>(xd), nullptr,
+    return Run(handle, Pass::kData, "backward_data", As<Tensor4>(xd), nullptr,
                As<Tensor4>(wd), w, As<Tensor4>(yd), dy, As<Convolution>(cd),
                algorithm, workspace, workspace_bytes, alpha, beta, dx);
   };
   f.backward_filter =
-      [](cudnnHandle_t, const void* alpha, cudnnTensorDescriptor_t xd,
+      [](cudnnHandle_t handle, const void* alpha, cudnnTensorDescriptor_t xd,
          const void* x, cudnnTensorDescriptor_t yd, const void* dy,
          cudnnConvolutionDescriptor_t cd,
          cudnnConvolutionBwdFilterAlgo_t algorithm, void* workspace,
          size_t workspace_bytes, const void* beta, cudnnFilterDescriptor_t wd,
          void* dw) {
-        return Run(Pass::kFilter, "backward_filter", As<Tensor4>(xd), x,
+        return Run(handle, Pass::kFilter, "backward_filter", As<Tensor4>(xd), x,
                    As<Tensor4>(wd), nullptr, As<Tensor4>(yd), dy,
                    As<Convolution>(cd), algorithm, workspace, workspace_bytes,
                    alpha, beta, dw);

@@ -3,6 +3,8 @@
 #ifndef TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 #define TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 
+#include <atomic>
+#include <functional>
 #include <string>
 
 #include "tensor/cuda/libraries/cudnn_functions.h"
@@ -25,14 +27,17 @@ class FakeCudnn {
   // The call of this name ("forward") returns this.
   std::string failing;
   cudnnStatus_t failure = CUDNN_STATUS_EXECUTION_FAILED;
+  // Does a convolution's work in the order of its stream; null: at once.
+  std::function<cudnnStatus_t(cudaStream_t stream, std::function<void()> work)>
+      queue;
   // No deterministic algorithm.
   bool only_atomics = false;
 
   // What the latest convolution ran with.
-  int algorithm = -1;
-  cudnnMathType_t math = CUDNN_DEFAULT_MATH;
-  int num_calls = 0;        // Of convolutions.
-  int num_descriptors = 0;  // That are not destroyed, and handles.
+  std::atomic<int> algorithm = -1;
+  std::atomic<cudnnMathType_t> math = CUDNN_DEFAULT_MATH;
+  std::atomic<int> num_calls = 0;        // Of convolutions.
+  std::atomic<int> num_descriptors = 0;  // That are not destroyed, and handles.
 };
 
 }  // namespace ps
