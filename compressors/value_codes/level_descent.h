@@ -117,7 +117,7 @@ struct SortedSample {
   }
 };
 
-// Fits levels[1] to levels[s - 1]; levels[0] to levels[s] become all of them.
+// levels: [s + 1], from 0 to 1; written.
 PS_HOST_DEVICE inline void DescendLevels(const SortedSample& sample, int s,
                                          int sweeps, float* levels) {
   for (int i = 0; i <= s; ++i) levels[i] = ExponentialLevels::Value(i, s);
