@@ -22,9 +22,9 @@ PS_HOST_DEVICE inline uint64_t Mix64(uint64_t x) {
 }
 
 // A key for one purpose out of several parts: RandomKey(seed, epoch).
-inline uint64_t RandomKey(uint64_t part) { return Mix64(part); }
+PS_HOST_DEVICE inline uint64_t RandomKey(uint64_t part) { return Mix64(part); }
 template <typename... Parts>
-uint64_t RandomKey(uint64_t part, Parts... parts) {
+PS_HOST_DEVICE uint64_t RandomKey(uint64_t part, Parts... parts) {
   return Mix64(part ^ (RandomKey(parts...) * 0xd1342543de82ef95u));
 }
 

@@ -17,6 +17,24 @@ PS_HOST_DEVICE inline uint64_t LowBits(int bits) {
   return (uint64_t{1} << bits) - 1;
 }
 
+// Bits up to the highest that is set; 0 of 0.
+PS_HOST_DEVICE inline int BitWidth(uint32_t x) {
+#ifdef __CUDA_ARCH__
+  return 32 - __clz(static_cast<int>(x));
+#else
+  return x == 0 ? 0 : 32 - __builtin_clz(x);
+#endif
+}
+
+// The same bytes in the other order.
+PS_HOST_DEVICE inline uint32_t ByteSwapped(uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return __byte_perm(word, 0, 0x0123);
+#else
+  return __builtin_bswap32(word);
+#endif
+}
+
 }  // namespace ps
 
 #endif  // COMPRESSORS_BITS_H_

@@ -81,10 +81,9 @@ class Sparsifier final : public Compressor {
     // What is sent leaves the scratch vector, which becomes the residual.
     if (selected_.all) {
       PS_RETURN_IF_ERROR(EncodeAll(&encoded));
-    } else if (selected_.on_device.has_value() && encoder_ != nullptr) {
+    } else if (selected_.on_device.has_value()) {
       PS_RETURN_IF_ERROR(EncodeOnDevice(&encoded));
     } else {
-      PS_RETURN_IF_ERROR(FetchSelected());
       PS_RETURN_IF_ERROR(EncodeSelected(&encoded));
     }
     std::swap(scratch_, *residual);
@@ -117,25 +116,6 @@ class Sparsifier final : public Compressor {
       encoded->parts.push_back(std::move(payload));
     }
     return absl::OkStatus();
-  }
-
-  // Brings elements that are on a device, whose codes the host alone knows.
-  absl::Status FetchSelected() {
-    if (!selected_.on_device.has_value()) return absl::OkStatus();
-    const DeviceSelection& from = *selected_.on_device;
-    Selection& to = selected_.elements;
-    to.indices.resize(from.count);
-    to.values.resize(from.count);
-    // Copied, never computed with: an index has a float's size.
-    static_assert(sizeof(uint32_t) == sizeof(float), "copied as floats");
-    const auto bring = [this, &from](const void* device, void* host) {
-      return backend_->CopyToHost(
-          Tensor::View(static_cast<float*>(const_cast<void*>(device)),
-                       {from.count}),
-          static_cast<float*>(host));
-    };
-    PS_RETURN_IF_ERROR(bring(from.indices, to.indices.data()));
-    return bring(from.values, to.values.data());
   }
 
   absl::Status EncodeOnDevice(EncodedGradient* encoded) {
@@ -224,7 +204,7 @@ class Sparsifier final : public Compressor {
   int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
-  std::unique_ptr<DeviceEncoder> encoder_;  // Null: the host encodes.
+  std::unique_ptr<DeviceEncoder> encoder_;  // Null: memory is the host's.
   Tensor scratch_;     // [n], where residual + gradient is made.
   Selected selected_;  // Kept for its memory.
 };

@@ -5,27 +5,24 @@
 #ifndef COMPRESSORS_VALUE_CODES_FITTED_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_FITTED_LEVELS_H_
 
+#include <cstdint>
 #include <vector>
+
+#include "compressors/value_codes/level_descent.h"
 
 namespace ps {
 
-struct WeightedMagnitude {
-  float magnitude = 0;  // Over its bucket's norm; in [0, 1].
-  double weight = 0;    // The norm's square; at least 0.
-};
-
-// Up to 4 bits, more change nothing; each is a step to a minimum, if not always
-// the lowest one.
-constexpr int kLevelFitSweeps = 30;
+// Of an ascending sample, the sums over its first k elements: [k].
+std::vector<SampleSums> SumSample(const std::vector<uint64_t>& sample);
 
 // Levels 0 = L_0 < ... < L_s = 1; s is at least 1. Starts from those of NUQSGD
 // and lowers, level by level, the expected squared error of rounding the
-// sample,
+// sample of WeightedMagnitudes,
 //
 //     sum of weight (r - L_j) (L_{j+1} - r), with L_j and L_{j+1} around r,
 //
 // which no sweep raises. Ends early when no level moves.
-std::vector<float> FitLevels(std::vector<WeightedMagnitude> sample, int s,
+std::vector<float> FitLevels(std::vector<uint64_t> sample, int s,
                              int sweeps = kLevelFitSweeps);
 
 }  // namespace ps

@@ -11,15 +11,9 @@
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
 #include "compressors/piece_reader.h"
+#include "compressors/value_codes/bit_string.h"
 
 namespace ps {
-
-// The lowest `length` bits of `bits`, the highest of them first; no others are
-// set. Length is at most 64.
-struct BitString {
-  uint64_t bits = 0;
-  int length = 0;
-};
 
 // Writes forward from `out`, which has room for what is put.
 class HighBitWriter {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "common/random.h"
+#include "compressors/value_codes/level_descent.h"
 #include "compressors/value_codes/level_loops.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_sums.h"
@@ -13,8 +13,6 @@ namespace {
 
 // Draws made together; a multiple of 4.
 constexpr int64_t kBlock = 1024;
-constexpr int64_t kMaxSample = 16384;
-constexpr uint64_t kSamplePurpose = 0x616c71;  // "alq"
 
 // Sums and maxima that a processor can have under way at once.
 constexpr size_t kLanes = kNormLanes;
@@ -45,11 +43,6 @@ float LargestMagnitude(absl::Span<const float> values) {
     largest[0] = std::max(largest[0], std::fabs(values[i]));
   }
   return *std::max_element(largest, largest + kLanes);
-}
-
-// In [0, 1]: rounding may have made the norm less than a single magnitude.
-float Relative(float value, float scale) {
-  return scale > 0 ? std::min(std::fabs(value) / scale, 1.0f) : 0.0f;
 }
 
 }  // namespace
@@ -102,21 +95,16 @@ void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
   }
 }
 
-std::vector<WeightedMagnitude> SampleMagnitudes(absl::Span<const float> values,
-                                                absl::Span<const float> scales,
-                                                int64_t bucket_size,
-                                                uint64_t random_key) {
+std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
+                                       absl::Span<const float> scales,
+                                       int64_t bucket_size,
+                                       uint64_t random_key) {
   const int64_t count = static_cast<int64_t>(values.size());
-  const int64_t size = std::min(count, kMaxSample);
-  RandomStream random(RandomKey(kSamplePurpose, random_key));
-  std::vector<WeightedMagnitude> sample(size);
-  for (int64_t k = 0; k < size; ++k) {
-    const int64_t begin = count * k / size;
-    const int64_t end = count * (k + 1) / size;
-    const int64_t i = begin + static_cast<int64_t>(random.Below(end - begin));
+  std::vector<uint64_t> sample(SampleSize(count));
+  for (int64_t k = 0; k < SampleSize(count); ++k) {
+    const int64_t i = SampledPlace(random_key, count, k);
     const float scale = scales[i / bucket_size];
-    sample[k].magnitude = Relative(values[i], scale);
-    sample[k].weight = double{scale} * scale;
+    sample[k] = WeightedMagnitude(RelativeMagnitude(values[i], scale), scale);
   }
   return sample;
 }

@@ -6,12 +6,11 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "compressors/value_codes/fitted_levels.h"
+#include "compressors/value_codes/levels.h"
 
 namespace ps {
 
 enum class LevelScale { kEuclideanNorm, kLargestMagnitude };
-enum class LevelSpacing { kUniform, kExponential, kFitted };
 
 // One for each bucket, rounded to float, as it travels: magnitudes are taken
 // relative to that.
@@ -32,12 +31,13 @@ struct LevelRounding {
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes);
 
-// Magnitudes to fit levels to: of each of at most 16384 equally long
-// stretches one, drawn by random_key; so all of them, if they are no more.
-std::vector<WeightedMagnitude> SampleMagnitudes(absl::Span<const float> values,
-                                                absl::Span<const float> scales,
-                                                int64_t bucket_size,
-                                                uint64_t random_key);
+// What to fit levels to (level_descent.h): of each of at most kMaxSample
+// equally long stretches one value, drawn by random_key; so all, if they are no
+// more.
+std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
+                                       absl::Span<const float> scales,
+                                       int64_t bucket_size,
+                                       uint64_t random_key);
 
 }  // namespace ps
 

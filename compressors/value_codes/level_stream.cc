@@ -10,39 +10,17 @@
 namespace ps {
 namespace {
 
-using Integer = BitString (*)(uint32_t);
-
-bool IsOmega(LevelLayout layout) {
-  return layout == LevelLayout::kOmegaSparse ||
-         layout == LevelLayout::kOmegaDense;
-}
-
-bool IsSparse(LevelLayout layout) {
-  return layout == LevelLayout::kGammaSparse ||
-         layout == LevelLayout::kOmegaSparse;
-}
-
-Integer IntegerOf(bool omega) { return omega ? EliasOmega : EliasGamma; }
-
-BitString Concatenate(BitString a, BitString b) {
-  return {a.bits << b.length | b.bits, a.length + b.length};
-}
-
 // What the layout writes for each code; nothing for a negative 0.
 using CodeStrings = std::array<BitString, 1 << kMaxLevelBits>;
 
 CodeStrings StringsOf(bool omega, bool sparse, int bits) {
-  const Integer integer = IntegerOf(omega);
   const uint32_t sign_bit = uint32_t{1} << (bits - 1);
   CodeStrings strings = {};
-  if (!sparse) strings[0] = integer(1);
-  for (uint32_t level = 1; level < sign_bit; ++level) {
-    for (const uint32_t negative : {0, 1}) {
-      const BitString sign = {negative, 1};
-      strings[level | negative * sign_bit] =
-          sparse ? Concatenate(sign, integer(level))
-                 : Concatenate(integer(level + 1), sign);
-    }
+  for (uint32_t code = 0; code < 2 * sign_bit; ++code) {
+    if (sparse && code == 0) continue;  // Part of a gap.
+    if (code == sign_bit) continue;
+    strings[code] =
+        sparse ? SparseLevel(omega, bits, code) : DenseLevel(omega, bits, code);
   }
   return strings;
 }
@@ -68,14 +46,13 @@ void ForEachLevel(int64_t bucket_size, absl::Span<const uint8_t> codes,
 
 int64_t SparseBits(bool omega, const LevelShape& shape,
                    absl::Span<const uint8_t> codes) {
-  const Integer integer = IntegerOf(omega);
   const CodeStrings strings = StringsOf(omega, /*sparse=*/true, shape.bits);
   int64_t bits = 0;
   ForEachLevel(
       shape.bucket_size, codes,
-      [&](uint32_t count) { bits += integer(count + 1).length; },
+      [&](uint32_t count) { bits += EliasInteger(omega, count + 1).length; },
       [&](uint32_t gap, uint8_t code) {
-        bits += integer(gap).length + strings[code].length;
+        bits += EliasInteger(omega, gap).length + strings[code].length;
       });
   return bits;
 }
@@ -112,10 +89,9 @@ int64_t MaxLevelBytes(ValueCodeConfig::IntegerCode integer_code, int bits,
   if (integer_code == ValueCodeConfig::FIXED) return BytesOfBits(count * bits);
   // The smaller layout is no longer than the dense one, in which the highest
   // level is the longest.
-  const Integer integer =
-      IntegerOf(integer_code == ValueCodeConfig::ELIAS_OMEGA);
-  const uint32_t highest = static_cast<uint32_t>(NumLevels(bits)) + 1;
-  return BytesOfBits(count * (integer(highest).length + 1));
+  const bool omega = integer_code == ValueCodeConfig::ELIAS_OMEGA;
+  const uint32_t highest = static_cast<uint32_t>(NumLevels(bits));
+  return BytesOfBits(count * DenseLevel(omega, bits, highest).length);
 }
 
 LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
@@ -123,10 +99,8 @@ LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
                            absl::Span<const uint8_t> codes) {
   if (integer_code == ValueCodeConfig::FIXED) return LevelLayout::kFixed;
   const bool omega = integer_code == ValueCodeConfig::ELIAS_OMEGA;
-  if (SparseBits(omega, shape, codes) < DenseBits(omega, shape, codes)) {
-    return omega ? LevelLayout::kOmegaSparse : LevelLayout::kGammaSparse;
-  }
-  return omega ? LevelLayout::kOmegaDense : LevelLayout::kGammaDense;
+  return SmallerLayout(omega, SparseBits(omega, shape, codes),
+                       DenseBits(omega, shape, codes));
 }
 
 int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,
@@ -136,12 +110,11 @@ int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,
   const CodeStrings strings = StringsOf(omega, IsSparse(layout), shape.bits);
   HighBitWriter writer(out);
   if (IsSparse(layout)) {
-    const Integer integer = IntegerOf(omega);
     ForEachLevel(
         shape.bucket_size, codes,
-        [&](uint32_t count) { writer.Put(integer(count + 1)); },
+        [&](uint32_t count) { writer.Put(EliasInteger(omega, count + 1)); },
         [&](uint32_t gap, uint8_t code) {
-          writer.Put(integer(gap));
+          writer.Put(EliasInteger(omega, gap));
           writer.Put(strings[code]);
         });
   } else {

@@ -5,13 +5,24 @@
 #ifndef COMPRESSORS_VALUE_CODES_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_LEVELS_H_
 
-#include <algorithm>
+#include <cmath>
 #include <cstdint>
 
 #include "common/float_bits.h"
 #include "common/host_device.h"
+#include "common/partition_point.h"
 
 namespace ps {
+
+enum class LevelSpacing { kUniform, kExponential, kFitted };
+
+// Of a value to its scale, in [0, 1]: rounding may have made a norm less than a
+// single magnitude. 0 where the scale is, and with it all values.
+PS_HOST_DEVICE inline float RelativeMagnitude(float value, float scale) {
+  if (!(scale > 0)) return 0;
+  const float relative = fabsf(value) / scale;
+  return relative < 1.0f ? relative : 1.0f;
+}
 
 // Levels 0, 1/s, ..., 1, called 0 to s.
 struct UniformLevels {
@@ -52,20 +63,21 @@ struct ExponentialLevels {
   }
 };
 
-// Any levels; on the host.
+// Any levels.
 class TableLevels {
  public:
   // levels: [s + 1], from 0 to 1; not owned.
-  explicit TableLevels(const float* levels) : levels_(levels) {}
+  PS_HOST_DEVICE explicit TableLevels(const float* levels) : levels_(levels) {}
 
-  float Value(int level, int) const { return levels_[level]; }
+  PS_HOST_DEVICE float Value(int level, int) const { return levels_[level]; }
 
-  int Round(float r, int s, float draw) const {
+  PS_HOST_DEVICE int Round(float r, int s, float draw) const {
     // The last level, 1, is above none.
-    const float* const upper = std::upper_bound(levels_ + 1, levels_ + s, r);
-    const float lower = upper[-1];
-    const float place = (r - lower) / (*upper - lower);
-    return static_cast<int>(upper - levels_) - (draw < place ? 0 : 1);
+    const int upper = static_cast<int>(
+        PartitionPoint(1, s, [&](int64_t i) { return levels_[i] <= r; }));
+    const float lower = levels_[upper - 1];
+    const float place = (r - lower) / (levels_[upper] - lower);
+    return upper - (draw < place ? 0 : 1);
   }
 
  private:

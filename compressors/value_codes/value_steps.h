@@ -3,7 +3,6 @@
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 
-#include <cmath>
 #include <cstdint>
 
 #include "common/float_bits.h"
@@ -70,10 +69,7 @@ PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
   if (!(scale > 0)) return 0;  // All values that share it are 0.
   const int sign_code = 1 << (bits - 1);
   const int s = sign_code - 1;
-  // Rounding may have made the norm less than a single magnitude.
-  const float relative = fabsf(*value) / scale;
-  const float r = relative < 1.0f ? relative : 1.0f;
-  const int level = levels.Round(r, s, draw);
+  const int level = levels.Round(RelativeMagnitude(*value, scale), s, draw);
   const bool negative = *value < 0 && level > 0;
   const float decoded = scale * levels.Value(level, s);
   *value -= negative ? -decoded : decoded;

@@ -91,11 +91,13 @@ struct CompressedCase {
   std::string value_code = "fp32";
   DownlinkConfig::Mode downlink = DownlinkConfig::WEIGHTS;
   std::string downlink_code = "fp32";
+  ValueCodeConfig::IntegerCode integer_code = ValueCodeConfig::FIXED;
 };
 
 void PrintTo(const CompressedCase& c, std::ostream* out) {
   *out << c.compressor << " " << c.value_code << " "
-       << DownlinkConfig::Mode_Name(c.downlink) << " " << c.downlink_code;
+       << DownlinkConfig::Mode_Name(c.downlink) << " " << c.downlink_code << " "
+       << ValueCodeConfig::IntegerCode_Name(c.integer_code);
 }
 
 class CompressedJobs : public EmulatedCuda,
@@ -104,6 +106,8 @@ class CompressedJobs : public EmulatedCuda,
   JobConfig Job() const {
     JobConfig job = CompressedJob(GetParam().compressor);
     job.mutable_compressor()->set_value_code(GetParam().value_code);
+    job.mutable_compressor()->mutable_values()->set_integer_code(
+        GetParam().integer_code);
     job.mutable_downlink()->set_mode(GetParam().downlink);
     job.mutable_downlink()->set_value_code(GetParam().downlink_code);
     job.mutable_downlink()->mutable_compressor()->set_name("topk");
@@ -137,8 +141,14 @@ INSTANTIATE_TEST_SUITE_P(
         CompressedCase{"sidco_e", "fp16"},
         CompressedCase{"sidco_gp", "fp32", DownlinkConfig::UPDATE},
         CompressedCase{"dgc", "bf16", DownlinkConfig::COMPRESSED},
-        CompressedCase{"topk", "qsgdinf"}, CompressedCase{"redsync"},
-        CompressedCase{"gaussiank", "int8_block"}, CompressedCase{"randomk"}));
+        CompressedCase{"topk", "qsgdinf"}, CompressedCase{"topk", "alq"},
+        CompressedCase{"none", "alq"},
+        CompressedCase{"sidco_e", "qsgdinf", DownlinkConfig::WEIGHTS, "fp32",
+                       ValueCodeConfig::ELIAS_GAMMA},
+        CompressedCase{"none", "nuqsgd", DownlinkConfig::WEIGHTS, "fp32",
+                       ValueCodeConfig::ELIAS_OMEGA},
+        CompressedCase{"redsync"}, CompressedCase{"gaussiank", "int8_block"},
+        CompressedCase{"randomk"}));
 
 TEST_F(EmulatedCuda, BfloatsTrainNearFloatsWithGraphsAndWithout) {
   JobConfig job = CompressedJob("topk");

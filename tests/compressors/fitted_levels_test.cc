@@ -14,30 +14,43 @@ namespace ps {
 namespace {
 
 // Magnitudes of n values over the norm of d such, some weighing more.
-std::vector<WeightedMagnitude> Sample(const std::string& law, int64_t n,
-                                      int64_t d) {
+std::vector<uint64_t> Sample(const std::string& law, int64_t n, int64_t d) {
   const std::vector<float> values = MakeVector(law, n, 3);
   double sum_squares = 0;
   for (const float value : values) sum_squares += double{value} * value;
   const double norm = std::sqrt(sum_squares * d / n);
-  std::vector<WeightedMagnitude> sample(n);
+  std::vector<uint64_t> sample(n);
   for (int64_t i = 0; i < n; ++i) {
-    sample[i].magnitude =
-        static_cast<float>(std::min(1.0, std::fabs(values[i]) / norm));
-    sample[i].weight = i % 3 == 0 ? 2.5 : 1;
+    sample[i] = WeightedMagnitude(
+        static_cast<float>(std::min(1.0, std::fabs(values[i]) / norm)),
+        i % 3 == 0 ? 1.5f : 1.0f);
   }
   return sample;
 }
 
+TEST(WeightedMagnitudeTest, AscendsWithMagnitudeAndThenWithWeight) {
+  constexpr float kLargest = 0x1.fffffep127f;
+  const std::vector<uint64_t> ascending = {
+      WeightedMagnitude(0, 0),         WeightedMagnitude(0, 0x1p-149f),
+      WeightedMagnitude(0, kLargest),  WeightedMagnitude(0x1p-149f, 0),
+      WeightedMagnitude(0x1p-126f, 1), WeightedMagnitude(0.5f, 1),
+      WeightedMagnitude(0.5f, 2),      WeightedMagnitude(0.75f, 0.25f),
+      WeightedMagnitude(1, 0x1p-149f), WeightedMagnitude(1, kLargest)};
+  EXPECT_TRUE(std::is_sorted(ascending.begin(), ascending.end()));
+  EXPECT_EQ(MagnitudeOf(ascending[7]), 0.75f);
+  EXPECT_EQ(WeightOf(ascending[7]), 0.0625);
+  EXPECT_EQ(WeightOf(ascending[8]), 0x1p-298);
+}
+
 // The error that the fit lowers, by plain search.
-double Error(const std::vector<WeightedMagnitude>& sample,
+double Error(const std::vector<uint64_t>& sample,
              const std::vector<float>& levels) {
   double error = 0;
-  for (const WeightedMagnitude& each : sample) {
-    const double r = each.magnitude;
+  for (const uint64_t each : sample) {
+    const double r = MagnitudeOf(each);
     size_t j = 0;
     while (j + 2 < levels.size() && levels[j + 1] <= r) ++j;
-    error += each.weight * (r - levels[j]) * (levels[j + 1] - r);
+    error += WeightOf(each) * (r - levels[j]) * (levels[j + 1] - r);
   }
   return error;
 }
@@ -79,7 +92,10 @@ TEST(FittedLevelsTest, ALevelIsTheBestOfAllPlaces) {
 TEST(FittedLevelsTest, WithNothingToFitLevelsAreThoseOfNuqsgd) {
   const std::vector<float> expected = {0, 0.25, 0.5, 1};
   EXPECT_EQ(FitLevels({}, 3), expected);
-  EXPECT_EQ(FitLevels({{0, 1}, {1, 1}, {1, 1}}, 3), expected);
+  EXPECT_EQ(FitLevels({WeightedMagnitude(0, 1), WeightedMagnitude(1, 1),
+                       WeightedMagnitude(1, 1)},
+                      3),
+            expected);
 }
 
 // Table of the specification's section 4: 17.1 before the fit.
@@ -87,8 +103,8 @@ TEST(FittedLevelsTest, GaussianFiguresOfTheSpecification) {
   const auto relative = [](int s, int sweeps) {
     const auto sample = Sample("gaussian", 100000, 8192);
     double squares = 0;
-    for (const auto& each : sample) {
-      squares += each.weight * each.magnitude * each.magnitude;
+    for (const uint64_t each : sample) {
+      squares += WeightOf(each) * MagnitudeOf(each) * MagnitudeOf(each);
     }
     return Error(sample, FitLevels(sample, s, sweeps)) / squares;
   };

@@ -7,7 +7,9 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/cuda/encoding/encode_launch.h"
+#include "compressors/cuda/encoding/level_work.h"
 #include "compressors/cuda/encoding/packing_choice.h"
+#include "compressors/cuda/encoding/reserve.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/sparse/sparse_work.h"
@@ -24,33 +26,6 @@ int64_t RoundedUp(int64_t bytes) {
   return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
 
-// Memory of the device for as many elements as were ever needed.
-template <class T>
-class Reserve {
- public:
-  T* get() const { return data_.get(); }
-
-  // What was in it is lost if there is not enough of it.
-  absl::Status AtLeast(int64_t count, SparseWork* work) {
-    if (count <= size_) return absl::OkStatus();
-    // Half as much again: selections vary a little from one to the next.
-    const int64_t size = data_ == nullptr ? count : count + count / 2;
-    data_.reset();
-    size_ = 0;
-    PS_ASSIGN_OR_RETURN(
-        data_, AllocateArray<T>(
-                   work->memory(), size,
-                   absl::StrCat("payloads of ", count * sizeof(T), " bytes")));
-    size_ = size;
-    // Who had the memory before may still work on it.
-    return work->streams().AwaitAll();
-  }
-
- private:
-  std::shared_ptr<T> data_;
-  int64_t size_ = 0;
-};
-
 // Parts that are held in the device's memory together: [begin, end).
 struct Group {
   int begin = 0;
@@ -65,7 +40,8 @@ class CudaEncoder final : public DeviceEncoder {
         values_(values),
         indices_(indices),
         backend_(backend),
-        work_(backend->sparse().device_work()) {}
+        work_(backend->sparse().device_work()),
+        levels_(values, work_) {}
 
   absl::StatusOr<std::vector<PayloadBuffer>> EncodeSelected(
       const DeviceSelection& selection,
@@ -76,9 +52,7 @@ class CudaEncoder final : public DeviceEncoder {
     whole_ = false;
     return Waited([&](std::vector<PayloadBuffer>* payloads) -> absl::Status {
       PS_RETURN_IF_ERROR(StartPlans(parts, selection.count, &batch));
-      if (selection.count > 0) {
-        PS_RETURN_IF_ERROR(MeasureSelection(selection.count, &batch));
-      }
+      if (selection.count > 0) PS_RETURN_IF_ERROR(MeasureSelection(&batch));
       for (PartPlan& part : Plans()) ChooseIndexCode(indices_, &part);
       return QueuePayloads(&batch, payloads);
     });
@@ -93,12 +67,15 @@ class CudaEncoder final : public DeviceEncoder {
       int64_t n = 0;
       for (const PayloadPart& part : parts) n += part.end - part.begin;
       PS_RETURN_IF_ERROR(StartPlans(parts, n, &batch));
-      int64_t chunks = 0;
       for (PartPlan& part : Plans()) {
         part.first = part.begin;
         part.count = part.dense_size;
-        part.chunk_base = chunks;
-        chunks += part.num_chunks();
+      }
+      PlaceParts(values_.bucket_size, num_parts_, Plans().data());
+      if (count_ > 0 && values_.elias) {
+        PS_RETURN_IF_ERROR(PlansToDevice());
+        PS_RETURN_IF_ERROR(levels_.Queue(count_, &batch));
+        PS_RETURN_IF_ERROR(AwaitPlans());
       }
       return QueuePayloads(&batch, payloads);
     });
@@ -151,7 +128,7 @@ class CudaEncoder final : public DeviceEncoder {
       plan.dense_size = parts[p].end - parts[p].begin;
       plan.random_key = parts[p].random_key;
     }
-    max_chunks_ = count / kEncodeChunk + num_parts_;
+    count_ = count;
     batch->parts = plans_.get();
     batch->num_parts = num_parts_;
     return absl::OkStatus();
@@ -164,21 +141,31 @@ class CudaEncoder final : public DeviceEncoder {
     return absl::OkStatus();
   }
 
-  // Waits for what the device finds out about the parts. count: at least 1.
-  absl::Status MeasureSelection(int64_t count, EncodeBatch* batch) {
+  // Waits for what the device finds out about the parts.
+  absl::Status AwaitPlans() {
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
+        pinned_plans_.get(), plans_.get(), num_parts_ * sizeof(PartPlan),
+        cudaMemcpyDeviceToHost, work_->stream()));
+    return work_->streams().Await(work_->stream());
+  }
+
+  // Of a selection of at least one element.
+  absl::Status MeasureSelection(EncodeBatch* batch) {
     const cudaStream_t stream = work_->stream();
     PS_RETURN_IF_ERROR(PlansToDevice());
-    PS_RETURN_IF_CUDA_ERROR(LaunchFindParts(*batch, count, stream));
+    PS_RETURN_IF_CUDA_ERROR(
+        LaunchFindParts(*batch, values_.bucket_size, count_, stream));
     if (indices_.needs_gaps()) {
-      PS_RETURN_IF_ERROR(lengths_.AtLeast(max_chunks_, work_));
+      // At most, however the elements lie.
+      const int64_t max_chunks = count_ / kEncodeChunk + num_parts_;
+      PS_RETURN_IF_ERROR(lengths_.AtLeast(max_chunks, work_));
       batch->lengths = lengths_.get();
-      PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, max_chunks_, stream));
+      PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, max_chunks, stream));
       PS_RETURN_IF_CUDA_ERROR(LaunchScanGaps(*batch, stream));
     }
-    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(pinned_plans_.get(), plans_.get(),
-                                            num_parts_ * sizeof(PartPlan),
-                                            cudaMemcpyDeviceToHost, stream));
-    return work_->streams().Await(stream);
+    // What they take depends on the values.
+    if (values_.elias) PS_RETURN_IF_ERROR(levels_.Queue(count_, batch));
+    return AwaitPlans();
   }
 
   // What follows from counts and index codes; queues all payloads.
@@ -195,6 +182,9 @@ class CudaEncoder final : public DeviceEncoder {
                                               sums_.get(), work_->stream()));
       PS_RETURN_IF_CUDA_ERROR(
           LaunchFoldValues(*batch, values_, sums_.get(), work_->stream()));
+    }
+    if (num_chunks > 0 && !values_.elias) {
+      PS_RETURN_IF_ERROR(levels_.Queue(count_, batch));
     }
     for (const Group& group : groups) {
       PS_RETURN_IF_ERROR(QueueGroup(group, batch, payloads));
@@ -213,15 +203,10 @@ class CudaEncoder final : public DeviceEncoder {
   std::vector<Group> PlacePayloads() {
     std::vector<Group> groups;
     int64_t held = 0;
-    int64_t scale_blocks = 0;
     held_bytes_ = 0;
     for (int p = 0; p < num_parts_; ++p) {
       PartPlan& part = Plans()[p];
-      part.value_bytes = part.count == 0 ? 0 : ValueBytes(values_, part.count);
-      part.scale_block_base = scale_blocks;
-      if (values_.bucket_size > 0) {
-        scale_blocks += NumScaleBlocks(part.count, values_.bucket_size);
-      }
+      ChooseValueBytes(values_, &part);
       part.scales[0] = part.scales[1] = 1;  // Unless something else is found.
       const int64_t bytes = RoundedUp(part.value_bytes + part.index_bytes);
       if (groups.empty() || held + bytes > kMaxHeldBytes) {
@@ -233,7 +218,6 @@ class CudaEncoder final : public DeviceEncoder {
       held_bytes_ = std::max(held_bytes_, held);
       groups.back().end = p + 1;
     }
-    num_scale_blocks_ = scale_blocks;
     return groups;
   }
 
@@ -243,25 +227,12 @@ class CudaEncoder final : public DeviceEncoder {
     const PartPlan& last = Plans()[p - 1];
     return last.chunk_base + last.num_chunks();
   }
-  int64_t ScaleBlocksBefore(int p) {
-    return p < num_parts_ ? Plans()[p].scale_block_base : num_scale_blocks_;
-  }
 
   absl::Status QueueGroup(const Group& group, EncodeBatch* batch,
                           std::vector<PayloadBuffer>* payloads) {
     batch->first_chunk = ChunksBefore(group.begin);
-    batch->first_scale_block = ScaleBlocksBefore(group.begin);
     const int64_t chunks = ChunksBefore(group.end) - batch->first_chunk;
-    const int64_t scale_blocks =
-        ScaleBlocksBefore(group.end) - batch->first_scale_block;
-    if (scale_blocks > 0) {
-      PS_RETURN_IF_CUDA_ERROR(
-          LaunchScaleBuckets(*batch, values_, scale_blocks, work_->stream()));
-    }
-    if (chunks > 0) {
-      PS_RETURN_IF_CUDA_ERROR(
-          LaunchPackValues(*batch, values_, chunks, work_->stream()));
-    }
+    if (chunks > 0) PS_RETURN_IF_ERROR(QueueValues(group, chunks, *batch));
     if (chunks > 0 && !whole_) {
       for (int p = group.begin; p < group.end; ++p) {
         PS_RETURN_IF_ERROR(FillIndexBytes(Plans()[p]));
@@ -272,6 +243,26 @@ class CudaEncoder final : public DeviceEncoder {
     for (int p = group.begin; p < group.end; ++p) {
       PS_RETURN_IF_ERROR(QueueCopy(Plans()[p], payloads));
     }
+    return absl::OkStatus();
+  }
+
+  absl::Status QueueValues(const Group& group, int64_t num_chunks,
+                           const EncodeBatch& batch) {
+    const cudaStream_t stream = work_->stream();
+    if (!values_.elias) {
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchPackValues(batch, values_, num_chunks, stream));
+      return absl::OkStatus();
+    }
+    for (int p = group.begin; p < group.end; ++p) {
+      const PartPlan& part = Plans()[p];
+      if (part.count == 0) continue;
+      // Whole words: bits are set in those.
+      PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
+          held_.get() + part.offset, 0, RoundedUp(part.value_bytes), stream));
+    }
+    PS_RETURN_IF_CUDA_ERROR(
+        LaunchWriteLevels(batch, values_, num_chunks, stream));
     return absl::OkStatus();
   }
 
@@ -325,8 +316,7 @@ class CudaEncoder final : public DeviceEncoder {
   // Of the call.
   bool whole_ = false;  // The vector, not a selection.
   int num_parts_ = 0;
-  int64_t max_chunks_ = 0;
-  int64_t num_scale_blocks_ = 0;
+  int64_t count_ = 0;       // Elements of all parts.
   int64_t held_bytes_ = 0;  // Of the largest group.
   // Of all calls.
   int max_parts_ = 0;
@@ -334,6 +324,7 @@ class CudaEncoder final : public DeviceEncoder {
   Reserve<PartPlan> plans_;
   Reserve<GapLengths> lengths_;
   Reserve<ValueSums> sums_;
+  LevelWork levels_;
   Reserve<uint8_t> held_;  // Payloads without headers.
 };
 
@@ -342,10 +333,8 @@ class CudaEncoder final : public DeviceEncoder {
 std::unique_ptr<DeviceEncoder> NewDeviceEncoder(const PayloadCodes& codes,
                                                 Backend* backend) {
   if (backend->sparse().device_work() == nullptr) return nullptr;
-  const auto values = ValuePackingOf(codes);
-  const auto indices = IndexPackingOf(codes);
-  if (!values.has_value() || !indices.has_value()) return nullptr;
-  return std::make_unique<CudaEncoder>(codes, *values, *indices, backend);
+  return std::make_unique<CudaEncoder>(codes, ValuePackingOf(codes),
+                                       IndexPackingOf(codes), backend);
 }
 
 }  // namespace ps

@@ -31,7 +31,9 @@ struct PayloadPart {
 //
 // One thread at a time. Memory of the device is taken when it is first needed,
 // and again for more elements than ever before: next to nothing but the
-// payloads, of which at most 32 MiB at a time are held, or one part's. Errors:
+// payloads, of which at most 32 MiB at a time are held, or one part's; a float
+// for each scale of a level code; a byte an element for Elias's codes; some 400
+// KB a part for "alq". Errors:
 // kResourceExhausted, or CUDA's; values may then be lost.
 class DeviceEncoder {
  public:
@@ -54,9 +56,8 @@ class DeviceEncoder {
   virtual absl::Status Scatter(const DeviceSelection& selection, float* u) = 0;
 };
 
-// Null where the memory is the host's, or the device does not know the codes
-// (docs/compressors.md); CheckPayloadCodes has accepted them. `backend` is not
-// owned and outlives the encoder.
+// Null where the memory is the host's. CheckPayloadCodes has accepted the
+// codes. `backend` is not owned and outlives the encoder.
 std::unique_ptr<DeviceEncoder> NewDeviceEncoder(const PayloadCodes& codes,
                                                 Backend* backend);
 

@@ -1,4 +1,5 @@
-// The encoding kernels: bodies from index_packing.h and value_packing.h.
+// The encoding kernels: bodies from index_packing.h, value_packing.h and the
+// headers of level codes.
 
 #include <cuda_runtime.h>
 
@@ -9,9 +10,9 @@ namespace ps {
 namespace {
 
 __global__ void __launch_bounds__(kSparseThreads)
-    FindPartsKernel(EncodeBatch batch, int64_t count) {
+    FindPartsKernel(EncodeBatch batch, uint32_t bucket_size, int64_t count) {
   DeviceBlock block;
-  FindParts(block, batch, count);
+  FindParts(block, batch, bucket_size, count);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
@@ -23,7 +24,7 @@ __global__ void __launch_bounds__(kSparseThreads)
 
 __global__ void __launch_bounds__(kSparseThreads)
     ScanGapsKernel(EncodeBatch batch) {
-  PS_SHARED_MEMORY(MeasureShared, shared);
+  PS_SHARED_MEMORY(LengthShared, shared);
   DeviceBlock block;
   ScanGaps(block, batch, blockIdx.x, shared);
 }
@@ -50,6 +51,41 @@ __global__ void __launch_bounds__(kSparseThreads)
   PS_SHARED_MEMORY(ScaleShared, shared);
   DeviceBlock block;
   ScaleBuckets(block, batch, packing, blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kSparseThreads)
+    FitSamplesKernel(EncodeBatch batch, ValuePacking packing) {
+  PS_SHARED_MEMORY(FitShared, shared);
+  DeviceBlock block;
+  FitSamples(block, batch, packing, blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kSparseThreads)
+    RoundLevelsKernel(EncodeBatch batch, ValuePacking packing) {
+  PS_SHARED_MEMORY(LevelShared, shared);
+  DeviceBlock block;
+  RoundLevels(block, batch, packing, blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kSparseThreads)
+    MeasureLevelsKernel(EncodeBatch batch, ValuePacking packing) {
+  PS_SHARED_MEMORY(LevelShared, shared);
+  DeviceBlock block;
+  MeasureLevels(block, batch, packing, blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kSparseThreads)
+    ScanLevelsKernel(EncodeBatch batch) {
+  PS_SHARED_MEMORY(LengthShared, shared);
+  DeviceBlock block;
+  ScanLevels(block, batch, blockIdx.x, shared);
+}
+
+__global__ void __launch_bounds__(kSparseThreads)
+    WriteLevelsKernel(EncodeBatch batch, ValuePacking packing) {
+  PS_SHARED_MEMORY(LevelShared, shared);
+  DeviceBlock block;
+  WriteLevels(block, batch, packing, blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
@@ -84,9 +120,9 @@ cudaError_t LaunchFold(const EncodeBatch& batch, const ValuePacking& packing,
 
 }  // namespace
 
-cudaError_t LaunchFindParts(const EncodeBatch& batch, int64_t count,
-                            cudaStream_t stream) {
-  FindPartsKernel<<<1, kSparseThreads, 0, stream>>>(batch, count);
+cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
+                            int64_t count, cudaStream_t stream) {
+  FindPartsKernel<<<1, kSparseThreads, 0, stream>>>(batch, bucket_size, count);
   return cudaGetLastError();
 }
 
@@ -132,6 +168,43 @@ cudaError_t LaunchScaleBuckets(const EncodeBatch& batch,
                                cudaStream_t stream) {
   ScaleBucketsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
                        stream>>>(batch, packing);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchFitSamples(const EncodeBatch& batch,
+                             const ValuePacking& packing, cudaStream_t stream) {
+  FitSamplesKernel<<<static_cast<unsigned>(batch.num_parts), kSparseThreads, 0,
+                     stream>>>(batch, packing);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchRoundLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream) {
+  RoundLevelsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
+                      stream>>>(batch, packing);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
+                                const ValuePacking& packing, int64_t num_blocks,
+                                cudaStream_t stream) {
+  MeasureLevelsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
+                        stream>>>(batch, packing);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream) {
+  ScanLevelsKernel<<<static_cast<unsigned>(batch.num_parts), kSparseThreads, 0,
+                     stream>>>(batch);
+  return cudaGetLastError();
+}
+
+cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream) {
+  WriteLevelsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
+                      stream>>>(batch, packing);
   return cudaGetLastError();
 }
 

@@ -11,14 +11,17 @@
 #include <cstdint>
 
 #include "compressors/cuda/encoding/index_packing.h"
+#include "compressors/cuda/encoding/level_fit.h"
+#include "compressors/cuda/encoding/level_packing.h"
+#include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/cuda/encoding/value_packing.h"
 
 namespace ps {
 
 // One block.
-cudaError_t LaunchFindParts(const EncodeBatch& batch, int64_t count,
-                            cudaStream_t stream);
+cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
+                            int64_t count, cudaStream_t stream);
 
 // A block for each chunk; there may be more of them than chunks.
 cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
@@ -45,12 +48,30 @@ cudaError_t LaunchFoldValues(const EncodeBatch& batch,
                              const ValuePacking& packing, const ValueSums* sums,
                              cudaStream_t stream);
 
-// A block for each kBucketsPerBlock buckets.
+// A block for each kBucketsPerBlock buckets; there may be more.
 cudaError_t LaunchScaleBuckets(const EncodeBatch& batch,
                                const ValuePacking& packing, int64_t num_blocks,
                                cudaStream_t stream);
 
+// A block for each part.
+cudaError_t LaunchFitSamples(const EncodeBatch& batch,
+                             const ValuePacking& packing, cudaStream_t stream);
+
+// A block for each chunk; there may be more of them than chunks.
+cudaError_t LaunchRoundLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream);
+cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
+                                const ValuePacking& packing, int64_t num_blocks,
+                                cudaStream_t stream);
+
+// A block for each part.
+cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream);
+
 // A block for each chunk.
+cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream);
 cudaError_t LaunchPackValues(const EncodeBatch& batch,
                              const ValuePacking& packing, int64_t num_blocks,
                              cudaStream_t stream);

@@ -6,7 +6,9 @@
 
 #include <cstdint>
 
+#include "common/partition_point.h"
 #include "compressors/bits.h"
+#include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/index_codes/index_sizes.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
@@ -61,23 +63,15 @@ class IndexBits {
 // The first of `count` ascending indices that is not below `position`.
 PS_HOST_DEVICE inline int64_t LowerBound(const uint32_t* indices, int64_t count,
                                          int64_t position) {
-  int64_t low = 0;
-  while (count > 0) {
-    const int64_t half = count / 2;
-    if (static_cast<int64_t>(indices[low + half]) < position) {
-      low += half + 1;
-      count -= half + 1;
-    } else {
-      count = half;
-    }
-  }
-  return low;
+  return PartitionPoint(0, count, [&](int64_t i) {
+    return static_cast<int64_t>(indices[i]) < position;
+  });
 }
 
 // One block: which of the `count` selected elements are whose.
 template <class Block>
 PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
-                              int64_t count) {
+                              uint32_t bucket_size, int64_t count) {
   block.Phase([&](int thread) {
     for (int p = thread; p < batch.num_parts; p += kSparseThreads) {
       PartPlan& part = batch.parts[p];
@@ -88,12 +82,7 @@ PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
     }
   });
   block.Phase([&](int thread) {
-    if (thread != 0) return;
-    int64_t chunks = 0;
-    for (int p = 0; p < batch.num_parts; ++p) {
-      batch.parts[p].chunk_base = chunks;
-      chunks += batch.parts[p].num_chunks();
-    }
+    if (thread == 0) PlaceParts(bucket_size, batch.num_parts, batch.parts);
   });
 }
 
@@ -104,43 +93,6 @@ PS_HOST_DEVICE inline uint32_t GapBefore(const EncodeBatch& batch,
   const uint32_t next =
       i == 0 ? static_cast<uint32_t>(part.begin) : indices[i - 1] + 1;
   return indices[i] - next;
-}
-
-// A number for each thread, and their sums over kGroupThreads.
-struct LengthShared {
-  int64_t lengths[kSparseThreads];
-  int64_t group_lengths[kNumGroups];
-};
-
-// After a phase that has filled `lengths`.
-template <class Block>
-PS_HOST_DEVICE void SumGroups(Block& block, LengthShared* shared) {
-  block.Phase([&](int thread) {
-    if (thread >= kNumGroups) return;
-    int64_t length = 0;
-    for (int t = 0; t < kGroupThreads; ++t) {
-      length += shared->lengths[thread * kGroupThreads + t];
-    }
-    shared->group_lengths[thread] = length;
-  });
-}
-
-// The sum of all threads' lengths before this one's, after SumGroups.
-PS_HOST_DEVICE inline int64_t LengthBefore(const LengthShared& shared,
-                                           int thread) {
-  const int group = thread / kGroupThreads;
-  int64_t length = 0;
-  for (int g = 0; g < group; ++g) length += shared.group_lengths[g];
-  for (int t = group * kGroupThreads; t < thread; ++t) {
-    length += shared.lengths[t];
-  }
-  return length;
-}
-
-PS_HOST_DEVICE inline int64_t TotalLength(const LengthShared& shared) {
-  int64_t length = 0;
-  for (int g = 0; g < kNumGroups; ++g) length += shared.group_lengths[g];
-  return length;
 }
 
 struct MeasureShared {
@@ -179,36 +131,19 @@ PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
 // and the plan learns what they come to.
 template <class Block>
 PS_HOST_DEVICE void ScanGaps(Block& block, const EncodeBatch& batch, int64_t p,
-                             MeasureShared* shared) {
+                             LengthShared* shared) {
   PartPlan& part = batch.parts[p];
   GapLengths* const lengths = batch.lengths + part.chunk_base;
-  const int64_t num_chunks = part.num_chunks();
-  GapLengths before;  // The same for all threads.
-  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
-    block.Phase([&](int thread) {
-      const int64_t chunk = begin + thread;
-      const bool there = chunk < num_chunks;
-      shared->varint.lengths[thread] = there ? lengths[chunk].varint_bytes : 0;
-      shared->rice.lengths[thread] = there ? lengths[chunk].rice_bits : 0;
-    });
-    SumGroups(block, &shared->varint);
-    SumGroups(block, &shared->rice);
-    block.Phase([&](int thread) {
-      const int64_t chunk = begin + thread;
-      if (chunk >= num_chunks) return;
-      lengths[chunk].varint_bytes =
-          before.varint_bytes + LengthBefore(shared->varint, thread);
-      lengths[chunk].rice_bits =
-          before.rice_bits + LengthBefore(shared->rice, thread);
-    });
-    // Sums of groups are next written two phases from here.
-    before.varint_bytes += TotalLength(shared->varint);
-    before.rice_bits += TotalLength(shared->rice);
-  }
+  const int64_t varint_bytes = ScanLengths(
+      block, part.num_chunks(), shared,
+      [&](int64_t k) -> int64_t& { return lengths[k].varint_bytes; });
+  const int64_t rice_bits =
+      ScanLengths(block, part.num_chunks(), shared,
+                  [&](int64_t k) -> int64_t& { return lengths[k].rice_bits; });
   block.Phase([&](int thread) {
     if (thread != 0) return;
-    part.varint_bytes = before.varint_bytes;
-    part.rice_bits = before.rice_bits;
+    part.varint_bytes = varint_bytes;
+    part.rice_bits = rice_bits;
   });
 }
 

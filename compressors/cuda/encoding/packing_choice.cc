@@ -5,7 +5,8 @@
 #include "compressors/bits.h"
 #include "compressors/index_codes/index_sizes.h"
 #include "compressors/value_codes/digits.h"
-#include "compressors/value_codes/level_stream.h"
+#include "compressors/value_codes/level_layouts.h"
+#include "glog/logging.h"
 
 namespace ps {
 namespace {
@@ -31,17 +32,9 @@ int64_t IndexBytes(IndexCode code, const PartPlan& part) {
   return -1;
 }
 
-std::optional<ValuePacking> LevelPacking(const ValueCodeConfig& config) {
-  if (config.integer_code() != ValueCodeConfig::FIXED) return std::nullopt;
-  ValuePacking packing;
-  packing.bits = config.bits();
-  packing.bucket_size = static_cast<uint32_t>(config.bucket_size());
-  return packing;
-}
-
 }  // namespace
 
-std::optional<ValuePacking> ValuePackingOf(const PayloadCodes& codes) {
+ValuePacking ValuePackingOf(const PayloadCodes& codes) {
   const std::string& name = codes.value_code;
   const ValueCodeConfig& config = codes.value_config;
   ValuePacking packing;
@@ -67,47 +60,71 @@ std::optional<ValuePacking> ValuePackingOf(const PayloadCodes& codes) {
     packing.nearest = true;
     return packing;
   }
-  if (name == "qsgd" || name == "nuqsgd" || name == "qsgdinf" ||
-      name == "natural_dithering") {
-    std::optional<ValuePacking> levels = LevelPacking(config);
-    if (!levels.has_value()) return std::nullopt;
-    levels->euclidean = name == "qsgd" || name == "nuqsgd";
-    levels->exponential = name == "nuqsgd" || name == "natural_dithering";
-    levels->code = name == "qsgd"      ? ValueCode::kQsgd
-                   : name == "nuqsgd"  ? ValueCode::kNuqsgd
-                   : name == "qsgdinf" ? ValueCode::kQsgdInf
-                                       : ValueCode::kNaturalDithering;
-    return levels;
+  packing.bits = config.bits();
+  packing.bucket_size = static_cast<uint32_t>(config.bucket_size());
+  packing.euclidean = name == "qsgd" || name == "nuqsgd" || name == "alq";
+  packing.elias = config.integer_code() != ValueCodeConfig::FIXED;
+  packing.omega = config.integer_code() == ValueCodeConfig::ELIAS_OMEGA;
+  const auto levels = [&packing](ValueCode code, LevelSpacing spacing) {
+    packing.code = code;
+    packing.spacing = spacing;
+    return packing;
+  };
+  if (name == "qsgd") return levels(ValueCode::kQsgd, LevelSpacing::kUniform);
+  if (name == "qsgdinf") {
+    return levels(ValueCode::kQsgdInf, LevelSpacing::kUniform);
   }
-  return std::nullopt;
+  if (name == "nuqsgd") {
+    return levels(ValueCode::kNuqsgd, LevelSpacing::kExponential);
+  }
+  if (name == "natural_dithering") {
+    return levels(ValueCode::kNaturalDithering, LevelSpacing::kExponential);
+  }
+  if (name == "alq") return levels(ValueCode::kAlq, LevelSpacing::kFitted);
+  LOG(FATAL) << "a device knows no value code \"" << name << '"';
 }
 
-int64_t ValueBytes(const ValuePacking& packing, int64_t count) {
+void ChooseValueBytes(const ValuePacking& packing, PartPlan* part) {
+  const int64_t count = part->count;
+  if (count == 0) return;
   constexpr int64_t kFloatBytes = sizeof(float);
   switch (packing.code) {
     case ValueCode::kFp32:
-      return count * kFloatBytes;
+      part->value_bytes = count * kFloatBytes;
+      return;
     case ValueCode::kFp16:
     case ValueCode::kBf16:
-      return count * 2;
+      part->value_bytes = count * 2;
+      return;
     case ValueCode::kSign:
-      return kFloatBytes + kBits.bytes(count);
+      part->value_bytes = kFloatBytes + kBits.bytes(count);
+      return;
     case ValueCode::kOneBit:
-      return 2 * kFloatBytes + kBits.bytes(count);
+      part->value_bytes = 2 * kFloatBytes + kBits.bytes(count);
+      return;
     case ValueCode::kTernary:
-      return kFloatBytes + kTrits.bytes(count);
+      part->value_bytes = kFloatBytes + kTrits.bytes(count);
+      return;
     case ValueCode::kTwoBitThreshold:
-      return kFloatBytes + kBitPairs.bytes(count);
+      part->value_bytes = kFloatBytes + kBitPairs.bytes(count);
+      return;
     case ValueCode::kNatural:
-      return BytesOfBits(count * kNaturalBits);
-    default:  // Level codes.
-      return (kLevelHeaderWords + NumBuckets(count, packing.bucket_size)) *
-                 kFloatBytes +
-             BytesOfBits(count * packing.bits);
+      part->value_bytes = BytesOfBits(count * kNaturalBits);
+      return;
+    default:
+      break;
   }
+  int64_t level_bits = count * packing.bits;
+  if (packing.elias) {
+    part->layout =
+        SmallerLayout(packing.omega, part->sparse_bits, part->dense_bits);
+    level_bits = IsSparse(part->layout) ? part->sparse_bits : part->dense_bits;
+  }
+  part->value_bytes =
+      WordsBeforeLevels(packing, count) * kFloatBytes + BytesOfBits(level_bits);
 }
 
-std::optional<IndexPacking> IndexPackingOf(const PayloadCodes& codes) {
+IndexPacking IndexPackingOf(const PayloadCodes& codes) {
   const std::string& name = codes.index_code;
   IndexPacking packing;
   if (name == "auto") {
@@ -123,7 +140,7 @@ std::optional<IndexPacking> IndexPackingOf(const PayloadCodes& codes) {
   } else if (name == "elias_fano") {
     packing.code = IndexCode::kEliasFano;
   } else {
-    return std::nullopt;
+    LOG(FATAL) << "a device knows no index code \"" << name << '"';
   }
   return packing;
 }

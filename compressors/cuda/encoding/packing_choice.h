@@ -1,8 +1,6 @@
-// Which codes a device packs, and how.
+// How a device packs, and what the host makes of what it has measured.
 #ifndef COMPRESSORS_CUDA_ENCODING_PACKING_CHOICE_H_
 #define COMPRESSORS_CUDA_ENCODING_PACKING_CHOICE_H_
-
-#include <optional>
 
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/cuda/encoding/value_packing.h"
@@ -10,13 +8,12 @@
 
 namespace ps {
 
-// No value if the device does not know the code: "alq", whose levels are fitted
-// on the host, and level codes in Elias's layouts.
-std::optional<ValuePacking> ValuePackingOf(const PayloadCodes& codes);
+// `codes`, here and below, are ones that CheckPayloadCodes accepts.
+ValuePacking ValuePackingOf(const PayloadCodes& codes);
 
-// Bytes of `count` values, at least 1, which none of these codes makes depend
-// on the values.
-int64_t ValueBytes(const ValuePacking& packing, int64_t count);
+// Sets value_bytes and layout of a plan as EncodeElements chooses; those of no
+// elements stay as they are.
+void ChooseValueBytes(const ValuePacking& packing, PartPlan* part);
 
 struct IndexPacking {
   bool smallest = false;               // "auto",
@@ -29,8 +26,7 @@ struct IndexPacking {
   }
 };
 
-// `codes` are ones that CheckPayloadCodes accepts.
-std::optional<IndexPacking> IndexPackingOf(const PayloadCodes& codes);
+IndexPacking IndexPackingOf(const PayloadCodes& codes);
 
 // Sets index_code and index_bytes of a plan as EncodeElements chooses; those of
 // no elements stay as they are.

@@ -1,15 +1,14 @@
-// Values as bytes, by many threads at once: sums or scales where a code has
-// them, then each value by itself. The bytes, and what is lost, are those of
-// compressors/value_codes.
+// Values as bytes, by many threads at once: sums where a code has them, then
+// each value by itself. The bytes, and what is lost, are those of
+// compressors/value_codes. Level codes: level_values.h, level_packing.h.
 #ifndef COMPRESSORS_CUDA_ENCODING_VALUE_PACKING_H_
 #define COMPRESSORS_CUDA_ENCODING_VALUE_PACKING_H_
 
-#include <cmath>
 #include <cstdint>
 
 #include "common/float_bits.h"
+#include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"
-#include "compressors/value_codes/levels.h"
 #include "compressors/value_codes/philox_words.h"
 #include "compressors/value_codes/two_byte_formats.h"
 #include "compressors/value_codes/value_steps.h"
@@ -17,24 +16,6 @@
 #include "tensor/cuda/sparse/cores/host_device.h"
 
 namespace ps {
-
-// How to write. For level codes: all but "alq", in the fixed layout.
-struct ValuePacking {
-  ValueCode code = ValueCode::kFp32;
-  float threshold = 0;       // "two_bit_threshold".
-  double clip = 0;           // "ternary".
-  bool unit_scale = false;   // "sign": 1 instead of the mean magnitude.
-  int bits = 0;              // Of a level code,
-  uint32_t bucket_size = 0;  // and values that share a scale,
-  bool euclidean = false;    // which is their norm, not the largest magnitude;
-  bool exponential = false;  // levels are not uniform,
-  bool nearest = false;      // and rounding is not at random.
-};
-
-PS_HOST_DEVICE inline uint32_t* ValueWords(const EncodeBatch& batch,
-                                           const PartPlan& part) {
-  return reinterpret_cast<uint32_t*>(batch.payloads + part.offset);
-}
 
 // Sums for codes with one scale, or two, for a payload. Sums is one of
 // value_sums.h.
@@ -133,81 +114,6 @@ PS_HOST_DEVICE void FoldValues(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Level codes (level_codec.h): words before the scales, and buckets whose
-// scales a block computes, each by kNormLanes threads.
-constexpr int kLevelHeaderWords = 2;
-constexpr int kBucketsPerBlock = kSparseThreads / kNormLanes;
-
-PS_HOST_DEVICE inline int64_t NumBuckets(int64_t count, uint32_t bucket_size) {
-  return (count + bucket_size - 1) / bucket_size;
-}
-
-PS_HOST_DEVICE inline int64_t NumScaleBlocks(int64_t count,
-                                             uint32_t bucket_size) {
-  return (NumBuckets(count, bucket_size) + kBucketsPerBlock - 1) /
-         kBucketsPerBlock;
-}
-
-struct ScaleShared {
-  double squares[kSparseThreads];
-  float largest[kSparseThreads];
-};
-
-// One block: header and scales of some buckets.
-template <class Block>
-PS_HOST_DEVICE void ScaleBuckets(Block& block, const EncodeBatch& batch,
-                                 const ValuePacking& packing,
-                                 int64_t block_index, ScaleShared* shared) {
-  const int64_t scale_block = batch.first_scale_block + block_index;
-  const PartPlan& part =
-      batch.parts[PartOf(batch, scale_block, [](const PartPlan& each) {
-        return each.scale_block_base;
-      })];
-  const int64_t first_bucket =
-      (scale_block - part.scale_block_base) * kBucketsPerBlock;
-  const int64_t num_buckets = NumBuckets(part.count, packing.bucket_size);
-  const float* const values = batch.values + part.first;
-  uint32_t* const words = ValueWords(batch, part);
-  block.Phase([&](int thread) {
-    const int64_t bucket = first_bucket + thread / kNormLanes;
-    double squares = 0;  // Of floats, they do not overflow or underflow.
-    float largest = 0;
-    if (bucket < num_buckets) {
-      const int64_t begin = bucket * packing.bucket_size;
-      const int64_t rest = part.count - begin;
-      const int64_t size =
-          rest < packing.bucket_size ? rest : int64_t{packing.bucket_size};
-      for (int64_t i = thread % kNormLanes; i < size; i += kNormLanes) {
-        const float value = values[begin + i];
-        squares += static_cast<double>(value) * static_cast<double>(value);
-        const float magnitude = fabsf(value);
-        if (magnitude > largest) largest = magnitude;
-      }
-    }
-    shared->squares[thread] = squares;
-    shared->largest[thread] = largest;
-  });
-  block.Phase([&](int thread) {
-    if (first_bucket == 0 && thread == 0) {
-      // The layout, 0, and the zeros are above the bits.
-      words[0] = static_cast<uint32_t>(packing.bits);
-      words[1] = packing.bucket_size;
-    }
-    const int64_t bucket = first_bucket + thread;
-    if (thread >= kBucketsPerBlock || bucket >= num_buckets) return;
-    float scale = 0;
-    if (packing.euclidean) {
-      scale = EuclideanNormOf(shared->squares + thread * kNormLanes);
-    } else {
-      for (int lane = 0; lane < kNormLanes; ++lane) {
-        const float largest = shared->largest[thread * kNormLanes + lane];
-        if (largest > scale) scale = largest;
-      }
-    }
-    words[kLevelHeaderWords + bucket] = FloatBits(scale);
-  });
-}
-
 // Gathers codes of a few bits, the first lowest, into words.
 class WordWriter {
  public:
@@ -242,8 +148,8 @@ class FloatValues {
  public:
   static constexpr int kPerWord = 1;
   static constexpr int kUnit = 1;
-  PS_HOST_DEVICE FloatValues(const ValuePacking&, const PartPlan&,
-                             const uint32_t*) {}
+  PS_HOST_DEVICE FloatValues(const ValuePacking&, const EncodeBatch&,
+                             const PartPlan&) {}
   PS_HOST_DEVICE int bits() const { return 32; }
   PS_HOST_DEVICE int64_t header_words() const { return 0; }
   PS_HOST_DEVICE void WriteHeader(uint32_t*) const {}
@@ -260,8 +166,8 @@ class TwoByteValues {
  public:
   static constexpr int kPerWord = 1;
   static constexpr int kUnit = 2;
-  PS_HOST_DEVICE TwoByteValues(const ValuePacking&, const PartPlan&,
-                               const uint32_t*) {}
+  PS_HOST_DEVICE TwoByteValues(const ValuePacking&, const EncodeBatch&,
+                               const PartPlan&) {}
   PS_HOST_DEVICE int bits() const { return 16; }
   PS_HOST_DEVICE int64_t header_words() const { return 0; }
   PS_HOST_DEVICE void WriteHeader(uint32_t*) const {}
@@ -279,8 +185,8 @@ class SignValues {
  public:
   static constexpr int kPerWord = 1;
   static constexpr int kUnit = 32;
-  PS_HOST_DEVICE SignValues(const ValuePacking&, const PartPlan& part,
-                            const uint32_t*)
+  PS_HOST_DEVICE SignValues(const ValuePacking&, const EncodeBatch&,
+                            const PartPlan& part)
       : other_(part.scales[0]), negative_(part.scales[1]) {}
   PS_HOST_DEVICE int bits() const { return 1; }
   PS_HOST_DEVICE int64_t header_words() const { return kNumScales; }
@@ -302,8 +208,8 @@ class PairValues {
  public:
   static constexpr int kPerWord = 4;
   static constexpr int kUnit = 16;
-  PS_HOST_DEVICE PairValues(const ValuePacking& packing, const PartPlan&,
-                            const uint32_t*)
+  PS_HOST_DEVICE PairValues(const ValuePacking& packing, const EncodeBatch&,
+                            const PartPlan&)
       : threshold_(packing.threshold) {}
   PS_HOST_DEVICE int bits() const { return 8; }
   PS_HOST_DEVICE int64_t header_words() const { return 1; }
@@ -326,8 +232,8 @@ class TernaryValues {
  public:
   static constexpr int kPerWord = 5;
   static constexpr int kUnit = 20;
-  PS_HOST_DEVICE TernaryValues(const ValuePacking&, const PartPlan& part,
-                               const uint32_t*)
+  PS_HOST_DEVICE TernaryValues(const ValuePacking&, const EncodeBatch&,
+                               const PartPlan& part)
       : scale_(part.scales[0]), draws_(part.random_key) {}
   PS_HOST_DEVICE int bits() const { return 8; }
   PS_HOST_DEVICE int64_t header_words() const { return 1; }
@@ -352,8 +258,8 @@ class NaturalValues {
  public:
   static constexpr int kPerWord = 1;
   static constexpr int kUnit = 32;
-  PS_HOST_DEVICE NaturalValues(const ValuePacking&, const PartPlan& part,
-                               const uint32_t*)
+  PS_HOST_DEVICE NaturalValues(const ValuePacking&, const EncodeBatch&,
+                               const PartPlan& part)
       : draws_(part.random_key) {}
   PS_HOST_DEVICE int bits() const { return kNaturalBits; }
   PS_HOST_DEVICE int64_t header_words() const { return 0; }
@@ -364,38 +270,6 @@ class NaturalValues {
   }
 
  private:
-  DrawSequence draws_;
-};
-
-// After ScaleBuckets, which has written the header.
-template <class Levels>
-class LevelValues {
- public:
-  static constexpr int kPerWord = 1;
-  static constexpr int kUnit = 32;
-  PS_HOST_DEVICE LevelValues(const ValuePacking& packing, const PartPlan& part,
-                             const uint32_t* words)
-      : packing_(packing),
-        scales_(words + kLevelHeaderWords),
-        num_buckets_(NumBuckets(part.count, packing.bucket_size)),
-        draws_(part.random_key) {}
-  PS_HOST_DEVICE int bits() const { return packing_.bits; }
-  PS_HOST_DEVICE int64_t header_words() const {
-    return kLevelHeaderWords + num_buckets_;
-  }
-  PS_HOST_DEVICE void WriteHeader(uint32_t*) const {}
-  PS_HOST_DEVICE uint32_t Place(int, uint32_t code) const { return code; }
-  PS_HOST_DEVICE uint32_t Take(int64_t i, float* value) {
-    // Payloads have fewer than 2^32 values.
-    const uint32_t bucket = static_cast<uint32_t>(i) / packing_.bucket_size;
-    return TakeLevel(Levels(), FloatFromBits(scales_[bucket]), packing_.bits,
-                     packing_.nearest ? 0.5f : draws_.At(i), value);
-  }
-
- private:
-  const ValuePacking& packing_;
-  const uint32_t* const scales_;
-  const int64_t num_buckets_;
   DrawSequence draws_;
 };
 
@@ -411,7 +285,7 @@ PS_HOST_DEVICE void PackUnits(Block& block, const EncodeBatch& batch,
   const int64_t end_unit =
       (chunk.begin + chunk.size + Values::kUnit - 1) / Values::kUnit;
   block.Phase([&](int thread) {
-    Values code(packing, part, words);
+    Values code(packing, batch, part);
     if (chunk.begin == 0 && thread == 0) code.WriteHeader(words);
     uint32_t* const out = words + code.header_words();
     const int64_t unit_words =
@@ -433,6 +307,25 @@ PS_HOST_DEVICE void PackUnits(Block& block, const EncodeBatch& batch,
       writer.Finish();
     }
   });
+}
+
+// Level codes in the fixed layout.
+template <class Block>
+PS_HOST_DEVICE void PackLevels(Block& block, const EncodeBatch& batch,
+                               const ValuePacking& packing,
+                               const ChunkOfPart& chunk) {
+  WriteLevelFront(block, batch, packing, chunk);
+  switch (packing.spacing) {
+    case LevelSpacing::kUniform:
+      PackUnits<LevelValues<UniformLevels>>(block, batch, packing, chunk);
+      break;
+    case LevelSpacing::kExponential:
+      PackUnits<LevelValues<ExponentialLevels>>(block, batch, packing, chunk);
+      break;
+    case LevelSpacing::kFitted:
+      PackUnits<LevelValues<TableLevels>>(block, batch, packing, chunk);
+      break;
+  }
 }
 
 // One block: the value bytes of its chunk. The last bytes of the last word,
@@ -468,12 +361,8 @@ PS_HOST_DEVICE void PackValues(Block& block, const EncodeBatch& batch,
     case ValueCode::kNatural:
       PackUnits<NaturalValues>(block, batch, packing, chunk);
       break;
-    default:  // Level codes.
-      if (packing.exponential) {
-        PackUnits<LevelValues<ExponentialLevels>>(block, batch, packing, chunk);
-      } else {
-        PackUnits<LevelValues<UniformLevels>>(block, batch, packing, chunk);
-      }
+    default:
+      PackLevels(block, batch, packing, chunk);
       break;
   }
 }

@@ -53,11 +53,11 @@ cudaError_t QueueFold(const EncodeBatch& batch, const ValuePacking& packing,
 
 }  // namespace
 
-cudaError_t LaunchFindParts(const EncodeBatch& batch, int64_t count,
-                            cudaStream_t stream) {
+cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
+                            int64_t count, cudaStream_t stream) {
   return QueueBlocks<NothingShared>(
       1, stream, [=](HostBlock& block, int64_t, NothingShared*) {
-        FindParts(block, batch, count);
+        FindParts(block, batch, bucket_size, count);
       });
 }
 
@@ -71,9 +71,9 @@ cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
 }
 
 cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream) {
-  return QueueBlocks<MeasureShared>(
+  return QueueBlocks<LengthShared>(
       batch.num_parts, stream,
-      [=](HostBlock& block, int64_t b, MeasureShared* shared) {
+      [=](HostBlock& block, int64_t b, LengthShared* shared) {
         ScanGaps(block, batch, b, shared);
       });
 }
@@ -109,6 +109,53 @@ cudaError_t LaunchScaleBuckets(const EncodeBatch& batch,
       num_blocks, stream,
       [=](HostBlock& block, int64_t b, ScaleShared* shared) {
         ScaleBuckets(block, batch, packing, b, shared);
+      });
+}
+
+cudaError_t LaunchFitSamples(const EncodeBatch& batch,
+                             const ValuePacking& packing, cudaStream_t stream) {
+  return QueueBlocks<FitShared>(
+      batch.num_parts, stream,
+      [=](HostBlock& block, int64_t b, FitShared* shared) {
+        FitSamples(block, batch, packing, b, shared);
+      });
+}
+
+cudaError_t LaunchRoundLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream) {
+  return QueueBlocks<LevelShared>(
+      num_blocks, stream,
+      [=](HostBlock& block, int64_t b, LevelShared* shared) {
+        RoundLevels(block, batch, packing, b, shared);
+      });
+}
+
+cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
+                                const ValuePacking& packing, int64_t num_blocks,
+                                cudaStream_t stream) {
+  return QueueBlocks<LevelShared>(
+      num_blocks, stream,
+      [=](HostBlock& block, int64_t b, LevelShared* shared) {
+        MeasureLevels(block, batch, packing, b, shared);
+      });
+}
+
+cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream) {
+  return QueueBlocks<LengthShared>(
+      batch.num_parts, stream,
+      [=](HostBlock& block, int64_t b, LengthShared* shared) {
+        ScanLevels(block, batch, b, shared);
+      });
+}
+
+cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
+                              const ValuePacking& packing, int64_t num_blocks,
+                              cudaStream_t stream) {
+  return QueueBlocks<LevelShared>(
+      num_blocks, stream,
+      [=](HostBlock& block, int64_t b, LevelShared* shared) {
+        WriteLevels(block, batch, packing, b, shared);
       });
 }
 

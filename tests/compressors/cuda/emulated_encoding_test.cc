@@ -4,15 +4,20 @@
 
 #ifdef PS_HAVE_CUDA
 
+#include <algorithm>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "compressors/cuda/encoding/device_encoder.h"
+#include "compressors/cuda/encoding/level_fit.h"
 #include "compressors/cuda/encoding/value_packing.h"
+#include "compressors/value_codes/fitted_levels.h"
+#include "compressors/value_codes/level_rounding.h"
 #include "compressors/value_codes/value_sums.h"
 #include "tests/compressors/cuda/encoding_check.h"
+#include "tests/compressors/cuda/level_cases.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
 #include "tests/tensor/cuda/emulated_device.h"
@@ -37,7 +42,7 @@ TEST_P(EncodingOrdersTest, DoNotShow) {
        {"auto", "raw32", "bitmap", "delta_varint", "rice", "elias_fano"}) {
     for (const char* const value_code :
          {"fp32", "bf16", "sign", "onebit", "ternary", "two_bit_threshold",
-          "natural", "int8_block", "qsgd", "nuqsgd"}) {
+          "natural", "int8_block", "qsgd", "nuqsgd", "alq"}) {
       for (const int64_t spread : {2, 9, 70}) {
         SCOPED_TRACE(testing::Message()
                      << index_code << ", " << value_code << ", " << spread);
@@ -51,6 +56,17 @@ TEST_P(EncodingOrdersTest, DoNotShow) {
         ExpectSameSelected(encoding, backend_.get());
         if (HasFatalFailure()) return;
       }
+    }
+  }
+}
+
+TEST_P(EncodingOrdersTest, DoNotShowInLevels) {
+  for (const auto& cases : {LevelCases(), SparseLevelCases()}) {
+    for (const LevelCase& each : cases) {
+      SCOPED_TRACE(each.name);
+      ExpectSameAll(each.encoding, backend_.get());
+      ExpectSameSelected(Selected(each.encoding), backend_.get());
+      if (HasFatalFailure()) return;
     }
   }
 }
@@ -91,47 +107,109 @@ TEST(EmulatedEncodingTest, AddsUpInTheHostsOrder) {
   ExpectSumsOfTheHost<SpreadSums>(&SpreadSums::sum_squares);
 }
 
+// So does that of a sample's, and it decides between levels that are as good.
+TEST(EmulatedEncodingTest, AddsUpSamplesInTheHostsOrder) {
+  ValuePacking packing;
+  packing.code = ValueCode::kAlq;
+  packing.bits = 4;
+  packing.bucket_size = 100;
+  packing.spacing = LevelSpacing::kFitted;
+  for (const int64_t n : {1, 63, 64, 65, 1000, 16384, 20000}) {
+    SCOPED_TRACE(n);
+    std::vector<float> values = MakeVector("heavy", n, 3);
+    std::vector<float> scales =
+        BucketScales(values, packing.bucket_size, LevelScale::kEuclideanNorm);
+    std::vector<uint64_t> expected =
+        SampleMagnitudes(values, scales, packing.bucket_size, 7);
+    PartPlan part;
+    part.count = n;
+    part.random_key = 7;
+    std::vector<uint64_t> samples(SampleRoom(n));
+    std::vector<SampleSums> sums(SampleRoom(n) + 1);
+    std::vector<float> levels(kLevelTable);
+    EncodeBatch batch;
+    batch.values = values.data();
+    batch.parts = &part;
+    batch.num_parts = 1;
+    batch.levels.scales = scales.data();
+    batch.levels.levels = levels.data();
+    batch.levels.samples = samples.data();
+    batch.levels.sums = sums.data();
+    batch.levels.max_sample = SampleRoom(n);
+    HostBlock block(ThreadOrder::kMixed);
+    FitShared shared;
+    FitSamples(block, batch, packing, 0, &shared);
+    std::sort(expected.begin(), expected.end());
+    samples.resize(expected.size());
+    ASSERT_EQ(samples, expected);
+    const std::vector<SampleSums> expected_sums = SumSample(expected);
+    for (size_t k = 0; k < expected_sums.size(); ++k) {
+      ASSERT_EQ(sums[k].weight, expected_sums[k].weight) << k;
+      ASSERT_EQ(sums[k].moment, expected_sums[k].moment) << k;
+    }
+  }
+}
+
 constexpr int64_t kSize = 300000;
 
-EncodingCase SomeCase() {
+EncodingCase SomeCase(const std::string& value_code = "onebit") {
   EncodingCase encoding;
-  encoding.codes.value_code = "onebit";
+  encoding.codes.value_code = value_code;
+  if (value_code == "alq") {
+    encoding.codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_OMEGA);
+  }
   encoding.dense_size = kSize;
   encoding.indices = SomeIndices(9000, kSize, 5);
   encoding.values = MakeVector("laplace", 9000, 5);
   return encoding;
 }
 
-TEST(EmulatedEncodingTest, SaysWhatFailed) {
-  const auto backend = NewBackendForTest("cuda").value();
-  const EncodingCase encoding = SomeCase();
-  UploadedSelection selection(encoding.indices, encoding.values, backend.get());
-  const std::vector<PayloadPart> parts = {{0, 1000, 1}, {1000, kSize, 2}};
-  // A new one each time, so that it takes memory, too. That it waits before it
-  // gives that back is not counted.
-  std::unique_ptr<DeviceEncoder> encoder;
-  const auto encode = [&] {
-    encoder = NewDeviceEncoder(encoding.codes, backend.get());
-    return encoder->EncodeSelected(selection.get(), parts).status();
-  };
+// encode(encoder) with each of its calls failing, with a new encoder each time,
+// so that it takes memory, too. That it waits before it gives that back is not
+// counted.
+template <class Encode>
+void ExpectSaysWhatFailed(const PayloadCodes& codes, Backend* backend,
+                          const Encode& encode) {
+  auto encoder = NewDeviceEncoder(codes, backend);
   const int64_t before = NumEmulatedCalls();
-  ASSERT_TRUE(encode().ok());
+  ASSERT_TRUE(encode(encoder.get()).ok());
   // Launches, copies, orders of streams and waits.
   const int64_t num_calls = NumEmulatedCalls() - before;
-  EXPECT_GT(num_calls, 15);
+  EXPECT_GT(num_calls, 10);
   for (int64_t i = 0; i < num_calls; ++i) {
     encoder.reset();
+    encoder = NewDeviceEncoder(codes, backend);
     FailEmulatedCallsAfter(static_cast<int>(i), cudaErrorLaunchFailure);
-    const absl::Status status = encode();
+    const absl::Status status = encode(encoder.get());
     FailEmulatedCallsAfter(-1, cudaSuccess);
     EXPECT_FALSE(status.ok()) << "call " << i << " of " << num_calls;
   }
-  ExpectSameSelected(encoding, backend.get());
+}
+
+TEST(EmulatedEncodingTest, SaysWhatFailed) {
+  const auto backend = NewBackendForTest("cuda").value();
+  for (const char* const value_code : {"onebit", "qsgd", "alq"}) {
+    SCOPED_TRACE(value_code);
+    const EncodingCase encoding = SomeCase(value_code);
+    UploadedSelection selection(encoding.indices, encoding.values,
+                                backend.get());
+    const std::vector<PayloadPart> parts = {{0, 1000, 1}, {1000, kSize, 2}};
+    ExpectSaysWhatFailed(
+        encoding.codes, backend.get(), [&](DeviceEncoder* encoder) {
+          return encoder->EncodeSelected(selection.get(), parts).status();
+        });
+    ExpectSameSelected(encoding, backend.get());
+    Tensor u = backend->Allocate({kSize}).value();
+    ExpectSaysWhatFailed(encoding.codes, backend.get(),
+                         [&](DeviceEncoder* encoder) {
+                           return encoder->EncodeAll(u.data(), parts).status();
+                         });
+  }
 }
 
 TEST(EmulatedEncodingTest, SaysThatThereIsNoMemory) {
   const auto backend = NewBackendForTest("cuda").value();
-  const EncodingCase encoding = SomeCase();
+  const EncodingCase encoding = SomeCase("alq");
   UploadedSelection selection(encoding.indices, encoding.values, backend.get());
   const auto encoder = NewDeviceEncoder(encoding.codes, backend.get());
   const std::vector<PayloadPart> parts = {{0, kSize, 1}};

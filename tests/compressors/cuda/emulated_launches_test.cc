@@ -70,6 +70,31 @@ TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
   }
 }
 
+// As docs/compressors.md says. A selection's host waits no more often.
+TEST(EmulatedLaunchesTest, LevelCodesLaunchMore) {
+  const Counts plain = CountsOf("name: 'topk'");
+  const struct {
+    const char* config;
+    int more_launches;
+  } kCases[] = {
+      {"value_code: 'qsgdinf'", 1},
+      {"value_code: 'alq'", 2},
+      {"value_code: 'qsgdinf' values { integer_code: ELIAS_GAMMA }", 4},
+      {"value_code: 'alq' values { integer_code: ELIAS_OMEGA }", 5}};
+  for (const auto& c : kCases) {
+    SCOPED_TRACE(c.config);
+    const Counts counts = CountsOf(std::string("name: 'topk' ") + c.config);
+    EXPECT_EQ(counts.launches, plain.launches + c.more_launches);
+    EXPECT_EQ(counts.waits, plain.waits);
+  }
+  const Counts whole = CountsOf("name: 'none' value_code: 'qsgdinf'");
+  const Counts elias = CountsOf(
+      "name: 'none' value_code: 'qsgdinf' "
+      "values { integer_code: ELIAS_GAMMA }");
+  EXPECT_EQ(elias.launches, whole.launches + 3);
+  EXPECT_EQ(elias.waits, whole.waits + 1);
+}
+
 }  // namespace
 }  // namespace ps
 

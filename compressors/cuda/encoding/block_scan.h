@@ -1,0 +1,116 @@
+// What comes before each thread of a block, and before each of many chunks:
+// sums of lengths, and the last of some places.
+#ifndef COMPRESSORS_CUDA_ENCODING_BLOCK_SCAN_H_
+#define COMPRESSORS_CUDA_ENCODING_BLOCK_SCAN_H_
+
+#include <cstdint>
+
+#include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/tile.h"
+
+namespace ps {
+
+// A number for each thread, and their sums over kGroupThreads.
+struct LengthShared {
+  int64_t lengths[kSparseThreads];
+  int64_t group_lengths[kNumGroups];
+};
+
+// After a phase that has filled `lengths`.
+template <class Block>
+PS_HOST_DEVICE void SumGroups(Block& block, LengthShared* shared) {
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    int64_t length = 0;
+    for (int t = 0; t < kGroupThreads; ++t) {
+      length += shared->lengths[thread * kGroupThreads + t];
+    }
+    shared->group_lengths[thread] = length;
+  });
+}
+
+// The sum of all threads' lengths before this one's, after SumGroups.
+PS_HOST_DEVICE inline int64_t LengthBefore(const LengthShared& shared,
+                                           int thread) {
+  const int group = thread / kGroupThreads;
+  int64_t length = 0;
+  for (int g = 0; g < group; ++g) length += shared.group_lengths[g];
+  for (int t = group * kGroupThreads; t < thread; ++t) {
+    length += shared.lengths[t];
+  }
+  return length;
+}
+
+PS_HOST_DEVICE inline int64_t TotalLength(const LengthShared& shared) {
+  int64_t length = 0;
+  for (int g = 0; g < kNumGroups; ++g) length += shared.group_lengths[g];
+  return length;
+}
+
+// One block: the `count` lengths that at(k) refers to become the sums of those
+// before each. Returns the sum of all, to every thread.
+template <class Block, class At>
+PS_HOST_DEVICE int64_t ScanLengths(Block& block, int64_t count,
+                                   LengthShared* shared, At at) {
+  int64_t before = 0;
+  for (int64_t begin = 0; begin < count; begin += kSparseThreads) {
+    block.Phase([&](int thread) {
+      const int64_t k = begin + thread;
+      shared->lengths[thread] = k < count ? at(k) : 0;
+    });
+    SumGroups(block, shared);
+    block.Phase([&](int thread) {
+      const int64_t k = begin + thread;
+      if (k < count) at(k) = before + LengthBefore(*shared, thread);
+    });
+    // Sums of groups are next written two phases from here.
+    before += TotalLength(*shared);
+  }
+  return before;
+}
+
+// A place for each thread, -1 if it has none, and the last of kGroupThreads.
+struct LastShared {
+  int64_t lasts[kSparseThreads];
+  int64_t group_lasts[kNumGroups];
+};
+
+PS_HOST_DEVICE inline int64_t Later(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+// After a phase that has filled `lasts`.
+template <class Block>
+PS_HOST_DEVICE void FindGroupLasts(Block& block, LastShared* shared) {
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    int64_t last = -1;
+    for (int t = 0; t < kGroupThreads; ++t) {
+      last = Later(last, shared->lasts[thread * kGroupThreads + t]);
+    }
+    shared->group_lasts[thread] = last;
+  });
+}
+
+// The last place of the threads before this one, after FindGroupLasts.
+PS_HOST_DEVICE inline int64_t LastBefore(const LastShared& shared, int thread) {
+  const int group = thread / kGroupThreads;
+  int64_t last = -1;
+  for (int g = 0; g < group; ++g) last = Later(last, shared.group_lasts[g]);
+  for (int t = group * kGroupThreads; t < thread; ++t) {
+    last = Later(last, shared.lasts[t]);
+  }
+  return last;
+}
+
+PS_HOST_DEVICE inline int64_t LastOfAll(const LastShared& shared) {
+  int64_t last = -1;
+  for (int g = 0; g < kNumGroups; ++g) {
+    last = Later(last, shared.group_lasts[g]);
+  }
+  return last;
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_ENCODING_BLOCK_SCAN_H_

@@ -1,0 +1,289 @@
+// Level codes in Elias's layouts (compressors/value_codes/level_stream.h):
+// codes aside first, then how many bits each layout takes, one scan, and a
+// write to known places in the layout that the host has chosen.
+#ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
+#define COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
+
+#include <cstdint>
+
+#include "compressors/bits.h"
+#include "compressors/cuda/encoding/block_scan.h"
+#include "compressors/cuda/encoding/level_values.h"
+#include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/value_codes/bit_string.h"
+#include "compressors/value_codes/level_layouts.h"
+#include "compressors/value_codes/levels.h"
+#include "tensor/cuda/sparse/cores/host_device.h"
+
+namespace ps {
+
+struct LevelShared {
+  LastShared last;
+  LengthShared dense;
+  LengthShared sparse;
+};
+
+// Elements [begin, end) of a part: what one thread takes of a chunk.
+struct ElementRun {
+  int64_t begin = 0;
+  int64_t end = 0;
+};
+
+PS_HOST_DEVICE inline ElementRun RunOf(const ChunkOfPart& chunk, int thread) {
+  const auto place = [&chunk](int t) {
+    const int i = t * kItemsPerThread;
+    return chunk.begin + (i < chunk.size ? i : chunk.size);
+  };
+  return {place(thread), place(thread + 1)};
+}
+
+PS_HOST_DEVICE inline uint8_t* CodesOf(const EncodeBatch& batch,
+                                       const PartPlan& part) {
+  return batch.levels.codes + part.chunk_base * kEncodeChunk;
+}
+
+template <class Levels, class Block>
+PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
+                               const ValuePacking& packing,
+                               const ChunkOfPart& chunk, LevelShared* shared) {
+  const PartPlan& part = batch.parts[chunk.part];
+  float* const values = batch.values + part.first;
+  uint8_t* const codes = CodesOf(batch, part);
+  uint32_t* const bucket_levels = batch.levels.bucket_levels + part.bucket_base;
+  block.Phase([&](int thread) {
+    const ElementRun run = RunOf(chunk, thread);
+    LevelValues<Levels> level(packing, batch, part);
+    int64_t last = -1;
+    uint32_t num_levels = 0;  // Above 0; of the run and one bucket.
+    for (int64_t i = run.begin; i < run.end; ++i) {
+      codes[i] = static_cast<uint8_t>(level.Take(i, values + i));
+      if (codes[i] != 0) {
+        last = i;
+        ++num_levels;
+      }
+      const uint32_t bucket = BucketOf(packing, i);
+      const bool ends = i + 1 == run.end || BucketOf(packing, i + 1) != bucket;
+      if (!ends || num_levels == 0) continue;
+      AtomicAdd(bucket_levels + bucket, num_levels);
+      num_levels = 0;
+    }
+    shared->last.lasts[thread] = last;
+  });
+  FindGroupLasts(block, &shared->last);
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    batch.levels.lengths[part.chunk_base + chunk.begin / kEncodeChunk].last =
+        LastOfAll(shared->last);
+  });
+}
+
+// One block: the codes of its chunk, and what its buckets have of levels above
+// 0, which are none before. Values become what is lost of them. After
+// ScaleBuckets, and FitSamples if levels are fitted.
+template <class Block>
+PS_HOST_DEVICE void RoundLevels(Block& block, const EncodeBatch& batch,
+                                const ValuePacking& packing,
+                                int64_t chunk_index, LevelShared* shared) {
+  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
+  if (chunk.size == 0) return;
+  switch (packing.spacing) {
+    case LevelSpacing::kUniform:
+      RoundChunk<UniformLevels>(block, batch, packing, chunk, shared);
+      break;
+    case LevelSpacing::kExponential:
+      RoundChunk<ExponentialLevels>(block, batch, packing, chunk, shared);
+      break;
+    case LevelSpacing::kFitted:
+      RoundChunk<TableLevels>(block, batch, packing, chunk, shared);
+      break;
+  }
+}
+
+// Calls put(string) for what a run adds to the stream of its part. last: the
+// last place before the run that has a level above 0; -1 if there is none, and
+// of no matter if it is in another bucket.
+template <class Put>
+PS_HOST_DEVICE void ForEachString(const EncodeBatch& batch,
+                                  const ValuePacking& packing,
+                                  const PartPlan& part, bool sparse,
+                                  const ElementRun& run, int64_t last,
+                                  Put put) {
+  const bool omega = packing.omega;
+  const uint8_t* const codes = CodesOf(batch, part);
+  const uint32_t* const bucket_levels =
+      batch.levels.bucket_levels + part.bucket_base;
+  for (int64_t i = run.begin; i < run.end; ++i) {
+    const uint32_t code = codes[i];
+    if (!sparse) {
+      put(DenseLevel(omega, packing.bits, code));
+      continue;
+    }
+    const uint32_t bucket = BucketOf(packing, i);
+    const int64_t bucket_begin = int64_t{bucket} * packing.bucket_size;
+    if (i == bucket_begin) put(EliasInteger(omega, bucket_levels[bucket] + 1));
+    if (code == 0) continue;
+    const int64_t before = Later(last, bucket_begin - 1);
+    put(EliasInteger(omega, static_cast<uint32_t>(i - before)));
+    put(SparseLevel(omega, packing.bits, code));
+    last = i;
+  }
+}
+
+// Fills shared->last with what the threads' runs have of levels above 0.
+template <class Block>
+PS_HOST_DEVICE void FindLasts(Block& block, const EncodeBatch& batch,
+                              const ChunkOfPart& chunk, LastShared* shared) {
+  const uint8_t* const codes = CodesOf(batch, batch.parts[chunk.part]);
+  block.Phase([&](int thread) {
+    const ElementRun run = RunOf(chunk, thread);
+    int64_t i = run.end - 1;
+    while (i >= run.begin && codes[i] == 0) --i;
+    shared->lasts[thread] = i < run.begin ? -1 : i;
+  });
+  FindGroupLasts(block, shared);
+}
+
+// One block: the bits of its chunk, and what lies before it. After RoundLevels.
+template <class Block>
+PS_HOST_DEVICE void MeasureLevels(Block& block, const EncodeBatch& batch,
+                                  const ValuePacking& packing,
+                                  int64_t chunk_index, LevelShared* shared) {
+  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
+  if (chunk.size == 0) return;
+  const PartPlan& part = batch.parts[chunk.part];
+  LevelLengths* const lengths = batch.levels.lengths + part.chunk_base;
+  const int64_t this_chunk = chunk.begin / kEncodeChunk;
+  // The chunk in which the first one's bucket begins.
+  const int64_t first_chunk = int64_t{BucketOf(packing, chunk.begin)} *
+                              packing.bucket_size / kEncodeChunk;
+  block.Phase([&](int thread) {
+    int64_t last = -1;
+    for (int64_t k = first_chunk + thread; k < this_chunk;
+         k += kSparseThreads) {
+      last = Later(last, lengths[k].last);
+    }
+    shared->last.lasts[thread] = last;
+  });
+  FindGroupLasts(block, &shared->last);
+  const int64_t before = LastOfAll(shared->last);
+  FindLasts(block, batch, chunk, &shared->last);
+  block.Phase([&](int thread) {
+    const ElementRun run = RunOf(chunk, thread);
+    const int64_t last = Later(before, LastBefore(shared->last, thread));
+    const auto length = [&](bool sparse) {
+      int64_t bits = 0;
+      ForEachString(batch, packing, part, sparse, run, last,
+                    [&bits](BitString string) { bits += string.length; });
+      return bits;
+    };
+    shared->dense.lengths[thread] = length(/*sparse=*/false);
+    shared->sparse.lengths[thread] = length(/*sparse=*/true);
+  });
+  SumGroups(block, &shared->dense);
+  SumGroups(block, &shared->sparse);
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    lengths[this_chunk].dense_bits = TotalLength(shared->dense);
+    lengths[this_chunk].sparse_bits = TotalLength(shared->sparse);
+    lengths[this_chunk].before = before;
+  });
+}
+
+// One block, of part p: the bits of its chunks become what lies before each,
+// and the plan learns what they come to.
+template <class Block>
+PS_HOST_DEVICE void ScanLevels(Block& block, const EncodeBatch& batch,
+                               int64_t p, LengthShared* shared) {
+  PartPlan& part = batch.parts[p];
+  LevelLengths* const lengths = batch.levels.lengths + part.chunk_base;
+  const int64_t dense_bits =
+      ScanLengths(block, part.num_chunks(), shared,
+                  [&](int64_t k) -> int64_t& { return lengths[k].dense_bits; });
+  const int64_t sparse_bits = ScanLengths(
+      block, part.num_chunks(), shared,
+      [&](int64_t k) -> int64_t& { return lengths[k].sparse_bits; });
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
+    part.dense_bits = dense_bits;
+    part.sparse_bits = sparse_bits;
+  });
+}
+
+// Writes bits from a position on, the highest of each byte first, into words of
+// zeros, of which others may write the rest.
+class HighBitsOfWords {
+ public:
+  PS_HOST_DEVICE HighBitsOfWords(uint32_t* words, int64_t position)
+      : word_(words + position / 32), held_(static_cast<int>(position % 32)) {}
+
+  PS_HOST_DEVICE void Put(BitString string) {
+    if (string.length > 32) {
+      PutShort({string.bits >> 32, string.length - 32});
+      string = {string.bits & LowBits(32), 32};
+    }
+    PutShort(string);
+  }
+
+  PS_HOST_DEVICE void Finish() {
+    if (held_ > 0) Set(window_ << (32 - held_));
+  }
+
+ private:
+  PS_HOST_DEVICE void PutShort(BitString string) {
+    window_ = window_ << string.length | string.bits;
+    held_ += string.length;
+    if (held_ < 32) return;
+    held_ -= 32;
+    Set(window_ >> held_);
+    ++word_;
+  }
+
+  PS_HOST_DEVICE void Set(uint64_t bits) {
+    AtomicOr(word_, ByteSwapped(static_cast<uint32_t>(bits)));
+  }
+
+  uint32_t* word_;
+  uint64_t window_ = 0;  // Its lowest bits are not written yet,
+  int held_;             // fewer than 32 of them between calls.
+};
+
+// One block: its chunk of the value bytes, which are zeros before, in the
+// layout of its part. After ScanLevels.
+template <class Block>
+PS_HOST_DEVICE void WriteLevels(Block& block, const EncodeBatch& batch,
+                                const ValuePacking& packing,
+                                int64_t block_index, LevelShared* shared) {
+  const int64_t chunk_index = batch.first_chunk + block_index;
+  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
+  if (chunk.size == 0) return;
+  const PartPlan& part = batch.parts[chunk.part];
+  const LevelLengths& lengths = batch.levels.lengths[chunk_index];
+  const bool sparse = IsSparse(part.layout);
+  WriteLevelFront(block, batch, packing, chunk);
+  FindLasts(block, batch, chunk, &shared->last);
+  typename Block::template PerThread<int64_t> last;
+  block.Phase([&](int thread) {
+    last[thread] = Later(lengths.before, LastBefore(shared->last, thread));
+    int64_t bits = 0;
+    ForEachString(batch, packing, part, sparse, RunOf(chunk, thread),
+                  last[thread],
+                  [&bits](BitString string) { bits += string.length; });
+    shared->sparse.lengths[thread] = bits;
+  });
+  SumGroups(block, &shared->sparse);
+  uint32_t* const words =
+      ValueWords(batch, part) + WordsBeforeLevels(packing, part.count);
+  block.Phase([&](int thread) {
+    HighBitsOfWords writer(words,
+                           (sparse ? lengths.sparse_bits : lengths.dense_bits) +
+                               LengthBefore(shared->sparse, thread));
+    ForEachString(batch, packing, part, sparse, RunOf(chunk, thread),
+                  last[thread],
+                  [&writer](BitString string) { writer.Put(string); });
+    writer.Finish();
+  });
+}
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_

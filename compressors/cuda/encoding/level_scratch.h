@@ -1,0 +1,39 @@
+// Memory of the device for what becomes level codes.
+#ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_SCRATCH_H_
+#define COMPRESSORS_CUDA_ENCODING_LEVEL_SCRATCH_H_
+
+#include <cstdint>
+
+#include "compressors/value_codes/level_descent.h"
+#include "compressors/value_codes/level_layouts.h"
+
+namespace ps {
+
+// Room for the levels of one part: 0 to NumLevels(kMaxLevelBits).
+constexpr int64_t kLevelTable = NumLevels(kMaxLevelBits) + 1;
+
+// Of a chunk's levels in Elias's codes. Places count within the part; -1: none.
+struct LevelLengths {
+  // Bits in the two layouts; after the scan, of the chunks before.
+  int64_t dense_bits = 0;
+  int64_t sparse_bits = 0;
+  int64_t last = -1;    // The last place with a level above 0,
+  int64_t before = -1;  // and that before the chunk, if it is in its bucket.
+};
+
+struct LevelScratch {
+  float* scales = nullptr;  // [buckets]
+  // If levels are fitted. Samples have room for a power of two of elements.
+  float* levels = nullptr;      // [parts, kLevelTable], from 0 to 1.
+  uint64_t* samples = nullptr;  // [parts, max_sample], WeightedMagnitudes.
+  SampleSums* sums = nullptr;   // [parts, max_sample + 1]
+  int64_t max_sample = 0;
+  // In Elias's codes.
+  uint8_t* codes = nullptr;           // [chunks, kEncodeChunk]
+  uint32_t* bucket_levels = nullptr;  // [buckets], levels above 0.
+  LevelLengths* lengths = nullptr;    // [chunks]
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_CUDA_ENCODING_LEVEL_SCRATCH_H_
