@@ -34,6 +34,7 @@ Selection DeviceVectorsTest::Get(const DeviceSelection& selection) {
   const std::vector<float> words = Get(Tensor::View(
       reinterpret_cast<float*>(const_cast<uint32_t*>(selection.indices)),
       {selection.count}));
+  if (words.empty()) return host;
   host.indices.resize(words.size());
   std::memcpy(host.indices.data(), words.data(),
               words.size() * sizeof(uint32_t));
