@@ -20,6 +20,7 @@
 #include "common/device_name.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/host_and_port.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -246,12 +247,7 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   }
   for (int i = 0; i < cluster.servers_size(); ++i) {
     const std::string& address = cluster.servers(i);
-    const size_t colon = address.rfind(':');
-    int port = 0;
-    require(colon != std::string::npos && colon > 0 &&
-                absl::SimpleAtoi(address.substr(colon + 1), &port) &&
-                port >= 0 && port <= 65535,
-            absl::StrCat("cluster.servers[", i, "]"),
+    require(IsHostAndPort(address), absl::StrCat("cluster.servers[", i, "]"),
             absl::StrCat("\"", address, "\""),
             "must be host:port with a port in [0, 65535]");
   }

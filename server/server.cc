@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/consistency.h"
+#include "common/host_and_port.h"
 #include "glog/logging.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
@@ -139,6 +140,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     return absl::InvalidArgumentError(absl::StrCat(
         "server index is ", options.index, "; this job has servers 0 to ",
         num_servers - 1, " (cluster.num_servers)"));
+  }
+  // gRPC would listen on another port.
+  if (!IsHostAndPort(options.listen)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "server ", options.index, " cannot listen on \"", options.listen,
+        "\"; must be host:port with a port in "
+        "[0, 65535]"));
   }
   auto server = std::make_unique<GrpcServer>(options);
   const absl::Status listening = server->Listen();

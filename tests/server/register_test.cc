@@ -248,6 +248,19 @@ TEST(ServerTest, ASecondServerOnAUsedPortIsRefused) {
               HasSubstr("cannot listen on " + first.address()));
 }
 
+TEST(ServerTest, AnAddressThatIsNoneIsRefused) {
+  ServerOptions options;
+  options.config = PatientJob(1);
+  for (const char* const address : {"", "127.0.0.1", ":7000", "127.0.0.1:",
+                                    "127.0.0.1:99999", "127.0.0.1:-1"}) {
+    options.listen = address;
+    const absl::Status status = Server::Start(options).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(status)) << address << ": " << status;
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(absl::StrCat("cannot listen on \"", address, "\"")));
+  }
+}
+
 TEST(ServerTest, AnIndexOutsideTheJobIsRefused) {
   ServerOptions options;
   options.config = PatientJob(1);

@@ -1,0 +1,14 @@
+// Addresses of processes as configs and command lines name them.
+#ifndef COMMON_HOST_AND_PORT_H_
+#define COMMON_HOST_AND_PORT_H_
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// Whether it is host:port with a port in [0, 65535].
+bool IsHostAndPort(absl::string_view address);
+
+}  // namespace ps
+
+#endif  // COMMON_HOST_AND_PORT_H_
