@@ -1,14 +1,14 @@
 """C++ code from .proto files with Debian's protoc and grpc_cpp_plugin."""
 
-def proto_cc_library(name, src, deps = [], grpc = False, visibility = None):
+def proto_cc_library(name, src, imports = [], deps = [], grpc = False):
     """Compiles one .proto file to a cc_library.
 
     Args:
       name: the library.
       src: the .proto file, in this package.
-      deps: proto_cc_library targets of the files that it imports.
+      imports: the .proto files that it imports, directly or not.
+      deps: proto_cc_library targets of those that it imports directly.
       grpc: also generate the service's stubs.
-      visibility: of the library.
     """
     base = src[:-len(".proto")]
     outs = [base + ".pb.h", base + ".pb.cc"]
@@ -19,7 +19,7 @@ def proto_cc_library(name, src, deps = [], grpc = False, visibility = None):
                    " --plugin=protoc-gen-grpc=/usr/bin/grpc_cpp_plugin"
     native.genrule(
         name = name + "_generated",
-        srcs = [src],
+        srcs = [src] + imports,
         outs = outs,
         cmd = command + " $(location %s)" % src,
     )
@@ -32,5 +32,4 @@ def proto_cc_library(name, src, deps = [], grpc = False, visibility = None):
         deps = deps + [
             "@system//:grpc" if grpc else "@system//:protobuf",
         ],
-        visibility = visibility,
     )

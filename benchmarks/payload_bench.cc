@@ -15,7 +15,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/random.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "glog/logging.h"
 
 namespace ps {

@@ -9,9 +9,9 @@
 #include <string>
 #include <vector>
 
-#include "proto/config.pb.h"
-
 namespace ps {
+
+class JobConfig;
 
 // Collects every problem of a config.
 class ConfigProblems {

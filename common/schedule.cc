@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

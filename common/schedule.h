@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "proto/config.pb.h"
+#include "proto/optimizer_config.pb.h"
 
 namespace ps {
 

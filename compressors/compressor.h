@@ -17,8 +17,8 @@
 #include "absl/strings/string_view.h"
 #include "common/config_check.h"
 #include "common/registry.h"
-#include "compressors/payload_buffer.h"
-#include "proto/config.pb.h"
+#include "compressors/payload/payload_buffer.h"
+#include "proto/compressor_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 
@@ -77,7 +77,7 @@ struct CompressionStats {
 };
 
 struct EncodedGradient {
-  // One per part, in order. Each describes itself (compressors/payload.h).
+  // One per part, in order. Each describes itself (compressors/payload/payload.h).
   std::vector<PayloadBuffer> parts;
   CompressionStats stats;
 };

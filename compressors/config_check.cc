@@ -11,8 +11,9 @@
 #include "compressors/combination_check.h"
 #include "compressors/compressor.h"
 #include "compressors/new_compressor.h"
-#include "compressors/payload.h"
-#include "compressors/selector_options_check.h"
+#include "compressors/payload/payload.h"
+#include "compressors/selectors/selector_options_check.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/compressor.h"
-#include "compressors/payload_format.h"
+#include "compressors/payload/payload_format.h"
 #include "compressors/state_io.h"
 #include "tensor/sparse_kernels.h"
 #include "tensor/tensor.h"

@@ -11,7 +11,7 @@
 #include "common/batch.h"
 #include "common/registry.h"
 #include "data/example_order.h"
-#include "proto/config.pb.h"
+#include "proto/data_config.pb.h"
 
 namespace ps {
 

@@ -11,6 +11,7 @@
 #include "data/dataset.h"
 #include "data/recordings.h"
 #include "data/speech_features.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 

@@ -7,7 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "data/real_fft.h"
-#include "proto/config.pb.h"
+#include "proto/data_config.pb.h"
 
 namespace ps {
 

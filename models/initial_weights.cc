@@ -13,6 +13,7 @@
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "tensor/tensor.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_join.h"
 #include "common/config_check.h"
 #include "common/status_macros.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

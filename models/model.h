@@ -14,7 +14,7 @@
 #include "common/registry.h"
 #include "models/batch_result.h"
 #include "models/layers/layer_times.h"
-#include "proto/config.pb.h"
+#include "proto/model_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 

@@ -9,7 +9,7 @@
 #include "common/flags.h"
 #include "common/program.h"
 #include "compressors/compressor.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 #include "tools/command_failure.h"
 #include "tools/compress_run.h"
 #include "tools/compressor_argument.h"

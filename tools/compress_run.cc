@@ -17,7 +17,7 @@
 #include "common/npy.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 
 namespace ps {

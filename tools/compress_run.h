@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/compressor.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

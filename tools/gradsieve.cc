@@ -1,7 +1,7 @@
 // The `gradsieve` program: everything that a person starts by hand.
 #include "common/flags.h"
 #include "common/program.h"
-#include "tools/bench_command.h"
+#include "tools/bench/bench_command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"

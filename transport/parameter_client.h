@@ -12,9 +12,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
-#include "compressors/payload.h"
-#include "compressors/payload_buffer.h"
-#include "compressors/payload_format.h"
+#include "compressors/payload/payload.h"
+#include "compressors/payload/payload_buffer.h"
+#include "compressors/payload/payload_format.h"
 #include "transport/shard_map.h"
 
 namespace ps {

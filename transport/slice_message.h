@@ -13,8 +13,8 @@
 #include <memory>
 
 #include "absl/status/statusor.h"
-#include "compressors/payload.h"
-#include "compressors/payload_buffer.h"
+#include "compressors/payload/payload.h"
+#include "compressors/payload/payload_buffer.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/parameter_server.pb.h"
 

@@ -4,7 +4,7 @@
 
 #include "absl/types/span.h"
 #include "common/status_macros.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -10,7 +10,7 @@
 
 #include "compressors/automatic/chooser.h"
 #include "compressors/automatic/exchange_costs.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

@@ -11,7 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/npy_row_file.h"
-#include "proto/config.pb.h"
+#include "proto/training_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 

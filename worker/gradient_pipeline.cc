@@ -11,7 +11,7 @@
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
 #include "compressors/new_compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "glog/logging.h"
 
 namespace ps {

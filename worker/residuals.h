@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "transport/shard_map.h"

@@ -4,7 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 
 namespace ps {
 

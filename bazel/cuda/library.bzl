@@ -1,12 +1,20 @@
 """cuda_library: .cu files compiled by nvcc into a cc_library."""
 
 load("@cuda//:defs.bzl", "CUDA_FOUND", "CUDA_HOME")
+load("//bazel:cc.bzl", "cc_library")
 
-# The architectures that releases carry: A100 (sm_80) and H100/H200 (sm_90).
-_GENCODE = " ".join([
-    "-gencode arch=compute_%d,code=sm_%d" % (arch, arch)
-    for arch in [80, 90]
-])
+def _gencode(architectures):
+    return " ".join([
+        "-gencode arch=compute_%d,code=sm_%d" % (arch, arch)
+        for arch in architectures
+    ])
+
+# Bundles are for A100 (sm_80) and H100/H200 (sm_90); other builds need nvcc's
+# verdict on the code, once.
+_GENCODE = select({
+    "//bazel/cuda:every_architecture": _gencode([80, 90]),
+    "//conditions:default": _gencode([90]),
+})
 
 def cuda_library(
         name,
@@ -39,7 +47,7 @@ def cuda_library(
       visibility: of the library.
     """
     if not CUDA_FOUND:
-        native.cc_library(
+        cc_library(
             name = name,
             srcs = without_cuda,
             hdrs = hdrs,
@@ -62,7 +70,7 @@ def cuda_library(
         )
         objects.append(out)
 
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = host_srcs + device_hdrs + objects,
         hdrs = hdrs,
@@ -75,7 +83,7 @@ def cuda_library(
 
 def cuda_host_library(name, srcs, hdrs, deps = [], visibility = None):
     """A cc_library that includes CUDA's headers; empty without the toolkit."""
-    native.cc_library(
+    cc_library(
         name = name,
         srcs = srcs if CUDA_FOUND else [],
         hdrs = hdrs if CUDA_FOUND else [],

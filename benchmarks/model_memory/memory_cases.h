@@ -7,7 +7,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/batch.h"
-#include "proto/config.pb.h"
+#include "proto/model_config.pb.h"
 
 namespace ps {
 

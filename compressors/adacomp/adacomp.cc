@@ -19,6 +19,7 @@
 #include "compressors/adacomp/adacomp_words.h"
 #include "compressors/adacomp/adacomp_writer.h"
 #include "compressors/tensorwise.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

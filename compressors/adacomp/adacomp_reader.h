@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
-#include "compressors/payload_format.h"
-#include "compressors/piece_reader.h"
+#include "compressors/payload/payload_format.h"
+#include "compressors/payload/piece_reader.h"
 
 namespace ps {
 

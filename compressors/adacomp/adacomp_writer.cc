@@ -5,7 +5,7 @@
 #include <cstring>
 
 #include "compressors/adacomp/adacomp_words.h"
-#include "compressors/append_bytes.h"
+#include "compressors/payload/append_bytes.h"
 
 namespace ps {
 namespace {

@@ -5,7 +5,7 @@
 #include <string>
 
 #include "common/config_check.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

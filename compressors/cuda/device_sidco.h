@@ -9,7 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/cuda/sidco_passes.h"
-#include "compressors/sidco_estimate.h"
+#include "compressors/sidco/sidco_estimate.h"
 #include "tensor/device_selection.h"
 #include "tensor/sparse_kernels.h"
 

@@ -9,7 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "compressors/threshold_search.h"
+#include "compressors/selectors/threshold_search.h"
 #include "tensor/device_selection.h"
 #include "tensor/moments.h"
 #include "tensor/sparse_kernels.h"

@@ -5,7 +5,7 @@
 
 #include "common/status_macros.h"
 #include "compressors/cuda/widen_launch.h"
-#include "compressors/piece_reader.h"
+#include "compressors/payload/piece_reader.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/sparse/sparse_rooms.h"

@@ -7,7 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "compressors/payload_format.h"
+#include "compressors/payload/payload_format.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {

@@ -1,5 +1,5 @@
 // What a grid of blocks does to draw some of n numbers, the set that DrawSubset
-// (compressors/random_subset.h) draws, and to take these elements of a vector.
+// (compressors/selectors/random_subset.h) draws, and to take these elements of a vector.
 // For host and device.
 //
 // DrawSubset draws until as many different numbers have come as are missing. As

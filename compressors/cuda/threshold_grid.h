@@ -9,7 +9,7 @@
 #include "common/host_device.h"
 #include "compressors/cuda/rank_grid.h"
 #include "compressors/cuda/subset_grid.h"
-#include "compressors/threshold_search.h"
+#include "compressors/selectors/threshold_search.h"
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
 #include "tensor/cuda/sparse/cores/select.h"

@@ -8,9 +8,9 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "compressors/code_table.h"
-#include "compressors/payload_format.h"
-#include "compressors/piece_reader.h"
+#include "compressors/payload/code_table.h"
+#include "compressors/payload/payload_format.h"
+#include "compressors/payload/piece_reader.h"
 
 namespace ps {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/host_device.h"
-#include "compressors/bits.h"
+#include "compressors/payload/bits.h"
 
 namespace ps {
 

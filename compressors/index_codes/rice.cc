@@ -8,7 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "compressors/bit_stream.h"
+#include "compressors/payload/bit_stream.h"
 #include "compressors/index_codes/gaps.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/index_codes/index_sizes.h"

@@ -6,7 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "compressors/append_bytes.h"
+#include "compressors/payload/append_bytes.h"
 #include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 

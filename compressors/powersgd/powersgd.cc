@@ -22,6 +22,7 @@
 #include "compressors/powersgd/low_rank_factors.h"
 #include "compressors/powersgd/low_rank_format.h"
 #include "compressors/tensorwise.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -12,7 +12,7 @@
 #include <cstdint>
 
 #include "common/host_device.h"
-#include "compressors/bits.h"
+#include "compressors/payload/bits.h"
 #include "compressors/value_codes/bit_string.h"
 
 namespace ps {

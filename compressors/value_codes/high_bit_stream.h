@@ -1,6 +1,6 @@
 // Streams of bits in which the first bit is the highest of the first byte, and
 // a number comes highest bit first, as prefix codes are written.
-// compressors/bit_stream.h has the other order.
+// compressors/payload/bit_stream.h has the other order.
 #ifndef COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 #define COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 
@@ -10,7 +10,7 @@
 
 #include "absl/numeric/bits.h"
 #include "absl/types/span.h"
-#include "compressors/piece_reader.h"
+#include "compressors/payload/piece_reader.h"
 #include "compressors/value_codes/bit_string.h"
 
 namespace ps {

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <limits>
 
-#include "compressors/bit_stream.h"
+#include "compressors/payload/bit_stream.h"
 #include "glog/logging.h"
 
 namespace ps {

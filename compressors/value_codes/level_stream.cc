@@ -4,7 +4,7 @@
 #include <array>
 #include <cstring>
 
-#include "compressors/bit_stream.h"
+#include "compressors/payload/bit_stream.h"
 #include "compressors/value_codes/elias.h"
 
 namespace ps {

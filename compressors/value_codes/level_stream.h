@@ -2,7 +2,7 @@
 // the highest is 1 for a negative value, the others are the level, 0 to s; a
 // negative 0 stands for nothing. The layouts:
 //
-//     fixed  := the codes, as a stream of bits (compressors/bit_stream.h)
+//     fixed  := the codes, as a stream of bits (compressors/payload/bit_stream.h)
 //     sparse := for each bucket: integer(levels above 0, plus 1), and for each
 //               of those: integer(places since the one before it, from 1),
 //               sign bit, integer(level)
@@ -18,10 +18,10 @@
 #include <cstdint>
 
 #include "absl/types/span.h"
-#include "compressors/piece_reader.h"
+#include "compressors/payload/piece_reader.h"
 #include "compressors/value_codes/high_bit_stream.h"
 #include "compressors/value_codes/level_layouts.h"
-#include "proto/config.pb.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

@@ -10,7 +10,7 @@
 #include <memory>
 
 #include "common/status_macros.h"
-#include "compressors/bit_stream.h"
+#include "compressors/payload/bit_stream.h"
 #include "compressors/value_codes/philox.h"
 #include "compressors/value_codes/value_codec.h"
 #include "compressors/value_codes/value_steps.h"

@@ -9,10 +9,10 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
-#include "compressors/code_table.h"
-#include "compressors/payload_format.h"
-#include "compressors/piece_reader.h"
-#include "proto/config.pb.h"
+#include "compressors/payload/code_table.h"
+#include "compressors/payload/payload_format.h"
+#include "compressors/payload/piece_reader.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 

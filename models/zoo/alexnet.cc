@@ -18,7 +18,7 @@
 #include "models/sequential_model.h"
 #include "models/zoo/classifier_config.h"
 #include "models/zoo/image_task.h"
-#include "proto/config.pb.h"
+#include "proto/model_config.pb.h"
 
 namespace ps {
 namespace {

@@ -7,6 +7,7 @@
 #include "common/config_check.h"
 #include "models/model.h"
 #include "models/zoo/language_model.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

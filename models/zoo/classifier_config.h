@@ -3,7 +3,7 @@
 #define MODELS_ZOO_CLASSIFIER_CONFIG_H_
 
 #include "absl/status/status.h"
-#include "proto/config.pb.h"
+#include "proto/model_config.pb.h"
 
 namespace ps {
 

@@ -16,6 +16,7 @@
 #include "models/model.h"
 #include "models/sequential_model.h"
 #include "models/zoo/image_task.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -21,6 +21,7 @@
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/zoo/speech_model.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -20,6 +20,7 @@
 #include "models/layers/recurrent.h"
 #include "models/model.h"
 #include "models/zoo/speech_model.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

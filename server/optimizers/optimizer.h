@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/registry.h"
-#include "proto/config.pb.h"
+#include "proto/optimizer_config.pb.h"
 
 namespace ps {
 

@@ -3,7 +3,7 @@
 #ifndef SERVER_OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 #define SERVER_OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 
-#include "proto/config.pb.h"
+#include "proto/optimizer_config.pb.h"
 
 namespace ps {
 

@@ -8,7 +8,7 @@
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "compressors/new_compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 
 namespace ps {

@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "glog/logging.h"
 #include "server/slices/compressed_downlink.h"
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compressors/payload_buffer.h"
+#include "compressors/payload/payload_buffer.h"
 #include "server/slices/slice_options.h"
 
 namespace ps {
@@ -19,7 +19,7 @@ struct DownlinkPayload {
   bool difference = false;
 };
 
-// One slice's. Weights come as dense fp32 payloads (compressors/payload.h).
+// One slice's. Weights come as dense fp32 payloads (compressors/payload/payload.h).
 // Not thread-safe.
 class Downlink {
  public:

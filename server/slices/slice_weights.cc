@@ -9,7 +9,7 @@
 #include "common/schedule.h"
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "server/optimizers/sum_of_squares.h"
 #include "server/slices/touched_sum.h"
 

@@ -11,8 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "compressors/payload_buffer.h"
-#include "compressors/payload_format.h"
+#include "compressors/payload/payload_buffer.h"
+#include "compressors/payload/payload_format.h"
 #include "server/optimizers/optimizer.h"
 #include "server/slices/change_log.h"
 #include "server/slices/downlink.h"

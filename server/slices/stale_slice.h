@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
-#include "compressors/payload_buffer.h"
+#include "compressors/payload/payload_buffer.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_weights.h"
 #include "server/slices/weight_slice.h"

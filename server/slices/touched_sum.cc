@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/types/span.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 
 namespace ps {
 

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compressors/payload_format.h"
+#include "compressors/payload/payload_format.h"
 #include "server/slices/touched_set.h"
 
 namespace ps {

@@ -7,7 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "common/config.h"
 #include "compressors/compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"

@@ -1,4 +1,5 @@
-// config.proto is the reference of all settings: no field may lack a comment.
+// The config's files are the reference of all settings: no field may lack a
+// comment.
 #include <string>
 #include <vector>
 
@@ -22,13 +23,12 @@ using ::testing::IsEmpty;
 
 // What protoc wrote with --include_source_info: compiled-in descriptors have no
 // comments.
-FileDescriptorProto ReadDescriptor(const std::string& path) {
+FileDescriptorSet ReadDescriptors(const std::string& path) {
   const auto bytes = ReadFile(path);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   FileDescriptorSet set;
   EXPECT_TRUE(set.ParseFromString(*bytes));
-  EXPECT_EQ(set.file_size(), 1);
-  return set.file(0);
+  return set;
 }
 
 std::string CommentAbove(const FileDescriptorProto& file,
@@ -69,18 +69,23 @@ std::vector<std::string> Undocumented(const FileDescriptorProto& file) {
   return fields;
 }
 
-TEST(ConfigCommentsTest, EveryFieldOfConfigProtoHasOne) {
-  const FileDescriptorProto file =
-      ReadDescriptor("tests/common/config.descriptor");
-  EXPECT_EQ(file.message_type_size(),
-            JobConfig::descriptor()->file()->message_type_count());
-  EXPECT_THAT(Undocumented(file), IsEmpty());
+TEST(ConfigCommentsTest, EveryFieldOfEverySectionHasOne) {
+  const FileDescriptorSet files =
+      ReadDescriptors("tests/common/config.descriptor");
+  const auto& job = *JobConfig::descriptor()->file();
+  EXPECT_EQ(files.file_size(), 1 + job.dependency_count());
+  for (const FileDescriptorProto& file : files.file()) {
+    EXPECT_GT(file.message_type_size(), 0) << file.name();
+    EXPECT_THAT(Undocumented(file), IsEmpty()) << file.name();
+  }
 }
 
 TEST(ConfigCommentsTest, AFieldWithoutOneIsFound) {
-  EXPECT_THAT(
-      Undocumented(ReadDescriptor("tests/common/undocumented.descriptor")),
-      testing::ElementsAre("Job.carrots", "Job.kind", "Inner.x"));
+  const FileDescriptorSet files =
+      ReadDescriptors("tests/common/undocumented.descriptor");
+  ASSERT_EQ(files.file_size(), 1);
+  EXPECT_THAT(Undocumented(files.file(0)),
+              testing::ElementsAre("Job.carrots", "Job.kind", "Inner.x"));
 }
 
 }  // namespace

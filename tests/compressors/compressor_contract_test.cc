@@ -9,7 +9,7 @@
 
 #include "absl/strings/str_join.h"
 #include "compressors/new_compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/harness.h"

@@ -10,7 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "compressors/compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 
 namespace ps {

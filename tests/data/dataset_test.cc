@@ -9,6 +9,7 @@
 #include "common/config_check.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

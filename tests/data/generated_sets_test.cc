@@ -8,6 +8,7 @@
 #include "data/dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

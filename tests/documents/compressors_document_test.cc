@@ -7,7 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "compressors/compressor.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"

@@ -14,7 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
-#include "tools/network/slow_network.h"
+#include "tools/bench/network/slow_network.h"
 
 namespace ps {
 namespace {

@@ -16,6 +16,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/models/model_fixture.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

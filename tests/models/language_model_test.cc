@@ -17,6 +17,7 @@
 #include "tests/models/reference_models.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/finite_difference.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

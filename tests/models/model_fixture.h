@@ -9,7 +9,7 @@
 
 #include "common/batch.h"
 #include "models/model.h"
-#include "proto/config.pb.h"
+#include "proto/model_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 

@@ -17,6 +17,7 @@
 #include "common/config_check.h"
 #include "gtest/gtest.h"
 #include "tests/models/model_fixture.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -17,6 +17,7 @@
 #include "models/model.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

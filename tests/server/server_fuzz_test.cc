@@ -11,7 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "grpcpp/support/slice.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/own_payloads.h"
@@ -124,7 +124,7 @@ std::string With(std::string bytes, size_t offset, T value) {
 }
 
 TEST_F(ServerFuzzTest, EachFieldOfAPayloadIsChecked) {
-  // Offsets: compressors/payload.h. Values of raw32 come before its indices.
+  // Offsets: compressors/payload/payload.h. Values of raw32 come before its indices.
   const std::string good = Bytes(Payload());
   const size_t values = kPayloadHeaderBytes;
   const size_t indices = values + 4 * Indices().size();

@@ -13,7 +13,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gtest/gtest.h"
 #include "server/slices/weight_slice.h"
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <vector>
 
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

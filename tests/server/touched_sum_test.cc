@@ -7,7 +7,7 @@
 #include <set>
 #include <vector>
 
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 

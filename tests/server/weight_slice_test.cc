@@ -14,7 +14,7 @@
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "common/weights_digest.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/server/slice_calls.h"

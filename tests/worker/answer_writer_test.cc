@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"

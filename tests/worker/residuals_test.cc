@@ -5,7 +5,7 @@
 #include <memory>
 #include <vector>
 
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tensor/backend.h"

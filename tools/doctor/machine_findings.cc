@@ -25,7 +25,7 @@
 #include "common/unique_fd.h"
 #include "tools/find_program.h"
 #include "tools/human_format.h"
-#include "tools/network/slow_network.h"
+#include "tools/bench/network/slow_network.h"
 
 namespace ps {
 namespace {

@@ -9,7 +9,7 @@
 #include "absl/time/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
-#include "tools/bench_processes/temporary_directory.h"
+#include "tools/bench/processes/temporary_directory.h"
 #include "tools/find_program.h"
 #include "tools/human_format.h"
 #include "tools/subprocesses.h"

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "common/npy.h"
 #include "common/status_macros.h"
-#include "compressors/threshold_fit.h"
+#include "compressors/fits/threshold_fit.h"
 
 namespace ps {
 namespace {

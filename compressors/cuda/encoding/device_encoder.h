@@ -10,8 +10,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
-#include "compressors/payload.h"
-#include "compressors/payload_buffer.h"
+#include "compressors/payload/payload.h"
+#include "compressors/payload/payload_buffer.h"
 #include "tensor/backend.h"
 #include "tensor/device_selection.h"
 

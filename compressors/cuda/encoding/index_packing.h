@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "common/partition_point.h"
-#include "compressors/bits.h"
+#include "compressors/payload/bits.h"
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/index_codes/index_sizes.h"
@@ -25,7 +25,7 @@ PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
 #endif
 }
 
-// The index bytes of a payload as a stream of bits (compressors/bit_stream.h),
+// The index bytes of a payload as a stream of bits (compressors/payload/bit_stream.h),
 // in words, since bits are set and cleared by words: bit 0 is the first of the
 // payload's values.
 class IndexBits {

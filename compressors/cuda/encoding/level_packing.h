@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-#include "compressors/bits.h"
+#include "compressors/payload/bits.h"
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"

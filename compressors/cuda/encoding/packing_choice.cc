@@ -2,7 +2,7 @@
 
 #include <string>
 
-#include "compressors/bits.h"
+#include "compressors/payload/bits.h"
 #include "compressors/index_codes/index_sizes.h"
 #include "compressors/value_codes/digits.h"
 #include "compressors/value_codes/level_layouts.h"

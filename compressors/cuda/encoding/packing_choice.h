@@ -4,7 +4,7 @@
 
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/cuda/encoding/value_packing.h"
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 
 namespace ps {
 

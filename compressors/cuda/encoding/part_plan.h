@@ -5,7 +5,7 @@
 #include <cstdint>
 
 #include "common/host_device.h"
-#include "compressors/code_numbers.h"
+#include "compressors/payload/code_numbers.h"
 #include "compressors/cuda/encoding/level_scratch.h"
 #include "compressors/value_codes/level_layouts.h"
 #include "compressors/value_codes/levels.h"

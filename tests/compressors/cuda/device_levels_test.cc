@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/cuda/encoding_check.h"
 #include "tests/compressors/cuda/level_cases.h"

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "compressors/cuda/device_sidco.h"
-#include "compressors/sidco_estimate.h"
+#include "compressors/sidco/sidco_estimate.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"

@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "compressors/payload.h"
+#include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 #include "tensor/device_selection.h"
 #include "tensor/tensor.h"

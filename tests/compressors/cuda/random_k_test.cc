@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "common/random.h"
-#include "compressors/random_subset.h"
+#include "compressors/selectors/random_subset.h"
 #include "tests/compressors/vectors.h"
 
 namespace ps {

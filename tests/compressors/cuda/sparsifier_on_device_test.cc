@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "compressors/selector.h"
-#include "compressors/sparsifier.h"
+#include "compressors/selectors/selector.h"
+#include "compressors/selectors/sparsifier.h"
 #include "gtest/gtest.h"
 #include "tests/compressors/cuda/encoding_check.h"
 #include "tests/compressors/harness.h"
-#include "tests/compressors/value_coding.h"
+#include "tests/compressors/value_codes/value_coding.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
 

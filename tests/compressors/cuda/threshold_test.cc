@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "common/random.h"
-#include "compressors/random_subset.h"
+#include "compressors/selectors/random_subset.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tests/compressors/vectors.h"
 

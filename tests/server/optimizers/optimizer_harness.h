@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "proto/config.pb.h"
+#include "proto/optimizer_config.pb.h"
 #include "server/optimizers/optimizer.h"
 
 namespace ps {

@@ -5,7 +5,7 @@
 
 #include <vector>
 
-#include "proto/config.pb.h"
+#include "proto/optimizer_config.pb.h"
 #include "server/optimizers/optimizer.h"
 #include "tests/server/optimizers/optimizer_harness.h"
 

@@ -1,0 +1,54 @@
+// A table of index or value codes: by name for whoever writes a payload, by
+// wire number for whoever reads one.
+#ifndef COMPRESSORS_PAYLOAD_CODE_TABLE_H_
+#define COMPRESSORS_PAYLOAD_CODE_TABLE_H_
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/registry.h"
+#include "glog/logging.h"
+
+namespace ps {
+
+// Codec has name() and number(). Filled before main and only read afterwards.
+template <typename Codec>
+class CodeTable {
+ public:
+  explicit CodeTable(std::string kind) : by_name_(std::move(kind)) {}
+
+  // `codec` lives for ever.
+  bool Register(const Codec* codec) {
+    by_name_.Register(std::string(codec->name()), codec);
+    const Codec*& entry = by_number_[static_cast<uint8_t>(codec->number())];
+    CHECK(entry == nullptr)
+        << codec->name() << " has the wire number of " << entry->name();
+    entry = codec;
+    return true;
+  }
+
+  // Errors: kInvalidArgument, with the known names.
+  absl::StatusOr<const Codec*> Find(const std::string& name) const {
+    return by_name_.Find(name);
+  }
+
+  // Null if there is none.
+  const Codec* FindNumber(uint8_t number) const { return by_number_[number]; }
+
+  std::vector<std::string> Names() const { return by_name_.Names(); }
+
+  // Null where a number has no code.
+  const std::array<const Codec*, 256>& by_number() const { return by_number_; }
+
+ private:
+  Registry<const Codec*> by_name_;
+  std::array<const Codec*, 256> by_number_ = {};
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_PAYLOAD_CODE_TABLE_H_

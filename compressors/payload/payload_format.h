@@ -1,0 +1,36 @@
+// The words of the payload format: numbers, header, and how a payload lies in
+// memory. docs/wire_format.md has the grammar.
+#ifndef COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
+#define COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "absl/types/span.h"
+#include "compressors/payload/code_numbers.h"
+
+namespace ps {
+
+constexpr uint8_t kPayloadVersion = 1;
+constexpr size_t kPayloadHeaderBytes = 32;
+// Vectors are shorter than this.
+constexpr int64_t kMaxDenseSize = (int64_t{1} << 32) - 1;
+
+// A payload as it lies in memory: pieces in order, cut anywhere (a message
+// arrives as the slices that the network made). Borrowed.
+using PayloadPieces = std::vector<absl::Span<const uint8_t>>;
+
+// What a header says.
+struct PayloadInfo {
+  IndexCode index_code = IndexCode::kDense;
+  ValueCode value_code = ValueCode::kFp32;
+  int64_t count = 0;
+  int64_t dense_size = 0;
+  int64_t value_bytes = 0;
+  int64_t index_bytes = 0;
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_

@@ -1,0 +1,97 @@
+// Reads bytes that lie in several pieces as if they were one.
+#ifndef COMPRESSORS_PAYLOAD_PIECE_READER_H_
+#define COMPRESSORS_PAYLOAD_PIECE_READER_H_
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+
+#include "absl/types/span.h"
+#include "compressors/payload/payload_format.h"
+
+namespace ps {
+
+// A cursor over bytes [begin, end) of the pieces; copies go on independently.
+// `pieces` must outlive it and have `end` bytes or more.
+class PieceReader {
+ public:
+  PieceReader(const PayloadPieces& pieces, int64_t begin, int64_t end)
+      : piece_(pieces.data()), remaining_(end - begin) {
+    int64_t skip = begin;
+    if (remaining_ == 0) return;  // There may be no piece at all.
+    while (skip >= static_cast<int64_t>(piece_->size())) {
+      skip -= piece_->size();
+      ++piece_;
+    }
+    offset_ = skip;
+  }
+
+  int64_t remaining() const { return remaining_; }
+
+  // n bytes from `begin` on, counted from the cursor, or those of them that
+  // there are.
+  PieceReader Subrange(int64_t begin, int64_t n) const {
+    PieceReader range = *this;
+    range.Advance(std::min(begin, remaining_));
+    range.remaining_ = std::min(n, range.remaining_);
+    return range;
+  }
+
+  // The bytes at the cursor that lie together: at least one unless none remain.
+  absl::Span<const uint8_t> Contiguous() {
+    if (remaining_ == 0) return {};
+    while (offset_ == static_cast<int64_t>(piece_->size())) {
+      ++piece_;
+      offset_ = 0;
+    }
+    const int64_t n = std::min<int64_t>(remaining_, piece_->size() - offset_);
+    return piece_->subspan(offset_, n);
+  }
+
+  // n: at most what Contiguous has.
+  void Skip(int64_t n) {
+    offset_ += n;
+    remaining_ -= n;
+  }
+
+  // Returns false, with the cursor at the end, if fewer than n remain.
+  bool Read(void* out, int64_t n) {
+    uint8_t* to = static_cast<uint8_t*>(out);
+    while (n > 0) {
+      const absl::Span<const uint8_t> bytes = Contiguous();
+      if (bytes.empty()) return false;
+      const int64_t step = std::min<int64_t>(n, bytes.size());
+      std::memcpy(to, bytes.data(), step);
+      Skip(step);
+      to += step;
+      n -= step;
+    }
+    return true;
+  }
+
+  bool ReadByte(uint8_t* out) {
+    const absl::Span<const uint8_t> bytes = Contiguous();
+    if (bytes.empty()) return false;
+    *out = bytes[0];
+    Skip(1);
+    return true;
+  }
+
+ private:
+  // n: at most remaining().
+  void Advance(int64_t n) {
+    while (n > 0) {
+      const int64_t step = std::min<int64_t>(n, Contiguous().size());
+      Skip(step);
+      n -= step;
+    }
+  }
+
+  const absl::Span<const uint8_t>* piece_;
+  int64_t offset_ = 0;  // In *piece_.
+  int64_t remaining_;
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_PAYLOAD_PIECE_READER_H_

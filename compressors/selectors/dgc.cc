@@ -1,0 +1,115 @@
+// Selection of Deep Gradient Compression: the threshold is that of a sample
+// (Lin, Han, Mao, Wang, Dally, "Deep Gradient Compression", ICLR 2018, section
+// 5; the fixed sample and the factor 4/3 are those of SIDCo's comparison).
+#include <algorithm>
+#include <cmath>
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/selectors/exact_top_k.h"
+#include "compressors/selectors/iteration_streams.h"
+#include "compressors/selectors/random_subset.h"
+#include "compressors/selectors/sparsifier.h"
+#include "compressors/selectors/threshold_sieve.h"
+
+namespace ps {
+namespace {
+
+constexpr uint64_t kDgcPurpose = 0x646763;  // "dgc"
+
+// At least 1. Products such as 0.001 x 100000 may lie just above the integer
+// that they stand for.
+int64_t CountOf(double ratio, int64_t n) {
+  return std::max<int64_t>(
+      1,
+      static_cast<int64_t>(std::ceil(ratio * static_cast<double>(n) - 1e-9)));
+}
+
+class DgcSelector final : public Selector {
+ public:
+  explicit DgcSelector(const CompressorOptions& options)
+      : ratio_(options.config.ratio()),
+        config_(options.config.dgc()),
+        backend_(options.backend),
+        sieve_(&backend_->sparse()),
+        top_k_(&backend_->sparse()),
+        streams_(kDgcPurpose, options) {}
+
+  absl::Status AddAndMeasure(SparseKernels* kernels, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    const int64_t k = TargetCount(ratio_, n);
+    if (k == n) {
+      return kernels->AddAndMeasure(residual, gradient, n, out, moments);
+    }
+    ThresholdQuery query;
+    query.sample.key = streams_.NextKey();
+    query.sample.size = CountOf(config_.sample_ratio(), n);
+    query.sample.k = CountOf(ratio_, query.sample.size);
+    query.likely_count = k;
+    return sieve_.AddAndMeasure(residual, gradient, n, query, out, moments);
+  }
+
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    if (stats->target_count == input.n) {
+      selected->all = true;
+      stats->raw_count = input.n;
+      return absl::OkStatus();
+    }
+    RandomStream random = streams_.Next();
+    ThresholdRule rule;
+    if (!sieve_.Found(input.u)) {
+      PS_ASSIGN_OR_RETURN(rule.threshold, SampleThreshold(input, &random));
+    }
+    PS_RETURN_IF_ERROR(sieve_.Select(input, rule, selected, stats));
+    const int64_t k = CountOf(ratio_, input.n);
+    if (static_cast<double>(stats->raw_count) >
+        config_.overshoot_cap() * static_cast<double>(k)) {
+      return sieve_.Trim(input, k, "cap", selected, stats);
+    }
+    return absl::OkStatus();
+  }
+
+  void Save(StateWriter* state) const override { streams_.Save(state); }
+  absl::Status Load(StateReader* state) override {
+    return streams_.Load(state);
+  }
+
+ private:
+  // The magnitude of which the ratio of a sample is at least as large.
+  absl::StatusOr<double> SampleThreshold(const SelectorInput& input,
+                                         RandomStream* random) {
+    const int64_t sample_size = CountOf(config_.sample_ratio(), input.n);
+    if (sample_.size() != sample_size) {
+      PS_ASSIGN_OR_RETURN(sample_, backend_->Allocate({sample_size}));
+    }
+    PS_RETURN_IF_ERROR(backend_->sparse().GatherTo(
+        input.u, DrawSubset(input.n, sample_size, random), sample_.data()));
+    // A selection, not a sort, which would write the sample several times.
+    double threshold = 0;
+    PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample_size,
+                                     CountOf(ratio_, sample_size), &largest_,
+                                     &threshold));
+    return threshold;
+  }
+
+  const double ratio_;
+  const DgcConfig config_;
+  Backend* const backend_;  // Not owned.
+  ThresholdSieve sieve_;
+  ExactTopK top_k_;  // Of samples.
+  IterationStreams streams_;
+  Tensor sample_;     // [sample_size]
+  Selected largest_;  // Of the sample; kept for its memory.
+};
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewDgc(
+    const CompressorOptions& options) {
+  return NewSparsifier(options, std::make_unique<DgcSelector>(options));
+}
+
+REGISTER_COMPRESSOR("dgc", NewDgc);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,292 @@
+#include "compressors/selectors/exact_top_k.h"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <vector>
+
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+// A sample of about this many elements places the threshold within a few
+// percent of k.
+constexpr int64_t kSampleSize = int64_t{1} << 20;
+// Below this many of the k in the sample, a guess is too rough to be of use.
+constexpr int64_t kMinSampledCount = 64;
+
+constexpr int kBinBits = 12;
+static_assert(1 << kBinBits == MagnitudeBins::kNumBins, "");
+
+// The largest threshold that elements with these bits exceed.
+float JustBelow(uint32_t bits) {
+  if (bits == 0) return -1;
+  return MagnitudeFromBits(bits - 1);
+}
+
+// Which bin holds the k-th largest, if there are that many.
+struct Rank {
+  int bin = 0;
+  int64_t above = 0;  // Counted in higher bins.
+  bool found = false;
+};
+
+Rank FindRank(const std::vector<int64_t>& counts, int num_bins, int64_t k) {
+  Rank rank;
+  for (rank.bin = num_bins - 1; rank.bin >= 0; --rank.bin) {
+    if (rank.above + counts[rank.bin] >= k) {
+      rank.found = true;
+      return rank;
+    }
+    rank.above += counts[rank.bin];
+  }
+  return rank;
+}
+
+uint32_t LowestBits(const MagnitudeBins& bins, int bin) {
+  return bins.low + (static_cast<uint32_t>(bin) << bins.shift);
+}
+
+// What the threshold of one vector is to the next: a few percent less of it
+// keep twice as many in the tail of a Laplace law at ratio 0.001.
+constexpr float kGuessMargin = 0.9f;
+
+// More than this is not worth listing.
+int64_t ListLimit(int64_t k) { return 4 * k + (int64_t{1} << 16); }
+
+// Of a sample: a threshold that probably a few more than k exceed. Negative if
+// the vector is too short or the sample too flat for one.
+absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
+                            int64_t k, float* threshold) {
+  *threshold = -1;
+  MagnitudeBins bins;
+  bins.stride = n / kSampleSize;
+  if (bins.stride < 2 || k / bins.stride < kMinSampledCount) {
+    return absl::OkStatus();
+  }
+  std::vector<int64_t> counts;
+  PS_RETURN_IF_ERROR(kernels->CountMagnitudes(u, n, bins, &counts));
+  // Four standard deviations of the count more.
+  const double sampled = static_cast<double>(k) / bins.stride;
+  const int64_t wanted =
+      static_cast<int64_t>(std::ceil(sampled + 4 * std::sqrt(sampled)));
+  const Rank rank = FindRank(counts, MagnitudeBins::kNumBins, wanted);
+  if (!rank.found ||
+      (rank.above + counts[rank.bin]) * bins.stride > ListLimit(k)) {
+    return absl::OkStatus();
+  }
+  *threshold = JustBelow(LowestBits(bins, rank.bin));
+  return absl::OkStatus();
+}
+
+// Merges two lists without a common index.
+void Merge(const Selection& more, Selection* selection) {
+  Selection merged;
+  merged.indices.reserve(selection->size() + more.size());
+  merged.values.reserve(selection->size() + more.size());
+  int64_t i = 0;
+  int64_t j = 0;
+  while (i < selection->size() || j < more.size()) {
+    const bool first =
+        j == more.size() ||
+        (i < selection->size() && selection->indices[i] < more.indices[j]);
+    const Selection& from = first ? *selection : more;
+    int64_t& position = first ? i : j;
+    merged.indices.push_back(from.indices[position]);
+    merged.values.push_back(from.values[position]);
+    ++position;
+  }
+  *selection = std::move(merged);
+}
+
+}  // namespace
+
+ExactTopK::ExactTopK(SparseKernels* kernels)
+    : kernels_(kernels), sieve_(kernels->NewSieve()) {}
+
+absl::Status ExactTopK::RunOnDevice(const DeviceTopKRequest& request) {
+  if (device_ == nullptr) {
+    PS_ASSIGN_OR_RETURN(device_, NewDeviceTopK(kernels_->device_work()));
+  }
+  return device_->Run(request, &on_device_);
+}
+
+absl::Status ExactTopK::AddAndMeasure(const float* residual,
+                                      const float* gradient, int64_t n,
+                                      int64_t k, float* out, Moments* moments) {
+  formed_ = nullptr;
+  formed_on_device_ = nullptr;
+  if (kernels_->device_work() != nullptr && k > 0 && k < n) {
+    DeviceTopKRequest request;
+    request.residual = residual;
+    request.gradient = gradient;
+    request.u = out;
+    request.n = n;
+    request.k = k;
+    request.keep_above = guess_;
+    PS_RETURN_IF_ERROR(RunOnDevice(request));
+    *moments = on_device_.moments;
+    formed_on_device_ = out;
+    return absl::OkStatus();
+  }
+  SieveGuess guess;
+  guess.keep_above = guess_;
+  guess.needs_sums = false;
+  PS_RETURN_IF_ERROR(
+      sieve_->ResetToSum(residual, gradient, n, guess, out, moments));
+  formed_ = out;
+  return absl::OkStatus();
+}
+
+absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
+                               Selection* selection) {
+  selection->clear();
+  const bool formed = formed_ == u;
+  formed_ = nullptr;
+  if (k <= 0) return absl::OkStatus();
+  bool found = false;
+  if (!formed) {
+    sieve_->Reset(u, n);
+  } else if (std::isfinite(guess_)) {
+    // Of a vector unlike the one before it, almost everything may be above.
+    Exceedances above;
+    PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
+    if (above.count <= ListLimit(k)) {
+      PS_RETURN_IF_ERROR(SelectByGuess(guess_, k, selection, &found));
+    }
+  }
+  if (!found) {
+    float guess = -1;
+    PS_RETURN_IF_ERROR(GuessThreshold(kernels_, u, n, k, &guess));
+    if (guess >= 0) {
+      PS_RETURN_IF_ERROR(SelectByGuess(guess, k, selection, &found));
+    }
+  }
+  if (!found) PS_RETURN_IF_ERROR(SelectByBins(u, n, k, selection));
+  GuessFrom(SmallestMagnitude(*selection));
+  return absl::OkStatus();
+}
+
+void ExactTopK::GuessFrom(float smallest) {
+  // Everything that is not 0 is above 0.
+  guess_ = smallest > 0 ? kGuessMargin * smallest
+                        : std::numeric_limits<float>::infinity();
+}
+
+absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
+                               Selected* selected, double* threshold) {
+  selected->on_device.reset();
+  if (k > 0 && kernels_->device_work() != nullptr) {
+    if (formed_on_device_ != u || on_device_.selection.count != k) {
+      DeviceTopKRequest request;
+      // Nothing is formed, and so it is only read.
+      request.u = const_cast<float*>(u);
+      request.n = n;
+      request.k = k;
+      PS_RETURN_IF_ERROR(RunOnDevice(request));
+    }
+    formed_on_device_ = nullptr;
+    GuessFrom(on_device_.threshold);
+    selected->on_device = on_device_.selection;
+    *threshold = on_device_.threshold;
+    return absl::OkStatus();
+  }
+  PS_RETURN_IF_ERROR(Select(u, n, k, &selected->elements));
+  *threshold = SmallestMagnitude(selected->elements);
+  return absl::OkStatus();
+}
+
+absl::Status ExactTopK::Trim(const float* u, int64_t n, int64_t k,
+                             Selected* selected, double* threshold) {
+  if (selected->count() <= k) return absl::OkStatus();
+  if (selected->on_device.has_value()) {
+    // Whatever the threshold: no other elements are larger.
+    return Select(u, n, k, selected, threshold);
+  }
+  TrimToTopK(k, &selected->elements);
+  *threshold = SmallestMagnitude(selected->elements);
+  return absl::OkStatus();
+}
+
+absl::Status ExactTopK::SelectByGuess(float threshold, int64_t k,
+                                      Selection* selection, bool* found) {
+  PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold, selection));
+  *found = selection->size() >= k;
+  if (*found) TrimToTopK(k, selection);
+  return absl::OkStatus();
+}
+
+absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
+                                     Selection* selection) {
+  // The bits of the k-th largest, 12 at a time from the top: a histogram says
+  // in which bin it lies, and the next one looks into that bin.
+  MagnitudeBins bins;
+  int num_bins = MagnitudeBins::kNumBins;  // Those that lie in the bin before.
+  int64_t wanted = k;  // Rank among the elements of the bins.
+  for (;;) {
+    std::vector<int64_t> counts;
+    PS_RETURN_IF_ERROR(kernels_->CountMagnitudes(u, n, bins, &counts));
+    const Rank rank = FindRank(counts, num_bins, wanted);
+    const uint32_t lowest = LowestBits(bins, rank.bin);
+    const int64_t listed = k - wanted + rank.above + counts[rank.bin];
+    if (listed <= ListLimit(k)) {
+      PS_RETURN_IF_ERROR(sieve_->SelectAbove(JustBelow(lowest), selection));
+      TrimToTopK(k, selection);
+      return absl::OkStatus();
+    }
+    wanted -= rank.above;
+    if (bins.shift == 0) {
+      // A great many equal magnitudes, of which `wanted` are needed.
+      const float magnitude = MagnitudeFromBits(lowest);
+      Selection equal;
+      PS_RETURN_IF_ERROR(sieve_->SelectAbove(magnitude, selection));
+      PS_RETURN_IF_ERROR(
+          kernels_->SelectEqual(u, n, magnitude, wanted, &equal));
+      Merge(equal, selection);
+      return absl::OkStatus();
+    }
+    const int width = bins.shift;
+    bins.low = lowest;
+    bins.shift = std::max(0, width - kBinBits);
+    num_bins = 1 << (width - bins.shift);
+  }
+}
+
+void TrimToTopK(int64_t k, Selection* selection) {
+  if (selection->size() <= k) return;
+  // Larger key, earlier choice: by magnitude, then by lower position.
+  const auto key = [selection](int64_t i) {
+    return uint64_t{MagnitudeBits(selection->values[i])} << 32 |
+           (0xffffffffu - static_cast<uint32_t>(i));
+  };
+  std::vector<uint64_t> keys(selection->size());
+  for (int64_t i = 0; i < selection->size(); ++i) keys[i] = key(i);
+  std::nth_element(keys.begin(), keys.begin() + (k - 1), keys.end(),
+                   std::greater<uint64_t>());
+  const uint64_t last_key = keys[k - 1];
+  int64_t kept = 0;
+  for (int64_t i = 0; i < selection->size(); ++i) {
+    if (key(i) < last_key) continue;
+    selection->indices[kept] = selection->indices[i];
+    selection->values[kept] = selection->values[i];
+    ++kept;
+  }
+  selection->indices.resize(kept);
+  selection->values.resize(kept);
+}
+
+int64_t DeviceSelectionCapacity(int64_t n, int64_t k) {
+  return std::min(n, ListLimit(k));
+}
+
+float SmallestMagnitude(const Selection& selection) {
+  if (selection.values.empty()) return 0;
+  float smallest = std::fabs(selection.values[0]);
+  for (const float value : selection.values) {
+    smallest = std::min(smallest, std::fabs(value));
+  }
+  return smallest;
+}
+
+}  // namespace ps

@@ -1,0 +1,23 @@
+// A compressor made of three parts: a selector, a value code and an index code.
+#ifndef COMPRESSORS_SELECTORS_SPARSIFIER_H_
+#define COMPRESSORS_SELECTORS_SPARSIFIER_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "compressors/compressor.h"
+#include "compressors/selectors/selector.h"
+
+namespace ps {
+
+// Reads everything but the selector from `options`, which NewCompressor has
+// checked. Errors: kResourceExhausted for the scratch vector.
+absl::StatusOr<std::unique_ptr<Compressor>> NewSparsifier(
+    const CompressorOptions& options, std::unique_ptr<Selector> selector);
+
+// max(1, floor(ratio x n)), n if the ratio is 1; 0 if n is.
+int64_t TargetCount(double ratio, int64_t n);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SELECTORS_SPARSIFIER_H_

@@ -1,0 +1,51 @@
+// A threshold that the user sets (Strom, "Scalable distributed DNN training
+// using commodity GPU cloud computing", Interspeech 2015, without its
+// quantization). The ratio is what comes of it.
+#include <memory>
+
+#include "common/status_macros.h"
+#include "compressors/selectors/sparsifier.h"
+#include "compressors/selectors/threshold_sieve.h"
+
+namespace ps {
+namespace {
+
+// One of so many elements is as much as a useful threshold selects: on a device
+// there is room for a few times as many.
+constexpr int64_t kLikely = 32;
+
+class ThresholdSelector final : public Selector {
+ public:
+  explicit ThresholdSelector(const CompressorOptions& options)
+      : sieve_(&options.backend->sparse()) {
+    rule_.threshold = options.config.threshold().threshold();
+  }
+
+  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    return sieve_.AddAndMeasure(residual, gradient, n, {rule_, {}, n / kLikely},
+                                out, moments);
+  }
+
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    PS_RETURN_IF_ERROR(sieve_.SelectAll(input, rule_, selected, stats));
+    stats->target_count = stats->raw_count;
+    return absl::OkStatus();
+  }
+
+ private:
+  ThresholdRule rule_;
+  ThresholdSieve sieve_;
+};
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
+    const CompressorOptions& options) {
+  return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
+}
+
+REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("threshold", NewThreshold);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,157 @@
+// How RedSync and GaussianKSGD come to a threshold: a count, a decision, the
+// next count. For host and device: the one place of these decisions.
+//
+// Fang, Fu, Yang, Hsieh, "RedSync: Reducing synchronization bandwidth for
+// distributed deep learning training system", arXiv 1808.04357. Shi, Chu,
+// Cheung, See, "Understanding Top-k Sparsification in Distributed Deep
+// Learning", arXiv 1911.08772, and its authors' code.
+#ifndef COMPRESSORS_SELECTORS_THRESHOLD_SEARCH_H_
+#define COMPRESSORS_SELECTORS_THRESHOLD_SEARCH_H_
+
+#include <cmath>
+#include <cstdint>
+
+#include "common/host_device.h"
+#include "compressors/fits/threshold_formulas.h"
+#include "tensor/moments.h"
+
+namespace ps {
+
+struct ThresholdRule {
+  enum class Kind {
+    kFixed,      // `threshold`, as it is.
+    kBisection,  // RedSync's; of three, with the step of its authors' code.
+    kDescent,    // RedSync's from the largest magnitude down.
+    kNormal,     // GaussianKSGD's: a normal law's, and corrections of it.
+  };
+  Kind kind = Kind::kFixed;
+  double threshold = 0;
+  int64_t k = 0;  // Of all others: elements wanted.
+  // RedSync's: of the place between the mean and the largest magnitude. At
+  // least 1e-6.
+  double step = 1;
+  // Of bisection: a threshold that selects between k / 2 and k selects too few.
+  bool fixed_step = false;
+  // GaussianKSGD's: thresholds that are tried at most, counting the one that is
+  // taken; what half of k of a standard normal law exceeds; whether its law is
+  // that of the elements (else: of their magnitudes).
+  int evaluations = 1;
+  double quantile = 0;
+  bool of_signed = false;
+
+  // Whether the moments' sums are looked at.
+  PS_HOST_DEVICE bool NeedsSums() const { return kind != Kind::kFixed; }
+};
+
+// Start, and then Next for as long as it asks() how many magnitudes exceed
+// threshold().
+class ThresholdSteps {
+ public:
+  // sum: of the elements, if rule.of_signed. n: at least 2, all finite.
+  PS_HOST_DEVICE void Start(const ThresholdRule& rule, int64_t n,
+                            const Moments& moments, double sum) {
+    rule_ = rule;
+    threshold_ = 0;
+    asks_ = false;
+    if (rule.kind == ThresholdRule::Kind::kFixed) {
+      threshold_ = rule.threshold;
+      return;
+    }
+    tried_ = 0;
+    if (rule.kind == ThresholdRule::Kind::kNormal) {
+      const double count = static_cast<double>(n);
+      const double mean = (rule.of_signed ? sum : moments.sum) / count;
+      const double variance =
+          (moments.sum_squares - count * mean * mean) / (count - 1);
+      threshold_ =
+          mean + std::sqrt(variance > 0 ? variance : 0.0) * rule.quantile;
+      return Correct(1);
+    }
+    mean_ = moments.sum / static_cast<double>(n);
+    reach_ = moments.max - mean_;
+    low_ = 0;
+    high_ = 1;
+    Try();
+  }
+
+  // A number that is to be counted above, or in the end: the threshold. Below 0
+  // it counts as 0.
+  PS_HOST_DEVICE double threshold() const { return threshold_; }
+  // What a magnitude exceeds if and only if it exceeds threshold().
+  PS_HOST_DEVICE float location() const {
+    return FloatAtMost(threshold_ > 0 ? threshold_ : 0.0);
+  }
+  PS_HOST_DEVICE bool asks() const { return asks_; }
+
+  // count: of the magnitudes above threshold().
+  PS_HOST_DEVICE void Next(int64_t count) {
+    asks_ = false;
+    ++tried_;
+    const int64_t k = rule_.k;
+    switch (rule_.kind) {
+      case ThresholdRule::Kind::kFixed:
+        return;
+      case ThresholdRule::Kind::kNormal:
+        if (3 * count < 2 * k) return Correct(0.5);
+        if (3 * count > 4 * k) return Correct(1.5);
+        return;
+      case ThresholdRule::Kind::kBisection:
+        if (k < count && count < 2 * k) return;
+        // The code takes a threshold that selects between k / 2 and k for one
+        // that selects too many.
+        if (rule_.fixed_step ? count <= k : 2 * count < k) {
+          high_ = place_;
+        } else {
+          low_ = place_;
+        }
+        return Try();
+      case ThresholdRule::Kind::kDescent:
+        if (count >= k) return;
+        return Try();
+    }
+  }
+
+ private:
+  // Corrects the normal law's threshold; asks unless it was the last that may
+  // be tried. What the last evaluation counted is sent: a correction after it
+  // would not be used.
+  PS_HOST_DEVICE void Correct(double factor) {
+    threshold_ *= factor;
+    asks_ = tried_ + 1 < rule_.evaluations;
+  }
+
+  // RedSync's next place.
+  PS_HOST_DEVICE void Try() {
+    if (rule_.kind == ThresholdRule::Kind::kBisection) {
+      // The last threshold tried is taken.
+      if (!(high_ - low_ > rule_.step)) return;
+      place_ = (low_ + high_) / 2;
+    } else {
+      constexpr double kRounding = 1e-9;
+      place_ = 1 - static_cast<double>(tried_ + 1) * rule_.step;
+      if (!(place_ > -kRounding)) {
+        // Not even the mean is exceeded by so many: 0. The code goes on below
+        // the mean in the same steps, of which there may be any number.
+        threshold_ = 0;
+        return;
+      }
+    }
+    threshold_ = mean_ + place_ * reach_;
+    asks_ = true;
+  }
+
+  ThresholdRule rule_;
+  double threshold_ = 0;
+  bool asks_ = false;
+  int64_t tried_ = 0;  // Thresholds that were counted.
+  // RedSync's: places 0 and 1 are the mean and the largest magnitude.
+  double mean_ = 0;
+  double reach_ = 0;  // From one to the other.
+  double low_ = 0;
+  double high_ = 1;
+  double place_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SELECTORS_THRESHOLD_SEARCH_H_

@@ -1,0 +1,23 @@
+// SIDCo-E: magnitudes and exceedances by the exponential law.
+#include <memory>
+
+#include "compressors/sidco/sidco_options.h"
+#include "compressors/sidco/sidco_selector.h"
+#include "compressors/selectors/sparsifier.h"
+#include "compressors/fits/threshold_fit.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoE(
+    const CompressorOptions& options) {
+  return NewSparsifier(
+      options,
+      NewSidcoSelector(ResolveSidcoOptions(options.config), kExponentialFamily,
+                       &options.backend->sparse()));
+}
+
+REGISTER_COMPRESSOR("sidco_e", NewSidcoE);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,26 @@
+// SIDCo-GP: magnitudes by the gamma law, exceedances by the generalized Pareto
+// law.
+#include <memory>
+
+#include "compressors/sidco/sidco_options.h"
+#include "compressors/sidco/sidco_selector.h"
+#include "compressors/selectors/sparsifier.h"
+#include "compressors/fits/threshold_fit.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoGp(
+    const CompressorOptions& options) {
+  const SidcoOptions sidco = ResolveSidcoOptions(options.config);
+  return NewSparsifier(options, NewSidcoSelector(sidco,
+                                                 sidco.exact_gamma_inverse
+                                                     ? kGammaParetoExactFamily
+                                                     : kGammaParetoClosedFamily,
+                                                 &options.backend->sparse()));
+}
+
+REGISTER_COMPRESSOR("sidco_gp", NewSidcoGp);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,36 @@
+// SidcoConfig with its profile's defaults filled in.
+#ifndef COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
+#define COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
+
+#include <cstdint>
+
+#include "compressors/sidco/stage_controller.h"
+#include "proto/compressor_config.pb.h"
+
+namespace ps {
+
+struct SidcoOptions {
+  double ratio = 0.01;  // Target; (0, 1].
+  bool adaptive = true;
+  int stages = 1;  // If not adaptive; at least 1.
+  StageControllerOptions controller;
+  bool count_correction = true;
+  bool warm_start = true;
+  bool exclude_zeros = true;
+  bool exact_gamma_inverse = true;  // For sidco_gp.
+  double overshoot_cap = 0;         // 0: off.
+  double first_stage_ratio = 0.25;
+  int64_t exact_below = 1024;
+  int64_t min_exceedances = 32;
+  int refine_steps = 0;
+  double refine_tolerance = 0.05;
+};
+
+SidcoOptions ResolveSidcoOptions(const CompressorConfig& config);
+
+// ceil(log2(1 / ratio)), at least 1: as many stages as halvings. SIDCo's code.
+int MaxStages(double ratio);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_

@@ -1,0 +1,22 @@
+// SIDCo-P: magnitudes and exceedances by the generalized Pareto law.
+#include <memory>
+
+#include "compressors/sidco/sidco_options.h"
+#include "compressors/sidco/sidco_selector.h"
+#include "compressors/selectors/sparsifier.h"
+#include "compressors/fits/threshold_fit.h"
+
+namespace ps {
+namespace {
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoP(
+    const CompressorOptions& options) {
+  return NewSparsifier(
+      options, NewSidcoSelector(ResolveSidcoOptions(options.config),
+                                kParetoFamily, &options.backend->sparse()));
+}
+
+REGISTER_COMPRESSOR("sidco_p", NewSidcoP);
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,323 @@
+#include "compressors/sidco/sidco_selector.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "compressors/cuda/device_sidco.h"
+#include "compressors/selectors/exact_top_k.h"
+#include "compressors/sidco/sidco_estimate.h"
+#include "compressors/sidco/stage_controller.h"
+
+namespace ps {
+namespace {
+
+// Even refined, a threshold that so many times fewer than the target exceed
+// has been led astray, by a few elements that are far from all the others.
+constexpr int64_t kFarOff = 8;
+
+// No warm start.
+constexpr float kNowhere = std::numeric_limits<float>::infinity();
+
+// Of a threshold: the next one is likely to be above this.
+constexpr float kKeepMargin = 0.9f;
+
+class SidcoSelector final : public Selector {
+ public:
+  SidcoSelector(const SidcoOptions& options, const TailFamily& family,
+                SparseKernels* kernels)
+      : options_(options),
+        fits_{family.law},
+        kernels_(kernels),
+        estimator_(family),
+        controller_(options.controller),
+        sieve_(kernels->NewSieve()),
+        top_k_(kernels) {}
+
+  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
+                             const float* gradient, int64_t n, float* out,
+                             Moments* moments) override {
+    on_device_.reset();
+    SieveGuess guess;
+    guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
+    guess.needs_sums = !IsWarm();
+    if (EstimatesOnDevice(n)) {
+      return RunOnDevice({residual, gradient, n, guess.keep_above}, out,
+                         moments);
+    }
+    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
+  }
+
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    const Moments& moments = input.moments;
+    const double target = options_.ratio * static_cast<double>(input.n);
+    // The numbers that the law is fitted to.
+    const int64_t population =
+        options_.exclude_zeros ? moments.num_nonzero : input.n;
+    if (options_.ratio >= 1) {
+      selected->all = true;
+      stats->raw_count = input.n;
+      return absl::OkStatus();
+    }
+    if (moments.num_nonzero == 0) {
+      stats->fallback = "zero";
+      return absl::OkStatus();
+    }
+    if (input.n < options_.exact_below) {
+      return SelectExactly("small", input, selected, stats);
+    }
+    if (target >= static_cast<double>(population)) {
+      stats->fallback = "sparse";
+      stats->raw_count = moments.num_nonzero;
+      return SelectAbove(0, input, selected);
+    }
+    if (moments.min_nonzero == moments.max &&
+        population == moments.num_nonzero) {
+      return SelectExactly("constant", input, selected, stats);
+    }
+    PS_RETURN_IF_ERROR(
+        SelectByEstimate(input, population, target, selected, stats));
+    if (stats->stages == 0) {
+      return SelectExactly("constant", input, selected, stats);
+    }
+    if (stats->raw_count == 0) {
+      return SelectExactly("empty", input, selected, stats);
+    }
+    if (options_.refine_steps > 0 &&
+        stats->raw_count * kFarOff < stats->target_count) {
+      return SelectExactly("spike", input, selected, stats);
+    }
+    return absl::OkStatus();
+  }
+
+  void Save(StateWriter* state) const override {
+    state->PutDouble(location_);
+    controller_.Save(state);
+  }
+
+  absl::Status Load(StateReader* state) override {
+    PS_ASSIGN_OR_RETURN(const double location, state->GetDouble());
+    if (!(location >= 0)) {
+      return absl::DataLossError(absl::StrCat(
+          "location of the warm start is ", location, "; must be at least 0"));
+    }
+    PS_RETURN_IF_ERROR(controller_.Load(state));
+    location_ = static_cast<float>(location);
+    return absl::OkStatus();
+  }
+
+ private:
+  int Stages() const {
+    return options_.adaptive ? controller_.stages() : options_.stages;
+  }
+
+  // All but what is known of the vector.
+  EstimateRequest RequestFor(double target) const {
+    EstimateRequest request;
+    request.target = target;
+    request.stages = Stages();
+    request.count_correction = options_.count_correction;
+    request.first_stage_ratio = options_.first_stage_ratio;
+    request.min_exceedances = options_.min_exceedances;
+    request.refine_steps = options_.refine_steps;
+    request.refine_tolerance = options_.refine_tolerance;
+    return request;
+  }
+
+  // Whether a device makes the estimate in the same go as the vector.
+  bool EstimatesOnDevice(int64_t n) const {
+    return kernels_->device_work() != nullptr && options_.ratio < 1 &&
+           n >= options_.exact_below && Stages() <= kMaxDeviceStages;
+  }
+
+  bool WasEstimatedOnDevice() const {
+    return on_device_.has_value() &&
+           on_device_->outcome == SidcoOutcome::kEstimated;
+  }
+
+  // What is formed, and a guess of what will be asked of it.
+  struct VectorSum {
+    const float* residual;
+    const float* gradient;
+    int64_t n;
+    float keep_above;
+  };
+
+  absl::Status RunOnDevice(const VectorSum& sum, float* out, Moments* moments) {
+    const double target = options_.ratio * static_cast<double>(sum.n);
+    if (device_ == nullptr) {
+      const int64_t capacity =
+          DeviceSelectionCapacity(sum.n, static_cast<int64_t>(target));
+      PS_ASSIGN_OR_RETURN(
+          device_, NewDeviceSidco(sum.n, capacity, kernels_->device_work()));
+    }
+    DeviceSidcoRequest request;
+    request.fits = fits_;
+    request.estimate = RequestFor(target);
+    request.n = sum.n;
+    request.exclude_zeros = options_.exclude_zeros;
+    if (IsWarm()) request.warm_location = location_;
+    request.keep_above = sum.keep_above;
+    const SidcoMemory memory = estimator_.Memory();
+    request.num_known_steps = std::min(memory.num_steps, kMaxDeviceStages);
+    std::copy_n(memory.steps, request.num_known_steps, request.known_steps);
+    request.refine_reach = memory.refine_reach;
+    DeviceSidcoResult result;
+    PS_RETURN_IF_ERROR(
+        device_->Run(request, sum.residual, sum.gradient, out, &result));
+    *moments = result.moments;
+    on_device_ = std::move(result);
+    sieve_->Reset(out, sum.n);
+    return absl::OkStatus();
+  }
+
+  // Everything above `threshold`, which may be what a device has selected.
+  absl::Status SelectAbove(float threshold, const SelectorInput& input,
+                           Selected* selected) {
+    if (WasEstimatedOnDevice()) {
+      if (on_device_->selection.count == on_device_->num_selected) {
+        selected->on_device = on_device_->selection;
+        return absl::OkStatus();
+      }
+      // More than have room.
+      return sieve_->SelectAbove(threshold, &selected->elements);
+    }
+    PS_ASSIGN_OR_RETURN(
+        selected->on_device,
+        sieve_->SelectAboveInPlace(
+            threshold,
+            DeviceSelectionCapacity(
+                input.n, static_cast<int64_t>(options_.ratio *
+                                              static_cast<double>(input.n)))));
+    if (selected->on_device.has_value()) return absl::OkStatus();
+    return sieve_->SelectAbove(threshold, &selected->elements);
+  }
+
+  // Whether the next estimate begins at location_.
+  bool IsWarm() const { return std::isfinite(location_) && Stages() > 1; }
+
+  absl::StatusOr<ThresholdEstimate> Estimate(const SelectorInput& input,
+                                             EstimateRequest* request,
+                                             bool* warm) {
+    if (WasEstimatedOnDevice()) {
+      *warm = on_device_->warm;
+      estimator_.Adopt(on_device_->trace);
+      return on_device_->estimate;
+    }
+    // None, if the device found that no law can be fitted.
+    if (on_device_.has_value()) return ThresholdEstimate();
+    estimator_.Begin();
+    if (IsWarm()) {
+      if (HasSeveralStages(*request)) {
+        PS_ASSIGN_OR_RETURN(
+            const ThresholdEstimate estimate,
+            estimator_.EstimateFrom(location_, *request, sieve_.get()));
+        *warm = estimate.stages > 0;
+        if (*warm) return estimate;
+      }
+      PS_RETURN_IF_ERROR(
+          kernels_->SumMagnitudes(input.u, input.n, &request->moments));
+    }
+    if (fits_.MagnitudesNeedLogs()) {
+      PS_RETURN_IF_ERROR(
+          kernels_->SumLogs(input.u, input.n, &request->sum_logs));
+      request->sum_logs +=
+          static_cast<double>(request->population - input.moments.num_nonzero) *
+          LogOfZero(request->moments);
+    }
+    return estimator_.Estimate(*request, sieve_.get());
+  }
+
+  absl::Status SelectByEstimate(const SelectorInput& input, int64_t population,
+                                double target, Selected* selected,
+                                CompressionStats* stats) {
+    EstimateRequest request = RequestFor(target);
+    request.population = population;
+    request.moments = input.moments;
+    bool warm = false;
+    PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
+                        Estimate(input, &request, &warm));
+    location_ = kNowhere;
+    if (estimate.stages == 0) return absl::OkStatus();
+    PS_RETURN_IF_ERROR(SelectAbove(estimate.threshold, input, selected));
+    stats->threshold = estimate.threshold;
+    stats->stages = estimate.stages;
+    stats->raw_count = selected->count();
+    last_threshold_ = estimate.threshold;
+    // Too few for a fit, or hardly more than the target, would lead to a cold
+    // estimate each time.
+    const double aim = WarmStartCount(request);
+    if (options_.warm_start && HasSeveralStages(request) &&
+        aim >= static_cast<double>(options_.min_exceedances) &&
+        aim >= 1.5 * target) {
+      location_ = estimator_.NextLocation(request, estimate.threshold,
+                                          stats->raw_count);
+    }
+    // Where one stage is all that the ratio allows, or the first ones were left
+    // out, the quality says nothing about their number. What was refined is
+    // judged by what it was before.
+    if (!warm &&
+        target < options_.first_stage_ratio * static_cast<double>(population)) {
+      const int64_t estimated =
+          estimate.estimated_count.value_or(stats->raw_count);
+      controller_.Observe(static_cast<double>(estimated) / target);
+    }
+    if (estimate.stopped && selected->count() > stats->target_count) {
+      PS_RETURN_IF_ERROR(Trim("few", input, selected, stats));
+    }
+    const double limit = std::ceil(options_.overshoot_cap *
+                                   static_cast<double>(stats->target_count));
+    if (limit > 0 && static_cast<double>(selected->count()) > limit) {
+      PS_RETURN_IF_ERROR(Trim("cap", input, selected, stats));
+    }
+    return absl::OkStatus();
+  }
+
+  // The target number of largest elements, but no zeros: they say nothing.
+  absl::Status SelectExactly(const char* why, const SelectorInput& input,
+                             Selected* selected, CompressionStats* stats) {
+    stats->fallback = why;
+    return top_k_.Select(
+        input.u, input.n,
+        std::min(stats->target_count, input.moments.num_nonzero), selected,
+        &stats->threshold);
+  }
+
+  absl::Status Trim(const char* why, const SelectorInput& input,
+                    Selected* selected, CompressionStats* stats) {
+    stats->fallback = why;
+    return top_k_.Trim(input.u, input.n, stats->target_count, selected,
+                       &stats->threshold);
+  }
+
+  const SidcoOptions options_;
+  const TailFits fits_;
+  SparseKernels* const kernels_;  // Not owned.
+  SidcoEstimator estimator_;
+  StageController controller_;
+  const std::unique_ptr<Sieve> sieve_;
+  ExactTopK top_k_;
+  std::unique_ptr<DeviceSidco> device_;  // Once it is used.
+  // Of the last AddAndMeasure, if it went all the way on the device.
+  std::optional<DeviceSidcoResult> on_device_;
+  // Where the next vector's estimate begins, which then takes its exceedances
+  // from what was kept aside while the vector was formed.
+  float location_ = kNowhere;
+  // Of the last vector, which says what of the next one to keep aside.
+  float last_threshold_ = std::numeric_limits<float>::infinity();
+};
+
+}  // namespace
+
+std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,
+                                           const TailFamily& family,
+                                           SparseKernels* kernels) {
+  return std::make_unique<SidcoSelector>(options, family, kernels);
+}
+
+}  // namespace ps

@@ -1,0 +1,33 @@
+// Selection by SIDCo: an estimated threshold, a controller of the number of
+// stages, and what to do where an estimate makes no sense.
+#ifndef COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
+#define COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
+
+#include <memory>
+
+#include "compressors/selectors/selector.h"
+#include "compressors/sidco/sidco_options.h"
+#include "compressors/fits/threshold_fit.h"
+
+namespace ps {
+
+// CompressionStats.fallback is one of
+//   "zero"      every element is zero: nothing is sent;
+//   "small"     shorter than exact_below: exact top-k;
+//   "constant"  all magnitudes are equal, or too nearly so for the law: exact
+//               top-k;
+//   "sparse"    no more non-zeros than the target: all of them;
+//   "empty"     nothing exceeds the estimate: exact top-k;
+//   "spike"     refined, the estimate is still off by more than a factor of 8:
+//               exact top-k;
+//   "few"       too little was left for another stage, or all but equal: exact
+//               top-k of that;
+//   "cap"       more than the overshoot cap allows: exact top-k of those.
+// `kernels` is not owned and outlives the selector.
+std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,
+                                           const TailFamily& family,
+                                           SparseKernels* kernels);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_

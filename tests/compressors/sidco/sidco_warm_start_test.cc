@@ -1,0 +1,240 @@
+// A warm start saves the pass over the vector that takes its moments, and
+// nothing else may be seen of it: where it does not fit it is not used.
+#include <algorithm>
+#include <cmath>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "compressors/sidco/sidco_options.h"
+#include "compressors/sidco/sidco_selector.h"
+#include "compressors/fits/threshold_fit.h"
+#include "gtest/gtest.h"
+#include "tensor/cpu/cpu_sparse_kernels.h"
+#include "tensor/sparse_kernels.h"
+#include "tests/compressors/harness.h"
+#include "tests/compressors/vectors.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kSize = 100000;
+constexpr double kTarget = 0.01 * kSize;
+
+HarnessOptions Options(const std::string& name, bool warm_start) {
+  HarnessOptions options;
+  options.config.set_name(name);
+  options.config.set_ratio(0.01);
+  options.config.mutable_sidco()->set_warm_start(warm_start);
+  options.dense_size = kSize;
+  return options;
+}
+
+class WarmStartTest : public testing::TestWithParam<const char*> {};
+
+// Without error feedback every vector is drawn from one law, and a warm start
+// is as near the target as a cold one: six standard deviations of the count.
+TEST_P(WarmStartTest, HitsTheTargetOnSteadyVectors) {
+  Harness harness(Options(GetParam(), true));
+  for (int iteration = 0; iteration < 20; ++iteration) {
+    harness.set_residual(std::vector<float>(kSize, 0.0f));
+    const CompressionStats stats =
+        harness.Compress(MakeVector("laplace", kSize, iteration)).stats;
+    EXPECT_EQ(stats.fallback, "");
+    EXPECT_NEAR(stats.raw_count, kTarget, 6 * std::sqrt(kTarget))
+        << "iteration " << iteration;
+  }
+}
+
+// Selected is what exceeds the threshold, whatever was kept aside for another.
+TEST_P(WarmStartTest, SurvivesVectorsThatChangeAtOnce) {
+  Harness warm(Options(GetParam(), true));
+  const std::vector<float> scales = {1, 1, 100, 1e-3f, 1e-3f, 0.5f, 40, 40};
+  for (size_t iteration = 0; iteration < scales.size(); ++iteration) {
+    std::vector<float> gradient = MakeVector("laplace", kSize, iteration);
+    for (float& each : gradient) each *= scales[iteration];
+    warm.set_residual(std::vector<float>(kSize, 0.0f));
+    const EncodedGradient encoded = warm.Compress(gradient);
+    const CompressionStats& stats = encoded.stats;
+    EXPECT_EQ(stats.fallback, "");
+    EXPECT_NEAR(stats.raw_count, kTarget, 6 * std::sqrt(kTarget))
+        << "iteration " << iteration;
+    const auto above = std::count_if(
+        gradient.begin(), gradient.end(),
+        [&](float each) { return std::fabs(each) > stats.threshold; });
+    EXPECT_EQ(stats.raw_count, above);
+    EXPECT_EQ(static_cast<int64_t>(warm.Positions(encoded).size()), above);
+  }
+}
+
+// Counts the passes that a warm start saves.
+class CountingSieve final : public Sieve {
+ public:
+  CountingSieve(std::unique_ptr<Sieve> sieve, int* num_sums)
+      : sieve_(std::move(sieve)), num_sums_(num_sums) {}
+
+  void Reset(const float* u, int64_t n) override { sieve_->Reset(u, n); }
+  absl::Status ResetToSum(const float* residual, const float* gradient,
+                          int64_t n, const SieveGuess& guess, float* out,
+                          Moments* moments) override {
+    if (guess.needs_sums) ++*num_sums_;
+    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
+  }
+  absl::Status MeasureAbove(float location, float keep_above,
+                            Exceedances* result) override {
+    return sieve_->MeasureAbove(location, keep_above, result);
+  }
+  absl::Status SelectAbove(float threshold, Selection* selection) override {
+    return sieve_->SelectAbove(threshold, selection);
+  }
+
+ private:
+  const std::unique_ptr<Sieve> sieve_;
+  int* const num_sums_;
+};
+
+class CountingKernels final : public SparseKernels {
+ public:
+  int num_sums() const { return num_sums_; }
+  // Warm starts that did not fit.
+  int num_second_passes() const { return num_second_passes_; }
+
+  std::unique_ptr<Sieve> NewSieve() override {
+    return std::make_unique<CountingSieve>(kernels_->NewSieve(), &num_sums_);
+  }
+  absl::Status SumMagnitudes(const float* u, int64_t n,
+                             Moments* moments) override {
+    ++num_sums_;
+    ++num_second_passes_;
+    return kernels_->SumMagnitudes(u, n, moments);
+  }
+  absl::Status AddAndMeasure(const float* residual, const float* gradient,
+                             int64_t n, float* out, Moments* moments) override {
+    return kernels_->AddAndMeasure(residual, gradient, n, out, moments);
+  }
+  absl::Status SumValues(const float* u, int64_t n, double* sum) override {
+    return kernels_->SumValues(u, n, sum);
+  }
+  absl::Status SumLogs(const float* u, int64_t n, double* sum) override {
+    return kernels_->SumLogs(u, n, sum);
+  }
+  absl::Status SumSquares(const float* u, int64_t n, double* sum) override {
+    return kernels_->SumSquares(u, n, sum);
+  }
+  absl::Status Scale(const ScaledVector& x, int64_t n, float* out) override {
+    return kernels_->Scale(x, n, out);
+  }
+  absl::Status AddScaled(const ScaledVector& x, const ScaledVector& y,
+                         int64_t n, float* out) override {
+    return kernels_->AddScaled(x, y, n, out);
+  }
+  absl::Status CountMagnitudes(const float* u, int64_t n,
+                               const MagnitudeBins& bins,
+                               std::vector<int64_t>* counts) override {
+    return kernels_->CountMagnitudes(u, n, bins, counts);
+  }
+  absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
+                           int64_t limit, Selection* selection) override {
+    return kernels_->SelectEqual(u, n, magnitude, limit, selection);
+  }
+  absl::Status Gather(const float* u, Selection* selection) override {
+    return kernels_->Gather(u, selection);
+  }
+  absl::Status GatherTo(const float* u, const std::vector<uint32_t>& indices,
+                        float* out) override {
+    return kernels_->GatherTo(u, indices, out);
+  }
+  absl::Status Scatter(const Selection& selection, float* u) override {
+    return kernels_->Scatter(selection, u);
+  }
+  absl::Status AddAt(const Selection& selection, float* u) override {
+    return kernels_->AddAt(selection, u);
+  }
+  absl::Status Clear(float* u, int64_t n) override {
+    return kernels_->Clear(u, n);
+  }
+
+ private:
+  const std::unique_ptr<SparseKernels> kernels_ = NewCpuSparseKernels(1);
+  int num_sums_ = 0;
+  int num_second_passes_ = 0;
+};
+
+// Iterations with error feedback, on vectors of n elements.
+void SelectMany(const std::string& law, int64_t n, int64_t target,
+                int iterations, Selector* selector, SparseKernels* kernels) {
+  std::vector<float> residual(n);
+  for (int iteration = 0; iteration < iterations; ++iteration) {
+    const std::vector<float> gradient = MakeVector(law, n, iteration);
+    std::vector<float> u(n);
+    SelectorInput input;
+    input.u = u.data();
+    input.n = n;
+    ASSERT_TRUE(selector
+                    ->AddAndMeasure(kernels, residual.data(), gradient.data(),
+                                    n, u.data(), &input.moments)
+                    .ok());
+    Selected selected;
+    CompressionStats stats;
+    stats.target_count = target;
+    ASSERT_TRUE(selector->Select(input, &selected, &stats).ok());
+    for (const uint32_t index : selected.elements.indices) u[index] = 0;
+    residual = u;
+  }
+}
+
+constexpr int kIterations = 60;
+
+// Too few to fit a law to, or hardly more than the target: a warm start would
+// fail each time, and cost a pass.
+TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
+  struct Case {
+    int64_t n;
+    double ratio;
+  };
+  for (const Case& each : {Case{5000, 0.001}, Case{20000, 0.24}}) {
+    CompressorConfig config =
+        CompressorConfigFrom(absl::StrCat("ratio: ", each.ratio));
+    CountingKernels kernels;
+    const auto selector = NewSidcoSelector(ResolveSidcoOptions(config),
+                                           kExponentialFamily, &kernels);
+    SelectMany("laplace", each.n, static_cast<int64_t>(each.ratio * each.n),
+               kIterations, selector.get(), &kernels);
+    EXPECT_EQ(kernels.num_second_passes(), 0) << each.n;
+  }
+}
+
+// With error feedback, on laws that SIDCo fits well and on one that it does
+// not: what the residual keeps changes the law, but slowly.
+TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
+  for (const char* profile : {"ROBUST", "PAPER"}) {
+    for (const TailFamily& family :
+         {kExponentialFamily, kGammaParetoExactFamily, kParetoFamily}) {
+      for (const char* law : {"laplace", "gaussian", "heavy"}) {
+        CompressorConfig config = CompressorConfigFrom(
+            absl::StrCat("ratio: 0.01 sidco { profile: ", profile, " }"));
+        CountingKernels kernels;
+        const auto selector =
+            NewSidcoSelector(ResolveSidcoOptions(config), family, &kernels);
+        const bool paper = config.sidco().profile() == SidcoConfig::PAPER;
+        const int iterations = paper ? 5 : kIterations;
+        SelectMany(law, kSize, static_cast<int64_t>(kTarget), iterations,
+                   selector.get(), &kernels);
+        SCOPED_TRACE(testing::Message() << profile << " on " << law);
+        if (paper) {
+          EXPECT_EQ(kernels.num_sums(), iterations);
+        } else {
+          EXPECT_LE(kernels.num_sums(), iterations / 4);
+        }
+      }
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Families, WarmStartTest,
+                         testing::Values("sidco_e", "sidco_gp", "sidco_p"));
+
+}  // namespace
+}  // namespace ps

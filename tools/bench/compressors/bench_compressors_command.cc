@@ -1,0 +1,233 @@
+#include "tools/bench/compressors/bench_compressors_command.h"
+
+#include <cmath>
+#include <cstdio>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/bench/compressors/compressor_bench.h"
+#include "common/device_name.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "tensor/new_backend.h"
+#include "tools/bench/compressors/bench_compressors_options.h"
+#include "tools/command_failure.h"
+#include "tools/human_format.h"
+#include "tools/json_file.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  // 1 MiB, 16 MiB, and the LSTM of SIDCo's language model.
+  std::string sizes = "262144,4194304,66034000";
+  std::string ratios = "0.1,0.01,0.001";
+  std::string names;
+  std::string device = "cpu";
+  std::string json;
+  int64_t rounds = 9;
+};
+
+struct Request {
+  std::vector<int64_t> sizes;
+  std::vector<double> ratios;
+  std::vector<std::string> names;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve bench compressors";
+  text.description =
+      "Times compressors on one core or CUDA device, with error feedback, on "
+      "gradients drawn from a Laplace law, until the payload is in the host's "
+      "memory and the residual is ready. On the CPU the bound is one pass "
+      "residual += gradient and one pass over the magnitudes, the yardstick "
+      "(\"top-k\") is the same residual pass and std::nth_element. On a device "
+      "the bound is what one pass must move, 12 bytes an element, at the rate "
+      "of a copy there, and benchmarks/torch_topk.py --device=cuda is the "
+      "yardstick. All are timed in turns with the compressor, so that a busy "
+      "machine slows all alike, and medians are shown. Every row is verified "
+      "by plain loops before it is printed: "
+      "decoded + residual is what came in, and what was sent is what exceeds "
+      "the threshold. The gradient is one tensor of unknown shape: adacomp "
+      "sees one layer, and powersgd cannot be timed. Needs about 32 bytes of "
+      "memory an element; everything takes some minutes.";
+  text.examples = {
+      {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
+       "--names=sidco_e,topk",
+       "two compressors in the case that SIDCo was made for"},
+      {"gradsieve bench compressors --device=cuda:0 --sizes=66e6",
+       "all of them on the first CUDA device"},
+      {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgdinf "
+       "--json=bench.json",
+       "with another value code; also as JSON"},
+  };
+  text.exit_codes = {
+      {"0", "measured"},
+      {"1", "a result was wrong, or memory or disk did not suffice"},
+      {"64", "the command line makes no sense"},
+  };
+  return text;
+}
+
+absl::StatusOr<Request> ParseRequest(const Flags& flags) {
+  Request request;
+  PS_ASSIGN_OR_RETURN(request.sizes, ParseSizes(flags.sizes));
+  PS_ASSIGN_OR_RETURN(request.ratios, ParseRatios(flags.ratios));
+  PS_ASSIGN_OR_RETURN(request.names, ParseNames(flags.names));
+  for (const std::string& name : request.names) {
+    for (const double ratio : request.ratios) {
+      PS_RETURN_IF_ERROR(BenchConfig(name, ratio).status());
+    }
+  }
+  if (!ParseDeviceName(flags.device).has_value()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--device is \"", flags.device, "\"; it ", kDeviceNameRule));
+  }
+  if (flags.rounds < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--rounds is ", flags.rounds, "; must be at least 1"));
+  }
+  return request;
+}
+
+void PrintHeader(int64_t elements, double ratio) {
+  absl::PrintF("\n%s elements, ratio %g\n", FormatCount(elements), ratio);
+  absl::PrintF("%-22s %9s %7s %7s %7s %9s %7s %7s\n", "", "ms", "GB/s", "bound",
+               "x top-k", "achieved", "bits", "entropy");
+  std::fflush(stdout);
+}
+
+// "–" for what could not be measured.
+std::string Cell(double value) {
+  constexpr char kMissing[] = "      –";  // As wide as a number.
+  return std::isfinite(value) ? absl::StrFormat("%7.2f", value) : kMissing;
+}
+
+void PrintRow(const std::string& name, int64_t elements,
+              double bytes_per_element, const CompressorTiming& timing) {
+  const double gigabytes_per_second = bytes_per_element *
+                                      static_cast<double>(elements) /
+                                      timing.milliseconds * 1e-6;
+  absl::PrintF("%-22s %9.3f %7.2f %6.0f%% %s %9.3g %s %s", name,
+               timing.milliseconds, gigabytes_per_second,
+               100 * timing.bound_milliseconds / timing.milliseconds,
+               Cell(timing.topk_milliseconds / timing.milliseconds),
+               timing.AchievedRatio(elements),
+               Cell(timing.BitsPerSentElement()),
+               Cell(timing.EntropyBitsPerSentElement()));
+  if (timing.last.stages > 0) {
+    absl::PrintF("  %d stage%s", timing.last.stages,
+                 timing.last.stages == 1 ? "" : "s");
+  }
+  if (!timing.last.fallback.empty()) {
+    absl::PrintF("  %s", timing.last.fallback);
+  }
+  std::puts("");
+  std::fflush(stdout);
+}
+
+nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
+                               double ratio, const CompressorTiming& timing) {
+  // What is NaN becomes null.
+  return {
+      {"name", name},
+      {"elements", elements},
+      {"ratio", ratio},
+      {"milliseconds", timing.milliseconds},
+      {"bound_milliseconds", timing.bound_milliseconds},
+      {"topk_milliseconds", timing.topk_milliseconds},
+      {"achieved_ratio", timing.AchievedRatio(elements)},
+      {"bits_per_sent_element", timing.BitsPerSentElement()},
+      {"entropy_bits_per_sent_element", timing.EntropyBitsPerSentElement()},
+  };
+}
+
+// All rows, printed as they come and as JSON in the end.
+absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
+                                               int64_t rounds,
+                                               Backend* backend) {
+  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+  for (const int64_t elements : request.sizes) {
+    CompressorBenchOptions options;
+    options.elements = elements;
+    options.rounds = rounds;
+    PS_ASSIGN_OR_RETURN(const std::unique_ptr<CompressorBench> bench,
+                        CompressorBench::Create(options, backend));
+    for (const double ratio : request.ratios) {
+      PrintHeader(elements, ratio);
+      for (const std::string& name : request.names) {
+        PS_ASSIGN_OR_RETURN(const CompressorConfig config,
+                            BenchConfig(name, ratio));
+        const absl::StatusOr<CompressorTiming> timing = bench->Run(config);
+        if (!timing.ok()) {
+          return Annotate(
+              timing.status(),
+              absl::StrCat(name, ", ", elements, " elements, ratio ", ratio));
+        }
+        PrintRow(name, elements, bench->bound_bytes_per_element(), *timing);
+        rows.push_back(RowJson(name, elements, ratio, *timing));
+      }
+    }
+  }
+  return rows;
+}
+
+absl::Status Bench(const Request& request, const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
+  DeviceOptions device;
+  device.device = flags.device;
+  PS_ASSIGN_OR_RETURN(const ChosenBackend chosen, NewBackend(device));
+  absl::PrintF(
+      "On %s; error feedback, medians.\nbound: share of the memory bound; "
+      "GB/s: "
+      "of its bytes; x top-k: times faster than\nstd::nth_element; bits and "
+      "their entropy: for each element that is sent.\n",
+      chosen.description);
+  PS_ASSIGN_OR_RETURN(const nlohmann::ordered_json rows,
+                      Measure(request, flags.rounds, chosen.backend.get()));
+  return CommitJsonFile(rows.dump(2) + "\n", &json);
+}
+
+}  // namespace
+
+int RunBenchCompressorsCommand(int argc, char** argv) {
+  Flags flags;
+  CommandLine command_line(Text());
+  command_line.AddOption("sizes", "N,N,...", "Elements of the gradients.",
+                         &flags.sizes);
+  command_line.AddOption("ratios", "R,R,...", "Elements sent over elements.",
+                         &flags.ratios);
+  command_line.AddOption("names", "NAME,NAME,...",
+                         "Compressors, each with a value code if +CODE "
+                         "follows; without it all that need no shapes, with "
+                         "fp32.",
+                         &flags.names);
+  command_line.AddOption("device", "NAME",
+                         "cpu, cuda, cuda:N, or auto, as machine.device.",
+                         &flags.device);
+  command_line.AddOption("json", "FILE", "Write the rows as a list of objects.",
+                         &flags.json);
+  command_line.AddOption(
+      "rounds", "N", "Timed calls; more for short gradients.", &flags.rounds);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const auto fail = [](const absl::Status& status, int exit_code) {
+    return FailCommand("bench compressors", status, exit_code);
+  };
+  const absl::StatusOr<Request> request = ParseRequest(flags);
+  if (!request.ok()) return fail(request.status(), kExitUsage);
+  const absl::Status measured = Bench(*request, flags);
+  if (!measured.ok()) return fail(measured, kExitFailed);
+  return kExitDone;
+}
+
+}  // namespace ps

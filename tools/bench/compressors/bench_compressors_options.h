@@ -1,0 +1,35 @@
+// What `gradsieve bench compressors` is asked for, from its command line.
+#ifndef TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
+#define TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "proto/compressor_config.pb.h"
+
+namespace ps {
+
+// "262144,66e6": whole numbers from 1 to 2^32 - 1. Errors: kInvalidArgument
+// naming the one that is not.
+absl::StatusOr<std::vector<int64_t>> ParseSizes(absl::string_view text);
+
+// "0.1,0.001": numbers in (0, 1]. Errors: as of ParseSizes.
+absl::StatusOr<std::vector<double>> ParseRatios(absl::string_view text);
+
+// "topk,sidco_e+qsgdinf": registered compressors, each with a value code if one
+// follows; empty: all that need no shapes of tensors. Errors: kInvalidArgument
+// with the nearest name, or all that there are.
+absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
+
+// The config of one of ParseNames' results. "threshold" gets the threshold that
+// a Laplace vector of scale 1 exceeds with this ratio. Errors: kInvalidArgument
+// if the combination makes no sense.
+absl::StatusOr<CompressorConfig> BenchConfig(const std::string& name,
+                                             double ratio);
+
+}  // namespace ps
+
+#endif  // TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_

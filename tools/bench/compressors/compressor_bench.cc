@@ -1,0 +1,180 @@
+#include "tools/bench/compressors/compressor_bench.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "tools/bench/compressors/compression_check.h"
+#include "tools/bench/compressors/stopwatch.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "compressors/new_compressor.h"
+#include "compressors/payload/payload.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kWindowStep = 64 * 1024;
+constexpr int64_t kWindows = 32;
+// A call on fewer elements is too short to be timed a few times only.
+constexpr int64_t kFullElements = int64_t{1} << 22;
+constexpr int64_t kRoundsPerTopK = 3;
+
+double Median(std::vector<double> values) {
+  const auto middle = values.begin() + values.size() / 2;
+  std::nth_element(values.begin(), middle, values.end());
+  return *middle;
+}
+
+// Bits of one yes that comes with probability p, or of its no.
+double BinaryEntropy(double p) {
+  if (p <= 0 || p >= 1) return 0;
+  return -p * std::log2(p) - (1 - p) * std::log1p(-p) / std::log(2.0);
+}
+
+// What the payload would take if positions were drawn independently, with the
+// probability that this round's count says.
+double EntropyBits(const CompressorConfig& config, int64_t count, int64_t n,
+                   int64_t value_bytes) {
+  // Positions and values are one there.
+  if (WritesOwnCode(config.name())) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  const double elements = static_cast<double>(n);
+  return elements * BinaryEntropy(static_cast<double>(count) / elements) +
+         8 * static_cast<double>(value_bytes);
+}
+
+}  // namespace
+
+double CompressorTiming::AchievedRatio(int64_t elements) const {
+  return static_cast<double>(sent) /
+         (static_cast<double>(rounds) * static_cast<double>(elements));
+}
+
+double CompressorTiming::BitsPerSentElement() const {
+  return 8 * static_cast<double>(payload_bytes) / static_cast<double>(sent);
+}
+
+double CompressorTiming::EntropyBitsPerSentElement() const {
+  return entropy_bits / static_cast<double>(sent);
+}
+
+// A compressor with its residual.
+struct CompressorBench::Subject {
+  std::unique_ptr<Compressor> compressor;
+  Tensor residual;  // [elements]
+  bool exact_count = false;
+};
+
+absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
+    const CompressorBenchOptions& options, Backend* backend) {
+  if (options.elements < 1 || options.rounds < 1 || options.warm_up < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options.elements, " elements, ", options.rounds, " rounds and ",
+        options.warm_up, " calls before; must be at least 1, 1 and 0"));
+  }
+  std::vector<float> drawn(options.elements + kWindows * kWindowStep);
+  RandomStream random(RandomKey(1));
+  for (float& value : drawn) {
+    const double magnitude = -std::log(1 - random.Uniform());  // Laplace.
+    value = static_cast<float>(random.Next() % 2 == 0 ? magnitude : -magnitude);
+  }
+  PS_ASSIGN_OR_RETURN(Tensor values,
+                      backend->Allocate({static_cast<int64_t>(drawn.size())}));
+  PS_RETURN_IF_ERROR(backend->CopyFromHost(drawn.data(), &values));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<CompressionYardstick> yardstick,
+                      NewCompressionYardstick(options.elements, backend));
+  return std::unique_ptr<CompressorBench>(new CompressorBench(
+      options, backend, std::move(yardstick), std::move(values)));
+}
+
+Tensor CompressorBench::NextGradient() {
+  // 13 has no factor in common with the number of windows.
+  const int64_t begin = 13 * next_window_++ % kWindows * kWindowStep;
+  return values_.Slice(begin, begin + options_.elements);
+}
+
+absl::Status CompressorBench::Verify(Subject* subject) {
+  const Tensor gradient = NextGradient();
+  std::vector<float> sum(options_.elements);
+  std::vector<float> kept(options_.elements);
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(gradient, sum.data()));
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(subject->residual, kept.data()));
+  for (int64_t i = 0; i < options_.elements; ++i) sum[i] += kept[i];
+  PS_ASSIGN_OR_RETURN(
+      const EncodedGradient encoded,
+      subject->compressor->Compress(gradient, &subject->residual));
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(subject->residual, kept.data()));
+  CompressionToCheck check;
+  check.sum = sum;
+  check.residual = kept;
+  check.encoded = &encoded;
+  check.exact_count = subject->exact_count;
+  return Annotate(CheckCompression(check), "verification failed");
+}
+
+absl::StatusOr<CompressorTiming> CompressorBench::Run(
+    const CompressorConfig& config) {
+  const int64_t n = options_.elements;
+  CompressorOptions options;
+  options.config = config;
+  options.dense_size = n;
+  options.backend = backend_;
+  Subject subject;
+  PS_ASSIGN_OR_RETURN(subject.compressor, NewCompressor(options));
+  PS_ASSIGN_OR_RETURN(subject.residual, backend_->Allocate({n}));
+  // By definition, of these two.
+  subject.exact_count = config.name() == "topk" || config.name() == "randomk";
+
+  for (int64_t i = 0; i < options_.warm_up; ++i) {
+    PS_RETURN_IF_ERROR(
+        subject.compressor->Compress(NextGradient(), &subject.residual)
+            .status());
+  }
+  PS_RETURN_IF_ERROR(Verify(&subject));
+
+  CompressorTiming timing;
+  timing.rounds = options_.rounds * std::max<int64_t>(1, kFullElements / n);
+  std::vector<double> bound_times, times, topk_times;
+  for (int64_t round = 0; round < timing.rounds; ++round) {
+    const Tensor gradient = NextGradient();
+    PS_ASSIGN_OR_RETURN(const double bound,
+                        yardstick_->BoundMilliseconds(gradient));
+    bound_times.push_back(bound);
+    if (round % kRoundsPerTopK == 0) {
+      const int64_t k = std::max<int64_t>(
+          1, static_cast<int64_t>(config.ratio() * static_cast<double>(n)));
+      PS_ASSIGN_OR_RETURN(
+          const double topk,
+          yardstick_->TopKMilliseconds(gradient, subject.residual, k));
+      topk_times.push_back(topk);
+    }
+    absl::StatusOr<EncodedGradient> encoded = EncodedGradient();
+    absl::Status idle;
+    times.push_back(Milliseconds([&] {
+      encoded = subject.compressor->Compress(gradient, &subject.residual);
+      idle = yardstick_->Await();
+    }));
+    PS_RETURN_IF_ERROR(idle);
+    PS_RETURN_IF_ERROR(encoded.status());
+    const PayloadBuffer& payload = encoded->parts.front();
+    PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                        ValidatePayload({payload.span()}, n));
+    timing.last = encoded->stats;
+    timing.sent += encoded->stats.count;
+    timing.payload_bytes += static_cast<int64_t>(payload.size_bytes());
+    timing.entropy_bits +=
+        EntropyBits(config, encoded->stats.count, n, info.value_bytes);
+  }
+  timing.milliseconds = Median(times);
+  timing.bound_milliseconds = Median(bound_times);
+  timing.topk_milliseconds = Median(topk_times);
+  PS_RETURN_IF_ERROR(Verify(&subject));
+  return timing;
+}
+
+}  // namespace ps

@@ -1,0 +1,97 @@
+// Time to compress one long gradient on one core or device, with error
+// feedback, against the memory traffic that no threshold compressor can avoid,
+// and on the CPU against exact top-k by the standard library.
+#ifndef TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_
+#define TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tools/bench/compressors/compression_yardstick.h"
+#include "compressors/compressor.h"
+#include "proto/compressor_config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+struct CompressorBenchOptions {
+  int64_t elements = 0;  // Of the gradient; at least 1.
+  // Calls before timing: an adaptive number of stages settles, and the residual
+  // fills. At least 0.
+  int64_t warm_up = 20;
+  // Timed calls at 2^22 elements or more; shorter gradients get more of them.
+  // At least 1.
+  int64_t rounds = 9;
+};
+
+// Medians over the rounds; counts are sums over them.
+struct CompressorTiming {
+  double milliseconds = 0;
+  // Of CompressionYardstick, in turns with the compressor, so that a busy
+  // machine slows all alike; top-k with every third call, and NaN on a device.
+  double bound_milliseconds = 0;
+  double topk_milliseconds = 0;
+  int64_t rounds = 0;
+  int64_t sent = 0;
+  int64_t payload_bytes = 0;
+  // Of positions drawn independently, each round with its own count over the
+  // elements, and of the values as they are coded. NaN where the compressor
+  // writes a code of its own, in which positions and values are one.
+  double entropy_bits = 0;
+  CompressionStats last;
+
+  double AchievedRatio(int64_t elements) const;
+  // Both are NaN if nothing was sent.
+  double BitsPerSentElement() const;
+  double EntropyBitsPerSentElement() const;
+};
+
+// Gradients are Laplace, drawn from a fixed seed. Needs about 32 bytes of
+// memory an element; on a device some 24 there, and as much on the host. Not
+// thread-safe.
+class CompressorBench {
+ public:
+  // Runs on `backend`, which is not owned and outlives this. Errors:
+  // kInvalidArgument, kResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<CompressorBench>> Create(
+      const CompressorBenchOptions& options, Backend* backend);
+
+  // Times one compressor. Before and after, CheckCompression verifies a call.
+  // Errors: those of NewCompressor and Compress; kInternal if verification
+  // fails.
+  absl::StatusOr<CompressorTiming> Run(const CompressorConfig& config);
+
+  // Memory traffic of the bound.
+  double bound_bytes_per_element() const {
+    return yardstick_->bytes_per_element();
+  }
+
+ private:
+  struct Subject;
+
+  CompressorBench(const CompressorBenchOptions& options, Backend* backend,
+                  std::unique_ptr<CompressionYardstick> yardstick,
+                  Tensor values)
+      : options_(options),
+        backend_(backend),
+        yardstick_(std::move(yardstick)),
+        values_(std::move(values)) {}
+
+  Tensor NextGradient();
+  absl::Status Verify(Subject* subject);
+
+  const CompressorBenchOptions options_;
+  Backend* const backend_;  // Not owned.
+  const std::unique_ptr<CompressionYardstick> yardstick_;
+  // Gradients are windows of one long vector: fresh numbers at no cost.
+  const Tensor values_;
+  int64_t next_window_ = 0;
+};
+
+}  // namespace ps
+
+#endif  // TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_

@@ -1,0 +1,20 @@
+// The time of a piece of work.
+#ifndef TOOLS_BENCH_COMPRESSORS_STOPWATCH_H_
+#define TOOLS_BENCH_COMPRESSORS_STOPWATCH_H_
+
+#include <functional>
+
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+
+namespace ps {
+
+inline double Milliseconds(const std::function<void()>& work) {
+  const absl::Time start = absl::Now();
+  work();
+  return absl::ToDoubleMilliseconds(absl::Now() - start);
+}
+
+}  // namespace ps
+
+#endif  // TOOLS_BENCH_COMPRESSORS_STOPWATCH_H_

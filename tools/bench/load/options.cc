@@ -1,0 +1,180 @@
+#include "tools/bench/load/options.h"
+
+#include "absl/strings/str_cat.h"
+#include "tools/bench/load/gradient_source.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "tools/bench/compressors/bench_compressors_options.h"
+#include "tools/compressor_argument.h"
+#include "tools/option_range.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kMaxMegabytes = 65536;  // As of `gradsieve bench push-pull`.
+// As of cluster.num_workers and cluster.num_servers.
+constexpr int64_t kMaxWorkers = 1024;
+constexpr int64_t kMaxServers = 256;
+constexpr int64_t kMaxProcesses = 64;
+constexpr int64_t kMaxSeconds = 30 * 86400;
+constexpr int64_t kMaxIterations = int64_t{1} << 32;
+constexpr int64_t kMaxRing = 1024;
+
+constexpr int64_t kDefaultMegabytes = 16;
+
+absl::Status CheckSettings(const LoadOptions& options) {
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("workers", options.workers, 1, kMaxWorkers));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("processes", options.processes, 1, kMaxProcesses));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("servers", options.servers, 1, kMaxServers));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("megabytes", options.megabytes, 0, kMaxMegabytes));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("seconds", options.seconds, 1, kMaxSeconds));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("iterations", options.iterations, 0, kMaxIterations));
+  PS_RETURN_IF_ERROR(CheckOptionRange("ring", options.ring, 1, kMaxRing));
+  return CheckOptionRange("payload-megabytes", options.payload_megabytes, 1,
+                          kMaxMegabytes);
+}
+
+// What the command itself decides cannot be overridden.
+absl::Status CheckOverridden(absl::string_view field, int64_t value,
+                             int64_t decided) {
+  if (value == decided) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--set makes ", field, " ", value, "; here it must be ", decided));
+}
+
+absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
+  JobConfig job;
+  job.set_name("load");
+  // Of large models several, as jobs that overlap have them.
+  job.mutable_training()->set_bucket_megabytes(64);
+  job.mutable_compressor()->set_name("sidco_e");
+  job.mutable_compressor()->set_ratio(0.001);
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1);
+  job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  ClusterConfig* const cluster = job.mutable_cluster();
+  cluster->set_num_workers(static_cast<int>(options.workers));
+  cluster->set_num_servers(static_cast<int>(options.servers));
+  // Between machines, which this stands for.
+  cluster->set_unix_sockets(false);
+  for (const std::string& assignment : options.overrides) {
+    PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
+                                absl::StrCat("--set ", assignment)));
+  }
+  PS_RETURN_IF_ERROR(CheckOverridden(
+      "cluster.num_workers", job.cluster().num_workers(), options.workers));
+  PS_RETURN_IF_ERROR(CheckOverridden(
+      "cluster.num_servers", job.cluster().num_servers(), options.servers));
+  PS_RETURN_IF_ERROR(ValidateConfig(job));
+  if (NeedsTensorShapes(job.compressor().name())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "compressor.name is ", job.compressor().name(),
+        ", which looks at each tensor of a model; there are none here, only "
+        "a vector"));
+  }
+  return job;
+}
+
+absl::StatusOr<LoadSettings> SettingsOf(const LoadOptions& options) {
+  PS_RETURN_IF_ERROR(CheckSettings(options));
+  LoadSettings settings;
+  settings.options = options;
+  PS_ASSIGN_OR_RETURN(settings.job, JobOf(options));
+  int64_t of_file = 0;
+  if (!options.gradients.empty()) {
+    PS_ASSIGN_OR_RETURN(of_file, GradientFileElements(options.gradients));
+  }
+  settings.elements = options.megabytes > 0 ? options.megabytes << 18
+                      : of_file > 0         ? of_file
+                                            : kDefaultMegabytes << 18;
+  return settings;
+}
+
+}  // namespace
+
+void AddLoadOptions(LoadOptions* options, CommandLine* command_line) {
+  command_line->AddOption("workers", "N", "Simulated workers.",
+                          &options->workers);
+  command_line->AddOption("processes", "N",
+                          "Processes that the workers share, a thread each.",
+                          &options->processes);
+  command_line->AddOption("servers", "N", "Server processes.",
+                          &options->servers);
+  command_line->AddOption("megabytes", "M",
+                          "MiB of the model, in fp32; 0: a row of --gradients, "
+                          "or 16.",
+                          &options->megabytes);
+  command_line->AddOption("seconds", "S",
+                          "How long, of each load of a sweep, too.",
+                          &options->seconds);
+  command_line->AddOption("iterations", "N",
+                          "So many iterations, whatever time they take; 0: as "
+                          "many as --seconds takes.",
+                          &options->iterations);
+  command_line->AddOption("gradients", "FILE",
+                          "A .npy file of gradients, as "
+                          "training.dump_gradients writes it; without it they "
+                          "are generated.",
+                          &options->gradients);
+  command_line->AddOption("ring", "N",
+                          "Iterations of a worker that are prepared, and then "
+                          "replayed again and again.",
+                          &options->ring);
+  command_line->AddOption("payload-megabytes", "M",
+                          "About so much memory each worker process gives to "
+                          "prepared payloads; where it is not enough, workers "
+                          "share theirs.",
+                          &options->payload_megabytes);
+  command_line->AddOption("sweep-workers", "N,N,...",
+                          "A load for each number of workers.",
+                          &options->sweep_workers);
+  command_line->AddOption("sweep-megabytes", "M,M,...",
+                          "A load for each size of the model.",
+                          &options->sweep_megabytes);
+  command_line->AddOption("set", "FIELD=VALUE", "Override a field of the job.",
+                          &options->overrides);
+  command_line->AddOption("json", "FILE", "Write the result as an object.",
+                          &options->json);
+}
+
+absl::StatusOr<std::vector<LoadSettings>> LoadSettingsOf(
+    const LoadOptions& options) {
+  if (!options.sweep_workers.empty() && !options.sweep_megabytes.empty()) {
+    return absl::InvalidArgumentError(
+        "--sweep-workers and --sweep-megabytes exclude each other");
+  }
+  std::vector<LoadSettings> all;
+  const auto sweep = [&](absl::string_view option, const std::string& text,
+                         int64_t LoadOptions::*field) -> absl::Status {
+    absl::StatusOr<std::vector<int64_t>> values = ParseSizes(text);
+    if (!values.ok()) {
+      return Annotate(values.status(), absl::StrCat("--", option));
+    }
+    for (const int64_t value : *values) {
+      LoadOptions one = options;
+      one.*field = value;
+      PS_ASSIGN_OR_RETURN(LoadSettings settings, SettingsOf(one));
+      all.push_back(std::move(settings));
+    }
+    return absl::OkStatus();
+  };
+  if (!options.sweep_workers.empty()) {
+    PS_RETURN_IF_ERROR(
+        sweep("sweep-workers", options.sweep_workers, &LoadOptions::workers));
+  } else if (!options.sweep_megabytes.empty()) {
+    PS_RETURN_IF_ERROR(sweep("sweep-megabytes", options.sweep_megabytes,
+                             &LoadOptions::megabytes));
+  } else {
+    PS_ASSIGN_OR_RETURN(LoadSettings settings, SettingsOf(options));
+    all.push_back(std::move(settings));
+  }
+  return all;
+}
+
+}  // namespace ps

@@ -1,0 +1,75 @@
+#include "tools/bench/load/replay_group.h"
+
+#include <thread>
+
+#include "absl/strings/str_cat.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
+
+namespace ps {
+
+ReplayGroup::ReplayGroup(const ReplayGroupOptions& options)
+    : first_rank_(options.first_rank) {
+  for (int rank = options.first_rank; rank < options.end_rank; ++rank) {
+    ReplayWorkerOptions worker;
+    worker.job = options.job;
+    worker.shard_map = options.shard_map;
+    worker.payloads = options.payloads;
+    worker.rank = rank;
+    worker.holds_weights = rank == options.first_rank;
+    workers_.push_back(std::make_unique<ReplayWorker>(worker));
+  }
+}
+
+absl::Status ReplayGroup::ForEach(
+    const std::function<absl::Status(ReplayWorker*)>& work) {
+  Mutex mu;
+  absl::Status first_failure;
+  std::vector<std::thread> threads;
+  for (size_t i = 0; i < workers_.size(); ++i) {
+    threads.emplace_back([&, i] {
+      const absl::Status status = work(workers_[i].get());
+      if (status.ok()) return;
+      {
+        MutexLock lock(&mu);
+        if (first_failure.ok()) {
+          first_failure = Annotate(
+              status,
+              absl::StrCat("worker ", first_rank_ + static_cast<int>(i)));
+        }
+      }
+      // The others would wait for this one's next push. Whether the servers
+      // still hear it makes no difference to what is wrong.
+      static_cast<void>(workers_[i]->Finish(status));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  return first_failure;
+}
+
+absl::Status ReplayGroup::Join() {
+  return ForEach([](ReplayWorker* worker) { return worker->Join(); });
+}
+
+absl::Status ReplayGroup::Iterate(int64_t iterations) {
+  return ForEach([iterations](ReplayWorker* worker) {
+    return worker->Iterate(iterations);
+  });
+}
+
+absl::Status ReplayGroup::Check() {
+  return ForEach([](ReplayWorker* worker) { return worker->Check(); });
+}
+
+absl::Status ReplayGroup::Finish() {
+  return ForEach(
+      [](ReplayWorker* worker) { return worker->Finish(absl::OkStatus()); });
+}
+
+ReplayCounts ReplayGroup::TakeCounts() {
+  ReplayCounts counts;
+  for (const auto& worker : workers_) counts.Add(worker->TakeCounts());
+  return counts;
+}
+
+}  // namespace ps

@@ -1,0 +1,202 @@
+#include "tools/bench/load/replay_worker.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "absl/types/span.h"
+#include "tools/bench/bench_client.h"
+#include "tools/bench/load/replayed_weights.h"
+#include "common/status_macros.h"
+#include "compressors/payload/payload.h"
+
+namespace ps {
+namespace {
+
+// The load ends when somebody says so; servers want to know a number.
+constexpr int64_t kMostIterations = int64_t{1} << 40;
+
+}  // namespace
+
+void ReplayCounts::Add(const ReplayCounts& other) {
+  pushes += other.pushes;
+  payload_bytes += other.payload_bytes;
+  answer_bytes += other.answer_bytes;
+  push.Add(other.push);
+  iteration.Add(other.iteration);
+}
+
+std::vector<int64_t> ReplayCounts::Numbers() const {
+  std::vector<int64_t> numbers = {pushes, payload_bytes, answer_bytes};
+  const std::vector<int64_t> of_push = push.Numbers();
+  numbers.push_back(static_cast<int64_t>(of_push.size()));
+  numbers.insert(numbers.end(), of_push.begin(), of_push.end());
+  const std::vector<int64_t> of_iteration = iteration.Numbers();
+  numbers.insert(numbers.end(), of_iteration.begin(), of_iteration.end());
+  return numbers;
+}
+
+absl::StatusOr<ReplayCounts> ReplayCounts::FromNumbers(
+    const std::vector<int64_t>& numbers) {
+  constexpr int64_t kFixed = 4;
+  const int64_t size = static_cast<int64_t>(numbers.size());
+  if (size < kFixed || numbers[3] < 0 || numbers[3] > size - kFixed) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(size, " numbers are no counts of a replay"));
+  }
+  ReplayCounts counts;
+  counts.pushes = numbers[0];
+  counts.payload_bytes = numbers[1];
+  counts.answer_bytes = numbers[2];
+  const auto rest = absl::MakeConstSpan(numbers).subspan(kFixed);
+  PS_ASSIGN_OR_RETURN(counts.push,
+                      LatencyHistogram::FromNumbers(rest.first(numbers[3])));
+  PS_ASSIGN_OR_RETURN(counts.iteration,
+                      LatencyHistogram::FromNumbers(rest.subspan(numbers[3])));
+  return counts;
+}
+
+ReplayWorker::ReplayWorker(const ReplayWorkerOptions& options)
+    : options_(options), checked_(WeightsCanBeChecked(*options.job).ok()) {
+  int64_t begin = 0;
+  for (const int64_t size : options_.shard_map->bucket_sizes()) {
+    bucket_begins_.push_back(begin);
+    begin += size;
+  }
+  if (options_.holds_weights) weights_.resize(begin);
+}
+
+absl::Status ReplayWorker::Pull(const AnswerHandler& handler) {
+  int64_t pulled = 0;
+  PS_RETURN_IF_ERROR(client_->PullWeights([&](const SliceAnswer& answer) {
+    pulled += answer.slice->size();
+    return handler(answer);
+  }));
+  int64_t all = 0;
+  for (const int64_t size : options_.shard_map->bucket_sizes()) all += size;
+  if (pulled == all) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("pulled ", pulled, " of ", all, " weights"));
+}
+
+absl::Status ReplayWorker::Join() {
+  PS_ASSIGN_OR_RETURN(
+      client_,
+      ParameterClient::Connect(
+          BenchClientOptions(*options_.job, options_.rank, kMostIterations),
+          options_.shard_map));
+  if (options_.rank == 0) {
+    FillFirstReplayWeights(0, absl::MakeSpan(weights_));
+    std::vector<const float*> buckets;
+    for (const int64_t begin : bucket_begins_) {
+      buckets.push_back(weights_.data() + begin);
+    }
+    PS_RETURN_IF_ERROR(client_->InitializeWeights(buckets));
+    // What is held from now on has been pulled.
+    std::fill(weights_.begin(), weights_.end(), 0.0f);
+  }
+  // Waits until worker 0 is so far.
+  return Pull([this](const SliceAnswer& answer) { return Take(answer); });
+}
+
+absl::Status ReplayWorker::Take(const SliceAnswer& answer) {
+  const Slice& slice = *answer.slice;
+  if (answer.payload.empty()) {
+    return absl::DataLossError(absl::StrCat(
+        "an answer about slice ", slice.index, " came without weights"));
+  }
+  if (!options_.holds_weights) return absl::OkStatus();
+  float* const weights =
+      weights_.data() + BucketBegin(slice.bucket) + slice.begin;
+  if (answer.difference) {
+    AddPayload(answer.payload, weights);
+  } else if (answer.info.index_code == IndexCode::kDense) {
+    DecodeDensePayload(
+        answer.payload,
+        absl::MakeSpan(weights, static_cast<size_t>(slice.size())));
+  } else {
+    VisitPayload(answer.payload, [weights](absl::Span<const uint32_t> indices,
+                                           absl::Span<const float> values) {
+      for (size_t i = 0; i < indices.size(); ++i) {
+        weights[indices[i]] = values[i];
+      }
+    });
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayWorker::RunIteration() {
+  const auto start = std::chrono::steady_clock::now();
+  for (int b = 0; b < options_.shard_map->num_buckets(); ++b) {
+    BucketPush push;
+    push.iteration = iteration_;
+    push.bucket = b;
+    PS_RETURN_IF_ERROR(client_->Push(
+        push, options_.payloads->Bucket(options_.rank, iteration_, b)));
+  }
+  PS_RETURN_IF_ERROR(
+      client_->AwaitAnswers([&](const SliceAnswer& answer) -> absl::Status {
+        if (checked_ && answer.version != iteration_ + 1) {
+          return absl::DataLossError(absl::StrCat("an answer in iteration ",
+                                                  iteration_, " has version ",
+                                                  answer.version));
+        }
+        ++counts_.pushes;
+        counts_.answer_bytes += answer.bytes_down;
+        counts_.push.Add(absl::ToInt64Nanoseconds(answer.latency));
+        return Take(answer);
+      }));
+  counts_.payload_bytes +=
+      options_.payloads->IterationBytes(options_.rank, iteration_);
+  counts_.iteration.Add(std::chrono::duration_cast<std::chrono::nanoseconds>(
+                            std::chrono::steady_clock::now() - start)
+                            .count());
+  ++iteration_;
+  return absl::OkStatus();
+}
+
+absl::Status ReplayWorker::Iterate(int64_t iterations) {
+  for (int64_t i = 0; i < iterations; ++i) {
+    PS_RETURN_IF_ERROR(RunIteration());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ReplayWorker::Check() {
+  if (!options_.holds_weights) return absl::OkStatus();
+  std::vector<float> pulled;
+  PS_RETURN_IF_ERROR(Pull([&](const SliceAnswer& answer) -> absl::Status {
+    const Slice& slice = *answer.slice;
+    pulled.resize(slice.size());
+    DecodeDensePayload(answer.payload, absl::MakeSpan(pulled));
+    const int64_t begin = BucketBegin(slice.bucket) + slice.begin;
+    for (int64_t i = 0; i < slice.size(); ++i) {
+      const float held = weights_[begin + i];
+      if (held == pulled[i]) continue;
+      return absl::DataLossError(absl::StrCat(
+          "element ", begin + i, " of ", weights_.size(), " is ", held,
+          " by the answers to pushes; the servers have ", pulled[i]));
+    }
+    return absl::OkStatus();
+  }));
+  if (!checked_) return absl::OkStatus();
+  Replayed replayed;
+  replayed.job = options_.job;
+  replayed.shard_map = options_.shard_map;
+  replayed.payloads = options_.payloads;
+  replayed.iterations = iteration_;
+  return CheckReplayedWeights(replayed, weights_);
+}
+
+absl::Status ReplayWorker::Finish(const absl::Status& failure) {
+  if (client_ == nullptr) return absl::OkStatus();
+  return client_->Finish(failure);
+}
+
+ReplayCounts ReplayWorker::TakeCounts() {
+  return std::exchange(counts_, ReplayCounts());
+}
+
+}  // namespace ps

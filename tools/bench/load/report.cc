@@ -1,0 +1,168 @@
+#include "tools/bench/load/report.h"
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "tools/bench/load/latency_histogram.h"
+#include "tools/human_format.h"
+#include "tools/bench/load/memory_growth.h"
+
+namespace ps {
+namespace {
+
+std::string Counted(int64_t number, absl::string_view what,
+                    absl::string_view plural_end = "s") {
+  return absl::StrCat(FormatCount(number), " ", what,
+                      number == 1 ? "" : plural_end);
+}
+
+std::string VerdictWord(const std::optional<bool>& flat) {
+  return !flat.has_value() ? "too short to say" : *flat ? "flat" : "GROWS";
+}
+
+std::string SettingsText(const LoadRun& run) {
+  const LoadOptions& options = run.settings.options;
+  const LoadResult& result = run.result;
+  return absl::StrCat(Counted(options.workers, "worker"), " in ",
+                      result.worker_processes == 1
+                          ? "1 process"
+                          : absl::StrCat(result.worker_processes, " processes"),
+                      ", ", Counted(options.servers, "server"), "; ",
+                      Counted(run.settings.elements, "parameter"), " (",
+                      FormatBytes(4 * run.settings.elements), ");\ncompressor ",
+                      run.settings.job.compressor().ShortDebugString(), ";\n",
+                      options.gradients.empty()
+                          ? "generated gradients"
+                          : absl::StrCat("gradients of ", options.gradients),
+                      ": ", Counted(result.plan.streams, "stream"), " of ",
+                      Counted(result.plan.ring, "iteration"), ", replayed, ",
+                      FormatBytes(result.payload_bytes),
+                      " of payloads in each worker process.\n");
+}
+
+void AppendLatency(const char* label, const LatencyHistogram& latency,
+                   std::string* text) {
+  absl::StrAppendFormat(text, "%-12s", label);
+  for (const LoadPercentile& percentile : kLoadPercentiles) {
+    absl::StrAppendFormat(text, "%11.3f",
+                          1e-6 * latency.Quantile(percentile.q));
+  }
+  absl::StrAppendFormat(text, "%11.3f\n",
+                        1e-6 * static_cast<double>(latency.largest()));
+}
+
+std::string LatencyText(const LoadResult& result) {
+  std::string text = absl::StrFormat("%-12s", "latency, ms");
+  for (const LoadPercentile& percentile : kLoadPercentiles) {
+    absl::StrAppendFormat(&text, "%11s", percentile.name);
+  }
+  absl::StrAppendFormat(&text, "%11s\n", "max");
+  AppendLatency("push", result.counts.push, &text);
+  AppendLatency("iteration", result.counts.iteration, &text);
+  absl::StrAppendFormat(&text, "(percentiles within %.1f %%)\n",
+                        100 * LatencyHistogram::kRelativeError);
+  return text;
+}
+
+void AppendMemory(const ProcessMemory& process, const MemoryGrowth& growth,
+                  absl::string_view verdict, std::string* text) {
+  absl::StrAppendFormat(
+      text, "%-18s%10s%12s%10s%10s  %s\n", process.name,
+      FormatBytes(growth.first), FormatBytes(growth.after_tenth),
+      FormatBytes(growth.last), FormatBytes(growth.largest), verdict);
+}
+
+std::string MemoryText(const LoadResult& result) {
+  std::string text = absl::StrFormat("%-18s%10s%12s%10s%10s\n", "memory",
+                                     "first", "after 1/10", "last", "largest");
+  for (const ProcessMemory& process : result.server_memory) {
+    const MemoryGrowth growth = GrowthOf(process, result.seconds);
+    AppendMemory(process, growth, VerdictWord(growth.flat), &text);
+  }
+  for (const ProcessMemory& process : result.worker_memory) {
+    AppendMemory(process, GrowthOf(process, result.seconds), "", &text);
+  }
+  absl::StrAppend(&text, "Servers' memory: ", VerdictWord(result.MemoryFlat()),
+                  ". Flat is: ", kFlatRule, ".\n");
+  return text;
+}
+
+}  // namespace
+
+std::string LoadText(const LoadRun& run) {
+  const LoadResult& result = run.result;
+  std::string text = absl::StrCat("\n", SettingsText(run), "\n");
+  absl::StrAppendFormat(
+      &text,
+      "%s in %.1f s, %.3f ms each; %s, %s of payloads pushed, %s answered.\n\n",
+      Counted(result.iterations, "iteration"), result.seconds,
+      1e3 * result.SecondsPerIteration(),
+      Counted(result.counts.pushes, "push", "es"),
+      FormatBytes(result.counts.payload_bytes),
+      FormatBytes(result.counts.answer_bytes));
+  absl::StrAppend(&text, LatencyText(result), "\n", MemoryText(result), "\n");
+  absl::StrAppendFormat(
+      &text,
+      "Processor time of an iteration: servers %.3f ms, workers %.3f ms.\n",
+      1e3 * result.ServerCpuPerIteration(),
+      1e3 * result.WorkerCpuPerIteration());
+  absl::StrAppend(
+      &text,
+      result.not_verified.empty()
+          ? "Verified: the weights in the end are, bit for bit, those that the "
+            "pushes must give.\n"
+          : absl::StrCat("Workers and servers agree; ", result.not_verified,
+                         ".\n"));
+  return text;
+}
+
+std::string SweepText(const std::vector<LoadRun>& runs) {
+  std::string text = absl::StrFormat(
+      "\n%32s%29s%20s%11s%10s\n%7s%14s%11s%10s%10s%9s%10s%10s%11s%10s\n", "",
+      "iteration, ms", "push, ms", "servers'", "servers'", "workers",
+      "parameters", "iterations", "mean", "p50", "p99", "p50", "p99", "CPU, ms",
+      "memory");
+  for (const LoadRun& run : runs) {
+    const LoadResult& result = run.result;
+    int64_t memory = 0;
+    for (const ProcessMemory& server : result.server_memory) {
+      memory += GrowthOf(server, result.seconds).largest;
+    }
+    absl::StrAppendFormat(
+        &text, "%7d%14s%11s%10.3f%10.3f%9.3f%10.3f%10.3f%11.3f%10s\n",
+        run.settings.options.workers, FormatCount(run.settings.elements),
+        FormatCount(result.iterations), 1e3 * result.SecondsPerIteration(),
+        1e-6 * result.counts.iteration.Quantile(0.5),
+        1e-6 * result.counts.iteration.Quantile(0.99),
+        1e-6 * result.counts.push.Quantile(0.5),
+        1e-6 * result.counts.push.Quantile(0.99),
+        1e3 * result.ServerCpuPerIteration(), FormatBytes(memory));
+  }
+  const bool verified = std::all_of(
+      runs.begin(), runs.end(),
+      [](const LoadRun& run) { return run.result.not_verified.empty(); });
+  absl::StrAppend(&text, verified
+                             ? "\nEach was verified: the weights in the end "
+                               "are those that the pushes must give.\n"
+                             : "\nWorkers and servers agree about the weights "
+                               "in the end.\n");
+  return text;
+}
+
+absl::Status CheckMemoryFlat(const LoadRun& run) {
+  for (const ProcessMemory& process : run.result.server_memory) {
+    const MemoryGrowth growth = GrowthOf(process, run.result.seconds);
+    if (growth.flat != false) continue;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the memory of ", process.name, " grows: at most ",
+        FormatBytes(growth.largest_before_half), " before the half, ",
+        FormatBytes(growth.largest_after_half),
+        " after it; flat is: ", kFlatRule));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ps

@@ -1,0 +1,24 @@
+// What `gradsieve bench load` found out, for people.
+#ifndef TOOLS_BENCH_LOAD_REPORT_H_
+#define TOOLS_BENCH_LOAD_REPORT_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "tools/bench/load/measurement.h"
+
+namespace ps {
+
+// Latencies, processor time, memory and its verdict, of one load.
+std::string LoadText(const LoadRun& run);
+
+// A row for each load: how time grows with workers or with parameters.
+std::string SweepText(const std::vector<LoadRun>& runs);
+
+// Errors: kFailedPrecondition naming the first server whose memory grows.
+absl::Status CheckMemoryFlat(const LoadRun& run);
+
+}  // namespace ps
+
+#endif  // TOOLS_BENCH_LOAD_REPORT_H_

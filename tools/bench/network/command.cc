@@ -1,0 +1,233 @@
+#include "tools/bench/network/command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "tools/command_failure.h"
+#include "tools/find_program.h"
+#include "tools/bench/network/bench.h"
+#include "tools/bench/network/comparison_json.h"
+#include "tools/bench/network/comparison_table.h"
+#include "tools/bench/network/flags.h"
+#include "tools/bench/network/slow_network.h"
+#include "tools/report/svg_file.h"
+#include "tools/run_directory.h"
+
+namespace ps {
+namespace {
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve bench network";
+  text.description =
+      "Trains one job with several compressors, one after the other, on a slow "
+      "network that it makes on this machine: every worker and every server is "
+      "a host of its own (a network namespace), joined to the others by a "
+      "switch, and what a host sends and what it gets pass token-bucket "
+      "filters of the given bandwidth. Nothing of the machine's own network is "
+      "touched, and nothing is left when the command ends, however it ends. "
+      "All processes share this machine's processors, so computation takes "
+      "longer than on hosts of their own. Needs root and Debian's package "
+      "iproute2. A setting is NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]...; what "
+      "it does not say is as in the job. Of each setting: "
+      "mean time of an iteration, what of it the links need for its messages, "
+      "bytes, achieved ratio, seconds by phase, and time to a training loss.";
+  text.examples = {
+      {"gradsieve bench network job.textproto --bandwidth=100mbit "
+       "--settings=none,none:bf16,topk:0.001,sidco_e:0.001",
+       "four settings at 100 Mbit/s"},
+      {"gradsieve bench network job.textproto --iterations=2000 "
+       "--target-loss=0.5 --stop-at-target --svg=loss.svg --json=loss.json",
+       "which one is first at a loss of 0.5; with a plot, and as JSON"},
+      {"gradsieve bench network job.textproto --bandwidth=100mbit,1gbit "
+       "--timed-iterations=5 --warm-up=2 --iterations=500 --target-loss=2",
+       "the time to a loss at two bandwidths, from one run of each setting"},
+      {"gradsieve bench network job.textproto "
+       "--settings=sidco_e:0.01,sidco_e:0.01:training.bucket_megabytes=4",
+       "the same compressor with and without buckets"},
+  };
+  text.exit_codes = {
+      {"0", "measured"},
+      {"1",
+       "a run failed, or there can be no such network here; the message "
+       "says why"},
+      {"64", "the command line makes no sense, or the run directory is taken"},
+      {"78", "the job's config is wrong"},
+      {"130", "interrupted; what was measured until then is shown"},
+  };
+  return text;
+}
+
+absl::Status FindPrograms(NetworkBenchOptions* options) {
+  PS_ASSIGN_OR_RETURN(options->server_program, FindProgram("server"));
+  PS_ASSIGN_OR_RETURN(options->worker_program, FindProgram("worker"));
+  return absl::OkStatus();
+}
+
+// Files are opened before the long measuring, not after it.
+class Outputs {
+ public:
+  absl::Status Open(const NetworkBenchFlags& flags,
+                    const std::vector<int64_t>& bits_per_second) {
+    PS_RETURN_IF_ERROR(OpenOne(flags.json, &json_));
+    svg_.resize(bits_per_second.size());
+    for (size_t i = 0; i < svg_.size(); ++i) {
+      const std::string path =
+          svg_.size() == 1 ? flags.svg
+                           : WithBandwidth(flags.svg, bits_per_second[i]);
+      PS_RETURN_IF_ERROR(OpenOne(path, &svg_[i]));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Write(const std::vector<NetworkComparison>& comparisons) {
+    PS_RETURN_IF_ERROR(WriteOne(ComparisonJson(comparisons), &json_));
+    for (size_t i = 0; i < comparisons.size(); ++i) {
+      PS_RETURN_IF_ERROR(
+          WriteOne(SvgFile(ComparisonPlot(comparisons[i])), &svg_[i]));
+    }
+    return absl::OkStatus();
+  }
+
+ private:
+  // "loss-100mbit.svg" of "loss.svg".
+  static std::string WithBandwidth(const std::string& path,
+                                   int64_t bits_per_second) {
+    if (path.empty()) return path;
+    const std::filesystem::path svg(path);
+    const std::string name = absl::StrCat(
+        svg.stem().string(), "-", static_cast<double>(bits_per_second) / 1e6,
+        "mbit", svg.extension().string());
+    return svg.parent_path() / name;
+  }
+  static absl::Status OpenOne(const std::string& path,
+                              std::optional<AtomicFile>* file) {
+    if (path.empty()) return absl::OkStatus();
+    PS_ASSIGN_OR_RETURN(AtomicFile made, AtomicFile::Create(path));
+    file->emplace(std::move(made));
+    return absl::OkStatus();
+  }
+  // A plot without any point is no file.
+  static absl::Status WriteOne(const std::string& text,
+                               std::optional<AtomicFile>* file) {
+    if (!file->has_value() || text.empty()) return absl::OkStatus();
+    PS_RETURN_IF_ERROR((*file)->Append(text));
+    return (*file)->Commit();
+  }
+
+  std::optional<AtomicFile> json_;
+  std::vector<std::optional<AtomicFile>> svg_;  // By bandwidth.
+};
+
+int Fail(const absl::Status& status, int exit_code) {
+  return FailCommand("bench network", status, exit_code);
+}
+
+int Show(const NetworkBenchResult& result, const std::string& run_directory,
+         Outputs* outputs) {
+  std::vector<ComparedRun> runs;
+  if (!result.comparisons.empty()) runs = result.comparisons[0].runs;
+  if (!runs.empty()) {
+    for (const NetworkComparison& comparison : result.comparisons) {
+      std::printf("\n%s", ComparisonTable(comparison).c_str());
+    }
+    std::printf("\nThe runs are in %s\n", run_directory.c_str());
+    const absl::Status written = outputs->Write(result.comparisons);
+    if (!written.ok()) return Fail(written, kExitFailed);
+  }
+  if (absl::IsCancelled(result.status)) {
+    return Fail(result.status, kExitInterrupted);
+  }
+  if (!result.status.ok()) return Fail(result.status, kExitFailed);
+  for (const ComparedRun& run : runs) {
+    if (run.failure.empty()) continue;
+    return Fail(absl::InternalError(
+                    absl::StrCat(run.setting, " failed; the table says why")),
+                kExitFailed);
+  }
+  return kExitDone;
+}
+
+int Bench(const NetworkBenchFlags& flags) {
+  const absl::StatusOr<JobConfig> job = LoadJob(flags.job, flags.overrides);
+  if (!job.ok()) return Fail(job.status(), kExitConfig);
+  absl::StatusOr<NetworkBenchOptions> options =
+      ParseNetworkBenchFlags(flags, *job);
+  if (!options.ok()) return Fail(options.status(), kExitUsage);
+  const absl::Status available = SlowNetwork::CheckAvailable();
+  if (!available.ok()) return Fail(available, kExitFailed);
+  const absl::Status found = FindPrograms(&*options);
+  if (!found.ok()) return Fail(found, kExitFailed);
+  Outputs outputs;
+  const absl::Status opened = outputs.Open(flags, options->bits_per_second);
+  if (!opened.ok()) return Fail(opened, kExitFailed);
+  const absl::Status made = MakeRunDirectory(options->run_directory);
+  if (!made.ok()) return Fail(made, kExitUsage);
+  return Show(RunNetworkBench(*options), options->run_directory, &outputs);
+}
+
+}  // namespace
+
+int RunBenchNetworkCommand(int argc, char** argv) {
+  NetworkBenchFlags flags;
+  CommandLine command_line(Text());
+  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
+  command_line.AddOption("bandwidth", "RATE,RATE,...",
+                         "Of each host's link, each way: a number with kbit, "
+                         "mbit or gbit. Several need --timed-iterations.",
+                         &flags.bandwidth);
+  command_line.AddOption("settings", "SETTING,SETTING,...",
+                         "What is compared, with the first one.",
+                         &flags.settings);
+  command_line.AddOption("iterations", "N", "Iterations of each run.",
+                         &flags.iterations);
+  command_line.AddOption(
+      "timed-iterations", "N",
+      "Time so many iterations at each bandwidth, one after the other in the "
+      "same run, and let the rest pass without a limit, for the loss: what a "
+      "synchronous job learns does not depend on its network. 0: all are at "
+      "the one bandwidth, and timed.",
+      &flags.timed_iterations);
+  command_line.AddOption(
+      "warm-up", "N", "Iterations that are left out of means.", &flags.warm_up);
+  command_line.AddOption("target-loss", "X",
+                         "Also say when the training loss was at most this.",
+                         &flags.target_loss);
+  command_line.AddOption("smoothing", "N",
+                         "The training loss is the mean of so many iterations.",
+                         &flags.smoothing);
+  command_line.AddSwitch("stop-at-target",
+                         "End a run when it has reached --target-loss; "
+                         "--iterations is the most then.",
+                         &flags.stop_at_target);
+  command_line.AddSwitch("evaluate",
+                         "Also evaluate each run on the test set, after its "
+                         "last iteration; the time of it does not count.",
+                         &flags.evaluate);
+  command_line.AddOption("json", "FILE", "Write all figures as one object.",
+                         &flags.json);
+  command_line.AddOption("svg", "FILE",
+                         "Draw the loss against time, a line for each setting.",
+                         &flags.svg);
+  command_line.AddOption("run-dir", "DIR",
+                         "Where the runs are recorded, a new directory; "
+                         "without it runs/network-NAME-TIME.",
+                         &flags.run_dir);
+  command_line.AddOption("set", "FIELD=VALUE",
+                         "Override a field of the job in all settings.",
+                         &flags.overrides);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  return Bench(flags);
+}
+
+}  // namespace ps

@@ -1,0 +1,140 @@
+#include "tools/bench/network/flags.h"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <optional>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/consistency.h"
+#include "common/status_macros.h"
+#include "tools/bench/network/bandwidth.h"
+#include "tools/bench/network/settings.h"
+#include "tools/run_directory.h"
+
+namespace ps {
+namespace {
+
+absl::Status AtLeast(const char* option, int64_t value, int64_t least) {
+  if (value >= least) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("--", option, " is ", value, "; must be at least ", least));
+}
+
+absl::Status CheckNumbers(const NetworkBenchFlags& flags) {
+  PS_RETURN_IF_ERROR(AtLeast("warm-up", flags.warm_up, 0));
+  PS_RETURN_IF_ERROR(AtLeast("smoothing", flags.smoothing, 1));
+  if (flags.iterations <= flags.warm_up) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--iterations is ", flags.iterations,
+        "; must be more than --warm-up, which is ", flags.warm_up));
+  }
+  PS_RETURN_IF_ERROR(AtLeast("timed-iterations", flags.timed_iterations, 0));
+  if (flags.stop_at_target && flags.target_loss.empty()) {
+    return absl::InvalidArgumentError(
+        "--stop-at-target needs --target-loss, the loss at which a run ends");
+  }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<double>> ParseTargetLoss(const std::string& text) {
+  if (text.empty()) return std::optional<double>();
+  double loss = 0;
+  if (!absl::SimpleAtod(text, &loss) || !std::isfinite(loss)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--target-loss is \"", text, "\"; must be a finite number"));
+  }
+  return std::optional<double>(loss);
+}
+
+absl::StatusOr<std::vector<int64_t>> ParseBandwidths(const std::string& text) {
+  std::vector<int64_t> bandwidths;
+  for (const absl::string_view part : absl::StrSplit(text, ',')) {
+    const absl::StatusOr<int64_t> bandwidth = ParseBandwidth(part);
+    if (!bandwidth.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--bandwidth is ", bandwidth.status().message()));
+    }
+    bandwidths.push_back(*bandwidth);
+  }
+  return bandwidths;
+}
+
+// What the times of a few iterations at each bandwidth ask for.
+absl::Status CheckTimed(const NetworkBenchFlags& flags,
+                        const NetworkBenchOptions& options) {
+  const auto bandwidths = static_cast<int64_t>(options.bits_per_second.size());
+  if (flags.timed_iterations == 0) {
+    if (bandwidths == 1) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--bandwidth is ", flags.bandwidth, ", ", bandwidths,
+        " bandwidths; more than one needs --timed-iterations, the iterations "
+        "that are timed at each"));
+  }
+  PS_RETURN_IF_ERROR(
+      AtLeast("warm-up (with --timed-iterations)", flags.warm_up, 1));
+  const int64_t needed = bandwidths * (flags.warm_up + flags.timed_iterations);
+  if (flags.iterations < needed) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--iterations is ", flags.iterations, "; must be at least ", needed,
+        ", for each bandwidth --warm-up and --timed-iterations"));
+  }
+  for (const NetworkSetting& setting : options.settings) {
+    if (!WorkersDrift(setting.config) &&
+        setting.config.compressor().name() != "auto") {
+      continue;
+    }
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--timed-iterations times some iterations and takes the loss of all, "
+        "but what setting ",
+        setting.name,
+        " learns depends on the time; leave it out, or the option"));
+  }
+  return absl::OkStatus();
+}
+
+// The job as every setting starts from it.
+void PrepareJob(int64_t iterations, JobConfig* config) {
+  TrainingConfig* const training = config->mutable_training();
+  training->set_max_iterations(iterations);
+  // An epoch has one iteration at least. Only after the last one there is an
+  // evaluation.
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  training->set_epochs(static_cast<int32_t>(
+      std::max<int64_t>(training->epochs(), std::min(iterations, most))));
+  training->set_evaluate_every_epochs(0);
+}
+
+}  // namespace
+
+absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
+    const NetworkBenchFlags& flags, const JobConfig& job) {
+  NetworkBenchOptions options;
+  options.job = job.name();
+  PS_ASSIGN_OR_RETURN(options.bits_per_second,
+                      ParseBandwidths(flags.bandwidth));
+  options.timed_iterations = flags.timed_iterations;
+  PS_RETURN_IF_ERROR(CheckNumbers(flags));
+  PS_ASSIGN_OR_RETURN(options.measure.target_loss,
+                      ParseTargetLoss(flags.target_loss));
+  options.measure.warm_up = flags.warm_up;
+  options.measure.smoothing = flags.smoothing;
+  options.stop_at_target = flags.stop_at_target;
+  options.evaluate = flags.evaluate;
+  JobConfig base = job;
+  PrepareJob(flags.iterations, &base);
+  const absl::StatusOr<std::vector<NetworkSetting>> settings =
+      ParseSettings(flags.settings, base);
+  if (!settings.ok()) return Annotate(settings.status(), "--settings");
+  options.settings = *settings;
+  PS_RETURN_IF_ERROR(CheckTimed(flags, options));
+  options.run_directory =
+      flags.run_dir.empty()
+          ? DefaultRunDirectory(absl::StrCat("network-", job.name()))
+          : flags.run_dir;
+  return options;
+}
+
+}  // namespace ps

@@ -1,0 +1,215 @@
+#include "tools/bench/processes/processes.h"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "tools/bench/processes/resident_memory.h"
+
+namespace ps {
+namespace {
+
+// Between two looks at a file that is to appear.
+constexpr absl::Duration kTick = absl::Milliseconds(20);
+
+// Lines of glog begin with their severity.
+bool IsError(absl::string_view line) {
+  return !absl::StartsWith(line, "I") && !absl::StartsWith(line, "W");
+}
+
+// A pipe's end is inherited only by the child that is started while this
+// exists.
+class Inherited {
+ public:
+  explicit Inherited(UniqueFd fd) : fd_(std::move(fd)) {
+    fcntl(fd_.get(), F_SETFD, 0);
+  }
+  int get() const { return fd_.get(); }
+
+ private:
+  const UniqueFd fd_;
+};
+
+}  // namespace
+
+BenchProcesses::BenchProcesses(std::unique_ptr<Interrupts> interrupts)
+    : interrupts_(std::move(interrupts)),
+      children_(SubprocessCallbacks{
+          [this](int child, OutputStream stream, absl::string_view line) {
+            TakeLine(child, stream, line);
+          },
+          [this](int child, const ProcessExit& exit) {
+            TakeExit(child, exit);
+          }}) {}
+
+absl::StatusOr<std::unique_ptr<BenchProcesses>> BenchProcesses::Create() {
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Interrupts> interrupts,
+                      Interrupts::Create());
+  return std::unique_ptr<BenchProcesses>(
+      new BenchProcesses(std::move(interrupts)));
+}
+
+absl::StatusOr<int> BenchProcesses::Add(
+    const std::string& name, const std::vector<std::string>& arguments) {
+  const absl::StatusOr<int> child = children_.Start(arguments);
+  if (!child.ok()) return Annotate(child.status(), name);
+  members_[*child].name = name;
+  return *child;
+}
+
+absl::StatusOr<int> BenchProcesses::Start(
+    const std::string& name, const std::vector<std::string>& arguments) {
+  return Add(name, arguments);
+}
+
+absl::StatusOr<int> BenchProcesses::StartPeer(
+    const std::string& name, std::vector<std::string> arguments) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) {
+    return absl::ErrnoToStatus(errno, "cannot make a pipe");
+  }
+  const Inherited reader((UniqueFd(ends[0])));
+  UniqueFd writer(ends[1]);
+  arguments.push_back(absl::StrCat("--requests-fd=", reader.get()));
+  PS_ASSIGN_OR_RETURN(const int child, Add(name, arguments));
+  members_[child].requests = std::move(writer);
+  return child;
+}
+
+void BenchProcesses::TakeLine(int child, OutputStream stream,
+                              absl::string_view line) {
+  Member& member = members_[child];
+  if (stream == OutputStream::kStdout) {
+    member.replies.emplace_back(line);
+  } else if (IsError(line)) {
+    const size_t text = line.find("] ");
+    member.last_error = std::string(
+        text == absl::string_view::npos ? line : line.substr(text + 2));
+  }
+}
+
+void BenchProcesses::TakeExit(int child, const ProcessExit& exit) {
+  if (!failure_.ok() || (ending_ && exit.ok())) return;
+  const Member& member = members_[child];
+  std::string reason = member.last_error;
+  // A peer's last words.
+  if (!member.replies.empty()) {
+    const auto reply = ParseReply(member.replies.back());
+    if (!reply.ok()) reason = std::string(reply.status().message());
+  }
+  failure_ = absl::AbortedError(
+      absl::StrCat(member.name, " ", DescribeExit(exit),
+                   reason.empty() ? "" : absl::StrCat(": ", reason)));
+}
+
+absl::Status BenchProcesses::Poll(absl::Time deadline) {
+  PS_RETURN_IF_ERROR(failure_);
+  PS_RETURN_IF_ERROR(
+      children_.Poll(std::min(deadline, next_call_), interrupts_->fd()));
+  if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+  const absl::Time now = absl::Now();
+  if (now >= next_call_) {
+    // Not next_call_ + period_: what was missed is not made up for.
+    next_call_ = now + period_;
+    periodic_();
+  }
+  return failure_;
+}
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::AwaitReplies(
+    const std::vector<int>& children) {
+  std::vector<std::vector<int64_t>> replies;
+  for (const int child : children) {
+    Member& member = members_[child];
+    while (member.replies.empty()) {
+      if (!children_.is_running(child)) {
+        return absl::AbortedError(
+            absl::StrCat(member.name, " has ended without an answer"));
+      }
+      PS_RETURN_IF_ERROR(Poll(absl::InfiniteFuture()));
+    }
+    const absl::StatusOr<std::vector<int64_t>> reply =
+        ParseReply(member.replies.front());
+    if (!reply.ok()) return Annotate(reply.status(), member.name);
+    replies.push_back(*reply);
+    member.replies.erase(member.replies.begin());
+  }
+  return replies;
+}
+
+void BenchProcesses::Send(const std::vector<int>& children,
+                          const PeerRequest& request) {
+  const std::string line = FormatRequest(request) + "\n";
+  for (const int child : children) {
+    // A few lines fit the pipe. If the child has ended, Poll says so.
+    const ssize_t ignored =
+        write(members_[child].requests.get(), line.data(), line.size());
+    static_cast<void>(ignored);
+  }
+}
+
+absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::Ask(
+    const std::vector<int>& children, const PeerRequest& request) {
+  Send(children, request);
+  return AwaitReplies(children);
+}
+
+absl::StatusOr<std::string> BenchProcesses::AwaitFile(const std::string& path,
+                                                      absl::Duration timeout) {
+  const absl::Time deadline = absl::Now() + timeout;
+  for (;;) {
+    const absl::StatusOr<std::string> text = ReadFile(path);
+    if (!absl::IsNotFound(text.status())) return text;
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(absl::StrCat(
+          path, " is not there after ", absl::FormatDuration(timeout)));
+    }
+    PS_RETURN_IF_ERROR(Poll(absl::Now() + kTick));
+  }
+}
+
+absl::StatusOr<CpuTime> BenchProcesses::CpuTimeOfAll(
+    const std::vector<int>& children) const {
+  CpuTime sum;
+  for (const int child : children) {
+    PS_ASSIGN_OR_RETURN(const CpuTime time, CpuTimeOf(children_.pid(child)));
+    sum += time;
+  }
+  return sum;
+}
+
+absl::StatusOr<int64_t> BenchProcesses::ResidentBytes(int child) const {
+  return ResidentBytesOf(children_.pid(child));
+}
+
+void BenchProcesses::CallEvery(absl::Duration period,
+                               std::function<void()> call) {
+  periodic_ = std::move(call);
+  period_ = period;
+  next_call_ = periodic_ ? absl::Now() : absl::InfiniteFuture();
+}
+
+absl::Status BenchProcesses::AwaitEnd(absl::Duration timeout) {
+  ExpectEnd();
+  for (auto& entry : members_) entry.second.requests.Close();
+  const absl::Time deadline = absl::Now() + timeout;
+  while (children_.num_running() > 0) {
+    if (absl::Now() >= deadline) {
+      return absl::DeadlineExceededError(
+          absl::StrCat(children_.num_running(), " processes have not ended ",
+                       absl::FormatDuration(timeout), " after the last work"));
+    }
+    PS_RETURN_IF_ERROR(Poll(deadline));
+  }
+  return failure_;
+}
+
+}  // namespace ps

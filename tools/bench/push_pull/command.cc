@@ -1,0 +1,90 @@
+#include "tools/bench/push_pull/command.h"
+
+#include <cstdio>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/string_view.h"
+#include "common/exit_codes.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/status_macros.h"
+#include "tools/command_failure.h"
+#include "tools/json_file.h"
+#include "tools/bench/push_pull/measurement.h"
+#include "tools/bench/push_pull/options.h"
+#include "tools/bench/push_pull/peer.h"
+#include "tools/bench/push_pull/report.h"
+
+namespace ps {
+namespace {
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve bench push-pull";
+  text.description =
+      "Times dense fp32 pushes to a parameter server that adds them up and "
+      "takes a step, and pulls of its weights, over TCP on the loopback "
+      "interface between processes of this machine. The floor is plain TCP "
+      "between two processes: the same floats in messages of 1 MiB, added up "
+      "where they arrive, and received in place on the way back. All four are "
+      "timed in turns, so that a busy machine slows all alike. After each "
+      "round every worker's weights are verified, element by element: they "
+      "are what the pushes so far must give. GB/s: 10^9 bytes of floats a "
+      "second, of all workers together. Needs about 11 times the "
+      "model's memory, and 7 times for each further worker.";
+  text.examples = {
+      {"gradsieve bench push-pull --json=push_pull.json",
+       "the usual sizes; also as JSON"},
+      {"gradsieve bench push-pull --workers=2 --server-threads=4",
+       "two workers at the same time, and a server with four threads"},
+  };
+  text.exit_codes = {
+      {"0", "measured"},
+      {"1", "a result was wrong, a process failed, or memory did not suffice"},
+      {"64", "the command line makes no sense"},
+      {"130", "interrupted"},
+  };
+  return text;
+}
+
+void Print(const std::string& text) {
+  std::fputs(text.c_str(), stdout);
+  std::fflush(stdout);
+}
+
+absl::Status Bench(const PushPullOptions& options) {
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json,
+                      OpenJsonFile(options.json));
+  PS_ASSIGN_OR_RETURN(const std::vector<PushPullRound> rounds,
+                      MeasurePushPull(options, [](const PushPullRound& round) {
+                        Print(PushPullRoundText(round));
+                      }));
+  Print(PushPullText(options, rounds));
+  return CommitJsonFile(PushPullJson(options, rounds), &json);
+}
+
+}  // namespace
+
+int RunBenchPushPullCommand(int argc, char** argv) {
+  if (argc > 1 && absl::string_view(argv[1]) == kPushPullPeer) {
+    return RunPushPullPeer(argc - 1, argv + 1);
+  }
+  PushPullOptions options;
+  CommandLine command_line(Text());
+  AddPushPullOptions(&options, &command_line);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const auto fail = [](const absl::Status& status, int exit_code) {
+    return FailCommand("bench push-pull", status, exit_code);
+  };
+  const absl::Status checked = CheckPushPullOptions(options);
+  if (!checked.ok()) return fail(checked, kExitUsage);
+  const absl::Status measured = Bench(options);
+  if (absl::IsCancelled(measured)) return fail(measured, kExitInterrupted);
+  if (!measured.ok()) return fail(measured, kExitFailed);
+  return kExitDone;
+}
+
+}  // namespace ps

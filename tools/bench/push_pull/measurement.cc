@@ -1,0 +1,204 @@
+#include "tools/bench/push_pull/measurement.h"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/status_macros.h"
+#include "tools/bench/processes/parameter_servers.h"
+#include "tools/bench/processes/processes.h"
+#include "tools/bench/processes/temporary_directory.h"
+#include "tools/find_program.h"
+#include "tools/bench/push_pull/peer.h"
+
+namespace ps {
+namespace {
+
+// How long processes may take to end when all is done.
+constexpr absl::Duration kEnd = absl::Seconds(30);
+
+// The workers of one way to move bytes, and the process at the other end.
+struct Side {
+  int server = -1;
+  std::vector<int> workers;
+};
+
+class Measurement {
+ public:
+  Measurement(const PushPullOptions& options,
+              std::unique_ptr<TemporaryDirectory> directory,
+              std::unique_ptr<BenchProcesses> processes, std::string program)
+      : options_(options),
+        directory_(std::move(directory)),
+        processes_(std::move(processes)),
+        program_(std::move(program)) {}
+
+  absl::Status StartRawTcp();
+  absl::Status StartParameterServer();
+  absl::StatusOr<PushPullRound> RunRound();
+  absl::Status Finish();
+
+ private:
+  absl::StatusOr<int> StartPeer(const std::string& name, const char* role,
+                                std::vector<std::string> arguments);
+  absl::Status StartWorkers(const std::string& name, const char* role,
+                            const std::vector<std::string>& arguments,
+                            Side* side);
+  absl::StatusOr<TimedPart> Time(const Side& side, PeerRequest::Verb verb);
+  // Of all workers, in the part that has just been timed.
+  absl::Status Verify(const Side& side);
+
+  const PushPullOptions options_;
+  const std::unique_ptr<TemporaryDirectory> directory_;
+  const std::unique_ptr<BenchProcesses> processes_;
+  const std::string program_;
+  Side raw_;
+  Side parameter_server_;
+  int64_t pushes_ = 0;  // Of each worker of a side, when a round is done.
+};
+
+absl::StatusOr<int> Measurement::StartPeer(const std::string& name,
+                                           const char* role,
+                                           std::vector<std::string> arguments) {
+  std::vector<std::string> command = {
+      program_,
+      "bench",
+      "push-pull",
+      kPushPullPeer,
+      absl::StrCat("--role=", role),
+      absl::StrCat("--elements=", options_.elements()),
+  };
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return processes_->StartPeer(name, std::move(command));
+}
+
+absl::Status Measurement::StartWorkers(
+    const std::string& name, const char* role,
+    const std::vector<std::string>& arguments, Side* side) {
+  for (int64_t rank = 0; rank < options_.workers; ++rank) {
+    std::vector<std::string> with_rank = arguments;
+    with_rank.push_back(absl::StrCat("--rank=", rank));
+    PS_ASSIGN_OR_RETURN(
+        const int worker,
+        StartPeer(absl::StrCat(name, " ", rank), role, std::move(with_rank)));
+    side->workers.push_back(worker);
+  }
+  return processes_->AwaitReplies(side->workers).status();
+}
+
+absl::Status Measurement::StartRawTcp() {
+  PS_ASSIGN_OR_RETURN(raw_.server,
+                      StartPeer("raw TCP server", kRawServerRole, {}));
+  PS_ASSIGN_OR_RETURN(const auto ready,
+                      processes_->AwaitReplies({raw_.server}));
+  if (ready[0].size() != 1) {
+    return absl::InternalError("the raw TCP server did not say its port");
+  }
+  return StartWorkers("raw TCP worker", kRawWorkerRole,
+                      {absl::StrCat("--port=", ready[0][0]),
+                       absl::StrCat("--workers=", options_.workers),
+                       absl::StrCat("--connections=", options_.connections)},
+                      &raw_);
+}
+
+absl::Status Measurement::StartParameterServer() {
+  PS_ASSIGN_OR_RETURN(const JobConfig job, PushPullJob(options_));
+  PS_ASSIGN_OR_RETURN(
+      const ParameterServers servers,
+      StartParameterServers(job, directory_->path(), processes_.get()));
+  parameter_server_.server = servers.children.front();
+  return StartWorkers(
+      "worker", kWorkerRole,
+      {"--job=" + servers.job_path,
+       absl::StrCat("--bucket-elements=", options_.bucket_elements()),
+       absl::StrCat("--one-of=", options_.one_of),
+       absl::StrCat("--total-pushes=", options_.total_pushes())},
+      &parameter_server_);
+}
+
+absl::StatusOr<TimedPart> Measurement::Time(const Side& side,
+                                            PeerRequest::Verb verb) {
+  // Not timed: the memory of all this may have been idle for seconds.
+  PS_RETURN_IF_ERROR(
+      processes_->Ask(side.workers, {verb, /*count=*/1}).status());
+  TimedPart part;
+  PS_ASSIGN_OR_RETURN(const CpuTime server_before,
+                      processes_->CpuTimeOfAll({side.server}));
+  PS_ASSIGN_OR_RETURN(const CpuTime workers_before,
+                      processes_->CpuTimeOfAll(side.workers));
+  PS_ASSIGN_OR_RETURN(
+      const auto replies,
+      processes_->Ask(side.workers, {verb, options_.iterations}));
+  PS_ASSIGN_OR_RETURN(part.server, processes_->CpuTimeOfAll({side.server}));
+  PS_ASSIGN_OR_RETURN(part.workers, processes_->CpuTimeOfAll(side.workers));
+  part.server -= server_before;
+  part.workers -= workers_before;
+
+  int64_t start = std::numeric_limits<int64_t>::max();
+  int64_t end = 0;
+  for (const std::vector<int64_t>& reply : replies) {
+    PS_ASSIGN_OR_RETURN(const PeerTiming timing, ParseTiming(reply));
+    start = std::min(start, timing.start_nanoseconds);
+    end = std::max(end, timing.end_nanoseconds);
+    part.payload_bytes += timing.payload_bytes;
+    part.answer_bytes += timing.answer_bytes;
+  }
+  part.seconds = static_cast<double>(end - start) * 1e-9;
+  return part;
+}
+
+absl::Status Measurement::Verify(const Side& side) {
+  return Annotate(
+      processes_->Ask(side.workers, {PeerRequest::kCheck, pushes_}).status(),
+      "verification failed");
+}
+
+absl::StatusOr<PushPullRound> Measurement::RunRound() {
+  PushPullRound round;
+  PS_ASSIGN_OR_RETURN(round.raw_push, Time(raw_, PeerRequest::kPush));
+  PS_ASSIGN_OR_RETURN(round.push, Time(parameter_server_, PeerRequest::kPush));
+  PS_ASSIGN_OR_RETURN(round.raw_pull, Time(raw_, PeerRequest::kPull));
+  PS_ASSIGN_OR_RETURN(round.pull, Time(parameter_server_, PeerRequest::kPull));
+  pushes_ += options_.iterations + 1;
+  PS_RETURN_IF_ERROR(Verify(raw_));
+  PS_RETURN_IF_ERROR(Verify(parameter_server_));
+  return round;
+}
+
+absl::Status Measurement::Finish() {
+  processes_->ExpectEnd();
+  for (const Side& side : {raw_, parameter_server_}) {
+    PS_RETURN_IF_ERROR(
+        processes_->Ask(side.workers, {PeerRequest::kFinish, /*count=*/0})
+            .status());
+  }
+  return processes_->AwaitEnd(kEnd);
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<PushPullRound>> MeasurePushPull(
+    const PushPullOptions& options,
+    const std::function<void(const PushPullRound&)>& on_round) {
+  PS_ASSIGN_OR_RETURN(std::string program, OwnProgram());
+  PS_ASSIGN_OR_RETURN(auto directory, TemporaryDirectory::Create());
+  PS_ASSIGN_OR_RETURN(auto processes, BenchProcesses::Create());
+  Measurement measurement(options, std::move(directory), std::move(processes),
+                          std::move(program));
+  PS_RETURN_IF_ERROR(measurement.StartRawTcp());
+  PS_RETURN_IF_ERROR(measurement.StartParameterServer());
+  std::vector<PushPullRound> rounds;
+  for (int64_t i = 0; i < options.rounds; ++i) {
+    PS_ASSIGN_OR_RETURN(const PushPullRound round, measurement.RunRound());
+    rounds.push_back(round);
+    on_round(round);
+  }
+  PS_RETURN_IF_ERROR(measurement.Finish());
+  return rounds;
+}
+
+}  // namespace ps

@@ -1,0 +1,117 @@
+#include "tools/bench/push_pull/options.h"
+
+#include "absl/strings/str_cat.h"
+#include "tools/bench/push_pull/pushed_values.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "tools/option_range.h"
+
+namespace ps {
+namespace {
+
+// Both together stay below what the values that are pushed allow.
+constexpr int64_t kMaxIterations = 100;
+constexpr int64_t kMaxRounds = 100;
+static_assert(kMaxRounds * (kMaxIterations + 1) <= kMaxBenchPushes);
+
+// What the command itself measures cannot be overridden.
+absl::Status CheckOverridden(absl::string_view field, int64_t value,
+                             int64_t measured) {
+  if (value == measured) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--set makes ", field, " ", value, "; here it must be ", measured));
+}
+
+}  // namespace
+
+void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
+  command_line->AddOption("megabytes", "M", "MiB of the model, in fp32.",
+                          &options->megabytes);
+  command_line->AddOption("bucket-megabytes", "M",
+                          "MiB of its buckets; the last one may be shorter.",
+                          &options->bucket_megabytes);
+  command_line->AddOption("workers", "N",
+                          "Worker processes that push and pull at the same "
+                          "time; their sum is reported.",
+                          &options->workers);
+  command_line->AddOption("connections", "N", "Connections from each worker.",
+                          &options->connections);
+  command_line->AddOption("server-threads", "N",
+                          "Threads of the server's aggregation.",
+                          &options->server_threads);
+  command_line->AddOption("one-of", "N",
+                          "Push one of N elements only, and get back what "
+                          "changed; 1: all, and nothing comes back.",
+                          &options->one_of);
+  command_line->AddOption("slice-elements", "N",
+                          "Elements in one message to or from the server.",
+                          &options->slice_elements);
+  command_line->AddOption(
+      "iterations", "N",
+      "Timed pushes, and pulls, of the whole model in each round.",
+      &options->iterations);
+  command_line->AddOption("rounds", "N",
+                          "Rounds, in each of which everything is timed once.",
+                          &options->rounds);
+  command_line->AddOption("set", "FIELD=VALUE",
+                          "Override a field of the job that is measured.",
+                          &options->overrides);
+  command_line->AddOption("json", "FILE", "Write the result as an object.",
+                          &options->json);
+}
+
+absl::Status CheckPushPullOptions(const PushPullOptions& options) {
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("megabytes", options.megabytes, 1, 65536));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("bucket-megabytes", options.bucket_megabytes, 1, 65536));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("workers", options.workers, 1, kMaxBenchWorkers));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("connections", options.connections, 1, 64));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("server-threads", options.server_threads, 1, 256));
+  PS_RETURN_IF_ERROR(CheckOptionRange("one-of", options.one_of, 1, 1 << 20));
+  // As cluster.max_slice_elements.
+  PS_RETURN_IF_ERROR(CheckOptionRange("slice-elements", options.slice_elements,
+                                      1 << 10, 1 << 24));
+  PS_RETURN_IF_ERROR(
+      CheckOptionRange("iterations", options.iterations, 1, kMaxIterations));
+  PS_RETURN_IF_ERROR(CheckOptionRange("rounds", options.rounds, 1, kMaxRounds));
+  return PushPullJob(options).status();
+}
+
+absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
+  JobConfig job;
+  job.set_name("push-pull");
+  job.mutable_training()->set_bucket_megabytes(
+      static_cast<double>(options.bucket_megabytes));
+  job.mutable_compressor()->set_name("none");
+  // Whole steps by whole numbers: all weights are known beforehand.
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1);
+  ClusterConfig* const cluster = job.mutable_cluster();
+  cluster->set_num_workers(static_cast<int>(options.workers));
+  cluster->set_num_servers(1);
+  cluster->set_max_slice_elements(options.slice_elements);
+  cluster->set_connections(static_cast<int>(options.connections));
+  // The floor is TCP, too.
+  cluster->set_unix_sockets(false);
+  if (options.one_of > 1) {
+    job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  }
+  job.mutable_machine()->set_server_threads(
+      static_cast<int>(options.server_threads));
+  for (const std::string& assignment : options.overrides) {
+    PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
+                                absl::StrCat("--set ", assignment)));
+  }
+  PS_RETURN_IF_ERROR(CheckOverridden(
+      "cluster.num_workers", job.cluster().num_workers(), options.workers));
+  PS_RETURN_IF_ERROR(
+      CheckOverridden("cluster.num_servers", job.cluster().num_servers(), 1));
+  PS_RETURN_IF_ERROR(ValidateConfig(job));
+  return job;
+}
+
+}  // namespace ps

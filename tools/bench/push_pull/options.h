@@ -1,0 +1,49 @@
+// What `gradsieve bench push-pull` is asked for, from its command line.
+#ifndef TOOLS_BENCH_PUSH_PULL_OPTIONS_H_
+#define TOOLS_BENCH_PUSH_PULL_OPTIONS_H_
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/flags.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+struct PushPullOptions {
+  int64_t megabytes = 256;  // MiB of fp32: the whole model.
+  int64_t bucket_megabytes = 64;
+  int64_t workers = 1;      // Processes.
+  int64_t connections = 4;  // From each worker.
+  int64_t one_of = 1;       // So many elements is pushed.
+  int64_t server_threads = 2;
+  int64_t slice_elements = int64_t{1} << 20;
+  int64_t iterations = 8;  // Timed, in each round, after one that is not.
+  int64_t rounds = 3;
+  std::string json;  // Empty: no file.
+  // "field=value" of the job that is measured.
+  std::vector<std::string> overrides;
+
+  int64_t elements() const { return megabytes << 18; }
+  int64_t bucket_elements() const { return bucket_megabytes << 18; }
+  int64_t payload_bytes() const { return megabytes << 20; }
+  // Of each worker, all rounds.
+  int64_t total_pushes() const { return rounds * (iterations + 1); }
+};
+
+// Declares the options; `options` must outlive the parsing.
+void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line);
+
+// Errors: kInvalidArgument naming option, value and rule.
+absl::Status CheckPushPullOptions(const PushPullOptions& options);
+
+// The job of the parameter server that is measured, without its address. Same
+// errors, also for overrides that make no sense.
+absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options);
+
+}  // namespace ps
+
+#endif  // TOOLS_BENCH_PUSH_PULL_OPTIONS_H_
