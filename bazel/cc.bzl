@@ -3,33 +3,39 @@ header before every source file.
 
 Parsing the headers of the standard library, Abseil, glog and Protocol Buffers
 took two thirds of the time of a compilation. bazel/precompiled has them parsed
-once. A source file includes what it uses all the same: `--define=precompiled=no`
-compiles without them, and `./test --all` does so once.
+once. A source file includes what it uses all the same: `./test --plain`
+compiles without precompiled headers.
+
+A target with options of its own is compiled without: GCC takes the options of
+the precompiled header for code after a pragma or an attribute that names a
+target, as all vector code has.
 """
+
+load("//bazel/precompiled:header.bzl", "TEST_OPTIONS")
 
 _LIBRARIES = "//bazel/precompiled:libraries_precompiled"
 _TESTS = "//bazel/precompiled:libraries_and_tests_precompiled"
 
 def _with_header(srcs, copts, deps, header):
-    if not [src for src in srcs if src.endswith(".cc")]:
+    if copts or not [src for src in srcs if src.endswith(".cc")]:
         return copts, deps
     package, name = header[len("//"):].split(":")
     include = ["-include", "$(BINDIR)/%s/%s.h" % (package, name)]
     return select({
         "//bazel/precompiled:off": [],
         "//conditions:default": include,
-    }) + copts, select({
+    }), select({
         "//bazel/precompiled:off": [],
         "//conditions:default": [header],
     }) + deps
 
 def cc_library(name, srcs = [], copts = [], deps = [], testonly = 0, **kwargs):
-    """As native.cc_library."""
-    copts, deps = _with_header(srcs, copts, deps, _TESTS if testonly else _LIBRARIES)
+    """As native.cc_library; with the options of tests where it is testonly."""
+    with_header, deps = _with_header(srcs, copts, deps, _TESTS if testonly else _LIBRARIES)
     native.cc_library(
         name = name,
         srcs = srcs,
-        copts = copts,
+        copts = (TEST_OPTIONS if testonly and not copts else []) + with_header,
         deps = deps,
         testonly = testonly,
         **kwargs
@@ -40,19 +46,17 @@ def cc_binary(name, srcs, copts = [], deps = [], **kwargs):
     copts, deps = _with_header(srcs, copts, deps, _LIBRARIES)
     native.cc_binary(name = name, srcs = srcs, copts = copts, deps = deps, **kwargs)
 
-def cc_test(name, srcs, copts = [], deps = [], **kwargs):
-    """As native.cc_test, with GoogleTest's main and without fused products.
+def cc_test(name, srcs, deps = [], **kwargs):
+    """As native.cc_test, with GoogleTest's main and the options of tests.
 
     A test program has the tests of one folder, each file with its own subject:
-    linking and starting hundreds of small programs takes longer than their
-    tests. Its own code is compiled at -O1; what it tests keeps its options.
+    to link and start hundreds of small programs takes longer than their tests.
     """
-    copts, deps = _with_header(srcs, copts, deps, _TESTS)
+    copts, deps = _with_header(srcs, [], deps, _TESTS)
     native.cc_test(
         name = name,
         srcs = srcs,
-        # Many compare bits with a reference that they compute.
-        copts = ["-O1", "-ffp-contract=off"] + copts,
+        copts = TEST_OPTIONS + copts,
         deps = deps + ["@system//:gtest_main"],
         **kwargs
     )

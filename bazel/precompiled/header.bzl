@@ -1,5 +1,10 @@
 """precompiled_header: GCC's .gch of a header, by the flags of this build."""
 
+# What tests are compiled with: quickly, and without fused products, since many
+# compare bits with a reference that they compute. What they test keeps its
+# options.
+TEST_OPTIONS = ["-O1", "-ffp-contract=off"]
+
 load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _impl(ctx):
@@ -21,7 +26,8 @@ def _impl(ctx):
         variables = cc_common.create_compile_variables(
             feature_configuration = features,
             cc_toolchain = toolchain,
-            user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts,
+            user_compile_flags = ctx.fragments.cpp.copts + ctx.fragments.cpp.cxxopts + ctx.attr.copts,
+            quote_include_directories = depset(["."]),
             source_file = header.path,
             output_file = compiled.path,
         ),
@@ -44,6 +50,7 @@ precompiled_header = rule(
     implementation = _impl,
     attrs = {
         "src": attr.label(allow_single_file = [".h"], mandatory = True),
+        "copts": attr.string_list(),
         # Headers of this tree that `src` includes.
         "includes": attr.label_list(allow_files = [".h"]),
         "_cc_toolchain": attr.label(default = "@bazel_tools//tools/cpp:current_cc_toolchain"),

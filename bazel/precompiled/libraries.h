@@ -38,7 +38,6 @@
 #include "absl/types/span.h"
 #include "glog/logging.h"
 #include "google/protobuf/descriptor.h"
-#include "google/protobuf/generated_message_table_driven.h"
 #include "google/protobuf/generated_message_util.h"
 #include "google/protobuf/map.h"
 #include "google/protobuf/message.h"
