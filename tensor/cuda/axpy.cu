@@ -1,4 +1,5 @@
-// y += a x: the smallest kernel that shows that device code runs.
+// y += a x: the smallest kernel that shows that device code runs on this
+// device.
 
 #include <cuda_runtime.h>
 
@@ -21,7 +22,8 @@ __global__ void AxpyKernel(float a, const float* __restrict__ x, int64_t n,
   }
 }
 
-// Device memory that frees itself. The first error of a chain of calls stays.
+// Device memory that frees itself. It keeps the first error of a chain of
+// calls.
 class DeviceVector {
  public:
   DeviceVector(int64_t n, cudaError_t* error) : size_bytes_(n * sizeof(float)) {
