@@ -1,5 +1,4 @@
-// y += a x: the smallest kernel that shows that device code runs on this
-// device.
+// y += a x: the smallest kernel that shows that device code runs.
 
 #include <cuda_runtime.h>
 
