@@ -6,7 +6,6 @@
 // machine gets the same bits. A list that holds all elements above a location,
 // and perhaps others, gives the same sums over that location as the vector
 // itself.
-// the same sums over it as the vector itself.
 #ifndef TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
 #define TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
 

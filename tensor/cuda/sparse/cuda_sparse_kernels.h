@@ -5,7 +5,6 @@
 // takes logarithms on the host. There are two exceptions: moments of vectors
 // with a non-finite element, which are meaningless, and sums of exceedances
 // over infinity.
-// void, and sums of exceedances over infinity.
 #ifndef TENSOR_CUDA_SPARSE_CUDA_SPARSE_KERNELS_H_
 #define TENSOR_CUDA_SPARSE_CUDA_SPARSE_KERNELS_H_
 

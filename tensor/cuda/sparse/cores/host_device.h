@@ -25,10 +25,6 @@
 // threads of all blocks: it may read the arguments, and device memory that no
 // block writes in the next phase. See device_grid.h, and
 // tests/tensor/cuda/host_grid.h.
-// nothing of use. What lies between these phases is the same for all threads
-// of all blocks: it may read the arguments and the device's memory that no
-// block writes in the next phase. See device_grid.h, and
-// tests/tensor/cuda/host_grid.h.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 #define TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 
