@@ -124,8 +124,7 @@ class SpeechDataset final : public Dataset {
   const std::unique_ptr<Recordings> recordings_;
   const SpeechFeatures features_;
   const std::string alphabet_;
-  const std::vector<std::vector<int32_t>>
-      labels_;  // Labels of each transcript.
+  const std::vector<std::vector<int32_t>> labels_;  // Per transcript.
 };
 
 }  // namespace
