@@ -115,8 +115,8 @@ absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
       if (folder == name) return absl::StrCat(directory, "/", name);
     }
   }
-  return absl::NotFoundError(absl::StrCat("data.directory ", directory,
-                                          " has no folder test and no val"));
+  return absl::NotFoundError(absl::StrCat(
+      "data.directory ", directory, " has neither a folder test nor val"));
 }
 
 void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {

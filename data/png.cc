@@ -106,7 +106,8 @@ absl::StatusOr<RgbImage> DecodePng(absl::string_view bytes) {
   decoding.rest = bytes;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoding,
                                            OnError, OnWarning);
-  if (png == nullptr) return absl::ResourceExhaustedError("libpng, no memory");
+  if (png == nullptr)
+    return absl::ResourceExhaustedError("libpng has no memory");
   png_infop info = png_create_info_struct(png);
   const bool decoded = info != nullptr && Decode(png, info, &decoding);
   png_destroy_read_struct(&png, &info, nullptr);

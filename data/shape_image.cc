@@ -100,7 +100,7 @@ Pose DrawPose(RandomStream* random) {
 
 struct Colours {
   std::array<double, 3> background;
-  std::array<double, 3> slope_x;  // Of the background, as is slope_y.
+  std::array<double, 3> slope_x;  // Of the background, like slope_y.
   std::array<double, 3> slope_y;
   std::array<double, 3> shape;
 };

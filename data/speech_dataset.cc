@@ -68,8 +68,7 @@ class SpeechDataset final : public Dataset {
     if (misfits == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         misfits, " of ", size(),
-        " recordings are too short for what is said "
-        "in them at ",
+        " recordings are too short for their transcripts at ",
         frames_per_output, " frames an output: ", first,
         "; let the model take fewer frames an output, or leave them out"));
   }

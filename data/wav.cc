@@ -64,9 +64,9 @@ absl::Status ParseFormat(absl::string_view chunk, Wav* wav) {
 
 absl::Status ParseSamples(absl::string_view chunk, Wav* wav) {
   if (chunk.size() % 2 != 0) {
-    return absl::DataLossError(absl::StrCat("its ", chunk.size(),
-                                            " bytes of data are no whole "
-                                            "number of 16-bit samples"));
+    return absl::DataLossError(absl::StrCat(
+        "its ", chunk.size(),
+        " bytes of data are not a whole number of 16-bit samples"));
   }
   wav->samples.resize(chunk.size() / 2);
   for (size_t i = 0; i < wav->samples.size(); ++i) {

@@ -36,7 +36,7 @@ absl::Status CheckCpuPrecision(const DeviceOptions& options,
       by_name ? absl::StatusCode::kInvalidArgument
               : absl::StatusCode::kFailedPrecondition,
       absl::StrCat("training.precision is ", PrecisionName(options.precision),
-                   "; the CPU has FP32 alone, and machine.device is \"",
+                   "; the CPU supports only FP32, and machine.device is \"",
                    options.device, "\"", by_name ? "" : ", where ",
                    by_name ? "" : reason,
                    "; set training.precision to FP32 to train on the CPU"));

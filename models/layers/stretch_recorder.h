@@ -23,7 +23,7 @@ struct Stretch {
   LayerTimes::Direction direction = LayerTimes::Direction::kForward;
   size_t first = 0;           // Position in the chain.
   size_t end = 0;             // Position after the last layer.
-  bool resets_state = false;  // Of recurrent layers, at the start.
+  bool resets_state = false;  // Resets recurrent layers first.
 
   bool operator<(const Stretch& other) const {
     return std::tie(direction, first, end, resets_state) <

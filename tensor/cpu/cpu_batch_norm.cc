@@ -215,9 +215,9 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
   }
   if (residual != nullptr && (residual->shape != input.shape ||
                               OrderOf(*residual) != OrderOf(input))) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": the residual is ",
-                                                   ShapeString(residual->shape),
-                                                   ", or of another layout"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": the residual is ", ShapeString(residual->shape),
+                     "; it must have the input's shape and layout"));
   }
   return std::make_unique<CpuBatchNorm>(pool, shape, input,
                                         residual != nullptr);

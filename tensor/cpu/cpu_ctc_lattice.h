@@ -59,9 +59,9 @@ class CtcLattice {
   // uninitialised.
   std::unique_ptr<double[]> log_softmax_;  // [frames, classes]
   std::unique_ptr<double[]> forward_;      // [frames], rows with an edge.
-  std::vector<double> backward_[2];        // Of this frame and the next.
-  std::vector<double> emission_;           // Of this frame.
-  std::vector<double> shares_;             // Of each state in this frame.
+  std::vector<double> backward_[2];        // For this frame and the next.
+  std::vector<double> emission_;           // For this frame.
+  std::vector<double> shares_;             // For each state in this frame.
   std::vector<double> class_shares_;       // [classes]
   double log_p_ = 0;
 };

@@ -136,7 +136,7 @@ class CpuCtcLoss final : public CtcLossOp {
   const int64_t steps_;
   const int64_t batch_;
   const int64_t classes_;
-  std::vector<int64_t> first_label_;  // Of each example; at the end, the total.
+  std::vector<int64_t> first_label_;  // [batch + 1], in targets.labels.
   std::vector<double> losses_;
   std::vector<std::unique_ptr<CtcLattice>> lattices_;  // One for each thread.
 };

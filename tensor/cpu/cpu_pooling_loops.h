@@ -8,7 +8,7 @@
 namespace ps {
 
 struct PoolingGeometry {
-  int64_t height = 0;  // Of the input, as is the width.
+  int64_t height = 0;  // Of the input, like the width.
   int64_t width = 0;
   int64_t out_height = 0;
   int64_t out_width = 0;

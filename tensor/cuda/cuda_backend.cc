@@ -109,11 +109,11 @@ class CudaBackend final : public Backend {
   }
 
   NnKernels& nn() override {
-    CHECK(layers_.nn != nullptr) << name_ << " is for compressors alone";
+    CHECK(layers_.nn != nullptr) << name_ << " is only for compressors";
     return *layers_.nn;
   }
   SequenceKernels& sequences() override {
-    CHECK(layers_.sequences != nullptr) << name_ << " is for compressors alone";
+    CHECK(layers_.sequences != nullptr) << name_ << " is only for compressors";
     return *layers_.sequences;
   }
   SparseKernels& sparse() override { return *sparse_; }

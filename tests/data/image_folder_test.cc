@@ -153,7 +153,7 @@ TEST_F(ImageFolderTest, TheTestFolderMayBeCalledVal) {
   ASSERT_EQ(rename((folder_.path() + "/val").c_str(),
                    (folder_.path() + "/else").c_str()),
             0);
-  ExpectError(absl::StatusCode::kNotFound, "has no folder test and no val");
+  ExpectError(absl::StatusCode::kNotFound, "has neither a folder test nor val");
 }
 
 TEST_F(ImageFolderTest, OptionsOutOfRangeAreProblems) {

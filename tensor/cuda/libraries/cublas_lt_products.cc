@@ -304,8 +304,8 @@ absl::StatusOr<std::unique_ptr<FusedProduct>> CublasLtProducts::Plan(
         << "cuBLASLt has no algorithm for the product of "
         << NameOf(product, epilogue)
         << (is_there ? " at addresses that are not multiples of 16" : "")
-        << ": it is cuBLAS's, and what belongs to the bias a kernel's. So are "
-           "all others that it has none for";
+        << ": cuBLAS computes this product, and kernels compute the bias or "
+           "its gradient. Later products without an algorithm are not logged";
     has_said_ = true;
   }
   if (!is_there) return std::unique_ptr<FusedProduct>();

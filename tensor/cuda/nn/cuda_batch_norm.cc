@@ -153,7 +153,7 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCudaBatchNorm(
     if (residual->shape != input.shape || residual_storage != storage) {
       return absl::InvalidArgumentError(
           absl::StrCat(what, ": the residual is ", ShapeString(residual->shape),
-                       ", or of another layout"));
+                       "; it must have the input's shape and layout"));
     }
   }
   using Planned = absl::StatusOr<std::unique_ptr<BatchNormOp>>;

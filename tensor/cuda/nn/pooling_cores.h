@@ -24,7 +24,7 @@ struct IndexRange {
 
 // The windows along one direction.
 struct WindowGeometry {
-  int64_t extent = 0;      // Of the input.
+  int64_t extent = 0;      // Extent of the input.
   int64_t out_extent = 0;  // Number of windows.
   int64_t window = 1;
   int64_t stride = 1;

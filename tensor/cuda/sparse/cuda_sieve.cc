@@ -88,7 +88,7 @@ class CudaSieve final : public Sieve {
     if (keep) {
       PS_RETURN_IF_ERROR(lists_.Reserve(
           work_, n_,
-          absl::StrCat("lists of what is kept of ", n_, " elements")));
+          absl::StrCat("lists of elements kept from ", n_, " elements")));
     }
     arguments.keep = keep;
     arguments.kept = MagnitudeRange::Above(keep_above);
