@@ -36,7 +36,7 @@ struct Selection {
 
 // The queries to expect on a vector that is yet to be formed.
 struct SieveGuess {
-  // No later threshold will be lower. Infinity: nothing will be selected.
+  // No later threshold will be lower. Infinity: no query will follow.
   float keep_above = std::numeric_limits<float>::infinity();
   // Whether the moments' sums, which take time, are needed; if not, they are 0.
   bool needs_sums = true;

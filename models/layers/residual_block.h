@@ -15,8 +15,8 @@ namespace ps {
 struct ResidualBlockParts {
   // At least one layer; none may overwrite the block's input.
   std::vector<std::unique_ptr<Layer>> main;
-  // The batch normalisation at the end of the main path, which adds the sum and
-  // applies the ReLU in the same pass over memory.
+  // The batch normalisation at the end of the main path. It adds the shortcut
+  // and applies the ReLU in the same pass over memory.
   std::string norm_name;
   int64_t channels = 0;
   // If empty, the input itself.
