@@ -35,7 +35,7 @@ void BatchLoader::Read(int64_t iteration, Sampler* sampler, Slot* slot) const {
 }
 
 void BatchLoader::Work() {
-  // A sampler keeps an epoch's permutation and so is nobody else's.
+  // A sampler keeps an epoch's permutation, so each thread needs its own.
   Sampler sampler = *options_.sampler;
   for (;;) {
     int64_t iteration;
@@ -54,7 +54,7 @@ void BatchLoader::Work() {
     Read(iteration, &sampler, slot);
     MutexLock lock(&mu_);
     slot->ready = true;
-    // What comes after an error nobody will ask for.
+    // Nobody will ask for batches after an error.
     if (!slot->status.ok()) stopping_ = true;
     changed_.SignalAll();
   }
@@ -67,7 +67,7 @@ absl::StatusOr<Batch*> BatchLoader::Next() {
     Read(next_iteration_, &sampler_, slot);
   } else {
     MutexLock lock(&mu_);
-    // The batch that the caller had until now.
+    // The batch that the caller has held until now.
     if (next_iteration_ > released_) {
       SlotOf(released_)->ready = false;
       ++released_;
@@ -75,7 +75,7 @@ absl::StatusOr<Batch*> BatchLoader::Next() {
     }
     while (!slot->ready) changed_.Wait(&mu_);
   }
-  // Stays where it is, so that the next call finds the error again.
+  // The slot stays as it is, so that the next call returns the error again.
   if (!slot->status.ok()) return slot->status;
   ++next_iteration_;
   return &slot->batch;

@@ -20,37 +20,40 @@ struct BatchLoaderOptions {
   const Dataset* dataset = nullptr;  // Not owned; outlives the loader.
   const Sampler* sampler = nullptr;  // Copied.
   int worker_rank = 0;
-  // Of the first batch, and the one after the last.
+  // The iteration of the first batch, and the one after the last.
   int64_t first_iteration = 0;
   int64_t end_iteration = 0;
-  // Threads that read, a batch each; at least 0, where 0 reads in Next().
+  // Threads that read, each one batch at a time; at least 0, where 0 reads in
+  // Next().
   int num_threads = 1;
-  // Batches that may lie ready; at least 1. They take memory, and a burst of
-  // slow reads is not felt until they are used up.
+  // Batches that may be ready in advance; at least 1. They take memory, and
+  // hide a burst of slow reads until they are used up.
   int prefetch_batches = 2;
 };
 
-// The batches of one worker, in order; their contents do not depend on
-// num_threads or prefetch_batches. Buffers are used again, so that once all
-// have had their largest batch nothing is allocated. Next() is for one thread.
+// The batches of one worker, in order. Their contents do not depend on
+// num_threads or prefetch_batches. Buffers are reused, so that nothing is
+// allocated once every buffer has held its largest batch. Next() is for one
+// thread.
 class BatchLoader {
  public:
   explicit BatchLoader(const BatchLoaderOptions& options);
-  // Waits for the reads that have begun.
+  // Waits for reads in progress.
   ~BatchLoader();
   BatchLoader(const BatchLoader&) = delete;
   BatchLoader& operator=(const BatchLoader&) = delete;
 
-  // The batch of the next iteration, with `continues` as the sampler has it;
-  // the caller may change it (random_key). Valid until the next call. Not to be
-  // called after the last iteration. Errors: those of Dataset::Read, in the
-  // place of the batch that could not be read, and then again and again.
+  // Returns the batch of the next iteration, with `continues` as the sampler
+  // sets it. The caller may change the batch (for instance random_key). Valid
+  // until the next call. Must not be called after the last iteration. Errors:
+  // those of Dataset::Read, in place of the batch that could not be read; every
+  // later call returns the same error.
   absl::StatusOr<Batch*> Next();
 
  private:
-  // Of iteration i, in slots_[i % slots_.size()]. Who reads into it or has it
-  // from Next() owns `batch` and `status`; `ready` says that the reader is
-  // done.
+  // The batch of iteration i is in slots_[i % slots_.size()]. The thread that
+  // reads into a slot, or got it from Next(), owns `batch` and `status`;
+  // `ready` says that the reader is done.
   struct Slot {
     Batch batch;
     absl::Status status;
@@ -64,14 +67,14 @@ class BatchLoader {
   }
 
   const BatchLoaderOptions options_;
-  Sampler sampler_;          // Of Next(), where nobody else reads.
-  int64_t next_iteration_;   // Of Next().
-  std::vector<Slot> slots_;  // One more than lie ready: the caller has it.
+  Sampler sampler_;          // Used by Next() if num_threads is 0.
+  int64_t next_iteration_;   // Used by Next().
+  std::vector<Slot> slots_;  // One more than may be ready: the caller's.
 
   Mutex mu_;
   CondVar changed_;
-  int64_t next_read_ ABSL_GUARDED_BY(mu_);  // Iteration nobody has taken yet.
-  // Iterations before this one have their slots free for use again.
+  int64_t next_read_ ABSL_GUARDED_BY(mu_);  // First iteration not yet taken.
+  // The slots of iterations before this one are free for reuse.
   int64_t released_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::thread> threads_;

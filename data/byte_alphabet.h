@@ -11,16 +11,17 @@
 
 namespace ps {
 
-// Bytes in ascending order, counted from 0.
+// The distinct bytes in ascending order, numbered from 0.
 class ByteAlphabet {
  public:
-  // Of the bytes that `text` has.
+  // Collects the bytes that occur in `text`.
   explicit ByteAlphabet(absl::string_view text);
 
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
   const std::string& bytes() const { return bytes_; }
 
-  // Each byte of `text`, which must be one of these, as its number.
+  // The number of each byte of `text`; all of its bytes must be in the
+  // alphabet.
   std::vector<int32_t> Numbers(absl::string_view text) const;
 
  private:

@@ -14,11 +14,11 @@
 namespace ps {
 namespace {
 
-// Keeps these draws apart from all others under the same seed.
+// Separates these draws from all others with the same seed.
 constexpr uint64_t kAugmentationPurpose = 0x6175676d656e74;  // "augment"
 
-// Where the top left corner of what is read lies in the image, at most the
-// padding away from it.
+// The offset of the crop's top left corner in the image; at most the padding,
+// in either direction.
 struct Placement {
   int64_t top = 0;
   int64_t left = 0;
@@ -92,7 +92,7 @@ class ByteImageDataset final : public Dataset {
     const int64_t width = images_.shape.width;
     const uint8_t* plane =
         &images_.pixels[number * images_.shape.num_elements()];
-    // Columns of the result that lie in the image.
+    // The range of the result's columns that lie inside the image.
     const int64_t begin = std::clamp<int64_t>(-placement.left, 0, width);
     const int64_t end =
         std::clamp<int64_t>(width - placement.left, begin, width);
@@ -125,7 +125,7 @@ std::vector<PixelScale> MeasurePixels(const ByteImages& images) {
   if (images.labels.empty()) return scales;
   const int64_t plane = images.shape.height * images.shape.width;
   for (int64_t channel = 0; channel < images.shape.channels; ++channel) {
-    // 2^64 / 255^2 bytes would overflow these; no memory holds as many.
+    // 2^64 / 255^2 bytes would overflow these; no memory holds that many.
     uint64_t sum = 0;
     uint64_t sum_of_squares = 0;
     for (size_t i = 0; i < images.labels.size(); ++i) {

@@ -1,5 +1,6 @@
-// Labelled images with one byte per value, as data sets keep them in memory: a
-// quarter of what floats would take, converted batch by batch.
+// Labelled images with one byte per value. Data sets keep them in memory in
+// this form, which takes a quarter of the space of floats, and convert them
+// batch by batch.
 #ifndef DATA_BYTE_IMAGES_H_
 #define DATA_BYTE_IMAGES_H_
 
@@ -18,29 +19,30 @@ struct ByteImages {
   std::vector<uint8_t> labels;  // [size], each in [0, shape.num_classes).
 };
 
-// What Read() makes of a byte p: (p / 255 - mean) / deviation.
+// Read() converts a byte p to (p / 255 - mean) / deviation.
 struct PixelScale {
   double mean = 0;
   double deviation = 1;
 };
 
-// For each channel, the scale under which its pixels have mean 0 and standard
-// deviation 1. The sums are of whole numbers, so that the result is the same
-// everywhere. The deviation of pixels that are all the same counts as 1.
+// For each channel, the scale that gives its pixels mean 0 and standard
+// deviation 1. The sums are of integers, so that the result is the same on
+// every machine. If all pixels are the same, the deviation counts as 1.
 std::vector<PixelScale> MeasurePixels(const ByteImages& images);
 
-// Random changes of training images, anew for each example and epoch.
+// Random changes of training images, drawn anew for each example and epoch.
 struct ImageAugmentation {
-  // Each image is framed by so many pixels of its channels' means (0 after
-  // scaling), and a part of the original size is cut out at random; at least 0.
+  // Each image is padded on every side by this many pixels of its channels'
+  // means (0 after scaling), and a part of the original size is cut out at
+  // random; at least 0.
   int64_t crop_padding = 0;
-  bool flip = false;  // Half of the images, left to right.
-  uint64_t seed = 0;  // Draws are a function of seed, epoch and number.
+  bool flip = false;  // Flips half of the images left to right.
+  uint64_t seed = 0;  // Draws depend on seed, epoch and number.
 };
 
 // `images` has a label for each image, `scales` an element for each channel.
-// Use the training set's scales for the test set too: a model must see both
-// alike.
+// Use the training set's scales for the test set too, since a model must see
+// both on the same scale.
 std::unique_ptr<Dataset> NewByteImageDataset(
     ByteImages images, const std::vector<PixelScale>& scales,
     const ImageAugmentation& augmentation = ImageAugmentation());

@@ -19,7 +19,7 @@
 namespace ps {
 namespace {
 
-// All .txt files of the folder, one after the other.
+// The concatenation of all .txt files of the folder.
 absl::StatusOr<std::string> ReadTexts(const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
   std::string text;
@@ -42,12 +42,14 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
   const std::string& directory = options.config.directory();
   PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory));
   const absl::string_view text = contents;
-  // The validation part is rounded, so that 0.1 of ten bytes is one byte.
+  // The size of the validation part is rounded, so that 0.1 of ten bytes is one
+  // byte.
   const auto validation_size = static_cast<size_t>(
       static_cast<double>(text.size()) * config.validation_fraction() + 0.5);
   const size_t train_size =
       text.size() - std::min(text.size(), validation_size);
-  // Of both parts: what only the last one has would else have no number.
+  // Covers both parts; otherwise bytes that only the validation part has would
+  // have no number.
   const ByteAlphabet alphabet(text);
   return NewCharacterPair(alphabet,
                           {absl::StrCat("the training part of ", directory),

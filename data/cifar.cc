@@ -1,7 +1,8 @@
 // The data sets "cifar10" and "cifar100": colour images of 32 x 32 pixels, in
 // the binary version of Krizhevsky ("Learning Multiple Layers of Features from
-// Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html). A file is records
-// of one size: the labels, a byte each, then the red, green and blue plane.
+// Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html). A file consists of
+// records of one size: the labels, one byte each, then the red, green and blue
+// planes.
 
 #include <algorithm>
 #include <string>
@@ -23,13 +24,13 @@ namespace {
 constexpr int64_t kSide = 32;
 constexpr int64_t kPixelBytes = 3 * kSide * kSide;
 
-// How the two differ.
+// The differences between the two formats.
 struct CifarFormat {
   const char* name;
   const char* address;
   std::vector<std::string> train_files;
   std::string test_file;
-  int64_t label_bytes;  // The last one is the label that counts.
+  int64_t label_bytes;  // The last label is the one that is used.
   int64_t num_classes;
 };
 

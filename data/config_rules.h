@@ -11,21 +11,22 @@
 
 namespace ps {
 
-// Examples of a generated set, at most.
+// Maximum number of examples of a generated set.
 constexpr int64_t kMaxGeneratedExamples = 10'000'000;
 
-// If the job's data set is `name`, data.directory must not be empty; `files`
-// says what lies there: "the IDX files".
+// If the job's data set is `name`, data.directory must not be empty. `files`
+// describes the contents of the directory: "the IDX files".
 void RequireDirectory(const JobConfig& config, const std::string& name,
                       const std::string& files, ConfigProblems* problems);
 
-// `value` must be in [low, high]; a NaN is not. `field` is without "data.".
+// `value` must be in [low, high]; NaN is never in the range. `field` is given
+// without "data.".
 void RequireRange(const std::string& field, int64_t value, int64_t low,
                   int64_t high, ConfigProblems* problems);
 void RequireRange(const std::string& field, double value, double low,
                   double high, ConfigProblems* problems);
 
-// The first problem that `check` finds, as kInvalidArgument: for callers that
+// The first problem that `check` finds, as kInvalidArgument. For callers that
 // did not validate the whole job.
 absl::Status FirstProblem(const DataConfig& config, ConfigCheck check);
 

@@ -24,7 +24,7 @@ const bool kNameCheckRegistered = RegisterConfigCheck(CheckName);
 }  // namespace
 
 Registry<DatasetFactory>& DatasetRegistry() {
-  // Never destroyed: the order in which static objects die is unknown.
+  // Never destroyed, since the destruction order of static objects is unknown.
   static auto* const registry = new Registry<DatasetFactory>("data set");
   return *registry;
 }

@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Immutable once made, so any thread may read.
+// Immutable after construction, so any thread may read.
 class Dataset {
  public:
   virtual ~Dataset() = default;
@@ -25,19 +25,20 @@ class Dataset {
 
   virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
 
-  // Speech: whether every transcript fits a model with one output for so many
-  // frames: connectionist temporal classification needs an output for each
-  // character, and one between two equal ones. Errors: kInvalidArgument, with
-  // how many do not, and the name of the first.
+  // For speech: checks that every transcript fits a model with one output per
+  // frames_per_output frames. Connectionist temporal classification needs an
+  // output for each character, and one between two equal characters. Errors:
+  // kInvalidArgument, with the number of transcripts that do not fit and the
+  // name of the first.
   virtual absl::Status CheckTranscripts(int64_t /*frames_per_output*/) const {
     return absl::OkStatus();
   }
 
   // Fills *batch with the examples of these numbers, each in [0, size()), as
-  // they look in `epoch`: where a training set changes its examples at random
+  // they look in `epoch`. If a training set changes its examples at random
   // (crops, flips), each change is a function of seed, epoch and number alone.
-  // Keeps the batch's memory when it is large enough. Leaves batch->continues
-  // and batch->random_key alone.
+  // Reuses the batch's memory if it is large enough. Does not change
+  // batch->continues or batch->random_key.
   virtual absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
                             Batch* batch) const = 0;
 };
@@ -54,11 +55,12 @@ struct DatasetOptions {
 
 using DatasetFactory = absl::StatusOr<DatasetPair> (*)(const DatasetOptions&);
 
-// Every kind of data set that is linked in.
+// All data sets that are linked in.
 Registry<DatasetFactory>& DatasetRegistry();
 
-// The one that options.config names. Errors: kInvalidArgument for an unknown
-// name; kNotFound and kDataLoss name the file and what was expected of it.
+// Creates the data set that options.config names. Errors: kInvalidArgument for
+// an unknown name; kNotFound and kDataLoss, naming the file and what was
+// expected of it.
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options);
 
 #define REGISTER_DATASET(name, factory)               \

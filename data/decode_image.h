@@ -1,4 +1,4 @@
-// Decodes the image formats that photographs come in.
+// Decodes the common image formats of photographs.
 #ifndef DATA_DECODE_IMAGE_H_
 #define DATA_DECODE_IMAGE_H_
 
@@ -8,14 +8,14 @@
 
 namespace ps {
 
-// Bytes of a file that IsImage() looks at.
+// Number of bytes at the beginning of a file that IsImage() needs.
 constexpr int64_t kImageMagicBytes = 8;
 
-// True if a file that begins with these bytes is JPEG or PNG.
+// Returns true if a file that begins with these bytes is JPEG or PNG.
 bool IsImage(absl::string_view beginning);
 
-// By what `bytes` begin with, whatever the file's name is. Errors: those of
-// DecodeJpeg and DecodePng; kDataLoss for anything else.
+// Detects the format from the beginning of `bytes`, not from the file's name.
+// Errors: those of DecodeJpeg and DecodePng; kDataLoss for other formats.
 absl::StatusOr<RgbImage> DecodeImage(absl::string_view bytes);
 
 }  // namespace ps

@@ -1,6 +1,7 @@
-// Only additions, multiplications, divisions and square roots: IEEE 754 fixes
-// their results, so that every machine draws the same images. For the same
-// reason the BUILD file forbids the compiler to contract them.
+// Uses only additions, multiplications, divisions and square roots. IEEE 754
+// defines their results exactly, so that every machine draws the same images.
+// For the same reason the BUILD file forbids the compiler to contract
+// floating-point operations.
 #include "data/digit_image.h"
 
 #include <algorithm>
@@ -13,16 +14,16 @@
 namespace ps {
 namespace {
 
-// Nearly normal, mean 0 and variance 1: the sum of four uniform draws. Fast,
-// the same everywhere, and bounded by 2 sqrt(3), so that no digit leaves the
-// image altogether.
+// Approximately normal with mean 0 and variance 1: the sum of four uniform
+// draws. It is fast, the same on every machine, and bounded by 2 sqrt(3), so
+// that no digit leaves the image altogether.
 float RoughNormal(RandomStream* random) {
   const uint64_t word = random->Next();
   const int32_t sum =
       static_cast<int32_t>((word & 0xffff) + (word >> 16 & 0xffff) +
                            (word >> 32 & 0xffff) + (word >> 48));
-  // The sum of four draws from 0 .. 65535: mean 131070, deviation
-  // 65536 / sqrt(3).
+  // The sum of four draws from 0 .. 65535 has mean 131070 and deviation 65536 /
+  // sqrt(3).
   return static_cast<float>(sum - 131070) * (1 / 37837.22f);
 }
 
@@ -30,9 +31,9 @@ float Uniform(float low, float high, RandomStream* random) {
   return low + (high - low) * static_cast<float>(random->Uniform());
 }
 
-// A smooth random displacement of the paper (the elastic distortion of Simard,
+// A smooth random displacement of the paper: the elastic distortion of Simard,
 // Steinkraus, Platt, "Best practices for convolutional neural networks", ICDAR
-// 2003; a B-spline takes the place of their blurred noise).
+// 2003, with a B-spline instead of their blurred noise.
 class ElasticField {
  public:
   // `strength` is the deviation of a control value.
@@ -61,12 +62,13 @@ class ElasticField {
   }
 
  private:
-  // Cells along one side of the unit square, and the values that cubic
-  // B-splines over them need.
+  // Number of cells along one side of the unit square, and number of control
+  // values that cubic B-splines over them need.
   static constexpr int kCells = 3;
   static constexpr int kControls = kCells + 3;
 
-  // The cell that holds coordinate `x`, and the four basis values there.
+  // Returns the cell that contains coordinate `x`, and the four basis values
+  // there.
   static int Locate(float x, std::array<float, 4>* weights) {
     const float scaled =
         std::min(std::max(x, 0.0f), 0.9999f) * static_cast<float>(kCells);
@@ -83,11 +85,12 @@ class ElasticField {
   std::array<StrokePoint, kControls * kControls> controls_;
 };
 
-// From the unit square of a glyph to pixels.
+// Maps the unit square of a glyph to pixels.
 class Placement {
  public:
   Placement(float distortion, RandomStream* random) {
-    // Radians, for the tangent of the half angle: no sine is needed.
+    // In radians. Only the tangent of the half angle is needed, so no sine is
+    // computed.
     const float angle = 0.16f * distortion * RoughNormal(random);
     const float t = angle / 2;
     const float cosine = (1 - t * t) / (1 + t * t);
@@ -132,7 +135,8 @@ StrokePoint CurvePoint(StrokePoint a, StrokePoint b, StrokePoint c,
   return {blend(a.x, b.x, c.x, d.x), blend(a.y, b.y, c.y, d.y)};
 }
 
-// The pen's path with its points moved a little, as a line of short pieces.
+// The pen's path, with its points moved slightly, as a polyline of short
+// pieces.
 std::vector<StrokePoint> Trace(const Stroke& stroke, float unsteadiness,
                                RandomStream* random) {
   std::vector<StrokePoint> points = stroke.points;
@@ -140,7 +144,8 @@ std::vector<StrokePoint> Trace(const Stroke& stroke, float unsteadiness,
     point.x += unsteadiness * RoughNormal(random);
     point.y += unsteadiness * RoughNormal(random);
   }
-  // Pieces between two points; straight lines too, since the paper bends them.
+  // Number of pieces between two points; straight lines have them too, since
+  // the paper bends them.
   constexpr int kPieces = 5;
   std::vector<StrokePoint> path;
   path.reserve(points.size() * kPieces);
@@ -161,8 +166,8 @@ std::vector<StrokePoint> Trace(const Stroke& stroke, float unsteadiness,
   return path;
 }
 
-// For every pixel the squared distance from the pen's path, as far as the pen
-// reaches.
+// The squared distance of every pixel from the pen's path, up to the reach of
+// the pen.
 class DistanceMap {
  public:
   explicit DistanceMap(float reach) : reach_(reach) {
@@ -194,7 +199,7 @@ class DistanceMap {
   float Distance(int pixel) const { return std::sqrt(squared_[pixel]); }
 
  private:
-  // Pixels of the image that lie within reach of a coordinate range.
+  // The range of pixels within reach of a coordinate range.
   int First(float low) const {
     return std::max(0, static_cast<int>(low - reach_));
   }
@@ -235,7 +240,7 @@ DigitImage DrawDigit(int digit, const DigitImageOptions& options,
   const float paper = Uniform(0.0f, 0.2f, &random);
   DigitImage image;
   for (int i = 0; i < static_cast<int>(image.size()); ++i) {
-    // The share of the pixel that the pen covers, to first order.
+    // The fraction of the pixel that the pen covers, to first order.
     const float cover =
         std::min(std::max(radius + 0.5f - distances.Distance(i), 0.0f), 1.0f);
     const float value =

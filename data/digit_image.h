@@ -19,8 +19,8 @@ struct DigitImageOptions {
   double distortion = 1;  // As DigitsConfig.distortion.
 };
 
-// `digit` is 0 to 9. A pure function of its arguments; it takes the choice of
-// glyph, its deformation, the pen, the contrast and the noise from `random`.
+// `digit` is 0 to 9. A pure function of its arguments. `random` determines the
+// choice of glyph, its deformation, the pen, the contrast and the noise.
 DigitImage DrawDigit(int digit, const DigitImageOptions& options,
                      RandomStream random);
 

@@ -6,13 +6,13 @@
 
 namespace ps {
 
-// x to the right and y down; a digit fills about [0.1, 0.9] x [0, 1].
+// x points right and y down; a digit fills about [0.1, 0.9] x [0, 1].
 struct StrokePoint {
   float x = 0;
   float y = 0;
 };
 
-// From pen down to pen up.
+// The path of the pen from touching the paper to leaving it.
 struct Stroke {
   enum Kind {
     kStraight,  // Straight lines from point to point, with corners.

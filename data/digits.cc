@@ -1,4 +1,4 @@
-// The data set "digits": handwritten-like digits that the program draws, so
+// The data set "digits": generated images that resemble handwritten digits, so
 // that a job can be tried without any file.
 
 #include <algorithm>
@@ -16,10 +16,10 @@
 namespace ps {
 namespace {
 
-// Keeps these draws apart from all others under the same seed.
+// Separates these draws from all others with the same seed.
 constexpr uint64_t kDigitsPurpose = 0x646967697473;  // "digits"
 
-// Part of the key of every image: no test image is a training image.
+// Part of the key of every image, so that no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
 // Example i depends on (seed, split, i) alone, so a larger set begins with the

@@ -30,7 +30,7 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
   if (folder == nullptr) return ErrnoStatus(errno, path);
   FolderContents contents;
   for (;;) {
-    // readdir() tells the end from an error by errno alone.
+    // readdir() distinguishes the end from an error only by errno.
     errno = 0;
     const dirent* entry = readdir(folder.get());
     if (entry == nullptr) {
@@ -42,7 +42,7 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
     struct stat info;
     const std::string entry_path = absl::StrCat(path, "/", name);
     if (stat(entry_path.c_str(), &info) != 0) {
-      if (errno == ENOENT) continue;  // A link to nowhere.
+      if (errno == ENOENT) continue;  // A broken link.
       return ErrnoStatus(errno, entry_path);
     }
     if (S_ISREG(info.st_mode)) contents.files.push_back(name);

@@ -1,4 +1,4 @@
-// What a folder holds.
+// The contents of a folder.
 #ifndef DATA_FOLDER_H_
 #define DATA_FOLDER_H_
 
@@ -10,14 +10,14 @@
 namespace ps {
 
 struct FolderContents {
-  // Names without the path, sorted by bytes. Those that begin with a dot are
+  // Names without the path, sorted by bytes. Names that begin with a dot are
   // left out.
-  std::vector<std::string> files;    // And links to files.
-  std::vector<std::string> folders;  // And links to folders.
+  std::vector<std::string> files;    // Including links to files.
+  std::vector<std::string> folders;  // Including links to folders.
 };
 
-// Errors name the path: kNotFound if there is no such folder, else what absl
-// makes of errno.
+// Errors name the path: kNotFound if there is no such folder, else the code
+// that absl maps errno to.
 absl::StatusOr<FolderContents> ListFolder(const std::string& path);
 
 }  // namespace ps

@@ -13,10 +13,10 @@
 namespace ps {
 namespace {
 
-// Ends the stream on every way out.
+// Releases the stream on destruction.
 struct Inflater {
   Inflater() {
-    // 16: expect a gzip header, and check its CRC-32 and length.
+    // 16: expects a gzip header, and checks its CRC-32 and length.
     initialised = inflateInit2(&stream, 16 + MAX_WBITS) == Z_OK;
   }
   ~Inflater() {
@@ -44,7 +44,7 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, int64_t max_bytes) {
   for (;;) {
     if (stream.avail_in == 0) {
       if (bytes.empty()) break;
-      // zlib counts in 32 bits.
+      // zlib's counters have 32 bits.
       const size_t take =
           std::min<size_t>(bytes.size(), std::numeric_limits<int32_t>::max());
       stream.next_in =

@@ -10,12 +10,13 @@
 
 namespace ps {
 
-// True if `bytes` begin as every gzip file does (RFC 1952, section 2.3.1).
+// Returns true if `bytes` begins with the magic number of gzip (RFC 1952,
+// section 2.3.1).
 bool LooksLikeGzip(absl::string_view bytes);
 
-// Every member of a gzip file, one after the other. Errors: kDataLoss if it is
-// damaged, cut, or followed by something else; kResourceExhausted if it holds
-// more than max_bytes.
+// Returns the concatenation of all members of a gzip file. Errors: kDataLoss if
+// it is damaged, cut, or followed by other data; kResourceExhausted if it
+// unpacks to more than max_bytes.
 absl::StatusOr<std::string> Gunzip(absl::string_view bytes, int64_t max_bytes);
 
 }  // namespace ps

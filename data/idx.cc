@@ -13,8 +13,8 @@ namespace {
 
 constexpr size_t kMagicBytes = 4;
 constexpr uint8_t kUnsignedByte = 8;
-// MNIST's images are 47 MB. A small file that unpacks to more than this is no
-// data set but an accident or an attack.
+// MNIST's images are 47 MB. A small file that unpacks to more than this is not
+// a data set but an accident or an attack.
 constexpr int64_t kMaxUnpackedBytes = int64_t{1} << 31;
 
 uint8_t ByteAt(absl::string_view bytes, size_t i) {
@@ -36,7 +36,8 @@ absl::StatusOr<IdxArray> ParsePlainIdx(absl::string_view bytes,
         absl::StrCat("ends within its header, after ", bytes.size(), " bytes"));
   }
   IdxArray array;
-  // At most 2^32 per dimension; what overflows is too much for any file.
+  // Each dimension is at most 2^32; a product that overflows is too large for
+  // any file.
   uint64_t size = 1;
   bool overflow = false;
   for (size_t at = kMagicBytes; at < header_bytes; at += 4) {

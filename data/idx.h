@@ -1,4 +1,5 @@
-// IDX files: arrays of bytes, as MNIST and Fashion-MNIST are published.
+// IDX files: arrays of bytes, the format in which MNIST and Fashion-MNIST are
+// published.
 //
 // The format (LeCun, Cortes, Burges, "The MNIST database", yann.lecun.com):
 // two zero bytes, the type of the values (8: unsigned byte), the number of
@@ -17,15 +18,16 @@ namespace ps {
 
 struct IdxArray {
   std::vector<int64_t> dimensions;  // Each at least 1.
-  std::vector<uint8_t> values;      // As many as their product; row-major.
+  std::vector<uint8_t> values;  // Product of `dimensions` values; row-major.
 };
 
-// `bytes` as they are or packed with gzip. Allocates nothing on the word of a
-// header. Errors: kDataLoss if it is not exactly an array of unsigned bytes of
-// so many dimensions, or one of them is 0.
+// `bytes` may be plain or packed with gzip. A header alone never causes an
+// allocation. Errors: kDataLoss if `bytes` is not exactly an array of unsigned
+// bytes with num_dimensions dimensions, or if a dimension is 0.
 absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes, int num_dimensions);
 
-// The same from a file, with its path in every error. Errors: also ReadFile's.
+// The same for a file, with its path in every error. Errors: also those of
+// ReadFile.
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int num_dimensions);
 
 }  // namespace ps

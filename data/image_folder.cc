@@ -1,5 +1,5 @@
-// The data set "image_folder": photographs in a folder for each class, as
-// ImageNet is usually kept. They are decoded when they are read.
+// The data set "image_folder": photographs in one folder per class, the usual
+// layout of ImageNet. They are decoded on reading.
 
 #include <array>
 #include <memory>
@@ -24,11 +24,11 @@
 namespace ps {
 namespace {
 
-// Keeps these draws apart from all others under the same seed.
+// Separates these draws from all others with the same seed.
 constexpr uint64_t kImageFolderPurpose = 0x696d61676573;  // "images"
 
-// Of red, green and blue in ImageNet's training images, with brightness in
-// [0, 1]; weights of trained models expect these.
+// Statistics of red, green and blue in ImageNet's training images, with
+// brightness in [0, 1]; the weights of pretrained models expect these.
 constexpr std::array<float, 3> kMean = {0.485f, 0.456f, 0.406f};
 constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
 
@@ -107,7 +107,7 @@ class ImageFolder final : public Dataset {
   const ImageFolderConfig config_;
 };
 
-// "test", or "val" where there is no such folder.
+// Returns the folder "test", or "val" if there is none.
 absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
   for (const char* name : {"test", "val"}) {
@@ -115,8 +115,8 @@ absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
       if (folder == name) return absl::StrCat(directory, "/", name);
     }
   }
-  return absl::NotFoundError(absl::StrCat("data.directory ", directory,
-                                          " has no folder test and no val"));
+  return absl::NotFoundError(absl::StrCat(
+      "data.directory ", directory, " has neither a folder test nor val"));
 }
 
 void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {

@@ -20,7 +20,7 @@ bool HasImageName(const std::string& name) {
          absl::EndsWith(lower, ".png");
 }
 
-// Reads no more than the first bytes: a set may have millions of files.
+// Reads only the first bytes, since a set may have millions of files.
 absl::Status CheckBeginning(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string beginning(kImageMagicBytes, '\0');

@@ -2,9 +2,9 @@
 
 #include <setjmp.h>
 #include <stdio.h>
-// In this order: jpeglib.h needs FILE and size_t.
+// Must come first: jpeglib.h needs FILE and size_t.
 #include <jpeglib.h>
-// After jpeglib.h: the codes of its messages.
+// Must come after jpeglib.h: the codes of its messages.
 #include <jerror.h>
 
 #include "absl/status/status.h"
@@ -14,13 +14,13 @@
 namespace ps {
 namespace {
 
-// A scan takes few bytes in the file and a pass over the whole image; encoders
-// write some ten.
+// A scan takes few bytes in the file but a pass over the whole image; encoders
+// write about ten.
 constexpr int kMostScans = 100;
 
 // libjpeg reports errors through functions that must not return.
 struct ErrorHandler {
-  jpeg_error_mgr manager;  // First: libjpeg has a pointer to it.
+  jpeg_error_mgr manager;  // First member: libjpeg has a pointer to it.
   jmp_buf jump;
   char message[JMSG_LENGTH_MAX] = "";
 };
@@ -31,8 +31,8 @@ void OnError(j_common_ptr decoder) {
   longjmp(handler->jump, 1);
 }
 
-// Levels below 0 are warnings: libjpeg would go on with grey where something is
-// missing. What does not touch the image is passed over.
+// Levels below 0 are warnings, where libjpeg would fill missing parts with
+// grey. Messages that do not affect the image are ignored.
 void OnMessage(j_common_ptr decoder, int level) {
   if (level >= 0) return;
   switch (decoder->err->msg_code) {
@@ -58,8 +58,8 @@ void OnProgress(j_common_ptr decoder) {
   longjmp(handler->jump, 1);
 }
 
-// Has no objects with destructors: longjmp() would pass them by. On an error
-// that libjpeg found, handler->message says which, and the result is OK.
+// Must have no objects with destructors, since longjmp() would skip them. If
+// libjpeg finds an error, handler->message describes it and the result is OK.
 absl::Status DecodeInto(absl::string_view bytes, ErrorHandler* handler,
                         RgbImage* image) {
   jpeg_decompress_struct decoder = {};

@@ -8,13 +8,13 @@
 
 namespace ps {
 
-// True if `bytes` begin as every JPEG file does.
+// Returns true if `bytes` begins with the magic number of JPEG.
 bool LooksLikeJpeg(absl::string_view bytes);
 
-// Grey and colour, baseline and progressive. Errors: kDataLoss with the
-// decoder's reason if the file is damaged, cut, or made of so many scans that
-// decoding would take for ever; kInvalidArgument for CMYK and for more than
-// kMaxImagePixels.
+// Decodes grey and colour images, baseline and progressive. Errors: kDataLoss,
+// with the decoder's reason, if the file is damaged, cut, or has so many scans
+// that decoding would take too long; kInvalidArgument for CMYK and for more
+// than kMaxImagePixels.
 absl::StatusOr<RgbImage> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace ps

@@ -23,13 +23,13 @@ namespace {
 
 constexpr int64_t kNumClasses = 10;
 
-// "train-images" and "idx3-ubyte", under the first of the names in use that
-// `directory` has.
+// Finds the file of `subject`, such as "train-images", in `format`, such as
+// "idx3-ubyte", under the first of the usual names that `directory` has.
 absl::StatusOr<std::string> FindFile(const std::string& directory,
                                      const std::string& subject,
                                      const std::string& format) {
   std::vector<std::string> names;
-  // Some mirrors have unpacked "train-images-idx3-ubyte" with a dot.
+  // On some mirrors the unpacked file has a dot: "train-images.idx3-ubyte".
   for (const char* separator : {"-", "."}) {
     for (const char* ending : {"", ".gz"}) {
       names.push_back(absl::StrCat(subject, separator, format, ending));

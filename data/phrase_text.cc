@@ -11,13 +11,13 @@ namespace {
 
 using Words = absl::Span<const char* const>;
 
-// What sentences may be about. A noun's plural and a verb's singular are the
-// word with an s.
+// The words of sentences on one subject. A noun's plural and a verb's singular
+// are the word with an s.
 struct Subject {
   Words who;
   Words does;
   Words what;
-  Words kinds;  // Of what.
+  Words kinds;  // Adjectives for `what`.
   Words where;
 };
 
@@ -70,7 +70,8 @@ const char* Choose(Words words, RandomStream* random) {
   return words[random->Below(words.size())];
 }
 
-// "the brown cows", and whether it is one.
+// Appends a noun phrase such as "the brown cows", and returns whether it is
+// singular.
 bool AppendNoun(Words nouns, Words kinds, RandomStream* random,
                 std::string* text) {
   const bool one = random->Below(2) == 0;

@@ -7,10 +7,10 @@
 
 namespace ps {
 
-// So many sentences, each on a line, words with single spaces between them.
-// Sentence i depends on (key, i) alone. What a word may be depends on words
-// before it: nouns and verbs agree in number, and a sentence is about one of
-// four subjects, each with words of its own. 169 words in all.
+// Returns `count` sentences, each on its own line, with single spaces between
+// words. Sentence i depends on (key, i) alone. The choice of a word depends on
+// the words before it: nouns and verbs agree in number, and a sentence is about
+// one of four subjects, each with its own words. There are 169 words in all.
 std::string DrawSentences(uint64_t key, int64_t count);
 
 }  // namespace ps

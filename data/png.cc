@@ -16,11 +16,11 @@ namespace {
 
 constexpr int64_t kRgbaBytes = 4;
 
-// What the decoder works on. libpng reports errors through a function that must
-// not return, so all of this lives outside of what longjmp() leaves.
+// The state of the decoder. libpng reports errors through a function that must
+// not return, so this is allocated outside the scope that longjmp() leaves.
 struct Decoding {
-  absl::string_view rest;  // Of the file.
-  char message[256] = "";  // Of the first error.
+  absl::string_view rest;  // The unread rest of the file.
+  char message[256] = "";  // The first error.
   std::vector<uint8_t> rgba;
   std::vector<png_bytep> rows;
   int64_t width = 0;
@@ -42,7 +42,7 @@ void ReadBytes(png_structp png, png_bytep out, size_t size) {
   decoding->rest.remove_prefix(size);
 }
 
-// Everything becomes red, green, blue and opacity of 8 bits each.
+// Converts every format to red, green, blue and opacity of 8 bits each.
 void SetTransformations(png_structp png) {
   png_set_expand(png);
   png_set_scale_16(png);
@@ -51,11 +51,11 @@ void SetTransformations(png_structp png) {
   png_set_interlace_handling(png);
 }
 
-// False on an error: decoding->message says which.
+// Returns false on an error, which decoding->message describes.
 bool Decode(png_structp png, png_infop info, Decoding* decoding) {
   if (setjmp(png_jmpbuf(png)) != 0) return false;
   png_set_read_fn(png, decoding, ReadBytes);
-  // Text and the like, unpacked: no photograph needs more.
+  // Limits unpacked text and other chunks; no photograph needs more.
   png_set_chunk_malloc_max(png, 1 << 24);
   png_read_info(png, info);
   decoding->width = png_get_image_width(png, info);
@@ -106,7 +106,8 @@ absl::StatusOr<RgbImage> DecodePng(absl::string_view bytes) {
   decoding.rest = bytes;
   png_structp png = png_create_read_struct(PNG_LIBPNG_VER_STRING, &decoding,
                                            OnError, OnWarning);
-  if (png == nullptr) return absl::ResourceExhaustedError("libpng, no memory");
+  if (png == nullptr)
+    return absl::ResourceExhaustedError("libpng has no memory");
   png_infop info = png_create_info_struct(png);
   const bool decoded = info != nullptr && Decode(png, info, &decoding);
   png_destroy_read_struct(&png, &info, nullptr);

@@ -8,12 +8,13 @@
 
 namespace ps {
 
-// True if `bytes` begin as every PNG file does.
+// Returns true if `bytes` begins with the magic number of PNG.
 bool LooksLikePng(absl::string_view bytes);
 
-// Every kind of PNG: grey becomes colour, 16 bits become 8, and what is
-// transparent is laid on white. Errors: kDataLoss with the decoder's reason if
-// the file is damaged or cut; kInvalidArgument for more than kMaxImagePixels.
+// Decodes every kind of PNG: grey is converted to colour and 16 bits to 8, and
+// transparent pixels are blended with white. Errors: kDataLoss, with the
+// decoder's reason, if the file is damaged or cut; kInvalidArgument for more
+// than kMaxImagePixels.
 absl::StatusOr<RgbImage> DecodePng(absl::string_view bytes);
 
 }  // namespace ps

@@ -1,6 +1,6 @@
-// The data set "ptb": words of the Penn Treebank as Mikolov et al. prepared it
-// ("Recurrent neural network based language model", Interspeech 2010), or any
-// other text in files of these names, a sentence a line.
+// The data set "ptb": the words of the Penn Treebank as prepared by Mikolov et
+// al. ("Recurrent neural network based language model", Interspeech 2010), or
+// any other text in files of these names, one sentence per line.
 
 #include <string>
 

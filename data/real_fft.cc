@@ -33,7 +33,7 @@ RealFft::RealFft(int64_t size) : size_(size), half_(size / 2), roots_(size) {
     for (int64_t q = 0; q < stage.size / radix; ++q) {
       for (int64_t k = 0; k < radix; ++k) {
         for (int64_t j = 0; j < radix; ++j) {
-          // roots_ has twice the points of the transform.
+          // roots_ has twice as many points as the transform.
           const int64_t turn = 2 * (q * k * stride + j * k * (half_ / radix));
           stage.factors.push_back(roots_[turn % size_]);
         }
@@ -67,8 +67,8 @@ void RealFft::Radix2(const Stage& stage, const Complex* in, Complex* out) {
   const int64_t parts = stage.size / 2;
   const int64_t stride = stage.stride;
   for (int64_t q = 0; q < parts; ++q) {
-    // Of output 1 and input 0; that of input 1 is its negative, and output 0 is
-    // a plain sum.
+    // The factor of output 1 and input 0. The factor of input 1 is its
+    // negative, and output 0 is a plain sum.
     const Complex w = stage.factors[4 * q + 2];
     const Complex* a = in + stride * q;
     const Complex* b = in + stride * (q + parts);
@@ -96,8 +96,8 @@ const RealFft::Complex* RealFft::Transform(Complex* in, Complex* out) const {
 
 void RealFft::PowerSpectrum(const float* x, float* power,
                             float* scratch) const {
-  // Neighbours as real and imaginary parts: half as many complex points, which
-  // are then taken apart by symmetry.
+  // Takes pairs of neighbours as real and imaginary parts: half as many complex
+  // points, whose transform is then separated by symmetry.
   auto* points = reinterpret_cast<Complex*>(scratch);
   for (int64_t i = 0; i < half_; ++i) points[i] = {x[2 * i], x[2 * i + 1]};
   const Complex* z = Transform(points, points + half_);

@@ -7,14 +7,15 @@
 
 namespace ps {
 
-// Of one size. Immutable once made; each thread brings its own scratch.
+// A transform of one size. Immutable once made; each thread brings its own
+// scratch.
 class RealFft {
  public:
-  // Any even size of at least 2; best is a product of small primes.
+  // Takes any even size of at least 2; products of small primes are fastest.
   explicit RealFft(int64_t size);
 
   int64_t size() const { return size_; }
-  // Of frequencies 0 to size / 2.
+  // Number of frequencies, from 0 to size / 2.
   int64_t num_bins() const { return size_ / 2 + 1; }
   int64_t scratch_size() const { return 2 * size_; }
 
@@ -28,24 +29,25 @@ class RealFft {
     float im;
   };
 
-  // A transform of `size` points from several of size / radix: Stockham's form,
-  // which needs no reordering (Van Loan, "Computational Frameworks for the Fast
-  // Fourier Transform", SIAM 1992, section 1.7), by decimation in frequency.
+  // Computes a transform of `size` points from several of size / radix. This is
+  // Stockham's form, which needs no reordering (Van Loan, "Computational
+  // Frameworks for the Fast Fourier Transform", SIAM 1992, section 1.7), with
+  // decimation in frequency.
   struct Stage {
     int64_t size;
     int64_t radix;
-    int64_t stride;  // Product of the radices before.
-    // [size / radix, radix, radix], of part q, output k and input j:
-    // exp(-2 pi i (q k / size + j k / radix)).
+    int64_t stride;  // Product of the radices of earlier stages.
+    // [size / radix, radix, radix], for part q, output k and input j: exp(-2 pi
+    // i (q k / size + j k / radix)).
     std::vector<Complex> factors;
   };
 
-  // One stage, `in` and `out` without overlap.
+  // Runs one stage; `in` and `out` must not overlap.
   static void AnyRadix(const Stage& stage, const Complex* in, Complex* out);
   static void Radix2(const Stage& stage, const Complex* in, Complex* out);
 
-  // From `in` to `out`, which both lose what they held; returns which of them
-  // has the result.
+  // Transforms `in`, using both arrays and overwriting both; returns the one
+  // that has the result.
   const Complex* Transform(Complex* in, Complex* out) const;
 
   int64_t size_;

@@ -1,4 +1,4 @@
-// Recordings of speech and what is said in them, wherever they come from.
+// Recordings of speech with their transcripts, from any source.
 #ifndef DATA_RECORDINGS_H_
 #define DATA_RECORDINGS_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// Immutable once made, so any thread may read.
+// Immutable after construction, so any thread may read.
 class Recordings {
  public:
   virtual ~Recordings() = default;
@@ -21,15 +21,16 @@ class Recordings {
   // `number` is in [0, size()).
   virtual const std::string& transcript(int64_t number) const = 0;
 
-  // What messages call it: a file's path.
+  // The recording's name in messages: a file's path.
   virtual std::string name(int64_t number) const = 0;
 
-  // How many Samples returns, where that is known without reading it again.
+  // The number of samples that Samples returns, if it is known without reading
+  // the recording again.
   virtual std::optional<int64_t> num_samples(int64_t number) const = 0;
 
-  // All recordings of a set have the same sample rate, and last a window of
-  // its features at least. Errors: what keeps the samples from being read,
-  // with the file's name.
+  // All recordings of a set have the same sample rate, and are at least as long
+  // as a window of its features. Errors: the reason why the samples cannot be
+  // read, with the file's name.
   virtual absl::StatusOr<std::vector<int16_t>> Samples(
       int64_t number) const = 0;
 };

@@ -9,9 +9,9 @@
 namespace ps {
 namespace {
 
-// Which pixels of a line make one pixel of the result.
+// The pixels of a line that contribute to one pixel of the result.
 struct Taps {
-  int64_t first = 0;  // From the line's beginning.
+  int64_t first = 0;  // Position in the line.
   std::vector<float> weights;
 };
 
@@ -21,7 +21,7 @@ std::vector<Taps> MakeTaps(int64_t begin, int64_t size, int64_t result_size) {
   const double reach = std::max(scale, 1.0);
   std::vector<Taps> all(result_size);
   for (int64_t i = 0; i < result_size; ++i) {
-    // Pixel j covers [j, j + 1), and its middle counts.
+    // Pixel j covers [j, j + 1), and its centre determines the weight.
     const double center = (static_cast<double>(i) + 0.5) * scale;
     const auto first =
         std::max<int64_t>(0, static_cast<int64_t>(std::floor(center - reach)));
@@ -53,7 +53,7 @@ void CropAndResize(const RgbImage& image, const Crop& crop,
   if (options.flip) std::reverse(columns.begin(), columns.end());
   const std::vector<Taps> rows =
       MakeTaps(crop.top, crop.height, options.height);
-  // Rows first: of [crop.height, 3, options.width].
+  // First resizes the rows, to [crop.height, 3, options.width].
   const int64_t row_size = 3 * options.width;
   std::vector<float> narrow(crop.height * row_size);
   for (int64_t y = 0; y < crop.height; ++y) {

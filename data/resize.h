@@ -1,4 +1,4 @@
-// Brings a part of an image to another size.
+// Resizes a part of an image.
 #ifndef DATA_RESIZE_H_
 #define DATA_RESIZE_H_
 
@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// Whole pixels, within the image; at least 1 x 1.
+// A rectangle of whole pixels, within the image; at least 1 x 1.
 struct Crop {
   int64_t left = 0;
   int64_t top = 0;
@@ -16,7 +16,7 @@ struct Crop {
   int64_t height = 0;
 };
 
-// What a resized image looks like.
+// The form of the resized image.
 struct ResizeOptions {
   int64_t width = 0;
   int64_t height = 0;
@@ -25,9 +25,9 @@ struct ResizeOptions {
 
 // Every pixel of the result is the mean of the crop's pixels around it, with
 // weights that fall linearly to 0 at the distance of one pixel of the coarser
-// grid: bilinear interpolation where the crop is enlarged, and a filter as wide
-// as needed against aliasing where it is reduced. Nothing beyond the crop's
-// edge counts. out: [3, height, width], in [0, 255].
+// grid. This is bilinear interpolation if the crop is enlarged, and a filter
+// wide enough against aliasing if it is reduced. Pixels outside the crop do not
+// contribute. out: [3, height, width], in [0, 255].
 void CropAndResize(const RgbImage& image, const Crop& crop,
                    const ResizeOptions& options, float* out);
 

@@ -7,8 +7,8 @@
 
 namespace ps {
 
-// Decoders refuse larger images before they allocate anything for them: some
-// 8,000 x 8,000.
+// Decoders reject larger images (about 8,000 x 8,000) before they allocate
+// anything for them.
 constexpr int64_t kMaxImagePixels = int64_t{1} << 26;
 
 struct RgbImage {

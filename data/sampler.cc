@@ -13,11 +13,11 @@
 namespace ps {
 namespace {
 
-// Keeps these draws apart from all others under the same seed.
+// Separates these draws from all others with the same seed.
 constexpr uint64_t kSamplerPurpose = 0x73616d706c6572;  // "sampler"
 
-// The permutation by Fisher and Yates (Durstenfeld, "Algorithm 235", CACM
-// 1964): each of all is equally likely.
+// The shuffle of Fisher and Yates (Durstenfeld, "Algorithm 235", CACM 1964):
+// all permutations are equally likely.
 std::vector<int64_t> Permutation(int64_t size, uint64_t key) {
   std::vector<int64_t> permutation(size);
   std::iota(permutation.begin(), permutation.end(), 0);
@@ -38,7 +38,7 @@ absl::StatusOr<Sampler> Sampler::Create(const SamplerOptions& options) {
         options.num_examples, ", ", options.num_workers, " and ",
         options.batch_size));
   }
-  // Divided, because the product could overflow.
+  // Uses a division, because the product could overflow.
   if (options.batch_size > options.num_examples / options.num_workers) {
     return absl::InvalidArgumentError(absl::StrCat(
         options.num_workers, " workers with a batch of ", options.batch_size,
@@ -75,7 +75,7 @@ absl::Span<const int64_t> Sampler::Numbers(int64_t iteration, int rank) {
 }
 
 void Sampler::FillSequential(int64_t iteration_of_epoch, int rank) {
-  // A stream is as long as an epoch.
+  // Each stream is as long as an epoch.
   const int64_t length = iterations_per_epoch();
   sequential_.resize(options_.batch_size);
   for (int64_t row = 0; row < options_.batch_size; ++row) {

@@ -15,10 +15,10 @@ struct ShapeImageOptions {
   double noise = 0.1;  // Deviation of the pixel noise; 1 is full brightness.
 };
 
-// One shape of kind `shape`, in [0, kNumShapes): disc, ring, square, frame,
-// triangle, star, plus, crescent, bar, T. Place, size, angle and colours are
-// drawn, and so is the background, from one colour to another. pixels: [3,
-// side, side], brightness in [0, 1] of red, green and blue.
+// Draws one shape of kind `shape`, in [0, kNumShapes): disc, ring, square,
+// frame, triangle, star, plus, crescent, bar, T. Position, size, angle and
+// colours are random, and so is the background, a gradient between two colours.
+// pixels: [3, side, side], brightness in [0, 1] of red, green and blue.
 void DrawShape(int shape, const ShapeImageOptions& options, RandomStream random,
                float* pixels);
 

@@ -1,5 +1,5 @@
 // The data set "shapes": generated colour images of any size, so that a model
-// of photographs can be tried without any file.
+// for photographs can be tried without any file.
 
 #include <memory>
 
@@ -15,17 +15,17 @@
 namespace ps {
 namespace {
 
-// Keeps these draws apart from all others under the same seed.
+// Separates these draws from all others with the same seed.
 constexpr uint64_t kShapesPurpose = 0x736861706573;  // "shapes"
 
-// Part of the key of every image: no test image is a training image.
+// Part of the key of every image, so that no test image is a training image.
 enum Split : uint64_t { kTrain = 0, kTest = 1 };
 
-// What brightness is scaled with: about mean 0 and deviation 1.
+// Scaling of the brightness, for about mean 0 and deviation 1.
 constexpr float kMean = 0.5f;
 constexpr float kDeviation = 0.25f;
 
-// Draws when it is read: large images would not fit into memory.
+// Draws the images on reading, since large images would not fit into memory.
 class Shapes final : public Dataset {
  public:
   Shapes(const DatasetOptions& options, Split split, int64_t size)

@@ -64,8 +64,8 @@ class WavRecordings final : public Recordings {
     return std::move(wav.samples);
   }
 
-  // Reads every file once, before all else. Removes recordings of more than
-  // max_samples.
+  // Reads every file once, before any other use. Removes recordings of more
+  // than max_samples.
   absl::Status Check(int64_t max_samples) {
     std::vector<Transcript> kept;
     for (int64_t i = 0; i < size(); ++i) {
@@ -90,7 +90,8 @@ class WavRecordings final : public Recordings {
   const int64_t min_samples_;
 };
 
-// The one folder of `directory` that is named `part` or ends with "_part".
+// Returns the only folder of `directory` that is named `part` or ends with
+// "_part".
 absl::StatusOr<std::string> FindPart(const std::string& directory,
                                      const std::string& part) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));

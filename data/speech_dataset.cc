@@ -18,7 +18,8 @@ constexpr int64_t kStepsMultiple = 32;
 
 const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
 
-// Frames that connectionist temporal classification needs at least.
+// The minimum number of frames that connectionist temporal classification
+// needs.
 int64_t OutputsFor(const std::vector<int32_t>& labels) {
   int64_t outputs = static_cast<int64_t>(labels.size());
   for (size_t i = 1; i < labels.size(); ++i) {
@@ -67,8 +68,7 @@ class SpeechDataset final : public Dataset {
     if (misfits == 0) return absl::OkStatus();
     return absl::InvalidArgumentError(absl::StrCat(
         misfits, " of ", size(),
-        " recordings are too short for what is said "
-        "in them at ",
+        " recordings are too short for their transcripts at ",
         frames_per_output, " frames an output: ", first,
         "; let the model take fewer frames an output, or leave them out"));
   }
@@ -123,7 +123,7 @@ class SpeechDataset final : public Dataset {
   const std::unique_ptr<Recordings> recordings_;
   const SpeechFeatures features_;
   const std::string alphabet_;
-  const std::vector<std::vector<int32_t>> labels_;  // Of each transcript.
+  const std::vector<std::vector<int32_t>> labels_;  // Per transcript.
 };
 
 }  // namespace
@@ -131,7 +131,7 @@ class SpeechDataset final : public Dataset {
 std::string SpeechAlphabet(const Recordings& train) {
   std::string characters = " 'ABCDEFGHIJKLMNOPQRSTUVWXYZ";
   for (int64_t i = 0; i < train.size(); ++i) characters += train.transcript(i);
-  // Bytes above 127 are negative where char is signed.
+  // Compares unsigned bytes: those above 127 are negative if char is signed.
   std::sort(characters.begin(), characters.end(), [](char a, char b) {
     return static_cast<uint8_t>(a) < static_cast<uint8_t>(b);
   });
@@ -146,7 +146,7 @@ absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
   std::vector<std::vector<int32_t>> labels(recordings->size());
   for (int64_t i = 0; i < recordings->size(); ++i) {
     for (const char character : recordings->transcript(i)) {
-      // Class 0 is nobody's.
+      // Class 0 is the blank, so the search starts at 1.
       const size_t label = alphabet.find(character, 1);
       if (label == absl::string_view::npos) {
         return absl::DataLossError(absl::StrCat(

@@ -1,4 +1,4 @@
-// Recordings as examples for a model of speech.
+// Recordings as examples for a speech model.
 #ifndef DATA_SPEECH_DATASET_H_
 #define DATA_SPEECH_DATASET_H_
 
@@ -15,14 +15,14 @@
 
 namespace ps {
 
-// Class 0, then space, apostrophe, A to Z and every other byte of the training
-// transcripts, in ascending order: what ExampleShape.alphabet holds.
+// The contents of ExampleShape.alphabet: class 0, then space, apostrophe, A to
+// Z and every other byte of the training transcripts, in ascending order.
 std::string SpeechAlphabet(const Recordings& train);
 
 // Batches are as long as their longest recording, rounded up to a multiple of
-// 32 frames, so that a model meets few different lengths. Spectra are computed
-// when they are read. Errors: kDataLoss if a transcript has a character that
-// is not in `alphabet`.
+// 32 frames, so that a model sees few different lengths. Spectra are computed
+// on reading. Errors: kDataLoss if a transcript has a character that is not in
+// `alphabet`.
 absl::StatusOr<std::unique_ptr<Dataset>> NewSpeechDataset(
     std::unique_ptr<Recordings> recordings, const SpeechFeatures& features,
     absl::string_view alphabet);

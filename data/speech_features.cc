@@ -13,15 +13,15 @@ namespace {
 
 constexpr double kPi = 3.141592653589793;
 
-// Added to powers, of samples in [-1, 1]: far below the noise of 16 bits, and
-// the logarithm of silence is finite.
+// Added to the power of samples in [-1, 1]. It is far below the noise of 16
+// bits, and makes the logarithm of silence finite.
 constexpr float kPowerFloor = 1e-10f;
 
 double MelOfHertz(double hertz) { return 2595 * std::log10(1 + hertz / 700); }
 double HertzOfMel(double mel) { return 700 * (std::pow(10.0, mel / 2595) - 1); }
 
-// Mean 0 and deviation 1 of each column of x, [rows, columns]; a constant
-// column becomes 0.
+// Normalises each column of x, [rows, columns], to mean 0 and deviation 1; a
+// constant column becomes 0.
 void Standardize(int64_t rows, int64_t columns, float* x) {
   for (int64_t column = 0; column < columns; ++column) {
     double sum = 0;
@@ -33,7 +33,7 @@ void Standardize(int64_t rows, int64_t columns, float* x) {
     }
     const double mean = sum / rows;
     const double variance = std::max(sum_of_squares / rows - mean * mean, 0.0);
-    // Below this there is only rounding.
+    // A smaller variance is only rounding error.
     const double scale = variance > 1e-8 ? 1 / std::sqrt(variance) : 0;
     for (int64_t row = 0; row < rows; ++row) {
       float& value = x[row * columns + column];
@@ -61,8 +61,8 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
   int64_t fft_size = window_size + window_size % 2;
   const bool mel = config.features() == SpeechConfig::LOG_MEL;
   if (mel) {
-    // Finer than the window's own frequencies, so that low triangles, which
-    // are narrow, have some in them.
+    // At least as fine as the window's own frequencies, so that low triangles,
+    // which are narrow, contain some.
     for (fft_size = 2; fft_size < window_size;) fft_size *= 2;
   }
   SpeechFeatures features(fft_size);
@@ -71,7 +71,7 @@ absl::StatusOr<SpeechFeatures> SpeechFeatures::Create(
   features.window_.resize(window_size);
   for (int64_t i = 0; i < window_size; ++i) {
     const double phase = 2 * kPi * static_cast<double>(i) / window_size;
-    // Samples are brought to [-1, 1] on the way.
+    // Also scales samples to [-1, 1].
     features.window_[i] =
         static_cast<float>((0.5 - 0.5 * std::cos(phase)) / 32768);
   }

@@ -1,4 +1,4 @@
-// What a model of speech hears: the spectrum of a recording, frame by frame.
+// The input of a speech model: the spectrum of a recording, frame by frame.
 #ifndef DATA_SPEECH_FEATURES_H_
 #define DATA_SPEECH_FEATURES_H_
 
@@ -11,35 +11,36 @@
 
 namespace ps {
 
-// Frames of a window's length begin every hop; each is weighted by a Hann
-// window and transformed. The logarithm of the power is taken of each
-// frequency, or of sums over triangles that are evenly spaced on the mel scale
-// (Davis and Mermelstein, "Comparison of parametric representations for
-// monosyllabic word recognition", IEEE Trans. ASSP 1980; mel = 2595
-// log10(1 + f / 700)). Each feature is then brought to mean 0 and deviation 1
-// over the recording, which also takes out any fixed filter on the way, and so
-// there is no pre-emphasis. Immutable; any thread may use it.
+// A frame of the window's length begins at every multiple of the hop; each is
+// weighted by a Hann window and transformed. The features are the logarithms of
+// the power, either of each frequency or of sums over triangles that are evenly
+// spaced on the mel scale (Davis and Mermelstein, "Comparison of parametric
+// representations for monosyllabic word recognition", IEEE Trans. ASSP 1980;
+// mel = 2595 log10(1 + f / 700)). Each feature is then normalised to mean 0 and
+// deviation 1 over the recording. This also removes the effect of any fixed
+// filter, and so there is no pre-emphasis. Immutable; any thread may use it.
 class SpeechFeatures {
  public:
-  // Errors: kInvalidArgument if a window or hop is shorter than 2 samples, or
-  // a triangle is so narrow that no frequency lies in it.
+  // Errors: kInvalidArgument if a window or hop is shorter than 2 samples, or a
+  // triangle is so narrow that it contains no frequency.
   static absl::StatusOr<SpeechFeatures> Create(const SpeechConfig& config,
                                                int64_t sample_rate);
 
   int64_t sample_rate() const { return sample_rate_; }
-  // Numbers of a frame.
+  // Number of features of a frame.
   int64_t num_features() const { return num_features_; }
-  // Samples of the shortest recording that has a frame.
+  // Number of samples of the shortest recording that has a frame.
   int64_t window_size() const { return static_cast<int64_t>(window_.size()); }
 
-  // Of a recording of so many samples; what does not fill a window is left out.
+  // Number of frames of a recording with num_samples samples; samples at the
+  // end that do not fill a window are left out.
   int64_t NumFrames(int64_t num_samples) const;
 
   // features: [NumFrames(samples.size()), num_features()].
   void Compute(const std::vector<int16_t>& samples, float* features) const;
 
  private:
-  // Of the power spectrum, with the weights of its frequencies.
+  // A weighted range of the power spectrum's frequencies.
   struct Triangle {
     int64_t first_bin = 0;
     std::vector<float> weights;
@@ -49,7 +50,7 @@ class SpeechFeatures {
   absl::Status MakeTriangles(int64_t count);
 
   int64_t sample_rate_ = 0;
-  int64_t hop_ = 0;  // Samples.
+  int64_t hop_ = 0;  // In samples.
   int64_t num_features_ = 0;
   std::vector<float> window_;  // Weights of the samples.
   RealFft fft_;

@@ -1,4 +1,4 @@
-// What the config says about text, for every data set of that kind.
+// Config rules shared by all data sets of text.
 #ifndef DATA_TEXT_CONFIG_H_
 #define DATA_TEXT_CONFIG_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// Tokens of a row: config.steps, or what is usual for the task.
+// Number of tokens in a row: config.steps, or the task's usual value if unset.
 int64_t StepsOf(const TextConfig& config, Task task);
 
 // Adds the problems of data.text.

@@ -1,4 +1,4 @@
-// A training and a test text as data sets.
+// Makes data sets from a training text and a test text.
 #ifndef DATA_TEXT_PAIR_H_
 #define DATA_TEXT_PAIR_H_
 
@@ -13,20 +13,20 @@
 
 namespace ps {
 
-// A text, and what it is called in errors.
+// A text, and its name in errors.
 struct NamedText {
   std::string name;
   absl::string_view text;
 };
 
-// Words. Errors: those of Vocabulary::Numbers and NewTokenWindows, after the
-// text's name.
+// A pair of data sets of words. Errors: those of Vocabulary::Numbers and
+// NewTokenWindows, prefixed with the text's name.
 absl::StatusOr<DatasetPair> NewWordPair(const Vocabulary& vocabulary,
                                         const NamedText& train,
                                         const NamedText& test, int64_t steps);
 
-// Bytes, all of which `alphabet` has. Errors: those of NewTokenWindows, after
-// the text's name.
+// A pair of data sets of bytes, which must all be in `alphabet`. Errors: those
+// of NewTokenWindows, prefixed with the text's name.
 absl::StatusOr<DatasetPair> NewCharacterPair(const ByteAlphabet& alphabet,
                                              const NamedText& train,
                                              const NamedText& test,

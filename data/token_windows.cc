@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// Batches hold tokens as floats, which are exact up to here.
+// Batches hold tokens as floats, which represent integers exactly up to here.
 constexpr int64_t kMaxVocabulary = int64_t{1} << 24;
 
 class TokenWindows final : public Dataset {
@@ -26,7 +26,7 @@ class TokenWindows final : public Dataset {
     return shape;
   }
 
-  // The last token of all is only a label.
+  // The very last token is only a label.
   int64_t size() const override {
     return (static_cast<int64_t>(text_.tokens.size()) - 1) / steps_;
   }

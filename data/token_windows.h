@@ -1,4 +1,4 @@
-// A long text, as token numbers, cut into windows that follow each other.
+// A long text, as token numbers, cut into consecutive windows.
 #ifndef DATA_TOKEN_WINDOWS_H_
 #define DATA_TOKEN_WINDOWS_H_
 
@@ -18,9 +18,10 @@ struct TokenText {
 };
 
 // Example n is window n: its inputs are tokens [n x steps, (n + 1) x steps) of
-// the text, its labels the tokens that follow each of them. What does not fill
-// a last window is left out. steps is at least 1. Errors: kInvalidArgument if
-// the text does not fill one window, or has more than 2^24 distinct tokens.
+// the text, and its labels are the tokens that follow each of them. Tokens that
+// do not fill the last window are left out. steps is at least 1. Errors:
+// kInvalidArgument if the text does not fill one window, or has more than 2^24
+// distinct tokens.
 absl::StatusOr<std::unique_ptr<Dataset>> NewTokenWindows(TokenText text,
                                                          int64_t steps);
 

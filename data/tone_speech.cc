@@ -11,8 +11,8 @@ namespace {
 
 constexpr double kTurn = 6.283185307179586;
 
-// Of a chord, in units of a sample's range: two tones and noise of 4 deviations
-// do not overflow.
+// Amplitude of a chord, relative to a sample's range: two tones and noise of 4
+// deviations do not overflow.
 constexpr double kAmplitude = 0.2;
 
 constexpr const char* kWords[] = {
@@ -45,7 +45,7 @@ void AppendChord(const Chord& chord, RandomStream* random,
                  std::vector<double>* sound) {
   const int64_t length = SamplesOf(random->Uniform(0.09, 0.15));
   const double loudness = kAmplitude * random->Uniform(0.4, 1);
-  // A voice that is a little higher or lower.
+  // Varies the pitch of the voice slightly.
   const double pitch = random->Uniform(0.97, 1.03);
   const double phase = random->Uniform();
   const double low = chord.low * pitch / kToneSampleRate;

@@ -1,4 +1,4 @@
-// Words spelt in chords: sound with which a model of speech can be tried.
+// Words spelt in chords: synthetic sound for trying a speech model.
 #ifndef DATA_TONE_SPEECH_H_
 #define DATA_TONE_SPEECH_H_
 
@@ -12,13 +12,15 @@ namespace ps {
 
 constexpr int64_t kToneSampleRate = 8000;
 
-// One to three words of a short list, capitals with spaces between them.
+// Draws one to three words of a short list, in capitals with spaces between
+// them.
 std::string DrawWords(RandomStream* random);
 
-// Each letter is two tones at once, of which the letter decides the pitches,
-// and the draws length, loudness and a little of the pitch; between letters it
-// is silent for a moment, and longer between words. `text` has A to Z and
-// spaces. noise: deviation of white noise, over a chord's largest amplitude.
+// Each letter is two simultaneous tones. The letter determines their pitches;
+// random draws determine the length, the loudness and a small variation of the
+// pitch. There is a short silence between letters, and a longer one between
+// words. `text` has A to Z and spaces. noise: deviation of white noise,
+// relative to a chord's largest amplitude.
 std::vector<int16_t> DrawTones(const std::string& text, double noise,
                                RandomStream* random);
 

@@ -1,4 +1,4 @@
-// Lists of recordings with what is said in them.
+// Lists of recordings and their transcripts.
 #ifndef DATA_TRANSCRIPTS_H_
 #define DATA_TRANSCRIPTS_H_
 
@@ -12,14 +12,14 @@
 namespace ps {
 
 struct Transcript {
-  std::string path;         // Of the recording, from the list's folder.
+  std::string path;         // The recording's, from the list's folder.
   std::string text;         // Words with single spaces between them; not empty.
-  int64_t num_samples = 0;  // Of the recording, once it has been read.
+  int64_t num_samples = 0;  // Set once the recording has been read.
 };
 
-// A recording a line: its path, a tab, its words. Empty lines are passed over.
-// Errors: kDataLoss, naming the line, for anything else; and for no recording
-// at all.
+// One recording per line: its path, a tab, its words. Empty lines are skipped.
+// Errors: kDataLoss, naming the line, for a line of any other form; kDataLoss
+// also if there is no recording at all.
 absl::StatusOr<std::vector<Transcript>> ParseTranscripts(
     absl::string_view list);
 

@@ -10,8 +10,8 @@
 namespace ps {
 namespace {
 
-// Calls visit(line, word) for every word; lines count from 1. Stops when it
-// returns false.
+// Calls visit(line, word) for every word, where lines count from 1. Stops when
+// `visit` returns false.
 void ForEachWord(absl::string_view text,
                  absl::FunctionRef<bool(int64_t, absl::string_view)> visit) {
   for (int64_t line = 1; !text.empty(); ++line) {

@@ -12,23 +12,23 @@
 
 namespace ps {
 
-// The words of a text: what white space separates, and kEndOfSentence at the
-// end of each line (the last one may lack its line feed).
+// The words of a text, which are separated by white space, with kEndOfSentence
+// at the end of each line (the last line may lack its line feed).
 class Vocabulary {
  public:
   static constexpr char kEndOfSentence[] = "<eos>";
   static constexpr char kUnknown[] = "<unk>";
 
-  // The words of `text` from the most frequent on; of two that are as frequent,
-  // the one that comes first in the text.
+  // The words of `text`, most frequent first; words of equal frequency are in
+  // order of first occurrence.
   static Vocabulary Of(absl::string_view text);
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
   const std::string& word(int64_t number) const { return words_[number]; }
 
-  // The words of `text` as numbers. One that is not in the vocabulary counts as
-  // kUnknown, if the vocabulary has that. Errors: else kDataLoss, naming line
-  // and word.
+  // The numbers of the words of `text`. A word that is not in the vocabulary
+  // counts as kUnknown, if the vocabulary has it. Errors: otherwise kDataLoss,
+  // naming line and word.
   absl::StatusOr<std::vector<int32_t>> Numbers(absl::string_view text) const;
 
  private:

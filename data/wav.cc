@@ -11,8 +11,8 @@
 namespace ps {
 namespace {
 
-// Of telephones, and of the finest recorders: what is beyond is damaged, and
-// would make windows of any length.
+// The rates of telephones and of the best recorders. A rate outside this range
+// means damage, and would make windows of arbitrary length.
 constexpr int64_t kMinSampleRate = 1000;
 constexpr int64_t kMaxSampleRate = 768000;
 
@@ -20,7 +20,8 @@ constexpr size_t kRiffHeaderBytes = 12;
 constexpr size_t kChunkHeaderBytes = 8;
 constexpr size_t kFormatBytes = 16;
 constexpr int kPcm = 1;
-// The format is then in the first two bytes of an identifier further on.
+// With this value the format is in the first two bytes of an identifier at
+// kExtensibleFormatAt.
 constexpr int kExtensible = 0xfffe;
 constexpr size_t kExtensibleFormatAt = 24;
 
@@ -63,9 +64,9 @@ absl::Status ParseFormat(absl::string_view chunk, Wav* wav) {
 
 absl::Status ParseSamples(absl::string_view chunk, Wav* wav) {
   if (chunk.size() % 2 != 0) {
-    return absl::DataLossError(absl::StrCat("its ", chunk.size(),
-                                            " bytes of data are no whole "
-                                            "number of 16-bit samples"));
+    return absl::DataLossError(absl::StrCat(
+        "its ", chunk.size(),
+        " bytes of data are not a whole number of 16-bit samples"));
   }
   wav->samples.resize(chunk.size() / 2);
   for (size_t i = 0; i < wav->samples.size(); ++i) {
@@ -82,7 +83,7 @@ absl::StatusOr<Wav> ParseWav(absl::string_view bytes) {
     return absl::DataLossError("not a WAV file");
   }
   // The size in the RIFF header is not used: programs that write to a pipe
-  // leave it 0, and the chunks say all.
+  // leave it 0, and the chunks have all the information.
   bytes.remove_prefix(kRiffHeaderBytes);
   Wav wav;
   bool has_format = false;

@@ -1,9 +1,9 @@
-// WAV files: sound as numbers.
+// WAV files: uncompressed sound.
 //
 // The format (IBM and Microsoft, "Multimedia Programming Interface and Data
-// Specifications 1.0", 1991): "RIFF", a size, "WAVE", then chunks of a name of
-// four letters, a size and so many bytes, filled up to an even number. Whole
-// numbers are little-endian.
+// Specifications 1.0", 1991): "RIFF", a size, "WAVE", then chunks. A chunk is a
+// name of four letters, a size and that many bytes, padded to an even number.
+// Integers are little-endian.
 #ifndef DATA_WAV_H_
 #define DATA_WAV_H_
 
@@ -21,12 +21,14 @@ struct Wav {
   std::vector<int16_t> samples;
 };
 
-// One channel of 16-bit PCM; chunks in any order, unknown ones are passed over.
-// Allocates nothing on the word of a header. Errors: kDataLoss for what is
-// damaged or cut; kInvalidArgument for other kinds of sound, saying which.
+// Parses one channel of 16-bit PCM; chunks may be in any order, and unknown
+// ones are skipped. A header alone never causes an allocation. Errors:
+// kDataLoss for damaged or cut data; kInvalidArgument for other kinds of sound,
+// saying which.
 absl::StatusOr<Wav> ParseWav(absl::string_view bytes);
 
-// The same from a file, with its path in every error. Errors: also ReadFile's.
+// The same for a file, with its path in every error. Errors: also those of
+// ReadFile.
 absl::StatusOr<Wav> ReadWav(const std::string& path);
 
 }  // namespace ps

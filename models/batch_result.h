@@ -1,4 +1,4 @@
-// What a pass over one batch found.
+// The result of a pass over one batch.
 #ifndef MODELS_BATCH_RESULT_H_
 #define MODELS_BATCH_RESULT_H_
 
@@ -8,15 +8,16 @@ namespace ps {
 
 struct BatchResult {
   int64_t examples = 0;
-  // What the loss is the mean over: images, tokens or recordings.
+  // Number of items that the loss is the mean over: images, tokens or
+  // recordings.
   int64_t targets = 0;
   double loss = 0;  // Natural logarithm.
-  // Of the targets, where the label had the largest, or one of the five
-  // largest outputs. 0 for speech.
+  // Number of targets whose label had the largest output, or one of the five
+  // largest. 0 for speech.
   int64_t correct = 0;
   int64_t correct_top5 = 0;
-  // Speech, in evaluation: insertions, deletions and substitutions that turn
-  // what was heard into the transcript, and the transcript's length.
+  // For speech, in evaluation: the insertions, deletions and substitutions that
+  // turn the recognised text into the transcript, and the transcript's length.
   int64_t character_errors = 0;
   int64_t characters = 0;
   int64_t word_errors = 0;

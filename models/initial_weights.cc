@@ -18,7 +18,7 @@
 namespace ps {
 namespace {
 
-// Where a tensor's values go.
+// The destination of a tensor's values.
 struct Target {
   Shape shape;
   float* begin;
@@ -37,7 +37,8 @@ int64_t NumElements(const std::vector<ParameterInfo>& tensors) {
   return n;
 }
 
-// Empty if the tensor is what the model has of this name.
+// A description of what is wrong with the tensor; empty if it matches the
+// model's tensor of this name.
 std::string Problem(const SafetensorsTensor& tensor,
                     const std::map<std::string, Target>& targets) {
   const std::string what =

@@ -1,4 +1,4 @@
-// Weights from a file, to start from instead of random ones.
+// Loads weights from a file, to start from instead of random ones.
 #ifndef MODELS_INITIAL_WEIGHTS_H_
 #define MODELS_INITIAL_WEIGHTS_H_
 
@@ -11,15 +11,14 @@
 namespace ps {
 
 // Reads a safetensors file whose tensors are the model's parameters and
-// statistics, with their names and shapes: PyTorch's state dict of the same
-// architecture, in float32, float16 or bfloat16. Tensors that are called
-// num_batches_tracked, PyTorch's count of a batch normalisation, are passed
-// over. weights: [num_parameters], statistics: as many as the model's values;
-// both in host memory, and as they were on an error.
-// Errors: kInvalidArgument lists every tensor that is missing, that the model
-// does not have, or that has another shape, a type that is not read, or a value
-// that is not finite; those of
-// ReadSafetensors.
+// statistics, with the same names and shapes: PyTorch's state dict of the same
+// architecture, in float32, float16 or bfloat16. Tensors named
+// num_batches_tracked, a counter of PyTorch's batch normalisation, are ignored.
+// weights: [num_parameters]; statistics: as many elements as the model's
+// statistics. Both are in host memory, and unchanged after an error.
+// Errors: kInvalidArgument, listing every tensor that is missing, that the
+// model does not have, or that has another shape, an unsupported type or a
+// value that is not finite; those of ReadSafetensors.
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,
                                 absl::Span<float> statistics);

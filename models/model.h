@@ -20,23 +20,24 @@
 
 namespace ps {
 
-// One tensor of weights. All lie one after the other in a flat vector, in the
-// order of the forward pass.
+// One tensor of weights. All tensors lie one after the other in a flat vector,
+// in the order of the forward pass.
 struct ParameterInfo {
-  std::string name;    // As PyTorch's model of the same architecture has it.
+  std::string name;    // As in PyTorch's model of the same architecture.
   Shape shape;         // PyTorch's layout.
   int64_t offset = 0;  // In the flat vector, in elements.
 };
 
-// The gradient of flat elements [begin, end) is final. Called during backward,
-// from its thread, last layer first, with what forward found; the ranges tile
-// the flat vector.
+// Reports that the gradient of flat elements [begin, end) is final. Called
+// during the backward pass, from its thread, last layer first, with the result
+// of the forward pass; the ranges tile the flat vector.
 using GradientReady = std::function<absl::Status(const BatchResult& forward,
                                                  int64_t begin, int64_t end)>;
 
-// Not thread-safe. Any batch size is accepted; each new one is planned, for
-// training and for evaluation apart, and the plans of the latest few are kept.
-// State that a recurrent layer carries from batch to batch belongs to a plan.
+// Not thread-safe. Accepts any batch size. Each new size is planned, separately
+// for training and for evaluation, and the most recently used plans are kept.
+// The state that a recurrent layer carries from batch to batch belongs to a
+// plan.
 class Model {
  public:
   virtual ~Model() = default;
@@ -48,39 +49,42 @@ class Model {
   // [num_parameters], host memory.
   virtual void InitializeWeights(uint64_t seed, float* weights) const = 0;
 
-  // What is learnt without a gradient (the running means and variances of
-  // batch normalisation), as `parameters` says it of the weights: where each
-  // lies in statistics_values, [elements] in the backend's memory.
-  // ForwardBackward updates them, Evaluate reads them; whoever has several
-  // workers averages them. They begin with their initial values.
+  // Values that are learned without a gradient (the running means and variances
+  // of batch normalisation). As parameters() does for weights, this describes
+  // where each lies in statistics_values(), which is [elements] in the
+  // backend's memory. ForwardBackward updates the values and Evaluate reads
+  // them; with several workers, the caller averages them. They start at their
+  // initial values.
   virtual const std::vector<ParameterInfo>& statistics() const = 0;
   virtual Tensor& statistics_values() = 0;
 
-  // Mean loss of the batch, and its gradient. weights, gradient:
-  // [num_parameters] in the backend's memory; gradient is overwritten. Stops
-  // at the first error that `ready`, which may be null, returns.
+  // Computes the mean loss of the batch and its gradient. weights, gradient:
+  // [num_parameters] in the backend's memory; gradient is overwritten. Stops at
+  // the first error that `ready`, which may be null, returns.
   virtual absl::StatusOr<BatchResult> ForwardBackward(
       const Batch& batch, const Tensor& weights, Tensor* gradient,
       const GradientReady& ready) = 0;
 
-  // Errors of both: kInvalidArgument for an empty batch, inputs that do not
-  // fit the examples' shape, a label that is no class, or a wrong number of
+  // Errors of both: kInvalidArgument for an empty batch, inputs that do not fit
+  // the examples' shape, a label that is not a class, or a wrong number of
   // weights.
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
 
-  // Speech: frames of a recording for each output; a last part counts as whole.
+  // For speech: frames of a recording for each output; a shorter last group
+  // counts as a whole one.
   virtual int64_t frames_per_output() const { return 1; }
 
-  // Where steps are recorded: `ready` need only be told of the gradient when
-  // elements from one of these places on are final, the beginnings of buckets;
-  // ranges in between may come as one. The work in between is one recording.
+  // Sets the beginnings of the gradient's buckets. If steps are recorded,
+  // `ready` may be called only when all elements from one of these places on
+  // are final, with ranges in between joined. The work between two places is
+  // one recording.
   virtual void ReportGradientFrom(std::vector<int64_t>) {}
 
-  // Since the start, or the last Clear, of training and evaluation.
+  // Times of training and evaluation since the start, or since the last Clear.
   virtual LayerTimes& layer_times() = 0;
-  // Memory of the activations, and of their gradients, in all plans that there
-  // are. Scratch memory of single operations is not in it.
+  // Memory of the activations and their gradients in all current plans. Scratch
+  // memory of single operations is not included.
   virtual int64_t activation_bytes() const = 0;
 };
 
@@ -88,19 +92,20 @@ struct ModelOptions {
   ModelConfig config;
   ExampleShape example;
   Backend* backend = nullptr;  // Not owned; outlives the model.
-  // Records the work of a training step when a batch of its shape comes again,
-  // as far as it is the same each time (tensor/recording.h). Changes no result.
+  // Whether to record the work of a training step when a batch of its shape
+  // comes again, as far as the work is the same each time (tensor/recording.h).
+  // Does not change any result.
   bool records_steps = false;
 };
 
 using ModelFactory =
     absl::StatusOr<std::unique_ptr<Model>> (*)(const ModelOptions&);
 
-// Every architecture that is linked in.
+// All architectures that are linked in.
 Registry<ModelFactory>& ModelRegistry();
 
-// The one that options.config names. Errors: kInvalidArgument for an unknown
-// name, or an example shape that the architecture cannot take.
+// Creates the model that options.config names. Errors: kInvalidArgument for an
+// unknown name, or an example shape that the architecture does not support.
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options);
 
 #define REGISTER_MODEL(name, factory)               \

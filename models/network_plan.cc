@@ -23,8 +23,8 @@ Shape InputShape(const NetworkPlanOptions& options) {
   return {options.batch_size, example.channels, example.height, example.width};
 }
 
-// How many outputs of num_classes each there must be; 0: as many as the layers
-// leave of the recordings' frames.
+// The required number of targets, each with num_classes outputs; 0: as many as
+// the layers make of the recordings' frames.
 int64_t NumTargets(const NetworkPlanOptions& options) {
   switch (options.example.task) {
     case Task::kImages:
@@ -52,8 +52,7 @@ absl::Status CheckOutput(const NetworkPlanOptions& options,
       targets > 0 ? absl::StrCat(targets, " targets") : "the frames"));
 }
 
-// What the standard library throws when there is no memory becomes a status
-// here: plans take most of a worker's.
+// Converts std::bad_alloc to a status: plans take most of a worker's memory.
 template <typename Function>
 auto CatchBadAlloc(const NetworkPlanOptions& options, const Function& function)
     -> decltype(function()) {
@@ -124,7 +123,7 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
   PS_RETURN_IF_ERROR(chain_->Forward(arguments, recorder_.get()));
   const LayerTimer timer(options_.times, loss_time_,
                          LayerTimes::Direction::kForward);
-  // Takes memory for transcripts that are longer than all before.
+  // This allocates memory for transcripts that are longer than all before.
   return CatchBadAlloc(options_, [&] {
     return loss_->Run(batch, output_.data(),
                       options_.training ? output_gradient_.data() : nullptr);

@@ -1,5 +1,5 @@
-// A network with its loss, planned for one shape of batch, for training or for
-// inference.
+// A network with its loss, planned for one shape of batch, either for training
+// or for inference.
 #ifndef MODELS_NETWORK_PLAN_H_
 #define MODELS_NETWORK_PLAN_H_
 
@@ -20,37 +20,37 @@
 
 namespace ps {
 
+// The pointers are not owned.
 struct NetworkPlanOptions {
-  const std::vector<PlacedLayer>* layers = nullptr;  // Not owned, as the rest.
+  const std::vector<PlacedLayer>* layers = nullptr;
   const Loss* loss = nullptr;
   ExampleShape example;
   int64_t batch_size = 0;
-  int64_t steps = 0;  // Text and speech: of a row.
+  int64_t steps = 0;  // Text and speech: steps in a row.
   bool training = false;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
-  // Records the work of training that comes again (stretch_recorder.h).
+  // Whether to record training work that repeats (stretch_recorder.h).
   bool records = false;
 };
 
 // Not thread-safe.
 class NetworkPlan {
  public:
-  // Allocates everything. Errors: kInvalidArgument when the layers do not fit
+  // Allocates all memory. Errors: kInvalidArgument if the layers do not fit
   // together, or do not end in num_classes outputs for each target;
   // kResourceExhausted.
   static absl::StatusOr<std::unique_ptr<NetworkPlan>> Create(
       const NetworkPlanOptions& options);
 
-  // batch: of this plan's shape, or of speech with fewer frames, to which the
-  // plan adds silence. weights, statistics: of the whole network.
+  // batch: of this plan's shape; batches of speech may have fewer frames, and
+  // are padded with silence. weights, statistics: those of the whole network.
   // Training keeps what Backward needs.
   absl::StatusOr<BatchResult> Forward(const Batch& batch, const float* weights,
                                       float* statistics);
 
-  // The gradient of the latest Forward, which has returned `forward`. Only of a
-  // plan for training.
-  // borders: as Model::ReportGradientFrom's.
+  // Computes the gradient of the latest Forward, which returned `forward`. Only
+  // for training plans. borders: as in Model::ReportGradientFrom.
   absl::Status Backward(const BatchResult& forward, const float* weights,
                         float* gradient, const std::vector<int64_t>& borders,
                         const GradientReady& ready);
@@ -70,11 +70,12 @@ class NetworkPlan {
   ScratchPool scratch_;
   int64_t activation_bytes_ = 0;
   Tensor input_;
-  std::vector<float> zeros_;  // What the longest rest of the input takes.
+  std::vector<float> zeros_;  // As long as the longest padding of the input.
   std::unique_ptr<PlannedChain> chain_;
-  std::unique_ptr<StretchRecorder> recorder_;  // Null: nothing is recorded.
+  std::unique_ptr<StretchRecorder> recorder_;  // Null: no recording.
   Tensor output_;                              // Logits.
-  // Their gradient; the same memory, unless the last layer needs its output.
+  // The gradient of output_; in the same memory, unless the last layer needs
+  // its output.
   Tensor output_gradient_;
   std::unique_ptr<PlannedLoss> loss_;
   size_t loss_time_ = 0;

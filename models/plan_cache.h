@@ -1,4 +1,4 @@
-// The plans that a model keeps for the shapes of batches that it has met.
+// The plans that a model keeps for the batch shapes it has seen.
 #ifndef MODELS_PLAN_CACHE_H_
 #define MODELS_PLAN_CACHE_H_
 
@@ -14,7 +14,7 @@ namespace ps {
 
 struct PlanKey {
   int64_t batch_size = 0;
-  int64_t steps = 0;  // Text and speech: of a row.
+  int64_t steps = 0;  // Text and speech: steps in a row.
   bool training = false;
 
   bool operator==(const PlanKey& other) const {
@@ -23,16 +23,16 @@ struct PlanKey {
   }
 };
 
-// Keeps the latest used few for training, and as many for inference: each has
-// memory for all its activations, and recordings come in many lengths. Not
-// thread-safe.
+// Keeps the few most recently used plans for training, and as many for
+// inference: each has memory for all its activations, and recordings come in
+// many lengths. Not thread-safe.
 class PlanCache {
  public:
-  // Of training and of inference. Images need two (a last batch is smaller),
-  // text too.
+  // For each of training and inference. Images need two, since the last batch
+  // is smaller, and so does text.
   static constexpr size_t kMostPlans = 3;
 
-  // Null if there is none.
+  // Returns null if there is none.
   NetworkPlan* Find(const PlanKey& key) {
     for (auto it = plans_.begin(); it != plans_.end(); ++it) {
       if (!(it->first == key)) continue;
@@ -42,8 +42,8 @@ class PlanCache {
     return nullptr;
   }
 
-  // Before a plan with this key is made: lets go of the plan of its kind that
-  // has not been used for longest, if there are too many.
+  // To be called before making a plan with this key: drops the least recently
+  // used plan of its kind if there are too many.
   void MakeRoom(const PlanKey& key) {
     size_t of_its_kind = 0;
     for (auto it = plans_.begin(); it != plans_.end(); ++it) {
@@ -66,7 +66,7 @@ class PlanCache {
   }
 
  private:
-  // Latest used first.
+  // Most recently used first.
   std::list<std::pair<PlanKey, std::unique_ptr<NetworkPlan>>> plans_;
 };
 

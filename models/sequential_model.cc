@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// Sets the draws of initial weights apart from all others of the job's seed:
+// Separates the draws of initial weights from all others with the job's seed:
 // "weights" in ASCII.
 constexpr uint64_t kInitialWeightsKey = 0x77656967687473;
 
@@ -35,7 +35,7 @@ class SequentialModel final : public Model {
     }
     model->layers_ = PlaceLayers(std::move(layers));
     PS_RETURN_IF_ERROR(model->InitializeStatistics());
-    // A first plan shows whether the layers fit together.
+    // Planning once shows whether the layers fit together.
     PS_RETURN_IF_ERROR(
         model->CreatePlan(1, model->TypicalSteps(), false).status());
     return model;
@@ -150,8 +150,8 @@ class SequentialModel final : public Model {
     return example_.task == Task::kSpeech ? 64 : example_.steps;
   }
 
-  // Of recordings, four lengths for each power of two: so there are few plans,
-  // and at most a fifth of the frames is silence that is added here.
+  // Recordings have four lengths for each power of two. This keeps the number
+  // of plans small, and at most a fifth of the frames is added silence.
   int64_t PlannedSteps(int64_t steps) const {
     if (example_.task != Task::kSpeech) return steps;
     int64_t unit = 1;
@@ -159,7 +159,7 @@ class SequentialModel final : public Model {
     return (steps + unit - 1) / unit * unit;
   }
 
-  // Inputs of one example with this many steps.
+  // Number of inputs of one example with this many steps.
   int64_t InputsPerExample(int64_t steps) const {
     if (example_.task == Task::kImages) return example_.num_elements();
     return IsText(example_.task) ? steps : steps * example_.features;
@@ -205,10 +205,10 @@ class SequentialModel final : public Model {
   Backend* const backend_;  // Not owned; outlives the model.
   const bool records_steps_;
   const std::unique_ptr<Loss> loss_;
-  std::vector<int64_t> borders_;  // Of the gradient, where buckets begin.
+  std::vector<int64_t> borders_;  // Where the gradient's buckets begin.
   std::vector<PlacedLayer> layers_;
   std::vector<ParameterInfo> parameters_;
-  std::vector<Initializer> initializers_;  // Of parameters_[i].
+  std::vector<Initializer> initializers_;  // For parameters_[i].
   int64_t num_parameters_ = 0;
   std::vector<ParameterInfo> statistics_;
   std::vector<float> initial_statistics_;

@@ -12,10 +12,10 @@
 
 namespace ps {
 
-// The layers, first to last; the last one's output is what the loss gets.
-// `options`: example and backend. Errors: kInvalidArgument when the layers do
-// not fit the examples, or each other, or have no parameters, or so many (2^32)
-// that indices of a sparse gradient would not reach them.
+// Layers are given first to last; the output of the last one goes to the loss.
+// Uses the example and the backend of `options`. Errors: kInvalidArgument if
+// the layers do not fit the examples or each other, or have no parameters, or
+// so many (2^32) that indices of a sparse gradient could not address them.
 absl::StatusOr<std::unique_ptr<Model>> NewSequentialModel(
     const ModelOptions& options, std::vector<std::unique_ptr<Layer>> layers,
     std::unique_ptr<Loss> loss = NewSoftmaxCrossEntropy());

@@ -19,7 +19,7 @@
 
 namespace ps {
 
-// Replays by doing the work as it was done before.
+// Repeats the work by calling it again.
 class WorkAsItIs final : public Recording {
  public:
   explicit WorkAsItIs(std::function<absl::Status()> work)
@@ -30,15 +30,16 @@ class WorkAsItIs final : public Recording {
   const std::function<absl::Status()> work_;
 };
 
-// One thread at a time uses a backend, except where a method says otherwise.
+// A backend is used by one thread at a time, except where a method says
+// otherwise.
 //
-// But between StartOverlap and EndOverlap two threads may use it at once, each
-// one side of it. The *compute side* is nn(), sequences() and vectors(), what
-// is planned with them, Record() and Mark(). The *compression side* is sparse()
-// and its sieves, CopyFromHost, CopyToHost, HostBuffer, CompressAfter() and,
-// after a first mark, Allocate. The compute side neither allocates nor plans
-// meanwhile, and must not touch what the compression side reads or writes after
-// a mark.
+// But between StartOverlap and EndOverlap two threads may use it at once, one
+// on each side. The *compute side* is nn(), sequences() and vectors(),
+// everything planned with them, Record() and Mark(). The *compression side* is
+// sparse() and its sieves, CopyFromHost, CopyToHost, HostBuffer,
+// CompressAfter() and, after the first mark, Allocate. During this time the
+// compute side must neither allocate nor plan, and must not touch what the
+// compression side reads or writes after a mark.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -46,66 +47,69 @@ class Backend {
   // For logs: "cpu".
   virtual absl::string_view name() const = 0;
 
-  // Zeroed, aligned to at least 64 bytes. Errors: kResourceExhausted.
+  // The elements are zero, and aligned to at least 64 bytes. Errors:
+  // kResourceExhausted.
   virtual absl::StatusOr<Tensor> Allocate(const Shape& shape) = 0;
 
-  // `host` holds tensor->size() elements. Done when the call returns.
+  // `host` holds tensor->size() elements. The copy is complete when the call
+  // returns.
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;
   virtual absl::Status CopyToHost(const Tensor& tensor, float* host) = 0;
 
-  // Bytes of the host, not initialised, that CopyToHost fills fastest and that
-  // can be sent from where they are; aligned to at least 16. Any thread may
-  // drop the last handle, also after the backend's end.
+  // Uninitialised host memory that CopyToHost fills fastest and that can be
+  // sent without another copy; aligned to at least 16 bytes. Any thread may
+  // drop the last handle, even after the backend is gone.
   virtual std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) {
     return std::shared_ptr<uint8_t[]>(new uint8_t[size_bytes]);
   }
 
-  // Whether compression gains from a thread of its own, since the compute side
-  // returns before its work is done.
+  // Whether compression gains from a thread of its own, because the compute
+  // side returns before its work is done.
   virtual bool overlaps_compression() const { return false; }
 
-  // From here on the compression side's operations come after CompressAfter's
-  // marks alone, not after all that the compute side has been given before.
-  // Both are called by the compute side's thread, while the other one rests;
-  // what comes after EndOverlap comes after all that either side was given.
+  // From here on the compression side's operations wait only for the marks
+  // given to CompressAfter, and no longer for everything that the compute side
+  // was given before them. The compute side's thread calls both methods while
+  // the other thread is idle. Work given after EndOverlap runs after all work
+  // given to either side before it.
   virtual absl::Status StartOverlap() { return absl::OkStatus(); }
   virtual absl::Status EndOverlap() { return absl::OkStatus(); }
 
-  // A mark behind what the compute side has been given so far; a number, good
-  // until EndOverlap.
+  // Marks the end of the work given to the compute side so far. Returns the
+  // mark's number, which is valid until EndOverlap.
   virtual absl::StatusOr<int64_t> Mark() { return 0; }
-  // What the compression side is given from now on comes after the mark.
+  // Work given to the compression side from now on runs after the mark.
   virtual absl::Status CompressAfter(int64_t) { return absl::OkStatus(); }
 
-  // Whether it saves time to record work that comes again.
+  // Whether recording repeated work saves time.
   virtual bool gains_from_recordings() const { return false; }
-  // Records what `work` gives the compute side, and does not do it. `work` must
-  // give it nothing else, wait for nothing, plan nothing and allocate nothing;
-  // it may be called again later, or not. Errors: those of `work`, or what the
-  // device says of work that it cannot record.
+  // Records the work that `work` gives to the compute side, without running it.
+  // `work` must give it nothing else, wait for nothing, plan nothing and
+  // allocate nothing. It may be called again later, or never. Errors: those of
+  // `work`, or the device's error for work that it cannot record.
   virtual absl::StatusOr<std::unique_ptr<Recording>> Record(
       const std::function<absl::Status()>& work) {
     return std::unique_ptr<Recording>(new WorkAsItIs(work));
   }
-  // Another number once recordings hold addresses of the backend's own memory
-  // that are no longer good. Planning may do that.
+  // Changes when existing recordings may hold addresses of the backend's own
+  // memory that are no longer valid. Planning can cause this.
   virtual int64_t memory_version() const { return 0; }
 
-  // All live as long as the backend.
+  // These live as long as the backend.
   virtual NnKernels& nn() = 0;
   virtual SequenceKernels& sequences() = 0;
   virtual SparseKernels& sparse() = 0;
-  // Of layers, and in their order.
+  // For layers; operations run in order with those of nn() and sequences().
   virtual VectorKernels& vectors() { return sparse(); }
 };
 
 struct CpuBackendOptions {
-  // Threads of one operation; at least 1. Results do not depend on it in the
-  // sparse kernels.
+  // Threads used by one operation; at least 1. The results of the sparse
+  // kernels do not depend on it.
   int num_threads = 1;
 };
 
-// In //tensor/cpu:cpu_backend. Errors: kInvalidArgument.
+// Defined in //tensor/cpu:cpu_backend. Errors: kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuBackend(
     const CpuBackendOptions& options);
 

@@ -1,4 +1,4 @@
-// The loss of a network that labels a sequence when nobody says which frame a
+// The loss of a network that labels a sequence without knowing which frame each
 // label belongs to.
 #ifndef TENSOR_CTC_LOSS_H_
 #define TENSOR_CTC_LOSS_H_
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// What one batch should be labelled with; host memory.
+// The labels of one batch; host memory.
 struct CtcTargets {
   absl::Span<const int32_t> input_lengths;  // [batch], each in [1, steps].
   // All transcripts, one after the other, each label in [1, classes).
@@ -22,18 +22,19 @@ struct CtcTargets {
 // "Connectionist temporal classification: labelling unsegmented sequence data
 // with recurrent neural networks", ICML 2006): p is the probability, under a
 // softmax in every frame, of all the ways to spell a transcript in its
-// example's frames, where a label may last for several frames, and class 0, the
-// blank, may stand between labels and must stand between equal ones.
+// example's frames. A label may last for several frames. Class 0, the blank,
+// may stand between any two labels and must stand between equal ones.
 class CtcLossOp {
  public:
   virtual ~CtcLossOp() = default;
 
-  // Mean of -ln p over the batch. (PyTorch's reduction 'sum', divided by the
-  // batch size; its 'mean' also divides each example's loss by the number of
-  // its labels.) logits: plain [steps, batch, classes]. dlogits, of the same
-  // shape, receives the gradient of the mean unless it is null; it is 0 beyond
-  // an example's input length, where logits are not read. A logit that is not
-  // finite makes the loss, and the gradient of its example, NaN.
+  // Returns the mean of -ln p over the batch. (This is PyTorch's reduction
+  // 'sum', divided by the batch size; its 'mean' also divides each example's
+  // loss by the number of its labels.) logits: plain [steps, batch, classes].
+  // dlogits has the same shape and receives the gradient of the mean, unless it
+  // is null. Beyond an example's input length the gradient is 0 and logits are
+  // not read. A logit that is not finite makes the loss, and the gradient of
+  // its example, NaN.
   // Errors: kInvalidArgument, naming the example, for a length or label out of
   // range, or a transcript that needs more frames than the example has.
   virtual absl::StatusOr<double> Run(const float* logits,

@@ -1,4 +1,4 @@
-// Selected elements that stay where the vector is.
+// Selected elements in the memory of the vector they come from.
 #ifndef TENSOR_DEVICE_SELECTION_H_
 #define TENSOR_DEVICE_SELECTION_H_
 
@@ -6,8 +6,9 @@
 
 namespace ps {
 
-// As Selection, in the memory of a device: elements of a vector in ascending
-// order of index. Whoever made it says how long it lives.
+// Like Selection, but in the memory of a device: elements of a vector in
+// ascending order of index. The function that returns one says how long it is
+// valid.
 struct DeviceSelection {
   const uint32_t* indices = nullptr;  // [count]
   float* values = nullptr;            // [count]

@@ -1,4 +1,4 @@
-// What a pass over a vector's magnitudes finds. For device code, too.
+// Statistics of a vector's magnitudes. Also used in device code.
 #ifndef TENSOR_MOMENTS_H_
 #define TENSOR_MOMENTS_H_
 
@@ -6,7 +6,8 @@
 
 namespace ps {
 
-// Of the magnitudes a[i] = |u[i]|. Void if num_non_finite is not 0.
+// Moments of the magnitudes a[i] = |u[i]|. The other fields are meaningless if
+// num_non_finite is not 0.
 struct Moments {
   int64_t num_nonzero = 0;
   int64_t num_non_finite = 0;  // NaNs and infinities.
@@ -16,7 +17,7 @@ struct Moments {
   float min_nonzero = 0;  // 0 if there is none.
 };
 
-// Of the exceedances y = a[i] - location over all a[i] > location.
+// Moments of the exceedances y = a[i] - location over all a[i] > location.
 struct Exceedances {
   int64_t count = 0;
   double sum = 0;

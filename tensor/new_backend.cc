@@ -22,12 +22,12 @@ std::string WhyNotCuda(const CudaFacts& facts) {
   return "";
 }
 
-// Ranks from 0 on, of which this one's device is rank modulo num_devices.
+// Ranks count from 0, and the device of this one is rank modulo num_devices.
 int NumSharers(const DeviceOptions& options, int num_devices) {
   return (options.workers_on_machine + num_devices - 1) / num_devices;
 }
 
-// Whether the CPU, where `reason` leads, has the precision.
+// An error if the CPU, chosen for `reason`, does not have the precision.
 absl::Status CheckCpuPrecision(const DeviceOptions& options,
                                const std::string& reason) {
   if (options.precision == Precision::kFp32) return absl::OkStatus();
@@ -36,7 +36,7 @@ absl::Status CheckCpuPrecision(const DeviceOptions& options,
       by_name ? absl::StatusCode::kInvalidArgument
               : absl::StatusCode::kFailedPrecondition,
       absl::StrCat("training.precision is ", PrecisionName(options.precision),
-                   "; the CPU has FP32 alone, and machine.device is \"",
+                   "; the CPU supports only FP32, and machine.device is \"",
                    options.device, "\"", by_name ? "" : ", where ",
                    by_name ? "" : reason,
                    "; set training.precision to FP32 to train on the CPU"));
@@ -101,7 +101,7 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
     }
     choice.cuda_device = *name->cuda_index;
     choice.reason = "as configured";
-    // Every worker with this config takes the same one.
+    // Every worker with this config uses the same device.
     choice.num_sharers = options.workers_on_machine;
     return choice;
   }
@@ -127,7 +127,7 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   cuda.memory_bytes = options.device_memory_bytes;
   cuda.num_sharers = choice.num_sharers;
   absl::StatusOr<std::unique_ptr<Backend>> backend = NewCudaBackend(cuda);
-  // As of a device for which there is no code.
+  // For example, this build may have no code for the device.
   if (options.device == "auto" && absl::IsUnavailable(backend.status())) {
     return NewCpu(options, std::string(backend.status().message()));
   }

@@ -1,4 +1,4 @@
-// The backend that a config asks for.
+// Creates the backend that a config asks for.
 #ifndef TENSOR_NEW_BACKEND_H_
 #define TENSOR_NEW_BACKEND_H_
 
@@ -17,16 +17,17 @@ struct DeviceOptions {
   // "auto", "cpu", "cuda" or "cuda:N".
   std::string device = "auto";
   int num_threads = 1;  // On the CPU; at least 1.
-  // Of the workers on this machine, those whose ranks are equal modulo the
-  // number of its CUDA devices share one.
+  // Workers on this machine whose ranks are equal modulo the number of its CUDA
+  // devices share one device.
   int worker_rank = 0;
   int workers_on_machine = 1;  // At least 1.
-  // Of a CUDA device; 0: this worker's share of it.
+  // Memory to use on a CUDA device; 0: this worker's share of it.
   int64_t device_memory_bytes = 0;
-  // Anything but kFp32 needs a CUDA device.
+  // Any value other than kFp32 needs a CUDA device.
   Precision precision = Precision::kFp32;
-  // The same bits from run to run on a CUDA device, of the same kind and with
-  // the same versions of its libraries. The CPU's are always.
+  // Whether a CUDA device must give the same bits from run to run, on the same
+  // kind of device and with the same versions of its libraries. The CPU always
+  // does.
   bool deterministic = true;
 };
 
@@ -37,29 +38,31 @@ struct ChosenBackend {
   std::string description;
 };
 
-// With layers. "auto" is the CPU where no CUDA device can be used to train, or
-// where its layers are not known to be right; that is an error only for a
-// precision that the CPU does not have, where results would differ. Errors:
-// kInvalidArgument for options that break a rule or a device that is not there;
-// kFailedPrecondition if CUDA is asked for, by name or by the precision, and
-// cannot be used, with the reason; kResourceExhausted.
+// Returns a backend that has layers. "auto" chooses the CPU if no CUDA device
+// can be used for training, or if the CUDA layers are not known to be right.
+// Choosing the CPU is an error only for a precision that it does not have,
+// since the results would differ. Errors: kInvalidArgument for options that
+// break a rule or a device that does not exist; kFailedPrecondition, with the
+// reason, if CUDA is required by name or by the precision but cannot be used;
+// kResourceExhausted.
 absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options);
 
-// What NewBackend knows of the machine.
+// The facts about the machine that NewBackend's choice depends on.
 struct CudaFacts {
   absl::StatusOr<int> num_devices = 0;
-  bool has_layers = false;  // In this build.
-  // Whether they have passed their tests on a device (docs/gpu_results.md).
+  bool has_layers = false;  // Whether this build has them.
+  // Whether the layers have passed their tests on a device
+  // (docs/gpu_results.md).
   bool layers_have_run = false;
 };
 
 struct DeviceChoice {
   std::optional<int> cuda_device;  // None: the CPU.
   std::string reason;
-  int num_sharers = 1;  // Of the CUDA device.
+  int num_sharers = 1;  // Workers that share the CUDA device.
 };
 
-// NewBackend's choice. A pure function, for tests.
+// The choice that NewBackend makes, as a pure function for tests.
 absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
                                           const CudaFacts& facts);
 

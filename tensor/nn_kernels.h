@@ -1,10 +1,10 @@
-// What layers need from a device.
+// The operations that layers need from a device.
 //
-// An operation is planned once, for fixed shapes: the backend picks primitives,
-// memory layouts and scratch space then, and Forward and Backward allocate
-// nothing. Activations keep whatever layout the backend likes best between
-// operations; only Reorder brings them to plain row-major order. Weights and
-// their gradients always have PyTorch's layouts ([out, in, height, width],
+// An operation is planned once, for fixed shapes. Planning picks primitives,
+// memory layouts and scratch space, so that Forward and Backward allocate
+// nothing. Between operations, activations keep whatever layout suits the
+// backend best; only Reorder converts them to plain row-major order. Weights
+// and their gradients always have PyTorch's layouts ([out, in, height, width],
 // [out, in], [out]), since they live in one flat vector that is also what a
 // checkpoint holds.
 #ifndef TENSOR_NN_KERNELS_H_
@@ -19,8 +19,8 @@
 
 namespace ps {
 
-// How a backend lays an activation out in memory; only the backend that made
-// it knows more.
+// How a backend lays out an activation in memory. Only the backend that made it
+// knows the details.
 class ActivationLayout {
  public:
   virtual ~ActivationLayout() = default;
@@ -30,7 +30,7 @@ struct ActivationDesc {
   Shape shape;  // [batch, channels, height, width] or [batch, features].
   // Null: plain row-major order of `shape`.
   std::shared_ptr<const ActivationLayout> layout;
-  // Memory that an activation takes, in floats; a layout may pad.
+  // Memory that an activation takes, in floats; a layout may add padding.
   int64_t num_floats = 0;
 
   static ActivationDesc Plain(Shape shape) {
@@ -42,25 +42,25 @@ struct ActivationDesc {
 };
 
 // A convolution or linear layer: y = W x + b. Every pointer is to memory of the
-// backend, of the size that the descriptions say. Backward belongs to the
-// latest Forward, with the same x and weight: it may read what that made of
-// them.
+// backend, of the size that the descriptions give. Backward belongs to the
+// latest Forward and needs the same x and weight, since it may read what
+// Forward computed from them.
 class AffineOp {
  public:
   virtual ~AffineOp() = default;
   virtual const ActivationDesc& output() const = 0;
   virtual absl::Status Forward(const float* x, const float* weight,
                                const float* bias, float* y) = 0;
-  // Overwrites dweight and dbias, and dx unless it is null (the first layer
-  // of a model needs none).
+  // Overwrites dweight and dbias, and also dx unless it is null (the first
+  // layer of a model needs none).
   virtual absl::Status Backward(const float* x, const float* weight,
                                 const float* dy, float* dx, float* dweight,
                                 float* dbias) = 0;
 };
 
 // An operation without weights: y = f(x). Backward belongs to the latest
-// Forward with the same x and y. What reads neither of them in Backward, or
-// works in place, says so where it is planned.
+// Forward and takes the same x and y. An operation whose Backward does not read
+// one of them, or that can work in place, says so where it is planned.
 class UnaryOp {
  public:
   virtual ~UnaryOp() = default;
@@ -71,7 +71,7 @@ class UnaryOp {
                                 float* dx) = 0;
 };
 
-// y = a + b, of activations of one layout.
+// y = a + b, where all three have the same layout.
 class SumOp {
  public:
   virtual ~SumOp() = default;
@@ -81,7 +81,8 @@ class SumOp {
 
 // Batch normalisation (Ioffe and Szegedy, "Batch normalization: accelerating
 // deep network training by reducing internal covariate shift", ICML 2015), and
-// what usually comes after it. All vectors: [channels].
+// the steps that usually follow it: adding a residual, and a ReLU. All vectors:
+// [channels].
 class BatchNormOp {
  public:
   virtual ~BatchNormOp() = default;
@@ -89,11 +90,11 @@ class BatchNormOp {
 
   struct ForwardArguments {
     const float* x = nullptr;
-    const float* residual = nullptr;  // Like x; where one is planned.
+    const float* residual = nullptr;  // Like x; only if one was planned.
     const float* weight = nullptr;
     const float* bias = nullptr;
-    // Training moves them by the batch's, of which the variance is unbiased;
-    // inference normalises by them and leaves them alone.
+    // Training updates these from the batch's mean and its unbiased variance.
+    // Inference normalises by them and does not change them.
     float* running_mean = nullptr;
     float* running_variance = nullptr;
     float* y = nullptr;  // May be x in inference, or the residual.
@@ -102,29 +103,30 @@ class BatchNormOp {
 
   struct BackwardArguments {
     const float* x = nullptr;
-    const float* y = nullptr;  // Read where there is a residual.
-    // With residual and ReLU: cleared where the ReLU lets nothing past, and so
-    // the residual's gradient.
+    const float* y = nullptr;  // Read if there is a residual.
+    // With a residual and a ReLU, dy is cleared where the ReLU blocks it and so
+    // becomes the residual's gradient.
     float* dy = nullptr;
     float* dx = nullptr;  // May be dy unless there is a residual; null: none.
     float* dweight = nullptr;
     float* dbias = nullptr;
   };
-  // Belongs to the latest Forward, of a training plan; overwrites.
+  // Only for a training plan; belongs to the latest Forward. Overwrites dx,
+  // dweight and dbias.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
 // Dropout (Srivastava et al., "Dropout: a simple way to prevent neural networks
 // from overfitting", JMLR 15, 2014), for training: each element becomes 0 with
-// the planned probability p, and 1 / (1 - p) times as large otherwise.
+// the planned probability p, and is multiplied by 1 / (1 - p) otherwise.
 class DropoutOp {
  public:
   virtual ~DropoutOp() = default;
   virtual const ActivationDesc& output() const = 0;
-  // Which elements are dropped is a pure function of `key` and of their places
-  // in memory. y may be x.
+  // The choice of dropped elements is a pure function of `key` and of their
+  // positions in memory. y may be x.
   virtual absl::Status Forward(uint64_t key, const float* x, float* y) = 0;
-  // By the elements of the latest Forward. dx may be dy.
+  // Drops the same elements as the latest Forward. dx may be dy.
   virtual absl::Status Backward(const float* dy, float* dx) = 0;
 };
 
@@ -135,7 +137,7 @@ class SoftmaxCrossEntropyOp {
   struct Result {
     double loss = 0;  // Mean over the batch.
     // Examples whose label has the largest logit, or one of the five largest;
-    // of equal ones the first counts as larger.
+    // of equal logits, the first ranks higher.
     int64_t correct = 0;
     int64_t correct_top5 = 0;
   };
@@ -151,16 +153,16 @@ struct ConvolutionShape {
   int64_t kernel_height = 0;
   int64_t kernel_width = 0;
   int64_t stride = 1;
-  int64_t padding = 0;  // Zeros on each side, both directions.
-  // Channels of each side are cut into so many parts, and every output sees
-  // its own part of the inputs only.
+  int64_t padding = 0;  // Zeros on each side, in both directions.
+  // The input and output channels are each split into this many groups, and
+  // every output channel depends only on the input channels of its own group.
   int64_t groups = 1;
-  bool bias = true;  // Without: the bias and its gradient are null.
+  bool bias = true;  // If false, the bias and its gradient are null.
 };
 
 struct BatchNormShape {
   bool training = true;
-  bool relu = false;      // The last step.
+  bool relu = false;      // Applied as the last step.
   float epsilon = 1e-5f;  // Added to the variance.
   // running = (1 - momentum) running + momentum batch.
   float momentum = 0.1f;
@@ -174,15 +176,15 @@ struct PoolingShape {
   Kind kind = Kind::kMax;
   int64_t window = 2;
   int64_t stride = 2;
-  // On each side, both directions; at most half the window. It is never the
-  // maximum, and counts as zeros in an average. The last rows and columns that
-  // fill no window are left out.
+  // Padding on each side, in both directions; at most half the window. It is
+  // never the maximum, and counts as zeros in an average. Trailing rows and
+  // columns that do not fill a window are left out.
   int64_t padding = 0;
 };
 
 // The shortcut without weights of He et al., "Deep residual learning for image
-// recognition", CVPR 2016, option A: every stride-th pixel of both directions,
-// and channels of zeros, as many before as after.
+// recognition", CVPR 2016, option A: it takes every stride-th pixel in both
+// directions and adds channels of zeros, the same number before and after.
 struct SubsamplingShape {
   int64_t stride = 2;
   int64_t out_channels = 0;  // At least the input's, and of the same parity.
@@ -197,46 +199,47 @@ class NnKernels {
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
       const ConvolutionShape& shape, const ActivationDesc& input) = 0;
   // Input: [batch, channels, height, width] or [batch, channels]. `residual`,
-  // of the same shape and layout, is added to the normalised input; it may be
-  // null.
+  // which has the same shape and layout, is added to the normalised input; it
+  // may be null.
   virtual absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanBatchNorm(
       const BatchNormShape& shape, const ActivationDesc& input,
       const ActivationDesc* residual) = 0;
-  // Input: [batch, features]; or more dimensions that count as features, plain,
-  // which are flattened in row-major order.
+  // Input: [batch, features]; or a plain input with more dimensions, which are
+  // flattened in row-major order and count as features.
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanLinear(
       int64_t out_features, const ActivationDesc& input) = 0;
-  // Backward reads neither x nor y, and may get null; so of the next three.
+  // Backward reads neither x nor y, and both may be null. The same holds for
+  // adaptive pooling, global pooling and subsampling.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanPooling(
       const PoolingShape& shape, const ActivationDesc& input) = 0;
-  // y may be x, and dx may be dy; Backward reads y, and may get a null x.
+  // y may be x, and dx may be dy. Backward reads y; its x may be null.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanActivation(
       Activation function, const ActivationDesc& input) = 0;
-  // Of any shape and layout.
+  // Takes any shape and layout.
   virtual absl::StatusOr<std::unique_ptr<SumOp>> PlanSum(
       const ActivationDesc& input) = 0;
   // probability: in [0, 1).
   virtual absl::StatusOr<std::unique_ptr<DropoutOp>> PlanDropout(
       double probability, const ActivationDesc& input) = 0;
-  // Averages of out_height x out_width parts; part i of n of an extent e is
-  // [floor(i e / n), ceil((i + 1) e / n)), as PyTorch's AdaptiveAvgPool2d.
+  // Averages over out_height x out_width parts; part i of n of an extent e is
+  // [floor(i e / n), ceil((i + 1) e / n)), as in PyTorch's AdaptiveAvgPool2d.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanAdaptivePooling(
       int64_t out_height, int64_t out_width, const ActivationDesc& input) = 0;
-  // The mean over height and width, [batch, channels].
+  // The mean over height and width; output: [batch, channels].
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanGlobalPooling(
       const ActivationDesc& input) = 0;
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanSubsampling(
       const SubsamplingShape& shape, const ActivationDesc& input) = 0;
-  // To plain row-major order; Backward goes the other way, and reads neither x
-  // nor y.
+  // Converts to plain row-major order; Backward converts the other way, and
+  // reads neither x nor y.
   virtual absl::StatusOr<std::unique_ptr<UnaryOp>> PlanReorder(
       const ActivationDesc& input) = 0;
   // logits: [batch, classes].
   virtual absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
   PlanSoftmaxCrossEntropy(const ActivationDesc& logits) = 0;
 
-  // How often an activation was brought from one layout to another since the
-  // start, inside of operations or by PlanReorder's.
+  // Conversions of an activation from one layout to another since the start,
+  // inside operations or by PlanReorder's operations.
   virtual int64_t num_reorders() const = 0;
 };
 

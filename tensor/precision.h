@@ -1,22 +1,22 @@
-// What layers compute with.
+// The number formats that layers compute with.
 #ifndef TENSOR_PRECISION_H_
 #define TENSOR_PRECISION_H_
 
 namespace ps {
 
 enum class Precision {
-  // Floats of 32 bits throughout.
+  // 32-bit floats throughout.
   kFp32,
-  // The same, but products and convolutions keep 10 bits of each factor's
+  // As FP32, but products and convolutions keep 10 bits of each factor's
   // mantissa. CUDA only.
   kTf32,
   // Activations, their gradients and the factors of products are bfloat16.
-  // Weights and their gradients, sums, normalisation's statistics and the loss
-  // stay floats of 32 bits. CUDA only.
+  // Weights and their gradients, sums, normalisation statistics and the loss
+  // stay 32-bit floats. CUDA only.
   kBf16,
 };
 
-// As training.precision has it.
+// The name as in training.precision.
 inline const char* PrecisionName(Precision precision) {
   switch (precision) {
     case Precision::kFp32:

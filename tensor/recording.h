@@ -1,4 +1,4 @@
-// Work of a backend that can be done again without giving it again.
+// Work of a backend that can be repeated without issuing it again.
 #ifndef TENSOR_RECORDING_H_
 #define TENSOR_RECORDING_H_
 
@@ -6,14 +6,14 @@
 
 namespace ps {
 
-// Made by Backend::Record, and used by the same thread; ends before its
-// backend.
+// Made by Backend::Record, and used by the same thread; must be destroyed
+// before its backend.
 class Recording {
  public:
   virtual ~Recording() = default;
 
-  // Gives the backend all of it once more, with the addresses and numbers that
-  // it was recorded with; what lies at the addresses may have changed.
+  // Gives all of the work to the backend once more, with the recorded addresses
+  // and numbers; the memory at the addresses may have changed.
   virtual absl::Status Replay() = 0;
 };
 

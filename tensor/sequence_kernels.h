@@ -1,6 +1,7 @@
-// What layers over sequences need from a device: activations [steps, batch,
-// features], row-major and so time-major: one step of all rows is one block of
-// memory. Their elements may be other than floats where the layout says so.
+// The operations that layers over sequences need from a device. Activations are
+// [steps, batch, features] in row-major order and so time-major: one step of
+// all rows is one block of memory. Their elements may be other than floats if
+// the layout says so.
 #ifndef TENSOR_SEQUENCE_KERNELS_H_
 #define TENSOR_SEQUENCE_KERNELS_H_
 
@@ -20,7 +21,7 @@ struct EmbeddingShape {
   int64_t features = 0;
 };
 
-// Rows of a table, by number: y[t, b] = table[tokens[t, b]].
+// Looks up rows of a table: y[t, b] = table[tokens[t, b]].
 class EmbeddingOp {
  public:
   virtual ~EmbeddingOp() = default;
@@ -28,12 +29,12 @@ class EmbeddingOp {
   virtual const ActivationDesc& output() const = 0;
 
   // tokens: [steps, batch], whole numbers. table: [num_rows, features].
-  // Errors: kInvalidArgument for a token that is no row's number.
+  // Errors: kInvalidArgument for a token that is not a row number.
   virtual absl::Status Forward(const float* tokens, const float* table,
                                float* y) = 0;
 
-  // Adds dy[t, b] to the row of dtable that the latest Forward took for
-  // [t, b], in the order of [t, b]. All other rows stay as they are.
+  // Adds dy[t, b] to the row of dtable that the latest Forward took for [t, b],
+  // in the order of [t, b]. All other rows stay unchanged.
   virtual absl::Status AddGradient(const float* dy, float* dtable) = 0;
 };
 
@@ -43,13 +44,13 @@ struct RecurrentShape {
     // (1997), with the forget gate of Gers et al. (2000):
     //   i, f, o = sigmoid, g = tanh of W_ih x + b_ih + W_hh h + b_hh,
     //   c' = f c + i g,  h' = o tanh(c').
-    // Blocks of the weights' rows: i, f, g, o.
+    // The weights' rows are in blocks: i, f, g, o.
     kLstm,
     // Gated recurrent unit: Cho et al., EMNLP 2014, with the reset gate after
-    // the product, as cuDNN and PyTorch have it:
+    // the product, as in cuDNN and PyTorch:
     //   r, z = sigmoid(W_ih x + b_ih + W_hh h + b_hh),
     //   n = tanh(W_in x + b_in + r (W_hn h + b_hn)),  h' = (1 - z) n + z h.
-    // Blocks of the weights' rows: r, z, n.
+    // The weights' rows are in blocks: r, z, n.
     kGru,
   };
   Cell cell = Cell::kLstm;
@@ -58,8 +59,8 @@ struct RecurrentShape {
   int64_t num_gates() const { return cell == Cell::kLstm ? 4 : 3; }
 };
 
-// One layer of a recurrent network. Keeps the state that the last step leaves:
-// the next Forward starts from it, and no gradient flows back into it
+// One layer of a recurrent network. It keeps the state after the last step: the
+// next Forward starts from this state, and no gradient flows back into it
 // (truncated back-propagation through time).
 class RecurrentOp {
  public:
@@ -67,7 +68,8 @@ class RecurrentOp {
   // [steps, batch, hidden].
   virtual const ActivationDesc& output() const = 0;
 
-  // Layouts of PyTorch's nn.LSTM and nn.GRU; `rows` is num_gates x hidden.
+  // The layouts are those of PyTorch's nn.LSTM and nn.GRU; `rows` is num_gates
+  // x hidden.
   struct Weights {
     const float* input = nullptr;           // weight_ih [rows, features]
     const float* recurrent = nullptr;       // weight_hh [rows, hidden]
@@ -81,13 +83,14 @@ class RecurrentOp {
     float* recurrent_bias = nullptr;
   };
 
-  // Memory that it keeps from call to call, in floats.
+  // Memory that the operation keeps from call to call, in floats.
   virtual int64_t num_floats() const = 0;
 
-  // Spent on the cells so far; the rest of Forward and Backward are products.
+  // Time spent on the cells so far; the rest of Forward and Backward is
+  // products.
   virtual absl::Duration cell_time() const = 0;
 
-  // The state before the next step is zero, as it is at first.
+  // Resets the state before the next step to its initial value of zero.
   virtual void ResetState() = 0;
 
   // x: [steps, batch, features].
@@ -98,26 +101,27 @@ class RecurrentOp {
     const float* x = nullptr;
     const float* dy = nullptr;
     Weights weights;
-    // Overwritten. dx may be null.
+    // These are overwritten. dx may be null.
     float* dx = nullptr;
     Gradients gradients;
   };
-  // Belongs to the latest Forward, with the same x and weights; once for each,
-  // since it works in what Forward left.
+  // Belongs to the latest Forward, with the same x and weights. It may be
+  // called only once for each Forward, since it overwrites Forward's
+  // intermediate results.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 };
 
-// Windows over the frames of a sequence: frame t of the output holds frames
-// t x stride - before + [0, window) of the input one after the other, zeros
-// where there are none. With stride = window and nothing before it a sequence
-// becomes `window` times as short; with stride 1 every frame sees its
-// neighbours.
+// Windows over the frames of a sequence: frame t of the output is the
+// concatenation of the input's frames t x stride - before + [0, window), with
+// zeros in place of frames outside the input. With stride = window and before =
+// 0 a sequence becomes `window` times shorter; with stride 1 every frame sees
+// its neighbours.
 struct FrameWindowShape {
   int64_t window = 1;
   int64_t stride = 1;
   int64_t before = 0;  // In [0, window).
 
-  // Frames that come out for so many that go in: ceil(frames / stride).
+  // Output frames for an input of `frames` frames: ceil(frames / stride).
   int64_t OutputFrames(int64_t frames) const {
     return (frames + stride - 1) / stride;
   }

@@ -1,8 +1,9 @@
-// What compressors need from a device: a handful of passes over long vectors.
+// The operations that compressors need from a device: a few kinds of pass over
+// long vectors.
 //
 // Every result is a pure function of the inputs: work is cut into fixed chunks
-// whose partial sums are added in order, in double, so that neither the number
-// of threads nor the scheduling shows.
+// whose partial sums are added in order, in double, so that results depend
+// neither on the number of threads nor on scheduling.
 #ifndef TENSOR_SPARSE_KERNELS_H_
 #define TENSOR_SPARSE_KERNELS_H_
 
@@ -33,36 +34,36 @@ struct Selection {
   }
 };
 
-// What is likely to be asked of a vector that is yet to be formed.
+// The queries to expect on a vector that is yet to be formed.
 struct SieveGuess {
-  // No threshold will be lower. Infinity: nothing will be asked.
+  // No later threshold will be lower. Infinity: no query will follow.
   float keep_above = std::numeric_limits<float>::infinity();
-  // Whether the moments' sums are wanted, which take time; else they are 0.
+  // Whether the moments' sums, which take time, are needed; if not, they are 0.
   bool needs_sums = true;
 };
 
-// One vector, looked at from many thresholds. What is above a low one is kept
-// aside, so that higher ones need not read the vector again.
+// Evaluates one vector at many thresholds. The elements above a low threshold
+// are kept aside, so that higher ones need not read the vector again.
 class Sieve {
  public:
   virtual ~Sieve() = default;
 
-  // From now on: the vector u, which must stay as it is while it is looked at.
+  // Makes u the vector to look at; u must not change while it is in use.
   virtual void Reset(const float* u, int64_t n) = 0;
 
-  // From now on: out = residual + gradient, which is formed and measured as
-  // SparseKernels::AddAndMeasure does. In the same pass the elements above
-  // guess.keep_above are kept aside. A wrong guess shows in the time that the
-  // next call takes, never in a result.
+  // Makes out = residual + gradient the vector to look at. It is formed and
+  // measured as by SparseKernels::AddAndMeasure. The same pass keeps aside the
+  // elements above guess.keep_above. A wrong guess changes the time that the
+  // next call takes, never a result.
   virtual absl::Status ResetToSum(const float* residual, const float* gradient,
                                   int64_t n, const SieveGuess& guess,
                                   float* out, Moments* moments) = 0;
 
-  // Statistics of the exceedances over `location`. The elements above
-  // `keep_above`, a guess of the lowest threshold that later calls will ask
-  // for, are kept aside, or fewer where fewer were kept and `location` needs no
-  // others. The guess shows in the time that later calls take (a pass over the
-  // vector for a threshold below it), never in a result.
+  // Statistics of the exceedances over `location`. `keep_above` is a guess of
+  // the lowest threshold that later calls will ask for, and the elements above
+  // it are kept aside. Fewer are kept if fewer were kept before and `location`
+  // needs no others. The guess affects the time that later calls take (a pass
+  // over the vector for a threshold below it), never a result.
   virtual absl::Status MeasureAbove(float location, float keep_above,
                                     Exceedances* result) = 0;
 
@@ -70,9 +71,10 @@ class Sieve {
   // threshold selects everything.
   virtual absl::Status SelectAbove(float threshold, Selection* selection) = 0;
 
-  // The same elements, left in the memory of a device; valid until the next
-  // call. None where the memory is the host's, or where there are more than
-  // `capacity`, which is the same in all calls: SelectAbove is for them.
+  // Selects the same elements but leaves them in the memory of a device; valid
+  // until the next call. Returns nullopt if the memory is the host's, or if
+  // more than `capacity` elements are selected; in that case use SelectAbove.
+  // `capacity` must be the same in all calls.
   virtual absl::StatusOr<std::optional<DeviceSelection>> SelectAboveInPlace(
       float /*threshold*/, int64_t /*capacity*/) {
     return std::optional<DeviceSelection>();
@@ -94,13 +96,13 @@ inline float MagnitudeFromBits(uint32_t bits) {
   return x;
 }
 
-// Counts magnitudes by their bits. Bin b counts the sampled elements with
-// bits in [low + (b << shift), low + ((b + 1) << shift)).
+// A histogram of magnitudes by their bits. Bin b counts the sampled elements
+// with bits in [low + (b << shift), low + ((b + 1) << shift)).
 struct MagnitudeBins {
   static constexpr int kNumBins = 4096;
   uint32_t low = 0;
-  int shift = 19;      // With low = 0: all magnitudes, 16 bins an octave.
-  int64_t stride = 1;  // Looks at elements 0, stride, 2 stride, ...
+  int shift = 19;      // With low = 0: all magnitudes, 16 bins per octave.
+  int64_t stride = 1;  // Samples elements 0, stride, 2 stride, ...
 };
 
 class SparseWork;  // tensor/cuda/sparse/sparse_work.h
@@ -109,25 +111,27 @@ class SparseWork;  // tensor/cuda/sparse/sparse_work.h
 class SparseKernels : public VectorKernels {
  public:
   // out[i] = residual[i] + gradient[i], and the moments of out, in one pass.
-  // `out` overlaps neither input: a caller that meets a NaN still has both.
+  // `out` must overlap neither input, so that a caller that finds a NaN still
+  // has both.
   virtual absl::Status AddAndMeasure(const float* residual,
                                      const float* gradient, int64_t n,
                                      float* out, Moments* moments) = 0;
 
-  // The moments' sum and sum_squares, which ResetToSum may have left out; bit
-  // for bit the same.
+  // Computes the moments' sum and sum_squares, which ResetToSum may have left
+  // out; the results are the same bit for bit.
   virtual absl::Status SumMagnitudes(const float* u, int64_t n,
                                      Moments* moments) = 0;
 
-  // The sum of u[i], and the sum of ln |u[i]| over the non-zeros. All elements
-  // are finite.
+  // The sum of u[i], and the sum of ln |u[i]| over the non-zero elements. All
+  // elements must be finite.
   virtual absl::Status SumValues(const float* u, int64_t n, double* sum) = 0;
   virtual absl::Status SumLogs(const float* u, int64_t n, double* sum) = 0;
 
-  // The sum of u[i]^2; not finite if an element is not.
+  // The sum of u[i]^2; not finite if any element is not finite.
   virtual absl::Status SumSquares(const float* u, int64_t n, double* sum) = 0;
 
-  // Looks at nothing until Reset. Lives no longer than these kernels.
+  // The sieve has no vector until Reset or ResetToSum. It must not outlive
+  // these kernels.
   virtual std::unique_ptr<Sieve> NewSieve() = 0;
 
   // counts: [MagnitudeBins::kNumBins].
@@ -135,15 +139,16 @@ class SparseKernels : public VectorKernels {
                                        const MagnitudeBins& bins,
                                        std::vector<int64_t>* counts) = 0;
 
-  // Replaces `selection` by the first elements with |u[i]| == magnitude, at
-  // most `limit`.
+  // Replaces `selection` by the first elements with |u[i]| == magnitude, up to
+  // `limit` of them.
   virtual absl::Status SelectEqual(const float* u, int64_t n, float magnitude,
                                    int64_t limit, Selection* selection) = 0;
 
-  // selection->values[i] = u[selection->indices[i]], in any order of indices.
+  // selection->values[i] = u[selection->indices[i]]; the indices may be in any
+  // order.
   virtual absl::Status Gather(const float* u, Selection* selection) = 0;
 
-  // out[i] = u[indices[i]], which stays in the backend's memory.
+  // out[i] = u[indices[i]]; `out` is in the backend's memory.
   virtual absl::Status GatherTo(const float* u,
                                 const std::vector<uint32_t>& indices,
                                 float* out) = 0;
@@ -151,12 +156,12 @@ class SparseKernels : public VectorKernels {
   // u[selection.indices[i]] = selection.values[i].
   virtual absl::Status Scatter(const Selection& selection, float* u) = 0;
 
-  // u[selection.indices[i]] += selection.values[i]. No index comes twice.
+  // u[selection.indices[i]] += selection.values[i]. No index may occur twice.
   virtual absl::Status AddAt(const Selection& selection, float* u) = 0;
 
-  // For the device code of compressors (compressors/cuda): the steps these
-  // kernels are made of. Null where the memory is the host's. Lives as long as
-  // these kernels.
+  // The steps that these kernels are made of, for the device code of
+  // compressors (compressors/cuda). Null if the memory is the host's. Lives as
+  // long as these kernels.
   virtual SparseWork* device_work() { return nullptr; }
 };
 

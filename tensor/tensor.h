@@ -28,7 +28,7 @@ inline std::string ShapeString(const Shape& shape) {
 }
 
 // A handle: copies share the elements, which live as long as any handle does.
-// Made by Backend::Allocate, or by View over memory that somebody else keeps.
+// Made by Backend::Allocate, or by View over memory that somebody else owns.
 // Not thread-safe: the elements have no lock.
 class Tensor {
  public:

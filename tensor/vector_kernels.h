@@ -1,4 +1,4 @@
-// What layers and local steps need of long vectors.
+// The operations on long vectors that layers and local steps need.
 #ifndef TENSOR_VECTOR_KERNELS_H_
 #define TENSOR_VECTOR_KERNELS_H_
 
@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// scale x data[i].
+// The vector scale x data[i].
 struct ScaledVector {
   const float* data = nullptr;
   float scale = 1;

@@ -10,7 +10,7 @@ namespace {
 
 class PlannedAffine final : public PlannedLayer {
  public:
-  // bias_offset: of the bias from the weight, in elements.
+  // bias_offset: distance of the bias from the weight, in elements.
   PlannedAffine(std::unique_ptr<AffineOp> op, int64_t bias_offset)
       : op_(std::move(op)), bias_offset_(bias_offset) {}
 

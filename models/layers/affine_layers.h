@@ -1,4 +1,4 @@
-// Linear layers, and what they have in common with convolutions.
+// Linear layers, and the initialisers that they share with convolutions.
 #ifndef MODELS_LAYERS_AFFINE_LAYERS_H_
 #define MODELS_LAYERS_AFFINE_LAYERS_H_
 
@@ -19,8 +19,8 @@ struct AffineInitializers {
   static AffineInitializers FanInUniform(int64_t fan_in);
 };
 
-// Parameters: `name`.weight and `name`.bias, as of PyTorch's Linear. Takes any
-// plain input whose features are in_features when flattened.
+// Parameters: `name`.weight and `name`.bias, as in PyTorch's Linear. Takes any
+// plain input that flattens to in_features features.
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
                                       int64_t out_features);
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,

@@ -13,19 +13,19 @@ namespace ps {
 
 enum class AfterNorm { kNothing, kRelu };
 
-// Parameters, all [channels]: `name`.weight (first 1) and `name`.bias (first
-// 0); statistics: `name`.running_mean (0) and `name`.running_var (1), moved by
-// a tenth of the difference each time. As PyTorch's BatchNorm1d and
-// BatchNorm2d, followed by a ReLU or not.
+// Parameters, all [channels]: `name`.weight (initially 1) and `name`.bias
+// (initially 0). Statistics: `name`.running_mean (0) and `name`.running_var
+// (1), updated each time by a tenth of the difference. The same as PyTorch's
+// BatchNorm1d and BatchNorm2d, optionally followed by a ReLU.
 std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
                                          AfterNorm after);
 
-// For layers that have one inside.
+// The same, for layers that contain a batch normalisation.
 std::vector<LayerParameter> BatchNormParameters(const std::string& name,
                                                 int64_t channels);
 std::vector<LayerStatistic> BatchNormStatistics(const std::string& name,
                                                 int64_t channels);
-// What they are called in tables of time.
+// Its name in tables of time.
 inline constexpr char kBatchNormKind[] = "batch_norm";
 
 }  // namespace ps

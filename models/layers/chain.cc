@@ -65,8 +65,8 @@ bool PlannedChain::backward_reads_output() const {
   return steps_.back().layer->backward_reads_output();
 }
 
-// Decides which outputs take the place of their inputs, and which need not be
-// kept for Backward.
+// Decides which outputs overwrite their inputs, and which need not be kept for
+// Backward.
 void PlannedChain::ShareBuffers() {
   for (size_t i = 1; i < steps_.size(); ++i) {
     steps_[i].in_place =
@@ -102,7 +102,7 @@ absl::Status PlannedChain::AllocateBuffers() {
           ScratchPool::ChainSlot(context_.scratch_depth, scratch_outputs++);
       context_.scratch->Reserve(step.scratch_slot, num_floats);
     }
-    // For the gradient of this step's output.
+    // Reserved for the gradient of this step's output.
     if (context_.training && i + 1 < steps_.size()) {
       for (int turn = 0; turn < 2; ++turn) {
         context_.scratch->Reserve(
@@ -243,7 +243,7 @@ size_t PlannedChain::FirstOfStretch(const BackwardRecording& recording,
 absl::Status PlannedChain::Backward(
     const PlannedLayer::BackwardArguments& arguments,
     const ChainGradientReady& ready, const BackwardRecording& recording) {
-  // Without dx, what is below the lowest weights has nothing to do.
+  // Without dx, there is no work below the lowest layer with weights.
   const size_t first = arguments.dx == nullptr ? lowest_ : 0;
   PrepareBackward(arguments, first);
   for (size_t end = steps_.size(); end > first;) {

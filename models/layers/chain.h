@@ -1,5 +1,4 @@
-// Layers one after the other: the buffers between them, and the order in which
-// they run.
+// A chain of layers: the buffers between them, and the order in which they run.
 #ifndef MODELS_LAYERS_CHAIN_H_
 #define MODELS_LAYERS_CHAIN_H_
 
@@ -16,7 +15,7 @@
 
 namespace ps {
 
-// A layer, and where its part of the chain's weights and statistics is.
+// A layer, and the positions of its weights and statistics among the chain's.
 struct PlacedLayer {
   std::unique_ptr<Layer> layer;
   int64_t begin = 0;
@@ -26,62 +25,63 @@ struct PlacedLayer {
   bool has_parameters() const { return begin < end; }
 };
 
-// Puts the layers' weights one after the other, and so their statistics.
+// Places the layers' weights one after the other, and likewise their
+// statistics.
 std::vector<PlacedLayer> PlaceLayers(
     std::vector<std::unique_ptr<Layer>> layers);
 
-// The gradient of the chain's weights [begin, end) is final.
+// Called when the gradient of the chain's weights [begin, end) is final.
 using ChainGradientReady =
     std::function<absl::Status(int64_t begin, int64_t end)>;
 
 // Not thread-safe.
 class PlannedChain {
  public:
-  // Plans every layer, and allocates what lies between them; the scratch that
-  // it reserves must be allocated before the first Forward. Errors:
-  // kInvalidArgument when the layers do not fit together.
+  // Plans every layer, and allocates the buffers between them. The scratch
+  // memory that it reserves must be allocated before the first Forward. Errors:
+  // kInvalidArgument if the layers do not fit together.
   static absl::StatusOr<std::unique_ptr<PlannedChain>> Create(
       const std::vector<PlacedLayer>& layers, const PlanContext& context,
       const ActivationDesc& input);
 
-  // At least one layer, so there is one.
+  // Always valid, since there is at least one layer.
   const ActivationDesc& output() const { return steps_.back().layer->output(); }
 
   bool backward_reads_output() const;
 
-  // Whether all of its layers' work can be recorded.
+  // Whether the work of all its layers can be recorded.
   bool records_forward() const;
   bool records_backward() const;
 
-  // Pointers as a layer's, of the chain as a whole: it is one. With a recorder,
-  // which may be null, layers that can be recorded run in stretches as long as
-  // can be.
+  // The arguments are those of a layer, for the chain as a whole. With a
+  // recorder, which may be null, consecutive layers that can be recorded run in
+  // stretches that are as long as possible.
   absl::Status Forward(const PlannedLayer::ForwardArguments& arguments,
                        StretchRecorder* recorder);
 
-  // The same in Backward: a stretch ends where the gradient from a border on is
-  // final, and what is final then is reported as one range.
+  // The same for Backward: a stretch ends where the gradient from a border on
+  // is final, and all that is final then is reported as one range.
   struct BackwardRecording {
     StretchRecorder* recorder = nullptr;
-    std::vector<int64_t> borders;  // In the chain's weights.
+    std::vector<int64_t> borders;  // Positions in the chain's weights.
   };
-  // Leaves dy as it is, unless the last layer is a composite one. `ready` may
+  // Does not change dy, unless the last layer is a composite one. `ready` may
   // be null.
   absl::Status Backward(const PlannedLayer::BackwardArguments& arguments,
                         const ChainGradientReady& ready,
                         const BackwardRecording& recording);
 
  private:
-  // Where a layer's output lies.
+  // The memory that holds a layer's output.
   enum class Place { kOwn, kScratch, kCaller };
   struct Step {
     std::unique_ptr<PlannedLayer> layer;
-    int64_t begin = 0;  // Of its weights in the chain's.
+    int64_t begin = 0;  // Position in the chain's weights.
     int64_t end = 0;
     int64_t statistics_begin = 0;
     size_t time_kind = 0;
     bool timed = false;
-    bool in_place = false;  // Its output is where its input was.
+    bool in_place = false;  // The output overwrites the input.
     Place place = Place::kOwn;
     Tensor own;
     int scratch_slot = 0;
@@ -91,26 +91,26 @@ class PlannedChain {
 
   void ShareBuffers();
   absl::Status AllocateBuffers();
-  float* OutputOf(size_t i);  // Unless it is the caller's.
-  // Fill forward_ and backward_ for a pass.
+  float* OutputOf(size_t i);  // Not for Place::kCaller.
+  // Set up forward_ and backward_ for a pass.
   void PrepareForward(const PlannedLayer::ForwardArguments& arguments);
   void PrepareBackward(const PlannedLayer::BackwardArguments& arguments,
                        size_t first);
-  // Steps [first, end), in the order of the direction.
+  // Run steps [first, end), in the order of the direction.
   absl::Status RunForward(size_t first, size_t end);
   absl::Status RunBackward(size_t first, size_t end);
-  // The stretch that begins below `end` in Backward begins at this step.
+  // The first step of the Backward stretch that begins just below `end`.
   size_t FirstOfStretch(const BackwardRecording& recording, size_t first,
                         size_t end) const;
-  // For a gradient, while another one is read.
+  // A buffer for a gradient, while another one (in_use) is read.
   float* GradientBuffer(const float* in_use);
 
   const PlanContext context_;
   std::vector<Step> steps_;
-  // What the steps of the latest pass are called with: [step].
+  // The arguments of the steps in the latest pass: [step].
   std::vector<PlannedLayer::ForwardArguments> forward_;
   std::vector<PlannedLayer::BackwardArguments> backward_;
-  // The first step that has parameters; without any, their number.
+  // The first step that has parameters, or the number of steps if none has.
   size_t lowest_ = 0;
 };
 

@@ -11,7 +11,8 @@ namespace {
 
 class PlannedConvolution final : public PlannedLayer {
  public:
-  // bias_offset: of the bias from the weight, in elements; -1: no bias.
+  // bias_offset: distance of the bias from the weight, in elements; -1: no
+  // bias.
   PlannedConvolution(std::unique_ptr<AffineOp> op, int64_t bias_offset)
       : op_(std::move(op)), bias_offset_(bias_offset) {}
 

@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// Parameters: `name`.weight and, where the shape has one, `name`.bias, as of
-// PyTorch's Conv2d, with its initial values or those given.
+// Parameters: `name`.weight and, if the shape has a bias, `name`.bias, as in
+// PyTorch's Conv2d, with its initial values or the given ones.
 std::unique_ptr<Layer> NewConvolutionLayer(std::string name,
                                            int64_t in_channels,
                                            const ConvolutionShape& shape);
@@ -21,11 +21,11 @@ std::unique_ptr<Layer> NewConvolutionLayer(
     std::string name, int64_t in_channels, const ConvolutionShape& shape,
     const AffineInitializers& initializers);
 
-// A square kernel, its bias left out as it is before batch normalisation.
+// A square kernel without a bias, as is usual before batch normalisation.
 ConvolutionShape SquareKernel(int64_t out_channels, int64_t extent,
                               int64_t stride = 1);
 
-// Inputs of one output, and outputs of one input.
+// The number of inputs of one output, and of outputs of one input.
 int64_t FanIn(int64_t in_channels, const ConvolutionShape& shape);
 int64_t FanOut(const ConvolutionShape& shape);
 

@@ -58,7 +58,7 @@ class PlannedCtcLoss final : public PlannedLoss {
         op_->Run(logits, {lengths_, batch.labels, batch.label_lengths},
                  dlogits));
     if (dlogits != nullptr) return result;
-    // Transcripts are read on the host, wherever the logits are.
+    // Decoding runs on the host, wherever the logits are.
     host_logits_.resize(NumElements(logits_shape_));
     PS_RETURN_IF_ERROR(backend_->CopyToHost(
         Tensor::View(const_cast<float*>(logits), logits_shape_),
@@ -68,7 +68,7 @@ class PlannedCtcLoss final : public PlannedLoss {
   }
 
  private:
-  // The lengths have been checked.
+  // The lengths have already been checked.
   void CountErrors(const Batch& batch, BatchResult* result) const {
     int64_t first = 0;
     for (int64_t i = 0; i < batch_; ++i) {
@@ -98,10 +98,11 @@ class PlannedCtcLoss final : public PlannedLoss {
   const int64_t classes_;
   const Shape logits_shape_;        // [steps, batch, classes]
   std::vector<int32_t> lengths_;    // In steps of the logits.
-  std::vector<float> host_logits_;  // Of the latest evaluation.
+  std::vector<float> host_logits_;  // From the latest evaluation.
 };
 
-// Of logits in a layout of the backend: the loss wants them plain.
+// For logits in a layout of the backend: converts them, since the loss needs
+// them plain.
 class PlannedPlainLoss final : public PlannedLoss {
  public:
   PlannedPlainLoss(std::unique_ptr<UnaryOp> reorder, Tensor logits,
@@ -125,7 +126,7 @@ class PlannedPlainLoss final : public PlannedLoss {
 
  private:
   const std::unique_ptr<UnaryOp> reorder_;
-  Tensor logits_;  // And then their gradient.
+  Tensor logits_;  // Later their gradient.
   const std::unique_ptr<PlannedLoss> loss_;
 };
 

@@ -11,15 +11,15 @@
 namespace ps {
 
 struct CtcLossOptions {
-  // See ExampleShape. Its space parts words.
+  // See ExampleShape. Its space separates words.
   std::string alphabet;
-  // Frames of the recording for each step of the logits; a last part of so many
-  // has a step, too.
+  // Frames of the recording for each step of the logits; a shorter last group
+  // of frames also has a step.
   int64_t frames_per_step = 1;
 };
 
-// tensor/ctc_loss.h says what it is. logits: [steps, batch, classes] with
-// speech batches. Runs without a gradient, as in evaluation, also decode the
+// See tensor/ctc_loss.h for the loss. logits: [steps, batch, classes], with
+// batches of speech. Runs without a gradient, as in evaluation, also decode the
 // best path and count errors.
 std::unique_ptr<Loss> NewCtcLoss(const CtcLossOptions& options);
 

@@ -17,7 +17,7 @@ class PlannedDropout final : public PlannedLayer {
   bool in_place() const override { return true; }
   bool backward_reads_input() const override { return false; }
   bool backward_reads_output() const override { return false; }
-  // What is dropped is an argument of the kernels.
+  // The choice of dropped elements is an argument of the kernels.
   bool records_forward() const override { return false; }
   bool records_backward() const override { return false; }
 
@@ -33,8 +33,8 @@ class PlannedDropout final : public PlannedLayer {
   const std::unique_ptr<DropoutOp> op_;
 };
 
-// What is left of it in inference: nothing, but a copy where the chain does not
-// work in place.
+// Dropout in inference: does nothing, or copies if the chain does not work in
+// place.
 class PlannedIdentity final : public PlannedLayer {
  public:
   PlannedIdentity(std::unique_ptr<SumOp> copy, const ActivationDesc& input)

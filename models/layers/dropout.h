@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// Drops each element with `probability`, in [0, 1), in training; in inference
-// does nothing. Any shape, any layout, in place.
+// In training, drops each element with `probability`, which is in [0, 1); does
+// nothing in inference. Takes any shape and layout, and can work in place.
 std::unique_ptr<Layer> NewDropoutLayer(double probability);
 
 }  // namespace ps

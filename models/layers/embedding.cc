@@ -23,7 +23,7 @@ class PlannedEmbedding final : public PlannedLayer {
   const ActivationDesc& output() const override { return op_->output(); }
   bool backward_reads_output() const override { return false; }
   bool backward_reads_input() const override { return false; }
-  // Waits until it knows that all tokens are rows' numbers.
+  // Forward waits until it knows that all tokens are row numbers.
   bool records_forward() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
@@ -33,8 +33,9 @@ class PlannedEmbedding final : public PlannedLayer {
   absl::Status Backward(const BackwardArguments& a) override {
     CHECK(a.dx == nullptr) << "tokens have no gradient";
     if (!tied_) {
-      // The whole table, though few rows had a token: what the others hold is
-      // not known here, and a NaN that stayed would never go away.
+      // Clears the whole table, though only a few rows had a token: the
+      // contents of the others are unknown here, and a NaN among them would
+      // stay forever.
       PS_RETURN_IF_ERROR(backend_->vectors().Clear(a.gradient, table_size_));
     }
     return op_->AddGradient(a.dy, a.gradient);

@@ -1,4 +1,4 @@
-// Several frames seen as one.
+// A layer that joins several frames into one.
 #ifndef MODELS_LAYERS_FRAME_WINDOW_LAYER_H_
 #define MODELS_LAYERS_FRAME_WINDOW_LAYER_H_
 

@@ -1,4 +1,4 @@
-// What a parameter is before training.
+// The initial values of a parameter.
 #ifndef MODELS_LAYERS_INITIALIZER_H_
 #define MODELS_LAYERS_INITIALIZER_H_
 
@@ -23,13 +23,13 @@ struct Initializer {
 
   // PyTorch's default for Conv2d and Linear: kaiming_uniform with a = sqrt(5)
   // (He et al., "Delving deep into rectifiers", ICCV 2015, with that slope
-  // instead of the ReLU's 0), which is U(-b, b) with b = 1 / sqrt(fan_in), for
+  // instead of the ReLU's 0). This is U(-b, b) with b = 1 / sqrt(fan_in), for
   // weights and biases alike.
   static Initializer FanInUniform(int64_t fan_in);
 
-  // He et al., equation 10: N(0, 2 / fan), which keeps the variance of what
-  // ReLUs let through; fan is the inputs of an output, or for backward
-  // (equation 14) the outputs of an input.
+  // He et al., equation 10: N(0, 2 / fan), which preserves the variance through
+  // ReLUs. `fan` is the number of inputs of an output, or for the backward pass
+  // (equation 14) the number of outputs of an input.
   static Initializer HeNormal(int64_t fan);
 };
 

@@ -1,7 +1,7 @@
-// One layer of a network: which weights it has, and how it runs.
+// One layer of a network: its weights, and how it runs.
 //
-// A Layer knows no batch size; planned for one, for training or for inference,
-// it becomes a PlannedLayer.
+// A Layer does not depend on the batch size. Planning it for one, for training
+// or for inference, makes a PlannedLayer.
 #ifndef MODELS_LAYERS_LAYER_H_
 #define MODELS_LAYERS_LAYER_H_
 
@@ -27,8 +27,8 @@ struct LayerParameter {
   Initializer initializer;
 };
 
-// What a layer learns from the batches without a gradient, such as the running
-// mean of batch normalisation. Workers average it now and then.
+// A value that a layer learns from the batches without a gradient, such as the
+// running mean of batch normalisation. Workers average it from time to time.
 struct LayerStatistic {
   std::string name;  // "bn1.running_mean".
   Shape shape;
@@ -38,20 +38,20 @@ struct LayerStatistic {
 struct PlanContext {
   Backend* backend = nullptr;      // Not owned; outlives the planned layers.
   ScratchPool* scratch = nullptr;  // Likewise.
-  // Of the composite layers around this one.
+  // The nesting depth of this layer in composite layers.
   int scratch_depth = 0;
-  // Without it, Backward is never called.
+  // If false, Backward is never called.
   bool training = false;
-  // Bytes that planned layers keep for activations: Allocate adds to it.
+  // Bytes that planned layers keep for activations; Allocate adds to it.
   int64_t* activation_bytes = nullptr;
   LayerTimes* times = nullptr;  // Not owned.
 
-  // Zeroed memory for a planned layer to keep, counted.
+  // Zeroed memory for a planned layer to keep; adds to activation_bytes.
   absl::StatusOr<Tensor> Allocate(const Shape& shape) const;
 };
 
-// Pointers are to the backend's memory. Those to weights, gradients and
-// statistics begin where the layer's first one does; the others follow it.
+// Pointers are to the backend's memory. Pointers to weights, gradients and
+// statistics are to the layer's first one; its others follow.
 class PlannedLayer {
  public:
   virtual ~PlannedLayer() = default;
@@ -60,8 +60,8 @@ class PlannedLayer {
 
   // Whether y may be the memory of x, and dx that of dy.
   virtual bool in_place() const { return false; }
-  // Whether Backward reads y, respectively x. Memory that nobody reads any
-  // more is used again.
+  // Whether Backward reads y and x, respectively. Memory that is no longer read
+  // is reused.
   virtual bool backward_reads_output() const { return true; }
   virtual bool backward_reads_input() const { return true; }
 
@@ -71,12 +71,12 @@ class PlannedLayer {
     // Training updates them; inference reads them.
     float* statistics = nullptr;
     float* y = nullptr;  // Overwritten.
-    // Of all random draws of this pass; differs from layer to layer.
+    // Determines all random draws of this pass; differs from layer to layer.
     uint64_t random_key = 0;
     // The model's flat vector, for weights that belong to another layer.
     const float* model_weights = nullptr;
-    // The chain that runs the layer forgets the state of the batch before
-    // first; composite layers hand it on.
+    // If set, the chain that runs the layer first calls ResetState; composite
+    // layers pass it on.
     bool reset_state = false;
   };
   virtual absl::Status Forward(const ForwardArguments& arguments) = 0;
@@ -87,21 +87,22 @@ class PlannedLayer {
     // Composite layers may overwrite it.
     float* dy = nullptr;
     const float* weights = nullptr;
-    // Both are overwritten. dx is null in the lowest layer with parameters:
-    // nobody needs it.
+    // Both are overwritten. dx is null in the lowest layer with parameters,
+    // where it is not needed.
     float* dx = nullptr;
     float* gradient = nullptr;
-    // The model's flat vectors, for weights that belong to another layer, whose
-    // own Backward comes later and must add to what it finds.
+    // The model's flat vectors, for weights that belong to another layer. That
+    // layer's own Backward runs later, and must add to the gradient it finds.
     const float* model_weights = nullptr;
     float* model_gradient = nullptr;
   };
-  // Belongs to the latest Forward with the same x and y.
+  // Belongs to the latest Forward, with the same x and y.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
 
-  // Whether each call with the same pointers gives the backend the same work,
-  // and no more than that, so that it may be recorded (tensor/recording.h): the
-  // random key does not matter, and nothing waits for a result.
+  // Whether every call with the same pointers gives the backend exactly the
+  // same work and does nothing else, so that it can be recorded
+  // (tensor/recording.h): the work must not depend on the random key, and
+  // nothing may wait for a result.
   virtual bool records_forward() const { return true; }
   virtual bool records_backward() const { return true; }
 
@@ -113,11 +114,11 @@ class Layer {
  public:
   virtual ~Layer() = default;
 
-  // What it is called in tables of time: "convolution", "lstm". Empty for a
-  // layer made of others, which have their own.
+  // Its name in tables of time: "convolution", "lstm". Empty for a layer that
+  // is made of others, which have their own names.
   virtual std::string kind() const = 0;
 
-  // In the order of the flat vector; empty for a layer without weights.
+  // In their order in the flat vector; empty for a layer without weights.
   virtual std::vector<LayerParameter> parameters() const { return {}; }
   virtual std::vector<LayerStatistic> statistics() const { return {}; }
 

@@ -1,4 +1,4 @@
-// Where a model's time goes, by kind of layer.
+// Measures where a model's time goes, by kind of layer.
 #ifndef MODELS_LAYERS_LAYER_TIMES_H_
 #define MODELS_LAYERS_LAYER_TIMES_H_
 
@@ -13,7 +13,8 @@
 
 namespace ps {
 
-// Not thread-safe. Two readings of the clock for each layer and direction.
+// Not thread-safe. Costs two readings of the clock for each layer and
+// direction.
 class LayerTimes {
  public:
   struct Entry {
@@ -23,7 +24,7 @@ class LayerTimes {
   };
 
   enum class Direction { kForward, kBackward };
-  // What a listener is told when a layer, or a part of one, has run.
+  // Passed to a listener after a layer, or a part of one, has run.
   struct Span {
     absl::string_view kind;
     Direction direction;
@@ -32,13 +33,14 @@ class LayerTimes {
   };
   using Listener = std::function<void(const Span&)>;
 
-  // From now on; null: nobody listens. On the models' thread.
+  // Sets the listener from now on; null for none. Call it on the models'
+  // thread.
   void Listen(Listener listener) { listener_ = std::move(listener); }
   void Tell(const Span& span) const {
     if (listener_ != nullptr) listener_(span);
   }
 
-  // The number of a kind, the same for equal names.
+  // The number of a kind; equal names have the same number.
   size_t Kind(absl::string_view kind) {
     for (size_t i = 0; i < entries_.size(); ++i) {
       if (entries_[i].kind == kind) return i;
@@ -61,8 +63,8 @@ class LayerTimes {
   Listener listener_;
 };
 
-// Adds the time that it lives to a kind's, and tells the listener; nothing if
-// `times` is null.
+// Adds its lifetime to the time of a kind, and tells the listener; does nothing
+// if `times` is null.
 class LayerTimer {
  public:
   LayerTimer(LayerTimes* times, size_t kind, LayerTimes::Direction direction)
@@ -89,7 +91,7 @@ class LayerTimer {
   const absl::Time start_;
 };
 
-// Adds the time that it lives to *sum, unless that is null.
+// Adds its lifetime to *sum, unless `sum` is null.
 class TimeAdder {
  public:
   explicit TimeAdder(absl::Duration* sum) : sum_(sum), start_(absl::Now()) {}

@@ -1,4 +1,4 @@
-// What training makes small.
+// The function that training minimises.
 #ifndef MODELS_LAYERS_LOSS_H_
 #define MODELS_LAYERS_LOSS_H_
 
@@ -17,10 +17,10 @@ class PlannedLoss {
  public:
   virtual ~PlannedLoss() = default;
 
-  // logits: as planned, in the backend's memory. dlogits, of the same size,
-  // receives the gradient of the mean loss unless it is null; it may be the
-  // memory of the logits. Errors: kInvalidArgument, naming example and value,
-  // for labels that are no classes.
+  // logits: as planned, in the backend's memory. dlogits, which has the same
+  // size, receives the gradient of the mean loss unless it is null; it may be
+  // the memory of the logits. Errors: kInvalidArgument, naming example and
+  // value, for labels that are not classes.
   virtual absl::StatusOr<BatchResult> Run(const Batch& batch,
                                           const float* logits,
                                           float* dlogits) = 0;
@@ -30,7 +30,7 @@ class Loss {
  public:
   virtual ~Loss() = default;
 
-  // Speech: frames of a recording for each output.
+  // For speech: frames of a recording for each output.
   virtual int64_t frames_per_output() const { return 1; }
 
   // Errors: kInvalidArgument for logits of the wrong shape.

@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-// Where the four parameters lie, from the layer's first one on.
+// The positions of the four parameters, relative to the layer's first one.
 struct Offsets {
   Offsets(const RecurrentShape& shape, int64_t features) {
     const int64_t rows = shape.num_gates() * shape.hidden;
@@ -67,7 +67,7 @@ class PlannedRecurrent final : public PlannedLayer {
   }
 
  private:
-  // Runs one direction, and adds its time to that of products and cells.
+  // Runs one direction, and adds its time to the times of products and cells.
   template <typename Run>
   absl::Status Timed(LayerTimes::Direction direction, const Run& run) {
     const absl::Duration cells_before = op_->cell_time();
@@ -102,7 +102,7 @@ class RecurrentLayer final : public Layer {
   explicit RecurrentLayer(const RecurrentOptions& options)
       : options_(options) {}
 
-  // Its products and its cells have their own.
+  // Its products and its cells have their own kinds.
   std::string kind() const override { return ""; }
 
   std::vector<LayerParameter> parameters() const override {

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// Where a part's weights and statistics begin in the block's.
+// The positions where a part's weights and statistics begin in the block's.
 struct Offsets {
   int64_t parameters = 0;
   int64_t statistics = 0;
@@ -24,8 +24,8 @@ class PlannedResidualBlock final : public PlannedLayer {
   struct Parts {
     std::unique_ptr<PlannedChain> main;
     std::unique_ptr<BatchNormOp> norm;
-    std::unique_ptr<PlannedChain> shortcut;  // Null: the input as it is.
-    std::unique_ptr<SumOp> gradient_sum;     // Of both ways' into the input.
+    std::unique_ptr<PlannedChain> shortcut;  // Null: the input itself.
+    std::unique_ptr<SumOp> gradient_sum;     // Adds the paths' input gradients.
     bool shortcut_has_parameters = false;
     Offsets norm_begin;
     Offsets shortcut_begin;
@@ -97,7 +97,7 @@ class PlannedResidualBlock final : public PlannedLayer {
       BatchNormOp::BackwardArguments norm;
       norm.x = MainOutput();
       norm.y = a.y;
-      norm.dy = a.dy;  // From here on the gradient of the sum.
+      norm.dy = a.dy;  // Becomes the gradient of the sum.
       norm.dx = main_gradient;
       norm.dweight = a.gradient + p_.norm_begin.parameters;
       norm.dbias = norm.dweight + p_.channels;
@@ -129,7 +129,7 @@ class PlannedResidualBlock final : public PlannedLayer {
     return ScratchPool::CompositeSlot(context_.scratch_depth, turn);
   }
 
-  // What the norm reads: kept for Backward.
+  // The input of the norm, which training keeps for Backward.
   float* MainOutput() {
     return context_.training ? main_output_.data()
                              : context_.scratch->data(slot(0));

@@ -1,5 +1,5 @@
-// Residual addition: two ways from an input, and ReLU of their sum (He et al.,
-// "Deep residual learning for image recognition", CVPR 2016).
+// Residual addition: two paths from an input, and a ReLU of their sum (He et
+// al., "Deep residual learning for image recognition", CVPR 2016).
 #ifndef MODELS_LAYERS_RESIDUAL_BLOCK_H_
 #define MODELS_LAYERS_RESIDUAL_BLOCK_H_
 
@@ -13,18 +13,18 @@
 namespace ps {
 
 struct ResidualBlockParts {
-  // At least one layer; none of them in place of the block's input.
+  // At least one layer; none may overwrite the block's input.
   std::vector<std::unique_ptr<Layer>> main;
-  // The batch normalisation that ends the main way, where the sum and the ReLU
-  // are part of the same pass over memory.
+  // The batch normalisation at the end of the main path. It adds the shortcut
+  // and applies the ReLU in the same pass over memory.
   std::string norm_name;
   int64_t channels = 0;
-  // Empty: the input as it is.
+  // If empty, the input itself.
   std::vector<std::unique_ptr<Layer>> shortcut;
 };
 
-// y = relu(norm(main(x)) + shortcut(x)). Parameters and statistics in the order
-// main, norm, shortcut.
+// y = relu(norm(main(x)) + shortcut(x)). Parameters and statistics are in the
+// order main, norm, shortcut.
 std::unique_ptr<Layer> NewResidualBlock(ResidualBlockParts parts);
 
 }  // namespace ps

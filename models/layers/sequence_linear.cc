@@ -12,7 +12,7 @@ namespace {
 
 class PlannedSequenceLinear final : public PlannedLayer {
  public:
-  // bias_offset: of the bias from the weight, in elements.
+  // bias_offset: distance of the bias from the weight, in elements.
   PlannedSequenceLinear(std::unique_ptr<AffineOp> op, int64_t bias_offset)
       : op_(std::move(op)), bias_offset_(bias_offset) {}
 
@@ -33,7 +33,7 @@ class PlannedSequenceLinear final : public PlannedLayer {
   const int64_t bias_offset_;
 };
 
-// The weight begins where the model's parameters do.
+// Uses the weight at the beginning of the model's parameters.
 class PlannedTiedOutput final : public PlannedLayer {
  public:
   explicit PlannedTiedOutput(std::unique_ptr<AffineOp> op)

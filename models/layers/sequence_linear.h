@@ -1,4 +1,4 @@
-// The same linear layer at every step of a sequence: the output of a text or
+// A linear layer applied at every step of a sequence: the output of a text or
 // speech model.
 #ifndef MODELS_LAYERS_SEQUENCE_LINEAR_H_
 #define MODELS_LAYERS_SEQUENCE_LINEAR_H_
@@ -18,16 +18,18 @@ struct SequenceLinearOptions {
   int64_t in_features = 0;
   int64_t out_features = 0;
   Initializer initializer;
-  std::optional<Initializer> bias_initializer;  // As `initializer`, if not set.
-  // The weight is the table of an embedding, the first parameter of the model,
-  // [out_features, in_features]: Inan et al., "Tying word vectors and word
-  // classifiers", and Press and Wolf, "Using the output embedding to improve
-  // language models", both 2017. That layer must say `tied`, too.
+  // Equal to `initializer` if not set.
+  std::optional<Initializer> bias_initializer;
+  // If set, the weight is the table of an embedding, the first parameter of the
+  // model, [out_features, in_features]: Inan et al., "Tying word vectors and
+  // word classifiers", and Press and Wolf, "Using the output embedding to
+  // improve language models", both 2017. The embedding layer must also be
+  // `tied`.
   bool tied = false;
 };
 
 // From [steps, batch, in_features] to [steps, batch, out_features]. Parameters:
-// `name`.weight, unless tied, and `name`.bias, as of PyTorch's Linear.
+// `name`.weight, unless tied, and `name`.bias, as in PyTorch's Linear.
 std::unique_ptr<Layer> NewSequenceLinearLayer(
     const SequenceLinearOptions& options);
 

@@ -31,7 +31,7 @@ absl::Status StretchRecorder::Run(const Stretch& stretch, const Work& work) {
   absl::StatusOr<std::unique_ptr<Recording>> recording = backend_->Record(work);
   if (!recording.ok()) {
     LOG(WARNING) << "layers " << stretch.first << " to " << stretch.end
-                 << " are not recorded, nor others from now on: "
+                 << " could not be recorded, and no others will be: "
                  << recording.status();
     works_ = false;
     recordings_.clear();

@@ -1,4 +1,4 @@
-// Stretches of a plan's work, which the backend records when they come again.
+// Stretches of a plan's work, which the backend records when they repeat.
 #ifndef MODELS_LAYERS_STRETCH_RECORDER_H_
 #define MODELS_LAYERS_STRETCH_RECORDER_H_
 
@@ -18,12 +18,12 @@
 
 namespace ps {
 
-// Which layers, one after the other, in which direction.
+// A range of consecutive layers, run in one direction.
 struct Stretch {
   LayerTimes::Direction direction = LayerTimes::Direction::kForward;
-  size_t first = 0;           // In the chain,
-  size_t end = 0;             // and the one after the last.
-  bool resets_state = false;  // Of recurrent layers, at its beginning.
+  size_t first = 0;           // Position in the chain.
+  size_t end = 0;             // Position after the last layer.
+  bool resets_state = false;  // Resets recurrent layers first.
 
   bool operator<(const Stretch& other) const {
     return std::tie(direction, first, end, resets_state) <
@@ -37,23 +37,24 @@ class StretchRecorder {
  public:
   using Work = std::function<absl::Status()>;
 
-  // Neither is owned; both outlive this.
+  // Neither is owned, and both outlive this object.
   StretchRecorder(Backend* backend, LayerTimes* times)
       : backend_(backend), times_(times) {}
 
-  // A pass begins, on memory at these addresses. Those of its direction that
-  // were recorded with others are forgotten, and all are if the backend has
-  // moved its own memory.
+  // Begins a pass on memory at these addresses. Forgets the recordings of this
+  // direction that were made with other addresses, and all recordings if the
+  // backend has moved its own memory.
   void Begin(LayerTimes::Direction direction,
              const std::vector<const void*>& addresses);
 
-  // Does the work of a stretch, which is the same work each time: the first
-  // time as it is, since libraries prepare themselves then; the second time
-  // recorded; then again from the recording. `work` is kept with it. What
-  // cannot be recorded is done as it is, for good, and the log says why.
+  // Does the work of a stretch, which must be the same work each time. The
+  // first time it simply runs, since libraries prepare themselves then; the
+  // second time it is recorded, and later it is replayed from the recording,
+  // which keeps `work`. If a recording fails, the log says why, and nothing is
+  // recorded from then on.
   absl::Status Run(const Stretch& stretch, const Work& work);
 
-  // Stretches that are recorded now.
+  // Number of stretches that are recorded now.
   int64_t num_recordings() const;
 
  private:
@@ -64,7 +65,7 @@ class StretchRecorder {
   bool works_ = true;  // Until a recording fails.
   int64_t memory_version_ = 0;
   std::map<LayerTimes::Direction, std::vector<const void*>> addresses_;
-  // Of those that have been done; null: not recorded yet.
+  // One for each stretch that has run; null: not recorded yet.
   std::map<Stretch, std::unique_ptr<Recording>> recordings_;
 };
 

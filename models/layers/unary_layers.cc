@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// What a kind of operation does with memory; see PlannedLayer.
+// How a kind of operation uses memory; see PlannedLayer.
 struct MemoryUse {
   bool in_place = false;
   bool backward_reads_input = false;

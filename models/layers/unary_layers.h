@@ -1,4 +1,4 @@
-// Layers without weights: pooling, activation functions, the way to plain
+// Layers without weights: pooling, activation functions, conversion to plain
 // order.
 #ifndef MODELS_LAYERS_UNARY_LAYERS_H_
 #define MODELS_LAYERS_UNARY_LAYERS_H_
@@ -13,10 +13,10 @@ namespace ps {
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape);
 
-// The mean over height and width: [batch, channels].
+// The mean over height and width; output: [batch, channels].
 std::unique_ptr<Layer> NewGlobalPoolingLayer();
 
-// Averages of out_height x out_width parts.
+// Averages over out_height x out_width parts.
 std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
                                                int64_t out_width);
 
@@ -26,8 +26,8 @@ std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape);
 std::unique_ptr<Layer> NewActivationLayer(Activation function);
 std::unique_ptr<Layer> NewReluLayer();
 
-// Brings an activation to plain order, [batch, channels, height, width], which
-// is what a linear layer flattens.
+// Converts an activation to plain order, [batch, channels, height, width],
+// which is the order that a linear layer flattens.
 std::unique_ptr<Layer> NewPlainOrderLayer();
 
 }  // namespace ps

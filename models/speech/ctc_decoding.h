@@ -1,4 +1,4 @@
-// What a network trained with CTC heard.
+// Decodes the output of a network trained with CTC.
 #ifndef MODELS_SPEECH_CTC_DECODING_H_
 #define MODELS_SPEECH_CTC_DECODING_H_
 
@@ -7,17 +7,17 @@
 
 namespace ps {
 
-// One recording's outputs among those of a batch, [steps, batch, classes].
+// One recording's outputs, within those of a batch, [steps, batch, classes].
 struct RecordingOutputs {
-  const float* outputs = nullptr;  // Of its first frame.
+  const float* outputs = nullptr;  // Its first frame.
   int64_t frames = 0;
   int64_t stride = 0;   // From one frame to the next.
   int64_t classes = 0;  // 0 is the blank.
 };
 
-// Best path decoding (Graves et al., ICML 2006, section 3.2): the class with
-// the largest output of each frame, the first of equal ones; of a run of equal
-// classes one is kept, and of those the blanks are left out.
+// Best path decoding (Graves et al., ICML 2006, section 3.2): takes the class
+// with the largest output in each frame (the first of equal ones), merges runs
+// of equal classes, and then removes the blanks.
 std::vector<int32_t> DecodeBestPath(const RecordingOutputs& recording);
 
 }  // namespace ps

@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// Edits that turn what was heard into the transcript, and the transcript's
-// length; the rates are quotients of sums over all recordings.
+// The edits that turn the recognised text into the transcript, and the
+// transcript's length. An error rate is a quotient of sums over all recordings.
 struct TranscriptErrors {
   int64_t character_errors = 0;
   int64_t characters = 0;  // Spaces are characters.
@@ -17,9 +17,9 @@ struct TranscriptErrors {
   int64_t words = 0;
 };
 
-// Both are classes of an alphabet in which `space` parts words: a word is what
-// lies between spaces, so that two in a row are like one. A negative `space`:
-// the alphabet has none, and all is one word.
+// Both sequences are classes of an alphabet in which `space` separates words.
+// Several spaces in a row count as one. If `space` is negative, the alphabet
+// has none, and everything is one word.
 TranscriptErrors CompareTranscripts(absl::Span<const int32_t> heard,
                                     absl::Span<const int32_t> transcript,
                                     int32_t space);

@@ -1,7 +1,7 @@
-// AlexNet in its form for one device (Krizhevsky, "One weird trick for
+// AlexNet in its version for one device (Krizhevsky, "One weird trick for
 // parallelizing convolutional neural networks", arXiv 1404.5997). Names and
-// first weights as torchvision's alexnet; images of another size than
-// 224 x 224 are averaged to 6 x 6 features, as there.
+// initial weights are those of torchvision's alexnet. Like there, images of
+// other sizes than 224 x 224 are averaged to 6 x 6 features.
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ namespace ps {
 namespace {
 
 constexpr int64_t kFeatureExtent = 6;
-// What the first convolution and three poolings need.
+// The minimum for the first convolution and three poolings.
 constexpr int64_t kMinExtent = 63;
 
 std::unique_ptr<Layer> Convolution(const char* name, int64_t in_channels,

@@ -1,4 +1,4 @@
-// A language model of characters with LSTM or GRU layers, as of Karpathy's
+// A language model of characters with LSTM or GRU layers, as in Karpathy's
 // char-rnn; initial weights are PyTorch's defaults.
 
 #include <memory>

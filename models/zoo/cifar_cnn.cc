@@ -1,8 +1,9 @@
 // The small network for CIFAR-10 that came with Caffe as "cifar10_quick": three
 // 5 x 5 convolutions with 32, 32 and 64 channels, each with pooling, and two
-// linear layers. Its first weights were made for inputs in [-128, 128]; here
-// inputs are of unit size, so they are PyTorch's default ones. Caffe rounds up
-// where pooling windows do not fit; a padding of 1 gives the same sizes.
+// linear layers. Caffe's initial weights were made for inputs in [-128, 128];
+// here inputs are of unit size, so the initial weights are PyTorch's defaults.
+// Caffe rounds up if pooling windows do not fit; a padding of 1 gives the same
+// sizes.
 
 #include <cstdint>
 #include <memory>
@@ -36,7 +37,7 @@ std::unique_ptr<Layer> Pooling(PoolingShape::Kind kind) {
   return NewPoolingLayer(shape);
 }
 
-// Of what three poolings leave.
+// The extent after three poolings.
 int64_t FeatureExtent(int64_t extent) { return (extent + 7) / 8; }
 
 absl::StatusOr<std::unique_ptr<Model>> NewCifarCnn(
@@ -51,7 +52,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewCifarCnn(
     layers.push_back(
         NewConvolutionLayer(absl::StrCat("conv", i + 1), channels, shape));
     channels = kChannels[i];
-    // The first one pools before its ReLU, which gives the same, faster.
+    // The first one pools before its ReLU, which gives the same result faster.
     if (i == 0) {
       layers.push_back(Pooling(PoolingShape::Kind::kMax));
       layers.push_back(NewReluLayer());

@@ -1,8 +1,8 @@
 // ResNets for small images (He et al., "Deep residual learning for image
 // recognition", CVPR 2016, section 4.2) with 6n + 2 layers: one convolution,
-// three stages of n blocks with 16, 32 and 64 channels, a linear classifier.
-// Shortcuts without weights (option A). Names and first weights are those of
-// the PyTorch version by Yerlan Idelbayev that most people train.
+// three stages of n blocks with 16, 32 and 64 channels, and a linear
+// classifier. Shortcuts have no weights (option A). Names and initial weights
+// are those of the PyTorch version by Yerlan Idelbayev that most people train.
 
 #include <cstdint>
 #include <memory>
@@ -28,7 +28,7 @@ namespace {
 constexpr int64_t kKernel = 3;
 constexpr int64_t kFirstChannels = 16;
 constexpr int kStages = 3;
-// Halved twice, so that the last stage sees more than a pixel.
+// Halved twice, which leaves the last stage more than one pixel.
 constexpr int64_t kMinExtent = 8;
 
 std::unique_ptr<Layer> Convolution(std::string name, int64_t in_channels,

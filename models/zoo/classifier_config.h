@@ -1,4 +1,4 @@
-// The options of architectures that end in wide linear layers.
+// The config of architectures that end in wide linear layers.
 #ifndef MODELS_ZOO_CLASSIFIER_CONFIG_H_
 #define MODELS_ZOO_CLASSIFIER_CONFIG_H_
 
@@ -7,7 +7,8 @@
 
 namespace ps {
 
-// Errors: kInvalidArgument, for what the config's check would also report.
+// Errors: kInvalidArgument for values that the config's check would also
+// reject.
 absl::Status CheckClassifier(const ClassifierConfig& config);
 
 }  // namespace ps

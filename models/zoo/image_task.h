@@ -1,4 +1,4 @@
-// What architectures for images ask of a data set.
+// The requirements of image architectures on a data set.
 #ifndef MODELS_ZOO_IMAGE_TASK_H_
 #define MODELS_ZOO_IMAGE_TASK_H_
 

@@ -1,7 +1,8 @@
 // ResNets for ImageNet (He et al., "Deep residual learning for image
 // recognition", CVPR 2016, table 1), with projections where a shortcut changes
-// its shape (option B). Names and first weights as torchvision's resnet18 and
-// resnet50, which halve the size in the second convolution of a bottleneck.
+// its shape (option B). Names and initial weights are those of torchvision's
+// resnet18 and resnet50, which halve the size in the second convolution of a
+// bottleneck.
 
 #include <array>
 #include <cstdint>
@@ -27,14 +28,15 @@ namespace {
 
 constexpr int64_t kFirstChannels = 64;
 constexpr int kStages = 4;
-// Of a bottleneck's output against what goes through its 3 x 3 convolution.
+// Ratio of a bottleneck's output channels to those of its 3 x 3 convolution.
 constexpr int64_t kExpansion = 4;
-// Halved five times, rounding up: any size will do, but not less than a kernel.
+// Halved five times, rounding up: any size works that is not smaller than a
+// kernel.
 constexpr int64_t kMinExtent = 7;
 
 struct BlockShape {
   int64_t in_channels = 0;
-  int64_t channels = 0;  // Of its 3 x 3 convolutions.
+  int64_t channels = 0;  // Channels of its 3 x 3 convolutions.
   int64_t stride = 1;
 };
 
@@ -51,7 +53,7 @@ std::unique_ptr<Layer> NormAndRelu(std::string name, int64_t channels) {
   return NewBatchNormLayer(std::move(name), channels, AfterNorm::kRelu);
 }
 
-// Of a block that ends in normalisation `norm` of `out_channels`.
+// A block whose main path ends in the normalisation `norm` of `out_channels`.
 std::unique_ptr<Layer> Residual(const std::string& name, const char* norm,
                                 const BlockShape& block, int64_t out_channels,
                                 Layers main) {
@@ -96,7 +98,7 @@ std::unique_ptr<Layer> Bottleneck(const std::string& name,
   return Residual(name, "bn3", block, out_channels, std::move(main));
 }
 
-// What is before the first block.
+// Adds the layers before the first block.
 void AddStem(int64_t in_channels, Layers* layers) {
   layers->push_back(
       Convolution("conv1", in_channels, SquareKernel(kFirstChannels, 7, 2)));

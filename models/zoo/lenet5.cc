@@ -1,6 +1,6 @@
 // LeNet-5 (LeCun et al., "Gradient-based learning applied to document
-// recognition", Proc. IEEE 1998, section II.B) as it is usual today: ReLU, max
-// pooling, full connections between the feature maps, and softmax.
+// recognition", Proc. IEEE 1998, section II.B) in its usual modern form: ReLU,
+// max pooling, full connections between the feature maps, and softmax.
 
 #include <cstdint>
 #include <memory>
@@ -25,12 +25,12 @@ constexpr int64_t kKernel = 5;
 constexpr int64_t kFc1Features = 120;
 constexpr int64_t kFc2Features = 84;
 
-// What the second convolution and its pooling need of the image: the first one
-// keeps its size, as it did for LeCun's digits of 28 x 28 in a field of
+// The minimum for the second convolution and its pooling. The first convolution
+// keeps the image's size, as it did for LeCun's digits of 28 x 28 in a field of
 // 32 x 32, and pooling halves it.
 constexpr int64_t kMinExtent = 2 * (kKernel + 1);
 
-// Height or width of what fc1 sees, for an image of `extent`.
+// Height or width of fc1's input, for an image of `extent`.
 int64_t FeatureExtent(int64_t extent) {
   return (extent / 2 - (kKernel - 1)) / 2;
 }
@@ -50,7 +50,8 @@ absl::StatusOr<std::unique_ptr<Model>> NewLenet5(const ModelOptions& options) {
   const int64_t features = kConv2Channels * FeatureExtent(example.height) *
                            FeatureExtent(example.width);
   std::vector<std::unique_ptr<Layer>> layers;
-  // ReLU and maximum commute, and after pooling there is a quarter to do.
+  // ReLU and maximum commute, and after pooling the ReLU has only a quarter of
+  // the work.
   layers.push_back(NewConvolutionLayer("conv1", example.channels,
                                        Convolution(kConv1Channels, 2)));
   layers.push_back(NewPoolingLayer(PoolingShape()));

@@ -3,10 +3,11 @@
 // 650 with initial weights in +-0.05 and dropout 0.5, their large one 2 x 1500
 // with +-0.04 and 0.65.
 //
-// The large one has 66,034,000 parameters for 10,000 words: twice 15,000,000
-// in embedding and output, 36,024,000 in the LSTM, 10,000 in the output's bias.
-// Papers say "66 million", which holds with one bias for each LSTM layer, too
-// (66,022,000): PyTorch, whose layouts these are, keeps two that are added.
+// The large one has 66,034,000 parameters for 10,000 words: twice 15,000,000 in
+// embedding and output, 36,024,000 in the LSTM, 10,000 in the output's bias.
+// Papers say "66 million", which is also true with one bias for each LSTM layer
+// (66,022,000). PyTorch, whose layouts are used here, keeps two biases and adds
+// them.
 
 #include <memory>
 

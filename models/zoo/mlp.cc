@@ -1,6 +1,6 @@
 // Fully connected layers with ReLU between them, from the flattened example to
 // the logits. In PyTorch: self.layers = Sequential(Linear, ReLU, Linear, ...),
-// where ReLUs count in the names of the linear layers.
+// where ReLUs count in the numbering of the linear layers.
 
 #include <cstdint>
 #include <memory>

@@ -1,8 +1,8 @@
-// A deep fully connected net over a window of frames, the acoustic model of
+// A deep fully connected network over a window of frames, the acoustic model of
 // Hinton et al., "Deep neural networks for acoustic modeling in speech
-// recognition", IEEE Signal Processing Magazine 2012, whose like AdaComp (AAAI
-// 2018) and ScaleCom (NeurIPS 2020) train with compressed gradients; but with
-// ReLU, and with CTC, which needs no alignment of frames and phones.
+// recognition", IEEE Signal Processing Magazine 2012. AdaComp (AAAI 2018) and
+// ScaleCom (NeurIPS 2020) train similar networks with compressed gradients.
+// This one has ReLUs, and CTC, which needs no alignment of frames and phones.
 //
 // In PyTorch: hidden = ModuleList(Linear, ...) with ReLU and dropout after
 // each, output = Linear(hidden, classes). Initial weights of the hidden layers

@@ -1,5 +1,5 @@
-// LSTM layers over the frames of a recording, trained with CTC, as Graves et
-// al. (ICML 2006) had them: here in one direction, like the five layers of 800
+// LSTM layers over the frames of a recording, trained with CTC, as in Graves et
+// al. (ICML 2006). Here they run in one direction, like the five layers of 800
 // units that the compression papers train on AN4 (SIDCo, MLSys 2021, table 1),
 // and over several frames at a time (Sak, Senior, Rao, Beaufays, "Fast and
 // accurate recurrent neural network acoustic models for speech recognition",

@@ -1,4 +1,4 @@
-// What the speech models have in common: a linear output layer and CTC.
+// The common parts of the speech models: a linear output layer and CTC.
 #ifndef MODELS_ZOO_SPEECH_MODEL_H_
 #define MODELS_ZOO_SPEECH_MODEL_H_
 
@@ -13,14 +13,14 @@
 namespace ps {
 
 struct SpeechModelOptions {
-  // From [frames, batch, features] to [steps, batch, hidden].
+  // These layers map [frames, batch, features] to [steps, batch, hidden].
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t hidden = 0;
   int64_t frames_per_step = 1;
 };
 
-// Errors: kInvalidArgument for a data set that is not of speech, or that has an
-// alphabet of another size than classes; those of NewSequentialModel.
+// Errors: kInvalidArgument for a data set that is not speech, or whose alphabet
+// and number of classes differ in size; those of NewSequentialModel.
 absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
     const ModelOptions& model, SpeechModelOptions options);
 

@@ -1,9 +1,9 @@
 // VGG-16 for small images: the 13 convolutions of configuration D (Simonyan and
 // Zisserman, "Very deep convolutional networks for large-scale image
 // recognition", ICLR 2015), each with batch normalisation, and one linear
-// classifier, as the papers of this field train it on CIFAR-10. Names and first
-// weights as in the usual PyTorch version by kuangliu, which is for 32 x 32
-// images; larger ones are averaged before the classifier.
+// classifier, as papers on gradient compression train it on CIFAR-10. Names and
+// initial weights are those of the usual PyTorch version by kuangliu, which is
+// for 32 x 32 images; larger ones are averaged before the classifier.
 
 #include <cstdint>
 #include <memory>
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewVgg16(const ModelOptions& options) {
   PS_RETURN_IF_ERROR(CheckImageTask(options.example, kMinExtent));
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t channels = options.example.channels;
-  // In PyTorch's list ReLUs have numbers of their own.
+  // ReLUs have their own numbers in PyTorch's list.
   int number = 0;
   for (const int64_t entry : kConfiguration) {
     if (entry == kPool) {

@@ -1,7 +1,8 @@
 // VGG-19: configuration E of Simonyan and Zisserman, "Very deep convolutional
 // networks for large-scale image recognition", ICLR 2015, without batch
-// normalisation. Names and first weights as torchvision's vgg19; images of
-// another size than 224 x 224 are averaged to 7 x 7 features, as there.
+// normalisation. Names and initial weights are those of torchvision's vgg19.
+// Like there, images of other sizes than 224 x 224 are averaged to 7 x 7
+// features.
 
 #include <cstdint>
 #include <memory>
@@ -47,7 +48,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewVgg19(const ModelOptions& options) {
   const int64_t hidden = config.hidden_features();
   std::vector<std::unique_ptr<Layer>> layers;
   int64_t channels = options.example.channels;
-  // In PyTorch's list ReLUs have numbers of their own.
+  // ReLUs have their own numbers in PyTorch's list.
   int number = 0;
   for (const int64_t entry : kConfiguration) {
     if (entry == kPool) {

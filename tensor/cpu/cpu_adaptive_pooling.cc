@@ -11,10 +11,10 @@
 namespace ps {
 namespace {
 
-// Matrices that one thread takes at a time.
+// Number of matrices that one thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 8;
 
-// In one direction: what part i of `out` averages of `in`.
+// In one direction: the range of `in` that part i of `out` averages.
 struct Part {
   Part(int64_t i, int64_t in, int64_t out)
       : begin(i * in / out), end(((i + 1) * in + out - 1) / out) {}
@@ -56,7 +56,7 @@ class CpuAdaptivePooling final : public UnaryOp {
 
  private:
   // Calls body(offset in the input, offset in the output, weight) for every
-  // pixel that counts in a part.
+  // input pixel of every part.
   template <typename Body>
   void ForEachPixel(const Body& body) {
     const int64_t height = input_.shape[2], width = input_.shape[3];
@@ -91,7 +91,7 @@ class CpuAdaptivePooling final : public UnaryOp {
   const ActivationDesc input_;
   const ActivationDesc output_;
   const ChannelMatrices matrices_;
-  const int64_t out_size_;  // Of a matrix of the output.
+  const int64_t out_size_;  // Elements of one output matrix.
 };
 
 }  // namespace

@@ -1,4 +1,4 @@
-// Averages to a given size, on the CPU.
+// Average pooling to a given output size, on the CPU.
 #ifndef TENSOR_CPU_CPU_ADAPTIVE_POOLING_H_
 #define TENSOR_CPU_CPU_ADAPTIVE_POOLING_H_
 

@@ -14,25 +14,25 @@
 namespace ps {
 namespace {
 
-// A cache line, and what the widest vector loads like best.
+// A cache line, and the alignment that suits the widest vectors best.
 constexpr int64_t kAlignmentBytes = 64;
-// 4 TiB: beyond any machine, and far from where int64_t would overflow.
+// 4 TiB: more than any machine has, and far from where int64_t would overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
-// What one entry of the address translation can cover; from a few of these on,
-// asking for it saves some percent of a pass over the memory.
+// The size of a huge page. From a few of these on, asking for huge pages saves
+// a few percent of a pass over the memory.
 constexpr int64_t kHugePageBytes = int64_t{2} << 20;
 
-// n floats, or null.
+// Returns n floats, or null if there is not enough memory.
 float* AllocateZeroed(int64_t n) {
   const int64_t bytes = n * static_cast<int64_t>(sizeof(float));
   const bool huge = bytes >= 2 * kHugePageBytes;
   const int64_t alignment = huge ? kHugePageBytes : kAlignmentBytes;
-  // At least one line, so that an empty tensor has an address too.
+  // At least one line, so that an empty tensor also has an address.
   const int64_t rounded = (bytes / alignment + 1) * alignment;
   void* const data = std::aligned_alloc(alignment, rounded);
   if (data == nullptr) return nullptr;
-  // A wish: where it is not granted, nothing is lost.
+  // Only a hint: nothing is lost if it is not granted.
   if (huge) madvise(data, rounded, MADV_HUGEPAGE);
   std::memset(data, 0, bytes);
   return static_cast<float*>(data);

@@ -114,7 +114,7 @@ class CpuBatchNorm final : public BatchNormOp {
                        });
   }
 
-  // Of one channel over all matrices, in their order.
+  // The sum for one channel over all matrices, in their order.
   double ChannelSum(const std::vector<double>& sums, int64_t channel) const {
     const int64_t stride = matrices_.per_image * matrices_.width;
     double sum = 0;
@@ -122,9 +122,9 @@ class CpuBatchNorm final : public BatchNormOp {
     return sum;
   }
 
-  // Mean and deviation of the batch, which also move the running ones.
+  // Computes the mean and deviation of the batch, and updates the running ones.
   void MeasureBatch(const ForwardArguments& a) {
-    // The first element of each channel: near enough to the mean.
+    // The first element of each channel is close enough to its mean.
     for (int64_t m = 0; m < matrices_.per_image; ++m) {
       const float* const row = a.x + m * size();
       std::copy(row, row + matrices_.width,
@@ -138,20 +138,21 @@ class CpuBatchNorm final : public BatchNormOp {
       const double from_shift = ChannelSum(sums_, c) / count_;
       const double squares =
           ChannelSum(products_, c) - count_ * from_shift * from_shift;
-      // Rounding alone could make it negative; a NaN stays one.
+      // Rounding alone could make it negative; a NaN stays NaN.
       const double sum_squares = squares < 0 ? 0 : squares;
       const double mean = shift_[c] + from_shift;
       mean_[c] = static_cast<float>(mean);
       inverse_deviation_[c] = static_cast<float>(
           1 / std::sqrt(sum_squares / count_ + shape_.epsilon));
       const auto move = [&](double batch, float* running) {
-        // It would never recover, though the iteration may be left out.
+        // A running value would never recover from this, even if the iteration
+        // is skipped.
         if (!std::isfinite(batch)) return;
         *running = static_cast<float>((1 - shape_.momentum) * *running +
                                       shape_.momentum * batch);
       };
       move(mean, &a.running_mean[c]);
-      // Unbiased, unlike the one that normalises: as PyTorch.
+      // Unbiased, as in PyTorch, unlike the variance that normalises.
       move(sum_squares / (count_ - 1), &a.running_variance[c]);
     }
   }
@@ -180,16 +181,16 @@ class CpuBatchNorm final : public BatchNormOp {
   const int64_t channels_;
   const double count_;  // Elements of a channel.
 
-  // By channel, from Forward for Backward.
+  // Per channel; set by Forward for Backward.
   std::vector<float> mean_;
   std::vector<float> inverse_deviation_;
   std::vector<float> scale_;
   std::vector<float> offset_;
-  // By channel; training only.
+  // Per channel; training only.
   std::vector<float> shift_;
   std::vector<float> of_input_;
   std::vector<float> constant_;
-  // [matrix, column]; training only.
+  // Indexed by [matrix, column]; training only.
   std::vector<double> sums_;
   std::vector<double> products_;
 };
@@ -214,9 +215,9 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
   }
   if (residual != nullptr && (residual->shape != input.shape ||
                               OrderOf(*residual) != OrderOf(input))) {
-    return absl::InvalidArgumentError(absl::StrCat(what, ": the residual is ",
-                                                   ShapeString(residual->shape),
-                                                   ", or of another layout"));
+    return absl::InvalidArgumentError(
+        absl::StrCat(what, ": the residual is ", ShapeString(residual->shape),
+                     "; it must have the input's shape and layout"));
   }
   return std::make_unique<CpuBatchNorm>(pool, shape, input,
                                         residual != nullptr);

@@ -1,5 +1,5 @@
-// Batch normalisation on the CPU, by loops of our own: oneDNN 2.6 adds no
-// residual, and keeps a mask that can be computed again.
+// Batch normalisation on the CPU, with loops of our own: oneDNN 2.6 cannot add
+// a residual, and keeps a mask that can be recomputed.
 #ifndef TENSOR_CPU_CPU_BATCH_NORM_H_
 #define TENSOR_CPU_CPU_BATCH_NORM_H_
 

@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_batch_norm_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_columns-inl.h"
 
@@ -16,9 +16,9 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Rows whose sums stay floats.
+// Number of rows that are summed in float before the sum is added to a double.
 constexpr int64_t kRowsPerSum = 1024;
-// Rows at a time: one sum would wait for its own last addition.
+// Rows summed in parallel: a single sum would wait for its own last addition.
 constexpr int kUnroll = 4;
 
 // Adds up two values of each row: terms(row, &first, &second).
@@ -81,7 +81,7 @@ void NormalizeAs(const float* x, const MatrixSize& size, const float* scale,
       const int64_t i = r * size.width + c;
       auto v = hn::MulAdd(hn::LoadU(d, x + i), factor, summand);
       if (kResidual) v = hn::Add(v, hn::LoadU(d, residual + i));
-      // In this order a NaN stays one.
+      // This order of arguments preserves a NaN.
       if (kRelu) v = hn::Max(hn::Zero(d), v);
       hn::StoreU(v, d, y + i);
     }

@@ -1,5 +1,5 @@
-// Batch normalisation's passes over one matrix [rows, width] whose columns are
-// channels, on one thread. Vectors of the columns' parameters have `width`
+// Passes of batch normalisation over one matrix [rows, width] whose columns are
+// channels, on one thread. Vectors of per-column parameters have `width`
 // elements; sums are overwritten.
 #ifndef TENSOR_CPU_CPU_BATCH_NORM_LOOPS_H_
 #define TENSOR_CPU_CPU_BATCH_NORM_LOOPS_H_
@@ -13,44 +13,46 @@ struct MatrixSize {
   int64_t width = 0;
 };
 
-// Per column: the sums of (x - shift) and (x - shift)^2. A shift that is near
-// the mean, against the deviation, keeps the variance free of cancellation.
+// Per column: the sums of (x - shift) and (x - shift)^2. A shift that is close
+// to the mean, relative to the deviation, keeps the variance free of
+// cancellation.
 void SumShifted(const float* x, const MatrixSize& size, const float* shift,
                 double* sum, double* sum_squares);
 
-// What comes after x * scale + offset.
+// The steps after x * scale + offset.
 struct NormTail {
   const float* residual = nullptr;  // [rows, width], added; null: none.
   bool relu = false;
 };
 
-// y = x * scale + offset, and the tail. In place where y is x or the residual.
+// y = x * scale + offset, followed by the tail. y may be x or the residual.
 void Normalize(const float* x, const MatrixSize& size, const float* scale,
                const float* offset, const NormTail& tail, float* y);
 
-// Where the gradient gets past a ReLU.
+// The elements whose gradient passes through the ReLU.
 enum class NormMask {
-  kNone,        // No ReLU.
-  kFromInput,   // Where x * scale + offset is above 0.
-  kFromOutput,  // Where y is above 0; what does not get past is cleared in dy.
+  kNone,       // No ReLU.
+  kFromInput,  // Elements where x * scale + offset is above 0.
+  // Elements where y is above 0; SumGradients clears dy everywhere else.
+  kFromOutput,
 };
 
 struct NormGradient {
   const float* x = nullptr;
   const float* y = nullptr;  // For kFromOutput.
   float* dy = nullptr;
-  const float* scale = nullptr;  // For kFromInput, as is the offset.
+  const float* scale = nullptr;  // For kFromInput, like the offset.
   const float* offset = nullptr;
   NormMask mask = NormMask::kNone;
 };
 
-// Per column, with g the gradient that gets past the ReLU: the sums of g and of
-// g * (x - mean).
+// Per column, with g the gradient that passes through the ReLU: the sums of g
+// and of g * (x - mean).
 void SumGradients(const NormGradient& gradient, const MatrixSize& size,
                   const float* mean, double* sum, double* sum_products);
 
-// dx = g * of_gradient + x * of_input + constant. In place where dx is dy. Not
-// for kFromOutput: SumGradients has already cleared dy.
+// dx = g * of_gradient + x * of_input + constant. dx may be dy. Not for
+// kFromOutput: by then SumGradients has cleared dy.
 struct NormInputGradient {
   const float* of_gradient = nullptr;
   const float* of_input = nullptr;

@@ -1,5 +1,5 @@
-// A bias and its gradient: the same vector in every row of a matrix, and the
-// sum of all rows.
+// Adding a bias to every row of a matrix, and its gradient, the sum of all
+// rows.
 #ifndef TENSOR_CPU_CPU_BIAS_H_
 #define TENSOR_CPU_CPU_BIAS_H_
 
@@ -14,8 +14,8 @@ namespace ps {
 void AddToRows(ThreadPool* pool, const float* bias, int64_t rows,
                int64_t columns, float* matrix);
 
-// sums[j] = the sum of matrix[i, j] over all i, in order of i for any number of
-// threads.
+// sums[j] = the sum of matrix[i, j] over all i, added in order of i for any
+// number of threads.
 void SumRows(ThreadPool* pool, const float* matrix, int64_t rows,
              int64_t columns, float* sums);
 

@@ -24,17 +24,17 @@ struct Orders {
   ChannelOrder dst;
 };
 
-// What all three passes have in common.
+// Properties common to all three passes.
 struct Geometry {
   std::string what;
   Shape src;
   Shape dst;
-  Shape weights;  // [out, in / groups, height, width], or with groups before.
+  Shape weights;  // [out, in / groups, height, width], or [groups, ...].
   bool has_bias = false;
   memory::dims strides;
   memory::dims padding;
 
-  // As the primitive likes best.
+  // Weights in the layout that the primitive prefers.
   memory::desc AnyWeights() const {
     return memory::desc(weights, memory::data_type::f32,
                         memory::format_tag::any);
@@ -44,7 +44,7 @@ struct Geometry {
   }
 };
 
-// A primitive, and what brings its arguments into its layouts.
+// A primitive, and the conversions of its arguments to its layouts.
 struct Pass {
   DnnlStep step;
   LayoutChange x;
@@ -114,9 +114,9 @@ struct Choice {
   PrimitiveDesc desc;
 };
 
-// The first of `candidates` for which oneDNN has more than its reference code
-// (which takes anything, a thousand times slower than the rest), else the first
-// that it takes at all. make(orders) gives a primitive_desc.
+// Returns the first of `candidates` for which oneDNN has more than its
+// reference code (which accepts anything but is a thousand times slower), else
+// the first that it accepts at all. make(orders) returns a primitive_desc.
 template <typename Make>
 auto Choose(const Geometry& g, const std::vector<Orders>& candidates,
             const Make& make) {
@@ -150,7 +150,7 @@ class ConvolutionPlanner {
   absl::StatusOr<std::unique_ptr<AffineOp>> Plan() {
     constexpr ChannelOrder kLast = ChannelOrder::kLast;
     constexpr ChannelOrder kBlocked = ChannelOrder::kBlocked;
-    // Without a reorder if possible, blocked if possible.
+    // Prefers no reorder, and then a blocked order.
     const auto forward = Choose(g_,
                                 {{given_.src, kBlocked},
                                  {given_.src, kLast},
@@ -188,8 +188,8 @@ class ConvolutionPlanner {
   memory::desc Src(const Orders& o) const { return ImageDesc(g_.src, o.src); }
   memory::desc Dst(const Orders& o) const { return ImageDesc(g_.dst, o.dst); }
 
-  // As the caller has it, in the words of the primitive where both are the
-  // same memory.
+  // The caller's layout, expressed as the primitive's where both are the same
+  // memory.
   memory::desc GivenSrc(const Orders& o) const {
     return OrdersCoincide(g_.src, given_.src, o.src)
                ? Src(o)
@@ -208,7 +208,7 @@ class ConvolutionPlanner {
         context_.engine);
   }
 
-  // `arguments` without the bias, which is added.
+  // `arguments` does not include the bias; it is added here.
   DnnlStep Step(const dnnl::primitive& primitive,
                 std::vector<DnnlStep::Argument> arguments, int bias_argument,
                 const char* direction) const {
@@ -281,8 +281,8 @@ class ConvolutionPlanner {
 
   const DnnlContext& context_;
   const Geometry& g_;
-  Orders given_;                // The caller's; dst once it is chosen.
-  int64_t scratch_floats_ = 0;  // Of the pass that needs most.
+  Orders given_;  // The caller's orders; dst is set once it is chosen.
+  int64_t scratch_floats_ = 0;  // For the pass that needs most.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Convolutions by oneDNN. Planning throws dnnl::error, which CpuNnKernels
-// catches; running does not.
+// Convolutions with oneDNN. Planning may throw dnnl::error, which CpuNnKernels
+// catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_CONVOLUTION_H_
 #define TENSOR_CPU_CPU_CONVOLUTION_H_
 

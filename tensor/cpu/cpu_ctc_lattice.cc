@@ -10,11 +10,11 @@
 namespace ps {
 namespace {
 
-// Cells of ln 0 at the edge of a row, since a path may skip one state.
+// Cells of ln 0 at the edge of a row, needed because a path may skip one state.
 constexpr int64_t kEdge = 2;
 
-// A path begins in the first of the states, or in the second, if there is one;
-// and ends in one of the last two.
+// A path begins in one of the first two states, and ends in one of the last
+// two. There is only one state if the transcript is empty.
 int64_t NumEnds(int64_t num_states) { return std::min<int64_t>(2, num_states); }
 
 }  // namespace
@@ -74,7 +74,7 @@ void CtcLattice::Backward(const CtcFrames& frames, double scale,
   }
 }
 
-// False if a logit is not finite.
+// Returns false if a logit is not finite.
 bool CtcLattice::SetLogSoftmax(const CtcFrames& frames) {
   for (int64_t t = 0; t < frames.count; ++t) {
     const float* const x = frames.logits + t * frames.stride;
@@ -93,13 +93,13 @@ bool CtcLattice::SetLogSoftmax(const CtcFrames& frames) {
   return true;
 }
 
-// Stays within the reserved memory.
+// Does not allocate: stays within the reserved memory.
 void CtcLattice::SetStates(absl::Span<const int32_t> labels) {
   num_states_ = 2 * static_cast<int64_t>(labels.size()) + 1;
   padded_ = CtcPadded(num_states_);
   state_classes_.assign(num_states_, 0);
   skip_weight_.assign(padded_ + kEdge, kCtcLogZero);
-  // The cells behind the states stay as they are here: ln 0.
+  // The cells after the states keep the value set here, ln 0.
   emission_.assign(padded_, kCtcLogZero);
   for (std::vector<double>& row : backward_) {
     row.assign(padded_ + kEdge, kCtcLogZero);
@@ -107,7 +107,7 @@ void CtcLattice::SetStates(absl::Span<const int32_t> labels) {
   shares_.resize(padded_);
   for (size_t i = 0; i < labels.size(); ++i) {
     state_classes_[2 * i + 1] = labels[i];
-    // The blank between two labels may be left out if they differ.
+    // The blank between two labels may be skipped if they differ.
     if (i > 0 && labels[i] != labels[i - 1]) skip_weight_[2 * i + 1] = 0;
   }
 }
@@ -136,12 +136,12 @@ void CtcLattice::RunForward(const CtcFrames& frames) {
   }
 }
 
-// Behind its edge.
+// Returns the row's first cell after the edge.
 double* CtcLattice::ForwardRow(int64_t t) {
   return forward_.get() + t * (padded_ + kEdge) + kEdge;
 }
 
-// Graves et al., equation 16: the softmax less the share of each class.
+// Graves et al., equation 16: the softmax minus the share of each class.
 void CtcLattice::WriteGradient(const CtcFrames& frames, int64_t t, double scale,
                                float* gradient) {
   std::fill(class_shares_.begin(), class_shares_.end(), 0);

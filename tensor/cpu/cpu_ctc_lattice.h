@@ -1,4 +1,5 @@
-// CTC of one example: the ways through its frames that spell its transcript.
+// The CTC loss of one example: all paths through its frames that spell its
+// transcript.
 #ifndef TENSOR_CPU_CPU_CTC_LATTICE_H_
 #define TENSOR_CPU_CPU_CTC_LATTICE_H_
 
@@ -18,21 +19,23 @@ struct CtcFrames {
   int64_t classes = 0;
 };
 
-// Memory for one example at a time. Not thread-safe.
+// Working memory for one example at a time. Not thread-safe.
 class CtcLattice {
  public:
   CtcLattice(int64_t steps, int64_t classes);
 
-  // Before the examples of a batch: makes room for transcripts of so many
-  // labels. Allocates only when they are longer than all before.
+  // Makes room for transcripts of up to `num_labels` labels; to be called
+  // before the examples of a batch. Allocates only if that is more than in all
+  // previous calls.
   void Reserve(int64_t num_labels);
 
-  // -ln p; NaN if a logit is not finite. frames: not more than `steps`, and
-  // enough for the transcript, which is not longer than was reserved.
+  // Returns -ln p; NaN if a logit is not finite. There must be at most `steps`
+  // frames, enough for the transcript, and room for its labels must have been
+  // reserved.
   double Loss(const CtcFrames& frames, absl::Span<const int32_t> labels);
 
-  // Writes the gradient of `scale` x the latest Loss, which was finite, of the
-  // same frames. gradient: laid out as the logits.
+  // Writes the gradient of `scale` x the latest Loss, which must have been
+  // finite and for the same frames. `gradient` has the layout of the logits.
   void Backward(const CtcFrames& frames, double scale, float* gradient);
 
  private:
@@ -46,17 +49,19 @@ class CtcLattice {
 
   const int64_t steps_;
   int64_t reserved_states_ = 0;
-  // State 2 i + 1 is label i; the even ones are the blanks around the labels.
+  // State 2 i + 1 is label i; the even states are the blanks around the labels.
   int64_t num_states_ = 0;
-  int64_t padded_ = 0;  // States of a row, with what the vector loops need.
+  int64_t padded_ = 0;  // States of a row, rounded up for the vector loops.
   std::vector<int32_t> state_classes_;  // [num_states]
-  std::vector<double> skip_weight_;     // ln 1 where a state may be skipped to.
-  // Logarithms. Uninitialised memory, rather than vectors.
+  // 0 (ln 1) if a path may skip to the state, past the one before it.
+  std::vector<double> skip_weight_;
+  // Logarithms, in arrays rather than vectors to leave the memory
+  // uninitialised.
   std::unique_ptr<double[]> log_softmax_;  // [frames, classes]
   std::unique_ptr<double[]> forward_;      // [frames], rows with an edge.
-  std::vector<double> backward_[2];        // Of this frame and the one after.
-  std::vector<double> emission_;           // Of this frame.
-  std::vector<double> shares_;             // Of each state in this frame.
+  std::vector<double> backward_[2];        // For this frame and the next.
+  std::vector<double> emission_;           // For this frame.
+  std::vector<double> shares_;             // For each state in this frame.
   std::vector<double> class_shares_;       // [classes]
   double log_p_ = 0;
 };

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_ctc_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/contrib/math/math-inl.h"
 #include "hwy/highway.h"
 
@@ -41,7 +41,8 @@ void CtcShares(const CtcMeeting& meeting, int64_t n, double* out) {
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto log_total = hn::Set(d, meeting.log_total);
   for (int64_t i = 0; i < n; i += lanes) {
-    // Only one of two large numbers that nearly cancel is added at a time.
+    // This order adds only one of two large numbers that nearly cancel at a
+    // time.
     const auto backward = hn::Sub(hn::LoadU(d, meeting.backward + i),
                                   hn::LoadU(d, meeting.emission + i));
     const auto forward = hn::Sub(hn::LoadU(d, meeting.forward + i), log_total);

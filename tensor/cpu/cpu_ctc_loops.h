@@ -1,6 +1,7 @@
-// Rows of CTC's forward and backward variables, as logarithms in double:
-// probabilities of some hundred frames leave every exponent behind, and
-// rescaling each frame loses paths that are unlikely at first.
+// Rows of CTC's forward and backward variables, as logarithms in double
+// precision: after a few hundred frames the probabilities underflow any
+// exponent range, and rescaling each frame would lose paths that are unlikely
+// at first.
 #ifndef TENSOR_CPU_CPU_CTC_LOOPS_H_
 #define TENSOR_CPU_CPU_CTC_LOOPS_H_
 
@@ -8,19 +9,19 @@
 
 namespace ps {
 
-// Stands for ln 0. Finite, so that sums and differences are, and far below
-// what float logits can sum up to.
+// Stands for ln 0. It is finite, so that sums and differences with it are
+// finite, and far below any sum of float logits.
 constexpr double kCtcLogZero = -1e300;
 
-// The loops work on whole multiples of so many doubles, which every array must
-// have.
+// The loops process multiples of this many doubles, so every array must be
+// padded to such a multiple.
 constexpr int64_t kCtcLanes = 8;
 inline int64_t CtcPadded(int64_t n) {
   return (n + kCtcLanes - 1) / kCtcLanes * kCtcLanes;
 }
 
-// Three ways into state i: from itself, from its neighbour, or past that one
-// where skip_weight is 0 and not kCtcLogZero.
+// The three ways into state i: from itself, from its neighbour, or past that
+// neighbour, which is allowed where skip_weight is 0 rather than kCtcLogZero.
 struct CtcRow {
   const double* stay;
   const double* step;
@@ -30,12 +31,12 @@ struct CtcRow {
 };
 
 // out[i] = ln(e^stay[i] + e^step[i] + e^(skip[i] + skip_weight[i])) +
-// emission[i] for i in [0, n). out is none of the inputs.
+// emission[i] for i in [0, n). `out` must not be one of the inputs.
 void CtcAdvance(const CtcRow& row, int64_t n, double* out);
 
-// What of the whole probability goes through each state of one frame:
-// out[i] = e^(forward[i] + backward[i] - emission[i] - log_total); both count
-// the frame's emission.
+// The share of the total probability that passes through each state of one
+// frame: out[i] = e^(forward[i] + backward[i] - emission[i] - log_total). Both
+// `forward` and `backward` include the frame's emission.
 struct CtcMeeting {
   const double* forward;
   const double* backward;

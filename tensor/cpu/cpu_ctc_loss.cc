@@ -14,7 +14,7 @@
 namespace ps {
 namespace {
 
-// Frames that a transcript needs: a blank must part equal neighbours.
+// Frames that a transcript needs: a blank must separate equal neighbours.
 int64_t FramesNeeded(absl::Span<const int32_t> labels) {
   int64_t frames = static_cast<int64_t>(labels.size());
   for (size_t i = 1; i < labels.size(); ++i) {
@@ -46,7 +46,7 @@ class CpuCtcLoss final : public CtcLossOp {
       longest = std::max(longest, first_label_[i + 1] - first_label_[i]);
     }
     for (const auto& lattice : lattices_) lattice->Reserve(longest);
-    // As many chunks as lattices at most.
+    // At most as many chunks as lattices.
     const int64_t threads = static_cast<int64_t>(lattices_.size());
     pool_->ParallelFor(
         batch_, NumChunks(batch_, threads), [&](const ChunkRange& examples) {
@@ -136,7 +136,7 @@ class CpuCtcLoss final : public CtcLossOp {
   const int64_t steps_;
   const int64_t batch_;
   const int64_t classes_;
-  std::vector<int64_t> first_label_;  // Of each example, and their sum.
+  std::vector<int64_t> first_label_;  // [batch + 1], in targets.labels.
   std::vector<double> losses_;
   std::vector<std::unique_ptr<CtcLattice>> lattices_;  // One for each thread.
 };

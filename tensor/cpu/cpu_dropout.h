@@ -1,4 +1,5 @@
-// Dropout on the CPU. Keeps no mask: it costs less to draw it again.
+// Dropout on the CPU. It keeps no mask, since drawing the mask again costs
+// less.
 #ifndef TENSOR_CPU_CPU_DROPOUT_H_
 #define TENSOR_CPU_CPU_DROPOUT_H_
 

@@ -12,8 +12,9 @@ namespace ps {
 namespace {
 
 constexpr int64_t kTokensPerChunk = 64;
-// A chunk of the table's columns takes all tokens in order, so that a row that
-// several of them name has one sum for any number of threads.
+// A chunk of the table's columns processes all tokens in order, so that a row
+// that several tokens name has one order of summation for any number of
+// threads.
 constexpr int64_t kFeaturesPerChunk = 128;
 
 class CpuEmbedding final : public EmbeddingOp {
@@ -32,7 +33,7 @@ class CpuEmbedding final : public EmbeddingOp {
                        float* y) override {
     for (size_t i = 0; i < rows_.size(); ++i) {
       const float token = tokens[i];
-      // Written so that a NaN fails.
+      // Written so that NaN is rejected too.
       if (!(token >= 0 && token < static_cast<float>(shape_.num_rows)) ||
           token != std::floor(token)) {
         return absl::InvalidArgumentError(
@@ -67,7 +68,7 @@ class CpuEmbedding final : public EmbeddingOp {
   ThreadPool* const pool_;  // Not owned.
   const EmbeddingShape shape_;
   const ActivationDesc output_;
-  std::vector<int64_t> rows_;  // That the latest tokens name.
+  std::vector<int64_t> rows_;  // Rows that the latest tokens name.
 };
 
 }  // namespace
@@ -75,7 +76,7 @@ class CpuEmbedding final : public EmbeddingOp {
 absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCpuEmbedding(
     ThreadPool* pool, const EmbeddingShape& shape,
     const ActivationDesc& input) {
-  // Tokens are floats, which are exact up to there.
+  // Tokens are floats, which represent integers exactly up to here.
   constexpr int64_t kMaxRows = int64_t{1} << 24;
   if (input.shape.size() != 2 || NumElements(input.shape) < 1 ||
       input.layout != nullptr || shape.num_rows < 1 ||

@@ -1,4 +1,5 @@
-// The table of an embedding on the CPU: rows that are copied, and added to.
+// Embedding tables on the CPU: rows are copied, and gradients are added to
+// them.
 #ifndef TENSOR_CPU_CPU_EMBEDDING_H_
 #define TENSOR_CPU_CPU_EMBEDDING_H_
 

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// Frames that one thread takes at a time.
+// Number of frames that one thread takes at a time.
 constexpr int64_t kFramesPerChunk = 8;
 
 class CpuFrameWindow final : public UnaryOp {
@@ -51,7 +51,7 @@ class CpuFrameWindow final : public UnaryOp {
   }
 
  private:
-  // Frame j of window t, for all examples.
+  // Copies frame j of window t, for all examples.
   void CopyFrame(const float* x, int64_t t, int64_t j, float* y) const {
     const int64_t source = t * shape_.stride - shape_.before + j;
     for (int64_t b = 0; b < batch_; ++b) {
@@ -64,11 +64,12 @@ class CpuFrameWindow final : public UnaryOp {
     }
   }
 
-  // What frame `source` of the input gets from all windows that hold it.
+  // Sums the gradients that frame `source` of the input gets from all windows
+  // that contain it.
   void SumWindows(const float* dy, int64_t source, float* dx) const {
     std::fill_n(dx, batch_ * features_, 0.0f);
     for (int64_t j = 0; j < shape_.window; ++j) {
-      const int64_t start = source + shape_.before - j;  // t x stride.
+      const int64_t start = source + shape_.before - j;  // Equals t x stride.
       const int64_t t = start / shape_.stride;
       if (start < 0 || t * shape_.stride != start || t >= output_.shape[0]) {
         continue;

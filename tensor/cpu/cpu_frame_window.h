@@ -1,4 +1,5 @@
-// Windows over the frames of a sequence: copies, so plain C++.
+// Windows over the frames of a sequence. They only copy, so plain C++ is
+// enough.
 #ifndef TENSOR_CPU_CPU_FRAME_WINDOW_H_
 #define TENSOR_CPU_CPU_FRAME_WINDOW_H_
 

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Matrices that one thread takes at a time.
+// Number of matrices that one thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 16;
 
 class CpuGlobalPooling final : public UnaryOp {
@@ -24,8 +24,8 @@ class CpuGlobalPooling final : public UnaryOp {
 
   const ActivationDesc& output() const override { return output_; }
 
-  // Matrix m's means are where the output has its columns: both go by image,
-  // then channel.
+  // Matrix m's means lie where the output has its columns, since both are
+  // ordered by image and then by channel.
   absl::Status Forward(const float* x, float* y) override {
     ForEachMatrix([&](int64_t m) {
       float* const means = y + m * matrices_.width;

@@ -1,4 +1,4 @@
-// The mean over height and width on the CPU.
+// Global average pooling over height and width, on the CPU.
 #ifndef TENSOR_CPU_CPU_GLOBAL_POOLING_H_
 #define TENSOR_CPU_CPU_GLOBAL_POOLING_H_
 

@@ -1,7 +1,6 @@
-// Sums and ranges of magnitudes, a vector at a time.
+// Sums and ranges of magnitudes, computed one vector at a time.
 //
-// Compiled once for each target of Highway, hence the guard that comes and
-// goes.
+// Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_LANE_SUMS_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_LANE_SUMS_INL_H_
 #undef TENSOR_CPU_CPU_LANE_SUMS_INL_H_
@@ -32,7 +31,7 @@ using Floats = hn::Vec<FloatTag>;
 using Doubles = hn::Vec<DoubleTag>;
 
 constexpr int kFloatLanes = HWY_LANES(float);
-// Vectors in a group, which is kSumLanes elements.
+// Vectors in a group of kSumLanes elements.
 constexpr int kFloatVectors = kSumLanes / kFloatLanes;
 constexpr int kDoubleVectors = kSumLanes / HWY_LANES(double);
 
@@ -46,7 +45,7 @@ class LaneSums {
     }
   }
 
-  // y = values - location, for vector v of a group.
+  // Adds y = values - location, for vector v of a group.
   HWY_INLINE void Add(int v, Floats values, Doubles location) {
     const DoubleTag d;
 #if HWY_TARGET == HWY_SCALAR
@@ -60,7 +59,7 @@ class LaneSums {
 #endif
   }
 
-  // Adds the lanes up, and the last elements of the chunk: n < kSumLanes.
+  // Adds up the lanes and the last n < kSumLanes elements of the chunk.
   void Finish(const double* tail, int64_t n, double* sum,
               double* sum_squares) const {
     const DoubleTag d;
@@ -81,7 +80,8 @@ class LaneSums {
  private:
   HWY_INLINE void AddDoubles(int i, Doubles y) {
     sum_[i] = hn::Add(sum_[i], y);
-    // Not MulAdd: where there is none, the result would be another.
+    // Not MulAdd: on targets without a fused instruction the result would
+    // differ.
     sum_squares_[i] = hn::Add(sum_squares_[i], hn::Mul(y, y));
   }
 
@@ -89,12 +89,12 @@ class LaneSums {
   Doubles sum_squares_[kDoubleVectors];
 };
 
-// Largest and smallest non-zero magnitude, and how many are zero. By their
-// bits: an integer comparison orders NaNs above everything.
+// The largest and the smallest non-zero magnitude, and the number of zeros. It
+// compares bits, since an integer comparison orders NaNs above everything.
 class MagnitudeRange {
  public:
-  // Written out, since a constructor that the compiler makes would not be
-  // compiled for the target.
+  // Written out, since a compiler-generated constructor would not be compiled
+  // for the target.
   HWY_INLINE MagnitudeRange()
       : max_(hn::Zero(IntTag())),
         min_less_one_(hn::Set(UintTag(), std::numeric_limits<uint32_t>::max())),
@@ -104,7 +104,7 @@ class MagnitudeRange {
     const auto bits = hn::BitCast(UintTag(), a);
     const auto signed_bits = hn::BitCast(IntTag(), a);
     max_ = hn::Max(max_, signed_bits);
-    // 0 wraps round to the largest.
+    // 0 wraps round to the largest integer.
     min_less_one_ =
         hn::Min(min_less_one_, hn::Sub(bits, hn::Set(UintTag(), 1)));
     zeros_ = hn::Sub(

@@ -20,7 +20,7 @@ class CpuLayout final : public ActivationLayout {
 
 int64_t BlockChannels() {
   static const int64_t channels = [] {
-    // An instruction set's number has the bits of all that it includes.
+    // The number of an instruction set has the bits of all sets it includes.
     const auto avx512 = static_cast<unsigned>(dnnl::cpu_isa::avx512_core);
     const auto here = static_cast<unsigned>(dnnl::get_effective_cpu_isa());
     return (here & avx512) == avx512 ? 16 : 8;
@@ -69,7 +69,7 @@ ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order) {
 
 bool OrdersCoincide(const Shape& shape, ChannelOrder a, ChannelOrder b) {
   if (a == b || shape[2] * shape[3] == 1) return true;
-  // The blocked order of one block is the channels-last order.
+  // With a single block, the blocked order is the channels-last order.
   if (a != ChannelOrder::kPlain && b != ChannelOrder::kPlain) {
     return shape[1] == BlockChannels();
   }
@@ -87,7 +87,7 @@ ChannelMatrices::ChannelMatrices(const ActivationDesc& activation) {
   rows = NumElements(shape) / (shape[0] * channels);
   switch (OrderOf(activation)) {
     case ChannelOrder::kPlain:
-      // One pixel: the channels are next to each other in any order.
+      // With one pixel, the channels are adjacent in any order.
       width = rows == 1 ? channels : 1;
       break;
     case ChannelOrder::kLast:

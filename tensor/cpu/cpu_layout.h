@@ -1,4 +1,4 @@
-// The layouts of activations on the CPU.
+// The memory layouts of activations on the CPU.
 #ifndef TENSOR_CPU_CPU_LAYOUT_H_
 #define TENSOR_CPU_CPU_LAYOUT_H_
 
@@ -12,48 +12,48 @@
 
 namespace ps {
 
-// How [batch, channels, height, width] lies in memory.
+// The order of [batch, channels, height, width] in memory.
 enum class ChannelOrder {
   // Row-major order of the shape.
   kPlain,
-  // Batch, height, width, channels: oneDNN has fast convolutions for any number
-  // of channels.
+  // Batch, height, width, channels. oneDNN has fast convolutions in this order
+  // for any number of channels.
   kLast,
-  // Batch, channels / b, height, width, b channels, where b is BlockChannels():
-  // faster by 5 to 15 % (oneDNN 2.6, AVX2), where the channels are a multiple
-  // of
-  // b.
+  // Batch, channels / b, height, width, b channels, where b is BlockChannels().
+  // Faster by 5 to 15 % (oneDNN 2.6, AVX2), but the number of channels must be
+  // a multiple of b.
   kBlocked,
 };
 
-// As many channels as oneDNN's vectors have floats: 16 with AVX-512, else 8.
-// Its convolutions for AVX-512 take no blocks of 8; those for AVX2 need twice
-// the time there.
+// The number of floats in oneDNN's vectors: 16 with AVX-512, else 8. Its
+// convolutions for AVX-512 do not support blocks of 8, and those for AVX2 take
+// twice as long there.
 int64_t BlockChannels();
 
-// Memory in row-major order of `shape`.
+// Memory in the row-major order of `shape`.
 dnnl::memory::desc PlainDesc(const Shape& shape);
 
 // [batch, channels, height, width] in `order`.
 dnnl::memory::desc ImageDesc(const Shape& shape, ChannelOrder order);
 
-// `activation`'s own order.
+// Memory in the order of `activation`.
 dnnl::memory::desc MemoryDesc(const ActivationDesc& activation);
 
 // kPlain for every activation that is not an image.
 ChannelOrder OrderOf(const ActivationDesc& activation);
 
-// An activation [batch, channels, height, width] in `order`, which is plain
-// where that makes no difference. For kBlocked: channels a multiple of
-// BlockChannels().
+// An activation [batch, channels, height, width] in `order`, or in plain order
+// if the memory is the same. kBlocked requires the number of channels to be a
+// multiple of BlockChannels().
 ActivationDesc ImageActivation(const Shape& shape, ChannelOrder order);
 
-// Whether an activation of this shape is the same memory in both orders.
+// Whether an activation of this shape has the same memory layout in both
+// orders.
 bool OrdersCoincide(const Shape& shape, ChannelOrder a, ChannelOrder b);
 
-// An activation of any layout as a sequence of matrices [rows, width], the
-// columns of each being consecutive channels of one image. Matrix m begins with
-// channel (m % per_image) * width. Of [batch, features] all rows are one
+// An activation of any layout as a sequence of matrices [rows, width]. The
+// columns of each are consecutive channels of one image. Matrix m begins with
+// channel (m % per_image) * width. For [batch, features], all rows form one
 // matrix.
 struct ChannelMatrices {
   explicit ChannelMatrices(const ActivationDesc& activation);
@@ -70,12 +70,13 @@ struct ChannelMatrices {
 // The order in which images of another size have matrices of the same width.
 ChannelOrder MatrixOrder(const ActivationDesc& images);
 
-// Errors: kInvalidArgument, starting with `what`, for a shape that holds
-// nothing or has too many dimensions, or a layout that is not of this backend.
+// Errors: kInvalidArgument, starting with `what`, for a shape that is empty or
+// has too many dimensions, or for a layout of another backend.
 absl::Status CheckActivation(absl::string_view what,
                              const ActivationDesc& activation);
 
-// Also errors: an activation that is not [batch, channels, height, width].
+// As CheckActivation, and also an error if the activation is not [batch,
+// channels, height, width].
 absl::Status CheckImages(absl::string_view what,
                          const ActivationDesc& activation);
 

@@ -13,7 +13,7 @@ namespace {
 
 using dnnl::memory;
 
-// Three primitives, and the layouts of the weights that each likes best.
+// Three primitives, and the layouts of the weights that each prefers.
 struct LinearPrimitives {
   std::string what;  // For errors.
   dnnl::inner_product_forward::primitive_desc forward;
@@ -27,7 +27,7 @@ struct LinearPrimitives {
 
 class CpuLinear final : public AffineOp {
  public:
-  // `forward`, ...: the scratch of each pass.
+  // `forward`, ...: the scratch space of each pass.
   CpuLinear(const DnnlContext& context, const LinearPrimitives& p,
             const Shape& output, ScratchSpace* forward,
             ScratchSpace* backward_data, ScratchSpace* backward_weights)

@@ -1,5 +1,5 @@
-// Linear layers by oneDNN. Planning throws dnnl::error, which
-// CpuNnKernels catches; running does not.
+// Linear layers with oneDNN. Planning may throw dnnl::error, which CpuNnKernels
+// catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_LINEAR_H_
 #define TENSOR_CPU_CPU_LINEAR_H_
 

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// That one thread takes at a time.
+// Approximate number of logits that one thread takes at a time.
 constexpr int64_t kLogitsPerChunk = 1 << 16;
 
 class CpuSoftmaxCrossEntropy final : public SoftmaxCrossEntropyOp {

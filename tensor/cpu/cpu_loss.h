@@ -1,4 +1,4 @@
-// The softmax and its cross entropy on the CPU.
+// Softmax and its cross entropy on the CPU.
 #ifndef TENSOR_CPU_CPU_LOSS_H_
 #define TENSOR_CPU_CPU_LOSS_H_
 

@@ -3,14 +3,14 @@
 #include <algorithm>
 #include <cmath>
 
-// The lanes of a sum are held in arrays of vectors, which needs vectors of a
-// size known to the compiler; on ARM, NEON is used instead of these.
+// The lanes of a sum are held in arrays of vectors, which requires a vector
+// size known to the compiler. On ARM, NEON is used instead of these targets.
 #define HWY_DISABLED_TARGETS \
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_magnitude_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/cache_control.h"
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_lane_sums-inl.h"
@@ -21,12 +21,13 @@ namespace ps {
 namespace HWY_NAMESPACE {
 namespace {
 
-// The hardware's prefetcher stops at the end of a page of 4 KiB; a hint this
-// many elements ahead goes on.
+// The hardware prefetcher stops at the end of a 4 KiB page; a hint this many
+// elements ahead carries it across.
 constexpr int64_t kPrefetchAhead = 256;
 
 // Forms a tile of u = residual + gradient, from element `begin` to `end`, adds
-// it to range and, if kSums, to sums, and notes the groups to be listed.
+// it to `range` and, if kSums, to `sums`, and notes the groups with elements to
+// list.
 template <bool kStream, bool kSums>
 HWY_INLINE void AddTile(const SumOfTwo& sum, int64_t begin, int64_t end,
                         float* HWY_RESTRICT out, LaneSums* sums,
@@ -102,8 +103,8 @@ void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
   }
 }
 
-// Looks through a chunk, group after group: lists what is above keep_above and,
-// if kMeasure, takes the statistics over `location`.
+// Scans a chunk group by group: lists the elements above keep_above and, if
+// kMeasure, takes the statistics over `location`.
 template <bool kMeasure, class Loader>
 void SiftLoop(const ChunkSource& source, float location, float keep_above,
               Exceedances* result, ChunkList* kept) {
@@ -129,7 +130,7 @@ void SiftLoop(const ChunkSource& source, float location, float keep_above,
         if (kMeasure) {
           minus_count = hn::Add(minus_count,
                                 hn::BitCast(di, hn::VecFromMask(d, a > low)));
-          // What is not above the location adds 0, which changes no bit.
+          // Values not above the location add 0, which changes no bit.
           sums.Add(v, hn::Max(a, low), double_location);
         }
       }
@@ -160,7 +161,7 @@ void MeasureList(const ChunkSource& source, float location, float keep_above,
   result->count = 0;
   for (int64_t i = 0; i < source.n; ++i) {
     const float a = std::fabs(source.values[i]);
-    // Without a branch, which could not be predicted.
+    // Without a branch, since it could not be predicted.
     const double y = double{std::max(a, location)} - location;
     // Chunks begin at multiples of kSumLanes.
     const uint32_t lane = source.indices[i] % kSumLanes;
@@ -212,7 +213,7 @@ HWY_EXPORT(MeasureChunk);
 HWY_EXPORT(SelectChunk);
 
 void ChunkList::Reserve(int64_t used, int64_t more) {
-  // One vector of the widest machine may be written past the end.
+  // The loops may write one vector of the widest machine past the end.
   const size_t needed = static_cast<size_t>(used + more + kSumLanes);
   if (values.size() >= needed) return;
   const size_t new_size = std::max(needed, 2 * values.size());

@@ -1,10 +1,11 @@
 // The vectorised inner loops of the CPU's sparse kernels: each works on one
 // chunk, on one thread.
 //
-// Sums are kept in kSumLanes doubles, lane by index modulo kSumLanes, whatever
-// the width of the machine's vectors, so that every machine gets the same bits.
-// A list that holds all elements above a location, and perhaps others, gives
-// the same sums over it as the vector itself.
+// Sums are kept in kSumLanes doubles, where an element's lane is its index
+// modulo kSumLanes whatever the vector width of the machine, so that every
+// machine gets the same bits. A list that holds all elements above a location,
+// and perhaps others, gives the same sums over that location as the vector
+// itself.
 #ifndef TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
 #define TENSOR_CPU_CPU_MAGNITUDE_LOOPS_H_
 
@@ -17,20 +18,20 @@ namespace ps {
 
 constexpr int kSumLanes = 16;
 
-// Elements of one chunk, in ascending order of index. The vectors are longer
+// Elements of one chunk, in ascending order of index. The vectors may be longer
 // than `size`: their memory is reused, and the loops write whole vectors.
 struct ChunkList {
   std::vector<uint32_t> indices;
   std::vector<float> values;
   int64_t size = 0;
 
-  // Makes room for `more` elements after the first `used`, and for what the
-  // loops write past them.
+  // Makes room for `more` elements after the first `used`, and for the extra
+  // elements that the loops write past them.
   void Reserve(int64_t used, int64_t more);
 };
 
-// Where a filter reads: n elements of a vector whose first has index
-// `first_index`, a multiple of kSumLanes, or, if `indices` is not null, n
+// The input of a filter: n elements of a vector whose first has index
+// `first_index`, a multiple of kSumLanes; or, if `indices` is not null, n
 // listed elements.
 struct ChunkSource {
   const float* values = nullptr;
@@ -43,7 +44,7 @@ struct ChunkSource {
   }
 };
 
-// residual + gradient: n elements of two vectors whose first ones have index
+// residual + gradient: n elements of two vectors, the first of which has index
 // `first_index`, a multiple of kSumLanes.
 struct SumOfTwo {
   const float* residual = nullptr;
@@ -53,20 +54,20 @@ struct SumOfTwo {
 };
 
 struct AddOptions {
-  // Past the caches; the output is then aligned to 64 bytes.
+  // Stores bypass the caches; the output must then be aligned to 64 bytes.
   bool stream = false;
-  // Whether the moments' sums are wanted; else they are 0.
+  // Whether the moments' sums are needed; if not, they are 0.
   bool sums = true;
   float keep_above = 0;
 };
 
-// Writes the sum to `out`, and its moments; replaces `kept` by the elements
-// above options.keep_above.
+// Writes the sum to `out` and its moments to `moments`; replaces `kept` by the
+// elements above options.keep_above.
 void AddChunk(const SumOfTwo& sum, const AddOptions& options, float* out,
               Moments* moments, ChunkList* kept);
 
 // Statistics over `location`; replaces `kept` by the elements above keep_above.
-// With a list for a source, `kept` may be null.
+// If the source is a list, `kept` may be null.
 void MeasureChunk(const ChunkSource& source, float location, float keep_above,
                   Exceedances* result, ChunkList* kept);
 

@@ -20,7 +20,7 @@
 namespace ps {
 namespace {
 
-// The only place where an exception of oneDNN becomes a status.
+// The only place where oneDNN's exceptions are converted to statuses.
 template <typename Function>
 auto CatchDnnl(absl::string_view what, const Function& function)
     -> decltype(function()) {
@@ -115,7 +115,7 @@ class CpuNnKernels final : public NnKernels {
                      function);
   }
 
-  const DnnlContext context_;  // Threads of OpenMP, for oneDNN.
+  const DnnlContext context_;  // Has the OpenMP threads for oneDNN.
   ThreadPool pool_;            // For our own loops.
 };
 

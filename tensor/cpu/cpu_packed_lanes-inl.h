@@ -1,7 +1,6 @@
-// Lists of the elements above a threshold, a vector at a time.
+// Lists of the elements above a threshold, built one vector at a time.
 //
-// Compiled once for each target of Highway, hence the guard that comes and
-// goes.
+// Compiled once for each target of Highway, hence the toggling include guard.
 #if defined(TENSOR_CPU_CPU_PACKED_LANES_INL_H_) == defined(HWY_TARGET_TOGGLE)
 #ifdef TENSOR_CPU_CPU_PACKED_LANES_INL_H_
 #undef TENSOR_CPU_CPU_PACKED_LANES_INL_H_
@@ -24,10 +23,11 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Elements that are looked at for the list while they are in the L1 cache.
+// Elements that are scanned before they are listed, so that they are still in
+// the L1 cache.
 constexpr int64_t kTile = 64 * kSumLanes;
 
-// Where the set lanes of a mask are, as the index that brings them together.
+// The positions of the set lanes of a mask, as the permutation that packs them.
 class PackedLanes {
  public:
   explicit HWY_INLINE PackedLanes(hn::Mask<FloatTag> mask) : mask_(mask) {
@@ -38,7 +38,7 @@ class PackedLanes {
 
   HWY_INLINE int64_t count() const { return hwy::PopCount(bits_); }
 
-  // The set lanes of v first; what follows them is of no meaning.
+  // Moves the set lanes of v to the front; the lanes after them are undefined.
   template <class D>
   HWY_INLINE hn::Vec<D> Pack(D d, hn::Vec<D> v) const {
 #if HWY_TARGET == HWY_SCALAR || HWY_TARGET <= HWY_AVX3
@@ -60,7 +60,7 @@ class PackedLanes {
   uint32_t bits_;
 };
 
-// A list that is written to whole vectors at a time.
+// The end of a list that is written in whole vectors.
 struct ListEnd {
   float* values;
   uint32_t* indices;
@@ -70,7 +70,7 @@ HWY_INLINE ListEnd End(ChunkList* list, int64_t size) {
   return {list->values.data() + size, list->indices.data() + size};
 }
 
-// Where listed elements come from: Load and LoadIndices give the vector at
+// The source of listed elements: Load and LoadIndices return the vector at
 // position i of a chunk.
 class VectorLoader {
  public:
@@ -108,7 +108,8 @@ class ListLoader {
   const uint32_t* const indices_;
 };
 
-// Adds again: what was added is in the L1 cache, and the sum may not be.
+// Recomputes the sum: its inputs are in the L1 cache, and the output may not
+// be.
 class SumLoader {
  public:
   explicit HWY_INLINE SumLoader(const SumOfTwo& sum)
@@ -129,8 +130,8 @@ class SumLoader {
   const uint32_t first_index_;
 };
 
-// Writes those of u whose magnitude is above `threshold`, and returns how many
-// they are.
+// Writes the elements of u whose magnitude is above `threshold`, and returns
+// their number.
 HWY_INLINE int64_t PutAbove(Floats u, hn::Vec<UintTag> indices,
                             Floats threshold, const ListEnd& end) {
   const PackedLanes lanes(hn::Abs(u) > threshold);
@@ -149,21 +150,22 @@ HWY_INLINE int64_t PutOneAbove(float u, uint32_t index, float threshold,
   return 1;
 }
 
-// The groups of a tile that hold something to be listed. First noted, then
-// listed: which groups they are is hard to predict, so a branch for each would
-// cost more than all the rest.
+// The groups of a tile that hold elements to list. Groups are noted first and
+// listed later: which ones they are is hard to predict, so a branch for each
+// would cost more than everything else.
 class NotedGroups {
  public:
   explicit HWY_INLINE NotedGroups(float threshold)
       : threshold_(hn::Set(FloatTag(), threshold)) {}
 
-  // `begin`: the group's first position; `max`: lane-wise maximum magnitude.
+  // `begin`: the group's first position; `max`: its lane-wise maximum
+  // magnitude.
   HWY_INLINE void Note(int64_t begin, Floats max) {
     begins_[size_] = begin;
     size_ += hn::AllFalse(FloatTag(), max > threshold_) ? 0 : 1;
   }
 
-  // Appends what is above the threshold, and forgets the groups.
+  // Appends the elements above the threshold and clears the noted groups.
   template <class Loader>
   HWY_INLINE void List(const Loader& loader, ChunkList* list) {
     if (size_ == 0) return;

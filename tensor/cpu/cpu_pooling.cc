@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// Matrices that one thread takes at a time.
+// Number of matrices that one thread takes at a time.
 constexpr int64_t kMatricesPerChunk = 4;
 
 class CpuPooling : public UnaryOp {
@@ -103,7 +103,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCpuPooling(
                    ShapeString(input.shape), " with windows of ", shape.window,
                    ", stride ", shape.stride, ", padding ", shape.padding);
   PS_RETURN_IF_ERROR(CheckImages(what, input));
-  // With more padding some windows would see nothing else.
+  // With more padding, some windows would contain nothing but padding.
   if (shape.window < 1 || shape.stride < 1 || shape.padding < 0 ||
       shape.padding > shape.window / 2) {
     return absl::InvalidArgumentError(absl::StrCat(

@@ -1,5 +1,5 @@
-// Pooling on the CPU, by loops of our own: for few channels, which fill no
-// vector, oneDNN 2.6 takes several times as long.
+// Pooling on the CPU, with loops of our own: oneDNN 2.6 takes several times as
+// long if there are too few channels to fill a vector.
 #ifndef TENSOR_CPU_CPU_POOLING_H_
 #define TENSOR_CPU_CPU_POOLING_H_
 

@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_pooling_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_columns-inl.h"
 
@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// The part of a window that lies in the input.
+// The part of a window that lies inside the input.
 struct Window {
   int64_t top, bottom, left, right;  // [top, bottom) x [left, right)
 };
@@ -37,7 +37,7 @@ HWY_INLINE void ForEachWindow(const PoolingGeometry& g, const Body& body) {
   }
 }
 
-// Calls body(row of the input) for every pixel of a window.
+// Calls body(input row) for every pixel of a window.
 template <typename Body>
 HWY_INLINE void ForEachPixel(const PoolingGeometry& g, const Window& window,
                              const Body& body) {
@@ -56,7 +56,7 @@ void MaxPool(const float* x, const PoolingGeometry& g, float* y,
       auto maximum = hn::Set(di, static_cast<int32_t>(first));
       ForEachPixel(g, window, [&](int64_t row) {
         const auto value = hn::LoadU(d, x + row * g.columns + c);
-        // A NaN wins and stays: it must not be hidden here.
+        // A NaN wins and stays, so that pooling does not hide it.
         const auto wins = hn::Or(hn::Gt(value, max), hn::IsNaN(value));
         max = hn::IfThenElse(wins, value, max);
         maximum =

@@ -1,5 +1,5 @@
-// Pooling of one image, or of some of its channels, on one thread: matrices
-// whose rows are pixels and whose columns are channels.
+// Pooling of one image, or some of its channels, on one thread. Images are
+// matrices whose rows are pixels and whose columns are channels.
 #ifndef TENSOR_CPU_CPU_POOLING_LOOPS_H_
 #define TENSOR_CPU_CPU_POOLING_LOOPS_H_
 
@@ -8,7 +8,7 @@
 namespace ps {
 
 struct PoolingGeometry {
-  int64_t height = 0;  // Of the input.
+  int64_t height = 0;  // Of the input, like the width.
   int64_t width = 0;
   int64_t out_height = 0;
   int64_t out_width = 0;
@@ -21,7 +21,7 @@ struct PoolingGeometry {
   int64_t out_size() const { return out_height * out_width * columns; }
 };
 
-// maxima: like y; the input's row that each maximum came from.
+// maxima: same shape as y; the input row that each maximum came from.
 void MaxPool(const float* x, const PoolingGeometry& geometry, float* y,
              int32_t* maxima);
 void MaxPoolBackward(const float* dy, const int32_t* maxima,

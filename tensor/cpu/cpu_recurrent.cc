@@ -18,7 +18,7 @@
 namespace ps {
 namespace {
 
-// Rows of the batch that one thread takes at a time.
+// Number of batch rows that one thread takes at a time.
 constexpr int64_t kRowsPerChunk = 4;
 
 class CpuRecurrent final : public RecurrentOp {
@@ -107,7 +107,7 @@ class CpuRecurrent final : public RecurrentOp {
 
   absl::Status Backward(const BackwardArguments& a) override {
     BackwardThroughTime(a);
-    // The gradients of all steps' products with the input, and with the state.
+    // The gradients of all steps' products with the input and with the state.
     const float* const dinput = gates_.data();
     const float* const drecurrent =
         is_lstm_ ? gates_.data() : recurrent_.data();
@@ -138,12 +138,12 @@ class CpuRecurrent final : public RecurrentOp {
   float* Gates(int64_t t) { return gates_.data() + t * batch_ * rows_; }
   float* Hidden(int64_t t) { return hiddens_.data() + t * state_size(); }
   float* Cell(int64_t t) { return cells_.data() + t * state_size(); }
-  // The LSTM needs it within the step only.
+  // For the LSTM it is needed only within the step.
   float* Recurrent(int64_t t) {
     return recurrent_.data() + (is_lstm_ ? 0 : t) * batch_ * rows_;
   }
 
-  // The last state becomes the first.
+  // Makes the last state the first.
   void CarryState(std::vector<float>* states) const {
     std::copy(states->end() - state_size(), states->end(), states->begin());
   }
@@ -162,7 +162,7 @@ class CpuRecurrent final : public RecurrentOp {
     cell_time_ += absl::Now() - start;
   }
 
-  // Turns the gates into their gradients, last step first.
+  // Replaces the gates by their gradients, last step first.
   void BackwardThroughTime(const BackwardArguments& a) {
     std::fill(dhidden_.begin(), dhidden_.end(), 0);
     std::fill(dcell_.begin(), dcell_.end(), 0);
@@ -186,14 +186,14 @@ class CpuRecurrent final : public RecurrentOp {
           GruBackward(row);
         }
       });
-      // Nobody asks for the gradient of the state that was given.
+      // The gradient of the initial state is not needed.
       if (t == 0) break;
       PackedProduct product;
       product.m = batch_;
       product.shape = backward_shape_;
       product.a = is_lstm_ ? Gates(t) : Recurrent(t);
       product.packed = scratch_->data();
-      // The GRU's state also goes on by itself.
+      // The GRU's state also reaches the next step directly.
       product.accumulate = !is_lstm_;
       product.c = dhidden_.data();
       MultiplyPacked(pool_, product);
@@ -201,22 +201,23 @@ class CpuRecurrent final : public RecurrentOp {
   }
 
   ThreadPool* const pool_;        // Not owned.
-  SharedScratch* const scratch_;  // Not owned. Packed recurrent weights.
-  const bool is_lstm_;            // Else a GRU.
+  SharedScratch* const scratch_;  // Packed recurrent weights; not owned.
+  const bool is_lstm_;            // If false, a GRU.
   const int64_t steps_;
   const int64_t batch_;
   const int64_t features_;
   const int64_t hidden_;
-  const int64_t rows_;                // Of the weights: gates x hidden.
-  const PackedShape forward_shape_;   // Of the transposed weights.
-  const PackedShape backward_shape_;  // Of the weights.
+  const int64_t rows_;                // Rows of the weights: gates x hidden.
+  const PackedShape forward_shape_;   // For the transposed weights.
+  const PackedShape backward_shape_;  // For the weights.
   const ActivationDesc output_;
   std::vector<float> gates_;      // [steps, batch, rows]
   std::vector<float> recurrent_;  // [steps or 1, batch, rows]
-  std::vector<float> hiddens_;    // [steps + 1, batch, hidden]; 0: as given.
-  std::vector<float> cells_;      // The same of the LSTM's cells.
-  std::vector<float> dhidden_;    // [batch, hidden]
-  std::vector<float> dcell_;      // [batch, hidden]
+  // [steps + 1, batch, hidden]; the first is the initial state.
+  std::vector<float> hiddens_;
+  std::vector<float> cells_;    // The same for the LSTM's cells.
+  std::vector<float> dhidden_;  // [batch, hidden]
+  std::vector<float> dcell_;    // [batch, hidden]
   absl::Duration cell_time_;
 };
 

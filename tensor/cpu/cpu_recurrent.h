@@ -1,6 +1,6 @@
-// Recurrent layers on the CPU. All steps' products with the input are one
-// product; each step adds its product with the state, for which the weights are
-// packed once, and a vectorised loop over the cells.
+// Recurrent layers on the CPU. The products of all steps with the input are
+// computed as one product. Each step adds its product with the state, for which
+// the weights are packed once, and a vectorised loop over the cells.
 #ifndef TENSOR_CPU_CPU_RECURRENT_H_
 #define TENSOR_CPU_CPU_RECURRENT_H_
 
@@ -14,9 +14,8 @@
 
 namespace ps {
 
-// See SequenceKernels. `pool` and `scratch` outlive the operation; products
-// take as many threads of OpenMP as the pool has. Errors: also
-// kResourceExhausted.
+// See SequenceKernels. `pool` and `scratch` outlive the operation; products use
+// as many OpenMP threads as the pool has. Errors: also kResourceExhausted.
 absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCpuRecurrent(
     ThreadPool* pool, SharedScratch* scratch, const RecurrentShape& shape,
     const ActivationDesc& input);

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_relu_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,13 +13,14 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// `value` where `sign` is not at most 0: comparisons with a NaN are false.
+// Returns `value` where `sign` is above 0 or NaN, else 0: comparisons with NaN
+// are false.
 template <typename D, typename V>
 HWY_INLINE V WherePasses(D d, V sign, V value) {
   return hn::IfThenZeroElse(hn::Le(sign, hn::Zero(d)), value);
 }
 
-// Elements from i on, as many as the tag has lanes.
+// Processes the elements from i on, one for each lane of the tag.
 template <typename D>
 HWY_INLINE void GradientAt(D d, const float* y, const float* dy, int64_t i,
                            float* dx) {
@@ -50,7 +51,7 @@ void ReluGradient(const float* y, const float* dy, int64_t n, float* dx) {
   HWY_DYNAMIC_DISPATCH(ReluGradient)(y, dy, n, dx);
 }
 
-// Both ask the same of the sign.
+// The condition on the sign is the same for both.
 void Relu(const float* x, int64_t n, float* y) { ReluGradient(x, x, n, y); }
 
 }  // namespace ps

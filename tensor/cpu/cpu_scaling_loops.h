@@ -1,5 +1,5 @@
-// Scaled vectors and their sums over one chunk, on one thread; the same bits on
-// every machine.
+// Scaled vectors and their sums over one chunk, on one thread. Every machine
+// gets the same bits.
 #ifndef TENSOR_CPU_CPU_SCALING_LOOPS_H_
 #define TENSOR_CPU_CPU_SCALING_LOOPS_H_
 

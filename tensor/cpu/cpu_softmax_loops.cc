@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_softmax_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_activations-inl.h"
 
@@ -17,18 +17,18 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Logits whose exponentials are added up as floats.
+// Number of logits whose exponentials are added up as floats.
 constexpr int64_t kBlock = 512;
 
 using OneLane = hn::CappedTag<float, 1>;
 
-// The largest logit, and how many exceed the label's.
+// Finds the largest logit, and how many logits exceed the label's.
 class Ranking {
  public:
   explicit HWY_INLINE Ranking(const float* logits)
       : logits_(logits), max_(logits[0]) {}
 
-  // Elements [begin, end). A NaN exceeds everything.
+  // Adds the elements [begin, end). A NaN exceeds everything.
   template <bool kEqualExceeds>
   HWY_INLINE void Add(int64_t begin, int64_t end, float label) {
     const hn::ScalableTag<float> d;
@@ -64,7 +64,7 @@ class Ranking {
   int64_t rank_ = 0;
 };
 
-// exp(x - max), 0 where that is below the smallest normal number.
+// exp(x - max), or 0 if that is below the smallest normal number.
 template <class D>
 HWY_INLINE hn::Vec<D> ShiftedExp(D d, const float* x, float max) {
   const auto shifted = hn::Sub(hn::LoadU(d, x), hn::Set(d, max));

@@ -1,4 +1,5 @@
-// The vectorised inner loops of the softmax: a row of logits at a time.
+// The vectorised inner loops of the softmax, which process one row of logits at
+// a time.
 #ifndef TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
 #define TENSOR_CPU_CPU_SOFTMAX_LOOPS_H_
 
@@ -18,13 +19,13 @@ struct SoftmaxRow {
 
 struct SoftmaxResult {
   double loss = 0;  // -ln softmax(logits)[label].
-  // How many logits are larger than the label's, or equal and before it. All,
-  // where that is a NaN.
+  // The number of logits that are larger than the label's, or equal and before
+  // it. If the label's logit is NaN, the number of all logits.
   int64_t rank = 0;
 };
 
-// Exponentials are floats, their sum is a double for each few hundred: loss and
-// gradient are exact to about 1e-6 of 1.
+// Exponentials are floats, and each block of a few hundred is added to a
+// double: loss and gradient are exact to about 1e-6.
 SoftmaxResult Softmax(const SoftmaxRow& row);
 
 }  // namespace ps

@@ -13,12 +13,13 @@
 namespace ps {
 namespace {
 
-// Elements that one thread works on at a time: long enough that starting costs
-// nothing, short enough that a large layer feeds all threads.
+// Number of elements that one thread works on at a time: large enough that the
+// cost of starting does not matter, small enough that a large layer keeps all
+// threads busy.
 constexpr int64_t kChunk = 64 * 1024;
 
-// From here on a vector does not fit the caches, so a store that goes past them
-// saves reading what it overwrites.
+// From this size on, a vector does not fit the caches, so a store that bypasses
+// them saves reading what it overwrites.
 constexpr int64_t kStreamFrom = int64_t{4} << 20;
 
 bool StoresPastCaches(const float* out, int64_t n) {
@@ -66,8 +67,8 @@ Moments AddAllChunks(ThreadPool* pool, const float* residual,
   return Total(partial);
 }
 
-// Keeps one list for each chunk of the vector, so that a sum over the lists is
-// cut where a sum over the vector is cut.
+// Keeps one list for each chunk of the vector, so that sums over the lists are
+// split at the same places as sums over the vector.
 class CpuSieve final : public Sieve {
  public:
   explicit CpuSieve(ThreadPool* pool) : pool_(pool) {}
@@ -132,7 +133,8 @@ class CpuSieve final : public Sieve {
   }
 
  private:
-  // All elements of the chunk above `threshold`, and as few others as possible.
+  // All elements of the chunk above `threshold`, with as few others as
+  // possible.
   ChunkSource Source(float threshold, const ChunkRange& chunk) const {
     if (threshold >= kept_above_) {
       return ChunkSource::OfList(kept_[chunk.index]);
@@ -144,9 +146,10 @@ class CpuSieve final : public Sieve {
   ThreadPool* const pool_;  // Not owned.
   const float* u_ = nullptr;
   int64_t n_ = 0;
-  float kept_above_ = 0;              // kept_ has all elements above this.
-  std::vector<ChunkList> kept_;       // [chunks]
-  std::vector<ChunkList> spare_;      // [chunks], where the next list is made.
+  // kept_ has all elements of u_ above this.
+  float kept_above_ = 0;
+  std::vector<ChunkList> kept_;   // [chunks]
+  std::vector<ChunkList> spare_;  // [chunks], where the next lists are made.
   std::vector<Exceedances> partial_;  // [chunks]
 };
 
@@ -166,7 +169,7 @@ class CpuSparseKernels final : public SparseKernels {
 
   absl::Status SumMagnitudes(const float* u, int64_t n,
                              Moments* moments) override {
-    // Over 0 everything is an exceedance, or adds 0.
+    // Over location 0 every element is an exceedance or adds 0.
     std::vector<Exceedances> partial(NumChunks(n, kChunk));
     std::vector<ChunkList> none(partial.size());
     pool_.ParallelFor(n, kChunk, [&](const ChunkRange& chunk) {
@@ -222,17 +225,19 @@ class CpuSparseKernels final : public SparseKernels {
     constexpr int kNumBins = MagnitudeBins::kNumBins;
     constexpr int64_t kSamplesPerChunk = 256 * 1024;
     counts->assign(kNumBins, 0);
-    Mutex mu;  // Guards *counts. Integers: the order of additions is no matter.
+    // Guards *counts. The counts are integers, so their order of addition is
+    // irrelevant.
+    Mutex mu;
     pool_.ParallelFor(NumChunks(n, bins.stride), kSamplesPerChunk,
                       [&](const ChunkRange& chunk) {
-                        // Neighbours often fall into one bin, and an addition
-                        // must wait for the one before it in the same memory:
-                        // so two tables, in turn.
+                        // Neighbours often fall into the same bin, and an
+                        // addition must wait for the previous one to the same
+                        // memory: hence two tables, used in turn.
                         uint32_t tables[2][kNumBins] = {};
                         for (int64_t i = chunk.begin; i < chunk.end; ++i) {
                           const uint32_t bits =
                               MagnitudeBits(u[i * bins.stride]);
-                          // Bits under `low` wrap round to a bin that is too
+                          // Bits below `low` wrap round to a bin that is too
                           // high.
                           const uint32_t bin = (bits - bins.low) >> bins.shift;
                           if (bin < kNumBins) ++tables[i & 1][bin];
@@ -293,7 +298,7 @@ class CpuSparseKernels final : public SparseKernels {
   }
 
  private:
-  // From the chunk's first element on.
+  // The part of `x` from the chunk's first element on.
   static ScaledVector Tail(const ScaledVector& x, const ChunkRange& chunk) {
     return {x.data + chunk.begin, x.scale};
   }

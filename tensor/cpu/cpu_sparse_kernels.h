@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// num_threads: at least 1. Results do not depend on it, nor on the vector
-// width of the machine.
+// num_threads: at least 1. Results depend neither on it nor on the machine's
+// vector width.
 std::unique_ptr<SparseKernels> NewCpuSparseKernels(int num_threads);
 
 }  // namespace ps

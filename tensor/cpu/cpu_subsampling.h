@@ -1,4 +1,4 @@
-// The shortcut that leaves out pixels and adds channels of zeros, on the CPU.
+// The shortcut that drops pixels and adds channels of zeros, on the CPU.
 #ifndef TENSOR_CPU_CPU_SUBSAMPLING_H_
 #define TENSOR_CPU_CPU_SUBSAMPLING_H_
 

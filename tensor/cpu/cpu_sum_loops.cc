@@ -4,13 +4,13 @@
 #include <cmath>
 #include <vector>
 
-// As in cpu_magnitude_loops.cc: vectors of a size known to the compiler.
+// As in cpu_magnitude_loops.cc, the vector size must be known to the compiler.
 #define HWY_DISABLED_TARGETS \
   (HWY_SVE | HWY_SVE2 | HWY_SVE_256 | HWY_SVE2_128 | HWY_RVV)
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/cpu_sum_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 #include "tensor/cpu/cpu_lane_sums-inl.h"
 
@@ -24,9 +24,9 @@ using Uint64Tag = hn::RebindToUnsigned<DoubleTag>;
 constexpr uint64_t kExponentOfOne = 0x3ff0000000000000;
 constexpr int kMantissaBits = 52;
 
-// A product of positive floats in kSumLanes lanes: its mantissas as doubles,
-// its exponents as integers. So a sum of logarithms costs one multiplication
-// an element, and one logarithm a lane in the end.
+// A product of positive floats in kSumLanes lanes: mantissas as doubles,
+// exponents as integers. A sum of logarithms then costs one multiplication per
+// element, and one logarithm per lane at the end.
 class LaneProducts {
  public:
   // A normalised double (below 2) times this many floats, each in
@@ -41,7 +41,7 @@ class LaneProducts {
     }
   }
 
-  // Magnitudes for vector v of a group; zeros are left out.
+  // Multiplies by the magnitudes for vector v of a group; zeros are left out.
   HWY_INLINE void Multiply(int v, Floats magnitudes) {
     const FloatTag d;
     const DoubleTag dd;
@@ -58,7 +58,8 @@ class LaneProducts {
 #endif
   }
 
-  // Moves the exponents out of the products. After kFactors groups at most.
+  // Moves the exponents out of the products. Must be called after at most
+  // kFactors groups.
   HWY_INLINE void Normalize() {
     const DoubleTag d;
     const Uint64Tag du;
@@ -74,8 +75,8 @@ class LaneProducts {
     bias_ += kExponentOfOne >> kMantissaBits;
   }
 
-  // The sum of all factors' logarithms, and of the last elements of the chunk:
-  // n < kSumLanes magnitudes. After Normalize.
+  // The sum of the logarithms of all factors and of the last n < kSumLanes
+  // magnitudes of the chunk. To be called after Normalize.
   double SumOfLogs(const float* tail, int64_t n) const {
     double products[kSumLanes];
     uint64_t exponents[kSumLanes];
@@ -98,7 +99,7 @@ class LaneProducts {
 
   hn::Vec<DoubleTag> product_[kDoubleVectors];
   hn::Vec<Uint64Tag> exponent_[kDoubleVectors];  // Biased, as in a double.
-  int64_t bias_ = 0;                             // Of each lane.
+  int64_t bias_ = 0;  // Total exponent bias of each lane.
 };
 
 struct SumAndSquares {

@@ -1,5 +1,5 @@
-// Sums over one chunk of a vector, on one thread; the same bits on every
-// machine, as in cpu_magnitude_loops.h.
+// Sums over one chunk of a vector, on one thread. Every machine gets the same
+// bits, as in cpu_magnitude_loops.h.
 #ifndef TENSOR_CPU_CPU_SUM_LOOPS_H_
 #define TENSOR_CPU_CPU_SUM_LOOPS_H_
 
@@ -9,10 +9,10 @@ namespace ps {
 
 double SumValuesOfChunk(const float* u, int64_t n);
 
-// Not finite if an element is not.
+// Not finite if any element is not finite.
 double SumSquaresOfChunk(const float* u, int64_t n);
 
-// ln |u[i]| over the non-zeros, to the rounding of doubles.
+// Sums ln |u[i]| over the non-zero elements, to the rounding error of doubles.
 double SumLogsOfChunk(const float* u, int64_t n);
 
 }  // namespace ps

@@ -38,10 +38,10 @@ class DnnlActivationOp final : public UnaryOp {
   DnnlStep backward_;
 };
 
-// Elements that one thread takes at a time.
+// Number of elements that one thread takes at a time.
 constexpr int64_t kChunkElements = int64_t{1} << 16;
 
-// oneDNN's makes a 0 of a NaN.
+// Our own ReLU, since oneDNN's turns a NaN into 0.
 class CpuReluOp final : public UnaryOp {
  public:
   CpuReluOp(ThreadPool* pool, ActivationDesc output)
@@ -95,7 +95,7 @@ class DnnlReorderOp final : public UnaryOp {
   }
 
  private:
-  int64_t* const num_reorders_;  // Of the context; not owned.
+  int64_t* const num_reorders_;  // Belongs to the context; not owned.
   const ActivationDesc output_;
   DnnlStep forward_;
   DnnlStep backward_;
@@ -111,7 +111,7 @@ DnnlStep ReorderStep(const DnnlContext& context, const memory::desc& from,
       std::move(what));
 }
 
-// From y in Backward: x may be gone.
+// Variants that compute the gradient from y, since x may be gone in Backward.
 dnnl::algorithm AlgorithmOf(Activation function) {
   return function == Activation::kTanh
              ? dnnl::algorithm::eltwise_tanh_use_dst_for_bwd

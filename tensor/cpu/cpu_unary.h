@@ -1,5 +1,5 @@
-// Activation functions and reorders by oneDNN. Planning throws dnnl::error,
-// which CpuNnKernels catches; running does not.
+// Activation functions and reorders with oneDNN. Planning may throw
+// dnnl::error, which CpuNnKernels catches; running does not throw.
 #ifndef TENSOR_CPU_CPU_UNARY_H_
 #define TENSOR_CPU_CPU_UNARY_H_
 

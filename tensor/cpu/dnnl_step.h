@@ -1,5 +1,5 @@
-// oneDNN without its exceptions and without allocations per call: a primitive
-// with its arguments, prepared once and run many times.
+// oneDNN without exceptions or allocations per call: a primitive and its
+// arguments, prepared once and run many times.
 #ifndef TENSOR_CPU_DNNL_STEP_H_
 #define TENSOR_CPU_DNNL_STEP_H_
 
@@ -17,9 +17,9 @@
 
 namespace ps {
 
-// Sets the number of OpenMP threads that this thread's parallel regions get,
-// for the time that the object lives. oneDNN asks OpenMP both when it plans and
-// when it runs, and the two must agree.
+// Sets, for the lifetime of the object, the number of OpenMP threads that this
+// thread's parallel regions get. oneDNN asks OpenMP both when it plans and when
+// it runs, and the two numbers must agree.
 class OmpThreads {
  public:
   explicit OmpThreads(int num_threads);
@@ -31,7 +31,7 @@ class OmpThreads {
   const int before_;
 };
 
-// What everything planned on one backend shares.
+// State shared by everything planned on one backend.
 struct DnnlContext {
   explicit DnnlContext(int threads)
       : engine(dnnl::engine::kind::cpu, 0),
@@ -44,21 +44,21 @@ struct DnnlContext {
   dnnl::stream stream;
   int num_threads;
   const std::unique_ptr<SharedScratch> scratch;
-  // Activations that were brought from one layout to another.
+  // Number of activations converted from one layout to another.
   const std::unique_ptr<int64_t> num_reorders;
 };
 
-// `what` is the call, with its shapes.
+// `what` names the call and its shapes.
 absl::Status DnnlStatus(dnnl_status_t status, absl::string_view what);
 
 // Not thread-safe.
 class DnnlStep {
  public:
-  // One argument of the primitive (DNNL_ARG_...). Memory that is made with
-  // DNNL_MEMORY_NONE gets its data from each Run.
+  // One argument of the primitive (DNNL_ARG_...). Memory created with
+  // DNNL_MEMORY_NONE gets its data in each Run.
   using Argument = std::pair<int, dnnl::memory>;
-  // Where an argument lies this time. The primitive writes to outputs only, so
-  // inputs may be const.
+  // The data of an argument in one Run. The primitive writes only to outputs,
+  // so inputs may be const.
   struct Binding {
     int argument;
     const float* data;
@@ -78,7 +78,7 @@ class DnnlStep {
   const std::string what_;
 };
 
-// An argument whose data every Run binds.
+// An argument whose data is bound in every Run.
 DnnlStep::Argument Bound(const DnnlContext& context, int argument,
                          const dnnl::memory::desc& desc);
 

@@ -1,9 +1,10 @@
-// Products of matrices on the CPU.
+// Matrix products on the CPU.
 //
-// Who multiplies was measured, on one core of a Zen 3 that can do 102 GFLOP/s:
-// oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h without the
-// time of packing (GFLOP/s, shapes m x n x k of language models with 20 rows and
-// 35 steps; the best of many runs, beside other work):
+// The choice of library was measured on one core of a Zen 3 that can do 102
+// GFLOP/s: oneDNN 2.6.3's dnnl_sgemm, OpenBLAS 0.3.21, and packed_gemm.h
+// without the time of packing (GFLOP/s, shapes m x n x k of language models
+// with 20 rows and 35 steps; the best of many runs, on a machine that was also
+// doing other work):
 //
 //                      oneDNN  OpenBLAS  packed
 //   700 x 2600 x 650     91       91       92
@@ -18,9 +19,9 @@
 //   20 x 512 x 2048      54                98
 //
 // So the products of a step with the recurrent weights, which are the same at
-// every step, are packed_gemm.h's: packing takes as long as two steps. All
-// others are oneDNN's. OpenBLAS is nowhere ahead by more than the noise, so it
-// is not linked: one library less that starts threads.
+// every step, use packed_gemm.h: packing takes as long as two steps. All other
+// products use oneDNN. OpenBLAS is never ahead by more than the noise, so it is
+// not linked: that is one library less that starts threads.
 #ifndef TENSOR_CPU_GEMM_H_
 #define TENSOR_CPU_GEMM_H_
 
@@ -30,19 +31,19 @@
 
 namespace ps {
 
-// Row-major without gaps: C [m, n] = A [m, k] B [k, n].
+// Row-major matrices without gaps: C [m, n] = A [m, k] B [k, n].
 struct GemmShape {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  // The operand lies in memory as its transpose: A as [k, m], B as [n, k].
+  // The operand is stored as its transpose: A as [k, m], B as [n, k].
   bool transpose_a = false;
   bool transpose_b = false;
-  // C += A B.
+  // C += A B instead of C = A B.
   bool accumulate = false;
 };
 
-// num_threads: of OpenMP.
+// num_threads: OpenMP threads.
 absl::Status Gemm(int num_threads, const GemmShape& shape, const float* a,
                   const float* b, float* c);
 

@@ -1,5 +1,5 @@
-// The way of an argument into the layout that a primitive wants, or of a result
-// back from it.
+// Converts an argument into the layout that a primitive wants, or a result back
+// from it.
 #ifndef TENSOR_CPU_LAYOUT_CHANGE_H_
 #define TENSOR_CPU_LAYOUT_CHANGE_H_
 
@@ -14,11 +14,11 @@
 
 namespace ps {
 
-// The part of the shared scratch that one call uses: its copies lie one after
-// the other.
+// The part of the shared scratch memory that one call uses: its copies lie one
+// after the other.
 class ScratchSpace {
  public:
-  // The offset of `size_bytes` more, in floats.
+  // Adds `size_bytes` and returns their offset, in floats.
   int64_t Add(int64_t size_bytes);
   int64_t num_floats() const { return num_floats_; }
 
@@ -26,13 +26,13 @@ class ScratchSpace {
   int64_t num_floats_ = 0;
 };
 
-// Between the caller's memory and a copy in the shared scratch; nothing where
-// both layouts agree. Not thread-safe.
+// Copies between the caller's memory and the shared scratch memory; does
+// nothing if both layouts agree. Not thread-safe.
 class LayoutChange {
  public:
-  enum class Kind { kActivation, kWeights };  // Activations' are counted.
+  enum class Kind { kActivation, kWeights };  // Activations are counted.
 
-  // Nothing to change.
+  // No change of layout.
   LayoutChange() = default;
 
   // From the caller's layout to the primitive's, for Import.
@@ -46,10 +46,11 @@ class LayoutChange {
                             const dnnl::memory::desc& given,
                             ScratchSpace* space);
 
-  // Where the primitive reads: `data`, or a copy of it in the scratch.
+  // The address the primitive reads from: `data`, or a copy of it in the
+  // scratch memory.
   absl::StatusOr<const float*> Import(const float* data);
 
-  // Where the primitive writes, before Export(data).
+  // The address the primitive writes to, before Export(data).
   float* Target(float* data) const {
     return step_.has_value() ? scratch() : data;
   }

@@ -7,14 +7,15 @@
 namespace ps {
 namespace {
 
-// Panels that one thread takes at a time.
+// Number of panels that one thread takes at a time.
 constexpr int64_t kPanelsPerChunk = 8;
-// Rows of B that are multiplied before the next ones: a panel of so many, and
-// as much of A, fit into the L2 cache (128 KiB and up to 256 KiB).
+// Number of rows of B that are multiplied before the next ones: that many rows
+// of a panel (128 KiB), with the matching part of A (up to 256 KiB), fit into
+// the L2 cache.
 constexpr int64_t kMaxBlockRows = 2048;
 constexpr int64_t kBlockFloats = 64 * 1024;
-// Rows of B that are packed at a time: all panels take their part of a row
-// while it is in the cache.
+// Number of rows of B that are packed at a time: all panels take their part of
+// a row while it is in the cache.
 constexpr int64_t kRowsPerPacking = 16;
 
 int64_t NumPanels(const PackedShape& shape) {
@@ -29,7 +30,8 @@ int64_t PackedShape::num_floats() const {
 
 void Pack(ThreadPool* pool, const PackedShape& shape, const float* b,
           bool transposed, float* packed) {
-  // A panel's columns are rows of the transpose, and may be read to their end.
+  // A panel's columns are rows of the transpose, which can be read to their
+  // end.
   const int64_t rows = transposed ? shape.k : kRowsPerPacking;
   pool->ParallelFor(
       NumPanels(shape), kPanelsPerChunk, [&](const ChunkRange& chunk) {

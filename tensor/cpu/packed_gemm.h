@@ -1,7 +1,7 @@
-// Products with a matrix that is packed once and multiplied several times: the
-// weights of a recurrent layer, at every step. dnnl_sgemm packs in each call,
-// which a product with the few rows of one step does not pay back; gemm.h has
-// the figures.
+// Products with a matrix that is packed once and multiplied several times, such
+// as the weights of a recurrent layer, which are used at every step. dnnl_sgemm
+// packs in each call, which does not pay off for the few rows of one step;
+// gemm.h has the measurements.
 #ifndef TENSOR_CPU_PACKED_GEMM_H_
 #define TENSOR_CPU_PACKED_GEMM_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// A matrix B [k, n].
+// The shape of a matrix B [k, n].
 struct PackedShape {
   int64_t k = 0;
   int64_t n = 0;
@@ -20,7 +20,8 @@ struct PackedShape {
   int64_t num_floats() const;
 };
 
-// b: row-major, or its transpose [n, k]. packed: aligned to 64 bytes.
+// b: B in row-major order, or its transpose [n, k]. packed: aligned to 64
+// bytes.
 void Pack(ThreadPool* pool, const PackedShape& shape, const float* b,
           bool transposed, float* packed);
 
@@ -34,7 +35,7 @@ struct PackedProduct {
   float* c = nullptr;  // [m, n]
 };
 
-// The same bits for any number of threads.
+// The result has the same bits for any number of threads.
 void MultiplyPacked(ThreadPool* pool, const PackedProduct& product);
 
 }  // namespace ps

@@ -5,7 +5,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tensor/cpu/packed_gemm_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -19,12 +19,12 @@ using FloatTag = hn::CappedTag<float, kPanelColumns>;
 
 constexpr int kLanes =
     HWY_LANES(float) < kPanelColumns ? HWY_LANES(float) : kPanelColumns;
-constexpr int kVectors = kPanelColumns / kLanes;  // Of a row of the panel.
-// Twelve accumulators, two loads and a broadcast fill the 16 registers of AVX2,
-// and hide the four cycles of two multiply-adds each cycle.
+constexpr int kVectors = kPanelColumns / kLanes;  // Per row of the panel.
+// Twelve accumulators, two loads and a broadcast use 15 of the 16 registers of
+// AVX2, and hide the four-cycle latency of two multiply-adds per cycle.
 constexpr int kMaxRows = kVectors > 12 ? 1 : 12 / kVectors;
 
-// kRows rows of A, at most kMaxRows.
+// Multiplies kRows rows of A, at most kMaxRows.
 template <int kRows>
 HWY_INLINE void MultiplyTile(const PanelProduct& p, int64_t row) {
   const FloatTag d;
@@ -76,7 +76,7 @@ HWY_INLINE void MultiplyTile(const PanelProduct& p, int64_t row) {
   }
 }
 
-// MultiplyTile<rows>.
+// Calls MultiplyTile<rows>.
 template <int kRows>
 HWY_INLINE void MultiplyRows(const PanelProduct& p, int64_t row, int64_t rows) {
   if constexpr (kRows > 0) {
@@ -89,7 +89,7 @@ HWY_INLINE void MultiplyRows(const PanelProduct& p, int64_t row, int64_t rows) {
 }
 
 void RunMultiplyPanel(const PanelProduct& p) {
-  // As even as can be: a tile of few rows leaves the multipliers idle.
+  // As even as possible: a tile of few rows leaves the multipliers idle.
   int64_t tiles = (p.m + kMaxRows - 1) / kMaxRows;
   for (int64_t row = 0; row < p.m; --tiles) {
     const int64_t rows = (p.m - row + tiles - 1) / tiles;
@@ -98,7 +98,7 @@ void RunMultiplyPanel(const PanelProduct& p) {
   }
 }
 
-// Four columns of the panel, from as many rows of B's transpose.
+// Packs four columns of the panel, from four rows of B's transpose.
 HWY_INLINE void PackFourColumns(const PanelPacking& p, int64_t column) {
   const float* const b = p.b + column * p.stride;
   float* const panel = p.panel + column;

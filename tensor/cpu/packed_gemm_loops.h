@@ -6,8 +6,8 @@
 
 namespace ps {
 
-// A packed matrix is cut into panels of so many columns; each lies row after
-// row, and the last is filled up with zeros.
+// A packed matrix is cut into panels of this many columns. Each panel is stored
+// row by row, and the last one is padded with zeros.
 constexpr int64_t kPanelColumns = 16;
 
 // Some rows of a panel.
@@ -15,9 +15,10 @@ struct PanelPacking {
   int64_t rows = 0;
   int64_t columns = 0;  // 1 to kPanelColumns.
   const float* b = nullptr;
-  // b is [columns, rows], a part of B's transpose; else [rows, columns].
+  // If set, b is [columns, rows], a part of B's transpose; else [rows,
+  // columns].
   bool transposed = false;
-  int64_t stride = 0;      // Of b, from row to row.
+  int64_t stride = 0;      // From one row of b to the next.
   float* panel = nullptr;  // [rows, kPanelColumns]
 };
 
@@ -28,9 +29,9 @@ struct PanelProduct {
   int64_t m = 0;
   int64_t k = 0;
   const float* a = nullptr;      // [m, k]
-  int64_t a_stride = 0;          // From row to row.
+  int64_t a_stride = 0;          // From one row to the next.
   const float* panel = nullptr;  // [k, kPanelColumns]
-  int64_t columns = 0;           // Of C; 1 to kPanelColumns.
+  int64_t columns = 0;           // Columns of C; 1 to kPanelColumns.
   float* c = nullptr;            // [m, columns]
   int64_t c_stride = 0;
   bool accumulate = false;  // C += A B.

@@ -1,4 +1,5 @@
-// How to bring the set lanes of a mask together, for vectors of up to 8 lanes.
+// A table for packing the set lanes of a mask together, for vectors of up to 8
+// lanes.
 #ifndef TENSOR_CPU_PACKED_LANE_TABLE_H_
 #define TENSOR_CPU_PACKED_LANE_TABLE_H_
 
@@ -6,8 +7,8 @@
 
 namespace ps {
 
-// nibbles[mask]: the numbers of the set bits of an 8-bit mask, four bits each,
-// from the lowest on.
+// nibbles[mask]: the positions of the set bits of an 8-bit mask, four bits
+// each, starting from the lowest.
 struct PackedLaneTable {
   constexpr PackedLaneTable() : nibbles() {
     for (uint32_t mask = 0; mask < 256; ++mask) {

@@ -1,6 +1,6 @@
-// Memory for the inside of one call at a time, shared by everything that is
-// planned on a backend: copies of weights in the layouts that primitives like
-// would otherwise take several times the model's size.
+// Temporary memory for one call at a time, shared by everything planned on a
+// backend. Without sharing, copies of weights in the layouts that primitives
+// prefer would take several times the model's size.
 #ifndef TENSOR_CPU_SHARED_SCRATCH_H_
 #define TENSOR_CPU_SHARED_SCRATCH_H_
 
@@ -14,12 +14,12 @@ namespace ps {
 // Not thread-safe, like the backend that owns it.
 class SharedScratch {
  public:
-  // When planning: from now on there are at least `num_floats`. Errors:
-  // kResourceExhausted.
+  // For planning: ensures that there are at least `num_floats` from now on.
+  // Errors: kResourceExhausted.
   absl::Status Reserve(int64_t num_floats);
 
-  // When running: uninitialised, aligned to 64 bytes, and overwritten by the
-  // next call of any operation. Another address after a Reserve.
+  // For running: uninitialised, aligned to 64 bytes, and overwritten by the
+  // next call of any operation. The address may change with each Reserve.
   float* data() const { return data_.get(); }
 
  private:

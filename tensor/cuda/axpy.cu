@@ -21,7 +21,8 @@ __global__ void AxpyKernel(float a, const float* __restrict__ x, int64_t n,
   }
 }
 
-// Device memory that frees itself. The first error of a chain of calls stays.
+// Device memory that frees itself. It keeps the first error of a chain of
+// calls.
 class DeviceVector {
  public:
   DeviceVector(int64_t n, cudaError_t* error) : size_bytes_(n * sizeof(float)) {

@@ -1,4 +1,5 @@
-// The device code behind CudaSelfCheck. No Abseil here: nvcc compiles this.
+// The device code behind CudaSelfCheck. It must not use Abseil, since nvcc
+// compiles it.
 #ifndef TENSOR_CUDA_AXPY_H_
 #define TENSOR_CUDA_AXPY_H_
 
@@ -6,8 +7,9 @@
 
 namespace ps {
 
-// y[i] += a x[i] on the first device. x, y: [n], host memory; copied there and
-// back, and done when the call returns. Returns a cudaError_t; 0 is success.
+// y[i] += a x[i] on the first device. x, y: [n], host memory, which is copied
+// to the device and back; complete when the call returns. Returns a
+// cudaError_t; 0 is success.
 int AxpyOnDevice(float a, const float* host_x, int64_t n, float* host_y);
 
 }  // namespace ps

@@ -20,11 +20,12 @@
 namespace ps {
 namespace {
 
-// 4 TiB: beyond any device, and far from where int64_t would overflow.
+// 4 TiB: more than any device has, and far from where int64_t would overflow.
 constexpr int64_t kMaxElements = int64_t{1} << 40;
 
-// Pinned buffers for payloads: a whole slice of the default size with its
-// header, and enough of them that sending one hides copying others.
+// Pinned buffers for payloads. Each holds a whole slice of the default size
+// with its header, and there are enough of them to overlap sending one with
+// copying others.
 constexpr int kRingBuffers = 8;
 constexpr int64_t kRingBufferBytes = (int64_t{4} << 20) + 4096;
 
@@ -52,7 +53,7 @@ class CudaBackend final : public Backend {
         vectors_(NewCudaVectorKernels(streams_.get())),
         layers_(std::move(layers)) {}
 
-  // What is queued may still use memory of the members.
+  // Queued work may still use memory of the members.
   ~CudaBackend() override {
     const absl::Status status = streams_->AwaitEnd();
     if (!status.ok()) LOG(ERROR) << name_ << ": " << status;
@@ -79,7 +80,7 @@ class CudaBackend final : public Backend {
                       static_cast<float*>(piece),
                       [memory = memory_](float* data) { memory->Free(data); }),
                   shape);
-    // Who had the memory before may still work on it.
+    // Queued work of the memory's previous owner may still use it.
     PS_RETURN_IF_ERROR(streams_->MakeCurrent());
     PS_RETURN_IF_ERROR(streams_->AwaitAll());
     PS_RETURN_IF_CUDA_ERROR(
@@ -98,7 +99,8 @@ class CudaBackend final : public Backend {
 
   std::shared_ptr<uint8_t[]> HostBuffer(int64_t size_bytes) override {
     if (size_bytes <= ring_->buffer_bytes()) {
-      // Who is behind with sending needs no more haste here.
+      // Does not wait for a buffer: if all are in use, sending is the
+      // bottleneck, and a faster copy would not help.
       absl::StatusOr<std::shared_ptr<uint8_t[]>> buffer =
           ring_->Acquire(absl::ZeroDuration());
       if (buffer.ok()) return *std::move(buffer);
@@ -107,11 +109,11 @@ class CudaBackend final : public Backend {
   }
 
   NnKernels& nn() override {
-    CHECK(layers_.nn != nullptr) << name_ << " is for compressors alone";
+    CHECK(layers_.nn != nullptr) << name_ << " is only for compressors";
     return *layers_.nn;
   }
   SequenceKernels& sequences() override {
-    CHECK(layers_.sequences != nullptr) << name_ << " is for compressors alone";
+    CHECK(layers_.sequences != nullptr) << name_ << " is only for compressors";
     return *layers_.sequences;
   }
   SparseKernels& sparse() override { return *sparse_; }
@@ -145,7 +147,8 @@ class CudaBackend final : public Backend {
     PS_RETURN_IF_ERROR(streams_->Order(streams_->compression(), copies));
     PS_RETURN_IF_CUDA_ERROR(
         cudaMemcpyAsync(to, from, n * sizeof(float), kind, copies));
-    // So later work on the other streams need not wait for it.
+    // Because the copy is complete, later work on the other streams need not
+    // wait.
     return streams_->Await(copies);
   }
 

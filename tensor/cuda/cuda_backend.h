@@ -1,5 +1,5 @@
-// A backend on one CUDA device. Free of CUDA types, so that any file may
-// include it; a build without the toolkit has the functions, too.
+// A backend on one CUDA device. This header has no CUDA types, so that any file
+// may include it; the functions also exist in a build without the toolkit.
 #ifndef TENSOR_CUDA_CUDA_BACKEND_H_
 #define TENSOR_CUDA_CUDA_BACKEND_H_
 
@@ -18,29 +18,30 @@ class MemoryRegion;
 struct CudaLayers {
   std::unique_ptr<NnKernels> nn;
   std::unique_ptr<SequenceKernels> sequences;
-  // As Backend's; null: nothing moves.
+  // As Backend::memory_version; null: addresses never change.
   std::function<int64_t()> memory_version;
 };
 
-// Layers that work on streams.compute(), on the current device, with memory of
-// the region. The streams outlive them.
+// Creates layers that work on streams.compute(), on the current device, with
+// memory of the region. The streams outlive the layers.
 using CudaLayerFactory = std::function<absl::StatusOr<CudaLayers>(
     const CudaStreams& streams, const std::shared_ptr<MemoryRegion>& memory)>;
 
 struct CudaBackendOptions {
-  int device = 0;  // From 0.
-  // Of the device, taken at once, for all that is ever allocated; at least 0.
-  // 0: a share of the device.
+  int device = 0;  // Device index, from 0.
+  // Memory of the device that is taken at once, for everything that will be
+  // allocated; at least 0. 0: a share of the device.
   int64_t memory_bytes = 0;
-  int num_sharers = 1;  // Of the device, this one included; at least 1.
-  // Null: for compressors alone. nn() and sequences() must not be called then.
+  int num_sharers = 1;  // Users of the device, including this one; at least 1.
+  // Null: the backend is only for compressors, and nn() and sequences() must
+  // not be called.
   CudaLayerFactory layers;
 };
 
-// Work is queued on three streams, for layers, for compressors and for copies,
-// and is ordered as it was called: no caller sees that there are several. What
-// has a result for the host is done when the call returns. Tensors may outlive
-// the backend.
+// Work is queued on three streams (for layers, compressors and copies) but
+// ordered as it was called, so that callers cannot tell that there are several.
+// A call that returns a result to the host returns once that result is
+// complete. Tensors may outlive the backend.
 //
 // Errors: kUnavailable without a device, or in a build without CUDA;
 // kInvalidArgument for options that break a rule; kResourceExhausted.

@@ -11,8 +11,8 @@ class CudaGraph final : public Recording {
   CudaGraph(cudaStream_t stream, cudaGraphExec_t graph)
       : stream_(stream), graph_(graph) {}
 
-  // A launch may still be under way. Errors are those of the work before it,
-  // which later calls report.
+  // A launch may still be running. Any error here is from earlier work, and
+  // later calls report it.
   ~CudaGraph() override {
     cudaStreamSynchronize(stream_);
     cudaGraphExecDestroy(graph_);
@@ -32,17 +32,18 @@ class CudaGraph final : public Recording {
 
 absl::StatusOr<std::unique_ptr<Recording>> RecordGraph(
     cudaStream_t stream, const std::function<absl::Status()>& work) {
-  // Of this thread's calls alone those that cannot be captured are errors: the
-  // compression side may wait for its own streams meanwhile.
+  // Rejects only uncapturable calls of this thread, since the compression side
+  // may wait for its own streams during the capture.
   PS_RETURN_IF_CUDA_ERROR(
       cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal));
   const absl::Status status = work();
   cudaGraph_t graph = nullptr;
-  // In any case, for else the stream stays in capture.
+  // Must be called even after an error; otherwise the stream would stay in
+  // capture mode.
   const cudaError_t ended = cudaStreamEndCapture(stream, &graph);
   if (!status.ok() || ended != cudaSuccess) {
     if (graph != nullptr) cudaGraphDestroy(graph);
-    // The error of a call that cannot be captured stays until it is read.
+    // The error of a call that cannot be captured persists until it is read.
     cudaGetLastError();
     return status.ok() ? CudaToStatus(ended, "cudaStreamEndCapture") : status;
   }

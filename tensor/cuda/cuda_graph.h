@@ -1,6 +1,6 @@
-// Work of a stream as a CUDA graph, which one call launches.
+// Records the work of a stream as a CUDA graph, which a single call launches.
 //
-// Includes CUDA's headers: only for libraries that exist where there is a
+// Includes CUDA's headers, so only for libraries that are built only with the
 // toolkit.
 #ifndef TENSOR_CUDA_CUDA_GRAPH_H_
 #define TENSOR_CUDA_CUDA_GRAPH_H_
@@ -16,12 +16,12 @@
 
 namespace ps {
 
-// Captures what `work` gives the stream, which is not the default one, without
-// doing it ("CUDA C++ Programming Guide", Stream Capture); Replay launches it
-// on the same stream, which outlives the result. `work` uses no other stream,
-// waits for nothing, allocates nothing, and copies from and to pinned memory of
-// the host alone. Other threads may go on with other streams. Errors: those of
-// `work`, or CUDA's.
+// Captures the work that `work` gives the stream, without running it ("CUDA C++
+// Programming Guide", Stream Capture). Replay launches it on the same stream,
+// which must outlive the result and must not be the default stream. `work` must
+// use no other stream, wait for nothing, allocate nothing, and copy only from
+// and to pinned host memory. Other threads may continue to use other streams.
+// Errors: those of `work`, or CUDA's.
 absl::StatusOr<std::unique_ptr<Recording>> RecordGraph(
     cudaStream_t stream, const std::function<absl::Status()>& work);
 

@@ -17,7 +17,8 @@ int CudaBuildVersion() { return CUDART_VERSION; }
 absl::StatusOr<int> CudaDeviceCount() {
   int count = 0;
   const cudaError_t error = cudaGetDeviceCount(&count);
-  // CUDA's words for it are about versions, also where there is no driver.
+  // CUDA's message for this error is about versions, even if there is no
+  // driver.
   if (error == cudaErrorInsufficientDriver) {
     return absl::UnavailableError(absl::StrCat(
         "there is no NVIDIA driver, or one that is too old for CUDA ",
@@ -32,8 +33,8 @@ absl::Status CudaSelfCheck() {
   if (!count.ok()) return count.status();
   if (*count == 0) return absl::UnavailableError("there is no CUDA device");
 
-  // Large enough for several rounds of the kernel's loop, and odd. Small
-  // integers: exact on any device.
+  // Odd, and large enough for several rounds of the kernel's loop. The values
+  // are small integers, so that results are exact on any device.
   constexpr int64_t kSize = 1000003;
   constexpr float kFactor = 3;
   std::vector<float> x(kSize), y(kSize);

@@ -1,4 +1,4 @@
-// The layers of CUDA backends: the one place where they are named.
+// The layers of CUDA backends; the only place that names them.
 #ifndef TENSOR_CUDA_CUDA_LAYERS_H_
 #define TENSOR_CUDA_CUDA_LAYERS_H_
 
@@ -7,18 +7,19 @@
 
 namespace ps {
 
-// Whether their tests have passed on a device; docs/gpu_results.md has the run.
+// Whether their tests have passed on a device; docs/gpu_results.md reports the
+// run.
 constexpr bool kCudaLayersHaveRun = false;
 
 struct CudaLayersOptions {
   Precision precision = Precision::kFp32;
-  // The same bits from run to run; see CudaNnOptions.
+  // Whether results must have the same bits from run to run; see CudaNnOptions.
   bool deterministic = true;
 };
 
-// For CudaBackendOptions.layers: all their memory is from the region. Null in a
-// build without CUDA, where no model can be trained there. Errors of the
-// factory: kUnavailable where cuBLAS is not installed.
+// A factory for CudaBackendOptions.layers; the layers take all their memory
+// from the region. Null in a build without CUDA, where no model can be trained
+// on a device. Errors of the factory: kUnavailable if cuBLAS is not installed.
 CudaLayerFactory CudaLayersOfThisBuild(const CudaLayersOptions& options);
 
 }  // namespace ps

@@ -21,7 +21,7 @@ absl::StatusOr<void*> NewPinnedMemory(int64_t size_bytes) {
   return memory;
 }
 
-// An error of freeing is one of the work before it, which other calls report.
+// An error while freeing is from earlier work, and other calls report it.
 void FreePinnedMemory(void* memory) { cudaFreeHost(memory); }
 
 }  // namespace
@@ -40,7 +40,8 @@ absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes) {
   PS_RETURN_IF_CUDA_ERROR(cudaGetDevice(&device));
   PS_ASSIGN_OR_RETURN(void* const memory, NewPinnedMemory(size_bytes));
   return std::shared_ptr<void>(memory, [device](void* data) {
-    // After an error copies may still be queued that nobody has waited for.
+    // After an error there may still be queued copies that nobody has waited
+    // for.
     cudaSetDevice(device);
     cudaDeviceSynchronize();
     FreePinnedMemory(data);

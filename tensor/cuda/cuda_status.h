@@ -1,9 +1,9 @@
-// Codes of CUDA as absl::Status, which names the call. Those of cuBLAS and
-// cuDNN: tensor/cuda/libraries.
+// CUDA's error codes as absl::Status, which names the call. The codes of cuBLAS
+// and cuDNN are converted in tensor/cuda/libraries.
 //
-// Includes the toolkit's headers: only for libraries that exist where there is
-// one. Codes of launchers, which nvcc compiles without Abseil, are cudaError_t,
-// too.
+// Includes the toolkit's headers, so only for libraries that are built only
+// with it. Launchers, which nvcc compiles without Abseil, also return
+// cudaError_t codes.
 #ifndef TENSOR_CUDA_CUDA_STATUS_H_
 #define TENSOR_CUDA_CUDA_STATUS_H_
 
@@ -14,18 +14,18 @@
 
 namespace ps {
 
-// OK for cudaSuccess; else kResourceExhausted for memory, kUnavailable where
-// there is no usable device, kInternal for the rest. `call` is what was called,
-// as "cudaMalloc" or "launching SiftKernel".
+// OK for cudaSuccess; else kResourceExhausted for memory, kUnavailable if there
+// is no usable device, kInternal for the rest. `call` names what was called,
+// such as "cudaMalloc" or "launching SiftKernel".
 //
-// A kernel's own fault is reported by a later call on the same device, and by
-// every one after it: the message names the call that saw it.
+// An error inside a kernel is reported by a later call on the same device, and
+// by every call after that; the message names the call that saw it.
 absl::Status CudaToStatus(cudaError_t error, absl::string_view call);
 
 }  // namespace ps
 
-// Returns from the enclosing function unless `expression`, which calls CUDA,
-// gives cudaSuccess. The message has the expression up to its arguments.
+// Returns from the enclosing function unless `expression`, a call of CUDA,
+// returns cudaSuccess. The message has the expression up to its arguments.
 #define PS_RETURN_IF_CUDA_ERROR(expression)                               \
   do {                                                                    \
     const cudaError_t ps_error_ = (expression);                           \
@@ -38,7 +38,7 @@ absl::Status CudaToStatus(cudaError_t error, absl::string_view call);
 namespace ps {
 namespace internal {
 
-// "cudaMalloc" of "cudaMalloc(&data, size)".
+// Returns "cudaMalloc" for "cudaMalloc(&data, size)".
 absl::string_view NameOfCall(absl::string_view expression);
 
 }  // namespace internal

@@ -15,7 +15,7 @@ absl::StatusOr<std::unique_ptr<CudaStream>> CudaStream::Create() {
   return std::unique_ptr<CudaStream>(new CudaStream(stream));
 }
 
-// An error here is one of the work before it, which a later call reports.
+// An error here is from earlier work, and a later call reports it.
 CudaStream::~CudaStream() { cudaStreamDestroy(stream_); }
 
 absl::StatusOr<std::unique_ptr<CudaEvent>> CudaEvent::Create() {
@@ -73,7 +73,7 @@ absl::Status CudaStreams::StartOverlap() {
 absl::Status CudaStreams::EndOverlap() {
   overlap_ = false;
   PS_RETURN_IF_ERROR(MakeCurrent());
-  // Copies have been waited for.
+  // There is no need to order copies: each one was waited for.
   return OrderLayersAfterCompression();
 }
 
@@ -100,7 +100,7 @@ absl::Status CudaStreams::CompressAfter(int64_t mark) const {
     event = marks_[mark]->get();
   }
   PS_RETURN_IF_ERROR(MakeCurrent());
-  // Copies come after compression.
+  // Copies are already ordered after compression.
   PS_RETURN_IF_CUDA_ERROR(cudaStreamWaitEvent(compression(), event, 0));
   return absl::OkStatus();
 }

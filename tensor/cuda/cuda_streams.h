@@ -1,6 +1,6 @@
-// A backend's three queues of work on one device, and their order.
+// A backend's three queues of work on one device, and the order between them.
 //
-// Includes CUDA's headers: only for libraries that exist where there is a
+// Includes CUDA's headers, so only for libraries that are built only with the
 // toolkit.
 #ifndef TENSOR_CUDA_CUDA_STREAMS_H_
 #define TENSOR_CUDA_CUDA_STREAMS_H_
@@ -18,12 +18,13 @@
 
 namespace ps {
 
-// A stream that waits for no other, not even for the default one.
+// A stream that never waits implicitly for another one, not even for the
+// default stream.
 class CudaStream {
  public:
-  // On the current device.
+  // Creates a stream on the current device.
   static absl::StatusOr<std::unique_ptr<CudaStream>> Create();
-  // What is queued is still done.
+  // Queued work still runs.
   ~CudaStream();
   CudaStream(const CudaStream&) = delete;
   CudaStream& operator=(const CudaStream&) = delete;
@@ -36,10 +37,10 @@ class CudaStream {
   const cudaStream_t stream_;
 };
 
-// A point in a stream's queue; takes no times.
+// A point in a stream's queue, without timing.
 class CudaEvent {
  public:
-  // On the current device.
+  // Creates an event on the current device.
   static absl::StatusOr<std::unique_ptr<CudaEvent>> Create();
   ~CudaEvent();
   CudaEvent(const CudaEvent&) = delete;
@@ -53,35 +54,37 @@ class CudaEvent {
   const cudaEvent_t event_;
 };
 
-// One thread at a time; while the backend's two sides overlap
-// (tensor/backend.h) the compute side may call Mark(), and each side the other
-// const methods with streams of its own.
+// One thread at a time; but while the backend's two sides overlap
+// (tensor/backend.h) the compute side may call Mark(), and each side may call
+// the other const methods with its own streams.
 class CudaStreams {
  public:
-  // Errors: kInvalidArgument for a device that is not there, or CUDA's.
+  // Errors: kInvalidArgument for a device that does not exist, or CUDA's.
   static absl::StatusOr<std::unique_ptr<CudaStreams>> Create(int device);
 
   int device() const { return device_; }
-  // Layers.
+  // For layers.
   cudaStream_t compute() const { return compute_->get(); }
-  // Compressors, and what servers sent.
+  // For compressors, and for applying what servers sent.
   cudaStream_t compression() const { return compression_->get(); }
-  // Between host and device.
+  // For copies between host and device.
   cudaStream_t copies() const { return copies_->get(); }
 
-  // CUDA's current device belongs to each thread: to be called before the first
-  // call of a method that may run on another thread than the last one.
+  // CUDA's current device is per thread. This must be called before the first
+  // CUDA call of a method that may run on another thread than the previous one.
   absl::Status MakeCurrent() const;
 
-  // What is queued on `later` from now on starts when all that is queued on
-  // `earlier` by now is done. Both are streams of this object. Does not wait.
+  // Work queued on `later` from now on starts when all work now queued on
+  // `earlier` is done. Both must be streams of this object. Does not wait.
   absl::Status Order(cudaStream_t earlier, cudaStream_t later) const;
 
-  // What compression or copies are given from now on comes after what layers
-  // have been given by now; within an overlap after CompressAfter's marks.
+  // Work queued on `later`, the stream for compression or copies, from now on
+  // runs after all work now queued for layers. Does nothing within an overlap,
+  // where CompressAfter sets the order.
   absl::Status OrderAfterLayers(cudaStream_t later) const;
-  // What layers are given from now on comes after what compression has been
-  // given; within an overlap EndOverlap sees to that.
+  // Work queued for layers from now on runs after all work now queued for
+  // compression. Does nothing within an overlap, where EndOverlap sets the
+  // order.
   absl::Status OrderLayersAfterCompression() const;
 
   // As in Backend.
@@ -90,14 +93,15 @@ class CudaStreams {
   absl::StatusOr<int64_t> Mark();
   absl::Status CompressAfter(int64_t mark) const;
 
-  // Waits for a stream, and for all. Within an overlap the latter is for the
-  // compression side, and leaves the layers' stream alone: it may be recording,
-  // when nobody may wait for it, and what layers gave back before the overlap's
-  // marks is done with when compression is.
+  // Await waits for one stream, AwaitAll for all. Within an overlap AwaitAll is
+  // for the compression side and skips the layers' stream: that stream may be
+  // recording, during which waiting for it is not allowed. Memory that layers
+  // freed before the overlap's marks is no longer in use once compression is
+  // done.
   absl::Status Await(cudaStream_t stream) const;
   absl::Status AwaitAll() const;
-  // For the last call: also for the layers' stream, and for the others where
-  // one has failed, so that nothing queued is left that uses memory.
+  // To be called last: also waits for the layers' stream, and continues after a
+  // stream has failed, so that no queued work that uses memory is left.
   absl::Status AwaitEnd() const;
 
  private:
@@ -107,13 +111,14 @@ class CudaStreams {
   std::unique_ptr<CudaStream> compute_;
   std::unique_ptr<CudaStream> compression_;
   std::unique_ptr<CudaStream> copies_;
-  // Recorded anew each time: a wait is for what an event was when the wait was
-  // queued. Within an overlap the compression side's alone.
+  // Recorded anew each time: a wait refers to the event's state when the wait
+  // was queued. Within an overlap only the compression side uses it.
   std::unique_ptr<CudaEvent> event_;
-  // Set while only one thread is at work; the compression side reads it.
+  // Changed only while a single thread is at work; the compression side reads
+  // it.
   bool overlap_ = false;
-  // One for each mark of an overlap, kept for the next. The lock is for the
-  // list, not for the events.
+  // One for each mark of an overlap, reused by the next overlap. The lock
+  // guards the list, not the events.
   mutable Mutex mu_;
   std::vector<std::unique_ptr<CudaEvent>> marks_ ABSL_GUARDED_BY(mu_);
   size_t num_marks_ ABSL_GUARDED_BY(mu_) = 0;

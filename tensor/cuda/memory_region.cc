@@ -20,7 +20,7 @@ absl::StatusOr<void*> MemoryRegion::Allocate(int64_t size_bytes,
                                              absl::string_view what) {
   CHECK_GE(size_bytes, 0);
   MutexLock lock(&mu_);
-  // Compared before it is rounded up, which may overflow.
+  // Compared before rounding up, which may overflow.
   const int64_t rounded =
       size_bytes > size_bytes_
           ? size_bytes

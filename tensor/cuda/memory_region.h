@@ -1,7 +1,7 @@
-// Cuts one region of memory into pieces, and takes them back.
+// Splits one region of memory into pieces, and takes them back.
 //
-// The region is not looked at: it may be a device's. So all of it is tested on
-// machines without one.
+// The memory itself is never accessed, since it may be a device's. So this
+// class can be fully tested on machines without a device.
 #ifndef TENSOR_CUDA_MEMORY_REGION_H_
 #define TENSOR_CUDA_MEMORY_REGION_H_
 
@@ -16,24 +16,25 @@
 
 namespace ps {
 
-// First fit, from the lowest address on; neighbours that are free are one
-// piece. Pieces live long (weights, activations, scratch), so a fast search
-// would save nothing. Thread-safe: the last handle of a tensor may go in any
+// First fit, from the lowest address; adjacent free pieces are merged. Pieces
+// live long (weights, activations, scratch), so a fast search would save
+// nothing. Thread-safe, since the last handle of a tensor may be dropped in any
 // thread.
 class MemoryRegion {
  public:
-  // Of every piece: enough for any vector load, and for a texture.
+  // Alignment of every piece: enough for any vector load, and for a texture.
   static constexpr int64_t kAlignmentBytes = 256;
 
-  // `base` keeps the region of `size_bytes` alive; aligned to kAlignmentBytes.
+  // `base` keeps the region of `size_bytes` alive, and is aligned to
+  // kAlignmentBytes.
   MemoryRegion(std::shared_ptr<void> base, int64_t size_bytes);
 
-  // A piece of size_bytes or a little more, not zeroed; 0 gives an address of
-  // its own, too. `what` is for the message: "a tensor of shape [3]". Errors:
-  // kResourceExhausted, with what is asked for and what is left.
+  // A piece of size_bytes or slightly more, not zeroed; a size of 0 also gives
+  // a unique address. `what` is for the message: "a tensor of shape [3]".
+  // Errors: kResourceExhausted, with the requested and the remaining size.
   absl::StatusOr<void*> Allocate(int64_t size_bytes, absl::string_view what);
 
-  // What Allocate gave, once.
+  // Frees a piece that Allocate returned; once for each piece.
   void Free(void* piece);
 
   int64_t size_bytes() const { return size_bytes_; }
@@ -45,7 +46,7 @@ class MemoryRegion {
   const std::shared_ptr<void> base_;
   const int64_t size_bytes_;
   mutable Mutex mu_;
-  // Sizes by offset; a free piece never touches another.
+  // Sizes by offset; no two free pieces are adjacent.
   std::map<int64_t, int64_t> free_ ABSL_GUARDED_BY(mu_);
   std::map<int64_t, int64_t> used_ ABSL_GUARDED_BY(mu_);
   int64_t used_bytes_ ABSL_GUARDED_BY(mu_) = 0;

@@ -32,9 +32,9 @@ PinnedRing::PinnedRing(std::shared_ptr<State> state)
 absl::StatusOr<std::unique_ptr<PinnedRing>> PinnedRing::Create(
     const PinnedRingOptions& options) {
   if (options.num_buffers < 1 || options.buffer_bytes < 1) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a ring of ", options.num_buffers, " buffers of ",
-                     options.buffer_bytes, " bytes; must be at least 1 of 1"));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a ring of ", options.num_buffers, " buffers of ", options.buffer_bytes,
+        " bytes; needs at least 1 buffer of at least 1 byte"));
   }
   const int64_t stride = (options.buffer_bytes + kAlignmentBytes - 1) /
                          kAlignmentBytes * kAlignmentBytes;

@@ -1,5 +1,5 @@
-// Host buffers that take turns: the device copies into one, the network sends
-// from it, and it comes back when the last who reads it is done.
+// Host buffers that are reused in turn: the device copies into one, the network
+// sends from it, and it becomes free when its last reader is done.
 #ifndef TENSOR_CUDA_PINNED_RING_H_
 #define TENSOR_CUDA_PINNED_RING_H_
 
@@ -15,8 +15,8 @@ namespace ps {
 struct PinnedRingOptions {
   int num_buffers = 0;       // At least 1.
   int64_t buffer_bytes = 0;  // At least 1.
-  // Memory for all buffers, aligned to at least 64 bytes, and its end. On a
-  // machine with a device: memory that is pinned.
+  // Allocates the memory for all buffers, aligned to at least 64 bytes. On a
+  // machine with a device this is pinned memory. `free` releases it.
   std::function<absl::StatusOr<void*>(int64_t size_bytes)> allocate;
   std::function<void(void*)> free;
 };
@@ -28,10 +28,11 @@ class PinnedRing {
   static absl::StatusOr<std::unique_ptr<PinnedRing>> Create(
       const PinnedRingOptions& options);
 
-  // A buffer of buffer_bytes() that goes back when the last copy of the handle
-  // does, in whatever thread. The one that has been back for longest, whose
-  // bytes nobody may still wish to look at in a debugger. Waits, at most
-  // `timeout`, while all are out. Errors: kResourceExhausted.
+  // Returns a buffer of buffer_bytes(), which becomes free again when the last
+  // copy of the handle is dropped, in any thread. The buffer that has been free
+  // the longest is used first, so that recent contents can still be inspected
+  // in a debugger. Waits up to `timeout` while all buffers are in use. Errors:
+  // kResourceExhausted.
   absl::StatusOr<std::shared_ptr<uint8_t[]>> Acquire(absl::Duration timeout);
 
   int64_t buffer_bytes() const;
@@ -42,7 +43,7 @@ class PinnedRing {
 
   explicit PinnedRing(std::shared_ptr<State> state);
 
-  const std::shared_ptr<State> state_;  // Shared with the buffers that are out.
+  const std::shared_ptr<State> state_;  // Shared with the buffers in use.
 };
 
 }  // namespace ps

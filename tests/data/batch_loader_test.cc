@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kExamples = 100;
 
-// A batch holds numbers and epoch. The example `bad_number` cannot be read.
-// Counts the reads that have begun.
+// A dataset whose batches hold example numbers and epoch, and whose example
+// `bad_number` cannot be read. Counts the reads that have begun.
 class CountingDataset final : public Dataset {
  public:
   explicit CountingDataset(ExampleOrder order = ExampleOrder::kShuffled)
@@ -146,7 +146,8 @@ TEST_F(BatchLoaderTest, ReadsAheadWhatItIsToldAndNoFurther) {
   options_.prefetch_batches = 3;
   BatchLoader loader(options_);
   ASSERT_TRUE(loader.Next().ok());
-  // One with the caller and three ready; the fifth needs a free buffer.
+  // The caller has one batch and three are ready; the fifth needs a free
+  // buffer.
   dataset_.AwaitReads(4);
   EXPECT_EQ(dataset_.reads(), 4);
   ASSERT_TRUE(loader.Next().ok());

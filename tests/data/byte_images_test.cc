@@ -79,8 +79,8 @@ ByteImages TwoChannels(std::vector<uint8_t> pixels) {
 }
 
 TEST(MeasurePixelsTest, GivesMeanAndDeviationOfEachChannel) {
-  // 0.2 and 0.6, once and three times: mean 0.5, variance 0.03. The other
-  // channel 0 and 1.
+  // 0.2 once and 0.6 three times: mean 0.5, variance 0.03. The other channel
+  // has 0 and 1.
   const std::vector<PixelScale> scales =
       MeasurePixels(TwoChannels({51, 153, 0, 255, 153, 153, 255, 0}));
   EXPECT_NEAR(scales[0].mean, 0.5, 1e-12);
@@ -101,8 +101,8 @@ TEST(MeasurePixelsTest, PixelsThatAreAllTheSameHaveDeviationOne) {
   EXPECT_EQ(MeasurePixels(none)[1].deviation, 1);
 }
 
-// What augmentation may make of one channel: the framed image, cut at
-// (top, left), and mirrored.
+// A possible result of augmenting one channel: the padded image, cut at (top,
+// left), and mirrored.
 std::vector<float> Cut(const std::vector<float>& image, int height, int width,
                        int top, int left, bool flip) {
   std::vector<float> cut;
@@ -130,10 +130,11 @@ class AugmentationTest : public testing::Test {
     images_.shape.num_classes = 2;
     for (int i = 1; i <= 2 * kHeight * kWidth; ++i) images_.pixels.push_back(i);
     images_.labels = {0, 1};
-    scale_.deviation = 1 / 255.0;  // Read() gives the bytes.
+    scale_.deviation = 1 / 255.0;  // Makes Read() return the bytes.
   }
 
-  // Example 0 in so many epochs, and how often it looked how.
+  // The different forms of example 0 over `epochs` epochs, and the count of
+  // each.
   std::map<std::vector<float>, int> Looks(const ImageAugmentation& options,
                                           int epochs) {
     const auto dataset = NewByteImageDataset(images_, {scale_}, options);
@@ -156,7 +157,8 @@ TEST_F(AugmentationTest, EveryCropAndFlipOccursAndNothingElse) {
   options.flip = true;
   std::vector<float> image(kHeight * kWidth);
   std::iota(image.begin(), image.end(), 1);
-  // 18 ways, each 100 times of 1800; the deviation is 9.7, five of them.
+  // 18 forms, each expected 100 times in 1800. The deviation is 9.7; allows
+  // five.
   const std::map<std::vector<float>, int> looks = Looks(options, 1800);
   EXPECT_EQ(looks.size(), 18);
   for (int top = -1; top <= 1; ++top) {
@@ -174,7 +176,7 @@ TEST_F(AugmentationTest, EveryCropAndFlipOccursAndNothingElse) {
 TEST_F(AugmentationTest, PaddingLargerThanTheImageStaysInBounds) {
   ImageAugmentation options;
   options.crop_padding = 9;
-  // 5 x 7 ways leave something of the image; the others are all padding.
+  // 5 x 7 positions show a part of the image; the others are all padding.
   EXPECT_EQ(Looks(options, 10000).size(), 36);
 }
 
@@ -209,7 +211,7 @@ TEST_F(AugmentationTest, AnotherSeedDrawsAnew) {
     ASSERT_TRUE(second->Read({0}, epoch, &b).ok());
     equal += a.inputs == b.inputs ? 1 : 0;
   }
-  EXPECT_LT(equal, 40);  // A ninth of 100 is expected.
+  EXPECT_LT(equal, 40);  // Expected: a ninth of 100.
 }
 
 }  // namespace

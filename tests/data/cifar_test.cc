@@ -20,7 +20,7 @@ using ::testing::HasSubstr;
 
 constexpr int kPlane = 32 * 32;
 
-// One image of one colour.
+// An image of a single colour.
 std::string Record(const std::string& labels, char red, char green, char blue) {
   return labels + std::string(kPlane, red) + std::string(kPlane, green) +
          std::string(kPlane, blue);
@@ -35,7 +35,8 @@ class CifarTest : public testing::Test {
     options_.config.mutable_cifar()->set_flip(false);
   }
 
-  // Six training images, five black and one with all of 255, and a test image.
+  // Six training images, five black and one with all values 255, and a test
+  // image.
   void WriteGoodFiles() {
     for (int i = 1; i <= 5; ++i) {
       folder_.Write(absl::StrCat("data_batch_", i, ".bin"),
@@ -67,8 +68,8 @@ TEST_F(CifarTest, FilesFollowEachOtherAndChannelsAreScaledByTheTrainingSet) {
   EXPECT_THAT(batch.labels, ElementsAre(1, 2, 9, 3, 4, 5));
   ASSERT_TRUE(pair->test->Read({0}, 0, &batch).ok());
   EXPECT_THAT(batch.labels, ElementsAre(7));
-  // One of six is a, five are 0: mean a / 6, deviation a x sqrt(5) / 6, in
-  // every channel, whatever its a is.
+  // One image of six is a, five are 0: mean a / 6, deviation a x sqrt(5) / 6,
+  // in every channel and for every a.
   const float low = -1 / std::sqrt(5.0f);
   const float high = 5 / std::sqrt(5.0f);
   EXPECT_NEAR(batch.inputs[0], low, 1e-6);
@@ -94,7 +95,7 @@ TEST_F(CifarTest, ARecordOfCifar100CountsItsSecondLabel) {
 
 TEST_F(CifarTest, TrainingImagesChangeFromEpochToEpochAndTestImagesDoNot) {
   WriteGoodFiles();
-  // A gradient from left to right, so that every crop and flip shows.
+  // A gradient from left to right, so that every crop and flip is visible.
   std::string record = "\x03";
   for (int i = 0; i < 3 * kPlane; ++i) record += static_cast<char>(i % 32 * 8);
   folder_.Write("data_batch_1.bin", record);

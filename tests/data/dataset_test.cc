@@ -1,4 +1,5 @@
-// Laws of every registered data set, and the checks of a job's `data`.
+// Laws that hold for every registered data set, and the checks of a job's
+// `data`.
 #include "data/dataset.h"
 
 #include <limits>

@@ -67,8 +67,8 @@ TEST(DigitsTest, ASmallerSetIsTheBeginningOfALargerOne) {
   EXPECT_EQ(ReadAll(*small->train).labels, labels);
 }
 
-// A hash that was noted once. Whoever changes the drawing on purpose changes it
-// too, and says so: results on this data set are then not comparable.
+// Hashes recorded once. If the drawing changes on purpose, update them and say
+// so in the commit: results on this data set are then no longer comparable.
 TEST(DigitsTest, EveryMachineAndEveryBuildDrawsTheSameImages) {
   DigitImageOptions options;
   options.noise = 0.15;
@@ -97,7 +97,7 @@ TEST(DigitsTest, EveryDigitIsAboutATenthOfTheSet) {
   ASSERT_TRUE(pair.ok());
   std::array<int, 10> count = {};
   for (const int32_t label : ReadAll(*pair->train).labels) ++count.at(label);
-  // The deviation of each is sqrt(5000 x 0.1 x 0.9) = 21; five of them.
+  // The deviation of each count is sqrt(5000 x 0.1 x 0.9) = 21; allows five.
   for (const int digits : count) EXPECT_NEAR(digits, 500, 106);
 }
 
@@ -117,7 +117,7 @@ TEST(DigitsTest, StrongestDistortionStillLeavesInkInTheImage) {
   options.distortion = 2;
   for (int i = 0; i < 2000; ++i) {
     const DigitImage image = DrawDigit(i % 10, options, RandomStream(i));
-    // Without noise the only contrast is between ink and paper.
+    // Without noise, the only contrast is between ink and paper.
     const auto range = std::minmax_element(image.begin(), image.end());
     ASSERT_GT(*range.second - *range.first, 90) << "image " << i;
   }

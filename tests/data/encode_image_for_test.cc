@@ -3,7 +3,7 @@
 #include <png.h>
 #include <stdio.h>
 #include <stdlib.h>
-// After stdio.h, which it needs.
+// Must come after stdio.h, which it needs.
 #include <jpeglib.h>
 
 #include "glog/logging.h"
@@ -73,7 +73,7 @@ std::string WritePng(const std::vector<uint8_t>& pixels,
   return file;
 }
 
-// Each coefficient by itself, its two lowest bits in scans of their own.
+// Each coefficient separately, with its two lowest bits in their own scans.
 std::vector<jpeg_scan_info> ManyScans() {
   std::vector<jpeg_scan_info> scans;
   for (const int low : {2, 1, 0}) {
@@ -100,7 +100,7 @@ std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
   encoder.err = jpeg_std_error(&errors);
   jpeg_create_compress(&encoder);
   unsigned char* buffer = nullptr;
-  unsigned long size = 0;  // NOLINT(runtime/int): what libjpeg wants.
+  unsigned long size = 0;  // NOLINT(runtime/int): libjpeg's type.
   jpeg_mem_dest(&encoder, &buffer, &size);
   encoder.image_width = options.width;
   encoder.image_height = options.height;

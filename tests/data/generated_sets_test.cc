@@ -1,4 +1,4 @@
-// Laws of every data set that needs no files.
+// Laws that hold for every data set that needs no files.
 #include <numeric>
 #include <string>
 #include <vector>
@@ -26,7 +26,7 @@ class GeneratedSetsTest : public testing::TestWithParam<const char*> {
     config.mutable_digits()->set_test_examples(10);
     config.mutable_shapes()->set_train_examples(train_size);
     config.mutable_shapes()->set_test_examples(10);
-    // Some 5 windows of words, and 25 of characters.
+    // About 5 windows of words, and 25 of characters.
     config.mutable_phrases()->set_train_sentences(train_size);
     config.mutable_phrases()->set_test_sentences(20);
     config.mutable_tones()->set_train_examples(train_size);
@@ -65,7 +65,8 @@ TEST_P(GeneratedSetsTest, AnotherSeedAndTheOtherPartDiffer) {
 TEST_P(GeneratedSetsTest, ASmallerSetIsTheBeginningOfALargerOne) {
   const DatasetPair a = Make(1, 40), b = Make(1, 80);
   EXPECT_GT(b.train->size(), a.train->size());
-  // Not the inputs: "digits" scales them by the whole training set.
+  // Does not compare inputs, since "digits" scales them by the whole training
+  // set.
   EXPECT_EQ(Read(*a.train, 3).labels, Read(*b.train, 3).labels);
 }
 

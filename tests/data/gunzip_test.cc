@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kNoLimit = int64_t{1} << 40;
 
-// Longer than one chunk of the unpacker, and not a repetition.
+// Longer than one chunk of the decompressor, and not repetitive.
 std::string LongText() {
   std::string text;
   for (int i = 0; text.size() < 1'000'000; ++i) absl::StrAppend(&text, i, ",");
@@ -46,7 +46,8 @@ TEST(GunzipTest, EveryLengthButTheWholeIsDataLoss) {
   }
 }
 
-// Some bits mean nothing: the time in the header, the padding of the last byte.
+// Some bits have no effect: the time in the header and the padding of the last
+// byte.
 TEST(GunzipTest, AFlippedBitIsAnErrorOrChangesNothing) {
   const std::string text = "a short text, a short text";
   const std::string packed = GzipForTest(text);
@@ -64,7 +65,7 @@ TEST(GunzipTest, AFlippedBitIsAnErrorOrChangesNothing) {
       }
     }
   }
-  // All but the 10 bytes of the header and the padding.
+  // All bytes except the 10 of the header and the padding.
   EXPECT_GE(errors, 8 * (static_cast<int>(packed.size()) - 11));
 }
 

@@ -1,4 +1,4 @@
-// Packs what a test wants to unpack.
+// Compresses data for tests of decompression.
 #ifndef TESTS_DATA_GZIP_FOR_TEST_H_
 #define TESTS_DATA_GZIP_FOR_TEST_H_
 
@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// One gzip member.
+// Returns one gzip member.
 std::string GzipForTest(absl::string_view bytes);
 
 }  // namespace ps

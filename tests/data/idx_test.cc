@@ -87,7 +87,7 @@ TEST(IdxTest, AZeroDimensionIsDataLoss) {
 
 TEST(IdxTest, ASizeThatOverflowsIsDataLossAndNotAllocated) {
   // 2^32 - 1 in each dimension; and 2^31 x 2^31 x 4 = 2^64, which is 0 in 64
-  // bits and would match an empty rest.
+  // bits and would match if no values follow.
   std::string bytes = TwoImages();
   bytes.replace(4, 12, std::string(12, '\xff'));
   ExpectDataLoss(bytes, 3, "more than 2^64 values");

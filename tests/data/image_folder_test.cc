@@ -19,7 +19,8 @@ using ::testing::ElementsAre;
 using ::testing::FloatNear;
 using ::testing::HasSubstr;
 
-// One grey value and, so that crops and flips show, the left column black.
+// A single grey value, but with a black left column, so that crops and flips
+// are visible.
 std::string Png(int width, int height, uint8_t value) {
   EncodeOptions options;
   options.width = width;
@@ -93,7 +94,7 @@ TEST_F(ImageFolderTest, EvaluationSeesTheMiddleScaledByImageNetsColours) {
     EXPECT_THAT(std::vector<float>(plane, plane + 16),
                 // JPEG may be off by one of 255.
                 Each(FloatNear((124 / 255.0f - mean[c]) / deviation[c], 0.02)));
-    // The black column is outside of the middle.
+    // The black column is outside the central crop.
     const auto dog = batch.inputs.begin() + 48 + c * 16;
     EXPECT_THAT(std::vector<float>(dog, dog + 16),
                 Each(FloatNear((200 / 255.0f - mean[c]) / deviation[c], 1e-4)));
@@ -152,7 +153,7 @@ TEST_F(ImageFolderTest, TheTestFolderMayBeCalledVal) {
   ASSERT_EQ(rename((folder_.path() + "/val").c_str(),
                    (folder_.path() + "/else").c_str()),
             0);
-  ExpectError(absl::StatusCode::kNotFound, "has no folder test and no val");
+  ExpectError(absl::StatusCode::kNotFound, "has neither a folder test nor val");
 }
 
 TEST_F(ImageFolderTest, OptionsOutOfRangeAreProblems) {

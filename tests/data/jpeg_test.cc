@@ -15,7 +15,7 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Smooth, so that little is lost.
+// A smooth image, which compression changes little.
 std::vector<uint8_t> Gradient(const EncodeOptions& options) {
   std::vector<uint8_t> pixels;
   for (int y = 0; y < options.height; ++y) {
@@ -70,7 +70,7 @@ TEST(JpegTest, AFileCutAnywhereIsDataLossWithAReason) {
     EncodeOptions options = Size(40, 30);
     options.progressive = progressive;
     const std::string file = EncodeJpeg(Gradient(options), options);
-    // The last two bytes only say that this is the end.
+    // The last two bytes only mark the end.
     for (size_t length = 0; length < file.size() - 2; ++length) {
       const auto image = DecodeJpeg(file.substr(0, length));
       ASSERT_EQ(image.status().code(), absl::StatusCode::kDataLoss)
@@ -87,8 +87,8 @@ TEST(JpegTest, ChangedBytesAreAnErrorOrAnImageOfItsSizeButNoCrash) {
   for (int i = 0; i < 2000; ++i) {
     std::string changed = file;
     for (uint64_t flips = 1 + random.Below(3); flips > 0; --flips) {
-      // The length in the frame header could ask for 2^26 pixels: slow, and
-      // tested below.
+      // The size in the frame header could request 2^26 pixels, which is slow,
+      // and is tested below.
       const size_t at = random.Below(changed.size());
       changed[at] = static_cast<char>(random.Next());
     }

@@ -1,5 +1,5 @@
 // The data set "mnist", over files that the test writes, and over the real ones
-// where GRADSIEVE_SHARED names a folder that has data/mnist.
+// if GRADSIEVE_SHARED names a folder that has data/mnist.
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -73,7 +73,8 @@ TEST_F(MnistTest, BothPartsAreScaledByTheTrainingSet) {
   const auto pair = Load();
   ASSERT_TRUE(pair.ok()) << pair.status();
   Batch batch;
-  // Half of the training pixels are 0, half 1: mean and deviation are 1/2.
+  // Half of the training pixels are 0 and half are 1: mean and deviation are
+  // 1/2.
   ASSERT_TRUE(pair->train->Read({0, 1}, 0, &batch).ok());
   EXPECT_THAT(batch.inputs, ElementsAre(-1, 1, -1, 1));
   EXPECT_THAT(batch.labels, ElementsAre(3, 9));
@@ -147,8 +148,8 @@ TEST_F(MnistTest, TheRealFilesAreReadWhole) {
   EXPECT_EQ(pair->train->size(), 60000);
   EXPECT_EQ(pair->test->size(), 10000);
   EXPECT_EQ(pair->train->example_shape().num_elements(), 28 * 28);
-  // The first labels are well known, and so are mean 0.1307 and deviation
-  // 0.3081 of the training set, which its background shows: -0.1307 / 0.3081.
+  // The first labels are well known, and so are the training set's mean 0.1307
+  // and deviation 0.3081. The background shows these: -0.1307 / 0.3081.
   Batch batch;
   ASSERT_TRUE(pair->train->Read({0, 1, 2, 3, 4}, 0, &batch).ok());
   EXPECT_THAT(batch.labels, ElementsAre(5, 0, 4, 1, 9));

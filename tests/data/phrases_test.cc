@@ -1,4 +1,4 @@
-// The generated text: what a word may be depends on the words before it.
+// The generated text: the choice of a word depends on the words before it.
 #include <cmath>
 #include <map>
 #include <string>
@@ -60,8 +60,8 @@ TEST(PhraseTextTest, NounsAndVerbsAgreeInNumber) {
   }
 }
 
-// A model of single words cannot get below the first entropy, one of pairs gets
-// to the second, and more context is worth still more.
+// A model of single words cannot get below the first entropy, a model of pairs
+// reaches the second, and more context lowers it further.
 TEST(PhraseTextTest, TheWordsBeforeAreWorthAlmostHalfOfTheEntropy) {
   const std::vector<std::string> words = Words(DrawSentences(3, 20000));
   std::map<std::string, double> single;
@@ -80,7 +80,7 @@ TEST(PhraseTextTest, TheWordsBeforeAreWorthAlmostHalfOfTheEntropy) {
   EXPECT_GT(unigram, 3.5);
   EXPECT_LT(bigram, 0.6 * unigram);
   EXPECT_LT(trigram, 0.9 * bigram);
-  EXPECT_GT(trigram, 0.5);  // And not all is known.
+  EXPECT_GT(trigram, 0.5);  // Not everything is predictable.
 }
 
 TEST(PhrasesTest, TheVocabularyIsSmallAndItsOwn) {
@@ -93,7 +93,7 @@ TEST(PhrasesTest, TheVocabularyIsSmallAndItsOwn) {
   options.config.set_name("phrase_characters");
   const auto characters = NewDataset(options);
   ASSERT_TRUE(characters.ok()) << characters.status();
-  // Letters, the space and the line feed.
+  // Letters, space and line feed.
   EXPECT_LE(characters->train->example_shape().num_classes, 28);
   EXPECT_GE(characters->train->example_shape().num_classes, 24);
 }

@@ -56,7 +56,7 @@ TEST(PngTest, FewBitsSpanTheWholeRange) {
   // Black, white, white, black: 0110.
   EXPECT_THAT(Decode(EncodePng({0x60}, Format(4, 1, 1, 1))),
               ElementsAre(0, 0, 0, 255, 255, 255, 255, 255, 255, 0, 0, 0));
-  // 0, 1, 2, 3 of 3.
+  // The values 0, 1, 2, 3 of 3.
   EXPECT_THAT(Decode(EncodePng({0x1b}, Format(4, 1, 1, 2))),
               ElementsAre(0, 0, 0, 85, 85, 85, 170, 170, 170, 255, 255, 255));
 }
@@ -68,7 +68,7 @@ TEST(PngTest, SixteenBitsAreScaledToEight) {
 }
 
 TEST(PngTest, WhatIsTransparentIsLaidOnWhite) {
-  // Black: opaque, a fifth, and not at all.
+  // Black with opacity 1, 1/5 and 0.
   EXPECT_THAT(Decode(EncodePng({0, 255, 0, 51, 0, 0}, Format(3, 1, 2, 8))),
               ElementsAre(0, 0, 0, 204, 204, 204, 255, 255, 255));
   EXPECT_THAT(Decode(EncodePng({255, 100, 0, 128}, Format(1, 1, 4, 8))),
@@ -106,7 +106,7 @@ TEST(PngTest, ChangedBytesAreAnErrorOrAnImageOfItsSizeButNoCrash) {
 }
 
 TEST(PngTest, AnImageThatSaysItIsHugeIsRefusedBeforeMemoryIsTaken) {
-  // 2^14 x 2^13 pixels of one bit: few bytes in the file.
+  // 2^14 x 2^13 pixels of one bit take only few bytes in the file.
   const std::string file =
       EncodePng(std::vector<uint8_t>((1 << 13) * (1 << 11)),
                 Format(1 << 14, 1 << 13, 1, 1));

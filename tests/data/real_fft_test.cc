@@ -24,7 +24,7 @@ std::vector<float> Power(const RealFft& fft, const std::vector<float>& x) {
   return power;
 }
 
-// By the definition, in double.
+// The power by its definition, in double.
 double DefinedPower(const std::vector<float>& x, int64_t k) {
   double re = 0, im = 0;
   for (size_t n = 0; n < x.size(); ++n) {
@@ -43,7 +43,7 @@ TEST(RealFftTest, EqualsTheDefinitionAtEverySize) {
     const std::vector<float> power = Power(fft, x);
     ASSERT_EQ(power.size(), size / 2 + 1);
     for (int64_t k = 0; k <= size / 2; ++k) {
-      // Mean power is `size`; rounding is some 1e-7 of an amplitude.
+      // Mean power is `size`; rounding errors are about 1e-7 of an amplitude.
       EXPECT_NEAR(power[k], DefinedPower(x, k), 1e-5 * size)
           << "size " << size << ", frequency " << k;
     }

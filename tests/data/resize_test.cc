@@ -15,7 +15,7 @@ using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::FloatNear;
 
-// Grey, a value for each pixel.
+// A grey image with the given pixel values.
 RgbImage Grey(int width, int height, const std::vector<uint8_t>& values) {
   RgbImage image;
   image.width = width;
@@ -26,7 +26,7 @@ RgbImage Grey(int width, int height, const std::vector<uint8_t>& values) {
   return image;
 }
 
-// The red plane of the whole image at another size.
+// Resizes the whole image and returns its red plane.
 std::vector<float> Resize(const RgbImage& image, int width, int height,
                           bool flip = false) {
   Crop all;
@@ -50,17 +50,17 @@ TEST(ResizeTest, TheSameSizeIsTheSameImage) {
 }
 
 TEST(ResizeTest, EnlargingIsBilinear) {
-  // The middles of the results lie at -1/4, 1/4, 3/4 and 5/4 of the way.
+  // The centres of the results are at -1/4, 1/4, 3/4 and 5/4 of the way.
   EXPECT_THAT(Resize(Grey(2, 1, {0, 100}), 4, 1), ElementsAre(0, 25, 75, 100));
   EXPECT_THAT(Resize(Grey(1, 2, {0, 100}), 1, 4), ElementsAre(0, 25, 75, 100));
 }
 
 TEST(ResizeTest, ReducingWeighsEverythingUnderneath) {
-  // Half the size: weights 1, 3, 3, 1 of 8 around each middle; at the edges
-  // the first is missing: 3, 3, 1 of 7.
+  // Half the size: weights 1, 3, 3, 1 of 8 around each centre. At the edges one
+  // of them falls outside: 3, 3, 1 of 7.
   EXPECT_THAT(Resize(Grey(4, 1, {0, 70, 0, 0}), 2, 1),
               ElementsAre(FloatNear(30, 1e-4), FloatNear(10, 1e-4)));
-  // A pattern of single pixels becomes grey, not one of its colours.
+  // A pattern of single pixels becomes grey rather than one of its colours.
   std::vector<uint8_t> stripes;
   for (int i = 0; i < 64; ++i) stripes.push_back(i % 2 == 0 ? 0 : 200);
   const std::vector<float> reduced = Resize(Grey(64, 1, stripes), 8, 1);
@@ -123,7 +123,7 @@ TEST(RandomCropTest, LiesInTheImageWithAreaAndRatioInRange) {
     EXPECT_LT(ratio, 4 / 3.0 * 1.03);
   }
   EXPECT_NEAR(smallest, 0.08, 0.01);
-  // The largest that fits: 267 x 200.
+  // The largest crop that fits is 267 x 200.
   EXPECT_NEAR(largest, 267 / 300.0, 0.04);
 }
 

@@ -32,7 +32,7 @@ Sampler Make(const SamplerOptions& options) {
   return *std::move(sampler);
 }
 
-// What all workers together read in an epoch.
+// The examples that all workers together read in an epoch.
 std::vector<int64_t> Epoch(Sampler* sampler, int64_t epoch, int num_workers) {
   std::vector<int64_t> all;
   const int64_t iterations = sampler->iterations_per_epoch();
@@ -113,11 +113,12 @@ TEST(SamplerTest, WhatAnEpochLeavesOutChanges) {
       }
     }
   }
-  // The chance that one of ten is never left out is 10 x 0.9^100 < 0.0003.
+  // The probability that one of ten is never left out is below 10 x 0.9^100 <
+  // 0.0003.
   EXPECT_EQ(left_out.size(), 10);
 }
 
-// Each of the 3! orders of three examples, over many epochs.
+// Counts each of the 3! orders of three examples, over many epochs.
 TEST(SamplerTest, AllOrdersAreEquallyLikely) {
   Sampler sampler = Make(Options(3, 3, 1));
   std::map<std::vector<int64_t>, int> count;
@@ -126,7 +127,7 @@ TEST(SamplerTest, AllOrdersAreEquallyLikely) {
     ++count[std::vector<int64_t>(order.begin(), order.end())];
   }
   EXPECT_EQ(count.size(), 6);
-  // The deviation of each is sqrt(6000 x 1/6 x 5/6) = 29; five of them.
+  // The deviation of each count is sqrt(6000 x 1/6 x 5/6) = 29; allows five.
   for (const auto& entry : count) EXPECT_NEAR(entry.second, 1000, 145);
 }
 

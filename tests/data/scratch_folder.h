@@ -1,4 +1,4 @@
-// A folder of a test's own, and files in it.
+// A temporary folder for a test, and files in it.
 #ifndef TESTS_DATA_SCRATCH_FOLDER_H_
 #define TESTS_DATA_SCRATCH_FOLDER_H_
 
@@ -35,7 +35,8 @@ class ScratchFolder {
   std::string path_;
 };
 
-// Where GRADSIEVE_SHARED has real data of this name; empty where it has none.
+// The folder of real data with this name in GRADSIEVE_SHARED; empty if there is
+// none.
 inline std::string RealData(const std::string& name) {
   const char* shared = getenv("GRADSIEVE_SHARED");
   if (shared == nullptr) return "";

@@ -1,5 +1,5 @@
-// The generated colour images: of every size, varied, and not to be told apart
-// by single pixels.
+// The generated colour images: any size, varied, and not distinguishable by
+// single pixels.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -34,7 +34,7 @@ TEST(ShapesTest, PixelsAreBrightnessAtEverySize) {
   }
 }
 
-// The same pose in the same colours: only the shape differs.
+// With the same pose and colours, only the shape differs.
 TEST(ShapesTest, EveryKindCoversOtherPixels) {
   ShapeImageOptions options;
   options.noise = 0;
@@ -59,7 +59,7 @@ TEST(ShapesTest, TheNoiseHasTheDeviationAskedFor) {
     const std::vector<float> a = Draw(0, key, clean);
     const std::vector<float> b = Draw(0, key, noisy);
     for (size_t i = 0; i < a.size(); ++i) {
-      if (a[i] < 0.2 || a[i] > 0.8) continue;  // May be cut off at 0 or 1.
+      if (a[i] < 0.2 || a[i] > 0.8) continue;  // May be clipped.
       squares += (a[i] - b[i]) * (a[i] - b[i]);
       ++count;
     }
@@ -82,7 +82,7 @@ TEST(ShapesTest, ImagesHaveTheSizeAskedForAndEveryKindIsATenth) {
   ASSERT_TRUE(pair->train->Read(numbers, 0, &batch).ok());
   std::array<int, 10> count = {};
   for (const int32_t label : batch.labels) ++count.at(label);
-  // The deviation of each is sqrt(2000 x 0.1 x 0.9) = 13; five of them.
+  // The deviation of each count is sqrt(2000 x 0.1 x 0.9) = 13; allows five.
   for (const int images : count) EXPECT_NEAR(images, 200, 67);
   const double mean =
       std::accumulate(batch.inputs.begin(), batch.inputs.end(), 0.0) /

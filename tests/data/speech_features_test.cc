@@ -30,7 +30,7 @@ std::vector<float> Compute(const SpeechFeatures& features,
   return out;
 }
 
-// So many samples of silence with a little noise, then as many of a tone.
+// `half` samples of silence with a little noise, then `half` samples of a tone.
 std::vector<int16_t> SilenceAndTone(double hertz, int half, double rate) {
   RandomStream random(1);
   std::vector<int16_t> samples;
@@ -60,7 +60,7 @@ TEST(SpeechFeaturesTest, TheSpectrogramHasEveryFrequency) {
   EXPECT_EQ(Make(config, 16000).num_features(), 161);
   // 220.5 samples, rounded down.
   EXPECT_EQ(Make(config, 11025).num_features(), 111);
-  // An odd window is transformed with a zero at its end.
+  // An odd window is padded with a zero for the transform.
   config.set_window_milliseconds(1);
   EXPECT_EQ(Make(config, 11025).num_features(), 7);
 }
@@ -87,27 +87,28 @@ TEST(SpeechFeaturesTest, EveryFeatureHasMeanZeroAndDeviationOne) {
   }
 }
 
-// Over silence, a tone's energy is in its own frequency's feature, where the
-// two halves differ most steadily.
+// Compared to silence, a tone's energy is in the feature of its own frequency,
+// where the two halves differ most consistently.
 TEST(SpeechFeaturesTest, AToneShowsInTheFeaturesOfItsFrequency) {
   SpeechConfig config;
   config.set_features(SpeechConfig::LOG_SPECTROGRAM);
   const SpeechFeatures features = Make(config, 16000);
   const std::vector<float> out =
       Compute(features, SilenceAndTone(1000, 8000, 16000));
-  // 50 Hz a feature. A window in the middle of each half.
+  // Features are 50 Hz apart. Uses a window in the middle of each half.
   const auto at = [&](int64_t frame, int64_t feature) {
     return out[frame * features.num_features() + feature];
   };
   EXPECT_GT(at(75, 20), 0.7);
   EXPECT_LT(at(25, 20), -0.7);
-  // Far away only the noise is left, which is the same in both halves.
+  // Far away only the noise remains, which is the same in both halves.
   double far = 0;
   for (int64_t frame = 55; frame < 95; ++frame) far += at(frame, 120) / 40;
   EXPECT_LT(std::abs(far), 0.5);
 }
 
-// The triangle with the highest power, by the definition of the mel scale.
+// Finds the triangle with the highest power, by the definition of the mel
+// scale.
 TEST(SpeechFeaturesTest, AToneShowsInItsMelFilter) {
   SpeechConfig config;
   config.set_mel_filters(24);
@@ -116,9 +117,9 @@ TEST(SpeechFeaturesTest, AToneShowsInItsMelFilter) {
   for (int filter = 2; filter < 24; filter += 3) {
     const double mel = highest * (filter + 1) / 25;
     const double hertz = 700 * (std::pow(10, mel / 2595) - 1);
-    // Tone against silence without noise: the larger the difference before
-    // scaling, the more the neighbours' leakage counts too, so that the tone's
-    // filter is compared by a second tone two filters away.
+    // Compares a tone to silence without noise. The larger the difference
+    // before scaling, the more the leakage into neighbours counts too. So the
+    // tone's filter is compared using a second tone two filters away.
     const double other_mel =
         highest * (filter < 12 ? filter + 4 : filter - 2) / 25;
     const double other = 700 * (std::pow(10, other_mel / 2595) - 1);

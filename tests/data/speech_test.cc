@@ -1,5 +1,5 @@
-// The data set "speech", over files that the test writes, and the lists that it
-// reads.
+// The data set "speech", over files that the test writes, and the transcript
+// lists that it reads.
 #include <unistd.h>
 
 #include <string>
@@ -119,7 +119,7 @@ TEST_F(SpeechTest, FramesDoNotDependOnTheCompanyAndZerosFollow) {
 }
 
 TEST_F(SpeechTest, TranscriptsThatNeedMoreOutputsThanThereAreAreNamed) {
-  // 24 frames; "C--" needs an output between the equal characters, too.
+  // 24 frames; "C--" also needs an output between the equal characters.
   folder_.Write("x_train/transcripts.tsv", "a.wav\tA B\nb.wav\tC--\n");
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();

@@ -36,7 +36,7 @@ class TextTest : public testing::Test {
 };
 
 TEST_F(TextTest, WordsAreNumberedByFrequencyAndLinesHaveAnEnd) {
-  // <eos> 3 times, b and a twice (b is first), c once.
+  // <eos> 3 times, b and a twice (b comes first), c once.
   folder_.Write("ptb.train.txt", " b a \n a b\nc\n");
   folder_.Write("ptb.valid.txt", "c b\na c\n");
   const auto pair = NewDataset(options_);
@@ -156,7 +156,7 @@ TEST_F(TextTest, ThePennTreebankHasItsKnownSizes) {
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->train->example_shape().num_classes, 10000);
-  // 929,589 and 73,760 tokens, of which one is only a label.
+  // 929,589 and 73,760 tokens, of which the last is only a label.
   EXPECT_EQ(pair->train->size(), 929588);
   EXPECT_EQ(pair->test->size(), 73759);
 }

@@ -1,4 +1,4 @@
-// The generated speech: what is said can be heard.
+// The generated speech: letters can be recognised from the sound.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -12,14 +12,14 @@
 namespace ps {
 namespace {
 
-// The features of the middle of a letter that stands between two others.
+// The features of the middle of a letter, between two others.
 std::vector<float> Hear(char letter, uint64_t key) {
   const auto features =
       SpeechFeatures::Create(SpeechConfig(), kToneSampleRate).value();
   RandomStream random(key);
   const std::string others = "KXBQ";
   std::string text = {others[key % 4], letter, others[key / 4 % 4]};
-  // The lengths of what is drawn before and after differ by 15 % each, so that
+  // The lengths of the letters before and after differ by up to 15 % each, so
   // the middle of the sound is within the letter.
   const std::vector<int16_t> samples = DrawTones(text, 0.1, &random);
   std::vector<float> all(features.NumFrames(samples.size()) *
@@ -61,7 +61,7 @@ TEST(TonesTest, LettersAreNearestToTheMeanOfTheirKind) {
     }
   }
   RecordProperty("right", right);
-  // A guess is right once in 26.
+  // A random guess is right once in 26.
   EXPECT_GT(right, 26 * kSamples * 7 / 10);
 }
 
@@ -72,8 +72,8 @@ TEST(TonesTest, NoiseOfFullStrengthDoesNotOverflow) {
   }
 }
 
-// CTC needs as many steps as a transcript has characters, and one more between
-// two that are the same; models take up to four frames for a step.
+// CTC needs one step for each character of a transcript, and one more between
+// two equal ones; models take up to four frames for a step.
 TEST(TonesTest, EveryRecordingIsLongEnoughForItsTranscript) {
   DatasetOptions options;
   options.config.set_name("tones");

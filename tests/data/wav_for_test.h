@@ -1,4 +1,4 @@
-// Makes WAV files.
+// Makes WAV files for tests.
 #ifndef TESTS_DATA_WAV_FOR_TEST_H_
 #define TESTS_DATA_WAV_FOR_TEST_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// `bytes` bytes of `value`, the lowest first.
+// The lowest `bytes` bytes of `value`, the lowest first.
 inline std::string LittleEndian(uint32_t value, int bytes) {
   std::string text;
   for (int i = 0; i < bytes; ++i) {
@@ -51,7 +51,7 @@ inline std::string WavDataChunk(const std::vector<int16_t>& samples) {
   return WavChunk("data", bytes);
 }
 
-// A file of these chunks.
+// A file with these chunks.
 inline std::string RiffFile(const std::string& chunks) {
   return absl::StrCat("RIFF", LittleEndian(chunks.size() + 4, 4), "WAVE",
                       chunks);

@@ -21,7 +21,7 @@ TEST(WavTest, ReadsSamplesAndTheirRate) {
 }
 
 TEST(WavTest, ChunksComeInAnyOrderAndUnknownOnesArePassedOver) {
-  // Of an odd size, and so filled up.
+  // A chunk of odd size, which is padded.
   const std::string unknown = WavChunk("LIST", "abc");
   const auto wav =
       ParseWav(RiffFile(unknown + WavDataChunk({5, 6}) + unknown +

@@ -1,4 +1,4 @@
-// The deep convolutional networks: sizes, shapes, and that they learn.
+// The deep convolutional networks: sizes, shapes, and whether they learn.
 
 #include <cmath>
 #include <cstdint>
@@ -29,7 +29,7 @@ struct ParameterCount {
 
 class ZooSize : public testing::TestWithParam<ParameterCount> {};
 
-// Those of the PyTorch models whose names the tensors have.
+// Compares with the PyTorch models whose names the tensors have.
 TEST_P(ZooSize, HasAsManyParametersAsPytorchs) {
   const ParameterCount& c = GetParam();
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
@@ -66,11 +66,11 @@ struct Learner {
 
 class ZooLearner : public testing::TestWithParam<Learner> {
  protected:
-  // With narrow linear layers, which else are most of the work.
+  // Uses narrow linear layers, which would otherwise be most of the work.
   static ModelConfig SmallConfig() {
     ModelConfig config = Config(GetParam().model);
     config.mutable_classifier()->set_hidden_features(128);
-    // With more of it the loss of two examples stays a matter of luck.
+    // With more dropout, the loss of two examples would be a matter of luck.
     config.mutable_classifier()->set_dropout(0.1);
     return config;
   }
@@ -80,7 +80,7 @@ TEST_P(ZooLearner, OverfitsOneBatchAndReportsItsGradientFromTheEnd) {
   const Learner& c = GetParam();
   ModelFixture fixture(SmallConfig(), ColourShape(c.extent, 4));
   Batch batch = fixture.RandomBatch(c.batch, 1);
-  // Without normalisation inside, images that are all alike would take long.
+  // Without normalisation inside, learning similar images would take long.
   for (float& input : batch.inputs) input = 4 * input - 2;
   std::vector<float> velocity(fixture.model().num_parameters());
   constexpr int kMaxIterations = 200;
@@ -189,7 +189,7 @@ TEST(ZooShapes, NormalisingOneValueIsRefusedInTrainingOnly) {
   EXPECT_TRUE(absl::StrContains(status.message(), "larger batch")) << status;
 }
 
-// Between layers of 8 and more channels no activation changes its layout.
+// Between layers with 8 or more channels no activation changes its layout.
 TEST(ZooLayouts, Resnet20NeedsNoReorder) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   ModelOptions options;

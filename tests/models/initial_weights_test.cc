@@ -1,4 +1,4 @@
-// Weights from files: PyTorch's, our own, and files that do not fit.
+// Weights from files: PyTorch's, our own, and files that do not match.
 
 #include "models/initial_weights.h"
 
@@ -43,7 +43,7 @@ ExampleShape MlpShape() {
   return shape;
 }
 
-// A file of the model's weights, which a test may change before it is written.
+// A file of the model's weights, which a test can change before writing it.
 class WeightFile {
  public:
   explicit WeightFile(const ModelFixture& fixture)
@@ -79,8 +79,8 @@ absl::Status Load(const std::string& path, const ModelFixture& fixture,
                             {});
 }
 
-// The loss that PyTorch found for the batch in tests/fixtures, by
-// make_safetensors_fixture.py.
+// Expects the loss that PyTorch computed for the batch in tests/fixtures
+// (make_safetensors_fixture.py).
 void ExpectPytorchsLoss(const std::string& name, ModelFixture* fixture) {
   std::vector<float> weights;
   ASSERT_EQ(Load(absl::StrCat("tests/fixtures/", name, ".safetensors"),

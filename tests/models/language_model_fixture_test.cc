@@ -1,5 +1,5 @@
-// Language models against PyTorch: the loss and gradients that it computed once
-// (tests/fixtures/make_lstm_lm_fixture.py).
+// Compares language models with PyTorch: with the loss and gradients in a
+// fixture (tests/fixtures/make_lstm_lm_fixture.py).
 
 #include <algorithm>
 #include <cmath>
@@ -31,7 +31,7 @@ Tensors Read(const std::string& path) {
   return tensors;
 }
 
-// |a - b| / |b|, Euclidean.
+// |a - b| / |b|, with the Euclidean norm.
 double RelativeDistance(const float* a, const std::vector<float>& b) {
   double distance = 0, norm = 0;
   for (size_t i = 0; i < b.size(); ++i) {

@@ -1,4 +1,4 @@
-// lstm_lm and char_lstm: sizes, names, and the state that goes on from batch to
+// lstm_lm and char_lstm: sizes, names, and the state carried from batch to
 // batch.
 
 #include <algorithm>
@@ -28,7 +28,7 @@ ModelConfig LstmLm() {
   config.mutable_lstm_lm()->set_hidden(7);
   config.mutable_lstm_lm()->set_embedding_size(5);
   config.mutable_lstm_lm()->set_dropout(0);
-  // Far enough from 0 that all gates matter.
+  // Far enough from 0 for all gates to matter.
   config.mutable_lstm_lm()->set_initial_range(0.5);
   return config;
 }
@@ -149,7 +149,7 @@ ReferenceLanguageModel ReferenceOf(const ModelConfig& config) {
 
 class LanguageModelGradient : public testing::TestWithParam<ModelConfig> {};
 
-// Of the second of two batches that continue.
+// Tests the second of two batches where the second continues the first.
 TEST_P(LanguageModelGradient, EqualsTheReferenceModels) {
   ModelFixture fixture(GetParam(), TextShape(4));
   const ReferenceLanguageModel reference = ReferenceOf(GetParam());
@@ -175,7 +175,8 @@ TEST_P(LanguageModelGradient, EqualsTheReferenceModels) {
   };
   EXPECT_NEAR(result.loss, loss({weights.begin(), weights.end()}), 1e-6);
   const std::vector<float> gradient = fixture.GradientValues();
-  // Some parameters of each tensor: small ones would be missed otherwise.
+  // Tests some parameters of each tensor, since small ones would be missed
+  // otherwise.
   for (const ParameterInfo& p : fixture.model().parameters()) {
     const auto begin = static_cast<size_t>(p.offset);
     const auto end = begin + NumElements(p.shape);
@@ -213,8 +214,8 @@ TEST_P(CarriedState, TwoBatchesThatContinueHaveTheLossOfOneLongOne) {
   ASSERT_TRUE(expected.ok()) << expected.status();
   EXPECT_EQ(expected->targets, 60);
   EXPECT_EQ(expected->examples, 3);
-  // Twice, evaluation and training: each has a state of its own, and a batch
-  // that does not continue begins anew.
+  // Runs twice, in evaluation and training: each has its own state, and a batch
+  // that does not continue the previous one starts from zero.
   for (int i = 0; i < 2; ++i) {
     double evaluated = 0, trained = 0;
     for (const Batch* part : {&first, &second}) {
@@ -229,7 +230,7 @@ TEST_P(CarriedState, TwoBatchesThatContinueHaveTheLossOfOneLongOne) {
     EXPECT_NEAR(evaluated, expected->loss, 1e-6);
     EXPECT_NEAR(trained, expected->loss, 1e-6);
   }
-  // And the state does matter.
+  // Checks that the state does matter.
   Batch fresh = second;
   fresh.continues = false;
   const auto with = halves.model().Evaluate(second, halves.weights());

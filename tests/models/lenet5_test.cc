@@ -1,4 +1,4 @@
-// LeNet-5 against the reference model, and its names.
+// LeNet-5: comparison with the reference model, and parameter names.
 
 #include <algorithm>
 #include <string>
@@ -36,7 +36,8 @@ TEST(Lenet5, HasPytorchsNamesAndShapes) {
   EXPECT_EQ(fixture.model().num_parameters(), 61706);
 }
 
-// Colour, another size, not square, odd: nothing is particular to digits.
+// In colour, of another size, not square and odd, to show that nothing is
+// specific to digits.
 ExampleShape ColourShape() {
   ExampleShape shape;
   shape.channels = 3;
@@ -62,14 +63,15 @@ TEST_P(Lenet5Gradient, EqualsTheReferenceModels) {
       1e-6);
 
   const std::vector<float> gradient = fixture.GradientValues();
-  // Some parameters of each tensor: small ones would be missed otherwise.
+  // Tests some parameters of each tensor, since small ones would be missed
+  // otherwise.
   for (const ParameterInfo& p : fixture.model().parameters()) {
     const auto begin = static_cast<size_t>(p.offset);
     const auto end = begin + NumElements(p.shape);
     FiniteDifferenceOptions options;
     options.name = p.name;
-    // Small, so that no ReLU or maximum changes sides; the reference's loss is
-    // in double, with an error of about 1e-15.
+    // Small, so that no ReLU or maximum switches. The reference's loss is in
+    // double, with an error of about 1e-15.
     options.step = 1e-6;
     options.tolerance = 2e-6;
     options.max_elements = 12;

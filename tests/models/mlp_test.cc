@@ -1,4 +1,5 @@
-// Multi-layer perceptrons against the reference model, and their names.
+// Multi-layer perceptrons: comparison with the reference model, and parameter
+// names.
 
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ TEST(Mlp, BadHiddenUnitsAreRefused) {
   options.config = Mlp({30, 0});
   EXPECT_EQ(NewModel(options).status().code(),
             absl::StatusCode::kInvalidArgument);
-  // More parameters than 32-bit indices can name.
+  // More parameters than 32-bit indices can address.
   options.config = Mlp({70000, 70000});
   const absl::Status status = NewModel(options).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument);

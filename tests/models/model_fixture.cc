@@ -143,8 +143,8 @@ Batch ModelFixture::RandomBatch(int64_t size, uint64_t seed) const {
   batch.steps = example_.steps;
   if (IsText(example_.task)) {
     for (int64_t i = 0; i < size * example_.steps; ++i) {
-      // Rows begin with different tokens: what begins the same can not be told
-      // apart.
+      // Rows begin with different tokens, since rows with equal beginnings
+      // cannot be told apart.
       batch.inputs.push_back(
           static_cast<float>(i < size ? i % example_.num_classes
                                       : random.Below(example_.num_classes)));

@@ -26,19 +26,19 @@ bool IsDeepConvolutional(const std::string& model);
 // Rows of `steps` words out of 10.
 ExampleShape TextShape(int64_t steps);
 
-// Frames of 5 features, and an alphabet of a space and two letters.
+// Frames of 5 features, and an alphabet with a space and two letters.
 ExampleShape SpeechShape();
 
-// The named model, small and without dropout, and the examples for it: those
-// of MnistShape() or, where it is a model of text or speech, of TextShape(6) or
+// The named model, small and without dropout, and the examples for it: those of
+// MnistShape() or, for a model of text or speech, of TextShape(6) or
 // SpeechShape().
 ModelConfig SmallModel(const std::string& name);
 ExampleShape SmallExample(const std::string& name);
 
 class ModelFixture {
  public:
-  // SmallModel(name) for SmallExample(name). Weights are initialised with seed
-  // 1.
+  // Creates SmallModel(name) for SmallExample(name). Weights are initialised
+  // with seed 1.
   explicit ModelFixture(const std::string& name);
   ModelFixture(const ModelConfig& config, const ExampleShape& example);
 
@@ -50,10 +50,10 @@ class ModelFixture {
   std::vector<float> InitialWeights(uint64_t seed) const;
   std::vector<float> GradientValues() const;
 
-  // Inputs in [0, 1), or any tokens; any labels. Of speech, 16 frames or fewer,
-  // and two different labels.
+  // Random inputs in [0, 1), or random tokens; random labels. For speech, 16
+  // frames or fewer, and two different labels.
   Batch RandomBatch(int64_t size, uint64_t seed) const;
-  // The i-th example of a batch alone.
+  // A batch with only the i-th example.
   Batch Single(const Batch& batch, int64_t i) const;
 
   // weights -= learning_rate x gradient.

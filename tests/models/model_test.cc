@@ -1,4 +1,4 @@
-// What holds for every registered architecture.
+// Properties that hold for every registered architecture.
 
 #include "models/model.h"
 
@@ -52,7 +52,7 @@ TEST_P(ImageModel, InitialWeightsFillPytorchsRange) {
   const std::vector<float> weights = fixture.InitialWeights(1);
   int64_t fan_in = 0;
   for (const ParameterInfo& parameter : fixture.model().parameters()) {
-    // A bias has the range of the weight before it.
+    // A bias has the same range as the weight before it.
     const int64_t n = NumElements(parameter.shape);
     if (parameter.shape.size() > 1) fan_in = n / parameter.shape[0];
     const double bound = 1 / std::sqrt(static_cast<double>(fan_in));
@@ -63,8 +63,8 @@ TEST_P(ImageModel, InitialWeightsFillPytorchsRange) {
       sum_squares += value * value;
     }
     EXPECT_LE(max, bound * (1 + 1e-6)) << parameter.name;
-    // A uniform distribution's variance is bound^2 / 3; this is five standard
-    // deviations of its estimate.
+    // The variance of a uniform distribution is bound^2 / 3; this allows five
+    // standard deviations of its estimate.
     EXPECT_NEAR(sum_squares / static_cast<double>(n) / (bound * bound), 1.0 / 3,
                 1.5 / std::sqrt(static_cast<double>(n)))
         << parameter.name;
@@ -120,7 +120,7 @@ TEST_P(EveryModel, ErrorOfReadyStopsBackwardAndIsReturned) {
 TEST_P(EveryModel, OverfitsOneBatch) {
   ModelFixture fixture(GetParam());
   const Batch batch = fixture.RandomBatch(8, 1);
-  // Small LSTMs are slow learners.
+  // Small LSTMs learn slowly.
   const bool text = IsText(fixture.example().task);
   const float learning_rate = text ? 2.0f : 0.1f;
   constexpr int kMaxIterations = 1000;
@@ -223,8 +223,8 @@ TEST_P(EveryModel, WrongNumberOfWeightsIsRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// Without the deep convolutional ones, which are tested on images that they can
-// take, and for which some of these laws do not hold: convolutional_zoo_test.
+// Excludes the deep convolutional networks. They are tested on suitable images
+// in convolutional_zoo_test, and some of these laws do not hold for them.
 std::vector<std::string> SmallModels() {
   std::vector<std::string> names = ModelRegistry().Names();
   names.erase(std::remove_if(names.begin(), names.end(), IsDeepConvolutional),
@@ -265,7 +265,7 @@ TEST(NewModel, ExamplesWithoutPixelsOrClassesAreRefused) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// What all registered checks say of a config.
+// The problems that all registered checks find in a config.
 std::vector<std::string> Problems(const JobConfig& config) {
   ConfigProblems problems;
   for (const ConfigCheck check : ConfigChecks()) check(config, &problems);

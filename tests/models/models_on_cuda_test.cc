@@ -1,5 +1,6 @@
-// Models train on CUDA as they do on the CPU: the layers' plans get memory that
-// begins anywhere in the model's vector, work in place, and belong together.
+// Models train on CUDA as they do on the CPU, although the layers' plans get
+// memory that begins anywhere in the model's vector, work in place, and depend
+// on each other.
 
 #include <cmath>
 #include <cstdint>
@@ -27,9 +28,9 @@ struct TrainingOptions {
   bool round_weights = false;  // To bfloat16, before each iteration.
 };
 
-// What training found.
+// The results of training.
 struct Training {
-  std::vector<double> losses;  // Of each iteration, then of an evaluation.
+  std::vector<double> losses;  // One for each iteration, then of an evaluation.
   std::vector<float> first_gradient;
   std::vector<float> gradient;  // The latest.
   std::vector<float> weights;
@@ -82,7 +83,7 @@ Training Train(Backend& backend, const std::string& name,
   return training;
 }
 
-// |a - b| against |b|, as vectors.
+// |a - b| relative to |b|, as vectors.
 double RelativeDistance(const std::vector<float>& a,
                         const std::vector<float>& b) {
   double distance = 0, length = 0;
@@ -125,11 +126,11 @@ TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
 
 class ModelInBf16 : public ModelOnCuda {};
 
-// Rounding changes each number by at most 1/256 of it, up and down alike, and
-// so the loss does what it does on the CPU. How much that changes a gradient
-// depends on the model: resnet20's changes by 0.18 of its length where only the
-// weights are rounded, and all else is floats. Rounding the activations and
-// their gradients as well must not do much more.
+// Rounding changes each number by at most 1/256 of it, up and down equally
+// often, and so the loss behaves as on the CPU. The effect on a gradient
+// depends on the model: that of resnet20 changes by 0.18 of its length if only
+// the weights are rounded and all else is floats. Rounding the activations and
+// their gradients as well must not add much to that.
 TEST_P(ModelInBf16, FollowsTheCpu) {
   const auto& [device, name] = GetParam();
   const auto backend = NewDeviceBackendForTest(device);
@@ -140,8 +141,8 @@ TEST_P(ModelInBf16, FollowsTheCpu) {
   const Batch batch = ModelFixture(SmallModel(name), example).RandomBatch(6, 1);
   const std::unique_ptr<Backend> cpu = CpuBackendForTest();
   TrainingOptions how;
-  // More, and it has learnt the batch by heart after two iterations, where what
-  // is left of the gradient is as small as the rounding.
+  // With a larger rate the model memorises the batch after two iterations, and
+  // the remaining gradient is as small as the rounding.
   if (is_deep) how.learning_rate = 0.005f;
   const Training expected = Train(*cpu, name, example, batch, how);
   const Training actual = Train(**backend, name, example, batch, how);
@@ -158,7 +159,7 @@ TEST_P(ModelInBf16, FollowsTheCpu) {
   const Training rounded = Train(*cpu, name, example, batch, how);
   EXPECT_LT(distance, 0.01 + 3 * RelativeDistance(rounded.first_gradient,
                                                   expected.first_gradient));
-  // Else it would have computed with floats.
+  // A smaller distance would mean that it computed with floats.
   EXPECT_GT(distance, 1e-4);
   EXPECT_LT(RelativeDistance(actual.statistics, expected.statistics), 0.02);
 }

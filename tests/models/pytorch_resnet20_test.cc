@@ -1,6 +1,6 @@
-// ResNet-20 against PyTorch: the same weights and batch give the same loss,
-// gradients, running statistics and, by these, the same probabilities.
-// tests/fixtures/make_resnet20_fixture.py has made the file.
+// Compares ResNet-20 with PyTorch: the same weights and batch must give the
+// same loss, gradients, running statistics and, computed with these, the same
+// probabilities. tests/fixtures/make_resnet20_fixture.py made the file.
 
 #include <cmath>
 #include <cstdint>
@@ -22,7 +22,7 @@ constexpr int64_t kBatch = 4;
 constexpr int64_t kClasses = 10;
 constexpr double kTolerance = 1e-4;  // Relative.
 
-// What the script calls `fill`.
+// The values that the script calls `fill`.
 std::vector<float> ComputedValues(uint64_t number, int64_t count, double middle,
                                   double width) {
   std::vector<float> values;
@@ -69,7 +69,7 @@ void SetWeights(ModelFixture* fixture) {
   }
 }
 
-// Of the difference against that of the expected values.
+// The norm of the difference, relative to that of the expected values.
 double RelativeNorm(const float* actual, const std::vector<float>& expected) {
   double difference = 0, norm = 0;
   for (size_t i = 0; i < expected.size(); ++i) {
@@ -125,7 +125,7 @@ TEST(PytorchResnet20, LossGradientsAndStatisticsAgree) {
   }
   EXPECT_EQ(compared, expected.size());
 
-  // In evaluation, the loss of an image under each label in turn.
+  // The loss of an image in evaluation, for each label in turn.
   const std::vector<float>& log_probabilities =
       expected["log_probabilities"].values;
   const int64_t pixels = CifarShape().num_elements();

@@ -1,5 +1,5 @@
-// Training steps that are recorded and replayed have the bits of those that are
-// not, whatever changes from batch to batch.
+// Recorded and replayed training steps give the same bits as steps without
+// recording, whatever changes from batch to batch.
 
 #include <cstdint>
 #include <memory>
@@ -24,7 +24,7 @@ using Ranges = std::vector<std::pair<int64_t, int64_t>>;
 
 ModelConfig ConfigOf(const std::string& name) {
   ModelConfig config = SmallModel(name);
-  // What is dropped differs from batch to batch.
+  // The dropped elements differ from batch to batch.
   config.mutable_lstm_lm()->set_dropout(0.5);
   return config;
 }
@@ -33,8 +33,8 @@ ExampleShape ExampleOf(const std::string& name) {
   return name == "resnet20" ? ColourShape(8, 10) : SmallExample(name);
 }
 
-// Of two sizes in turn: the second is planned when the first is recorded. Rows
-// of text go on, but for some batches.
+// Batches of two sizes in turn: the second is planned when the first is
+// recorded. Most batches continue the rows of text of the previous batch.
 std::vector<Batch> Batches(const std::string& name) {
   const ModelFixture fixture(ConfigOf(name), ExampleOf(name));
   std::vector<Batch> batches;
@@ -47,14 +47,14 @@ std::vector<Batch> Batches(const std::string& name) {
   return batches;
 }
 
-// What training found, all of it.
+// All results of training.
 struct Training {
   std::vector<double> losses;
   std::vector<std::vector<float>> gradients;
   std::vector<Ranges> ready;
   std::vector<float> statistics;
   double evaluation = 0;
-  bool replayed = false;  // Something was.
+  bool replayed = false;  // Whether any step was replayed.
 };
 
 std::vector<float> ToHost(Backend& backend, const Tensor& tensor) {
@@ -70,7 +70,7 @@ Training Train(Backend& backend, const std::string& name, bool records) {
   options.backend = &backend;
   options.records_steps = records;
   const std::unique_ptr<Model> model = NewModel(options).value();
-  // Three buckets, as large as each other as parameters allow.
+  // Three buckets of equal size, as far as the parameters allow.
   const std::vector<ParameterInfo>& parameters = model->parameters();
   const std::vector<int64_t> borders = {
       parameters[2 * parameters.size() / 3].offset,
@@ -91,7 +91,8 @@ Training Train(Backend& backend, const std::string& name, bool records) {
         batch, weights, &gradient,
         [&](const BatchResult&, int64_t begin, int64_t end) {
           ready.emplace_back(begin, end);
-          // A bucket is reported when it is complete, not with the next one.
+          // Each bucket must be reported when it is complete, not with the next
+          // one.
           while (next_border < borders.size() &&
                  borders[next_border] >= begin) {
             EXPECT_LT(borders[next_border], end);
@@ -117,7 +118,7 @@ Training Train(Backend& backend, const std::string& name, bool records) {
   return training;
 }
 
-// Ranges tile the model from its end on.
+// Expects the ranges to tile the model, starting from its end.
 void ExpectTiling(const Ranges& ready) {
   ASSERT_FALSE(ready.empty());
   for (size_t i = 1; i < ready.size(); ++i) {

@@ -7,7 +7,7 @@
 namespace ps {
 namespace {
 
-// Takes tensors one after the other from the flat vector.
+// Reads tensors one after the other from the flat vector.
 class WeightReader {
  public:
   explicit WeightReader(const std::vector<double>& weights)

@@ -1,5 +1,5 @@
-// The losses of the model zoo once more, in double, from the operations'
-// definitions. Knows only the flat vector's layout.
+// A second implementation of the losses of the model zoo, in double, from the
+// definitions of the operations. It shares only the layout of the flat vector.
 #ifndef TESTS_MODELS_REFERENCE_MODELS_H_
 #define TESTS_MODELS_REFERENCE_MODELS_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// LeNet-5 with max pooling after ReLU, in the order of the textbooks.
+// LeNet-5 with max pooling after ReLU, as in textbooks.
 double ReferenceLenet5Loss(const std::vector<double>& weights,
                            const ExampleShape& example, const Batch& batch);
 
@@ -28,8 +28,8 @@ struct ReferenceLanguageModel {
   bool tied_output = false;
 };
 
-// lstm_lm and char_lstm, without dropout, from `states`, one for each layer,
-// which it moves on.
+// lstm_lm and char_lstm without dropout. They start from `states`, one for each
+// layer, and update them.
 double ReferenceLanguageModelLoss(const std::vector<double>& weights,
                                   const ReferenceLanguageModel& model,
                                   const ExampleShape& example,

@@ -1,5 +1,5 @@
-// A residual block, made of convolutions, batch normalisation and each kind of
-// shortcut, against the operations' definitions put together.
+// Compares a residual block, made of convolutions, batch normalisation and each
+// kind of shortcut, with the combined definitions of its operations.
 
 #include "models/layers/residual_block.h"
 
@@ -60,8 +60,8 @@ std::unique_ptr<Layer> Block(const BlockCase& c) {
   return NewResidualBlock(std::move(parts));
 }
 
-// The block once more; `weights` in the order conv1, bn1, conv2, bn2, and the
-// projection's.
+// A second implementation of the block. `weights` is in the order conv1, bn1,
+// conv2, bn2, projection.
 ReferenceTensor ReferenceBlock(const BlockCase& c, const ReferenceTensor& x,
                                const std::vector<double>& weights) {
   auto next = weights.begin();
@@ -154,7 +154,7 @@ TEST_P(ResidualBlock, EqualsItsDefinitionForwardAndBackward) {
   const ReferenceTensor expected = ReferenceBlock(c, {shape, x0}, weights0);
   EXPECT_EQ(output.shape, expected.shape);
   ExpectClose(ToPlain(nn, output, y), expected.values, 1e-4);
-  // Every part of them was written: no mean of random numbers is 0.
+  // Every statistic was written, since no mean of random numbers is 0.
   for (size_t i = 0; i < statistics.size(); ++i) {
     EXPECT_NE(statistics[i], 0) << "statistic " << i;
   }
@@ -184,7 +184,7 @@ TEST_P(ResidualBlock, EqualsItsDefinitionForwardAndBackward) {
       },
       weights, gradient);
 
-  // As a lowest layer it finds the same gradient without dx.
+  // As the lowest layer, without dx, it must compute the same gradient.
   laid_out_dy = ToLayout(nn, output, dy);
   std::vector<float> lowest_gradient(num_weights, kUnwritten);
   backward.dy = laid_out_dy.data();
@@ -228,7 +228,7 @@ TEST(ResidualBlock, NamesGoMainNormShortcut) {
 TEST(ResidualBlock, WaysThatEndInDifferentShapesAreRefused) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
   BlockCase c;
-  c.channels = 16;  // The identity has 8.
+  c.channels = 16;  // The identity has only 8.
   ScratchPool scratch;
   LayerTimes times;
   int64_t activation_bytes = 0;

@@ -1,4 +1,4 @@
-// What only a chain of layers that no architecture has can show.
+// Cases that need a chain of layers that no architecture has.
 
 #include "models/sequential_model.h"
 
@@ -49,7 +49,8 @@ TEST(SequentialModel, LayersThatDoNotFitAreNamed) {
   layers.push_back(NewLinearLayer("head", 784, 11));
   ExpectRefused(Build(backend.get(), std::move(layers)).status(), "[1, 11]");
 
-  // A linear layer right after a convolution, without a plain order between.
+  // A linear layer right after a convolution, without conversion to plain
+  // order.
   layers.clear();
   layers.push_back(NewConvolutionLayer("conv", 1, one_by_one));
   layers.push_back(NewLinearLayer("head", 2 * 784, 10));
@@ -94,11 +95,11 @@ TEST(SequentialModel, KeepsMemoryForFewShapesOfBatches) {
     }
     return fixture.model().activation_bytes();
   };
-  // A batch of each size takes as many bytes as its examples.
+  // The plan for each batch size takes memory in proportion to its examples.
   const int64_t one = bytes_after(1, 1);
   EXPECT_EQ(bytes_after(2, 3), (1 + 2 + 3) * one);
   EXPECT_EQ(bytes_after(4, 9), (7 + 8 + 9) * one);
-  // What was used latest stays: 8 takes the place of nobody, 1 that of 7.
+  // The most recently used plans stay: 8 replaces none, and 1 replaces 7.
   EXPECT_EQ(bytes_after(8, 8), (7 + 8 + 9) * one);
   EXPECT_EQ(bytes_after(1, 1), (9 + 8 + 1) * one);
 }

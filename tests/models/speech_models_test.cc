@@ -1,4 +1,5 @@
-// speech_lstm and speech_dnn: sizes, names, lengths, and PyTorch's numbers.
+// speech_lstm and speech_dnn: sizes, names, lengths, and comparison with
+// PyTorch.
 
 #include <algorithm>
 #include <cmath>
@@ -22,7 +23,7 @@
 namespace ps {
 namespace {
 
-// As in tests/fixtures/make_speech_fixture.py.
+// The same as in tests/fixtures/make_speech_fixture.py.
 ExampleShape SmallShape() {
   ExampleShape shape = SpeechShape();
   shape.features = 4;
@@ -112,7 +113,7 @@ std::map<std::string, SafetensorsTensor> ReadFixture(const std::string& file) {
   return tensors;
 }
 
-// What a file holds of the model's parameters, as a flat vector.
+// The file's values of the model's parameters, as a flat vector.
 std::vector<float> ReadFlat(const std::string& file, const Model& model) {
   std::vector<float> values(model.num_parameters());
   EXPECT_EQ(
@@ -181,7 +182,7 @@ TEST_P(SpeechModel, MorePaddingChangesNothing) {
   const auto evaluation = fixture_.model().Evaluate(batch, fixture_.weights());
   batch.steps += 13;
   batch.inputs.resize(batch.steps * batch.size() * 4);
-  // Matrix products of another size may round otherwise.
+  // Matrix products of another size may round differently.
   EXPECT_NEAR(Train(batch).loss, expected.loss, 1e-6 * expected.loss);
   ExpectClose(fixture_.GradientValues(),
               std::vector<double>(gradient.begin(), gradient.end()), 1e-6);
@@ -192,7 +193,7 @@ TEST_P(SpeechModel, MorePaddingChangesNothing) {
 
 TEST_P(SpeechModel, AShorterBatchHearsNothingOfALongerOne) {
   const Batch batch = FixtureBatch(GetParam().name());
-  // One frame less needs the same plan, and leaves silence at its end.
+  // One frame less uses the same plan, padded with silence.
   Batch shorter = batch;
   shorter.steps = 19;
   shorter.inputs.resize(19 * 3 * 4);
@@ -227,7 +228,7 @@ TEST_P(SpeechModel, EvaluationCountsErrorsAndTrainingDoesNot) {
   ASSERT_TRUE(evaluation.ok()) << evaluation.status();
   EXPECT_EQ(evaluation->loss, training.loss);
   EXPECT_EQ(evaluation->characters, 8);
-  // Of " aa", "c" and "b ac", where class 1 is the space.
+  // The transcripts are " aa", "c" and "b ac", where class 1 is the space.
   EXPECT_EQ(evaluation->words, 4);
   EXPECT_GT(evaluation->character_errors, 0);
   EXPECT_GT(evaluation->word_errors, 0);
@@ -247,7 +248,7 @@ TEST_P(SpeechModel, LearnsToSpellOneBatchWithoutErrors) {
 
 TEST_P(SpeechModel, ATranscriptThatDoesNotFitIsNamed) {
   Batch batch = FixtureBatch(GetParam().name());
-  // Two or three steps are left of five frames.
+  // Five frames give two or three steps.
   batch.input_lengths[2] = 5;
   const absl::Status status =
       fixture_.model().Evaluate(batch, fixture_.weights()).status();

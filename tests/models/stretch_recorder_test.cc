@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Records, and counts; has nothing else.
+// Records and counts; nothing else is implemented.
 class RecordingBackend final : public Backend {
  public:
   absl::string_view name() const override { return "recording"; }
@@ -57,7 +57,7 @@ class RecordingBackend final : public Backend {
 
 class StretchRecorderTest : public testing::Test {
  protected:
-  // A pass over one stretch, on memory at this address.
+  // Runs a pass over one stretch, on memory at this address.
   absl::Status Pass(const void* weights, bool resets_state = false) {
     recorder_.Begin(LayerTimes::Direction::kForward, {weights});
     return recorder_.Run({LayerTimes::Direction::kForward, 0, 2, resets_state},
@@ -109,7 +109,7 @@ TEST_F(StretchRecorderTest, OtherAddressesOrMovedMemoryBeginAnew) {
   ++backend_.version;
   ASSERT_TRUE(Pass(&b_).ok());
   ExpectCounts(2, 3, 6);
-  // The other direction's addresses are its own.
+  // The other direction has its own addresses.
   recorder_.Begin(LayerTimes::Direction::kBackward, {&a_});
   ASSERT_TRUE(Pass(&b_).ok());
   ExpectCounts(3, 4, 7);

@@ -1,5 +1,5 @@
-// Activations for tests of operations: random values, and their way into and
-// out of a backend's own layouts.
+// Activations for tests of operations: random values, and conversion to and
+// from a backend's own layouts.
 #ifndef TESTS_TENSOR_ACTIVATIONS_H_
 #define TESTS_TENSOR_ACTIVATIONS_H_
 
@@ -13,20 +13,20 @@
 
 namespace ps {
 
-// A CPU backend; fails the test where there is none.
+// Returns a CPU backend; fails the test if it cannot be made.
 std::unique_ptr<Backend> CpuBackendForTest(int num_threads = 1);
 
 // `n` values uniform in [-1, 1), a pure function of `seed`.
 std::vector<float> RandomValues(int64_t n, uint64_t seed);
 
 // `n` values with |x| of at least 0.05 that differ from each other by at least
-// 0.1: no kink of ReLU or maximum is near.
+// 0.1, so that no value is near a kink of ReLU or maximum.
 std::vector<float> SeparatedValues(int64_t n, uint64_t seed);
 
-// [batch, channels, height, width] in the layout that a convolution makes.
+// [batch, channels, height, width] in the layout of a convolution's output.
 ActivationDesc ConvolutionLayout(NnKernels& nn, const Shape& shape);
 
-// Plain values in the activation's layout, and back.
+// Converts plain values to the activation's layout, and back.
 std::vector<float> ToLayout(NnKernels& nn, const ActivationDesc& activation,
                             const std::vector<float>& plain);
 std::vector<float> ToPlain(NnKernels& nn, const ActivationDesc& activation,
@@ -35,11 +35,10 @@ std::vector<float> ToPlain(NnKernels& nn, const ActivationDesc& activation,
 ReferenceTensor ToReference(const Shape& shape,
                             const std::vector<float>& plain);
 
-// sum_i a[i] b[i]: a function of an operation's output y = b whose gradient is
-// a.
+// sum_i a[i] b[i]: as a function of an operation's output b, its gradient is a.
 double Dot(const std::vector<float>& a, const std::vector<double>& b);
 
-// Every element within `tolerance`.
+// Expects every element to be within `tolerance`.
 void ExpectClose(const std::vector<float>& actual,
                  const std::vector<double>& expected, double tolerance);
 

@@ -1,4 +1,4 @@
-// Convolution and linear layers against their definitions.
+// Convolution and linear layers, compared with their definitions.
 
 #include <memory>
 #include <string>
@@ -21,12 +21,13 @@ using AffineErrors = EveryBackend;
 INSTANTIATE_TEST_SUITE_P(Backends, AffineErrors,
                          testing::ValuesIn(BackendNames()), BackendTestName);
 
-// Sums of a few hundred products of numbers below 1.
+// For sums of a few hundred products of numbers below 1.
 constexpr double kTolerance = 2e-5;
-// An affine function's difference quotients are exact with any step.
+// Difference quotients of an affine function are exact with any step.
 constexpr double kStep = 0.5;
 
-// What Backward writes, and beforehand: it must overwrite.
+// The results of Backward. They start as other values, since Backward must
+// overwrite.
 struct Gradients {
   Gradients(int64_t x, int64_t weight, int64_t bias)
       : dx(x, kUnwritten),
@@ -44,7 +45,7 @@ FiniteDifferenceOptions Of(const char* name) {
   options.name = name;
   options.step = kStep;
   options.tolerance = kTolerance;
-  options.max_elements = 60;  // Each is a whole convolution.
+  options.max_elements = 60;  // Each takes a whole convolution.
   return options;
 }
 
@@ -145,7 +146,7 @@ TEST_P(Convolution, EqualsItsDefinitionForwardAndBackward) {
         bias, g.dbias);
   }
 
-  // Without dx the rest stays the same.
+  // Without dx, the other results stay the same.
   Gradients first_layer(0, weight.size(), bias.size());
   ASSERT_TRUE((*op)
                   ->Backward(laid_out_x.data(), weight.data(),
@@ -162,7 +163,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Combine(
         testing::ValuesIn(BackendNames()),
         testing::Values(
-            // Input; output channels, kernel, stride, padding; plain input.
+            // Input; output channels, kernel, stride, padding; whether the
+            // input is plain.
             Case({1, 1, 28, 28}, 6, 5, 5, 1, 2, true),
             Case({5, 1, 7, 9}, 6, 3, 3, 1, 0, true),
             Case({2, 6, 14, 14}, 16, 5, 5, 1, 0, false),
@@ -173,8 +175,8 @@ INSTANTIATE_TEST_SUITE_P(
             Case({1, 2, 5, 5}, 1, 5, 5, 1, 0, true),
             Case({3, 1, 1, 1}, 1, 1, 1, 1, 0, true),
             Case({2, 5, 4, 4}, 7, 1, 1, 3, 0, false),
-            // Blocked layouts: from few channels, between, and where some of
-            // the passes have none.
+            // Blocked layouts: from few channels, between blocked ones, and
+            // where some of the passes have none.
             Case({2, 3, 9, 9}, 16, 3, 3, 1, 1, true),
             WithoutBias(Case({2, 16, 9, 7}, 16, 3, 3, 1, 1, false)),
             WithoutBias(Case({2, 16, 9, 7}, 24, 3, 3, 2, 1, false)),
@@ -260,7 +262,7 @@ INSTANTIATE_TEST_SUITE_P(
                         std::make_pair(Shape{1, 400}, 120),
                         std::make_pair(Shape{5, 3, 4, 5}, 10),
                         std::make_pair(Shape{2, 65}, 33),
-                        // Several parts of rows, which a device adds up.
+                        // Several parts of rows, whose sums a device adds up.
                         std::make_pair(Shape{64, 3}, 2),
                         std::make_pair(Shape{65, 2}, 3),
                         std::make_pair(Shape{131, 3}, 4))),
@@ -304,7 +306,7 @@ TEST_P(AffineErrors, ShapesThatDoNotFitAreNamed) {
   expect_refused(nn.PlanLinear(0, ActivationDesc::Plain({2, 7})).status(),
                  "[2, 7]");
   const ActivationDesc images = ConvolutionLayout(nn, {2, 3, 4, 5});
-  // Not every backend has layouts of its own.
+  // Some backends have only plain layouts.
   if (images.layout != nullptr) {
     expect_refused(nn.PlanLinear(3, images).status(), "[2, 3, 4, 5]");
   }

@@ -1,4 +1,4 @@
-// Every kind of backend, for tests that run over them.
+// Every kind of backend, for tests that run on all of them.
 #ifndef TESTS_TENSOR_BACKENDS_FOR_TEST_H_
 #define TESTS_TENSOR_BACKENDS_FOR_TEST_H_
 
@@ -13,14 +13,15 @@
 
 namespace ps {
 
-// "cpu", "cpu_3_threads" and "cuda". The last is for compressors alone.
+// "cpu", "cpu_3_threads" and "cuda". The last is only for compressors.
 std::vector<std::string> BackendNamesForTest();
 
-// Errors: kUnavailable where there is no such device.
+// Errors: kUnavailable if there is no such device.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name);
 
-// A test over backends: one that is not there skips its tests.
+// A test that runs on every backend; it is skipped for a backend that is not
+// available.
 class BackendTest : public testing::TestWithParam<std::string> {
  protected:
   void SetUp() override;
@@ -28,12 +29,12 @@ class BackendTest : public testing::TestWithParam<std::string> {
   Backend* backend() { return backend_.get(); }
   SparseKernels& kernels() { return backend_->sparse(); }
 
-  // A vector in the backend's memory, and back.
+  // Copies a vector to the backend's memory, and back.
   Tensor Put(const std::vector<float>& values);
   std::vector<float> Get(const Tensor& tensor);
 
-  // A copy in the backend's memory, for kernels that read it. It lives until
-  // some ten others have been made.
+  // A copy in the backend's memory, for kernels that read it. It is valid until
+  // about ten others have been made.
   const float* In(const std::vector<float>& values);
 
  private:

@@ -1,4 +1,4 @@
-// Batch normalisation against its definition.
+// Batch normalisation, compared with its definition.
 
 #include <cmath>
 #include <cstdint>
@@ -28,7 +28,7 @@ constexpr double kTolerance = 2e-5;
 FiniteDifferenceOptions Of(const char* name) {
   FiniteDifferenceOptions options;
   options.name = name;
-  // The reference works in double: what is left is the curvature.
+  // The reference works in double, so only the curvature limits the step.
   options.step = 1e-5;
   options.tolerance = 2e-4;
   options.max_elements = 60;
@@ -37,7 +37,7 @@ FiniteDifferenceOptions Of(const char* name) {
 
 struct BatchNormCase {
   Shape shape;
-  bool plain = false;  // Else as a convolution lays it out.
+  bool plain = false;  // If false, in the layout of a convolution.
   bool relu = false;
   bool residual = false;
 };
@@ -57,7 +57,7 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
   ASSERT_TRUE(op.ok()) << op.status();
   EXPECT_EQ((*op)->output().shape, c.shape);
 
-  // Far from zero, so that cancellation would show.
+  // Far from zero, so that cancellation would be visible.
   std::vector<float> x = RandomValues(n, 1);
   for (float& value : x) value += 20;
   const std::vector<float> residual = RandomValues(c.residual ? n : 0, 2);
@@ -124,7 +124,7 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
   backward.x = laid_out_x.data();
   backward.y = y.data();
   backward.dy = laid_out_dy.data();
-  // Where it is allowed, in place.
+  // In place if that is allowed.
   backward.dx = c.residual ? dx.data() : laid_out_dy.data();
   backward.dweight = dweight.data();
   backward.dbias = dbias.data();
@@ -156,7 +156,7 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
         residual, ToPlain(nn, input, laid_out_dy));
   }
 
-  // Inference goes by the running statistics, and leaves them alone.
+  // Inference uses the running statistics, and does not change them.
   shape.training = false;
   const auto inference =
       nn.PlanBatchNorm(shape, input, c.residual ? &input : nullptr);
@@ -193,7 +193,8 @@ INSTANTIATE_TEST_SUITE_P(
                         BatchNormCase{{6, 8, 1, 1}, false, true},
                         BatchNormCase{{9, 13}, true, true},
                         BatchNormCase{{2, 1, 40, 40}, true, true},
-                        // Several chunks of a channel, the last one not full.
+                        // Several chunks of a channel, the last one partially
+                        // filled.
                         BatchNormCase{{5, 2, 47, 39}, true, true},
                         BatchNormCase{{5, 3, 31, 33}, true, true, true})),
     [](const testing::TestParamInfo<BatchNorm::ParamType>& info) {
@@ -259,7 +260,7 @@ TEST_P(BatchNormRules, DoesNotHideANan) {
   forward.y = y.data();
   ASSERT_TRUE((*op)->Forward(forward).ok());
   for (const float value : y) EXPECT_TRUE(std::isnan(value));
-  // An iteration that is left out must not spoil all that come after it.
+  // An iteration that is skipped must not spoil all later ones.
   EXPECT_EQ(mean, 0);
   EXPECT_EQ(variance, 1);
 }
@@ -280,7 +281,7 @@ TEST_P(BatchNormRules, WhatCannotBeNormalisedIsRefused) {
   EXPECT_TRUE(nn.PlanBatchNorm(inference, one, nullptr).ok());
   const ActivationDesc images = ConvolutionLayout(nn, {2, 8, 3, 3});
   const ActivationDesc plain = ActivationDesc::Plain({2, 8, 3, 3});
-  // Not every backend has layouts of its own.
+  // Some backends have only plain layouts.
   if (images.layout != nullptr) {
     expect_refused(nn.PlanBatchNorm(BatchNormShape(), images, &plain).status(),
                    "residual");

@@ -1,4 +1,4 @@
-// Convolutions and linear layers with bfloat16, against the CPU
+// Convolutions and linear layers with bfloat16, compared with the CPU
 // (bf16_layers.h).
 
 #include <cstdint>
@@ -63,7 +63,7 @@ TEST_P(Bf16Layers, Convolution) {
   }
 }
 
-// Of one channel, and of one pixel, both orders are one.
+// With one channel or one pixel, both orders are the same.
 TEST_P(Bf16Layers, AnInputIsReorderedOnceIfItsOrderChanges) {
   ConvolutionShape shape;
   shape.out_channels = 4;
@@ -103,19 +103,20 @@ TEST_P(Bf16Layers, Linear) {
           RunAffine(cpu_nn(), **cpu_op, of_floats, 9 * shape[1], 9);
       const Results actual = RunAffine(nn(), **op, input, 9 * shape[1], 9);
       ExpectRounded(actual.y, expected.y, 2);
-      // Products have results as floats where those are wanted.
+      // Products give floats where a float result is needed.
       ExpectRounded(actual.dx, expected.dx, plain ? 0 : 1);
       ExpectRounded(actual.dweight, expected.dweight, 0);
       ExpectRounded(actual.dbias, expected.dbias, 0);
     }
   }
-  // Images must be brought to plain order: their features' order is the
-  // weights'.
+  // Images must be converted to plain order first, since the weights use that
+  // order of features.
   EXPECT_EQ(nn().PlanLinear(3, Laid({2, 3, 4, 5})).status().code(),
             absl::StatusCode::kInvalidArgument);
 }
 
-// 256 + 1 is no bfloat16: rounded before the bias is added, nothing is left.
+// 256 + 1 is not a bfloat16: if it is rounded before the bias is added, nothing
+// is left.
 TEST_P(Bf16Layers, AProductIsRoundedOnceIfItsBiasIsFused) {
   if (!absl::StartsWith(backend_name(), "cuda_emulated")) {
     GTEST_SKIP() << "whether it is fused is for the library to say";

@@ -1,5 +1,5 @@
-// What takes a batch as a whole, batch normalisation and loss, with bfloat16,
-// against the CPU (bf16_layers.h).
+// Operations over the whole batch, batch normalisation and loss, with bfloat16,
+// compared with the CPU (bf16_layers.h).
 
 #include <cstdint>
 #include <vector>
@@ -58,7 +58,7 @@ NormResults RunNorm(NnKernels& nn, const BatchNormShape& shape,
 }
 
 TEST_P(Bf16Layers, BatchNorm) {
-  // Also several chunks of rows, tiles of channels, and a rest of each.
+  // Also several chunks of rows, tiles of channels, and a remainder of each.
   for (const Shape& input :
        {Shape{3, 5, 4, 3}, Shape{7, 33}, Shape{3, 35, 13, 11}}) {
     for (int variant = 0; variant < 8; ++variant) {

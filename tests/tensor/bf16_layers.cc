@@ -140,7 +140,7 @@ Bf16Layers::Results Bf16Layers::RunAffine(NnKernels& nn, AffineOp& op,
   absl::Status status =
       op.Forward(x.data(), weight.data(), bias.data(), y.data());
   EXPECT_TRUE(status.ok()) << status;
-  // Twice: the second may not take anything else from the first.
+  // Runs twice, to check that the second run takes nothing else from the first.
   for (int i = 0; i < 2; ++i) {
     std::fill(dx.begin(), dx.end(), 0.0f);
     std::fill(r.dweight.begin(), r.dweight.end(), 0.0f);
@@ -155,13 +155,13 @@ Bf16Layers::Results Bf16Layers::RunAffine(NnKernels& nn, AffineOp& op,
 
 void Bf16Layers::CheckAffine(const Results& actual,
                              const Results& expected) const {
-  // Only cuDNN gives a gradient of weights that is rounded to bfloat16.
+  // Only cuDNN rounds the gradient of weights to bfloat16.
   const double weight_roundings =
       absl::StartsWith(backend_name(), "cuda_bf16") ||
               absl::StartsWith(backend_name(), "cuda_without_cublas_lt")
           ? 1
           : 0;
-  // The product, and its sum with the bias.
+  // Rounded twice: the product, and its sum with the bias.
   ExpectRounded(actual.y, expected.y, 2);
   ExpectRounded(actual.dx, expected.dx, 1);
   ExpectRounded(actual.dweight, expected.dweight, weight_roundings);

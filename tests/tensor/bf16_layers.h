@@ -1,6 +1,7 @@
-// Layers that compute with bfloat16 against the CPU's floats. What goes in has
-// bfloat16's values, so that products and sums of it are as exact as the CPU's:
-// what differs is what is rounded when it is stored, and how often.
+// Compares layers that compute with bfloat16 to the CPU's floats. The inputs
+// have values of bfloat16, so that products and sums of them are as exact as
+// the CPU's. Differences come only from rounding what is stored, and depend on
+// how often that happens.
 #ifndef TESTS_TENSOR_BF16_LAYERS_H_
 #define TESTS_TENSOR_BF16_LAYERS_H_
 
@@ -18,26 +19,27 @@
 
 namespace ps {
 
-// Rounding to 8 bits changes a number by at most this part of it.
+// Rounding to 8 bits changes a number by at most this fraction of it.
 inline constexpr double kRounding = 1.0 / 256;
-// Sums in floats, in another order.
+// Allowance for float sums in another order.
 inline constexpr double kFloatError = 1e-5;
 
-// Those of BackendNames() that compute with bfloat16.
+// The backends in BackendNames() that compute with bfloat16.
 std::vector<std::string> Bf16BackendNames();
 
-// `n` values of bfloat16 in [-1, 1], a pure function of `seed`.
+// `n` bfloat16 values in [-1, 1], a pure function of `seed`.
 std::vector<float> RandomBf16(int64_t n, uint64_t seed);
 
-// Each element was rounded once, and is a bfloat16.
+// Expects each element to be a bfloat16 that was rounded once.
 void ExpectRoundedOnce(const std::vector<float>& actual,
                        const std::vector<float>& expected);
 
-// `roundings` of numbers that are no larger than the largest here.
+// The error of `roundings` roundings of numbers up to the largest here.
 void ExpectRounded(const std::vector<float>& actual,
                    const std::vector<float>& expected, double roundings);
 
-// A TEST_P of it, instantiated with Bf16BackendNames(), runs on each of them.
+// A TEST_P of this class, instantiated with Bf16BackendNames(), runs on each of
+// them.
 class Bf16Layers : public testing::TestWithParam<std::string>,
                    public BackendFixture {
  protected:
@@ -46,10 +48,11 @@ class Bf16Layers : public testing::TestWithParam<std::string>,
   NnKernels& nn() { return bf16_->nn(); }
   NnKernels& cpu_nn() { return cpu_->nn(); }
 
-  // An activation of this shape as layers with weights give it.
+  // An activation of this shape, in the layout of the output of layers with
+  // weights.
   ActivationDesc Laid(const Shape& shape);
 
-  // What is plain of an operation's results.
+  // The results of an operation, in plain order.
   struct Results {
     std::vector<float> y;
     std::vector<float> dx;
@@ -57,7 +60,7 @@ class Bf16Layers : public testing::TestWithParam<std::string>,
     std::vector<float> dbias;
   };
 
-  // Forward and backward, of x and a random gradient.
+  // Runs forward, and backward with a random gradient.
   static Results RunUnary(NnKernels& nn, UnaryOp& op,
                           const ActivationDesc& input,
                           const std::vector<float>& x);
@@ -65,14 +68,14 @@ class Bf16Layers : public testing::TestWithParam<std::string>,
   using UnaryPlanner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
       NnKernels&, const ActivationDesc&)>;
 
-  // Forward and backward of both, from the same input.
+  // Runs forward and backward on both backends, from the same input.
   void CompareUnary(const Shape& shape, const UnaryPlanner& plan,
                     const std::function<void(const Results& actual,
                                              const Results& expected)>& check);
-  // Results that are rounded once.
+  // Compares results that are rounded once.
   void CompareUnary(const Shape& shape, const UnaryPlanner& plan);
 
-  // Forward, and backward twice, of random values.
+  // Runs forward, and backward twice, with random values.
   static Results RunAffine(NnKernels& nn, AffineOp& op,
                            const ActivationDesc& input, int64_t num_weights,
                            int64_t num_biases);

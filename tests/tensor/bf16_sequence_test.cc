@@ -1,4 +1,4 @@
-// Embeddings and recurrent layers with bfloat16, against the CPU
+// Embeddings and recurrent layers with bfloat16, compared with the CPU
 // (bf16_layers.h).
 
 #include <cstdint>
@@ -49,7 +49,7 @@ struct RecurrentResults {
   std::vector<float> y, dx, dinput, drecurrent, dinput_bias, drecurrent_bias;
 };
 
-// Two batches, of which the second goes on where the first ended.
+// Two batches, where the second continues the first.
 RecurrentResults RunRecurrent(Backend& backend, const RecurrentShape& shape,
                               const ActivationDesc& input) {
   const auto op = backend.sequences().PlanRecurrent(shape, input);
@@ -88,9 +88,9 @@ RecurrentResults RunRecurrent(Backend& backend, const RecurrentShape& shape,
   return r;
 }
 
-// The state that products read is rounded at each step, and so are the gates'
-// gradients. Each step passes less than all of that on: a rounding for every
-// step of both batches is more than enough.
+// The state that products read is rounded at each step, and so are the
+// gradients of the gates. Each step passes on less than the whole error, so
+// allowing one rounding for every step of both batches is more than enough.
 TEST_P(Bf16Layers, RecurrentCells) {
   const Shape shape = {6, 3, 5};
   constexpr double kRoundings = 12;

@@ -1,4 +1,4 @@
-// Layers without weights with bfloat16, against the CPU (bf16_layers.h).
+// Layers without weights with bfloat16, compared with the CPU (bf16_layers.h).
 
 #include <cstdint>
 #include <vector>
@@ -59,8 +59,8 @@ TEST_P(Bf16Layers, Activations) {
           },
           [](const Results& actual, const Results& expected) {
             ExpectRoundedOnce(actual.y, expected.y);
-            // By the slope at the rounded y: that of tanh changes by 2 y times
-            // what y does.
+            // Uses the slope at the rounded y: a change of y changes the slope
+            // of tanh 2 y times as much.
             ExpectRounded(actual.dx, expected.dx, 3);
           });
     }
@@ -107,7 +107,8 @@ TEST_P(Bf16Layers, ReorderIsExactAndItsBackwardUndoesIt) {
     const std::vector<float> x = RandomBf16(NumElements(shape), 3);
     const std::vector<float> laid = ToLayout(nn(), desc, x);
     EXPECT_EQ(ToPlain(nn(), desc, laid), x);
-    // Images have their channels last: the second element is channel 1's.
+    // Images have their channels last, so the second element belongs to channel
+    // 1.
     const auto* const elements = reinterpret_cast<const Bfloat16*>(laid.data());
     EXPECT_EQ(float{elements[1]}, shape.size() == 4 ? x[4 * 5] : x[1]);
   }

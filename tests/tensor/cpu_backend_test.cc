@@ -42,7 +42,7 @@ TEST(CpuBackend, CopiesGoThereAndBack) {
 
 TEST(CpuBackend, TooLargeATensorIsAnErrorThatNamesIt) {
   const std::unique_ptr<Backend> backend = CpuBackendForTest();
-  // The product of the second shape overflows 64 bits to 0.
+  // The number of elements of the second shape overflows 64 bits to 0.
   for (const Shape& shape :
        {Shape{int64_t{1} << 41}, Shape{int64_t{1} << 32, int64_t{1} << 32}}) {
     const absl::Status status = backend->Allocate(shape).status();

@@ -1,4 +1,4 @@
-// CTC against all its paths, a closed form, and PyTorch.
+// The CTC loss, compared with a sum over all paths, a closed form, and PyTorch.
 
 #include "tensor/ctc_loss.h"
 
@@ -25,7 +25,7 @@ using CtcLoss = EveryBackend;
 INSTANTIATE_TEST_SUITE_P(Backends, CtcLoss, testing::ValuesIn(BackendNames()),
                          BackendTestName);
 
-// A batch, with memory for what it should be labelled with.
+// A batch's targets, and the memory they point to.
 struct Targets {
   std::vector<int32_t> input_lengths;
   std::vector<std::vector<int32_t>> transcripts;
@@ -68,7 +68,8 @@ std::vector<float> RandomLogits(const Shape& shape, float scale) {
 }
 
 TEST_P(CtcLoss, EqualsTheSumOverAllPathsAndItsGradient) {
-  // Repeated labels, none at all, as many as fit, and unused frames.
+  // Repeated labels, empty transcripts, the longest that fit, and unused
+  // frames.
   const Targets targets({5, 4, 3, 5, 2, 1, 1},
                         {{1, 2}, {2, 2}, {1, 2, 1}, {1, 1, 1}, {}, {}, {2}});
   const Shape shape = {5, 7, 3};
@@ -122,8 +123,8 @@ TEST_P(CtcLoss, AgreesWithPytorch) {
 }
 
 TEST_P(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
-  // Every frame prefers the blank by a factor of e^100, so that all but the
-  // paths with exactly one frame for each label are out of sight.
+  // Every frame prefers the blank by a factor of e^100, so that only paths with
+  // exactly one frame for each label have a noticeable share.
   constexpr int kFrames = 300, kLabels = 12;
   const Shape shape = {kFrames, 1, kLabels + 1};
   std::vector<float> logits(NumElements(shape));
@@ -137,7 +138,7 @@ TEST_P(CtcLoss, PathsFarBelowTheSmallestDoubleCount) {
   const double log_paths = std::lgamma(kFrames + 1) - std::lgamma(kLabels + 1) -
                            std::lgamma(kFrames - kLabels + 1);
   EXPECT_NEAR(loss, 100 * kLabels - log_paths, 1e-9 * loss);
-  // Each label has one frame in every path.
+  // Each label has exactly one frame in every path.
   for (int i = 1; i <= kLabels; ++i) {
     double sum = 0;
     for (int t = 0; t < kFrames; ++t) sum += gradient[t * (kLabels + 1) + i];

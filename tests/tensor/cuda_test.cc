@@ -1,4 +1,5 @@
-// The CUDA toolkit's part of the build, and the device where there is one.
+// The part of the build that needs the CUDA toolkit, and the device if there is
+// one.
 
 #include "gtest/gtest.h"
 #include "tensor/cuda/cuda_info.h"
@@ -14,7 +15,7 @@ TEST(Cuda, DeviceAddsLikeTheHost) {
     EXPECT_FALSE(count.status().message().empty());
   }
   if (!count.ok() || *count == 0) {
-    // Without a device the check says so, and the process goes on.
+    // Without a device the check reports it, and the process continues.
     EXPECT_EQ(CudaSelfCheck().code(), absl::StatusCode::kUnavailable);
     GTEST_SKIP() << "no CUDA device";
   }

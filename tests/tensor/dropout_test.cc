@@ -1,4 +1,4 @@
-// Dropout: what it keeps, how often, and that Backward keeps the same.
+// Dropout: what it keeps, how often, and that Backward keeps the same elements.
 
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, Dropout, testing::ValuesIn(BackendNames()),
                          BackendTestName);
 
 constexpr double kProbability = 0.3;
-constexpr int64_t kElements = 200003;  // Several chunks, and a rest.
+constexpr int64_t kElements = 200003;  // Several chunks, and a remainder.
 
 std::vector<float> DropOut(const std::unique_ptr<Backend>& backend,
                            uint64_t key, double probability = kProbability) {
@@ -26,7 +26,7 @@ std::vector<float> DropOut(const std::unique_ptr<Backend>& backend,
   EXPECT_TRUE(op.ok()) << op.status();
   std::vector<float> x(kElements, 1), y(kElements), dx(kElements, 1);
   EXPECT_TRUE((*op)->Forward(key, x.data(), y.data()).ok());
-  // In place, and of the same elements.
+  // Works in place, and drops the same elements.
   EXPECT_TRUE((*op)->Backward(dx.data(), dx.data()).ok());
   EXPECT_EQ(dx, y);
   return y;
@@ -42,7 +42,7 @@ TEST_P(Dropout, ElementsAreDroppedOrScaledUp) {
     ++dropped;
     if (i > 0 && y[i - 1] == 0) ++both;
   }
-  // Within five standard deviations, and neighbours independent.
+  // Within five standard deviations; neighbours are independent.
   const double n = static_cast<double>(kElements);
   const double deviation = std::sqrt(kProbability * (1 - kProbability) / n);
   EXPECT_NEAR(dropped / n, kProbability, 5 * deviation);

@@ -18,7 +18,7 @@ namespace {
 
 struct DeviceForTest {
   std::shared_ptr<LayerDevice> device;
-  RecordFunction record;  // Of emulated ones.
+  RecordFunction record;  // For emulated devices.
 };
 
 absl::StatusOr<DeviceForTest> NewDevice(const std::string& name,

@@ -14,33 +14,33 @@
 namespace ps {
 
 // cpu, and the layers of CUDA: on a device (with cuDNN and cuBLASLt, and
-// without either), and emulated on the host, with the threads of a block in one
-// order and in the other, and without a library that fuses products and biases.
+// without either), and emulated on the host, with the threads of a block in two
+// orders, and without a library that fuses products and biases.
 std::vector<std::string> BackendNames();
 
-// One of them, or of those of CUDA followed by "_bf16", whose layers compute
-// with bfloat16. They take memory of the host (staged_backend.h). Errors:
-// kUnavailable where there is no CUDA device.
+// One of these backends; for CUDA also with the suffix "_bf16", whose layers
+// compute with bfloat16. Their operations take host memory (staged_backend.h).
+// Errors: kUnavailable if there is no CUDA device.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads = 1);
 
-// The same with its own memory, for tests that copy; not "cpu". That of the
-// emulated ones is out of the host's reach.
+// The same with the device's own memory, for tests that copy; not for "cpu".
+// The host cannot access the memory of the emulated devices.
 absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
     const std::string& name);
 
-// For the name of a test's instance.
+// A name for an instance of a test.
 inline std::string BackendTestName(
     const testing::TestParamInfo<std::string>& info) {
   return info.param;
 }
 
-// What a test that runs on backends has.
+// The common parts of tests that run on backends.
 class BackendFixture {
  protected:
   ~BackendFixture() = default;
 
-  // In SetUp: skips the test, or lets it fail, where there is no such backend.
+  // To be called in SetUp: skips or fails the test if there is no such backend.
   void UseBackend(const std::string& name);
 
   const std::string& backend_name() const { return name_; }
@@ -50,14 +50,15 @@ class BackendFixture {
   std::string name_;
 };
 
-// A TEST_P of it, instantiated with BackendNames(), runs on each of them.
+// A TEST_P of this class, instantiated with BackendNames(), runs on each of
+// them.
 class EveryBackend : public testing::TestWithParam<std::string>,
                      public BackendFixture {
  protected:
   void SetUp() override { UseBackend(GetParam()); }
 };
 
-// The same of tests that have cases.
+// The same for tests that have cases.
 template <typename Case>
 class EveryBackendAndCase
     : public testing::TestWithParam<std::tuple<std::string, Case>>,

@@ -10,13 +10,13 @@
 namespace ps {
 
 struct FiniteDifferenceOptions {
-  // What the function's argument is called in a failure.
+  // The name of the function's argument in a failure.
   std::string name;
-  // Half of the distance between the two points.
+  // Half the distance between the two points.
   double step = 1e-3;
-  // On |difference quotient - gradient|, relative to 1 + |gradient|.
+  // Bound on |difference quotient - gradient|, relative to 1 + |gradient|.
   double tolerance = 1e-3;
-  // Elements that are tried, evenly spread; all if there are not more.
+  // Maximum number of elements to test, evenly spaced.
   int64_t max_elements = 200;
 };
 

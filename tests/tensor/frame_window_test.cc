@@ -1,4 +1,4 @@
-// Windows over frames: what each copies, and what comes back.
+// Windows over frames: copies forward, and sums backward.
 
 #include <memory>
 #include <string>
@@ -30,7 +30,7 @@ std::vector<float> RunForward(const std::unique_ptr<Backend>& backend,
   const auto op =
       backend->sequences().PlanFrameWindow(shape, ActivationDesc::Plain(input));
   EXPECT_TRUE(op.ok()) << op.status();
-  // Whatever was there is overwritten.
+  // Forward must overwrite these values.
   std::vector<float> y((*op)->output().num_floats, -1);
   EXPECT_TRUE((*op)->Forward(x.data(), y.data()).ok());
   return y;
@@ -52,8 +52,8 @@ TEST_P(FrameWindow, ShowsEveryFrameItsNeighbours) {
                                 2, 3, 0, 20, 30, 0}));
 }
 
-// Forward is linear: <dy, W x> = <W' dy, x> for all x and dy makes Backward
-// its transpose.
+// Forward is linear, so <dy, W x> = <W' dy, x> for all x and dy shows that
+// Backward is its transpose.
 TEST_P(FrameWindow, BackwardIsTheTranspose) {
   const std::unique_ptr<Backend> backend = NewBackend(2);
   const Shape input = {19, 3, 4};

@@ -1,4 +1,4 @@
-// Softmax cross entropy against its definition.
+// Softmax cross entropy, compared with its definition.
 
 #include <cmath>
 #include <limits>
@@ -78,7 +78,8 @@ TEST_P(SoftmaxCrossEntropy, CountsTheFirstOfTheLargestLogits) {
                                      2, 1,   2,  //
                                      2, 1,   2,  //
                                      0, nan, 0};
-  // Right; right, first of two; wrong, second of two; undefined.
+  // Correct; correct as the first of two; wrong as the second of two;
+  // undefined.
   const std::vector<int32_t> labels = {1, 0, 2, 1};
   const auto result = op->Run(logits.data(), labels.data(), nullptr);
   ASSERT_TRUE(result.ok()) << result.status();
@@ -91,8 +92,8 @@ TEST_P(SoftmaxCrossEntropy, CountsLabelsAmongTheFiveLargest) {
   constexpr int64_t kClasses = 300;
   const auto op = PlanLoss(*backend, {7, kClasses});
   ASSERT_NE(op, nullptr);
-  // In example i class 290 has exactly i larger logits: i / 2 before it and the
-  // others behind it. Its equals behind it count for nothing.
+  // In example i, exactly i logits are larger than that of class 290: i / 2
+  // before it and the others after it. Equal logits after it do not count.
   std::vector<float> logits(7 * kClasses, -1);
   for (int64_t i = 0; i < 7; ++i) {
     float* const row = &logits[i * kClasses];
@@ -105,7 +106,7 @@ TEST_P(SoftmaxCrossEntropy, CountsLabelsAmongTheFiveLargest) {
   ASSERT_TRUE(result.ok()) << result.status();
   EXPECT_EQ(result->correct, 1);
   EXPECT_EQ(result->correct_top5, 5);
-  // The gradient may take the place of the logits.
+  // The gradient may overwrite the logits.
   const auto in_place = op->Run(logits.data(), labels.data(), logits.data());
   ASSERT_TRUE(in_place.ok()) << in_place.status();
   EXPECT_EQ(in_place->loss, result->loss);

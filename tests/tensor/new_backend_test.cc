@@ -33,7 +33,7 @@ TEST(ChooseDeviceTest, AutoTakesADeviceByRank) {
       const auto choice = ChooseDevice(options, Devices(2));
       ASSERT_TRUE(choice.ok()) << choice.status();
       EXPECT_EQ(choice->cuda_device, rank % 2);
-      // Ranks 0, 2 and 4 on one of them.
+      // Ranks 0, 2 and 4 share one device.
       EXPECT_EQ(choice->num_sharers, 3);
       EXPECT_TRUE(absl::StrContains(choice->reason, "2 devices"));
     }
@@ -55,7 +55,7 @@ TEST(ChooseDeviceTest, AutoTakesTheCpuAndSaysWhy) {
     ASSERT_TRUE(choice.ok()) << choice.status();
     EXPECT_FALSE(choice->cuda_device.has_value());
     EXPECT_TRUE(absl::StrContains(choice->reason, why)) << choice->reason;
-    // By name, each of these is an error.
+    // Requested by name, each of these is an error.
     for (const char* name : {"cuda", "cuda:0"}) {
       const absl::Status status = ChooseDevice(Named(name), facts).status();
       EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition);
@@ -101,7 +101,7 @@ TEST(ChooseDeviceTest, CpuIsTakenWhateverThereIs) {
   EXPECT_FALSE(choice->cuda_device.has_value());
 }
 
-// Results would differ from those that were asked for.
+// Results would differ from those of the requested precision.
 TEST(ChooseDeviceTest, TheCpuHasNoOtherPrecision) {
   CudaFacts never_run = Devices(1);
   never_run.layers_have_run = false;
@@ -148,7 +148,7 @@ TEST(ChooseDeviceTest, RefusesWhatBreaksARule) {
             absl::StatusCode::kInvalidArgument);
 }
 
-// On any machine there is a backend that can train.
+// On every machine there is a backend for training.
 TEST(NewBackendTest, AutoWorksEverywhere) {
   DeviceOptions options;
   options.num_threads = 2;

@@ -1,4 +1,4 @@
-// Products with a packed matrix against their definition.
+// Products with a packed matrix, compared with their definition.
 
 #include "tensor/cpu/packed_gemm.h"
 
@@ -30,7 +30,7 @@ Aligned AllocateAligned(int64_t n) {
       &std::free);
 }
 
-// Into C that already holds `initial`.
+// Multiplies into C, which already holds `initial`.
 std::vector<float> Multiply(const ProductCase& c, const std::vector<float>& b,
                             bool transposed, bool accumulate, float initial,
                             int num_threads) {
@@ -67,7 +67,7 @@ TEST_P(Packed, EqualsItsDefinitionHoweverBLies) {
     }
   }
   const std::vector<float> product = Multiply(c, b, false, false, 1e30f, 1);
-  // A sum's rounding errors grow like the root of its length.
+  // A sum's rounding error grows like the square root of its length.
   ExpectClose(product, expected, 1e-5 + 2e-7 * static_cast<double>(c.k));
   EXPECT_EQ(Multiply(c, transpose, true, false, 1e30f, 1), product);
   EXPECT_EQ(Multiply(c, b, false, false, 1e30f, 3), product);
@@ -81,7 +81,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(ProductCase{1, 1, 1}, ProductCase{20, 52, 13},
                     ProductCase{7, 16, 4}, ProductCase{13, 15, 6},
                     ProductCase{6, 17, 33},
-                    // Several chunks of panels, and blocks of B's rows and A's.
+                    // Several chunks of panels, and several blocks of rows of B
+                    // and A.
                     ProductCase{20, 130, 9}, ProductCase{3, 5, 4099},
                     ProductCase{130, 20, 601}),
     [](const testing::TestParamInfo<ProductCase>& info) {

@@ -1,4 +1,4 @@
-// LSTM and GRU against their equations.
+// LSTM and GRU, compared with their equations.
 
 #include <cmath>
 #include <limits>
@@ -23,7 +23,7 @@ using RecurrentLayer = EveryBackend;
 INSTANTIATE_TEST_SUITE_P(Backends, RecurrentLayer,
                          testing::ValuesIn(BackendNames()), BackendTestName);
 
-// Sums of some dozens of products, through a few steps.
+// For sums of a few dozen products, through a few steps.
 constexpr double kTolerance = 1e-5;
 
 struct RecurrentCase {
@@ -34,7 +34,7 @@ struct RecurrentCase {
   int64_t hidden;
 };
 
-// A layer with random weights, and what Backward wrote.
+// A layer with random weights, and the results of Backward.
 class Layer {
  public:
   Layer(const RecurrentCase& c, std::unique_ptr<Backend> backend)
@@ -123,8 +123,8 @@ std::vector<double> ToDouble(const std::vector<float>& values) {
 
 using Recurrent = EveryBackendAndCase<RecurrentCase>;
 
-// The second of two windows: its first state is what the first one left, and a
-// constant to its gradient.
+// Tests the second of two windows: its initial state comes from the first one,
+// and is a constant for its gradient.
 TEST_P(Recurrent, EqualsItsEquationsForwardAndBackwardFromACarriedState) {
   Layer layer(GetCase(), NewBackend());
   const int64_t n = NumElements(layer.input());

@@ -5,7 +5,7 @@
 namespace ps {
 namespace {
 
-// What a path spells: repeated classes once, then no blanks.
+// The labels that a path spells: merges repeated classes, then removes blanks.
 std::vector<int32_t> Spelling(const std::vector<int32_t>& path) {
   std::vector<int32_t> labels;
   for (size_t t = 0; t < path.size(); ++t) {
@@ -16,7 +16,7 @@ std::vector<int32_t> Spelling(const std::vector<int32_t>& path) {
   return labels;
 }
 
-// Counts in base `classes`; false after the last path.
+// Counts in base `classes`; returns false after the last path.
 bool NextPath(int32_t classes, std::vector<int32_t>* path) {
   for (int32_t& digit : *path) {
     if (++digit < classes) return true;

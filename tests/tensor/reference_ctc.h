@@ -1,4 +1,4 @@
-// CTC by its definition: every way through the frames, one after the other.
+// CTC by its definition, which enumerates all paths through the frames.
 #ifndef TESTS_TENSOR_REFERENCE_CTC_H_
 #define TESTS_TENSOR_REFERENCE_CTC_H_
 

@@ -1,5 +1,5 @@
-// The layers' operations once more: straight from their definitions, in double
-// and plain order, to compare the backends with.
+// A second implementation of the layers' operations, straight from their
+// definitions, in double and plain order, to compare the backends with.
 #ifndef TESTS_TENSOR_REFERENCE_OPS_H_
 #define TESTS_TENSOR_REFERENCE_OPS_H_
 
@@ -42,7 +42,7 @@ struct ReferenceBatchNormArguments {
   std::vector<double> weight;  // [channels]
   std::vector<double> bias;
   std::vector<double> residual;      // Like x, in plain order, or empty.
-  std::vector<double> running_mean;  // Empty: by the batch's own.
+  std::vector<double> running_mean;  // If empty, the batch's own.
   std::vector<double> running_variance;
   double epsilon = 1e-5;
   bool relu = false;

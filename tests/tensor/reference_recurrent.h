@@ -1,5 +1,5 @@
-// LSTM and GRU once more: element by element from their equations, in double,
-// to compare the backends with.
+// A second implementation of LSTM and GRU, element by element from their
+// equations and in double, to compare the backends with.
 #ifndef TESTS_TENSOR_REFERENCE_RECURRENT_H_
 #define TESTS_TENSOR_REFERENCE_RECURRENT_H_
 
@@ -24,8 +24,8 @@ struct ReferenceState {
   std::vector<double> cells;
 };
 
-// x: [steps, batch, features]. Returns [steps, batch, hidden] and moves the
-// state on.
+// x: [steps, batch, features]. Returns [steps, batch, hidden] and updates the
+// state.
 ReferenceTensor ReferenceRecurrent(const RecurrentShape& shape,
                                    const ReferenceTensor& x,
                                    const ReferenceRecurrentWeights& weights,

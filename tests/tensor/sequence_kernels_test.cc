@@ -1,4 +1,5 @@
-// Embedding, and the linear layer of every step, against their definitions.
+// Embedding, and the linear layer applied at every step, compared with their
+// definitions.
 
 #include "tensor/sequence_kernels.h"
 

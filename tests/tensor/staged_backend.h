@@ -1,5 +1,5 @@
-// A backend whose layers take and give memory of the host, whatever memory the
-// device has: so one test can run on all backends.
+// A backend whose layers take and return host memory, whatever memory the
+// device has, so that one test can run on all backends.
 #ifndef TESTS_TENSOR_STAGED_BACKEND_H_
 #define TESTS_TENSOR_STAGED_BACKEND_H_
 
@@ -10,10 +10,10 @@
 namespace ps {
 
 // Each call of an operation copies its arguments to the device, calls the
-// device's operation, and copies back what it may have written. Arguments that
-// are the same memory on the host are the same on the device. Weights begin at
-// an odd float there, as those of a model may. Allocate gives memory of the
-// host.
+// device's operation, and copies back the arguments that it may have written.
+// Arguments that are the same memory on the host are the same on the device.
+// Weights begin at an odd float there, as those of a model may. Allocate
+// returns host memory.
 std::unique_ptr<Backend> NewStagedBackend(std::unique_ptr<Backend> device);
 
 }  // namespace ps

@@ -15,27 +15,27 @@ class StagedCall {
   // `device` outlives the object.
   explicit StagedCall(Backend* device) : device_(device) {}
 
-  // Copies of `n` elements at `host` on the device; null stays null. What was
-  // In or InOut before is the same memory again.
+  // Copies `n` elements at `host` to the device; null stays null. An argument
+  // that was already passed to In or InOut gets the same memory again.
   const float* In(const float* host, int64_t n) {
     return Find(host, n, /*offset=*/0)->data();
   }
-  // At an address that is a multiple of 4 bytes alone.
+  // The same, at an address that is a multiple of 4 bytes but not of 8.
   const float* InUnaligned(const float* host, int64_t n) {
     return Find(host, n, /*offset=*/1)->data();
   }
-  // The same of what the call may write.
+  // The same for an argument that the call may write.
   float* InOut(float* host, int64_t n) { return Written(host, n, 0); }
   float* InOutUnaligned(float* host, int64_t n) { return Written(host, n, 1); }
 
-  // `status` is the call's. If it and all copies are OK, copies back what is
-  // InOut; else the first error.
+  // `status` is the call's result. If it and all copies are OK, copies the
+  // InOut arguments back; otherwise returns the first error.
   absl::Status Finish(const absl::Status& status);
 
  private:
   struct Argument {
     const float* host = nullptr;
-    float* written = nullptr;  // host, if it is InOut.
+    float* written = nullptr;  // The host's memory, if InOut.
     Tensor device;
 
     float* data() { return device.data(); }
@@ -46,7 +46,7 @@ class StagedCall {
 
   Backend* const device_;  // Not owned.
   absl::Status status_;
-  std::deque<Argument> arguments_;  // Keeps its elements where they are.
+  std::deque<Argument> arguments_;  // A deque keeps its elements in place.
 };
 
 }  // namespace ps

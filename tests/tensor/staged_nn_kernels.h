@@ -1,4 +1,4 @@
-// Layers that take memory of the host: staged_backend.h.
+// Layers that take host memory; see staged_backend.h.
 #ifndef TESTS_TENSOR_STAGED_NN_KERNELS_H_
 #define TESTS_TENSOR_STAGED_NN_KERNELS_H_
 
@@ -13,7 +13,7 @@ namespace ps {
 // `device` outlives the result.
 std::unique_ptr<NnKernels> NewStagedNnKernels(Backend* device);
 
-// What a wrapped affine operation's arguments hold, in floats.
+// Sizes of a wrapped affine operation's arguments, in floats.
 struct StagedAffineSizes {
   int64_t x = 0;
   int64_t weight = 0;

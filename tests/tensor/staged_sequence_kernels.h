@@ -1,4 +1,4 @@
-// Layers over sequences that take memory of the host: staged_backend.h.
+// Layers over sequences that take host memory; see staged_backend.h.
 #ifndef TESTS_TENSOR_STAGED_SEQUENCE_KERNELS_H_
 #define TESTS_TENSOR_STAGED_SEQUENCE_KERNELS_H_
 

@@ -1,4 +1,4 @@
-// Pooling, ReLU and reorders against their definitions.
+// Pooling, ReLU and reorders, compared with their definitions.
 
 #include <cmath>
 #include <functional>
@@ -57,7 +57,7 @@ INSTANTIATE_TEST_SUITE_P(Backends, UnaryErrors,
 
 constexpr double kTolerance = 1e-5;
 
-// Less than half of the distance between separated values.
+// Less than half the distance between separated values.
 constexpr double kStep = 0.01;
 // For functions that are curved everywhere.
 constexpr double kSmallStep = 1e-3;
@@ -70,7 +70,7 @@ FiniteDifferenceOptions OfInput(double step) {
   return options;
 }
 
-// Forward and backward of `op` on `x` equal the reference's.
+// Expects forward and backward of `op` on `x` to equal the reference's.
 void ExpectEqualsReference(
     NnKernels& nn, UnaryOp& op, const ActivationDesc& input,
     const std::vector<float>& x,
@@ -222,7 +222,7 @@ TEST_P(Relu, EqualsItsDefinitionInEveryLayout) {
 
 TEST_P(Relu, DoesNotHideANan) {
   const std::unique_ptr<Backend> backend = NewBackend();
-  constexpr int64_t kSize = 19;  // Whole vectors and a rest.
+  constexpr int64_t kSize = 19;  // Whole vectors and a remainder.
   const auto op = backend->nn().PlanActivation(
       Activation::kRelu, ActivationDesc::Plain({1, kSize}));
   ASSERT_TRUE(op.ok()) << op.status();
@@ -276,7 +276,7 @@ TEST_P(GlobalPooling, IsTheMeanOfEachChannelInEveryLayout) {
 TEST_P(AdaptivePooling, AveragesItsPartsInEveryLayout) {
   const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();
-  // Parts that tile, overlap, and repeat the pixels; one pixel.
+  // Parts that tile the image, overlap, or repeat pixels; a single pixel.
   for (const Shape& shape : {Shape{2, 16, 6, 9}, Shape{2, 5, 4, 5},
                              Shape{2, 8, 2, 2}, Shape{2, 8, 1, 1}}) {
     for (const ActivationDesc& input :
@@ -322,8 +322,8 @@ TEST_P(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
   EXPECT_EQ((*op)->output().layout, nullptr);
   EXPECT_EQ((*op)->output().shape, (Shape{2, 3, 2, 2}));
 
-  // A 1 x 1 convolution whose output's channel c is c at every pixel, which
-  // shows where the channels are.
+  // A 1 x 1 convolution whose output channel c is c at every pixel, which shows
+  // where the channels are.
   ConvolutionShape one_by_one;
   one_by_one.out_channels = 3;
   one_by_one.kernel_height = 1;
@@ -346,7 +346,7 @@ TEST_P(Reorder, GivesPlainOrderAndItsBackwardUndoesIt) {
   EXPECT_EQ(back, y);
 }
 
-// In place, too; of more than one chunk.
+// Also in place, and with more than one chunk.
 TEST_P(Sums, AddOrCopyInEveryLayout) {
   const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();

@@ -1,5 +1,5 @@
-// Every kernel of the layers. A core's place here is how its type gets from a
-// layer to the device that launches it (layer_device.h).
+// Every kernel of the layers. The index of a core in this list identifies its
+// type between a layer and the device that launches it (layer_device.h).
 #ifndef TENSOR_CUDA_LAYER_DEVICE_ALL_KERNELS_H_
 #define TENSOR_CUDA_LAYER_DEVICE_ALL_KERNELS_H_
 
@@ -23,7 +23,7 @@
 
 namespace ps {
 
-// Those that there are for floats and for bfloat16.
+// Kernels that exist both for floats and for bfloat16.
 template <template <typename> class Core>
 using OfBothTypes = KernelList<Core<float>, Core<Bfloat16>>;
 

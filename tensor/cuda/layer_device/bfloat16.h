@@ -1,5 +1,6 @@
-// bfloat16: the upper half of a float, 8 bits of exponent and 7 of mantissa. It
-// is for storage: kernels load it as a float, compute with that, and store.
+// bfloat16: the upper half of a float, with 8 bits of exponent and 7 of
+// mantissa. It is only for storage: kernels load it as a float, compute with
+// floats, and round to store.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_BFLOAT16_H_
 #define TENSOR_CUDA_LAYER_DEVICE_BFLOAT16_H_
 
@@ -15,15 +16,15 @@
 
 namespace ps {
 
-// Becomes a float exactly, and is made of one by rounding to the nearest, of
-// two equally near ones to that whose last bit is 0; of a NaN whatever it is,
-// 0x7fff. The host's bits are the device's, which are __float2bfloat16_rn's.
+// Converts to a float exactly, and from a float by rounding to nearest, ties to
+// even; every NaN becomes 0x7fff. The host's results have the same bits as the
+// device's, which come from __float2bfloat16_rn.
 struct Bfloat16 {
   uint16_t bits;
 
   Bfloat16() = default;
-  // Implicit both ways, as the language's conversions between float and double:
-  // so one core serves arrays of either.
+  // Implicit both ways, like the language's conversions between float and
+  // double, so that one core serves arrays of either type.
   PS_HOST_DEVICE Bfloat16(float value) : bits(Rounded(value)) {}
 
   PS_HOST_DEVICE operator float() const {
@@ -41,8 +42,9 @@ struct Bfloat16 {
     uint32_t wide = 0;
     memcpy(&wide, &value, sizeof(wide));
     if (value != value) return 0x7fff;
-    // What is at least half of the last bit that stays carries into it; an
-    // exact half only if that bit is 1. Beyond the largest it becomes infinite.
+    // A remainder of at least half of the last kept bit carries into it; an
+    // exact half does so only if that bit is 1. Values beyond the largest
+    // become infinite.
     wide += 0x7fff + ((wide >> 16) & 1);
     return static_cast<uint16_t>(wide >> 16);
 #endif
@@ -50,14 +52,14 @@ struct Bfloat16 {
 };
 static_assert(sizeof(Bfloat16) == 2 && std::is_trivial_v<Bfloat16>);
 
-// The type of an array's elements, where that is known only at run time.
+// The element type of an array, for where it is known only at run time.
 enum class Storage { kFloat, kBfloat16 };
 
 inline int64_t StorageBytes(Storage storage) {
   return storage == Storage::kBfloat16 ? 2 : 4;
 }
 
-// Calls function(element), where element is of the type that is stored.
+// Calls function(element), where element has the stored type.
 template <typename Function>
 auto WithElementOf(Storage storage, const Function& function) {
   return storage == Storage::kBfloat16 ? function(Bfloat16()) : function(0.0f);

@@ -25,7 +25,7 @@
 namespace ps {
 namespace {
 
-// What NVIDIA recommends for Hopper ("cuBLAS library", 2.1.8,
+// NVIDIA's recommendation for Hopper ("cuBLAS library", 2.1.8,
 // cublasSetWorkspace).
 constexpr int64_t kCublasWorkspaceBytes = int64_t{32} << 20;
 
@@ -36,7 +36,7 @@ class CudaLayerDevice final : public LayerDevice {
         options_(options),
         stream_(static_cast<cudaStream_t>(options.stream)) {}
 
-  // What is destroyed after it belongs to its device.
+  // The members destroyed after this need the device to be current.
   ~CudaLayerDevice() override { UseDevice().IgnoreError(); }
 
   absl::Status Start() {
@@ -94,8 +94,8 @@ class CudaLayerDevice final : public LayerDevice {
                  absl::StrCat("cudaMallocHost of ", size, " bytes")));
     return std::shared_ptr<void>(
         data, [ordinal = options_.device_ordinal](void* freed) {
-          // After an error copies may still be queued that nobody has waited
-          // for.
+          // After an error there may still be queued copies that nobody has
+          // waited for.
           cudaSetDevice(ordinal);
           cudaDeviceSynchronize();
           cudaFreeHost(freed);
@@ -172,8 +172,8 @@ class CudaLayerDevice final : public LayerDevice {
         return std::make_unique<ConvolutionOfDevice>(this,
                                                      *std::move(convolution));
       }
-      // Of what cuDNN cannot do, or only with other bits each time, products
-      // take care.
+      // The layer uses products for convolutions that cuDNN does not support,
+      // or supports only with bits that vary.
       if (!absl::IsUnimplemented(convolution.status())) return convolution;
     }
 #endif
@@ -190,7 +190,7 @@ class CudaLayerDevice final : public LayerDevice {
   }
 
  private:
-  // Multiplies on the device, whichever the thread used before.
+  // Multiplies on this device, whichever device the thread used before.
   class ProductOfDevice final : public FusedProduct {
    public:
     ProductOfDevice(const CudaLayerDevice* device,
@@ -210,7 +210,7 @@ class CudaLayerDevice final : public LayerDevice {
     const std::unique_ptr<FusedProduct> product_;
   };
 
-  // Works on the device, whichever the thread used before.
+  // Works on this device, whichever device the thread used before.
   class ConvolutionOfDevice final : public LibraryConvolution {
    public:
     ConvolutionOfDevice(const CudaLayerDevice* device,
@@ -278,7 +278,8 @@ class CudaLayerDevice final : public LayerDevice {
                     "cudaMemcpyAsync");
   }
 
-  // Of the runtime, or of a launcher, whose codes are the runtime's.
+  // Takes errors of the runtime, or of a launcher, which uses the runtime's
+  // codes.
   template <typename Error>
   absl::Status ToStatus(Error error, absl::string_view call) const {
     return CudaToStatus(
@@ -290,10 +291,10 @@ class CudaLayerDevice final : public LayerDevice {
   const cudaStream_t stream_;
   std::shared_ptr<void> cublas_workspace_;
   std::unique_ptr<CublasProducts> products_;
-  // Null: not installed, or not wanted.
+  // Null if not installed or not wanted.
   std::unique_ptr<CublasLtProducts> fused_products_;
 #ifdef PS_HAVE_CUDNN
-  std::shared_ptr<CudnnHandle> cudnn_;  // Null: not installed, or not wanted.
+  std::shared_ptr<CudnnHandle> cudnn_;  // Null if not installed or not wanted.
 #endif
 };
 

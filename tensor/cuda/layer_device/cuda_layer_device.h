@@ -1,6 +1,6 @@
-// The real LayerDevice: CUDA's runtime, cuBLAS, and cuBLASLt and cuDNN where
-// they are.
-// Free of CUDA types; a build without the toolkit has the function too.
+// The real LayerDevice: CUDA's runtime, cuBLAS, and also cuBLASLt and cuDNN if
+// they are installed. This header has no CUDA types; the function also exists
+// in a build without the toolkit.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_CUDA_LAYER_DEVICE_H_
 #define TENSOR_CUDA_LAYER_DEVICE_CUDA_LAYER_DEVICE_H_
 
@@ -12,10 +12,11 @@
 
 namespace ps {
 
-// Its methods may be called from any thread, one at a time: each sets the
-// thread's device. Errors: kUnavailable when the build has no CUDA, the machine
-// no driver or no such device, or cuBLAS is not installed. A kernel that fails
-// while it runs shows as the error of a later call, since none waits.
+// The device's methods may be called from any thread, one at a time: each sets
+// the thread's current device. Errors: kUnavailable if the build has no CUDA,
+// the machine no driver or no such device, or cuBLAS is not installed. The
+// failure of a running kernel shows as the error of a later call, since no call
+// waits for kernels.
 absl::StatusOr<std::unique_ptr<LayerDevice>> NewCudaLayerDevice(
     const CudaNnOptions& options);
 

@@ -1,4 +1,4 @@
-// Which device the layers run on, and how.
+// The device that the layers run on, and how they use it.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
 #define TENSOR_CUDA_LAYER_DEVICE_CUDA_NN_OPTIONS_H_
 
@@ -13,24 +13,24 @@ namespace ps {
 
 struct CudaNnOptions {
   int device_ordinal = 0;
-  // A cudaStream_t of that device, which outlives whatever is made with it;
-  // null: the default stream. Everything runs in its order.
+  // A cudaStream_t of that device, which must outlive everything made with it;
+  // null: the default stream. All work runs in its order.
   void* stream = nullptr;
-  // The same bits from run to run, on the same kind of device and with the same
-  // versions of its libraries. Otherwise cuBLAS may add by atomics,
-  // cuBLASLt parts of a sum in the order they are done, and cuDNN take
-  // algorithms that do either.
+  // Whether results must have the same bits from run to run, on the same kind
+  // of device and with the same versions of its libraries. If not, cuBLAS may
+  // use atomic additions, cuBLASLt may add the parts of a sum in the order they
+  // finish, and cuDNN may use algorithms that do either.
   bool deterministic = true;
   Precision precision = Precision::kFp32;
-  // Convolutions by cuDNN where it is installed; else, and without, by products
-  // of cuBLAS.
+  // Whether convolutions use cuDNN if it is installed; otherwise they use
+  // products of cuBLAS.
   bool use_cudnn = true;
-  // Linear layers' biases by cuBLASLt, together with the products, where it is
-  // installed and can; else by kernels.
+  // Whether cuBLASLt computes the biases of linear layers together with the
+  // products, if it is installed and supports them; otherwise kernels do.
   bool use_cublas_lt = true;
-  // So many bytes of the device's memory, at least 1, aligned to 256 bytes;
-  // null: cudaMalloc's. What is freed may be given out again at once: all work
-  // on it is in the stream's order.
+  // Allocates size_bytes of device memory, at least 1, aligned to 256 bytes;
+  // null: cudaMalloc. Freed memory may be reused at once, since all work on it
+  // is in the stream's order.
   std::function<absl::StatusOr<std::shared_ptr<void>>(int64_t size_bytes)>
       allocate;
 };

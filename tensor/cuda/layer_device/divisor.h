@@ -1,6 +1,6 @@
 // Division by a number that is known before the kernel starts. A 64-bit
-// division takes a device some forty instructions, more than what most kernels
-// here do with an element.
+// division takes a device about forty instructions, more than most kernels here
+// spend on an element.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_DIVISOR_H_
 #define TENSOR_CUDA_LAYER_DEVICE_DIVISOR_H_
 
@@ -10,10 +10,11 @@
 
 namespace ps {
 
-// For numbers below 2^31 a multiplication and a shift, as Granlund and
-// Montgomery, "Division by invariant integers using multiplication", PLDI 1994:
-// with p = 31 + ceil(log2 d) and m = ceil(2^p / d), floor(n m / 2^p) is
-// floor(n / d), since m d - 2^p < d <= 2^(p - 31). Larger numbers are divided.
+// For numbers below 2^31 the division is a multiplication and a shift, as in
+// Granlund and Montgomery, "Division by invariant integers using
+// multiplication", PLDI 1994: with p = 31 + ceil(log2 d) and m = ceil(2^p / d),
+// floor(n m / 2^p) is floor(n / d), since m d - 2^p < d <= 2^(p - 31). Larger
+// numbers use the normal division.
 class Divisor {
  public:
   Divisor() = default;

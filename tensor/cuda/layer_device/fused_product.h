@@ -1,4 +1,4 @@
-// A product of matrices together with what belongs to a bias.
+// A matrix product fused with the computation of a bias or its gradient.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_FUSED_PRODUCT_H_
 #define TENSOR_CUDA_LAYER_DEVICE_FUSED_PRODUCT_H_
 
@@ -6,34 +6,35 @@
 
 namespace ps {
 
-// What is done besides the product c [m, n] = a [m, k] b [k, n].
+// The computation fused with the product c [m, n] = a [m, k] b [k, n].
 enum class Epilogue {
-  // c[i, j] += bias[j], before it is rounded to the result's type, of which the
-  // biases are.
+  // c[i, j] += bias[j], before rounding to the result's type, which is also the
+  // type of the biases.
   kAddBias,
-  // sums[i] = a[i, 0] + ... + a[i, k - 1], where a is as it is multiplied. They
-  // are of the result's type.
+  // sums[i] = a[i, 0] + ... + a[i, k - 1], where a is as in the product, after
+  // any transposition. The sums have the result's type.
   kSumA,
 };
 
-// Arrays on the device; as MatrixProduct has them.
+// Arrays on the device, laid out as in MatrixProduct.
 struct FusedOperands {
   const void* a = nullptr;
   const void* b = nullptr;
   void* c = nullptr;
-  const void* bias = nullptr;  // [n]; of kAddBias.
-  void* sums = nullptr;        // [m], overwritten; of kSumA.
+  const void* bias = nullptr;  // [n]; for kAddBias.
+  void* sums = nullptr;        // [m], overwritten; for kSumA.
 };
 
-// By a library of the device, which has chosen how when it was planned.
+// Computed by a library of the device, which chose an algorithm at planning.
 class FusedProduct {
  public:
   virtual ~FusedProduct() = default;
 
-  // Whether the library can do it with operands at these addresses: it may need
-  // them aligned.
+  // Whether the library supports operands at these addresses, which may need to
+  // be aligned.
   virtual bool Takes(const FusedOperands& operands) const = 0;
-  // In the order of the device. What it takes. Uses the device's scratch.
+  // Runs in the order of the device. The operands must be ones that Takes
+  // accepts. Uses the device's scratch.
   virtual absl::Status Multiply(const FusedOperands& operands) = 0;
 };
 

@@ -1,6 +1,6 @@
-// What a kernel computes, apart from how it is launched. A *core* is a small
-// struct of pointers and extents with a call operator that also compiles for
-// the host: the device runs it in a grid, and a test runs the same code block
+// The computation of a kernel, apart from how it is launched. A *core* is a
+// small struct of pointers and extents with a call operator that also compiles
+// for the host. The device runs it in a grid; a test runs the same code block
 // by block and thread by thread on a machine without a device.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_KERNEL_CORE_H_
 #define TENSOR_CUDA_LAYER_DEVICE_KERNEL_CORE_H_
@@ -24,10 +24,11 @@ struct ElementCore {};
 //   struct Shared;  // Trivially constructible; a block's common memory.
 //   static constexpr int kPhases;
 //   void operator()(int phase, int64_t block, int thread, Shared*) const;
-// which is called for each block in [0, count), in each of them for phases
-// 0, 1, ..., kPhases - 1, and in each phase for threads [0, kBlockThreads) in
-// any order: all threads finish a phase before any begins the next. So the
-// barriers are the launcher's, and none can be in divergent code.
+// which is called for each block in [0, count). Within a block it is called for
+// phases 0, 1, ..., kPhases - 1, and within a phase for threads [0,
+// kBlockThreads) in any order: all threads finish a phase before any begins the
+// next. The barriers are therefore in the launcher, and none can be in
+// divergent code.
 struct BlockCore {};
 
 inline constexpr int kBlockThreads = 256;
@@ -35,7 +36,8 @@ inline constexpr int kBlockThreadsLog2 = 8;
 static_assert(1 << kBlockThreadsLog2 == kBlockThreads);
 
 // One level of a sum over a block: phases 0 to kBlockThreadsLog2 - 1 leave the
-// sum of all `values` in the first. The tree is fixed, and so are the bits.
+// sum of all `values` in the first. The tree is fixed, so the result always has
+// the same bits.
 template <typename T>
 PS_HOST_DEVICE inline void AddHalves(int level, int thread, T* values) {
   const int half = kBlockThreads >> (level + 1);

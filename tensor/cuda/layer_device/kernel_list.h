@@ -1,4 +1,4 @@
-// Numbers for types: how a kernel's core is named where its type is lost,
+// Numbers for types: they identify a kernel's core where its type is lost,
 // between a layer and the device that runs it.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_
 #define TENSOR_CUDA_LAYER_DEVICE_KERNEL_LIST_H_
@@ -11,7 +11,7 @@ template <typename... Cores>
 struct KernelList {
   static constexpr int kSize = sizeof...(Cores);
 
-  // The core's place; its type must be in the list.
+  // The index of the core, whose type must be in the list.
   template <typename Core>
   static constexpr int IndexOf() {
     static_assert((std::is_same_v<Core, Cores> || ...),
@@ -22,7 +22,7 @@ struct KernelList {
   }
 };
 
-// One list of all their kernels.
+// Joins several lists into one.
 template <typename... Lists>
 struct JoinKernels;
 template <typename... Cores>

@@ -8,12 +8,13 @@
 namespace ps {
 namespace {
 
-// Blocks of a grid; the rest of the work is done by its strides. Enough to fill
-// the largest device (132 multiprocessors with 8 such blocks each) many times,
-// so that the last blocks leave few of them idle.
+// Maximum number of blocks of a grid; the grid-stride loops do the rest of the
+// work. This is enough to fill the largest device (132 multiprocessors with 8
+// such blocks each) many times over, so that few multiprocessors are idle
+// during the last blocks.
 constexpr int64_t kMaxBlocks = 16384;
 
-// Elements from the grid's first thread on, then a grid further.
+// Each thread starts at its index in the grid, and advances by the grid's size.
 template <typename Core>
 __global__ void __launch_bounds__(kBlockThreads)
     ElementKernel(const Core core, int64_t count) {
@@ -24,7 +25,7 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
-// The loops are the same for all threads of a block, and so are its barriers.
+// All threads of a block run the same loops, and so reach the same barriers.
 template <typename Core>
 __global__ void __launch_bounds__(kBlockThreads)
     BlockKernel(const Core core, int64_t count) {

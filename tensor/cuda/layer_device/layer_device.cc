@@ -9,7 +9,7 @@ namespace ps {
 absl::Status LayerDevice::ReserveScratch(int64_t size_bytes) {
   if (size_bytes <= scratch_bytes_) return absl::OkStatus();
   ++scratch_version_;
-  // First the old, so that both need not fit.
+  // Frees the old memory first, so that the two need not fit together.
   scratch_.reset();
   scratch_bytes_ = 0;
   PS_ASSIGN_OR_RETURN(scratch_, Allocate(size_bytes));

@@ -1,7 +1,7 @@
-// What the layers' code needs of a CUDA device. There are two: the real one
-// (cuda_layer_device.h), and one in the tests that runs the same kernels' cores
-// on the host, so that everything above this line, and the cores themselves,
-// are tested on machines without a device.
+// The operations that the layers need from a CUDA device. There are two
+// implementations: the real one (cuda_layer_device.h), and one in the tests
+// that runs the same kernels' cores on the host, so that the layers and the
+// cores can be tested on machines without a device.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_LAYER_DEVICE_H_
 #define TENSOR_CUDA_LAYER_DEVICE_LAYER_DEVICE_H_
 
@@ -19,12 +19,12 @@
 
 namespace ps {
 
-// A convolution without its bias, by a library of the device. Pointers are to
-// arrays on the device, of what it was planned for: plain floats; or bfloat16,
-// images as [batch, height, width, channels] and weights as [out channels,
-// kernel height, kernel width, channels of a group]. The weights' gradient is
-// floats in PyTorch's layout always. Each method overwrites its result, and
-// uses the device's scratch.
+// A convolution without its bias, computed by a library of the device. Pointers
+// are to arrays on the device, in the format it was planned for: either plain
+// floats; or bfloat16, with images as [batch, height, width, channels] and
+// weights as [out channels, kernel height, kernel width, channels of a group].
+// The weights' gradient is always floats in PyTorch's layout. Each method
+// overwrites its result, and uses the device's scratch.
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
@@ -35,84 +35,86 @@ class LibraryConvolution {
                                        float* dweight) = 0;
 };
 
-// One thread at a time uses it. Everything that runs on the device does so in
-// the order of the calls, and after the call returns, except where a method
-// says otherwise. Errors: what the device says, with the name of its function
-// or kernel.
+// Used by one thread at a time. Work on the device runs in the order of the
+// calls, and may still be running after the call returns, except where a method
+// says otherwise. Errors: the device's error, with the name of its function or
+// kernel.
 class LayerDevice {
  public:
   explicit LayerDevice(Precision precision = Precision::kFp32)
       : precision_(precision) {}
   virtual ~LayerDevice() = default;
 
-  // Of all that is planned on it.
+  // The precision of everything planned on the device.
   Precision precision() const { return precision_; }
-  // Of products' factors, and so of what layers with weights give.
+  // The type of products' factors, and so of the outputs of layers with
+  // weights.
   Storage storage() const {
     return precision_ == Precision::kBf16 ? Storage::kBfloat16
                                           : Storage::kFloat;
   }
 
-  // Memory of the device, zeroed, aligned to 256 bytes, freed with the last
-  // handle. Only when planning. Errors: kResourceExhausted.
+  // Zeroed device memory, aligned to 256 bytes and freed with the last handle.
+  // Only for planning. Errors: kResourceExhausted.
   virtual absl::StatusOr<std::shared_ptr<void>> Allocate(
       int64_t size_bytes) = 0;
-  // The same of host memory that copies to and from the device like best.
+  // The same for host memory that is fastest to copy to and from the device.
   virtual absl::StatusOr<std::shared_ptr<void>> AllocateHost(
       int64_t size_bytes) = 0;
 
-  // `host` is from AllocateHost, and stays as it is until a CopyToHost has
+  // `host` comes from AllocateHost, and must not change until a CopyToHost has
   // returned.
   virtual absl::Status CopyFromHost(const void* host, int64_t size_bytes,
                                     void* device) = 0;
-  // Waits for all that was called before, and for the copy.
+  // Waits for all earlier calls and for the copy.
   virtual absl::Status CopyToHost(const void* device, int64_t size_bytes,
                                   void* host) = 0;
   virtual absl::Status Copy(const void* from, int64_t size_bytes, void* to) = 0;
   virtual absl::Status Zero(int64_t size_bytes, void* data) = 0;
 
   virtual absl::Status Multiply(const MatrixProduct& product) = 0;
-  // The same with an epilogue, of a product that does not accumulate; its
-  // pointers are not looked at. Null where no library does it: then the layer
-  // takes Multiply and kernels of its own. This device outlives the result.
+  // The same with an epilogue, for a product that does not accumulate; its
+  // pointers are not used. Null if no library supports it: the layer then uses
+  // Multiply and its own kernels. This device must outlive the result.
   virtual absl::StatusOr<std::unique_ptr<FusedProduct>> PlanFusedProduct(
       const MatrixProduct& product, Epilogue epilogue) = 0;
 
   // Writes the keys to `sorted` in ascending order of all their 64 bits. Uses
-  // the scratch, of which it needs SortScratchBytes(n).
+  // the scratch, of which SortScratchBytes(n) must be reserved.
   virtual absl::Status Sort(const uint64_t* keys, int64_t n,
                             uint64_t* sorted) = 0;
   virtual absl::StatusOr<int64_t> SortScratchBytes(int64_t n) = 0;
 
-  // Of arrays as storage() says. Null where no library does such convolutions:
-  // then the layer does them itself.
+  // Plans for arrays of type storage(). Null if no library supports such
+  // convolutions: the layer then computes them itself.
   virtual absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
       const ConvolutionGeometry& geometry) = 0;
 
-  // Calls the core for each of `count` elements, or blocks (kernel_core.h).
+  // Calls the core for each of `count` elements or blocks (kernel_core.h).
   template <typename Core>
   absl::Status Run(const Core& core, int64_t count) {
     if (count < 1) return absl::OkStatus();
     return Launch({AllKernels::IndexOf<Core>(), Core::kName, &core, count});
   }
 
-  // Memory for the inside of one call at a time, shared by everything that is
-  // planned on this device. When planning: from now on there is so much.
+  // For planning: ensures that there are at least `size_bytes` from now on. The
+  // scratch is temporary memory for one call at a time, shared by everything
+  // that is planned on this device.
   absl::Status ReserveScratch(int64_t size_bytes);
-  // When running: overwritten by the next call of any operation. Another
-  // address after a ReserveScratch.
+  // For running: overwritten by the next call of any operation. The address may
+  // change with each ReserveScratch.
   void* scratch() const { return scratch_.get(); }
-  // Another number when the scratch has another address.
+  // Changes when the address of the scratch changes.
   int64_t scratch_version() const { return scratch_version_; }
 
-  // Activations that operations brought into another order, for
+  // Counts activations that operations converted to another order, for
   // NnKernels::num_reorders.
   void CountReorder() { ++num_reorders_; }
   int64_t num_reorders() const { return num_reorders_; }
 
  protected:
   struct KernelCall {
-    int kernel;        // Its place in AllKernels.
+    int kernel;        // Its index in AllKernels.
     const char* name;  // For errors.
     const void* core;  // Copied before Launch returns.
     int64_t count;     // At least 1.

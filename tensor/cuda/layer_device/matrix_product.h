@@ -1,4 +1,4 @@
-// A product of matrices on the device.
+// A matrix product on the device.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_MATRIX_PRODUCT_H_
 #define TENSOR_CUDA_LAYER_DEVICE_MATRIX_PRODUCT_H_
 
@@ -8,20 +8,20 @@
 
 namespace ps {
 
-// Row-major: c [m, n] = a [m, k] b [k, n], added up in floats.
+// Row-major: c [m, n] = a [m, k] b [k, n], accumulated in floats.
 struct MatrixProduct {
   int64_t m = 0;
   int64_t n = 0;
   int64_t k = 0;
-  // The operand lies in memory as its transpose: a as [k, m], b as [n, k].
+  // The operand is stored as its transpose: a as [k, m], b as [n, k].
   bool transpose_a = false;
   bool transpose_b = false;
-  bool accumulate = false;  // c += a b.
-  // From one row in memory to the next, in elements; 0: without gaps.
+  bool accumulate = false;  // c += a b instead of c = a b.
+  // Distance from one row in memory to the next, in elements; 0: without gaps.
   int64_t a_stride = 0;
   int64_t b_stride = 0;
   int64_t c_stride = 0;
-  // Of a and b, and of c, which is bfloat16 only if those are.
+  // The types of a and b, and of c, which may be bfloat16 only if a and b are.
   Storage factors = Storage::kFloat;
   Storage result = Storage::kFloat;
   const void* a = nullptr;

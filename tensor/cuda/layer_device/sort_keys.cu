@@ -1,5 +1,5 @@
-// Sorts by CUB's radix sort, which is stable and uses no atomics on values: the
-// order of different keys does not depend on scheduling.
+// Sorts with CUB's radix sort, which is stable and uses no atomics on values,
+// so that the order of different keys does not depend on scheduling.
 
 #include <cub/device/device_radix_sort.cuh>
 

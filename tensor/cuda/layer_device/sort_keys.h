@@ -1,4 +1,4 @@
-// Sorting on the device. No Abseil here: nvcc compiles this.
+// Sorting on the device. It must not use Abseil, since nvcc compiles it.
 #ifndef TENSOR_CUDA_LAYER_DEVICE_SORT_KEYS_H_
 #define TENSOR_CUDA_LAYER_DEVICE_SORT_KEYS_H_
 
@@ -7,9 +7,9 @@
 
 namespace ps {
 
-// Writes keys [n] to `sorted` in ascending order, on the stream, a
-// cudaStream_t, of the current device. With a null `scratch` it only sets
-// *scratch_bytes to what it needs. Returns a cudaError_t; 0 is success.
+// Writes keys [n] to `sorted` in ascending order, on `stream`, a cudaStream_t
+// of the current device. If `scratch` is null it only sets *scratch_bytes to
+// the size it needs. Returns a cudaError_t; 0 is success.
 int SortKeysOnDevice(const uint64_t* keys, int64_t n, uint64_t* sorted,
                      void* scratch, size_t* scratch_bytes, void* stream);
 

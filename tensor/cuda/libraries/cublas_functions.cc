@@ -4,7 +4,7 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 
-// "libcublas.so.13", and where the toolkit's installer puts it.
+// Looks for "libcublas.so.13", also where the toolkit's installer puts it.
 #define PS_STRING_INNER_(x) #x
 #define PS_STRING_(x) PS_STRING_INNER_(x)
 #define PS_CUBLAS_FILE_ "libcublas.so." PS_STRING_(CUBLAS_VER_MAJOR)

@@ -1,8 +1,9 @@
-// The functions of cuBLAS that this program calls, found when it runs.
+// The cuBLAS functions that this program calls, loaded at run time.
 //
-// Neither linked statically (libcublas_static and libcublasLt_static would make
-// every binary some 700 MB larger) nor dynamically: then no program of this
-// tree would start where CUDA is not installed.
+// They are not linked statically, since libcublas_static and libcublasLt_static
+// would make every binary about 700 MB larger. They are not linked dynamically
+// either, since then no program of this tree would start where CUDA is not
+// installed.
 #ifndef TENSOR_CUDA_LIBRARIES_CUBLAS_FUNCTIONS_H_
 #define TENSOR_CUDA_LIBRARIES_CUBLAS_FUNCTIONS_H_
 
@@ -22,7 +23,7 @@ struct CublasFunctions {
   decltype(&::cublasSetMathMode) set_math_mode = nullptr;
   decltype(&::cublasSetAtomicsMode) set_atomics_mode = nullptr;
   decltype(&::cublasSgemm_v2) sgemm = nullptr;
-  // Spelt out: C++ has two functions cublasGemmEx.
+  // Spelt out, since C++ has two overloads of cublasGemmEx.
   cublasStatus_t (*gemm_ex)(cublasHandle_t, cublasOperation_t,
                             cublasOperation_t, int m, int n, int k,
                             const void* alpha, const void* a,
@@ -32,13 +33,13 @@ struct CublasFunctions {
                             cublasComputeType_t, cublasGemmAlgo_t) = nullptr;
 };
 
-// From the library of the major version that the headers are of. Errors:
+// Loads the library of the same major version as the headers. Errors:
 // kUnavailable.
 absl::StatusOr<CublasFunctions> LoadCublas();
 
-// `call` names the function. kResourceExhausted where memory was short,
-// kUnavailable where the device or driver cannot be used, kUnimplemented for
-// what the device cannot do, else kInternal.
+// `call` names the function. Returns kResourceExhausted if memory was short,
+// kUnavailable if the device or driver cannot be used, kUnimplemented for what
+// the device does not support, else kInternal.
 absl::Status CublasToStatus(cublasStatus_t status, absl::string_view call);
 
 }  // namespace ps

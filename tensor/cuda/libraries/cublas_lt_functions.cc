@@ -3,7 +3,7 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 
-// "libcublasLt.so.13", and where the toolkit's installer puts it.
+// Looks for "libcublasLt.so.13", also where the toolkit's installer puts it.
 #define PS_STRING_INNER_(x) #x
 #define PS_STRING_(x) PS_STRING_INNER_(x)
 #define PS_CUBLAS_LT_FILE_ "libcublasLt.so." PS_STRING_(CUBLAS_VER_MAJOR)

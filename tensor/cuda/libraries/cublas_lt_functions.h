@@ -1,5 +1,5 @@
-// The functions of cuBLASLt that this program calls, found when it runs, as
-// those of cuBLAS, which comes with it.
+// The cuBLASLt functions that this program calls, loaded at run time like those
+// of cuBLAS, which cuBLASLt comes with.
 #ifndef TENSOR_CUDA_LIBRARIES_CUBLAS_LT_FUNCTIONS_H_
 #define TENSOR_CUDA_LIBRARIES_CUBLAS_LT_FUNCTIONS_H_
 
@@ -26,8 +26,8 @@ struct CublasLtFunctions {
   decltype(&::cublasLtMatmul) matmul = nullptr;
 };
 
-// From the library of the major version that the headers are of. Errors:
-// kUnavailable. Its functions' codes are cuBLAS's: CublasToStatus.
+// Loads the library of the same major version as the headers. Errors:
+// kUnavailable. Its functions return cuBLAS's codes; see CublasToStatus.
 absl::StatusOr<CublasLtFunctions> LoadCublasLt();
 
 }  // namespace ps

@@ -38,7 +38,7 @@ class CublasLtHandle {
 
 namespace {
 
-// What the fastest kernels load at once.
+// The width of the fastest kernels' loads, in bytes.
 constexpr int64_t kWideAlignment = 16;
 
 cudaDataType TypeOf(Storage storage) {
@@ -56,11 +56,11 @@ std::string NameOf(const MatrixProduct& p, Epilogue epilogue) {
       epilogue == Epilogue::kAddBias ? " with a bias" : " with sums");
 }
 
-// cuBLASLt's matrices are column-major: to it, each of ours is its transpose.
-// So it computes c' = b' a', and what it calls A is our b. Its D = c' is [n,
-// m]: a bias for each of its rows is one for each of our columns
-// (CUBLASLT_EPILOGUE_BIAS), and the sums over k of its B, one for each of its
-// columns, are those of our a's rows (CUBLASLT_EPILOGUE_BGRADB).
+// cuBLASLt's matrices are column-major: it sees each of ours as its transpose.
+// So it computes c' = b' a', and its A is our b. Its D = c' is [n, m]. A bias
+// for each row of D is one for each of our columns (CUBLASLT_EPILOGUE_BIAS).
+// The sums over k of its B, one for each column, are the sums of the rows of
+// our a (CUBLASLT_EPILOGUE_BGRADB).
 class CublasLtProduct final : public FusedProduct {
  public:
   CublasLtProduct(LayerDevice* device, std::shared_ptr<CublasLtHandle> handle,
@@ -80,7 +80,7 @@ class CublasLtProduct final : public FusedProduct {
     }
   }
 
-  // Whether there is an algorithm.
+  // Returns whether there is an algorithm.
   absl::StatusOr<bool> Plan() {
     PS_RETURN_IF_ERROR(Describe());
     PS_RETURN_IF_ERROR(
@@ -93,7 +93,7 @@ class CublasLtProduct final : public FusedProduct {
     return wide_.is_there || narrow_.is_there;
   }
 
-  // Whether operands may be anywhere.
+  // Whether operands at any address are supported.
   bool takes_all() const { return narrow_.is_there; }
 
   bool Takes(const FusedOperands& operands) const override {
@@ -120,7 +120,7 @@ class CublasLtProduct final : public FusedProduct {
   }
 
  private:
-  // An algorithm that works where operands are aligned so.
+  // An algorithm for operands with a given alignment.
   struct Choice {
     bool is_there = false;
     cublasLtMatmulAlgo_t algorithm = {};
@@ -169,8 +169,8 @@ class CublasLtProduct final : public FusedProduct {
         Set(CUBLASLT_MATMUL_DESC_EPILOGUE, epilogue_ == Epilogue::kAddBias
                                                ? CUBLASLT_EPILOGUE_BIAS
                                                : CUBLASLT_EPILOGUE_BGRADB));
-    // As the result's: no other goes with these factors ("cuBLAS library",
-    // cublasLtMatmul, the table of data types).
+    // The same type as the result's: no other is supported with these factors
+    // ("cuBLAS library", cublasLtMatmul, the table of data types).
     PS_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
                            static_cast<int32_t>(TypeOf(p_.result))));
     PS_RETURN_IF_ERROR(NewLayout(p_.factors, p_.transpose_b ? p_.k : p_.n,
@@ -182,7 +182,7 @@ class CublasLtProduct final : public FusedProduct {
     return NewLayout(p_.result, p_.n, p_.m, p_.c_row(), &c_);
   }
 
-  // Of a column-major matrix.
+  // Describes a column-major matrix.
   absl::Status NewLayout(Storage storage, int64_t rows, int64_t columns,
                          int64_t stride, cublasLtMatrixLayout_t* layout) const {
     return CublasToStatus(
@@ -192,8 +192,8 @@ class CublasLtProduct final : public FusedProduct {
         "cublasLtMatrixLayoutCreate");
   }
 
-  // By the heuristics rather than by trying: what is fastest on a busy device
-  // would depend on its load, and so would the bits.
+  // Uses the heuristics rather than timing: the fastest algorithm on a busy
+  // device would depend on its load, and so would the bits.
   absl::Status Choose(int64_t a_alignment, int64_t b_alignment,
                       int64_t c_alignment, Choice* choice) {
     cublasLtMatmulPreference_t preference = nullptr;
@@ -214,8 +214,9 @@ class CublasLtProduct final : public FusedProduct {
     PS_RETURN_IF_ERROR(
         set(CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
             static_cast<uint64_t>(options_.max_workspace_bytes)));
-    // In the output's type, parts of a sum of bfloat16 would be rounded. In
-    // place they are, and in the order in which they are done.
+    // Adding parts in the output's type would round parts of a bfloat16 sum.
+    // Adding them in place would do so too, and in the order in which they
+    // finish.
     uint32_t schemes = CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE;
     if (!options_.deterministic && p_.result == Storage::kFloat) {
       schemes |= CUBLASLT_REDUCTION_SCHEME_INPLACE;
@@ -231,8 +232,8 @@ class CublasLtProduct final : public FusedProduct {
     for (const auto& [attribute, alignment] : alignments) {
       PS_RETURN_IF_ERROR(set(attribute, static_cast<uint32_t>(alignment)));
     }
-    // Nobody reads what is there: of the bias or the sums, too, the alignment
-    // is what counts, and they lie as the result does.
+    // The heuristics read only the alignment of this address. The bias and the
+    // sums are aligned as the result is.
     PS_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
                            reinterpret_cast<const void*>(c_alignment)));
 
@@ -242,8 +243,8 @@ class CublasLtProduct final : public FusedProduct {
     const cublasStatus_t status =
         cublas_lt().heuristics(handle_->get(), product_, a_, b_, c_, c_,
                                preference, kMaxAlgorithms, found, &num_found);
-    // What it says where nothing fits: the first of a product that it does not
-    // know, the second of types and epilogues that do not go together.
+    // The codes if nothing fits: the first for a product that is not supported,
+    // the second for types and epilogues that cannot be combined.
     if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
         status == CUBLAS_STATUS_INVALID_VALUE) {
       return absl::OkStatus();
@@ -270,7 +271,7 @@ class CublasLtProduct final : public FusedProduct {
   const MatrixProduct p_;
   const Epilogue epilogue_;
   cublasLtMatmulDesc_t product_ = nullptr;
-  // Of what cuBLASLt calls A, B, and C and D.
+  // Layouts of cuBLASLt's A and B, and of its C and D.
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
   cublasLtMatrixLayout_t c_ = nullptr;
@@ -303,8 +304,8 @@ absl::StatusOr<std::unique_ptr<FusedProduct>> CublasLtProducts::Plan(
         << "cuBLASLt has no algorithm for the product of "
         << NameOf(product, epilogue)
         << (is_there ? " at addresses that are not multiples of 16" : "")
-        << ": it is cuBLAS's, and what belongs to the bias a kernel's. So are "
-           "all others that it has none for";
+        << ": cuBLAS computes this product, and kernels compute the bias or "
+           "its gradient. Later products without an algorithm are not logged";
     has_said_ = true;
   }
   if (!is_there) return std::unique_ptr<FusedProduct>();

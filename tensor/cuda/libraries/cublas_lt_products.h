@@ -1,4 +1,4 @@
-// Row-major products with an epilogue by cuBLASLt.
+// Row-major products with an epilogue, computed by cuBLASLt.
 #ifndef TENSOR_CUDA_LIBRARIES_CUBLAS_LT_PRODUCTS_H_
 #define TENSOR_CUDA_LIBRARIES_CUBLAS_LT_PRODUCTS_H_
 
@@ -15,18 +15,20 @@ namespace ps {
 
 struct CublasLtOptions {
   cudaStream_t stream = nullptr;
-  // Parts of a sum are added in a fixed order only, or it is not split.
+  // If set, the parts of a sum are added only in a fixed order, or the sum is
+  // not split.
   bool deterministic = true;
   bool allow_tf32 = false;
-  // Algorithms that need more of the device's scratch are not taken. What
-  // NVIDIA recommends for Hopper ("cuBLAS library", 2.1.8, cublasSetWorkspace).
+  // Algorithms that need more of the device's scratch are not used. The value
+  // is NVIDIA's recommendation for Hopper ("cuBLAS library", 2.1.8,
+  // cublasSetWorkspace).
   int64_t max_workspace_bytes = int64_t{32} << 20;
 };
 
-// A handle of cuBLASLt that destroys itself.
+// A cuBLASLt handle that destroys itself.
 class CublasLtHandle;
 
-// One thread at a time uses it and what it has planned.
+// This object and everything it plans are used by one thread at a time.
 class CublasLtProducts {
  public:
   // For the current device. Errors: CublasToStatus.
@@ -36,9 +38,9 @@ class CublasLtProducts {
   // See LayerDevice::PlanFusedProduct. Picks the algorithm that cuBLASLt's
   // heuristics expect to be fastest, once for operands that are aligned to 16
   // bytes and once for any, and reserves the device's scratch for it: Multiply
-  // allocates nothing, and can be captured by a graph. `device` outlives the
-  // result. Null where there is no algorithm. The first product for which there
-  // is none, or none for operands at any address, is said in the log. Errors:
+  // allocates nothing, and can be captured in a graph. `device` outlives the
+  // result. Null if there is no algorithm. The first product without any
+  // algorithm, or without one for operands at any address, is logged. Errors:
   // kInvalidArgument for extents below 1 or a product that accumulates;
   // CublasToStatus.
   absl::StatusOr<std::unique_ptr<FusedProduct>> Plan(
@@ -49,9 +51,10 @@ class CublasLtProducts {
                    const CublasLtOptions& options)
       : handle_(std::move(handle)), options_(options) {}
 
-  const std::shared_ptr<CublasLtHandle> handle_;  // Of all products.
+  const std::shared_ptr<CublasLtHandle> handle_;  // Shared by all products.
   const CublasLtOptions options_;
-  bool has_said_ = false;  // That there was no algorithm.
+  // Whether a product without an algorithm has been logged.
+  bool has_said_ = false;
 };
 
 }  // namespace ps

@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<CublasProducts>> CublasProducts::Create(
   auto products = absl::WrapUnique(new CublasProducts(cublas));
   PS_RETURN_IF_ERROR(
       CublasToStatus(cublas.create(&products->handle_), "cublasCreate"));
-  // Before the workspace, which a new stream resets.
+  // Must come before setting the workspace, which setting a stream resets.
   PS_RETURN_IF_ERROR(CublasToStatus(
       cublas.set_stream(products->handle_, options.stream), "cublasSetStream"));
   PS_RETURN_IF_ERROR(CublasToStatus(
@@ -25,7 +25,7 @@ absl::StatusOr<std::unique_ptr<CublasProducts>> CublasProducts::Create(
                               options.deterministic ? CUBLAS_ATOMICS_NOT_ALLOWED
                                                     : CUBLAS_ATOMICS_ALLOWED),
       "cublasSetAtomicsMode"));
-  // Partial sums of a product with a bfloat16 result stay floats.
+  // Keeps the partial sums of a product with a bfloat16 result in floats.
   const int math =
       (options.allow_tf32 ? CUBLAS_TF32_TENSOR_OP_MATH : CUBLAS_DEFAULT_MATH) |
       CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
@@ -59,7 +59,7 @@ absl::Status CublasProducts::Multiply(const MatrixProduct& p) {
   const cublasOperation_t op_b = p.transpose_b ? CUBLAS_OP_T : CUBLAS_OP_N;
   const float one = 1;
   const float beta = p.accumulate ? 1 : 0;
-  // cuBLAS's matrices are column-major: to it, each of ours is its transpose.
+  // cuBLAS's matrices are column-major: it sees each of ours as its transpose.
   // So it computes c' = b' a'.
   if (p.factors == Storage::kFloat) {
     return CublasToStatus(

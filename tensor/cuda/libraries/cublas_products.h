@@ -1,4 +1,4 @@
-// Row-major products of matrices by cuBLAS.
+// Row-major matrix products, computed by cuBLAS.
 #ifndef TENSOR_CUDA_LIBRARIES_CUBLAS_PRODUCTS_H_
 #define TENSOR_CUDA_LIBRARIES_CUBLAS_PRODUCTS_H_
 
@@ -14,28 +14,28 @@ namespace ps {
 
 struct CublasOptions {
   cudaStream_t stream = nullptr;
-  // Also keeps cuBLAS from adding up by atomics.
+  // If set, cuBLAS also does not use atomic additions.
   bool deterministic = true;
   bool allow_tf32 = false;
-  // Memory of the device that products may use, aligned to 256 bytes; outlives
-  // the object. Without one of its own a handle shares a pool, from which a
-  // product's bits may depend on what other streams do.
+  // Device memory that products may use, aligned to 256 bytes; must outlive the
+  // object. A handle without its own workspace shares a pool, and then a
+  // product's bits may depend on the work of other streams.
   void* workspace = nullptr;
   int64_t workspace_bytes = 0;
 };
 
-// One thread at a time uses it.
+// Used by one thread at a time.
 class CublasProducts {
  public:
-  // For the current device. Errors: CublasToStatus.
+  // Works on the current device. Errors: CublasToStatus.
   static absl::StatusOr<std::unique_ptr<CublasProducts>> Create(
       const CublasFunctions& cublas, const CublasOptions& options);
   ~CublasProducts();
   CublasProducts(const CublasProducts&) = delete;
   CublasProducts& operator=(const CublasProducts&) = delete;
 
-  // In the order of the stream. Errors: kInvalidArgument for an extent of 2^31
-  // or more; CublasToStatus.
+  // Runs in the order of the stream. Errors: kInvalidArgument for an extent of
+  // 2^31 or more; CublasToStatus.
   absl::Status Multiply(const MatrixProduct& product);
 
  private:

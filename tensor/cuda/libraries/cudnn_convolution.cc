@@ -16,22 +16,23 @@ namespace {
 
 constexpr int64_t kAlignmentBytes = 256;
 
-// cuDNN's kernels read vectors of 16 bytes. Activations have memory of their
-// own; but a layer's weights begin anywhere in the model's vector.
+// cuDNN's kernels read vectors of 16 bytes. Activations have their own memory
+// and are aligned, but a layer's weights can begin anywhere in the model's
+// vector.
 bool IsAligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0;
 }
 
-// Which algorithm a pass uses.
+// The algorithm that a pass uses.
 template <typename Algorithm>
 struct Choice {
   Algorithm algorithm = {};
   size_t workspace_bytes = 0;
 };
 
-// `found` is what cuDNN's heuristics returned, the best first.
-// workspace_bytes(algorithm, &size): with the math that the descriptor asks
-// for, which an entry's own may differ from.
+// `found` is the result of cuDNN's heuristics, the best first.
+// workspace_bytes(algorithm, &size) is for the math type of the descriptor,
+// which may differ from an entry's own.
 template <typename Algorithm, typename Performance, typename WorkspaceBytes>
 absl::Status Choose(const CudnnConvolutionOptions& options,
                     const Performance* found, int num_found, const char* pass,
@@ -112,7 +113,7 @@ class CudnnConvolution final : public LibraryConvolution {
   absl::Status BackwardWeights(const void* x, const void* dy,
                                float* dweight) override {
     PS_RETURN_IF_ERROR(CheckAligned("BackwardWeights", x, dy));
-    // cuDNN gives a gradient of the weights' type and order.
+    // cuDNN returns a gradient in the weights' type and order.
     const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
     void* const target =
         IsAligned(dweight) && !is_bfloat16 ? dweight : device_->scratch();
@@ -142,12 +143,12 @@ class CudnnConvolution final : public LibraryConvolution {
     return CudnnToStatus(cudnn(), status, call);
   }
 
-  // Behind the room for aligned weights.
+  // The workspace comes after the space for aligned weights.
   void* workspace() const {
     return static_cast<char*>(device_->scratch()) + weight_bytes_;
   }
 
-  // The weights, or a copy of them in the scratch.
+  // The weights, or an aligned copy of them in the scratch.
   absl::StatusOr<const void*> Aligned(const void* weight) const {
     if (IsAligned(weight)) return weight;
     PS_RETURN_IF_ERROR(
@@ -176,7 +177,7 @@ class CudnnConvolution final : public LibraryConvolution {
     const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
     const cudnnDataType_t type =
         is_bfloat16 ? CUDNN_DATA_BFLOAT16 : CUDNN_DATA_FLOAT;
-    // Of the filter it is KRSC.
+    // For the filter this means KRSC.
     const cudnnTensorFormat_t format =
         is_bfloat16 ? CUDNN_TENSOR_NHWC : CUDNN_TENSOR_NCHW;
     const auto as_int = [](int64_t extent) { return static_cast<int>(extent); };
@@ -220,7 +221,7 @@ class CudnnConvolution final : public LibraryConvolution {
                     "cudnnSetConvolutionMathType");
   }
 
-  // By cuDNN's heuristics rather than by trying: what is tried first on a busy
+  // Uses cuDNN's heuristics rather than timing: the fastest algorithm on a busy
   // device would depend on its load, and so would the bits.
   absl::Status ChooseAlgorithms() {
     constexpr int kMaxAlgorithms = 16;
@@ -267,8 +268,8 @@ class CudnnConvolution final : public LibraryConvolution {
   LayerDevice* const device_;  // Not owned.
   const std::shared_ptr<CudnnHandle> handle_;
   const CudnnConvolutionOptions options_;
-  const int64_t weight_bytes_;    // Room for them, rounded up.
-  int64_t num_weight_bytes_ = 0;  // As many as they have.
+  const int64_t weight_bytes_;    // Space for the weights, rounded up.
+  int64_t num_weight_bytes_ = 0;  // Their exact size.
   const ConvolutionGeometry geometry_;
   cudnnTensorDescriptor_t x_ = nullptr;
   cudnnTensorDescriptor_t y_ = nullptr;

@@ -1,6 +1,6 @@
-// Convolutions by cuDNN: of plain images, or of bfloat16 with the channels last
-// where the device computes with that. cuDNN adds up in floats either way, but
-// rounds the gradient of bfloat16 weights to bfloat16.
+// Convolutions by cuDNN: of plain images; or of bfloat16 images with the
+// channels last, if the device computes with bfloat16. cuDNN accumulates in
+// floats either way, but rounds the gradient of bfloat16 weights to bfloat16.
 #ifndef TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
 #define TENSOR_CUDA_LIBRARIES_CUDNN_CONVOLUTION_H_
 
@@ -14,7 +14,7 @@
 
 namespace ps {
 
-// A handle of cuDNN that destroys itself. One thread at a time uses it.
+// A cuDNN handle that destroys itself. Used by one thread at a time.
 class CudnnHandle {
  public:
   // For the current device. Errors: CudnnToStatus.
@@ -35,17 +35,17 @@ class CudnnHandle {
 };
 
 struct CudnnConvolutionOptions {
-  // Only algorithms that give the same bits from call to call.
+  // If set, only algorithms that give the same bits from call to call are used.
   bool deterministic = true;
   bool allow_tf32 = false;
-  // Algorithms that need more of the device's scratch are not taken.
+  // Algorithms that need more of the device's scratch are not used.
   int64_t max_workspace_bytes = int64_t{512} << 20;
 };
 
 // Picks the algorithm that cuDNN's heuristics expect to be fastest for each
 // pass, and reserves the device's scratch for it. `device` outlives the result.
-// Errors: CudnnToStatus; kUnimplemented, naming the pass, where no algorithm
-// fits the options.
+// Errors: CudnnToStatus; kUnimplemented, naming the pass, if no algorithm meets
+// the options.
 absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanCudnnConvolution(
     LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
     const CudnnConvolutionOptions& options,

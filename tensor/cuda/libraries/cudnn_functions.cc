@@ -4,7 +4,7 @@
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
 
-// "libcudnn.so.9", and where the toolkit's installer puts it.
+// Looks for "libcudnn.so.9", also where the toolkit's installer puts it.
 #define PS_STRING_INNER_(x) #x
 #define PS_STRING_(x) PS_STRING_INNER_(x)
 #define PS_CUDNN_FILE_ "libcudnn.so." PS_STRING_(CUDNN_MAJOR)

@@ -1,5 +1,5 @@
-// The functions of cuDNN that this program calls, found when it runs: a binary
-// starts, and trains, where cuDNN is not installed.
+// The cuDNN functions that this program calls, loaded at run time, so that a
+// binary starts and can train where cuDNN is not installed.
 #ifndef TENSOR_CUDA_LIBRARIES_CUDNN_FUNCTIONS_H_
 #define TENSOR_CUDA_LIBRARIES_CUDNN_FUNCTIONS_H_
 
@@ -46,11 +46,11 @@ struct CudnnFunctions {
   decltype(&::cudnnConvolutionBackwardFilter) backward_filter = nullptr;
 };
 
-// From the library of the major version that the headers are of. Errors:
+// Loads the library of the same major version as the headers. Errors:
 // kUnavailable.
 absl::StatusOr<CudnnFunctions> LoadCudnn();
 
-// `call` names the function. Codes as CublasToStatus gives them.
+// `call` names the function. The status codes are those of CublasToStatus.
 absl::Status CudnnToStatus(const CudnnFunctions& cudnn, cudnnStatus_t status,
                            absl::string_view call);
 

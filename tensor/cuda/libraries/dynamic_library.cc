@@ -7,7 +7,7 @@
 namespace ps {
 namespace {
 
-// What went wrong in the latest call of the loader.
+// The error message of the loader's latest call.
 std::string LoaderError() {
   const char* const message = dlerror();
   return message == nullptr ? "unknown error" : message;

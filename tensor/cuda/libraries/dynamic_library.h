@@ -1,5 +1,5 @@
-// A shared library that is looked for when the program runs, so that one binary
-// starts on machines that have it and on machines that do not.
+// A shared library that is looked up when the program runs, so that one binary
+// starts both on machines that have it and on machines that do not.
 #ifndef TENSOR_CUDA_LIBRARIES_DYNAMIC_LIBRARY_H_
 #define TENSOR_CUDA_LIBRARIES_DYNAMIC_LIBRARY_H_
 
@@ -11,17 +11,17 @@
 
 namespace ps {
 
-// Stays loaded until the process ends: CUDA's libraries keep threads and
-// callbacks of their own, and do not bear to be unloaded.
+// The library stays loaded until the process ends: CUDA's libraries have their
+// own threads and callbacks, and do not tolerate being unloaded.
 class DynamicLibrary {
  public:
-  // The first of `names` that the system's loader finds. Errors: kUnavailable,
-  // with what the loader says of each.
+  // Opens the first of `names` that the system's loader finds. Errors:
+  // kUnavailable, with the loader's message for each name.
   static absl::StatusOr<DynamicLibrary> Open(
       absl::Span<const char* const> names);
 
-  // The function of this name; its type is the caller's promise. Errors:
-  // kUnavailable, naming library and function.
+  // Looks up the function of this name; the caller guarantees that its type is
+  // right. Errors: kUnavailable, naming library and function.
   template <typename Function>
   absl::Status Find(const char* name, Function** function) const {
     absl::StatusOr<void*> address = Address(name);

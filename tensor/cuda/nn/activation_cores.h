@@ -1,6 +1,6 @@
-// Activation functions and their gradients, element by element. In place where
-// the result is an argument. T: of the arrays, which is computed with as a
-// float. Count: elements.
+// Activation functions and their gradients, element by element. The result may
+// be the same array as an argument. T is the element type of the arrays;
+// computation is in float. Count: elements.
 #ifndef TENSOR_CUDA_NN_ACTIVATION_CORES_H_
 #define TENSOR_CUDA_NN_ACTIVATION_CORES_H_
 
@@ -12,14 +12,15 @@
 
 namespace ps {
 
-// 1 / (1 + exp(-x)); the division makes a 0 of an infinite exponential.
+// 1 / (1 + exp(-x)); an infinite exponential gives 0.
 PS_HOST_DEVICE inline float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
 
-// Derivatives by the function's value.
+// Derivatives in terms of the function's value.
 PS_HOST_DEVICE inline float SigmoidSlope(float y) { return y * (1 - y); }
 PS_HOST_DEVICE inline float TanhSlope(float y) { return 1 - y * y; }
 
-// `value` where `sign` is not at most 0: a NaN is not, and must not be hidden.
+// Returns `value` where `sign` is above 0 or NaN, else 0: a NaN must not be
+// hidden.
 PS_HOST_DEVICE inline float WherePositive(float sign, float value) {
   return sign <= 0 ? 0 : value;
 }
@@ -79,7 +80,7 @@ struct SigmoidGradientCore : ElementCore {
   }
 };
 
-// y = a + b, or a where b is null.
+// y = a + b, or y = a if b is null.
 template <typename T>
 struct SumCore : ElementCore {
   static constexpr const char* kName = "Sum";

@@ -1,5 +1,5 @@
-// Averages over parts of images that may overlap, and over whole images. Arrays
-// as in pooling_cores.h.
+// Averages over parts of images, which may overlap, and over whole images.
+// Arrays are as in pooling_cores.h.
 #ifndef TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
 #define TENSOR_CUDA_NN_ADAPTIVE_POOLING_CORES_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// One direction: `parts` parts of `extent`, part i being
+// One direction: `extent` is divided into `parts` parts, where part i is
 // [floor(i extent / parts), ceil((i + 1) extent / parts)).
 struct PartGeometry {
   int64_t extent = 1;
@@ -21,8 +21,8 @@ struct PartGeometry {
     return {part * extent / parts, ((part + 1) * extent + parts - 1) / parts};
   }
 
-  // The parts that hold input i: those with i < ceil((part + 1) extent / parts)
-  // and floor(part extent / parts) <= i.
+  // The parts that contain input i: those with i < ceil((part + 1) extent /
+  // parts) and floor(part extent / parts) <= i.
   PS_HOST_DEVICE IndexRange Parts(int64_t i) const {
     return {i * parts / extent, ((i + 1) * parts + extent - 1) / extent};
   }
@@ -92,9 +92,9 @@ struct AdaptivePoolGradientCore : ElementCore {
   }
 };
 
-// means[p]: of plane p's pixels, where inner = 1. Thirty-two threads, a warp,
-// share a plane, so that small images leave few of them idle. Count: blocks of
-// kPlanes planes.
+// means[p]: the mean of the pixels of plane p, where inner = 1. A warp of 32
+// threads shares a plane, so that small images leave few threads idle. Count:
+// blocks of kPlanes planes.
 struct PlaneMeanCore : BlockCore {
   static constexpr const char* kName = "PlaneMean";
   static constexpr int kLanes = 32;
@@ -134,8 +134,8 @@ struct PlaneMeanCore : BlockCore {
   }
 };
 
-// The same where the channels are last: means[image, channel], threads that are
-// next to each other reading channels that are. Count: images x channels.
+// The same with the channels last: means[image, channel]. Adjacent threads read
+// adjacent channels. Count: images x channels.
 template <typename T>
 struct ChannelMeanCore : ElementCore {
   static constexpr const char* kName = "ChannelMean";

@@ -1,7 +1,7 @@
-// Batch normalisation's passes over [batch, channels, pixels], or with the
-// channels last (channel_sum_cores.h). Formulas and rounding as on the CPU
-// (tensor/cpu/cpu_batch_norm.cc), with sums in double throughout. T: of the
-// activations and their gradients.
+// Passes of batch normalisation over [batch, channels, pixels], or arrays with
+// the channels last (channel_sum_cores.h). Formulas and rounding are as on the
+// CPU (tensor/cpu/cpu_batch_norm.cc), with all sums in double. T is the type of
+// the activations and their gradients.
 #ifndef TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
 #define TENSOR_CUDA_NN_BATCH_NORM_CORES_H_
 
@@ -14,15 +14,15 @@
 
 namespace ps {
 
-// What Forward leaves for Backward; each [channels].
+// Values that Forward computes for Backward; each [channels].
 struct NormStatistics {
   float* mean;
   float* inverse_deviation;
   float* scale;   // weight / deviation
   float* offset;  // bias - mean * scale
 
-  // One rounding, forward and backward alike: what the ReLU lets past must be
-  // the same elements both times.
+  // A single rounding, the same forward and backward: the ReLU must pass the
+  // same elements both times.
   PS_HOST_DEVICE float Normalized(int64_t channel, float x) const {
     return fmaf(x, scale[channel], offset[channel]);
   }
@@ -34,7 +34,7 @@ struct NormStatistics {
 };
 
 // The sums of x - shift and (x - shift)^2. The shift, the first element of the
-// channel, is near enough to the mean to keep the variance free of
+// channel, is close enough to the mean to keep the variance free of
 // cancellation.
 template <typename T>
 struct ShiftedTerms {
@@ -71,7 +71,7 @@ struct FinishStatisticsCore : ElementCore {
     const double from_shift = geometry.Total(sums, c) / count;
     const double about_mean =
         geometry.Total(squares, c) - count * from_shift * from_shift;
-    // Rounding alone could make it negative; a NaN stays one.
+    // Rounding alone could make it negative; a NaN stays NaN.
     const double sum_squares = about_mean < 0 ? 0 : about_mean;
     const double mean =
         static_cast<double>(x[c * geometry.pixels.value()]) + from_shift;
@@ -80,21 +80,21 @@ struct FinishStatisticsCore : ElementCore {
         1 / sqrt(sum_squares / count + static_cast<double>(epsilon)));
     statistics.SetScale(c, weight, bias);
     Move(mean, &running_mean[c]);
-    // Unbiased, unlike the one that normalises: as PyTorch.
+    // Unbiased, as in PyTorch, unlike the variance that normalises.
     Move(sum_squares / (count - 1), &running_variance[c]);
   }
 
  private:
   PS_HOST_DEVICE void Move(double batch, float* running) const {
-    // Only of a finite number: a running value would never recover, though the
-    // iteration may be left out.
+    // Only finite values: a running value would never recover from any other,
+    // even if the iteration is skipped.
     if (batch - batch != 0) return;
     *running = static_cast<float>((1 - momentum) * *running +
                                   static_cast<double>(momentum) * batch);
   }
 };
 
-// From the running statistics. Count: channels.
+// Uses the running statistics. Count: channels.
 struct InferenceStatisticsCore : ElementCore {
   static constexpr const char* kName = "InferenceStatistics";
   const float* running_mean;
@@ -111,7 +111,7 @@ struct InferenceStatisticsCore : ElementCore {
   }
 };
 
-// In place where y is x or the residual. Count: elements.
+// y may be x or the residual. Count: elements.
 template <typename T>
 struct NormalizeCore : ElementCore {
   static constexpr const char* kName = "Normalize";
@@ -125,16 +125,17 @@ struct NormalizeCore : ElementCore {
   PS_HOST_DEVICE void operator()(int64_t i) const {
     float value = statistics.Normalized(geometry.Channel(i), x[i]);
     if (residual != nullptr) value += residual[i];
-    if (relu && value <= 0) value = 0;  // A NaN stays one.
+    if (relu && value <= 0) value = 0;  // A NaN stays NaN.
     y[i] = value;
   }
 };
 
-// Where the gradient gets past a ReLU.
+// The elements whose gradient passes through the ReLU.
 enum class NormGradientMask {
-  kNone,        // No ReLU.
-  kFromInput,   // Where the normalised input is above 0.
-  kFromOutput,  // Where y is above 0; what does not get past is cleared in dy.
+  kNone,       // No ReLU.
+  kFromInput,  // Elements where the normalised input is above 0.
+  // Elements where y is above 0; NormGradientTerms clears dy everywhere else.
+  kFromOutput,
 };
 
 template <typename T>
@@ -154,7 +155,8 @@ struct NormGradient {
   }
 };
 
-// The sums of g and g * (x - mean), g being the gradient that gets past.
+// The sums of g and g * (x - mean), where g is the gradient that passes the
+// ReLU.
 template <typename T>
 struct NormGradientTerms {
   using Element = T;
@@ -205,8 +207,8 @@ struct FinishNormGradientCore : ElementCore {
   }
 };
 
-// After NormGradientTerms has cleared dy where it must be. In place where dx is
-// dy. Count: elements.
+// Runs after NormGradientTerms has cleared dy where the ReLU blocks it. dx may
+// be dy. Count: elements.
 template <typename T>
 struct NormInputGradientCore : ElementCore {
   static constexpr const char* kName = "NormInputGradient";

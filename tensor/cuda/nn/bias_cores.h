@@ -1,4 +1,4 @@
-// The bias of a linear layer, and sums over rows.
+// Adding the bias of a linear layer, and sums over rows.
 #ifndef TENSOR_CUDA_NN_BIAS_CORES_H_
 #define TENSOR_CUDA_NN_BIAS_CORES_H_
 
@@ -22,11 +22,11 @@ struct AddToRowsCore : ElementCore {
   }
 };
 
-// Rows that one thread adds up.
+// Number of rows that one thread adds up.
 inline constexpr int64_t kRowsPerPart = 64;
 
-// partial[k, c]: the sum of the k-th kRowsPerPart rows of column c. Threads
-// that are next to each other read columns that are. Count: parts x columns.
+// partial[k, c]: the sum of the k-th group of kRowsPerPart rows in column c.
+// Adjacent threads read adjacent columns. Count: parts x columns.
 template <typename T>
 struct SumRowsPartCore : ElementCore {
   static constexpr const char* kName = "SumRowsPart";
@@ -48,7 +48,7 @@ struct SumRowsPartCore : ElementCore {
   }
 };
 
-// sums[c]: of all parts, in their order. Count: columns.
+// sums[c]: the sum of all parts, in their order. Count: columns.
 struct SumPartsCore : ElementCore {
   static constexpr const char* kName = "SumParts";
   int64_t parts;

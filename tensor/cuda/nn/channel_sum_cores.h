@@ -1,6 +1,6 @@
-// Sums over the images and pixels of each channel, as doubles: first a block
-// for each chunk of a channel, then one thread for each channel adds up its
-// chunks in their order.
+// Sums over the images and pixels of each channel, in double. First a block
+// sums each chunk of a channel; then one thread per channel adds up its chunks
+// in their order.
 #ifndef TENSOR_CUDA_NN_CHANNEL_SUM_CORES_H_
 #define TENSOR_CUDA_NN_CHANNEL_SUM_CORES_H_
 
@@ -11,8 +11,8 @@
 
 namespace ps {
 
-// Plain [batch, channels, pixels]. With the channels last, that of batch x
-// pixels images of one pixel.
+// Plain [batch, channels, pixels]. An array with the channels last is treated
+// as batch x pixels images of one pixel.
 struct ChannelGeometry {
   ChannelGeometry() = default;
   static ChannelGeometry Plain(int64_t batch, int64_t channels,
@@ -21,15 +21,15 @@ struct ChannelGeometry {
     g.channels = Divisor(channels);
     g.pixels = Divisor(pixels);
     g.elements = batch * pixels;
-    // Enough for all threads to be busy, and few enough for one channel to
-    // occupy many blocks.
+    // Enough elements to keep all threads busy, and few enough for one channel
+    // to occupy many blocks.
     g.chunk_elements = 16 * kBlockThreads;
     return g;
   }
   static ChannelGeometry ChannelsLast(int64_t rows, int64_t channels) {
     ChannelGeometry g = Plain(rows, channels, 1);
-    // A block has many channels: so more chunks, but not more than one thread
-    // adds up in no time.
+    // A block covers many channels, so there are more chunks, but only as many
+    // as one thread can add up quickly.
     constexpr int64_t kMaxChunks = 1024;
     g.chunk_elements =
         Larger<int64_t>(kBlockThreads, (rows + kMaxChunks - 1) / kMaxChunks);
@@ -38,27 +38,27 @@ struct ChannelGeometry {
 
   Divisor channels;
   Divisor pixels;
-  int64_t elements = 0;        // Of a channel.
-  int64_t chunk_elements = 1;  // Of a channel, for one block.
+  int64_t elements = 0;        // Elements of a channel.
+  int64_t chunk_elements = 1;  // Elements of a channel that one block sums.
 
   int64_t num_chunks() const {
     return (elements + chunk_elements - 1) / chunk_elements;
   }
-  // Sums that a core writes: [chunk, channel].
+  // Number of sums that a core writes: [chunk, channel].
   int64_t num_partial() const { return num_chunks() * channels.value(); }
   int64_t size() const { return elements * channels.value(); }
 
-  // Of element e of a channel.
+  // The position in the array of element e of a channel.
   PS_HOST_DEVICE int64_t Place(int64_t channel, int64_t e) const {
     int64_t pixel = 0;
     const int64_t image = pixels.Divide(e, &pixel);
     return (image * channels.value() + channel) * pixels.value() + pixel;
   }
-  // Of an element of the array.
+  // The channel of element i of the array.
   PS_HOST_DEVICE int64_t Channel(int64_t i) const {
     return channels.Remainder(pixels.Quotient(i));
   }
-  // The sum of a channel's chunks.
+  // The sum over a channel's chunks.
   PS_HOST_DEVICE double Total(const double* partial, int64_t channel) const {
     const double* partial_of_chunk = partial + channel;
     double sum = 0;
@@ -75,7 +75,7 @@ struct PairOfSums {
   double second;
 };
 
-// Two sums of each chunk; Terms has
+// Computes two sums for each chunk. Terms has
 //   using Element = ...;  // Of the arrays.
 //   PairOfSums operator()(int64_t channel, int64_t place) const;
 // which is called once for each element. Count: geometry.num_partial().
@@ -118,12 +118,12 @@ struct ChannelSumsCore : BlockCore {
   }
 };
 
-// The same where the channels are last: threads that are next to each other
-// read channels that are. Count: NumBlocks(geometry).
+// The same with the channels last: adjacent threads read adjacent channels.
+// Count: NumBlocks(geometry).
 template <typename Terms>
 struct LastChannelSumsCore : BlockCore {
   static constexpr const char* kName = Terms::kName;
-  static constexpr int kLanes = 32;  // Channels of a block.
+  static constexpr int kLanes = 32;  // Channels per block.
   static constexpr int kGroups = kBlockThreads / kLanes;
   static constexpr int kGroupsLog2 = kBlockThreadsLog2 - 5;
   static_assert(1 << kGroupsLog2 == kGroups);
@@ -166,7 +166,7 @@ struct LastChannelSumsCore : BlockCore {
       shared->first[thread] = sums.first;
       shared->second[thread] = sums.second;
     } else if (phase <= kGroupsLog2) {
-      // AddHalves of all lanes at once: the groups are a lane's values.
+      // AddHalves for all lanes at once: the groups hold a lane's values.
       AddHalves(phase - 1, thread, shared->first);
       AddHalves(phase - 1, thread, shared->second);
     } else if (thread < kLanes && channel < channels) {

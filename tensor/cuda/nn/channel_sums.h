@@ -13,7 +13,7 @@
 
 namespace ps {
 
-// Of images, or of [batch, channels].
+// The geometry of images, or of [batch, channels].
 inline ChannelGeometry ChannelGeometryOf(Storage storage, const Shape& shape) {
   const int64_t pixels = NumElements(shape) / (shape[0] * shape[1]);
   if (storage == Storage::kBfloat16) {
@@ -22,7 +22,7 @@ inline ChannelGeometry ChannelGeometryOf(Storage storage, const Shape& shape) {
   return ChannelGeometry::Plain(shape[0], shape[1], pixels);
 }
 
-// Where the sums of a geometry's chunks are; num_partial() each.
+// The arrays for the sums of a geometry's chunks; num_partial() elements each.
 struct ChannelSums {
   double* first = nullptr;
   double* second = nullptr;
@@ -37,7 +37,7 @@ struct ChannelSums {
   }
 };
 
-// Arrays of bfloat16 have their channels last.
+// Arrays of bfloat16 must have their channels last.
 template <typename Terms>
 absl::Status SumChannels(LayerDevice* device, const ChannelGeometry& geometry,
                          const Terms& terms, const ChannelSums& sums) {

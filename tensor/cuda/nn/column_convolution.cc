@@ -142,9 +142,9 @@ class ColumnConvolution final : public LibraryConvolution {
 
   LayerDevice* const device_;  // Not owned.
   const ConvolutionGeometry g_;
-  const int64_t image_columns_;  // Elements of one image's columns.
+  const int64_t image_columns_;  // Elements of the columns of one image.
   const int64_t image_outputs_;
-  const int64_t images_;  // At a time.
+  const int64_t images_;  // Images per product.
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// A convolution without its bias as products of matrices, on any LayerDevice.
+// A convolution without its bias, computed as matrix products on any
+// LayerDevice.
 #ifndef TENSOR_CUDA_NN_COLUMN_CONVOLUTION_H_
 #define TENSOR_CUDA_NN_COLUMN_CONVOLUTION_H_
 
@@ -11,8 +12,9 @@
 
 namespace ps {
 
-// `device` outlives the result. max_column_bytes: of the columns that are there
-// at a time (convolution_cores.h); at least one image's are.
+// `device` outlives the result. max_column_bytes: limit on the columns in
+// memory at a time (convolution_cores.h); columns of at least one image are
+// always used.
 absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanColumnConvolution(
     LayerDevice* device, const ConvolutionGeometry& geometry,
     int64_t max_column_bytes);

@@ -1,7 +1,7 @@
-// A convolution as products of matrices: what lies between plain images and the
-// matrices. With the *columns* [in channels x kernel, images x out pixels],
-// each holding what one output pixel sees, and the output as [out channels,
-// images x out pixels], each pass is one product for each group:
+// A convolution as matrix products: the conversions between plain images and
+// the matrices. The *columns* are [in channels x kernel, images x out pixels];
+// each column holds the inputs of one output pixel. The output is [out
+// channels, images x out pixels]. Each pass is one product per group:
 //   output = weight columns, dcolumns = weight' doutput,
 //   dweight = doutput columns'.
 // (Chellapilla, Puri, Simard, "High performance convolutional neural networks
@@ -17,7 +17,7 @@
 
 namespace ps {
 
-// For `images` images of the batch.
+// The geometry for `images` images of the batch.
 struct ColumnGeometry {
   ColumnGeometry(const ConvolutionGeometry& g, int64_t images)
       : images(images),
@@ -70,8 +70,8 @@ struct ColumnsCore : ElementCore {
   }
 };
 
-// dx from the gradient of the columns: each pixel adds up what it gets, in the
-// kernel's order. Count: elements of dx.
+// Computes dx from the gradient of the columns: each pixel adds up its
+// contributions in the kernel's order. Count: elements of dx.
 struct ColumnsGradientCore : ElementCore {
   static constexpr const char* kName = "ColumnsGradient";
   ColumnGeometry geometry;
@@ -104,7 +104,8 @@ struct ColumnsGradientCore : ElementCore {
   }
 
  private:
-  // The output whose window begins at `begin` of the unpadded input; -1: none.
+  // The output whose window begins at `begin` of the unpadded input; -1 if
+  // there is none.
   PS_HOST_DEVICE int64_t OutPlace(int64_t begin, int64_t out_extent) const {
     if (begin + geometry.padding < 0) return -1;
     int64_t rest = 0;
@@ -114,7 +115,8 @@ struct ColumnsGradientCore : ElementCore {
   }
 };
 
-// [images, channels, pixels] to [channels, images, pixels]. Count: elements.
+// Reorders [images, channels, pixels] to [channels, images, pixels]. Count:
+// elements.
 struct ChannelsFirstCore : ElementCore {
   static constexpr const char* kName = "ChannelsFirst";
   Divisor images;
@@ -131,7 +133,8 @@ struct ChannelsFirstCore : ElementCore {
   }
 };
 
-// [channels, images, pixels] to [images, channels, pixels]. Count: elements.
+// Reorders [channels, images, pixels] to [images, channels, pixels]. Count:
+// elements.
 struct ImagesFirstCore : ElementCore {
   static constexpr const char* kName = "ImagesFirst";
   Divisor images;

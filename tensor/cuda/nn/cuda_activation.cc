@@ -41,7 +41,7 @@ class CudaRelu final : public UnaryOp {
   const ActivationDesc output_;
 };
 
-// tanh and sigmoid.
+// Used for tanh and sigmoid.
 template <typename T, template <typename> class Core,
           template <typename> class GradientCore>
 class CudaSmoothActivation final : public UnaryOp {

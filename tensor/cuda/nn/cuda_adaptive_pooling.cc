@@ -103,7 +103,7 @@ class CudaGlobalPooling final : public UnaryOp {
 
   LayerDevice* const device_;  // Not owned.
   const int64_t pixels_;
-  const int64_t inner_;  // pooling_cores.h
+  const int64_t inner_;  // See pooling_cores.h.
   const ActivationDesc output_;
 };
 

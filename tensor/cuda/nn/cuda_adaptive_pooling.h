@@ -1,4 +1,4 @@
-// Averages over parts of images, and over whole images, on CUDA.
+// Average pooling over parts of images, and over whole images, on CUDA.
 #ifndef TENSOR_CUDA_NN_CUDA_ADAPTIVE_POOLING_H_
 #define TENSOR_CUDA_NN_CUDA_ADAPTIVE_POOLING_H_
 

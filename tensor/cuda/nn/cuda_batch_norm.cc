@@ -86,7 +86,7 @@ class CudaBatchNorm final : public BatchNormOp {
   }
 
  private:
-  // Mean and deviation of the batch, which also move the running ones.
+  // Computes the mean and deviation of the batch, and updates the running ones.
   absl::Status MeasureBatch(const ForwardArguments& a) {
     ShiftedTerms<T> terms;
     terms.x = Elements<T>(a.x);
@@ -124,7 +124,7 @@ class CudaBatchNorm final : public BatchNormOp {
   const bool has_residual_;
   const ActivationDesc output_;
   const ChannelGeometry geometry_;
-  DeviceArray<float> vectors_;  // What the next two point to.
+  DeviceArray<float> vectors_;  // The memory of the next two.
   NormStatistics statistics_ = {};
   NormInputFactors factors_ = {};
 };
@@ -153,7 +153,7 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCudaBatchNorm(
     if (residual->shape != input.shape || residual_storage != storage) {
       return absl::InvalidArgumentError(
           absl::StrCat(what, ": the residual is ", ShapeString(residual->shape),
-                       ", or of another layout"));
+                       "; it must have the input's shape and layout"));
     }
   }
   using Planned = absl::StatusOr<std::unique_ptr<BatchNormOp>>;

@@ -1,9 +1,9 @@
 // Batch normalisation on CUDA.
 //
-// Our own kernels rather than cuDNN's: the sums are in double and in a fixed
-// order, a batch with a NaN leaves the running statistics alone, the residual
-// and the ReLU are fused in any combination, and all passes are bound by
-// memory.
+// It uses our own kernels rather than cuDNN's: the sums are in double and in a
+// fixed order, a batch with a NaN does not change the running statistics, the
+// residual and the ReLU are fused in any combination, and all passes are bound
+// by memory bandwidth.
 #ifndef TENSOR_CUDA_NN_CUDA_BATCH_NORM_H_
 #define TENSOR_CUDA_NN_CUDA_BATCH_NORM_H_
 

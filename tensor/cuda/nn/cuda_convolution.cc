@@ -19,8 +19,8 @@
 namespace ps {
 namespace {
 
-// Adds the bias to what somebody else convolves, and brings weights, and plain
-// images, into the form that they want.
+// Adds the bias to a convolution computed by another class, and converts
+// weights and plain images to the form that this class needs.
 template <typename T>
 class CudaConvolution final : public AffineOp {
  public:
@@ -81,7 +81,8 @@ class CudaConvolution final : public AffineOp {
     if (!x_.is_copy()) {
       return convolution_->BackwardData(weight_.of(weight), dy, dx);
     }
-    // In the copy's place: a second Backward, which nobody needs, copies again.
+    // Overwrites the copy of x; a second Backward, which is not expected, would
+    // copy again.
     holds_gradient_ = true;
     PS_RETURN_IF_ERROR(
         convolution_->BackwardData(weight_.of(weight), dy, x_.data()));
@@ -116,7 +117,7 @@ class CudaConvolution final : public AffineOp {
   const std::unique_ptr<LibraryConvolution> convolution_;
   ProductFactor weight_;
   ProductFactor x_;
-  bool holds_gradient_ = false;  // x_, rather than the latest x.
+  bool holds_gradient_ = false;  // In x_, instead of the latest x.
 };
 
 absl::StatusOr<ConvolutionGeometry> CheckedGeometry(

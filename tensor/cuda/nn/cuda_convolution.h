@@ -1,5 +1,5 @@
-// Convolutions on CUDA: by the device's library where it has one, which is
-// cuDNN, else as products of matrices.
+// Convolutions on CUDA, computed by the device's library (cuDNN) if it has one,
+// else as matrix products.
 #ifndef TENSOR_CUDA_NN_CUDA_CONVOLUTION_H_
 #define TENSOR_CUDA_NN_CUDA_CONVOLUTION_H_
 
@@ -12,12 +12,13 @@
 
 namespace ps {
 
-// Scratch for the matrices of as many images as fit, at least of one.
+// Scratch for the matrices of as many images as fit, but at least one.
 inline constexpr int64_t kMaxColumnBytes = int64_t{128} << 20;
 
-// See NnKernels::PlanConvolution. `device` outlives the operation. Products are
-// made for as many images at a time as have columns of max_column_bytes, and
-// the gradients of the weights added up in their order.
+// See NnKernels::PlanConvolution. `device` outlives the operation. If products
+// are used, each covers as many images as have columns of at most
+// max_column_bytes, and the weights' gradients are added up in the order of the
+// images.
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaConvolution(
     LayerDevice* device, const ConvolutionShape& shape,
     const ActivationDesc& input, int64_t max_column_bytes = kMaxColumnBytes);

@@ -50,7 +50,7 @@ class CudaDropout final : public DropoutOp {
   const int32_t drop_below_;
   const float scale_;
   const ActivationDesc output_;
-  uint64_t key_ = 0;  // Of the latest Forward.
+  uint64_t key_ = 0;  // Key of the latest Forward.
 };
 
 }  // namespace
@@ -60,7 +60,7 @@ absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCudaDropout(
   const std::string what =
       absl::StrCat("dropout of ", ShapeString(input.shape));
   PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaActivation(what, input));
-  // Written so that a NaN fails too.
+  // Written so that NaN is rejected too.
   if (!(probability >= 0 && probability < 1)) {
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": the probability is ", probability, "; must be in [0, 1)"));

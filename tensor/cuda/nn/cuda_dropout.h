@@ -11,7 +11,7 @@
 namespace ps {
 
 // See NnKernels::PlanDropout. `device` outlives the operation. Drops the same
-// elements as the CPU does from a plain activation.
+// elements as the CPU does in a plain activation.
 absl::StatusOr<std::unique_ptr<DropoutOp>> PlanCudaDropout(
     LayerDevice* device, double probability, const ActivationDesc& input);
 

@@ -1,7 +1,7 @@
-// How activations lie in the memory of a CUDA device: as plain row-major
-// floats, or as bfloat16, images with their channels last and everything else
-// in row-major order. Two bfloat16 take the room of a float, and the last one
-// is followed by a gap if their number is odd.
+// The layouts of activations in the memory of a CUDA device: plain row-major
+// floats; or bfloat16, with images in channels-last order and everything else
+// in row-major order. Two bfloat16 take the space of one float; if their number
+// is odd, a gap follows the last one.
 #ifndef TENSOR_CUDA_NN_CUDA_LAYOUT_H_
 #define TENSOR_CUDA_NN_CUDA_LAYOUT_H_
 
@@ -17,25 +17,29 @@ namespace ps {
 
 ActivationDesc CudaActivation(Storage storage, Shape shape);
 
-// What the activation is stored as. Errors: kInvalidArgument, starting with
-// `what`, for a shape that holds nothing, or a layout of another backend.
+// Returns the type in which the activation is stored. Errors: kInvalidArgument,
+// starting with `what`, for a shape that is empty, or a layout of another
+// backend.
 absl::StatusOr<Storage> CheckCudaActivation(absl::string_view what,
                                             const ActivationDesc& activation);
 
-// Also errors: an activation that is not [batch, channels, height, width].
+// As CheckCudaActivation, and also an error if the activation is not [batch,
+// channels, height, width].
 absl::StatusOr<Storage> CheckCudaImages(absl::string_view what,
                                         const ActivationDesc& activation);
 
-// Also errors: an activation that is not [steps, batch, features].
+// As CheckCudaActivation, and also an error if the activation is not [steps,
+// batch, features].
 absl::StatusOr<Storage> CheckCudaSequence(absl::string_view what,
                                           const ActivationDesc& activation);
 
-// An image's array as [planes, height, width, inner] (pooling_cores.h).
+// The last extent of an image array seen as [planes, height, width, inner]
+// (pooling_cores.h).
 inline int64_t InnerExtent(Storage storage, const Shape& images) {
   return storage == Storage::kBfloat16 ? images[1] : 1;
 }
 
-// The elements of an activation's memory.
+// The memory of an activation as an array of its elements.
 template <typename T>
 const T* Elements(const float* memory) {
   return reinterpret_cast<const T*>(memory);

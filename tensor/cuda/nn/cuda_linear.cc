@@ -92,8 +92,8 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
                      ": needs [batch, features] and at least one feature on "
                      "each side"));
   }
-  // With the channels last the features would be in another order than the
-  // weights.
+  // With the channels last, the order of the features would differ from that of
+  // the weights.
   if (storage == Storage::kBfloat16 && input.shape.size() > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": needs images in plain order"));

@@ -17,7 +17,8 @@ namespace ps {
 absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaLinear(
     LayerDevice* device, int64_t out_features, const ActivationDesc& input);
 
-// [rows, in] to `output`, which has `rows` rows; all at least 1.
+// A linear layer from [rows, in] to `output`, which has `rows` rows; all
+// extents are at least 1.
 struct LinearRows {
   int64_t rows = 0;
   int64_t in = 0;

@@ -11,7 +11,7 @@
 namespace ps {
 
 // See NnKernels::PlanSoftmaxCrossEntropy. `device` outlives the operation. Run
-// waits for the device: its result is the host's.
+// waits for the device, because it returns its result to the host.
 absl::StatusOr<std::unique_ptr<SoftmaxCrossEntropyOp>>
 PlanCudaSoftmaxCrossEntropy(LayerDevice* device, const ActivationDesc& logits);
 

@@ -1,10 +1,11 @@
 // The layers on CUDA.
 //
-// Activations lie as cuda_layout.h says: bfloat16 where the device computes
-// with it, from the first layer with weights on. What is not a product or a sum
-// over one is computed as floats either way. Everything runs in the order of
-// one stream; only what returns a result to the host, the loss, waits for it.
-// Scratch and what is kept for Backward are allocated when planning.
+// Activations have the layouts of cuda_layout.h: bfloat16 if the device
+// computes with it, starting with the output of the first layer with weights.
+// Everything except products, and sums over products, is computed in floats
+// either way. All work runs in the order of one stream; only the loss, which
+// returns a result to the host, waits for it. Scratch and memory kept for
+// Backward are allocated when planning.
 #ifndef TENSOR_CUDA_NN_CUDA_NN_KERNELS_H_
 #define TENSOR_CUDA_NN_CUDA_NN_KERNELS_H_
 
@@ -17,11 +18,12 @@
 
 namespace ps {
 
-// Errors: NewCudaLayerDevice's.
+// Errors: those of NewCudaLayerDevice.
 absl::StatusOr<std::unique_ptr<NnKernels>> NewCudaNnKernels(
     const CudaNnOptions& options);
 
-// On a device that others use too, of which it takes a share.
+// The layers on a device that is shared with others; the kernels keep a handle
+// to it.
 std::unique_ptr<NnKernels> NewNnKernelsOn(std::shared_ptr<LayerDevice> device);
 
 }  // namespace ps

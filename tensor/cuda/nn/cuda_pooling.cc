@@ -18,7 +18,7 @@ namespace {
 template <typename T>
 class CudaMaxPooling final : public UnaryOp {
  public:
-  // maxima: as many as outputs.
+  // maxima: as many elements as there are outputs.
   CudaMaxPooling(LayerDevice* device, const PoolingGeometry2d& geometry,
                  int64_t num_inputs, ActivationDesc output,
                  DeviceArray<int32_t> maxima)
@@ -120,7 +120,7 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaPooling(
                    ShapeString(input.shape), " with windows of ", shape.window,
                    ", stride ", shape.stride, ", padding ", shape.padding);
   PS_ASSIGN_OR_RETURN(const Storage storage, CheckCudaImages(what, input));
-  // With more padding some windows would see nothing else.
+  // With more padding, some windows would contain nothing but padding.
   if (shape.window < 1 || shape.stride < 1 || shape.padding < 0 ||
       shape.padding > shape.window / 2) {
     return absl::InvalidArgumentError(absl::StrCat(

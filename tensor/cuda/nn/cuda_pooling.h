@@ -1,9 +1,9 @@
 // Maximum and average pooling on CUDA.
 //
-// Our own kernels rather than cuDNN's: the rules for NaN and for equal maxima
-// are the CPU's, the gradient is deterministic (cuDNN's backward pass for
-// overlapping windows is not, but for one of its modes), and both are bound by
-// memory.
+// It uses our own kernels rather than cuDNN's: the rules for NaN and for equal
+// maxima are the CPU's, the gradient is deterministic (cuDNN's backward pass
+// for overlapping windows is not, except in one of its modes), and both are
+// bound by memory bandwidth.
 #ifndef TENSOR_CUDA_NN_CUDA_POOLING_H_
 #define TENSOR_CUDA_NN_CUDA_POOLING_H_
 

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Of what is plain already.
+// Copies an activation that is already plain.
 class CudaCopy final : public UnaryOp {
  public:
   CudaCopy(LayerDevice* device, const ActivationDesc& output)
@@ -35,7 +35,8 @@ class CudaCopy final : public UnaryOp {
   const ActivationDesc output_;
 };
 
-// bfloat16, of images with the channels last, to plain floats.
+// Converts bfloat16 activations, with images in channels-last order, to plain
+// floats.
 class CudaReorder final : public UnaryOp {
  public:
   CudaReorder(LayerDevice* device, const Shape& shape)
@@ -70,7 +71,7 @@ class CudaReorder final : public UnaryOp {
  private:
   template <typename Core>
   absl::Status Run(const Core& core) {
-    // Otherwise only the type changes.
+    // Otherwise only the type changes, not the order.
     if (channels_.value() > 1 && pixels_.value() > 1) device_->CountReorder();
     return device_->Run(core, output_.num_floats);
   }

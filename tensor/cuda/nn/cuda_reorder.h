@@ -1,4 +1,4 @@
-// Activations on CUDA in plain order.
+// Converts activations on CUDA to plain order.
 #ifndef TENSOR_CUDA_NN_CUDA_REORDER_H_
 #define TENSOR_CUDA_NN_CUDA_REORDER_H_
 

@@ -1,5 +1,5 @@
-// Dropout: the same elements as on the CPU, for the same key and place
-// (tensor/cpu/cpu_dropout.cc), which a test holds.
+// Dropout. It drops the same elements as the CPU for the same key and positions
+// (tensor/cpu/cpu_dropout.cc); a test checks this.
 #ifndef TENSOR_CUDA_NN_DROPOUT_CORE_H_
 #define TENSOR_CUDA_NN_DROPOUT_CORE_H_
 
@@ -9,7 +9,8 @@
 
 namespace ps {
 
-// Elements that have a key of their own, and the bits of each draw.
+// The number of elements that share a key, as a power of 2, and the bits of
+// each draw.
 inline constexpr int kDropoutChunkBits = 16;
 inline constexpr int kDropoutDrawBits = 24;
 

@@ -1,4 +1,4 @@
-// Where the pixels of images are.
+// The positions of the pixels of images in memory.
 #ifndef TENSOR_CUDA_NN_IMAGE_ARRAY_H_
 #define TENSOR_CUDA_NN_IMAGE_ARRAY_H_
 
@@ -35,7 +35,7 @@ struct ImageArray {
            p.column;
   }
 
-  // The pixel at this place.
+  // The pixel at position `place` of the array.
   PS_HOST_DEVICE ImagePixel At(int64_t place) const {
     ImagePixel p;
     if (channels_last) {

@@ -73,7 +73,8 @@ class LastChannelConvolution final : public LibraryConvolution {
           product.result = Storage::kBfloat16;
           product.c = static_cast<Bfloat16*>(dx) + group * g_.kernel_size();
         } else {
-          // Not rounded before they are added up.
+          // Kept as floats, so that values are not rounded before they are
+          // added up.
           product.c = row_gradients() + group * g_.kernel_size();
         }
         PS_RETURN_IF_ERROR(device_->Multiply(product));
@@ -91,7 +92,7 @@ class LastChannelConvolution final : public LibraryConvolution {
 
   absl::Status BackwardWeights(const void* x, const void* dy,
                                float* dweight) override {
-    // [out, kernel, in], which with one kernel element is PyTorch's.
+    // [out, kernel, in]; for a kernel of one pixel this is PyTorch's order.
     float* const sums = images_are_rows_ ? dweight : weight_gradients();
     PS_RETURN_IF_ERROR(ForEachChunk([&](int64_t first,
                                         int64_t images) -> absl::Status {
@@ -135,10 +136,10 @@ class LastChannelConvolution final : public LibraryConvolution {
 
   int64_t group_outputs() const { return g_.out_channels / g_.groups; }
   int64_t group_weights() const { return group_outputs() * g_.kernel_size(); }
-  // Of one image's rows.
+  // Elements of one image's rows.
   int64_t image_elements() const { return row_ * g_.out_pixels(); }
 
-  // Rows in one pass and their gradients, as floats, in another.
+  // Holds the rows in one pass, and their gradients, as floats, in another.
   float* row_gradients() const {
     return static_cast<float*>(device_->scratch());
   }
@@ -149,7 +150,7 @@ class LastChannelConvolution final : public LibraryConvolution {
   const Bfloat16* GroupWeights(const void* weight, int64_t group) const {
     return static_cast<const Bfloat16*>(weight) + group * group_weights();
   }
-  // Of an image's first pixel and a group's first channel.
+  // The position of the first channel of a group in an image's first pixel.
   int64_t FirstOutput(int64_t image, int64_t group) const {
     return image * g_.out_pixels() * g_.out_channels + group * group_outputs();
   }
@@ -169,7 +170,7 @@ class LastChannelConvolution final : public LibraryConvolution {
   const ConvolutionGeometry g_;
   const bool images_are_rows_;
   const int64_t row_;     // Elements of a row.
-  const int64_t images_;  // At a time.
+  const int64_t images_;  // Images per product.
 };
 
 }  // namespace

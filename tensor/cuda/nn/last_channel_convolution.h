@@ -1,5 +1,5 @@
-// A convolution without its bias as products of matrices, of bfloat16 images
-// with their channels last, on any LayerDevice.
+// A convolution without its bias, computed as matrix products on any
+// LayerDevice, for bfloat16 images with their channels last.
 #ifndef TENSOR_CUDA_NN_LAST_CHANNEL_CONVOLUTION_H_
 #define TENSOR_CUDA_NN_LAST_CHANNEL_CONVOLUTION_H_
 
@@ -12,9 +12,10 @@
 
 namespace ps {
 
-// `device` outlives the result. max_row_bytes: of the rows that are there at a
-// time (last_channel_convolution_cores.h), as floats; at least one image's are.
-// A kernel of one pixel with stride 1 needs none: the images are the rows.
+// `device` outlives the result. max_row_bytes: limit on the rows in memory at a
+// time (last_channel_convolution_cores.h), as floats; rows of at least one
+// image are always used. A kernel of one pixel with stride 1 needs no rows: the
+// images are the rows.
 absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanLastChannelConvolution(
     LayerDevice* device, const ConvolutionGeometry& geometry,
     int64_t max_row_bytes);

@@ -1,8 +1,8 @@
-// A convolution as products of matrices, of images with their channels last:
-// what lies between images and matrices. With the *rows* [images x out pixels,
-// groups x kernel x channels of a group], each holding what one output pixel
-// sees, the output is [images x out pixels, out channels] as it lies in memory,
-// and each pass is one product for each group:
+// A convolution as matrix products, for images with their channels last: the
+// conversions between images and matrices. The *rows* are [images x out pixels,
+// groups x kernel x channels of a group]; each row holds the inputs of one
+// output pixel. The output is [images x out pixels, out channels], as it lies
+// in memory. Each pass is one product per group:
 //   output = rows weight', drows = doutput weight, dweight = doutput' rows,
 // where the weights are [out channels, kernel x channels of a group].
 // (Chellapilla, Puri, Simard, "High performance convolutional neural networks
@@ -75,8 +75,8 @@ struct RowsCore : ElementCore {
   }
 };
 
-// dx from the gradient of the rows: each element adds up what it gets, in the
-// kernel's order. Count: elements of dx.
+// Computes dx from the gradient of the rows: each element adds up its
+// contributions in the kernel's order. Count: elements of dx.
 struct RowsGradientCore : ElementCore {
   static constexpr const char* kName = "ConvolutionRowsGradient";
   RowGeometry geometry;
@@ -112,7 +112,8 @@ struct RowsGradientCore : ElementCore {
   }
 
  private:
-  // The output whose window begins at `begin` of the unpadded input; -1: none.
+  // The output whose window begins at `begin` of the unpadded input; -1 if
+  // there is none.
   PS_HOST_DEVICE int64_t OutPlace(int64_t begin, int64_t out_extent) const {
     if (begin + geometry.padding < 0) return -1;
     int64_t rest = 0;

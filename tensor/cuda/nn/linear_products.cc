@@ -49,7 +49,7 @@ absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,
   product.factors = device->storage();
   PS_ASSIGN_OR_RETURN(planned.fused_,
                       device->PlanFusedProduct(product, Epilogue::kSumA));
-  // Operands may turn out not to be what the library takes.
+  // Needed because the library may not accept the operands of a call.
   PS_RETURN_IF_ERROR(
       device->ReserveScratch(RowSumsScratchBytes(shape.rows, shape.out)));
   return planned;

@@ -1,5 +1,6 @@
-// The products of a linear layer in which its bias takes part: by a library
-// that does both at once where the device has one, else a product and kernels.
+// The products of a linear layer that involve its bias: computed by a library
+// that does both at once if the device has one, else by a product and separate
+// kernels.
 #ifndef TENSOR_CUDA_NN_LINEAR_PRODUCTS_H_
 #define TENSOR_CUDA_NN_LINEAR_PRODUCTS_H_
 
@@ -16,18 +17,19 @@
 
 namespace ps {
 
-// All at least 1. x is [rows, in], y [rows, out], the weights [out, in].
+// All extents are at least 1. x is [rows, in], y [rows, out], the weights [out,
+// in].
 struct LinearShape {
   int64_t rows = 0;
   int64_t in = 0;
   int64_t out = 0;
 };
 
-// y = x weight' + bias. Factors and result are of the device's storage(), the
+// y = x weight' + bias. Factors and result have the device's storage(); the
 // bias is floats.
 //
-// In bfloat16 a library rounds the bias, and then the sum of product and bias.
-// The kernels round the product, and then its sum with the bias as it is.
+// In bfloat16, a library rounds the bias and then the sum of product and bias.
+// The kernels round the product, and then its sum with the unrounded bias.
 class BiasedProduct {
  public:
   BiasedProduct() = default;
@@ -43,9 +45,9 @@ class BiasedProduct {
   ProductFactor bias_;                   // For the library.
 };
 
-// dweight = dy' x, and dbias, the sums over dy's rows. x and dy are of the
-// device's storage(), the gradients floats. The kernels add dbias up in double,
-// a library in floats.
+// dweight = dy' x, and dbias, the sum of dy's rows. x and dy have the device's
+// storage(); the gradients are floats. The kernels add up dbias in double, a
+// library in float.
 class WeightGradient {
  public:
   WeightGradient() = default;

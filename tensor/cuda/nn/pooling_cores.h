@@ -1,6 +1,7 @@
-// Pooling of images, forward by output and backward by input: each thread
-// gathers what one element gets, in the order of the windows, so that nothing
-// depends on the threads' order.
+// Pooling of images. The forward pass runs one thread per output, the backward
+// pass one per input. Each thread gathers the contributions to its element in
+// the order of the windows, so that results do not depend on the order of
+// threads.
 //
 // Arrays are [planes, height, width, inner]. Plain images have a plane for each
 // channel and inner = 1; those with their channels last have a plane for each
@@ -21,21 +22,21 @@ struct IndexRange {
   int64_t end;
 };
 
-// Windows along one direction.
+// The windows along one direction.
 struct WindowGeometry {
-  int64_t extent = 0;      // Of the input.
+  int64_t extent = 0;      // Extent of the input.
   int64_t out_extent = 0;  // Number of windows.
   int64_t window = 1;
   int64_t stride = 1;
   int64_t padding = 0;
 
-  // What window `o` sees of the input.
+  // The range of inputs in window `o`.
   PS_HOST_DEVICE IndexRange Inputs(int64_t o) const {
     const int64_t begin = o * stride - padding;
     return {Larger<int64_t>(begin, 0), Smaller(begin + window, extent)};
   }
 
-  // The windows that see input `i`.
+  // The windows that contain input `i`.
   PS_HOST_DEVICE IndexRange Windows(int64_t i) const {
     // o stride - padding <= i < o stride - padding + window.
     const int64_t behind = i + padding - window;
@@ -54,33 +55,33 @@ struct PoolingGeometry2d {
   Divisor inner;
 };
 
-// An element of one plane, out of its place in an array of planes of this
-// height and width.
+// An element of one plane, computed from its position in an array of planes of
+// this height and width.
 struct PlanePixel {
   PS_HOST_DEVICE PlanePixel(int64_t i, const Divisor& height,
                             const Divisor& width, const Divisor& inner)
       : plane(height.Divide(
             width.Divide(inner.Divide(i, &inner_place), &column), &row)) {}
 
-  // Of pixel 0 of the plane, in an array of this height and width.
+  // The position of pixel 0 of the plane, in an array of this height and width.
   PS_HOST_DEVICE int64_t First(const Divisor& height, const Divisor& width,
                                const Divisor& inner) const {
     return Place(plane * height.value() * width.value(), inner);
   }
-  // Of a pixel that is counted over all planes.
+  // The position of a pixel whose number counts over all planes.
   PS_HOST_DEVICE int64_t Place(int64_t pixel, const Divisor& inner) const {
     return pixel * inner.value() + inner_place;
   }
 
-  // The next three before `plane`, whose initialiser sets them.
+  // These three are declared before `plane`, whose initialiser sets them.
   int64_t inner_place = 0;
   int64_t row = 0;
   int64_t column = 0;
   int64_t plane;
 };
 
-// Also writes where in its plane each maximum is: the first of equal ones, as
-// on the CPU. A NaN wins and stays. Count: outputs.
+// Also writes the position of each maximum in its plane: the first of equal
+// ones, as on the CPU. A NaN wins and stays. Count: outputs.
 template <typename T>
 struct MaxPoolCore : ElementCore {
   static constexpr const char* kName = "MaxPool";
@@ -140,7 +141,8 @@ struct MaxPoolGradientCore : ElementCore {
   }
 };
 
-// Padding counts as zeros: always divided by the whole window. Count: outputs.
+// Padding counts as zeros: the divisor is always the size of the whole window.
+// Count: outputs.
 template <typename T>
 struct AveragePoolCore : ElementCore {
   static constexpr const char* kName = "AveragePool";

@@ -1,4 +1,5 @@
-// What a product reads of an array of floats: weights, or the input of a model.
+// The form in which a product reads an array of floats: weights, or a model's
+// input.
 #ifndef TENSOR_CUDA_NN_PRODUCT_FACTOR_H_
 #define TENSOR_CUDA_NN_PRODUCT_FACTOR_H_
 
@@ -11,35 +12,36 @@
 
 namespace ps {
 
-// The array itself, or a copy as bfloat16 that is made whenever the array may
+// The array itself, or a bfloat16 copy that is made anew whenever the array may
 // have changed.
 class ProductFactor {
  public:
-  // The array itself.
+  // Uses the array itself.
   ProductFactor() = default;
-  // A copy of `n` elements [..., channels, pixels], the channels last.
+  // Uses a copy of `n` elements [..., channels, pixels], with the channels
+  // last.
   static absl::StatusOr<ProductFactor> Copied(LayerDevice* device, int64_t n,
                                               int64_t channels = 1,
                                               int64_t pixels = 1);
-  // A copy of weights if the device computes with bfloat16.
+  // Uses a copy of the weights if the device computes with bfloat16.
   static absl::StatusOr<ProductFactor> Weights(LayerDevice* device, int64_t n,
                                                int64_t channels = 1,
                                                int64_t pixels = 1);
 
   bool is_copy() const { return copy_.size() > 0; }
-  // Whether the copy has another order than the array.
+  // Whether the copy's order differs from the array's.
   bool reorders() const { return channels_ > 1 && pixels_ > 1; }
 
   // Copies the array if this is a copy.
   absl::Status Take(LayerDevice* device, const float* array) const;
-  // After Take of this array.
+  // The factor for this array; call Take with the same array first.
   const void* of(const float* array) const {
     return is_copy() ? static_cast<const void*>(copy_.data()) : array;
   }
 
-  // For results that have the copy's shape and order.
+  // The copy's memory, for results that have its shape and order.
   Bfloat16* data() const { return copy_.data(); }
-  // The copy's elements as floats in the array's order.
+  // Converts the copy to floats in the array's order.
   absl::Status ToPlain(LayerDevice* device, float* array) const;
 
  private:

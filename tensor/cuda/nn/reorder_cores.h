@@ -1,7 +1,8 @@
-// From plain floats to bfloat16 with the channels last, and back. Arrays are
-// [images, channels, pixels] and [images, pixels, channels]; what has no
-// channels has one, and keeps its order. A convolution's weights are such an
-// array too: [out, in, kernel], and the libraries want [out, kernel, in].
+// Conversions from plain floats to bfloat16 with the channels last, and back.
+// Arrays are [images, channels, pixels] and [images, pixels, channels]; an
+// array without channels counts as having one, and keeps its order. A
+// convolution's weights are also such an array: they are [out, in, kernel], and
+// the libraries want [out, kernel, in].
 #ifndef TENSOR_CUDA_NN_REORDER_CORES_H_
 #define TENSOR_CUDA_NN_REORDER_CORES_H_
 

@@ -1,4 +1,4 @@
-// Sums of a matrix's rows on the device: a bias's gradient.
+// Sums of a matrix's rows on the device, which give the gradient of a bias.
 #ifndef TENSOR_CUDA_NN_ROW_SUMS_H_
 #define TENSOR_CUDA_NN_ROW_SUMS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// Row-major [rows, columns], without gaps.
+// A row-major matrix [rows, columns] without gaps.
 struct RowMatrix {
   Storage storage = Storage::kFloat;
   int64_t rows = 0;
@@ -18,7 +18,7 @@ struct RowMatrix {
 };
 
 // sums[c] = matrix[0, c] + ... + matrix[rows - 1, c], in a fixed order and in
-// double. Uses the device's scratch, of which it needs RowSumsScratchBytes.
+// double. Uses RowSumsScratchBytes of the device's scratch.
 absl::Status SumRows(LayerDevice* device, const RowMatrix& shape,
                      const void* matrix, float* sums);
 int64_t RowSumsScratchBytes(int64_t rows, int64_t columns);

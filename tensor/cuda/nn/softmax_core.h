@@ -1,4 +1,4 @@
-// Softmax cross entropy, a block for each row of logits.
+// Softmax cross entropy, with one block for each row of logits.
 #ifndef TENSOR_CUDA_NN_SOFTMAX_CORE_H_
 #define TENSOR_CUDA_NN_SOFTMAX_CORE_H_
 
@@ -12,13 +12,13 @@ namespace ps {
 
 struct SoftmaxRowResult {
   double loss;  // -ln softmax(logits)[label].
-  // How many logits are larger than the label's, or equal and before it. All,
-  // where that is a NaN.
+  // The number of logits that are larger than the label's, or equal and before
+  // it. If the label's logit is NaN, the number of all logits.
   int64_t rank;
 };
 
-// Exponentials are floats, their sum is a double. T: of logits and gradient.
-// Count: rows.
+// Exponentials are floats; their sum is a double. T is the type of logits and
+// gradient. Count: rows.
 template <typename T>
 struct SoftmaxCore : BlockCore {
   static constexpr const char* kName = "Softmax";
@@ -35,7 +35,7 @@ struct SoftmaxCore : BlockCore {
   int64_t classes;
   const T* logits;        // [rows, classes]
   const int32_t* labels;  // [rows]
-  // [rows, classes], may be the logits; null: none.
+  // [rows, classes]; may be the logits, or null for no gradient.
   T* gradient;
   float gradient_scale;
   SoftmaxRowResult* results;  // [rows]
@@ -58,7 +58,7 @@ struct SoftmaxCore : BlockCore {
         sum += expf(x[c] - shared->maxima[0]);
       }
       shared->sums[thread] = sum;
-      // The gradient may overwrite it.
+      // Saved here, since the gradient may overwrite it.
       if (thread == 0) shared->label_logit = x[labels[row]];
     } else if (phase < kWritePhase) {
       AddHalves(phase - kExpPhase - 1, thread, shared->sums);
@@ -77,7 +77,7 @@ struct SoftmaxCore : BlockCore {
     for (int64_t c = thread; c < classes; c += kBlockThreads) {
       const float logit = x[c];
       max = Larger(max, logit);
-      // A NaN is not below anything, and so exceeds everything.
+      // A NaN is not below anything, and so ranks above everything.
       const bool below = c < label ? logit < label_logit : logit <= label_logit;
       if (!below) ++rank;
     }

@@ -1,4 +1,5 @@
-// Every stride-th pixel of images, with channels of zeros around.
+// Takes every stride-th pixel of images, and adds channels of zeros on both
+// sides.
 #ifndef TENSOR_CUDA_NN_SUBSAMPLING_CORES_H_
 #define TENSOR_CUDA_NN_SUBSAMPLING_CORES_H_
 
@@ -14,7 +15,7 @@ struct SubsamplingGeometry {
   ImageArray input;
   ImageArray output;
   Divisor stride;
-  int64_t first_channel;  // Of the output that is not zero.
+  int64_t first_channel;  // First output channel that is not zero.
 };
 
 // Count: outputs.

@@ -1,6 +1,6 @@
-// What lies between the products of one step of a recurrent layer, for all rows
-// of the batch. Equations: tensor/sequence_kernels.h; the same steps as
-// tensor/cpu/cpu_cell_loops.cc. Count of each: batch x hidden.
+// The work between the products of one step of a recurrent layer, for all rows
+// of the batch. Equations: tensor/sequence_kernels.h; the steps are the same as
+// in tensor/cpu/cpu_cell_loops.cc. Count of each core: batch x hidden.
 #ifndef TENSOR_CUDA_SEQUENCES_CELL_CORES_H_
 #define TENSOR_CUDA_SEQUENCES_CELL_CORES_H_
 
@@ -14,9 +14,9 @@
 
 namespace ps {
 
-// One step, forward. Gates are [batch, gates x hidden], biases [gates x
-// hidden], everything else [batch, hidden]. T: of what products read, and of
-// the activations; the state is floats.
+// One forward step. Gates are [batch, gates x hidden], biases [gates x hidden],
+// everything else [batch, hidden]. T is the type of the products' factors and
+// of the activations; the state is floats.
 template <typename T>
 struct CellForwardStep {
   Divisor hidden;
@@ -27,31 +27,31 @@ struct CellForwardStep {
   const float* hidden_before;  // GRU.
   const float* cell_before;    // LSTM.
   float* cell;                 // LSTM.
-  // h', for the next step's cell (GRU), for its products, and for the next
-  // layer. The first two may be one array.
+  // h', written for the next step's cell (GRU), for its products, and for the
+  // next layer. The first two may be one array.
   float* hidden_after;
   T* factor_after;
   T* y;
 };
 
-// The same backward.
+// The same step backward.
 template <typename T>
 struct CellBackwardStep {
   Divisor hidden;
-  const float* gates;      // As forward left it.
-  const float* recurrent;  // The same; GRU.
-  // The gradients of W_ih x, and for the GRU of W_hh h. They may be `gates` and
-  // `recurrent`.
+  const float* gates;      // As the forward step left them.
+  const float* recurrent;  // GRU: as the forward step left it.
+  // The gradients of W_ih x and, for the GRU, of W_hh h. They may be the same
+  // arrays as `gates` and `recurrent`.
   T* dgates;
   T* drecurrent;
   const float* hidden_before;  // GRU.
   const float* cell_before;    // LSTM.
   const float* cell;           // LSTM.
   const T* dy;
-  // In: the gradient of h' from the next step. GRU: out, the part of h's
-  // gradient that does not go through W_hh.
+  // In: the gradient of h' from the next step. GRU only, out: the part of the
+  // gradient of h that does not pass through W_hh.
   float* dhidden;
-  float* dcell;  // LSTM: the gradient of c', and then of c.
+  float* dcell;  // LSTM. In: the gradient of c'. Out: that of c.
 };
 
 template <typename T>
@@ -133,7 +133,7 @@ struct GruForwardCore : ElementCore {
     const float r = Sigmoid(inputs[0] + recurrents[0]);
     const float z = Sigmoid(inputs[1] + recurrents[1]);
     const float tanh_n = tanhf(fmaf(r, recurrents[2], inputs[2]));
-    // n + z (h - n).
+    // Computes n + z (h - n).
     const float h = fmaf(z, step.hidden_before[element] - tanh_n, tanh_n);
     gates[j] = r;
     gates[n + j] = z;

@@ -23,7 +23,7 @@ class CudaCtcLoss final : public CtcLossOp {
 
   absl::StatusOr<double> Run(const float* logits, const CtcTargets& targets,
                              float* dlogits) override {
-    // Also the end of the latest copy out of gradient_.
+    // Also waits for the latest copy out of gradient_.
     PS_RETURN_IF_ERROR(device_->CopyToHost(logits, size_bytes_, logits_.get()));
     float* const gradient =
         dlogits == nullptr ? nullptr : static_cast<float*>(gradient_.get());
@@ -38,7 +38,7 @@ class CudaCtcLoss final : public CtcLossOp {
 
  private:
   LayerDevice* const device_;  // Not owned.
-  const int64_t size_bytes_;   // Of the logits.
+  const int64_t size_bytes_;   // Size of the logits.
   const std::unique_ptr<CtcLossOp> host_;
   std::shared_ptr<void> logits_;
   std::shared_ptr<void> gradient_;

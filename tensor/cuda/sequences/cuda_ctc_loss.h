@@ -1,5 +1,5 @@
-// CTC for models on CUDA. The lattice is the host's: logits are copied there,
-// and their gradient back.
+// The CTC loss for models on CUDA. The lattice is computed on the host: logits
+// are copied there, and their gradient is copied back.
 #ifndef TENSOR_CUDA_SEQUENCES_CUDA_CTC_LOSS_H_
 #define TENSOR_CUDA_SEQUENCES_CUDA_CTC_LOSS_H_
 
@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// See SequenceKernels::PlanCtcLoss. `device` and `pool`, for the examples of a
-// batch, outlive the operation. Run waits for the device.
+// See SequenceKernels::PlanCtcLoss. `device`, and `pool`, which processes the
+// examples of a batch, outlive the operation. Run waits for the device.
 absl::StatusOr<std::unique_ptr<CtcLossOp>> PlanCudaCtcLoss(
     LayerDevice* device, ThreadPool* pool, const ActivationDesc& logits);
 

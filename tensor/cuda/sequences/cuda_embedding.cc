@@ -74,7 +74,7 @@ class CudaEmbedding final : public EmbeddingOp {
   }
 
  private:
-  // Whether every token is a row's number.
+  // Returns an error unless every token is a row number.
   absl::Status CheckRows(const float* tokens) {
     FirstNegativeCore core;
     core.rows = rows_.data();
@@ -96,11 +96,11 @@ class CudaEmbedding final : public EmbeddingOp {
   const EmbeddingShape shape_;
   const int64_t num_tokens_;
   const ActivationDesc output_;
-  DeviceArray<int32_t> rows_;  // That the latest tokens name.
+  DeviceArray<int32_t> rows_;  // Rows that the latest tokens name.
   DeviceArray<uint64_t> keys_;
   DeviceArray<uint64_t> sorted_keys_;
   DeviceArray<int64_t> first_bad_;
-  std::shared_ptr<void> host_;  // One number, from the device.
+  std::shared_ptr<void> host_;  // One number, copied from the device.
 };
 
 }  // namespace
@@ -108,7 +108,7 @@ class CudaEmbedding final : public EmbeddingOp {
 absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCudaEmbedding(
     LayerDevice* device, const EmbeddingShape& shape,
     const ActivationDesc& tokens) {
-  // Tokens are floats, which are exact up to there.
+  // Tokens are floats, which represent integers exactly up to here.
   constexpr int64_t kMaxRows = int64_t{1} << 24;
   if (tokens.shape.size() != 2 || NumElements(tokens.shape) < 1 ||
       tokens.layout != nullptr || shape.num_rows < 1 ||

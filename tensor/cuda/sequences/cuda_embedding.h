@@ -11,7 +11,7 @@
 namespace ps {
 
 // See SequenceKernels::PlanEmbedding. `device` outlives the operation. Forward
-// waits for the device, to say whether all tokens are rows.
+// waits for the device, to report whether all tokens are row numbers.
 absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanCudaEmbedding(
     LayerDevice* device, const EmbeddingShape& shape,
     const ActivationDesc& tokens);

@@ -1,4 +1,4 @@
-// Windows over frames on CUDA.
+// Windows over the frames of a sequence, on CUDA.
 #ifndef TENSOR_CUDA_SEQUENCES_CUDA_FRAME_WINDOW_H_
 #define TENSOR_CUDA_SEQUENCES_CUDA_FRAME_WINDOW_H_
 

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kFloatBytes = static_cast<int64_t>(sizeof(float));
 
-// T: of what products read, and of the output. All else is floats.
+// T is the type of the products' factors and of the output. All else is floats.
 template <typename T>
 class CudaRecurrent final : public RecurrentOp {
  public:
@@ -78,7 +78,7 @@ class CudaRecurrent final : public RecurrentOp {
   }
   absl::Duration cell_time() const override { return absl::ZeroDuration(); }
 
-  // The memory is cleared by the next Forward, which can report an error.
+  // The next Forward clears the memory, since it can report an error.
   void ResetState() override { state_is_zero_ = true; }
 
   absl::Status Forward(const float* x, const Weights& weights,
@@ -126,7 +126,7 @@ class CudaRecurrent final : public RecurrentOp {
   absl::Status Backward(const BackwardArguments& a) override {
     PS_RETURN_IF_ERROR(BackwardThroughTime(a));
     const int64_t frames = steps_ * batch_;
-    // The gradients of all steps' products with the input, and with the state.
+    // The gradients of all steps' products with the input and with the state.
     const T* const dinput = InputGradients(0);
     const T* const drecurrent = RecurrentGradients(0);
     PS_RETURN_IF_ERROR(input_gradient_.Multiply(
@@ -139,7 +139,8 @@ class CudaRecurrent final : public RecurrentOp {
       product.a = drecurrent, product.b = Factor(0);
       product.c = a.gradients.recurrent;
       PS_RETURN_IF_ERROR(device_->Multiply(product));
-      // The LSTM's biases have one sum, and so one gradient.
+      // The LSTM's two biases are only used as a sum, and so have the same
+      // gradient.
       PS_RETURN_IF_ERROR(device_->Copy(a.gradients.input_bias,
                                        rows_ * kFloatBytes,
                                        a.gradients.recurrent_bias));
@@ -158,7 +159,7 @@ class CudaRecurrent final : public RecurrentOp {
   }
 
  private:
-  // Whether what products read is a copy of what is kept as floats.
+  // Whether the products' factors are copies of values that are kept as floats.
   static constexpr bool kCopies = !std::is_same_v<T, float>;
 
   int64_t state_size() const { return batch_ * hidden_; }
@@ -177,7 +178,7 @@ class CudaRecurrent final : public RecurrentOp {
 
   float* Gates(int64_t t) { return gates_.data() + t * batch_ * rows_; }
   T* Factor(int64_t t) { return factors_.data() + t * state_size(); }
-  // The GRU's state, which the LSTM has in its cells.
+  // The state of the GRU; the LSTM's is in its cells.
   float* Hidden(int64_t t) {
     if constexpr (kCopies) {
       return is_lstm_ ? nullptr : hiddens_.data() + t * state_size();
@@ -188,13 +189,13 @@ class CudaRecurrent final : public RecurrentOp {
   float* Cell(int64_t t) {
     return is_lstm_ ? cells_.data() + t * state_size() : nullptr;
   }
-  // The LSTM needs it within the step only.
+  // For the LSTM it is needed only within the step.
   float* Recurrent(int64_t t) {
     return recurrent_.data() + (is_lstm_ ? 0 : t) * batch_ * rows_;
   }
 
-  // Where Backward leaves them: instead of what they are gradients of, or
-  // beside it.
+  // The memory where Backward writes these gradients: in place of the values
+  // they belong to, or separate.
   T* InputGradients(int64_t t) {
     if constexpr (kCopies) {
       return dgates_.data() + t * batch_ * rows_;
@@ -211,7 +212,7 @@ class CudaRecurrent final : public RecurrentOp {
     }
   }
 
-  // The last state, or zero, becomes the first.
+  // Makes the last state, or zero, the first.
   template <typename Element>
   absl::Status CarryState(const DeviceArray<Element>& states) {
     if (states.size() == 0) return absl::OkStatus();
@@ -235,7 +236,7 @@ class CudaRecurrent final : public RecurrentOp {
     return device_->Run(GruBackwardCore<T>{{}, step}, state_size());
   }
 
-  // The gradients of the gates, last step first.
+  // Computes the gradients of the gates, last step first.
   absl::Status BackwardThroughTime(const BackwardArguments& a) {
     PS_RETURN_IF_ERROR(device_->Zero(dhidden_.size_bytes(), dhidden_.data()));
     if (is_lstm_) {
@@ -255,11 +256,11 @@ class CudaRecurrent final : public RecurrentOp {
       step.dhidden = dhidden_.data();
       step.dcell = is_lstm_ ? dcell_.data() : nullptr;
       PS_RETURN_IF_ERROR(RunCells(step));
-      // Nobody asks for the gradient of the state that was given.
+      // The gradient of the initial state is not needed.
       if (t == 0) break;
       MatrixProduct product;
       product.m = batch_, product.n = hidden_, product.k = rows_;
-      // The GRU's state also goes on by itself.
+      // The GRU's state also reaches the next step directly.
       product.accumulate = !is_lstm_;
       product.factors = device_->storage();
       product.a = RecurrentGradients(t);
@@ -271,12 +272,12 @@ class CudaRecurrent final : public RecurrentOp {
   }
 
   LayerDevice* const device_;  // Not owned.
-  const bool is_lstm_;         // Else a GRU.
+  const bool is_lstm_;         // If false, a GRU.
   const int64_t steps_;
   const int64_t batch_;
   const int64_t features_;
   const int64_t hidden_;
-  const int64_t rows_;  // Of the weights: gates x hidden.
+  const int64_t rows_;  // Rows of the weights: gates x hidden.
   const Storage input_;
   const ActivationDesc output_;
   int64_t size_bytes_ = 0;
@@ -284,12 +285,12 @@ class CudaRecurrent final : public RecurrentOp {
   DeviceArray<float> gates_;      // [steps, batch, rows]
   DeviceArray<float> recurrent_;  // [steps or 1, batch, rows]
   DeviceArray<T> factors_;      // The hidden state, [steps + 1, batch, hidden];
-                                // 0: as given.
-  DeviceArray<float> cells_;    // The same of the LSTM's cells.
+                                // 0: initial.
+  DeviceArray<float> cells_;    // The same for the LSTM's cells.
   DeviceArray<float> dhidden_;  // [batch, hidden]
   DeviceArray<float> dcell_;    // [batch, hidden]; LSTM.
-  // Where T is not float:
-  DeviceArray<float> hiddens_;  // As factors_; GRU.
+  // Used if T is not float:
+  DeviceArray<float> hiddens_;  // Like factors_; GRU.
   DeviceArray<T> dgates_;       // [steps, batch, rows]
   DeviceArray<T> drecurrent_;   // [steps, batch, rows]; GRU.
   ProductFactor input_weights_;

@@ -1,4 +1,4 @@
-// LSTM and GRU on CUDA: cuBLAS's products, and one kernel for the cells of a
+// LSTM and GRU on CUDA: products by cuBLAS, and one kernel for the cells of a
 // step.
 #ifndef TENSOR_CUDA_SEQUENCES_CUDA_RECURRENT_H_
 #define TENSOR_CUDA_SEQUENCES_CUDA_RECURRENT_H_
@@ -12,8 +12,8 @@
 namespace ps {
 
 // See SequenceKernels::PlanRecurrent. `device` outlives the operation.
-// cell_time() is zero: on the device the cells have no time of their own that
-// the host could take without waiting for each step.
+// cell_time() is zero, since the host could only measure the time of the cells
+// by waiting for each step.
 absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCudaRecurrent(
     LayerDevice* device, const RecurrentShape& shape,
     const ActivationDesc& input);

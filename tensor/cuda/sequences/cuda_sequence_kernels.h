@@ -12,12 +12,13 @@
 
 namespace ps {
 
-// host_threads: for what runs on the host, the CTC loss; at least 1. Errors:
-// NewCudaLayerDevice's.
+// host_threads: threads for the work on the host, which is the CTC loss; at
+// least 1. Errors: those of NewCudaLayerDevice.
 absl::StatusOr<std::unique_ptr<SequenceKernels>> NewCudaSequenceKernels(
     const CudaNnOptions& options, int host_threads);
 
-// On a device that others use too, of which it takes a share.
+// The layers on a device that is shared with others; the kernels keep a handle
+// to it.
 std::unique_ptr<SequenceKernels> NewSequenceKernelsOn(
     std::shared_ptr<LayerDevice> device, int host_threads);
 

@@ -1,4 +1,5 @@
-// Rows of a table by number, and their gradients in the order of the tokens.
+// Looking up rows of a table by number, and their gradients, added in the order
+// of the tokens.
 #ifndef TENSOR_CUDA_SEQUENCES_EMBEDDING_CORES_H_
 #define TENSOR_CUDA_SEQUENCES_EMBEDDING_CORES_H_
 
@@ -11,7 +12,7 @@
 
 namespace ps {
 
-// rows[i]: the token as a row's number, or -1 where it is none. Count: tokens.
+// rows[i]: the token as a row number, or -1 if it is not one. Count: tokens.
 struct TokenRowsCore : ElementCore {
   static constexpr const char* kName = "TokenRows";
   const float* tokens;
@@ -20,14 +21,14 @@ struct TokenRowsCore : ElementCore {
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
     const float token = tokens[i];
-    // Written so that a NaN fails.
+    // Written so that NaN is rejected too.
     const bool valid = token >= 0 && token < static_cast<float>(num_rows) &&
                        token == floorf(token);
     rows[i] = valid ? static_cast<int32_t>(token) : -1;
   }
 };
 
-// The first place where rows[i] is negative, or n. Count: 1.
+// The first position where rows[i] is negative, or n. Count: 1.
 struct FirstNegativeCore : BlockCore {
   static constexpr const char* kName = "FirstNegative";
   static constexpr int kPhases = kBlockThreadsLog2 + 2;
@@ -74,8 +75,9 @@ struct EmbeddingCore : ElementCore {
   }
 };
 
-// A key by which positions are sorted: the row, then the position, so that the
-// keys differ and have one order. Fewer than 2^32 tokens. Count: tokens.
+// A key for sorting positions: first the row, then the position, so that all
+// keys differ and their order is unique. Requires fewer than 2^32 tokens.
+// Count: tokens.
 struct EmbeddingKeysCore : ElementCore {
   static constexpr const char* kName = "EmbeddingKeys";
   const int32_t* rows;
@@ -93,8 +95,8 @@ struct EmbeddingKeysCore : ElementCore {
   }
 };
 
-// dtable[row, f] += dy[i, f] for each position of the row, in their order. The
-// thread of a row's first key adds them all up. Count: elements of dy.
+// dtable[row, f] += dy[i, f] for each position of the row, in order. The thread
+// of a row's first key adds up all of them. Count: elements of dy.
 template <typename T>
 struct EmbeddingGradientCore : ElementCore {
   static constexpr const char* kName = "EmbeddingGradient";

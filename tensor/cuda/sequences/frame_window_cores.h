@@ -1,4 +1,4 @@
-// Windows over frames: tensor/sequence_kernels.h.
+// Windows over the frames of a sequence; see tensor/sequence_kernels.h.
 #ifndef TENSOR_CUDA_SEQUENCES_FRAME_WINDOW_CORES_H_
 #define TENSOR_CUDA_SEQUENCES_FRAME_WINDOW_CORES_H_
 
@@ -9,7 +9,8 @@
 
 namespace ps {
 
-// Input [steps, batch, features], output [out_steps, batch, window, features].
+// The input is [steps, batch, features], the output [out_steps, batch, window,
+// features].
 struct FrameWindowGeometry {
   int64_t steps;
   int64_t out_steps;
@@ -42,8 +43,8 @@ struct FrameWindowCore : ElementCore {
   }
 };
 
-// Each frame adds up what it gets, in the order of its places in the windows.
-// Count: inputs.
+// Each frame adds up its gradients in the order of its positions in the
+// windows. Count: inputs.
 template <typename T>
 struct FrameWindowGradientCore : ElementCore {
   static constexpr const char* kName = "FrameWindowGradient";
@@ -58,7 +59,7 @@ struct FrameWindowGradientCore : ElementCore {
         g.batch.Divide(g.features.Divide(i, &feature), &example);
     float sum = 0;
     for (int64_t frame = 0; frame < g.window.value(); ++frame) {
-      const int64_t start = source + g.before - frame;  // step x stride.
+      const int64_t start = source + g.before - frame;  // Equals step x stride.
       if (start < 0) break;
       int64_t rest = 0;
       const int64_t step = g.stride.Divide(start, &rest);

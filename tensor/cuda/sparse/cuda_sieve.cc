@@ -15,7 +15,7 @@ class CudaSieve final : public Sieve {
   explicit CudaSieve(SparseWork* work) : work_(work) {}
 
   void Reset(const float* u, int64_t n) override {
-    // Through the sieve, only ResetToSum writes to it.
+    // The sieve writes to it only in ResetToSum.
     u_ = const_cast<float*>(u);
     n_ = n;
     has_lists_ = false;
@@ -74,7 +74,7 @@ class CudaSieve final : public Sieve {
   }
 
  private:
-  // All elements above `threshold`, and as few others as possible.
+  // All elements above `threshold`, with as few others as possible.
   SparseInput Source(float threshold) const {
     SparseInput input;
     input.u = u_;
@@ -88,7 +88,7 @@ class CudaSieve final : public Sieve {
     if (keep) {
       PS_RETURN_IF_ERROR(lists_.Reserve(
           work_, n_,
-          absl::StrCat("lists of what is kept of ", n_, " elements")));
+          absl::StrCat("lists of elements kept from ", n_, " elements")));
     }
     arguments.keep = keep;
     arguments.kept = MagnitudeRange::Above(keep_above);
@@ -105,11 +105,11 @@ class CudaSieve final : public Sieve {
   SparseWork* const work_;  // Not owned.
   float* u_ = nullptr;
   int64_t n_ = 0;
-  // Whether lists_ has all elements above kept_above_, but for chunks with too
-  // many of them.
+  // Whether lists_ has all elements above kept_above_, except for chunks with
+  // too many of them.
   bool has_lists_ = false;
   float kept_above_ = 0;
-  ChunkStats stats_;  // Of the last pass.
+  ChunkStats stats_;  // From the latest pass.
   ListRoom lists_;
   SelectionRoom selected_;
 };

@@ -1,4 +1,4 @@
-// A sieve whose vector and lists are the device's.
+// A sieve whose vector and lists are in the device's memory.
 #ifndef TENSOR_CUDA_SPARSE_CUDA_SIEVE_H_
 #define TENSOR_CUDA_SPARSE_CUDA_SIEVE_H_
 
@@ -10,11 +10,11 @@
 namespace ps {
 
 // `work` is not owned and outlives the sieve. The memory for lists, 0.75 bytes
-// an element, is taken with the first vector, and again with a longer one;
-// calls fail with kResourceExhausted where there is none.
+// per element, is allocated for the first vector, and again for a longer one;
+// calls fail with kResourceExhausted if there is not enough.
 std::unique_ptr<Sieve> NewCudaSieve(SparseWork* work);
 
-// What the CPU calls the moments.
+// Converts a pass's statistics to the moments that the CPU reports.
 Moments MomentsOf(const ChunkStats& stats);
 
 }  // namespace ps

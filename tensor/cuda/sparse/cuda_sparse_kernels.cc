@@ -31,7 +31,7 @@ class CudaSparseKernels final : public SparseKernels {
 
   absl::Status SumMagnitudes(const float* u, int64_t n,
                              Moments* moments) override {
-    // Over 0 everything is an exceedance, or adds 0.
+    // Over location 0 every element is an exceedance or adds 0.
     SiftArguments arguments = Reading(u, n);
     arguments.sum_of = SumOf::kExceedances;
     PS_ASSIGN_OR_RETURN(const ChunkStats stats, Sift(arguments));
@@ -130,7 +130,8 @@ class CudaSparseKernels final : public SparseKernels {
   SparseWork* device_work() override { return work_.get(); }
 
  private:
-  // Of the vector itself; `u` is written only if a sum is formed.
+  // Arguments that read the vector itself; `u` is written only if a sum is
+  // formed.
   static SiftArguments Reading(const float* u, int64_t n) {
     SiftArguments arguments;
     arguments.input.u = const_cast<float*>(u);

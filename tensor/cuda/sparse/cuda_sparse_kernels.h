@@ -1,9 +1,10 @@
 // The passes over long vectors that compressors need, on a CUDA device.
 //
-// Bit for bit the CPU's results, of every operation: the same chunks and lanes,
-// the same order of every sum, every product and sum rounded; logarithms are
-// the host's. Two exceptions: moments where an element is not finite, which are
-// void, and sums of exceedances over infinity.
+// Every operation gives the CPU's results bit for bit: it uses the same chunks
+// and lanes and the same order in every sum, rounds every product and sum, and
+// takes logarithms on the host. There are two exceptions: moments of vectors
+// with a non-finite element, which are meaningless, and sums of exceedances
+// over infinity.
 #ifndef TENSOR_CUDA_SPARSE_CUDA_SPARSE_KERNELS_H_
 #define TENSOR_CUDA_SPARSE_CUDA_SPARSE_KERNELS_H_
 
@@ -16,10 +17,10 @@
 
 namespace ps {
 
-// Works on streams->compression(), after what streams->compute() has queued.
-// What has a result for the host waits for it; the others return at once, and
-// later work on either stream comes after them. `streams` is not owned and
-// outlives the kernels. Errors: kResourceExhausted, or CUDA's.
+// Works on streams->compression(), after all work queued on streams->compute().
+// Operations that return a result to the host wait for it; the others return at
+// once, and later work on either stream runs after them. `streams` is not owned
+// and outlives the kernels. Errors: kResourceExhausted, or CUDA's.
 absl::StatusOr<std::unique_ptr<SparseKernels>> NewCudaSparseKernels(
     CudaStreams* streams, std::shared_ptr<MemoryRegion> memory);
 

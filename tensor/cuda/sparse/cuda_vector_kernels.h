@@ -9,8 +9,9 @@
 
 namespace ps {
 
-// Works on streams->compute(), in the order of the layers, and never waits. The
-// CPU's bits. `streams` is not owned and outlives the kernels.
+// Works on streams->compute(), in order with the layers, and never waits.
+// Results have the same bits as the CPU's. `streams` is not owned and outlives
+// the kernels.
 std::unique_ptr<VectorKernels> NewCudaVectorKernels(CudaStreams* streams);
 
 }  // namespace ps

@@ -6,7 +6,7 @@
 
 namespace ps {
 
-// One thread's view. See host_device.h.
+// The view of one thread. See host_device.h.
 class DeviceBlock {
  public:
   template <class T>
@@ -18,7 +18,7 @@ class DeviceBlock {
     T value_;
   };
 
-  // Every thread of the block must come here.
+  // Every thread of the block must call this.
   template <class Body>
   PS_HOST_DEVICE void Phase(const Body& body) {
 #ifdef __CUDA_ARCH__
@@ -30,7 +30,7 @@ class DeviceBlock {
   }
 };
 
-// Shared memory for a type with member initialisers, which are not run.
+// Shared memory for a type with member initialisers, which do not run.
 #define PS_SHARED_MEMORY(Type, name)                               \
   __shared__ alignas(16) unsigned char name##_bytes[sizeof(Type)]; \
   Type* const name = reinterpret_cast<Type*>(name##_bytes)

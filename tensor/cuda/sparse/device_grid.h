@@ -1,4 +1,4 @@
-// Grids whose blocks wait for each other, on the device. For .cu files.
+// Grids on the device whose blocks can wait for each other. For .cu files.
 #ifndef TENSOR_CUDA_SPARSE_DEVICE_GRID_H_
 #define TENSOR_CUDA_SPARSE_DEVICE_GRID_H_
 
@@ -12,14 +12,14 @@
 
 namespace ps {
 
-// One thread's view, in a kernel that LaunchGrid has launched. See
+// The view of one thread, in a kernel launched by LaunchGrid. See
 // cores/host_device.h.
 template <class Shared>
 class DeviceGrid {
  public:
   PS_HOST_DEVICE explicit DeviceGrid(Shared* shared) : shared_(shared) {}
 
-  // Every thread of the grid must come here.
+  // Every thread of the grid must call this.
   template <class Body>
   PS_HOST_DEVICE void Phase(const Body& body) {
 #ifdef __CUDA_ARCH__
@@ -35,7 +35,8 @@ class DeviceGrid {
   Shared* const shared_;
 };
 
-// How many blocks of a kernel are on the current device at a time, at most.
+// The maximum number of blocks of a kernel that can be resident on the current
+// device at a time.
 template <class Kernel>
 cudaError_t MaxGridBlocks(Kernel kernel, int threads, int* num_blocks) {
   int device = 0;
@@ -58,7 +59,7 @@ cudaError_t MaxGridBlocks(Kernel kernel, int threads, int* num_blocks) {
   return cudaSuccess;
 }
 
-// Launches a kernel whose blocks are all there at the same time; fails where
+// Launches a kernel whose blocks are all resident at the same time; fails if
 // they do not fit.
 template <class... Parameters>
 cudaError_t LaunchGrid(void (*kernel)(Parameters...), int64_t num_blocks,

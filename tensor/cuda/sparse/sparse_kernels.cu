@@ -1,4 +1,4 @@
-// The sparse kernels: bodies from cores/, a block for each chunk.
+// The sparse kernels: the bodies in cores/, with one block for each chunk.
 
 #include <cuda_runtime.h>
 
@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-// While one block adds up a tile, which few of its threads do, others load.
+// While one block adds up a tile, which uses few of its threads, others load.
 constexpr int kBlocksPerProcessor = 3;
 
 __global__ void __launch_bounds__(kSparseThreads, kBlocksPerProcessor)
@@ -108,7 +108,7 @@ cudaError_t LaunchSelect(const SelectArguments& arguments,
 cudaError_t LaunchMultiply(const float* u, int64_t n, ChunkProducts* products,
                            cudaStream_t stream) {
   SparseInput input;
-  input.u = const_cast<float*>(u);  // Nothing is formed.
+  input.u = const_cast<float*>(u);  // Not written: no sum is formed.
   input.n = n;
   MultiplyKernel<<<NumBlocks(n), kSparseThreads, 0, stream>>>(input, products);
   return cudaGetLastError();

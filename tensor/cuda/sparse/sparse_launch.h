@@ -1,7 +1,9 @@
-// Launchers of the sparse kernels. No Abseil here: nvcc compiles this.
+// Launchers of the sparse kernels. This header must not use Abseil, since nvcc
+// compiles it.
 //
-// All queue work on `stream` and return at once, with the error of the launch.
-// Pointers are to the device's memory, which must stay until the work is done.
+// All launchers queue work on `stream` and return at once, with any error of
+// the launch. Pointers are to device memory, which must stay valid until the
+// work is done.
 #ifndef TENSOR_CUDA_SPARSE_SPARSE_LAUNCH_H_
 #define TENSOR_CUDA_SPARSE_SPARSE_LAUNCH_H_
 
@@ -17,10 +19,11 @@
 
 namespace ps {
 
-// A block for each chunk of arguments.input.n elements; n is at least 1.
+// Runs a block for each chunk of the arguments.input.n elements; n is at least
+// 1.
 cudaError_t LaunchSift(const SiftArguments& arguments, cudaStream_t stream);
 
-// *total of stats: [num_chunks], of which there may be none.
+// *total of stats: [num_chunks], which may be empty.
 cudaError_t LaunchFold(const ChunkStats* stats, int64_t num_chunks,
                        ChunkStats* total, cudaStream_t stream);
 

@@ -1,5 +1,4 @@
-// Memory of the device that grows when more is asked for: of lists, and of what
-// is selected.
+// Device memory for lists and selections that grows on demand.
 #ifndef TENSOR_CUDA_SPARSE_SPARSE_ROOMS_H_
 #define TENSOR_CUDA_SPARSE_SPARSE_ROOMS_H_
 
@@ -15,17 +14,17 @@
 
 namespace ps {
 
-// An array. One thread at a time.
+// An array that grows on demand. Used by one thread at a time.
 template <class T>
 class DeviceRoom {
  public:
-  // At least `count` elements from now on; what was there is over if it grows,
-  // and then all streams are waited for. Errors: kResourceExhausted, after
-  // which there is no room.
+  // Ensures that there are at least `count` elements from now on. If the array
+  // grows, its contents are lost and the call waits for all streams. Errors:
+  // kResourceExhausted, after which the array is empty.
   absl::Status Reserve(SparseWork* work, int64_t count,
                        absl::string_view what) {
     if (count <= count_) return absl::OkStatus();
-    // What is freed, or was free before, may still be worked on.
+    // Queued work may still use memory that is freed here or was free before.
     PS_RETURN_IF_ERROR(work->streams().MakeCurrent());
     PS_RETURN_IF_ERROR(work->streams().AwaitAll());
     count_ = 0;
@@ -42,10 +41,10 @@ class DeviceRoom {
   int64_t count_ = 0;
 };
 
-// Lists for the chunks of a vector: 0.75 bytes an element.
+// Lists for the chunks of a vector; 0.75 bytes per element.
 class ListRoom {
  public:
-  // For n elements; otherwise as DeviceRoom.
+  // Makes room for n elements; otherwise as DeviceRoom.
   absl::Status Reserve(SparseWork* work, int64_t n, absl::string_view what);
 
   KeptLists lists() const;
@@ -56,10 +55,10 @@ class ListRoom {
   DeviceRoom<uint32_t> sizes_;
 };
 
-// 8 bytes an element.
+// A selection; 8 bytes per element.
 class SelectionRoom {
  public:
-  // For `count` elements; otherwise as DeviceRoom.
+  // Makes room for `count` elements; otherwise as DeviceRoom.
   absl::Status Reserve(SparseWork* work, int64_t count, absl::string_view what);
 
   uint32_t* indices() const { return indices_.get(); }

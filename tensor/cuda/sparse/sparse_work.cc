@@ -187,7 +187,7 @@ absl::Status SparseWork::GatherTo(const float* u,
         ToDevice(host_->piece.indices(), here, device_->piece.indices()));
     PS_RETURN_IF_CUDA_ERROR(LaunchGather(
         {u, device_->piece.indices(), out + begin}, here, stream()));
-    // The host's scratch is next written when it has been read.
+    // The host's scratch must not be written again before it has been read.
     PS_RETURN_IF_ERROR(streams_->Await(stream()));
   }
   return absl::OkStatus();
@@ -206,7 +206,7 @@ absl::Status SparseWork::ForEachPiece(const Selection& selection,
         ToDevice(host_->piece.words, 2 * here, device_->piece.words));
     PS_RETURN_IF_ERROR(
         launch(device_->piece.indices(), device_->piece.values(here), here));
-    // The host's scratch is next written when it has been read.
+    // The host's scratch must not be written again before it has been read.
     PS_RETURN_IF_ERROR(streams_->Await(stream()));
   }
   return absl::OkStatus();

@@ -1,7 +1,7 @@
 // The steps that the sparse kernels and their sieves are made of: launches on
 // the compression stream, scratch on the device, results on the host.
 //
-// Includes CUDA's headers: only for libraries that exist where there is a
+// Includes CUDA's headers, so only for libraries that are built only with the
 // toolkit.
 #ifndef TENSOR_CUDA_SPARSE_SPARSE_WORK_H_
 #define TENSOR_CUDA_SPARSE_SPARSE_WORK_H_
@@ -23,7 +23,7 @@
 
 namespace ps {
 
-// `count` elements of a region, which go back with the last handle.
+// Allocates `count` elements of a region; they are freed with the last handle.
 template <class T>
 absl::StatusOr<std::shared_ptr<T>> AllocateArray(
     const std::shared_ptr<MemoryRegion>& memory, int64_t count,
@@ -35,11 +35,12 @@ absl::StatusOr<std::shared_ptr<T>> AllocateArray(
                             [memory](T* data) { memory->Free(data); });
 }
 
-// One thread at a time. All scratch is for the longest vector that there may
-// be, a few megabytes, so that nothing is ever allocated later.
+// Used by one thread at a time. All scratch is sized for the longest possible
+// vector, a few megabytes, so that nothing is allocated later.
 class SparseWork {
  public:
-  // `streams` is not owned and outlives this. Its device is the current one.
+  // `streams` is not owned and outlives this. Its device must be the current
+  // one.
   static absl::StatusOr<std::unique_ptr<SparseWork>> Create(
       CudaStreams* streams, std::shared_ptr<MemoryRegion> memory);
 
@@ -47,23 +48,23 @@ class SparseWork {
   const std::shared_ptr<MemoryRegion>& memory() const { return memory_; }
   cudaStream_t stream() const { return streams_->compression(); }
 
-  // Scratch of the device, for others who work on the same stream; what is in
-  // it is over with the next operation. [kMaxSparseChunks], and one more.
+  // Scratch of the device, for other code that works on the same stream; the
+  // next operation overwrites it. [kMaxSparseChunks], and one more for bases.
   ChunkStats* stats() const { return device_->stats; }
   int64_t* bases() const { return device_->bases; }
 
-  // To be called first by every operation: what layers have queued by now comes
-  // before it.
+  // Every operation must call this first: it orders the operation after all
+  // work that layers have queued.
   absl::Status Begin() const;
-  // Last, by an operation that has not waited: what layers queue from now on
-  // comes after it.
+  // An operation that has not waited must call this last: it orders all later
+  // work of layers after the operation.
   absl::Status End() const;
 
-  // Runs arguments (whose `stats` are filled in here) over a vector of any
-  // length, and waits for the totals.
+  // Runs `arguments` (whose `stats` are set here) over a vector of any length,
+  // and waits for the totals.
   absl::StatusOr<ChunkStats> Sift(SiftArguments arguments);
 
-  // Replaces `selection` by the first elements in a range, at most `limit`.
+  // Replaces `selection` by the first elements in a range, up to `limit`.
   absl::Status Select(const SparseInput& input, const MagnitudeRange& wanted,
                       int64_t limit, Selection* selection);
 
@@ -77,22 +78,23 @@ class SparseWork {
   absl::Status Scatter(const Selection& selection, float* u);
   absl::Status AddAt(const Selection& selection, float* u);
 
-  // Selects in place: `indices` and `values` are the device's, with room for
-  // `capacity` elements. Returns how many there are; if that is more, those
-  // that are there are void.
+  // Selects in place: `indices` and `values` are in the device's memory, with
+  // room for `capacity` elements. Returns the number of wanted elements; if it
+  // is more than `capacity`, the contents of `indices` and `values` must not be
+  // used.
   absl::StatusOr<int64_t> SelectInPlace(const SparseInput& input,
                                         const MagnitudeRange& wanted,
                                         int64_t capacity, uint32_t* indices,
                                         float* values);
 
  private:
-  // Elements of a selection that cross the bus at a time.
+  // Elements of a selection that are copied between host and device at a time.
   static constexpr int64_t kPiece = int64_t{1} << 20;
-  // Chunks whose products do.
+  // Chunks whose products are copied at a time.
   static constexpr int64_t kProductChunks = 1024;
 
-  // Of a selection: some indices, and as many values behind the last of them,
-  // so that both cross the bus in one copy.
+  // A piece of a selection: some indices, followed by the same number of
+  // values, so that both are copied between host and device at once.
   struct Piece {
     uint32_t words[2 * kPiece];
 
@@ -102,7 +104,7 @@ class SparseWork {
     }
   };
 
-  // What the host reads.
+  // Memory of the host that results are copied to.
   struct HostScratch {
     ChunkStats total;
     int64_t count;
@@ -122,15 +124,16 @@ class SparseWork {
   SparseWork(CudaStreams* streams, std::shared_ptr<MemoryRegion> memory)
       : streams_(streams), memory_(std::move(memory)) {}
 
-  // Queues the counts of what is wanted of each chunk, and their sums.
+  // Queues the computation of each chunk's count of wanted elements, and of
+  // their prefix sums.
   absl::Status QueueCounts(const SparseInput& input,
                            const MagnitudeRange& wanted);
-  // A piece at a time: one copy to the device, then
+  // Processes a selection piece by piece: one copy to the device, then
   // launch(indices, values, size), which returns a status.
   template <class Launch>
   absl::Status ForEachPiece(const Selection& selection, const Launch& launch);
 
-  // `count` elements, either way; in the order of the stream.
+  // Copies `count` elements, in the order of the stream.
   template <class T>
   absl::Status ToHost(const T* device, int64_t count, T* host) const;
   template <class T>

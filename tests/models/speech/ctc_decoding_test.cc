@@ -7,8 +7,8 @@
 namespace ps {
 namespace {
 
-// Decodes outputs in which each frame's class is 1 and all others are 0, for
-// the second recording of a batch of two.
+// Decodes outputs where each frame's class is 1 and all others are 0, for the
+// second recording of a batch of two.
 std::vector<int32_t> Decode(const std::vector<int32_t>& path) {
   constexpr int64_t kBatch = 2, kClasses = 4;
   std::vector<float> outputs(path.size() * kBatch * kClasses);

@@ -27,7 +27,7 @@ TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {
   EXPECT_EQ(Distance("intention", "execution"), 5);
 }
 
-// By its recursive definition, which tries all ways.
+// The distance by its recursive definition, which tries all possibilities.
 int64_t SlowDistance(const std::string& a, const std::string& b) {
   if (a.empty() || b.empty()) {
     return static_cast<int64_t>(std::max(a.size(), b.size()));

@@ -1,5 +1,5 @@
-// The bodies of kernels that work on what other kernels leave, at sizes that a
-// whole vector would take long to reach; in every order of threads.
+// The bodies of kernels that work on the output of other kernels, at sizes that
+// a whole vector would take long to reach, and in every order of threads.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -113,7 +113,7 @@ TEST(ForEachElementTest, TakesEachOnce) {
   }
 }
 
-// A selection in windows of every size, each with guards around it.
+// A selection in windows of every size, each surrounded by guard elements.
 TEST(SelectTest, WritesItsWindowAndNothingElse) {
   constexpr int64_t kSize = kSparseChunk + 5000;
   std::vector<float> u(kSize);
@@ -148,12 +148,12 @@ TEST(SelectTest, WritesItsWindowAndNothingElse) {
         ASSERT_EQ(indices[i + 1], 97 * (begin + i));
         ASSERT_EQ(values[i + 1], static_cast<float>(97 * (begin + i) + 1));
       }
-      if (window == 1 && begin > 40) begin += 50;  // Some of them will do.
+      if (window == 1 && begin > 40) begin += 50;  // A sample is enough.
     }
   }
 }
 
-// Indices beyond 32 bits, without the vector.
+// Indices beyond 32 bits, without allocating the vector.
 TEST(ChunkOfTest, CountsIn64Bits) {
   SparseInput input;
   input.n = (int64_t{1} << 32) - 1;

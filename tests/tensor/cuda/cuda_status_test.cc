@@ -1,4 +1,4 @@
-// Error codes need the toolkit, but no device.
+// Tests of error codes need the toolkit, but no device.
 #include "gtest/gtest.h"
 
 #ifdef PS_HAVE_CUDA

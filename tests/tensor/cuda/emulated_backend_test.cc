@@ -1,5 +1,6 @@
-// The CUDA backend on an emulated device: the order of its streams, its memory,
-// its errors, and that no thread of a kernel depends on another one's place.
+// The CUDA backend on an emulated device: the order of its streams, its memory
+// and its errors, and that no thread of a kernel depends on the position of
+// another.
 #include "gtest/gtest.h"
 
 #ifdef PS_HAVE_CUDA
@@ -30,7 +31,7 @@ class EmulatedBackendTest : public testing::Test {
   void SetUp() override {
     CudaBackendOptions options;
     options.memory_bytes = int64_t{1} << 26;
-    // No layers: only to know the stream that they would work on.
+    // Makes no layers; only records the stream that they would use.
     options.layers = [this](const CudaStreams& streams,
                             const std::shared_ptr<MemoryRegion>&) {
       compute_ = streams.compute();
@@ -57,7 +58,7 @@ class EmulatedBackendTest : public testing::Test {
     EXPECT_TRUE(backend_->CopyToHost(tensor, values.data()).ok());
     return values;
   }
-  // A layer that sets a tensor to `value`, when its turn comes.
+  // Queues the work of a layer that sets a tensor to `value`.
   void Compute(Tensor tensor, float value) {
     ASSERT_EQ(QueueOnEmulatedStream(compute_,
                                     [tensor, value]() mutable {
@@ -124,7 +125,7 @@ TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
   };
   const auto see = [&] {
     look();
-    // Does what layers wait for, and nothing else.
+    // Runs what layers wait for, and nothing else.
     EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
     return seen.back();
   };
@@ -138,7 +139,7 @@ TEST_F(EmulatedBackendTest, LayersSeeWhatCompressorsHaveQueuedBefore) {
   Selection selection;
   selection.indices = {99};
   selection.values = {4};
-  // What is queued before an operation still sees the old value.
+  // Work queued before an operation still sees the old value.
   look();
   ASSERT_TRUE(kernels().Scatter(selection, y.data()).ok());
   EXPECT_EQ(seen.back(), 0);
@@ -180,7 +181,7 @@ TEST_F(EmulatedBackendTest, LayersVectorsKeepTheLayersOrderAndDoNotWait) {
                                   [x, &seen] { seen.push_back(x.data()[99]); }),
             cudaSuccess);
   ASSERT_TRUE(backend_->vectors().Clear(x.data(), 100).ok());
-  EXPECT_TRUE(seen.empty());  // Nobody has waited for anything.
+  EXPECT_TRUE(seen.empty());  // Nothing has waited yet.
   EXPECT_EQ(Get(x), std::vector<float>(100, 0));
   EXPECT_EQ(seen, std::vector<float>(1, 8));
 }
@@ -192,11 +193,11 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   int done_early = 0;
   const auto note_early = [&done_early] { ++done_early; };
   ASSERT_TRUE(backend_->StartOverlap().ok());
-  // Of a late layer, whose bucket is complete.
+  // The gradient of a late layer, whose bucket is complete.
   Compute(late, 2);
   const absl::StatusOr<int64_t> mark = backend_->Mark();
   ASSERT_TRUE(mark.ok());
-  // Backward goes on.
+  // Backward continues.
   Compute(early, 3);
   ASSERT_EQ(QueueOnEmulatedStream(compute_, note_early), cudaSuccess);
   const absl::StatusOr<int64_t> second_mark = backend_->Mark();
@@ -205,7 +206,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   double sum = 0;
   ASSERT_TRUE(kernels().SumValues(late.data(), 10, &sum).ok());
   EXPECT_EQ(sum, 20);
-  // Its new weights are written while the rest of backward is still queued.
+  // Its new weights are written while the rest of Backward is still queued.
   const std::vector<float> weights(10, 7);
   ASSERT_TRUE(backend_->CopyFromHost(weights.data(), &late).ok());
   ASSERT_TRUE(kernels().Clear(late.data(), 5).ok());
@@ -217,15 +218,15 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   EXPECT_EQ(done_early, 1);
   EXPECT_EQ(backend_->CompressAfter(*second_mark + 1).code(),
             absl::StatusCode::kInvalidArgument);
-  // Afterwards layers see what compressors have queued, and the other way
-  // round.
+  // After the overlap, layers see what compressors have queued, and compressors
+  // see what layers have queued.
   ASSERT_TRUE(kernels().Scale({early.data(), 2}, 10, late.data()).ok());
   ASSERT_TRUE(backend_->EndOverlap().ok());
   std::vector<float> seen;
   ASSERT_EQ(QueueOnEmulatedStream(
                 compute_, [late, &seen] { seen.push_back(late.data()[9]); }),
             cudaSuccess);
-  // Does what layers wait for, and nothing else.
+  // Runs what layers wait for, and nothing else.
   EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
   EXPECT_EQ(seen, std::vector<float>(1, 6));
   Compute(early, 4);
@@ -233,8 +234,8 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapCompressionWaitsForItsMarkAlone) {
   EXPECT_EQ(sum, 40);
 }
 
-// A compressor's first vector takes memory, which must not wait for layers:
-// they may be recording.
+// A compressor's first vector allocates memory, which must not wait for layers,
+// since they may be recording.
 TEST_F(EmulatedBackendTest, WithinAnOverlapAllocatingLeavesLayersAlone) {
   Tensor x = Put(std::vector<float>(10, 1));
   ASSERT_TRUE(backend_->StartOverlap().ok());
@@ -253,7 +254,7 @@ TEST_F(EmulatedBackendTest, WithinAnOverlapAllocatingLeavesLayersAlone) {
   EXPECT_TRUE(layers_done);
 }
 
-// What layers queue after the mark waits for nothing of compression either.
+// Work that layers queue after the mark does not wait for compression either.
 TEST_F(EmulatedBackendTest, WithinAnOverlapLayersDoNotWaitForCompression) {
   Tensor x = Put(std::vector<float>(10, 1));
   ASSERT_TRUE(backend_->StartOverlap().ok());
@@ -285,7 +286,8 @@ TEST_F(EmulatedBackendTest, BothSidesMayBeAtWorkAtOnce) {
                       .Scale({gradients[b].data(), 2}, 300, gradients[b].data())
                       .ok());
       marks[b] = backend_->Mark().value();
-      // One at a time on the compression side, while this one goes on.
+      // One thread at a time on the compression side, while this thread
+      // continues.
       if (!threads.empty() && b % 2 == 0) {
         threads.back().join();
         threads.pop_back();
@@ -316,7 +318,7 @@ TEST_F(EmulatedBackendTest, WhatIsRecordedIsDoneByEachReplayAndNotBefore) {
   ASSERT_TRUE((*recording)->Replay().ok());
   ASSERT_TRUE((*recording)->Replay().ok());
   EXPECT_EQ(Get(x), std::vector<float>(10, 4));
-  // It reads what is there when its turn comes, in the layers' order.
+  // It reads the current values when it runs, in the layers' order.
   const std::vector<float> five(10, 5);
   ASSERT_TRUE(backend_->CopyFromHost(five.data(), &x).ok());
   ASSERT_TRUE((*recording)->Replay().ok());
@@ -334,7 +336,7 @@ TEST_F(EmulatedBackendTest, WhatADeviceCannotRecordIsAnErrorAndChangesNothing) {
         return error == cudaSuccess ? absl::OkStatus()
                                     : absl::InternalError("cannot wait");
       },
-      // Who swallows the error gets no recording either.
+      // Ignoring the error does not give a recording either.
       [&] {
         cudaStreamSynchronize(compute_);
         return absl::OkStatus();
@@ -350,12 +352,12 @@ TEST_F(EmulatedBackendTest, WhatADeviceCannotRecordIsAnErrorAndChangesNothing) {
     EXPECT_FALSE(backend_->Record(works[i]).ok()) << i;
     EXPECT_EQ(Get(x), std::vector<float>(10, 1)) << i;
   }
-  // The stream is as it was.
+  // The stream is unchanged.
   Compute(x, 2);
   EXPECT_EQ(Get(x), std::vector<float>(10, 2));
 }
 
-// Runs everything, and returns all that comes of it.
+// Runs every operation, and returns all results.
 std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
                             const Tensor& gradient, Tensor* out) {
   const int64_t n = out->size();
@@ -433,7 +435,7 @@ TEST_F(EmulatedBackendTest, WhatDoesNotFitIsAnErrorThatNamesIt) {
   const absl::Status status = backend_->Allocate({1 << 25}).status();
   EXPECT_EQ(status.code(), absl::StatusCode::kResourceExhausted);
   EXPECT_TRUE(absl::StrContains(status.message(), "[33554432]")) << status;
-  // Lists of what is kept need memory, too.
+  // Lists of kept elements also need memory.
   Tensor u = backend_->Allocate({5 << 20}).value();
   std::vector<Tensor> rest;
   for (;;) {
@@ -458,7 +460,7 @@ TEST_F(EmulatedBackendTest, HostBuffersAreThePinnedOnesWhileThereAreAny) {
     pinned.insert(buffers.back().get());
   }
   EXPECT_EQ(pinned.size(), 8u);
-  // More than there are, and larger than they are: from elsewhere.
+  // More buffers than there are, and larger ones, come from elsewhere.
   EXPECT_EQ(pinned.count(backend_->HostBuffer(1000).get()), 0u);
   buffers.pop_back();
   EXPECT_EQ(pinned.count(backend_->HostBuffer(int64_t{5} << 20).get()), 0u);
@@ -467,8 +469,8 @@ TEST_F(EmulatedBackendTest, HostBuffersAreThePinnedOnesWhileThereAreAny) {
   buffers[0][999] = 1;
 }
 
-// Wherever the device fails, the call returns an error that names what failed,
-// and nothing hangs or is lost.
+// Wherever the device fails, the call returns an error that names the failing
+// call, and nothing hangs or leaks.
 TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
   const Tensor x = Put(MakeVector("laplace", 1000, 1));
   Tensor out = Put(std::vector<float>(1000));
@@ -534,7 +536,8 @@ TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
       FailEmulatedCallsAfter(-1, cudaSuccess);
       if (status.ok()) break;
       EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
-      // The call: "cudaStreamSynchronize: ...", "LaunchSift: ...".
+      // The message names the call: "cudaStreamSynchronize: ...", "LaunchSift:
+      // ...".
       EXPECT_TRUE(absl::StartsWith(status.message(), "cuda") ||
                   absl::StartsWith(status.message(), "Launch"))
           << name << ": " << status;

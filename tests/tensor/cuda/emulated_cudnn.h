@@ -1,4 +1,4 @@
-// cuDNN as the emulated device has it.
+// cuDNN for the emulated device.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_CUDNN_H_
 #define TESTS_TENSOR_CUDA_EMULATED_CUDNN_H_
 
@@ -7,8 +7,8 @@
 
 namespace ps {
 
-// Its functions by name; null where it is not to be found
-// (SetEmulatedCudnn), or the build has none.
+// Its functions by name; null if cuDNN is set not to be found
+// (SetEmulatedCudnn), or if the build has none.
 std::map<std::string, void*>* EmulatedCudnn();
 
 }  // namespace ps

@@ -1,10 +1,11 @@
-// A CUDA device that is not there: its runtime (emulated_runtime.cc) and the
-// kernels (emulated_sparse_launch.cc) as host code, for tests that link these
-// in place of CUDA's.
+// An emulated CUDA device: its runtime (emulated_runtime.cc) and the kernels
+// (emulated_sparse_launch.cc) as host code, for tests that link these instead
+// of CUDA's.
 //
-// Streams are queues of work that nobody does before somebody waits for it, and
-// then no more of it than must be done: whatever is not ordered by an event
-// runs too late, and a test sees it. The device's memory is the host's.
+// Streams are queues of work. Nothing runs until somebody waits for it, and
+// then only as much as is necessary. Work that is not ordered by an event
+// therefore runs too late, and a test notices it. The device's memory is host
+// memory.
 #ifndef TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 #define TESTS_TENSOR_CUDA_EMULATED_DEVICE_H_
 
@@ -17,36 +18,37 @@
 
 namespace ps {
 
-// Puts a kernel's work at the end of a stream.
+// Appends a kernel's work to a stream.
 cudaError_t QueueOnEmulatedStream(cudaStream_t stream,
                                   std::function<void()> work);
 
-// The order of threads and blocks from now on.
+// Sets the order of threads and blocks from now on.
 void SetEmulatedThreadOrder(ThreadOrder order);
 ThreadOrder EmulatedThreadOrder();
 
-// The call of the runtime after which `num_calls` more go well fails with
-// `error`, and so do all after it. Negative: none does.
+// After `num_calls` more successful calls of the runtime, the next call fails
+// with `error`, and so do all after it. Negative: no call fails.
 void FailEmulatedCallsAfter(int num_calls, cudaError_t error);
 
-// From now on only queued work may touch the device's memory that is allocated
-// from now on: anybody else dies of a segmentation fault. Slow. Returns true.
+// From now on only queued work may access device memory that is allocated from
+// now on; any other access is a segmentation fault. Slow. Returns true.
 bool ProtectEmulatedDeviceMemory();
 
-// Calls so far, of allocation alone, and all that may fail.
+// Number of allocation calls so far, and of all calls that can fail.
 int64_t NumEmulatedAllocations();
 int64_t NumEmulatedCalls();
 
-// Kernels queued so far, and times that the host has waited for a stream.
+// Number of kernels queued so far, and of times that the host waited for a
+// stream.
 int64_t NumEmulatedLaunches();
 int64_t NumEmulatedWaits();
 
-// Whether backends that are made from now on find cuDNN; at first they do not.
-// Returns false if the build has no headers of it. Only with the device's
-// layers.
+// Sets whether backends that are made from now on find cuDNN; initially they do
+// not. Returns false if the build does not have its headers. Only for tests
+// that link the device's layers.
 bool InstallEmulatedCudnn(bool installed);
 
-// Convolutions and their gradients that it was asked for so far.
+// Number of convolutions and convolution gradients requested so far.
 int64_t NumEmulatedConvolutions();
 
 }  // namespace ps

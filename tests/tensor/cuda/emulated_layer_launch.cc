@@ -1,4 +1,4 @@
-// In place of the layers' .cu files: their kernels, queued on streams of the
+// Replaces the layers' .cu files: queues their kernels on streams of the
 // emulated device.
 #ifdef PS_HAVE_CUDA
 
@@ -34,14 +34,14 @@ int SortKeysOnDevice(const uint64_t* keys, int64_t n, uint64_t* sorted,
   if (*scratch_bytes < needed) return cudaErrorInvalidValue;
   return QueueOnEmulatedStream(static_cast<cudaStream_t>(stream),
                                [keys, n, sorted, scratch, needed] {
-                                 // As a device does, spoils the scratch.
+                                 // Overwrites the scratch, as a device does.
                                  std::memset(scratch, 0xff, needed);
                                  std::copy_n(keys, n, sorted);
                                  std::sort(sorted, sorted + n);
                                });
 }
 
-// Of the self-check, which no test of an emulated device runs.
+// For the self-check, which no test of an emulated device runs.
 int AxpyOnDevice(float, const float*, int64_t, float*) {
   return cudaErrorNotSupported;
 }

@@ -1,6 +1,6 @@
-// CUDA's libraries as the emulated device has them: cuBLAS and cuBLASLt, whose
-// products are queued on its streams, cuDNN (emulated_cudnn.h), and no other.
-// What loads and calls them is the real code.
+// CUDA's libraries for the emulated device: cuBLAS and cuBLASLt, whose products
+// are queued on its streams, and cuDNN (emulated_cudnn.h). There are no others.
+// The code that loads and calls them is the real one.
 #ifdef PS_HAVE_CUDA
 
 #include <cublas_v2.h>
@@ -78,7 +78,7 @@ bool LeadsAreLongEnough(const Product& p) {
          p.b.lead >= (p.b.operation == CUBLAS_OP_N ? p.k : p.n) && p.ldc >= p.m;
 }
 
-// What the tree's code asks for: factors of 1 and 0 or 1.
+// The values that the tree's code uses: factors of 1 and of 0 or 1.
 bool IsKnown(float alpha, float beta) {
   return alpha == 1 && (beta == 0 || beta == 1);
 }

@@ -15,14 +15,14 @@
 #include "glog/logging.h"
 #include "tests/tensor/cuda/emulated_device.h"
 
-// The names are CUDA's own.
+// The names are CUDA's.
 struct CUstream_st {
   std::deque<std::function<void()>> queue;
   int64_t num_queued = 0;
   int64_t num_done = 0;
-  // Between the begin and the end of a capture: what was queued meanwhile.
+  // From the beginning of a capture to its end: the work queued since.
   bool is_capturing = false;
-  bool capture_is_void = false;  // By a call that cannot be captured.
+  bool capture_is_void = false;  // After a call that cannot be captured.
   std::vector<std::function<void()>> captured;
 };
 
@@ -36,14 +36,14 @@ struct CUgraphExec_st {
 
 struct CUevent_st {
   CUstream_st* stream = nullptr;
-  int64_t after = 0;  // So many of the stream's pieces of work.
+  int64_t after = 0;  // Number of the stream's work items.
 };
 
 namespace ps {
 namespace {
 
-// Held by every call, also while queued work is done: two sides of a backend
-// may call at once.
+// Held by every call, also while queued work runs: two sides of a backend may
+// call at once.
 std::recursive_mutex& Lock() {
   static auto* const mutex = new std::recursive_mutex();
   return *mutex;
@@ -66,7 +66,7 @@ cudaError_t Call() {
   return cudaSuccess;
 }
 
-// The device's memory, which the host may touch only as the device.
+// The device's memory, which only the device's work may access.
 std::map<void*, size_t>& DeviceMemory() {
   static auto* const memory = new std::map<void*, size_t>();
   return *memory;
@@ -87,7 +87,7 @@ void RunUntil(CUstream_st* stream, int64_t num_done) {
   while (stream->num_done < num_done) {
     const std::function<void()> work = std::move(stream->queue.front());
     stream->queue.pop_front();
-    // Counted first: what it waits for never waits for itself.
+    // Counted first, since its own dependencies never include itself.
     ++stream->num_done;
     work();
   }
@@ -100,7 +100,7 @@ std::set<CUstream_st*>& Streams() {
 }
 
 // The stream that this thread captures. In CUDA's thread-local mode some calls
-// of the thread are refused meanwhile.
+// of the thread are rejected during a capture.
 thread_local CUstream_st* capturing = nullptr;
 
 cudaError_t RefuseInCapture() {
@@ -109,7 +109,7 @@ cudaError_t RefuseInCapture() {
   return cudaErrorStreamCaptureUnsupported;
 }
 
-// By address, with sizes.
+// Sizes of pinned memory by address.
 std::map<const char*, size_t>& PinnedMemory() {
   static auto* const memory = new std::map<const char*, size_t>();
   return *memory;
@@ -123,12 +123,13 @@ bool IsPinned(const void* data, size_t size) {
   return begin + size <= after->first + after->second;
 }
 
-// What nobody has written is seen as NaNs; of much memory, the beginning.
+// Makes uninitialised memory look like NaNs; only the beginning of large
+// memory.
 void Poison(void* memory, size_t size) {
   std::memset(memory, 0xff, std::min(size, size_t{1} << 26));
 }
 
-// The caller has the lock.
+// The caller must hold the lock.
 cudaError_t Queue(cudaStream_t stream, std::function<void()> work) {
   CHECK(stream != nullptr) << "work on no stream of its own";
   if (const cudaError_t error = Call(); error != cudaSuccess) return error;
@@ -309,12 +310,12 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned) {
   const ps::CallLock lock(ps::Lock());
-  // An event from outside of the capture.
+  // An event from outside the capture.
   if (stream->is_capturing) {
     stream->capture_is_void = true;
     return cudaErrorStreamCaptureIsolation;
   }
-  // The event as it is now.
+  // Refers to the event in its current state.
   return ps::Queue(stream, [of = *event] {
     if (of.stream != nullptr) ps::RunUntil(of.stream, of.after);
   });
@@ -376,7 +377,7 @@ cudaError_t cudaGraphInstantiate(cudaGraphExec_t* executable, cudaGraph_t graph,
 
 cudaError_t cudaGraphLaunch(cudaGraphExec_t executable, cudaStream_t stream) {
   const ps::CallLock lock(ps::Lock());
-  // One piece of work, whatever becomes of the executable graph.
+  // A single item of work, which does not depend on the lifetime of the graph.
   return ps::Queue(stream, [work = executable->work] {
     for (const auto& piece : work) piece();
   });

@@ -1,4 +1,4 @@
-// The launchers of the sparse kernels, a loop over blocks each.
+// The launchers of the sparse kernels, each a loop over blocks.
 
 #ifdef PS_HAVE_CUDA
 
@@ -16,12 +16,12 @@ class SharedMemory {
   Shared* get() { return shared_.get(); }
 
  private:
-  // What another block has left there is of no meaning.
+  // Leftovers of another block must not matter.
   std::unique_ptr<Shared> shared_ = std::make_unique<Shared>();
 };
 
-// Calls body(block, b) for every block of a grid, in an order that goes with
-// that of the threads.
+// Calls body(block, b) for every block of a grid, in an order derived from the
+// order of threads.
 template <class Body>
 void ForEachBlock(int64_t num_blocks, const Body& body) {
   HostBlock block(EmulatedThreadOrder());

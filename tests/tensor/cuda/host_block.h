@@ -9,8 +9,9 @@
 
 namespace ps {
 
-// The order in which the threads of a phase run. Correct phases do not show it:
-// no thread reads what another one writes in the same phase.
+// The order in which the threads of a phase run. Results of correct phases do
+// not depend on it, since no thread reads what another one writes in the same
+// phase.
 enum class ThreadOrder {
   kForward,
   kBackward,
@@ -43,7 +44,7 @@ class HostBlock {
       case ThreadOrder::kBackward:
         return kSparseThreads - 1 - i;
       case ThreadOrder::kMixed:
-        // 77 is odd: every thread once.
+        // 77 is odd, so every thread runs once.
         return (i * 77 + 13) % kSparseThreads;
     }
     return i;

@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// Blocks run in an order that goes with that of the threads.
+// The order of blocks is derived from the order of threads.
 template <class Shared>
 class HostGrid {
  public:
@@ -24,7 +24,7 @@ class HostGrid {
       const int64_t b =
           order_ == ThreadOrder::kForward ? i : num_blocks_ - 1 - i;
       const auto shared = std::make_unique<Shared>();
-      // What another phase has left there is of no meaning.
+      // Leftovers of another phase must not matter.
       std::memset(static_cast<void*>(shared.get()), 0xcd, sizeof(Shared));
       HostBlock block(order_);
       body(block, b, num_blocks_, shared.get());

@@ -58,7 +58,7 @@ TEST(MemoryRegionTest, WhatDoesNotFitIsNamedWithWhatIsLeft) {
 }
 
 TEST(MemoryRegionTest, NeighboursThatComeBackAreOnePiece) {
-  // In every order of freeing.
+  // Frees in every order.
   std::vector<int> order = {0, 1, 2, 3};
   do {
     MemoryRegion region(HostMemory(4 * kUnit), 4 * kUnit);

@@ -12,7 +12,7 @@
 namespace ps {
 namespace {
 
-// A ring in plain memory; counts in *num_freed what it gives back.
+// A ring in ordinary memory; counts the memory it frees in *num_freed.
 std::unique_ptr<PinnedRing> NewRing(int num_buffers, int64_t buffer_bytes,
                                     int* num_freed) {
   PinnedRingOptions options;

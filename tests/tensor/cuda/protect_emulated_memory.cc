@@ -1,4 +1,4 @@
-// Linked into tests that are to die when the host touches a device's memory.
+// Linked into tests that must crash if the host accesses a device's memory.
 
 #ifdef PS_HAVE_CUDA
 

@@ -1,10 +1,11 @@
-// What the passes over long vectors read: chunks of a vector, of the sum of
-// two, or lists of some elements of a chunk.
+// The input of passes over long vectors: chunks of a vector, chunks of the sum
+// of two vectors, or lists of some elements of a chunk.
 //
 // Chunks and lanes are those of the CPU's kernels (tensor/cpu), so that sums
-// have the CPU's bits: every chunk of kChunk elements is added up in kLanes
-// lanes, by index modulo kLanes, in the order of the indices, in double; then
-// the lanes, in order; then the chunks, in order.
+// have the same bits as the CPU's. Every chunk of kSparseChunk elements is
+// added up in kSparseLanes lanes, by index modulo kSparseLanes, in the order of
+// the indices and in double; then the lanes are added in order, and then the
+// chunks.
 #ifndef TENSOR_CUDA_SPARSE_CORES_ELEMENTS_H_
 #define TENSOR_CUDA_SPARSE_CORES_ELEMENTS_H_
 
@@ -22,8 +23,9 @@ constexpr int kSparseThreads = 256;
 constexpr int kItemsPerThread = 16;
 constexpr int kSparseTile = kSparseThreads * kItemsPerThread;
 
-// Elements of a chunk that are kept aside at most: from more, it costs less to
-// read the chunk again than to look for a lane's elements in the list.
+// The maximum number of elements of a chunk that are kept aside: beyond it,
+// reading the chunk again costs less than searching the list for a lane's
+// elements.
 constexpr int kListCapacity = kSparseChunk / 8;
 
 PS_HOST_DEVICE inline int64_t NumSparseChunks(int64_t n) {
@@ -36,7 +38,8 @@ constexpr int64_t kMaxSparseChunks = (int64_t{1} << 32) / kSparseChunk;
 constexpr uint32_t kMagnitudeMask = 0x7fffffff;
 constexpr uint32_t kInfinityBits = 0x7f800000;
 
-// Magnitudes by their bits, without the sign: those in [low, low + width).
+// A range of magnitudes, by their bits without the sign: those in [low, low +
+// width).
 struct MagnitudeRange {
   uint32_t low = 0;
   uint32_t width = 0;
@@ -45,8 +48,8 @@ struct MagnitudeRange {
     return (FloatBits(x) & kMagnitudeMask) - low < width;
   }
 
-  // |x| > threshold, of numbers: everything if it is negative, and nothing if
-  // it is infinite or no number.
+  // The numbers with |x| > threshold: all numbers if the threshold is negative,
+  // and none if it is infinite or NaN.
   PS_HOST_DEVICE static MagnitudeRange Above(float threshold) {
     MagnitudeRange range;
     if (threshold < 0) {
@@ -67,32 +70,33 @@ struct MagnitudeRange {
   }
 };
 
-// For each chunk of a vector, some of its elements in ascending order of index.
+// Some elements of each chunk of a vector, in ascending order of index.
 // Pointers are to the device's memory.
 struct KeptLists {
   uint16_t* offsets = nullptr;  // [chunks, kListCapacity], within the chunk.
   float* values = nullptr;      // [chunks, kListCapacity]
-  // [chunks]. Above kListCapacity: so many there would have been, and there is
-  // no list.
+  // [chunks]. A size above kListCapacity is the number of elements that would
+  // have been listed, and means that there is no list.
   uint32_t* sizes = nullptr;
 };
 
 // A vector u of n elements.
 struct SparseInput {
-  // If not null: u = residual + gradient is formed, and written.
+  // If not null, u = residual + gradient is computed and written.
   const float* residual = nullptr;
   const float* gradient = nullptr;
   float* u = nullptr;
   int64_t n = 0;
-  // Whether the lists, where they are, hold all elements that are looked for.
+  // Whether the lists, for chunks that have one, hold all elements that are
+  // looked for.
   bool use_lists = false;
   KeptLists lists;
 };
 
-// What one block reads of it.
+// The part of the input that one block reads.
 struct ChunkInput {
   int64_t begin = 0;  // The chunk's first element.
-  int64_t size = 0;   // Elements to be read: of the chunk or of its list.
+  int64_t size = 0;   // Elements to read: of the chunk or of its list.
   bool listed = false;
   const uint16_t* offsets = nullptr;  // [size] if listed.
   const float* values = nullptr;      // [size] if listed.

@@ -1,4 +1,4 @@
-// One element at a time.
+// Operations on one element at a time.
 #ifndef TENSOR_CUDA_SPARSE_CORES_ELEMENTWISE_H_
 #define TENSOR_CUDA_SPARSE_CORES_ELEMENTWISE_H_
 
@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// out[i] = x_scale x[i] + y_scale y[i], or x_scale x[i] without y. Products and
-// sum are each rounded. `out` may be x or y.
+// out[i] = x_scale x[i] + y_scale y[i], or x_scale x[i] if y is null. Products
+// and sum are each rounded. `out` may be x or y.
 struct ScaledSum {
   const float* x = nullptr;
   float x_scale = 1;
@@ -33,7 +33,7 @@ struct GatherValues {
   PS_HOST_DEVICE void operator()(int64_t i) const { values[i] = u[indices[i]]; }
 };
 
-// u[indices[i]] = values[i]. No index comes twice.
+// u[indices[i]] = values[i]. No index may occur twice.
 struct ScatterValues {
   const uint32_t* indices = nullptr;
   const float* values = nullptr;
@@ -42,7 +42,7 @@ struct ScatterValues {
   PS_HOST_DEVICE void operator()(int64_t i) const { u[indices[i]] = values[i]; }
 };
 
-// u[indices[i]] += values[i], rounded. No index comes twice.
+// u[indices[i]] += values[i], rounded. No index may occur twice.
 struct AddValues {
   const uint32_t* indices = nullptr;
   const float* values = nullptr;
@@ -54,7 +54,7 @@ struct AddValues {
   }
 };
 
-// Elements 0 to n - 1, of which a block of `num_blocks` does some.
+// Elements 0 to n - 1, of which each of `num_blocks` blocks processes some.
 template <class Block, class ForElement>
 PS_HOST_DEVICE void ForEachElement(Block& block, int64_t block_index,
                                    int64_t num_blocks, int block_threads,

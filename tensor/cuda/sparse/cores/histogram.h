@@ -1,4 +1,4 @@
-// Counts of magnitudes by their bits.
+// Histograms of magnitudes by their bits.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HISTOGRAM_H_
 #define TENSOR_CUDA_SPARSE_CORES_HISTOGRAM_H_
 
@@ -10,15 +10,17 @@
 namespace ps {
 
 constexpr int kHistogramBins = 4096;
-// What one block counts at most: fits 32 bits in any bin.
+// The maximum number of samples of one block; the count of any bin fits 32
+// bits.
 constexpr int64_t kSamplesPerBlock = 64 * 1024;
 
 struct HistogramArguments {
   const float* u = nullptr;
-  // Elements 0, stride, 2 stride, ... are looked at: so many of them.
+  // Number of samples: elements 0, stride, 2 stride, ...
   int64_t num_samples = 0;
   int64_t stride = 1;
-  // Bin b counts bits in [low + (b << shift), low + ((b + 1) << shift)).
+  // Bin b counts the samples with bits in [low + (b << shift), low + ((b + 1)
+  // << shift)).
   uint32_t low = 0;
   int shift = 0;
   unsigned long long* counts = nullptr;  // [kHistogramBins], added to.
@@ -28,7 +30,7 @@ struct HistogramShared {
   uint32_t counts[kHistogramBins];
 };
 
-// One block's samples.
+// Counts one block's samples.
 template <class Block>
 PS_HOST_DEVICE void CountBlock(Block& block,
                                const HistogramArguments& arguments,
@@ -46,7 +48,7 @@ PS_HOST_DEVICE void CountBlock(Block& block,
     for (int64_t i = begin + thread; i < end; i += kSparseThreads) {
       const uint32_t bits =
           FloatBits(arguments.u[i * arguments.stride]) & kMagnitudeMask;
-      // Bits under `low` wrap round to a bin that is too high.
+      // Bits below `low` wrap round to a bin that is too high.
       const uint32_t bin = (bits - arguments.low) >> arguments.shift;
       if (bin < kHistogramBins) AtomicAdd(&shared->counts[bin], 1);
     }

@@ -1,28 +1,28 @@
-// What lets a function be compiled by nvcc for the device and by any compiler
-// for the host, with the same bits.
+// The means to compile a function by nvcc for the device and by any compiler
+// for the host, with results that have the same bits.
 //
 // A kernel's body here is a function template over a `Block`, written in
 // phases:
 //
 //     block.Phase([&](int thread) { ... });
 //
-// A phase is what every thread of the block does until all wait for each other.
-// On the device (device_block.h) it runs for the one thread that calls it and
-// ends with __syncthreads(); on the host (tests/tensor/cuda/host_block.h) it is
-// a loop over all threads. What lies between phases is the same for all
-// threads: it may read the arguments and shared memory that no thread of the
-// next phase writes. What a thread keeps from phase to phase lies in a
-// Block::PerThread<T>.
+// In a phase every thread of the block does its work, and at its end all wait
+// for each other. On the device (device_block.h) the phase runs for the thread
+// that calls it and ends with __syncthreads(); on the host
+// (tests/tensor/cuda/host_block.h) it is a loop over all threads. Code between
+// phases is the same for all threads: it may read the arguments, and shared
+// memory that no thread of the next phase writes. Values that a thread keeps
+// from phase to phase are in a Block::PerThread<T>.
 //
-// Where blocks must wait for each other, too, a body is a template over a
-// `Grid`, in phases of all blocks:
+// If blocks must also wait for each other, a body is a template over a `Grid`,
+// in phases of all blocks:
 //
 //     grid.Phase([&](auto& block, int64_t b, int64_t num_blocks,
 //                    Shared* shared) { ... });
 //
-// Block b of num_blocks has its own shared memory, in which the phase finds
-// nothing of use. What lies between these phases is the same for all threads
-// of all blocks: it may read the arguments and the device's memory that no
+// Block b of num_blocks has its own shared memory, whose contents are undefined
+// at the start of the phase. Code between these phases is the same for all
+// threads of all blocks: it may read the arguments, and device memory that no
 // block writes in the next phase. See device_grid.h, and
 // tests/tensor/cuda/host_grid.h.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
@@ -36,8 +36,8 @@
 
 namespace ps {
 
-// Sums and products that are rounded each, never fused. On the host by the
-// compiler's -ffp-contract=off.
+// Sums and products that are each rounded, never fused. On the host this needs
+// the compiler's -ffp-contract=off.
 PS_HOST_DEVICE inline double AddRounded(double a, double b) {
 #ifdef __CUDA_ARCH__
   return __dadd_rn(a, b);
@@ -98,7 +98,7 @@ PS_HOST_DEVICE inline int CountOnes(uint32_t bits) {
 #endif
 }
 
-// Integers: the order of additions is no matter.
+// Integers, so the order of additions does not matter.
 PS_HOST_DEVICE inline void AtomicAdd(uint32_t* sum, uint32_t x) {
 #ifdef __CUDA_ARCH__
   atomicAdd(sum, x);
@@ -115,7 +115,7 @@ PS_HOST_DEVICE inline void AtomicAdd(unsigned long long* sum, uint32_t x) {
 #endif
 }
 
-// Sets bits, and says which ones were set before.
+// Sets bits, and returns the word as it was before.
 PS_HOST_DEVICE inline uint32_t AtomicOr(uint32_t* word, uint32_t bits) {
 #ifdef __CUDA_ARCH__
   return atomicOr(word, bits);

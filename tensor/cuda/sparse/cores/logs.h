@@ -1,6 +1,6 @@
-// Sums of ln |u|, as far as they are exact: products in lanes, with the
-// exponents apart. The few logarithms that are left are taken by the host, so
-// that the sums have the bits of the CPU's (tensor/cpu/cpu_sum_loops.cc).
+// Sums of ln |u|, as far as they can be computed exactly: products in lanes,
+// with separate exponents. The host takes the few remaining logarithms, so that
+// the sums have the same bits as the CPU's (tensor/cpu/cpu_sum_loops.cc).
 #ifndef TENSOR_CUDA_SPARSE_CORES_LOGS_H_
 #define TENSOR_CUDA_SPARSE_CORES_LOGS_H_
 
@@ -13,9 +13,9 @@
 
 namespace ps {
 
-// Of one chunk: the product of the non-zero magnitudes of lane i is
-// products[i] x 2^exponents[i]; but for the last elements, fewer than
-// kSparseLanes, which fill no group of lanes.
+// Products of one chunk: the product of the non-zero magnitudes of lane i is
+// products[i] x 2^exponents[i]. It excludes the last elements, fewer than
+// kSparseLanes, which do not fill a group of lanes.
 struct ChunkProducts {
   double products[kSparseLanes];
   int64_t exponents[kSparseLanes];
@@ -70,7 +70,7 @@ PS_HOST_DEVICE inline int64_t WholeLanes(int64_t size) {
   return size / kSparseLanes * kSparseLanes;
 }
 
-// A lane's product, and its element of the tail.
+// Stores a lane's product, and its element of the tail.
 PS_HOST_DEVICE inline void StoreLane(const SparseInput& input,
                                      const ChunkInput& part, int lane,
                                      const LaneProduct& lane_product,
@@ -81,7 +81,8 @@ PS_HOST_DEVICE inline void StoreLane(const SparseInput& input,
   out->tail[lane] = i < part.size ? input.u[part.begin + i] : 0;
 }
 
-// The whole of one block's work on one chunk. Nothing is formed, and no lists.
+// One block's work on one chunk. It neither forms a sum of two vectors nor
+// keeps lists.
 template <class Block>
 PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
                                   int64_t chunk, TileShared* shared,
@@ -106,8 +107,8 @@ PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
   });
 }
 
-// The sum of the logarithms. On the host they are the CPU's; the device's may
-// differ in the last bit.
+// The sum of the logarithms. On the host it has the same bits as the CPU's; on
+// the device it may differ in the last bit.
 PS_HOST_DEVICE inline double SumOfLogs(const ChunkProducts& chunk) {
   constexpr double kLn2 = 0.6931471805599453;
   int64_t exponent = 0;

@@ -17,8 +17,8 @@ struct ScanShared {
   int64_t group_counts[kNumGroups];
 };
 
-// One block: bases[c] = elements counted in the chunks before c, and
-// bases[num_chunks] = in all. bases: [num_chunks + 1].
+// Runs in one block. bases[c] becomes the number of elements counted in the
+// chunks before c, and bases[num_chunks] the total. bases: [num_chunks + 1].
 template <class Block>
 PS_HOST_DEVICE void ScanCounts(Block& block, const ChunkStats* stats,
                                int64_t num_chunks, ScanShared* shared,
@@ -57,19 +57,19 @@ PS_HOST_DEVICE void ScanCounts(Block& block, const ChunkStats* stats,
 }
 
 struct SelectArguments {
-  SparseInput input;  // Nothing is formed.
+  SparseInput input;  // Must not form a sum of two vectors.
   MagnitudeRange wanted;
-  const int64_t* bases = nullptr;  // Of the counts of `wanted`.
-  // Of all wanted elements in order, those with these ranks are written, from
-  // the begin of the outputs on.
+  const int64_t* bases = nullptr;  // Prefix sums of the counts of `wanted`.
+  // Of all wanted elements in order, those with ranks in [first_rank, end_rank)
+  // are written, starting at the beginning of the outputs.
   int64_t first_rank = 0;
   int64_t end_rank = 0;
   uint32_t* indices = nullptr;  // [end_rank - first_rank]
   float* values = nullptr;      // [end_rank - first_rank]
 };
 
-// The whole of one block's work on one chunk. In place of arguments.wanted:
-// `wanted`, as PackTile takes it.
+// One block's work on one chunk. `wanted`, which has the form that PackTile
+// takes, replaces arguments.wanted.
 template <class Block, class Wanted>
 PS_HOST_DEVICE void SelectChunkIf(Block& block,
                                   const SelectArguments& arguments,

@@ -1,4 +1,5 @@
-// One pass over a vector: forms it, measures it, keeps some of it aside.
+// One pass over a vector, which forms it, measures it and keeps some elements
+// aside.
 #ifndef TENSOR_CUDA_SPARSE_CORES_SIFT_H_
 #define TENSOR_CUDA_SPARSE_CORES_SIFT_H_
 
@@ -11,15 +12,15 @@
 
 namespace ps {
 
-// Of the elements that are read.
+// Statistics of the elements that are read.
 struct ChunkStats {
   double sum = 0;
   double sum_squares = 0;
-  double sum_logs = 0;         // Where SiftArguments asks for it.
+  double sum_logs = 0;         // If SiftArguments asks for it.
   int64_t count = 0;           // In SiftArguments.counted.
   int64_t num_non_finite = 0;  // NaNs and infinities.
-  uint32_t max_bits = 0;       // Of the magnitudes.
-  // The smallest magnitude's bits without zeros, less one: 0 wraps round to the
+  uint32_t max_bits = 0;       // Largest magnitude.
+  // The bits of the smallest non-zero magnitude, less one: 0 wraps round to the
   // largest.
   uint32_t min_bits_less_one = 0xffffffff;
 
@@ -30,7 +31,7 @@ struct ChunkStats {
     AddCounts(other);
   }
 
-  // All but the sums; in any order.
+  // Adds everything except the sums; in any order.
   PS_HOST_DEVICE void AddCounts(const ChunkStats& other) {
     count += other.count;
     num_non_finite += other.num_non_finite;
@@ -45,7 +46,7 @@ enum class SumOf {
   kNothing,
   // max(|u|, location) - location, and its square.
   kExceedances,
-  // u, and its square. Not of lists: what these leave out counts here.
+  // u, and its square. Not for lists, since the elements they omit would count.
   kValues,
 };
 
@@ -54,17 +55,17 @@ struct SiftArguments {
   MagnitudeRange counted;
   SumOf sum_of = SumOf::kNothing;
   float location = 0;
-  // Sums ln |u| over the non-zeros, too. Not of lists.
+  // Also sums ln |u| over the non-zero elements. Not for lists.
   bool sum_logs = false;
-  // Replaces the lists by what is in `kept`.
+  // Replaces the lists by the elements in the range `kept`.
   bool keep = false;
   MagnitudeRange kept;
-  // Where lists are made: input.lists or others.
+  // The lists to write: input.lists or others.
   KeptLists made;
   ChunkStats* stats = nullptr;  // [chunks]
 };
 
-// What each thread counts of the elements that it loads.
+// The counts of one thread over the elements that it loads.
 struct ThreadCounts {
   uint32_t count = 0;
   uint32_t num_non_finite = 0;
@@ -89,14 +90,14 @@ struct ThreadCounts {
   }
 };
 
-// The threads that add up: one for each lane's sum, and as many for the
-// squares.
+// The threads that compute sums: one for each lane's sum, and one for each
+// lane's sum of squares.
 constexpr int kSummingThreads = 2 * kSparseLanes;
-// Behind them, in the next warp: those that multiply, one for each lane.
+// The threads after them, in the next warp, multiply: one for each lane.
 constexpr int kMultiplyingEnd = kSummingThreads + kSparseLanes;
 
 struct SiftShared {
-  // Counts are gathered when the tile's values are done with.
+  // Counts are gathered after the last use of the tile's values.
   union {
     TileShared tile;
     ThreadCounts counts[kSparseThreads];
@@ -106,7 +107,8 @@ struct SiftShared {
 
   PS_HOST_DEVICE SiftShared() {}
 };
-// What is read of a tile between phases, its group_counts, lies elsewhere.
+// group_counts, the part of the tile that is read between phases, must not
+// overlap.
 static_assert(sizeof(ThreadCounts[kSparseThreads]) <=
                   sizeof(TileShared::values),
               "counts must overlap nothing but the values");
@@ -124,7 +126,7 @@ PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
     double y = x;
     if (exceedances) {
       const float a = FloatFromBits(FloatBits(x) & kMagnitudeMask);
-      // What is not above the location adds 0, which changes no bit.
+      // Values not above the location add 0, which changes no bit.
       y = static_cast<double>(a < location ? location : a) -
           static_cast<double>(location);
     }
@@ -146,7 +148,7 @@ PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
   return sum;
 }
 
-// The whole of one block's work on one chunk.
+// One block's work on one chunk.
 template <class Block>
 PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
                               int64_t chunk, SiftShared* shared) {
@@ -154,7 +156,7 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
   typename Block::template PerThread<double> sums;
   typename Block::template PerThread<LaneProduct> products;
   const ChunkInput part = ChunkOf(arguments.input, chunk);
-  // Also parts what was read of the lists from what is written below.
+  // This phase also separates reading the lists' sizes from writing them below.
   block.Phase([&](int thread) {
     counts[thread] = ThreadCounts();
     sums[thread] = 0;
@@ -181,7 +183,7 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
       });
     }
     if (!arguments.keep) continue;
-    // Of a list that is replaced in place, the tiles up to here have been read.
+    // If a list is replaced in place, all tiles up to this one have been read.
     num_kept =
         PackTile(block, part, tile, WantedMagnitudes{arguments.kept}, num_kept,
                  &shared->tile, [&](int rank, uint32_t offset, float value) {
@@ -231,14 +233,15 @@ struct FoldShared {
   ChunkStats stats[kSparseThreads];
 };
 
-// One block: *total of num_chunks, the sums in the order of the chunks.
+// Runs in one block: *total over num_chunks, with sums in the order of the
+// chunks.
 template <class Block>
 PS_HOST_DEVICE void FoldChunks(Block& block, const ChunkStats* stats,
                                int64_t num_chunks, FoldShared* shared,
                                ChunkStats* total) {
-  // Thread 0 keeps the sum, thread 32 the squares, thread 64 the logarithms and
-  // thread 96 all the rest: in different warps, which do not wait for each
-  // other.
+  // Thread 0 adds up the sum, thread 32 the squares, thread 64 the logarithms
+  // and thread 96 the rest. These are in different warps, which do not wait for
+  // each other.
   typename Block::template PerThread<ChunkStats> folded;
   block.Phase([&](int thread) { folded[thread] = ChunkStats(); });
   for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {

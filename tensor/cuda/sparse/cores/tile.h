@@ -1,5 +1,5 @@
-// A tile of a chunk in a block's shared memory, and the stable packing of some
-// of its elements.
+// A tile of a chunk in a block's shared memory, and stable packing of some of
+// its elements.
 #ifndef TENSOR_CUDA_SPARSE_CORES_TILE_H_
 #define TENSOR_CUDA_SPARSE_CORES_TILE_H_
 
@@ -10,19 +10,20 @@
 
 namespace ps {
 
-// Where element i of a tile lies: threads that read runs of kItemsPerThread
-// elements each, at the same time, then read from different banks, and so do
-// neighbouring lanes.
+// The position of element i of a tile. The padding puts elements that are read
+// at the same time into different banks, both where each thread reads a run of
+// kItemsPerThread elements and where neighbouring threads read neighbouring
+// lanes.
 PS_HOST_DEVICE inline int PaddedIndex(int i) { return i + i / kItemsPerThread; }
 
 constexpr int kPaddedTile = kSparseTile + kSparseTile / kItemsPerThread;
-// Threads whose counts are added up by one of them.
+// Number of threads whose counts are added up by one of them.
 constexpr int kGroupThreads = 16;
 constexpr int kNumGroups = kSparseThreads / kGroupThreads;
 
 struct TileShared {
   float values[kPaddedTile];
-  uint16_t offsets[kPaddedTile];  // Of a list.
+  uint16_t offsets[kPaddedTile];  // For a list.
   int counts[kSparseThreads];
   int group_counts[kNumGroups];
 };
@@ -32,7 +33,7 @@ struct Tile {
   int64_t begin = 0;
   int size = 0;
 
-  // Within the chunk, of the tile's element i.
+  // The offset within the chunk of the tile's element i.
   PS_HOST_DEVICE uint32_t OffsetOf(const ChunkInput& part, int i,
                                    const TileShared& shared) const {
     return part.listed ? shared.offsets[PaddedIndex(i)]
@@ -48,10 +49,10 @@ PS_HOST_DEVICE inline Tile TileAt(const ChunkInput& part, int64_t begin) {
   return tile;
 }
 
-// One thread's part of bringing a tile into shared memory: elements thread,
+// One thread's part of loading a tile into shared memory: elements thread,
 // thread + kSparseThreads, and so on, so that neighbouring threads read
-// neighbouring elements. First all are loaded and then all are stored: so the
-// loads are under way at the same time. `see` is called with each element.
+// neighbouring elements. All elements are loaded before any is stored, so that
+// the loads overlap. Calls see(element) for each.
 template <class See>
 PS_HOST_DEVICE inline void LoadTile(const SparseInput& input,
                                     const ChunkInput& part, const Tile& tile,
@@ -91,8 +92,8 @@ PS_HOST_DEVICE inline void LoadTile(const SparseInput& input,
   }
 }
 
-// Which of a thread's run of kItemsPerThread elements are wanted: a bit each.
-// wanted(x, offset): of an element and its place within the chunk.
+// A bit for each of a thread's run of kItemsPerThread elements that is wanted.
+// wanted(x, offset) takes an element and its offset within the chunk.
 template <class Wanted>
 PS_HOST_DEVICE uint32_t MaskOfRun(const ChunkInput& part, const Tile& tile,
                                   const Wanted& wanted, int thread,
@@ -108,7 +109,7 @@ PS_HOST_DEVICE uint32_t MaskOfRun(const ChunkInput& part, const Tile& tile,
   return mask;
 }
 
-// A range of magnitudes, wherever they are.
+// Selects a range of magnitudes, at any offset.
 struct WantedMagnitudes {
   MagnitudeRange range;
 
@@ -117,10 +118,10 @@ struct WantedMagnitudes {
   }
 };
 
-// Hands the elements of a loaded tile that are `wanted` to put(rank, offset,
-// value), in ascending order of offset: rank counts them from `packed`, offset
-// is within the chunk. Returns `packed` plus their number, to every thread.
-// Loaded tiles only: a phase must have ended since.
+// Calls put(rank, offset, value) for the elements of a loaded tile that are
+// `wanted`, in ascending order of offset. Ranks count from `packed`; offsets
+// are within the chunk. Returns `packed` plus the number of elements, to every
+// thread. A phase must have ended since the tile was loaded.
 template <class Block, class Wanted, class Put>
 PS_HOST_DEVICE int PackTile(Block& block, const ChunkInput& part,
                             const Tile& tile, const Wanted& wanted, int packed,

@@ -1,4 +1,4 @@
-// bfloat16's conversions, over all of its values and what lies between them.
+// Conversions of bfloat16, for all of its values and numbers between them.
 
 #include "tensor/cuda/layer_device/bfloat16.h"
 
@@ -27,7 +27,7 @@ float FloatOfBits(uint32_t bits) {
   return value;
 }
 
-// Lower halves: none, around a half of the last bit that stays, and all.
+// Lower halves: none, around half of the last kept bit, and all bits.
 constexpr uint32_t kRests[] = {0, 1, 0x7fff, 0x8000, 0x8001, 0xffff};
 
 TEST(Bfloat16Test, EveryValueSurvivesTheWayThroughAFloat) {
@@ -45,7 +45,7 @@ TEST(Bfloat16Test, RoundsToTheNearestAndTiesToEven) {
   for (uint32_t upper = 0; upper < 0x10000; ++upper) {
     const float below = OfBits(upper);
     if (!std::isfinite(below)) continue;
-    // Beyond the largest there is a next one in exponent and mantissa, too.
+    // The largest value also has a successor in exponent and mantissa.
     const double low = below;
     const double high = (upper & 0x7fff) == 0x7f7f
                             ? std::copysign(std::ldexp(1.0, 128), low)
@@ -68,7 +68,7 @@ TEST(Bfloat16Test, InfinitiesAndNans) {
   EXPECT_EQ(float{Bfloat16(kInfinity)}, kInfinity);
   EXPECT_EQ(float{Bfloat16(-kInfinity)}, -kInfinity);
   EXPECT_EQ(float{Bfloat16(std::numeric_limits<float>::max())}, kInfinity);
-  // Even one whose payload is all in the lower half.
+  // Even a NaN whose payload is entirely in the lower half.
   EXPECT_TRUE(std::isnan(float{Bfloat16(FloatOfBits(0x7f800001))}));
   EXPECT_TRUE(std::isnan(float{Bfloat16(FloatOfBits(0xff800001))}));
 }

@@ -1,5 +1,4 @@
-// How products with an epilogue reach cuBLASLt, with a cuBLASLt that is not
-// there.
+// How products with an epilogue are passed to cuBLASLt, using a fake one.
 
 #include "tensor/cuda/libraries/cublas_lt_products.h"
 
@@ -44,8 +43,8 @@ class LtDevice final : public EmulatedLayerDevice {
   const std::unique_ptr<CublasLtProducts> products_;
 };
 
-// An array on the device, of either type, that begins `offset` elements behind
-// an aligned place.
+// An array on the device, of either type, that begins `offset` elements after
+// an aligned address.
 class Array {
  public:
   Array(LayerDevice* device, Storage storage, const std::vector<float>& values,
@@ -76,7 +75,7 @@ class Array {
   void* data_;
 };
 
-// Within a float's rounding, or a bfloat16's.
+// Equal up to the rounding of a float, or a bfloat16.
 void ExpectRounded(const std::vector<float>& actual,
                    const std::vector<double>& expected, Storage storage) {
   ASSERT_EQ(actual.size(), expected.size());
@@ -87,7 +86,7 @@ void ExpectRounded(const std::vector<float>& actual,
   }
 }
 
-// Parts of larger matrices: what is beside them stays as it is.
+// Operands are parts of larger matrices, whose other elements must not change.
 void ExpectRight(LayerDevice* device, MatrixProduct p, Epilogue epilogue,
                  int64_t offset) {
   p.a_stride = 11, p.b_stride = 12, p.c_stride = 13;
@@ -155,7 +154,8 @@ TEST(CublasLtProducts, MultipliesRowsOfAnyStrideInEveryCombination) {
   EXPECT_EQ(cublas_lt.num_products, 48);
 }
 
-// 256 + 1 is no bfloat16: rounded before the bias is added, nothing is left.
+// 256 + 1 is not a bfloat16: if it is rounded before the bias is added, nothing
+// is left.
 TEST(CublasLtProducts, OfBfloat16AreRoundedAfterTheBiasIsAdded) {
   FakeCublasLt cublas_lt;
   LtDevice device;
@@ -173,8 +173,8 @@ TEST(CublasLtProducts, OfBfloat16AreRoundedAfterTheBiasIsAdded) {
   EXPECT_EQ(c.Values()[0], 1);
 }
 
-// Weights and biases may be elsewhere from call to call. Of a bias alone, too,
-// the address counts.
+// Weights and biases may be at other addresses from call to call. The address
+// of a bias alone matters too.
 TEST(CublasLtProducts, EachCallHasOperandsOfItsOwn) {
   FakeCublasLt cublas_lt;
   LtDevice device;
@@ -209,8 +209,8 @@ struct Linear {
   std::vector<float> y, dx, dweight, dbias;
 };
 
-// One iteration. Weights, and all gradients of them, begin `offset` floats
-// behind an aligned place, as parameters in one vector do.
+// One iteration. Weights, and all their gradients, begin `offset` floats after
+// an aligned address, like parameters in one vector.
 Linear RunLinear(EmulatedLayerDevice* device, int64_t offset) {
   constexpr int64_t kRows = 9, kIn = 7, kOut = 5;
   const Storage storage = device->storage();
@@ -241,10 +241,10 @@ void ExpectSame(const Linear& actual, const Linear& expected, Storage storage) {
   const auto wide = [](const std::vector<float>& values) {
     return std::vector<double>(values.begin(), values.end());
   };
-  // A bias is rounded with the weights.
+  // A bias is rounded like the weights.
   const double tolerance = storage == Storage::kBfloat16 ? 1.0 / 64 : 1e-5;
   ExpectClose(actual.y, wide(expected.y), tolerance);
-  // Gradients of parameters are floats always.
+  // Gradients of parameters are always floats.
   ExpectClose(actual.dweight, wide(expected.dweight), 1e-5);
   ExpectClose(actual.dbias, wide(expected.dbias), 1e-5);
   EXPECT_EQ(actual.dx, expected.dx);
@@ -257,7 +257,7 @@ EmulatedLayerDeviceOptions Unfused(Precision precision) {
   return options;
 }
 
-// How often the kernels of a bias ran.
+// Number of times that the kernels of a bias ran.
 int64_t NumBiasKernels(const EmulatedLayerDevice& device) {
   int64_t n = 0;
   for (const std::string& name : device.launches()) {
@@ -280,16 +280,16 @@ TEST(CublasLtProducts, ALinearLayerIsTwoCallsWithoutKernelsForItsBias) {
         EXPECT_EQ(NumBiasKernels(device), 0);
       }
       EXPECT_EQ(cublas_lt.num_products, 4);
-      // Of two products, for two alignments each; none when it ran.
+      // Two products with two alignments each; running adds none.
       EXPECT_EQ(cublas_lt.num_heuristics, 4);
       EXPECT_EQ(cublas_lt.algorithm,
                 offset == 0 ? FakeCublasLt::kAligned : FakeCublasLt::kAny);
-      EXPECT_EQ(cublas_lt.num_descriptors, 0);  // All are destroyed.
+      EXPECT_EQ(cublas_lt.num_descriptors, 0);  // All have been destroyed.
     }
   }
 }
 
-// Collects what is logged while it exists.
+// Collects log messages while it exists.
 class Log final : public google::LogSink {
  public:
   Log() { google::AddLogSink(this); }
@@ -305,8 +305,8 @@ class Log final : public google::LogSink {
   std::vector<std::string> messages_;
 };
 
-// What the library's algorithm does not take goes the other way, from call to
-// call.
+// Operands that the library's algorithm does not support are handled the other
+// way, decided for each call.
 TEST(CublasLtProducts, OperandsThatNoAlgorithmTakesAreMultipliedByCublas) {
   FakeCublasLt cublas_lt;
   cublas_lt.has_any = false;
@@ -383,7 +383,7 @@ TEST(CublasLtProducts, OptionsReachTheLibrary) {
   ExpectRight(&fast, p, Epilogue::kAddBias, 0);
   EXPECT_EQ(cublas_lt.compute, CUBLAS_COMPUTE_32F_FAST_TF32);
   EXPECT_EQ(cublas_lt.algorithm, FakeCublasLt::kInPlace);
-  // Partial sums in place would be rounded to the result's type.
+  // In-place partial sums would be rounded to the result's type.
   p.factors = p.result = Storage::kBfloat16;
   ExpectRight(&fast, p, Epilogue::kAddBias, 0);
   EXPECT_EQ(cublas_lt.compute, CUBLAS_COMPUTE_32F);
@@ -439,8 +439,8 @@ TEST(CublasLtProducts, ErrorsNameTheCallAndNothingIsLeftBehind) {
   }
 }
 
-// Where the library is installed it has every function, and takes all that it
-// is told of a product; that needs no device.
+// If the library is installed, it has every function and accepts every
+// attribute of a product; this needs no device.
 TEST(CublasLtFunctions, AreFoundAndTakeEveryAttribute) {
   const auto found = LoadCublasLt();
   if (!found.ok()) {

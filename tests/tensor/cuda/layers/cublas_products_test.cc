@@ -1,5 +1,5 @@
-// How products reach cuBLAS, with a cuBLAS that is not there: its functions do
-// what the BLAS standard says, on the host.
+// How products are passed to cuBLAS, using a fake one whose functions implement
+// the BLAS standard on the host.
 
 #include "tensor/cuda/libraries/cublas_products.h"
 
@@ -16,7 +16,7 @@
 namespace ps {
 namespace {
 
-// What the fake library was told; reset by each test.
+// Arguments passed to the fake library; reset by each test.
 struct FakeCublas {
   std::vector<std::string> calls;
   cublasAtomicsMode_t atomics = CUBLAS_ATOMICS_ALLOWED;
@@ -24,7 +24,7 @@ struct FakeCublas {
   void* workspace = nullptr;
   size_t workspace_bytes = 0;
   cudaStream_t stream = nullptr;
-  // Returned by the call of this name.
+  // The call of this name fails.
   std::string failing;
   cublasStatus_t failure = CUBLAS_STATUS_INTERNAL_ERROR;
 
@@ -53,7 +53,7 @@ cublasStatus_t FakeSgemm(cublasHandle_t, cublasOperation_t transa,
                double{tb ? b[p * ldb + j] : b[j * ldb + p]};
       }
       float* const target = &c[j * ldc + i];
-      // As the standard says: with beta = 0 it is not read.
+      // As in the standard: c is not read if beta is 0.
       const double before = *beta == 0 ? 0 : *beta * double{*target};
       *target = static_cast<float>(*alpha * sum + before);
     }
@@ -73,7 +73,7 @@ cublasStatus_t FakeGemmEx(cublasHandle_t, cublasOperation_t transa,
       compute != CUBLAS_COMPUTE_32F) {
     return CUBLAS_STATUS_NOT_SUPPORTED;
   }
-  // Floats of the same numbers, as far as the matrices reach.
+  // Converts to float arrays of the same values, up to the end of the matrices.
   const bool ta = transa == CUBLAS_OP_T, tb = transb == CUBLAS_OP_T;
   const auto floats = [](const void* data, int64_t n) {
     const auto* const values = static_cast<const Bfloat16*>(data);
@@ -111,7 +111,7 @@ CublasFunctions FakeFunctions() {
   };
   f.set_stream = [](cublasHandle_t, cudaStream_t stream) {
     fake->stream = stream;
-    // As the documentation says of cublasSetStream.
+    // As in the documentation of cublasSetStream.
     fake->workspace = nullptr;
     return fake->Call("set_stream");
   };
@@ -175,7 +175,7 @@ TEST_F(CublasProductsTest, MultipliesRowMajorMatricesInEveryCombination) {
   }
 }
 
-// Parts of larger matrices: what is beside them stays as it is.
+// Operands are parts of larger matrices, whose other elements must not change.
 TEST_F(CublasProductsTest, MultipliesBfloat16InRowsOfAnyStride) {
   const auto products = CublasProducts::Create(FakeFunctions(), {});
   ASSERT_TRUE(products.ok()) << products.status();
@@ -213,7 +213,7 @@ TEST_F(CublasProductsTest, MultipliesBfloat16InRowsOfAnyStride) {
     const absl::Status status = (*products)->Multiply(p);
     ASSERT_TRUE(status.ok()) << status;
     if (p.result == Storage::kBfloat16) {
-      // Sums below 8, rounded to 8 bits.
+      // Sums are below 8 and rounded to 8 bits.
       ExpectClose(std::vector<float>(c.begin(), c.end()), expected, 8.0 / 512);
     } else {
       ExpectClose(wide_c, expected, 1e-6);
@@ -232,7 +232,7 @@ TEST_F(CublasProductsTest, OptionsReachTheLibraryAndTheHandleIsDestroyed) {
   EXPECT_EQ(library_.workspace, workspace);
   EXPECT_EQ(library_.workspace_bytes, sizeof(workspace));
   EXPECT_EQ(library_.atomics, CUBLAS_ATOMICS_NOT_ALLOWED);
-  // Or-ed with this, partial sums are not rounded to the result's type.
+  // With this flag, partial sums are not rounded to the result's type.
   constexpr int kSums = CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION;
   EXPECT_EQ(library_.math, CUBLAS_DEFAULT_MATH | kSums);
   EXPECT_EQ(library_.calls.back(), "destroy");
@@ -273,8 +273,8 @@ TEST_F(CublasProductsTest, ErrorsNameTheCall) {
   }
 }
 
-// Where the library is installed it has every function, and says what is
-// missing where there is no device.
+// If the library is installed, it has every function; without a device, the
+// error says what is missing.
 TEST(CublasFunctions, AreFoundWhereTheLibraryIs) {
   const auto cublas = LoadCublas();
   if (!cublas.ok()) {

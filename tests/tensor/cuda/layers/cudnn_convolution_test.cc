@@ -1,4 +1,4 @@
-// How convolutions reach cuDNN, with a cuDNN that is not there.
+// How convolutions are passed to cuDNN, using a fake one.
 
 #include "tensor/cuda/libraries/cudnn_convolution.h"
 
@@ -61,7 +61,7 @@ struct Convolved {
   std::vector<float> dbias;
 };
 
-// One iteration.
+// Runs one iteration.
 Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
                          const Shape& input, absl::Status* status) {
   const auto op =
@@ -73,7 +73,7 @@ Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
   const int64_t outputs = NumElements(output.shape);
   const int64_t weights = shape.out_channels * input[1] / shape.groups * 6;
   std::vector<DeviceArray<float>> arrays;
-  // Filled with random values; begins `offset` floats behind an aligned place.
+  // Filled with random values; begins `offset` floats after an aligned address.
   const auto array = [&](int64_t n, int64_t offset, uint64_t seed) {
     arrays.push_back(DeviceArray<float>::Create(device, n + offset).value());
     float* const data = arrays.back().data() + offset;
@@ -130,10 +130,10 @@ TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
     EXPECT_EQ(cudnn.algorithm, 1);  // The deterministic one that fits.
   }
   EXPECT_EQ(cudnn.num_calls, 9);
-  EXPECT_EQ(cudnn.num_descriptors, 0);  // All are destroyed.
+  EXPECT_EQ(cudnn.num_descriptors, 0);  // All have been destroyed.
 }
 
-// Of plain images, which the layer brings into cuDNN's form first.
+// Takes plain images, which the layer first converts to cuDNN's layout.
 TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
   FakeCudnn cudnn;
   EmulatedLayerDeviceOptions bf16;
@@ -148,7 +148,7 @@ TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
     CudnnDevice device(CudnnConvolutionOptions(), bf16);
     const Convolved actual = RunConvolution(&device, shape, input, &status);
     ASSERT_TRUE(status.ok()) << status;
-    // Sums of floats in another order may be rounded to the other neighbour.
+    // Float sums in another order may be rounded to the other neighbour.
     const auto expect_close = [](const std::vector<float>& actual,
                                  const std::vector<float>& expected) {
       ASSERT_EQ(actual.size(), expected.size());
@@ -159,7 +159,7 @@ TEST(CudnnConvolution, OfBfloat16EqualsTheProductsOfMatrices) {
     expect_close(actual.y, expected.y);
     expect_close(actual.dx, expected.dx);
     EXPECT_NE(actual.dweight, expected.dweight);
-    // cuDNN's gradient is rounded.
+    // cuDNN rounds its gradient.
     for (float& value : expected.dweight) value = Bfloat16(value);
     expect_close(actual.dweight, expected.dweight);
     EXPECT_EQ(actual.dbias, expected.dbias);
@@ -180,7 +180,7 @@ TEST(CudnnConvolution, OptionsReachTheLibrary) {
   RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
   ASSERT_TRUE(status.ok()) << status;
   EXPECT_EQ(cudnn.math, CUDNN_DEFAULT_MATH);
-  EXPECT_EQ(cudnn.algorithm, 3);  // The heuristics' first.
+  EXPECT_EQ(cudnn.algorithm, 3);  // The first of the heuristics.
 }
 
 TEST(CudnnConvolution, SaysWhereNoAlgorithmIsDeterministic) {
@@ -219,8 +219,8 @@ TEST(CudnnConvolution, ErrorsNameTheCallAndNothingIsLeftBehind) {
   }
 }
 
-// Where the library is installed it has every function, and says what is
-// missing where there is no device.
+// If the library is installed, it has every function; without a device, the
+// error says what is missing.
 TEST(CudnnFunctions, AreFoundWhereTheLibraryIs) {
   const auto cudnn = LoadCudnn();
   if (!cudnn.ok()) {

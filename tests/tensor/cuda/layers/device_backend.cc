@@ -33,14 +33,14 @@ class DeviceBackend final : public Backend {
   }
 
   absl::Status CopyFromHost(const float* host, Tensor* tensor) override {
-    if (tensor->size() == 0) return absl::OkStatus();  // And perhaps no host.
+    if (tensor->size() == 0) return absl::OkStatus();  // `host` may be null.
     const int64_t size_bytes = SizeBytes(tensor->size());
     PS_ASSIGN_OR_RETURN(const std::shared_ptr<void> staged,
                         device_->AllocateHost(size_bytes));
     std::memcpy(staged.get(), host, static_cast<size_t>(size_bytes));
     PS_RETURN_IF_ERROR(
         device_->CopyFromHost(staged.get(), size_bytes, tensor->data()));
-    // Waits for the copy, before its source goes.
+    // Waits for the copy, before its source is freed.
     return device_->CopyToHost(tensor->data(), size_bytes, staged.get());
   }
 

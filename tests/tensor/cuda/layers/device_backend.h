@@ -1,4 +1,4 @@
-// A backend of the layers on any LayerDevice.
+// A backend with the layers of any LayerDevice.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_DEVICE_BACKEND_H_
 #define TESTS_TENSOR_CUDA_LAYERS_DEVICE_BACKEND_H_
 
@@ -16,8 +16,9 @@ namespace ps {
 using RecordFunction = std::function<absl::StatusOr<std::unique_ptr<Recording>>(
     const std::function<absl::Status()>& work)>;
 
-// record: the device's, for Backend::Record; null: does the work as it is. Its
-// sparse() have what layers use (device_sparse_kernels.h).
+// record: the device's implementation of Backend::Record; null: repeats the
+// work by calling it again. sparse() has only the operations that layers use
+// (device_sparse_kernels.h).
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
                                           int num_threads,

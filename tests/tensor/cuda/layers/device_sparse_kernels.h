@@ -1,4 +1,4 @@
-// The one vector operation that layers ask of a backend's SparseKernels, on
+// The only vector operation that layers need from a backend's SparseKernels, on
 // memory of any LayerDevice.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
 #define TESTS_TENSOR_CUDA_LAYERS_DEVICE_SPARSE_KERNELS_H_
@@ -10,7 +10,8 @@
 
 namespace ps {
 
-// Clear; everything else is an error. `device` outlives the result.
+// Implements Clear; every other method returns an error. `device` outlives the
+// result.
 std::unique_ptr<SparseKernels> NewDeviceSparseKernels(LayerDevice* device);
 
 }  // namespace ps

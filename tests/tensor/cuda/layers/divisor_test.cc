@@ -1,4 +1,4 @@
-// Division by multiplication against division.
+// Division by multiplication, compared with division.
 
 #include "tensor/cuda/layer_device/divisor.h"
 
@@ -28,8 +28,8 @@ TEST(Divisor, EqualsDivisionForAllSmallNumbers) {
   }
 }
 
-// A wrong multiplier shows first at the multiples of large divisors, and next
-// to them.
+// A wrong multiplier shows first at and next to the multiples of large
+// divisors.
 TEST(Divisor, EqualsDivisionAroundMultiplesUpToTheLimit) {
   RandomStream random(RandomKey(1));
   for (int i = 0; i < 20000; ++i) {

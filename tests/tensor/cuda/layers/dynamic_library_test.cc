@@ -1,4 +1,4 @@
-// Libraries that are there, and that are not.
+// Libraries that are installed, and libraries that are not.
 
 #include "tensor/cuda/libraries/dynamic_library.h"
 

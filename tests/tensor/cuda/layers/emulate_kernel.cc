@@ -26,10 +26,10 @@ void Emulate(EmulatedOrder order, const void* erased, int64_t count) {
     using Shared = typename Core::Shared;
     static_assert(std::is_trivially_default_constructible_v<Shared>,
                   "a block's memory is not constructed on the device");
-    // What a kernel may ask for without further ado.
+    // The size that a kernel can use without special settings.
     static_assert(sizeof(Shared) <= 48 * 1024);
     ForEach(order, count, [&](int64_t block) {
-      // Whatever was there before: all ones, a NaN.
+      // Uninitialised shared memory: all ones, which is a NaN.
       alignas(Shared) unsigned char memory[sizeof(Shared)];
       std::memset(memory, 0xff, sizeof(memory));
       auto* const shared = reinterpret_cast<Shared*>(memory);

@@ -8,12 +8,14 @@
 
 namespace ps {
 
-// The order in which the elements, blocks, and threads of a phase run. What is
-// right and deterministic on a device gives the same bits in every order.
+// The order in which the elements, blocks, and threads of a phase run. A kernel
+// that is correct and deterministic on a device gives the same bits in every
+// order.
 enum class EmulatedOrder { kForward, kBackward };
 
-// Runs the kernel at place `kernel` of AllKernels, with a copy of `core`, which
-// is of that kernel's type. count: elements or blocks. For any thread.
+// Runs the kernel with index `kernel` in AllKernels, with a copy of `core`, a
+// core of that kernel's type. count: number of elements or blocks. May be
+// called from any thread.
 std::function<void(EmulatedOrder order)> EmulatedKernel(int kernel,
                                                         const void* core,
                                                         int64_t count);

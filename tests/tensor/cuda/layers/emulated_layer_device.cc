@@ -40,7 +40,7 @@ void MultiplyOnHost(const MatrixProduct& p, const Result* bias) {
   }
 }
 
-// Of the first factor, as it is multiplied.
+// Sums the rows of the first factor, after any transposition.
 template <typename Factor, typename Result>
 void SumAOnHost(const MatrixProduct& p, Result* sums) {
   const auto* const a = static_cast<const Factor*>(p.a);
@@ -58,7 +58,8 @@ void SumAOnHost(const MatrixProduct& p, Result* sums) {
 
 class EmulatedLayerDevice::Regions {
  public:
-  // protect: memory is on pages of its own, and out of reach but for an Access.
+  // protect: memory has its own pages, which are inaccessible except during an
+  // Access.
   explicit Regions(bool protect) : protect_(protect) {}
 
   bool Contain(const void* data, int64_t size) const {
@@ -74,7 +75,7 @@ class EmulatedLayerDevice::Regions {
     for (const auto& [data, size] : sizes_) Protect(data, size, reachable);
   }
 
-  // Zeroed, and known until the last handle is gone.
+  // Zeroed, and registered until the last handle is gone.
   static std::shared_ptr<void> Allocate(const std::shared_ptr<Regions>& regions,
                                         int64_t size_bytes) {
     char* const data = regions->NewMemory(size_bytes);
@@ -102,7 +103,8 @@ class EmulatedLayerDevice::Regions {
                   MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
       PCHECK(data != MAP_FAILED);
     } else {
-      // Exactly as much as was asked for, so that address sanitizers see more.
+      // Exactly the requested size, so that the address sanitizer detects
+      // overruns.
       CHECK_EQ(posix_memalign(&data, kAlignment, AtLeastOne(size)), 0);
       std::memset(data, 0, static_cast<size_t>(size));
     }
@@ -163,7 +165,7 @@ class EmulatedLayerDevice::Tape final : public Recording {
 
  private:
   const std::vector<Work> work_;
-  int64_t* const num_replayed_;  // Of the device, which outlives this.
+  int64_t* const num_replayed_;  // In the device, which outlives this.
 };
 
 absl::StatusOr<std::unique_ptr<Recording>> EmulatedLayerDevice::Record(
@@ -296,7 +298,7 @@ absl::Status EmulatedLayerDevice::Multiply(const MatrixProduct& p) {
 
 class EmulatedLayerDevice::Fused final : public FusedProduct {
  public:
-  // Of the scratch, which it spoils.
+  // The part of the scratch that it overwrites.
   static constexpr int64_t kWorkspaceBytes = 1000;
 
   Fused(EmulatedLayerDevice* device, const MatrixProduct& product,
@@ -363,7 +365,7 @@ absl::Status EmulatedLayerDevice::Sort(const uint64_t* keys, int64_t n,
     PS_ASSIGN_OR_RETURN(const int64_t size_bytes, SortScratchBytes(n));
     PS_RETURN_IF_ERROR(CheckDevice(keys, size_bytes, "array of keys"));
     PS_RETURN_IF_ERROR(CheckDevice(sorted, size_bytes, "array of sorted keys"));
-    // As a device does, spoils the scratch.
+    // Overwrites the scratch, as a device does.
     PS_RETURN_IF_ERROR(CheckDevice(scratch(), size_bytes, "scratch"));
     const Access access(device_regions_.get());
     std::memset(scratch(), 0xff, static_cast<size_t>(size_bytes));

@@ -1,6 +1,5 @@
-// A device that is not there: runs the layers' kernels on the host, block by
-// block and thread by thread, with the same cores and the same barriers as the
-// real one.
+// An emulated device: runs the layers' kernels on the host, block by block and
+// thread by thread, with the same cores and the same barriers as the real one.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_EMULATED_LAYER_DEVICE_H_
 #define TESTS_TENSOR_CUDA_LAYERS_EMULATED_LAYER_DEVICE_H_
 
@@ -19,19 +18,19 @@ namespace ps {
 
 struct EmulatedLayerDeviceOptions {
   EmulatedOrder order = EmulatedOrder::kForward;
-  // If it is at least 0, the call of this number, of those that do something on
-  // the device, fails. Counted from 0, those of Allocate not.
+  // If at least 0, the call with this number fails, counting from 0 the calls
+  // that do something on the device, but not those of Allocate.
   int64_t failing_call = -1;
   Precision precision = Precision::kFp32;
-  // Whether it has a library for products with an epilogue.
+  // Whether the device has a library for products with an epilogue.
   bool fused_products = true;
-  // Whether a host that touches the device's memory crashes, as it would with a
-  // real device.
+  // Whether access to the device's memory from the host crashes, as it would
+  // with a real device.
   bool protect_memory = false;
 };
 
-// What LayerDevice says of pointers is checked: copies and products outside of
-// what was allocated, or with the wrong kind of memory, fail.
+// Checks the pointer rules of LayerDevice: copies and products outside of
+// allocated memory, or with the wrong kind of memory, fail.
 class EmulatedLayerDevice : public LayerDevice {
  public:
   explicit EmulatedLayerDevice(const EmulatedLayerDeviceOptions& options);
@@ -39,17 +38,17 @@ class EmulatedLayerDevice : public LayerDevice {
 
   // The names of all kernels that have been launched, in order.
   const std::vector<std::string>& launches() const { return launches_; }
-  // Calls of Allocate and AllocateHost.
+  // Number of calls of Allocate and AllocateHost.
   int64_t num_allocations() const { return num_allocations_; }
-  // Calls that count for failing_call.
+  // Number of calls that count for failing_call.
   int64_t num_calls() const { return num_calls_; }
 
-  // Keeps what `work` calls on this device instead of doing it, as the capture
-  // of a stream does, and refuses what that refuses: to wait, and to allocate.
-  // What is kept checks its pointers whenever it is done.
+  // Records the calls that `work` makes on this device instead of running them,
+  // like the capture of a stream, and rejects what a capture rejects: waiting
+  // and allocating. A recorded call checks its pointers each time it runs.
   absl::StatusOr<std::unique_ptr<Recording>> Record(
       const std::function<absl::Status()>& work);
-  // Calls that were kept, and that were done of those.
+  // Number of calls that were recorded, and of recorded calls that were run.
   int64_t num_recorded() const { return num_recorded_; }
   int64_t num_replayed() const { return num_replayed_; }
 
@@ -67,7 +66,7 @@ class EmulatedLayerDevice : public LayerDevice {
       const MatrixProduct& product, Epilogue epilogue) override;
   absl::Status Sort(const uint64_t* keys, int64_t n, uint64_t* sorted) override;
   absl::StatusOr<int64_t> SortScratchBytes(int64_t n) override;
-  // None.
+  // There is none.
   absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
       const ConvolutionGeometry& geometry) override;
 
@@ -75,9 +74,9 @@ class EmulatedLayerDevice : public LayerDevice {
   absl::Status Launch(const KernelCall& call) override;
 
  private:
-  // What is allocated of one kind, by address.
+  // Allocations of one kind, by address.
   class Regions;
-  // As long as it exists, the device's memory may be touched.
+  // While it exists, the device's memory may be accessed.
   class Access;
 
   class Fused;
@@ -86,7 +85,7 @@ class EmulatedLayerDevice : public LayerDevice {
   class Tape;
 
   absl::Status Count(const char* call);
-  // Does the work, or keeps it.
+  // Runs the work, or records it.
   absl::Status Do(Work work);
   absl::Status RefuseWhileRecording(const char* call) const;
   absl::Status CheckDevice(const void* data, int64_t size_bytes,

@@ -13,7 +13,7 @@ constexpr size_t kWorkspaceBytes = 1000;
 
 FakeCublasLt* fake = nullptr;
 
-// The library's defaults.
+// Initialised to the library's defaults.
 struct Product {
   cublasComputeType_t compute = CUBLAS_COMPUTE_32F;
   cublasOperation_t operation_a = CUBLAS_OP_N;
@@ -63,7 +63,7 @@ cublasStatus_t Destroy(Descriptor descriptor) {
   return CUBLAS_STATUS_SUCCESS;
 }
 
-// An attribute has one size.
+// Each attribute has a fixed size.
 template <typename Value>
 cublasStatus_t Set(const void* from, size_t size, Value* to) {
   if (size != sizeof(Value)) return CUBLAS_STATUS_INVALID_VALUE;
@@ -118,8 +118,8 @@ bool IsAligned(const void* data, uint32_t alignment) {
   return reinterpret_cast<uintptr_t>(data) % alignment == 0;
 }
 
-// What goes together: shapes, and of types what the documentation's table has
-// for the compute type.
+// Whether these can be combined: the shapes, and the types in the
+// documentation's table for the compute type.
 bool Fits(const Product& p, const Layout& a, const Layout& b, const Layout& c,
           const Layout& d) {
   const bool ta = p.operation_a == CUBLAS_OP_T;
@@ -218,7 +218,7 @@ void Compute(const Product& p, const void* a, const Layout& la, const void* b,
         sum += Element(la, p.operation_a, a, row, k) *
                Element(lb, p.operation_b, b, k, column);
       }
-      // One for each row of D, before D is stored.
+      // One element for each row of D, before D is stored.
       if (p.epilogue == CUBLASLT_EPILOGUE_BIAS) {
         sum += Load(vector_type, p.vector, static_cast<int64_t>(row));
       }
@@ -347,7 +347,7 @@ CublasLtFunctions FakeCublasLt::Functions() {
                                    const_cast<const void*>(p.vector)}) {
       if (!IsAligned(data, alignment)) return CUBLAS_STATUS_INVALID_VALUE;
     }
-    // Descriptors may change, or go, before the work is done.
+    // Descriptors may be changed or destroyed before the work runs.
     const auto work = [p, a, la = As<Layout>(la), b, lb = As<Layout>(lb), d,
                        ld = As<Layout>(ld), workspace, workspace_bytes] {
       std::memset(workspace, 0xff, workspace_bytes);

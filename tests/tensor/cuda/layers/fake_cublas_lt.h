@@ -1,5 +1,5 @@
-// A cuBLASLt that is not there: functions that do, on the host, what its
-// documentation says of products and their epilogues.
+// A fake cuBLASLt: host functions that implement what its documentation says
+// about products and their epilogues.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_FAKE_CUBLAS_LT_H_
 #define TESTS_TENSOR_CUDA_LAYERS_FAKE_CUBLAS_LT_H_
 
@@ -11,15 +11,16 @@
 
 namespace ps {
 
-// One at a time may exist; its functions are for as long as it does.
+// Only one may exist at a time; its functions work as long as it exists.
 class FakeCublasLt {
  public:
-  // In the order in which the heuristics name those that fit the preference.
+  // The order in which the heuristics return the algorithms that fit the
+  // preference.
   enum Algorithm {
-    kBroken = 1,      // Has a state that is not success.
+    kBroken = 1,      // Reports a state other than success.
     kHuge = 2,        // Needs 2^40 bytes, whatever the preference says.
     kOutputType = 3,  // Rounds parts of sums.
-    kInPlace = 4,     // Adds parts of sums in the order they are done.
+    kInPlace = 4,     // Adds parts of sums in the order they finish.
     kAligned = 5,     // Needs operands and vectors aligned to 16 bytes.
     kAny = 6,
   };
@@ -29,27 +30,27 @@ class FakeCublasLt {
   FakeCublasLt(const FakeCublasLt&) = delete;
   FakeCublasLt& operator=(const FakeCublasLt&) = delete;
 
-  // A product is worked out from descriptors, layouts and leading dimensions
+  // The product is computed from descriptors, layouts and leading dimensions
   // alone. It overwrites its workspace.
   static CublasLtFunctions Functions();
 
-  // The call of this name ("matmul") returns this.
+  // The return value of the call with this name ("matmul").
   std::string failing;
   cublasStatus_t failure = CUBLAS_STATUS_EXECUTION_FAILED;
-  // Does a product's work in the order of its stream; null: at once.
+  // Runs a product's work in the order of its stream; null: immediately.
   std::function<cublasStatus_t(cudaStream_t stream, std::function<void()> work)>
       queue;
-  // What there is of algorithms that are right and deterministic.
+  // Which of the correct and deterministic algorithms exist.
   bool has_aligned = true;
   bool has_any = true;
 
-  // What the latest product ran with.
+  // Arguments of the latest product.
   std::atomic<int> algorithm = 0;
   std::atomic<cublasComputeType_t> compute = CUBLAS_COMPUTE_64F;
   std::atomic<cudaStream_t> stream = nullptr;
   std::atomic<int> num_products = 0;
   std::atomic<int> num_heuristics = 0;
-  std::atomic<int> num_descriptors = 0;  // That are not destroyed, and handles.
+  std::atomic<int> num_descriptors = 0;  // Live descriptors and handles.
 };
 
 }  // namespace ps

@@ -27,7 +27,7 @@ struct Tensor4 {
   cudnnDataType_t type;
   cudnnTensorFormat_t format;
 
-  // Of an element, by its number in the order n, c, h, w.
+  // The position of an element, by its number in the order n, c, h, w.
   int64_t Place(int64_t i) const {
     if (format == CUDNN_TENSOR_NCHW) return i;
     const int64_t pixels = int64_t{h} * w;
@@ -49,8 +49,8 @@ struct Tensor4 {
   }
 };
 
-// What of types and formats goes together ("cuDNN API", the convolutions'
-// tables of configurations).
+// Allows the types and formats that can be combined ("cuDNN API", the
+// convolutions' tables of configurations).
 cudnnStatus_t SetTensor(Tensor4* tensor, const Tensor4& to, const char* name) {
   CHECK((to.type == CUDNN_DATA_FLOAT && to.format == CUDNN_TENSOR_NCHW) ||
         (to.type == CUDNN_DATA_BFLOAT16 && to.format == CUDNN_TENSOR_NHWC));
@@ -94,7 +94,7 @@ cudnnStatus_t Heuristics(int requested, int* returned, Performance* found) {
   for (int i = 0; i < *returned; ++i) {
     found[i].algo = static_cast<Algorithm>(algorithms[i]);
     found[i].status = CUDNN_STATUS_SUCCESS;
-    found[i].memory = 0;  // With other math than the descriptor's.
+    found[i].memory = 0;  // For other math than the descriptor's.
     found[i].determinism = algorithms[i] == kAtomics ? CUDNN_NON_DETERMINISTIC
                                                      : CUDNN_DETERMINISTIC;
     found[i].mathType = CUDNN_TENSOR_OP_MATH;
@@ -107,8 +107,8 @@ cudnnStatus_t WorkspaceBytes(int algorithm, size_t* size) {
   return CUDNN_STATUS_SUCCESS;
 }
 
-// Calls body(x's place, weight's place, y's place) for every product of the
-// convolution.
+// Calls body(position in x, position in weight, position in y) for every
+// product of the convolution.
 template <typename Body>
 void ForEachProduct(const Tensor4& x, const Tensor4& w, const Tensor4& y,
                     const Convolution& c, const Body& body) {
@@ -134,7 +134,7 @@ void ForEachProduct(const Tensor4& x, const Tensor4& w, const Tensor4& y,
 
 int64_t Size(const Tensor4& t) { return int64_t{t.n} * t.c * t.h * t.w; }
 
-// target[f(i)] = sum of a product, in floats: one pass of the convolution.
+// target[f(i)] = a sum of products, in floats: one pass of the convolution.
 enum class Pass { kForward, kData, kFilter };
 void Compute(Pass pass, const Tensor4& xd, const void* x, const Tensor4& wd,
              const void* w, const Tensor4& yd, const void* y,
@@ -179,7 +179,7 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
   CHECK(xd.type == wd.type && wd.type == yd.type);
   CHECK_EQ(*static_cast<const float*>(alpha), 1);
   CHECK_EQ(*static_cast<const float*>(beta), 0);
-  // Descriptors may be gone when the work is done.
+  // Descriptors may be destroyed before the work runs.
   const auto work = [=] {
     std::memset(workspace, 0xff, workspace_bytes);
     Compute(pass, xd, x, wd, w, yd, y, c, target);

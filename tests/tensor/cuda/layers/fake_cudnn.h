@@ -1,5 +1,5 @@
-// A cuDNN that is not there: functions that do, on the host, what its
-// documentation says of convolutions.
+// A fake cuDNN: host functions that implement what its documentation says about
+// convolutions.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 #define TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 
@@ -11,7 +11,7 @@
 
 namespace ps {
 
-// One at a time may exist; its functions are for as long as it does.
+// Only one may exist at a time; its functions work as long as it exists.
 class FakeCudnn {
  public:
   FakeCudnn();
@@ -19,25 +19,26 @@ class FakeCudnn {
   FakeCudnn(const FakeCudnn&) = delete;
   FakeCudnn& operator=(const FakeCudnn&) = delete;
 
-  // Checks that pointers are aligned to 16 bytes, as cuDNN's kernels need, and
-  // overwrites the workspace. The heuristics name an algorithm that is not
-  // deterministic, one that needs 2^40 bytes, and one that fits, in this order.
+  // Checks that pointers are aligned to 16 bytes, as cuDNN's kernels require,
+  // and overwrites the workspace. The heuristics return an algorithm that is
+  // not deterministic, one that needs 2^40 bytes, and one that fits, in this
+  // order.
   static CudnnFunctions Functions();
 
-  // The call of this name ("forward") returns this.
+  // The return value of the call with this name ("forward").
   std::string failing;
   cudnnStatus_t failure = CUDNN_STATUS_EXECUTION_FAILED;
-  // Does a convolution's work in the order of its stream; null: at once.
+  // Runs a convolution's work in the order of its stream; null: immediately.
   std::function<cudnnStatus_t(cudaStream_t stream, std::function<void()> work)>
       queue;
-  // No deterministic algorithm.
+  // If set, there is no deterministic algorithm.
   bool only_atomics = false;
 
-  // What the latest convolution ran with.
+  // Arguments of the latest convolution.
   std::atomic<int> algorithm = -1;
   std::atomic<cudnnMathType_t> math = CUDNN_DEFAULT_MATH;
-  std::atomic<int> num_calls = 0;        // Of convolutions.
-  std::atomic<int> num_descriptors = 0;  // That are not destroyed, and handles.
+  std::atomic<int> num_calls = 0;        // Calls of convolutions.
+  std::atomic<int> num_descriptors = 0;  // Live descriptors and handles.
 };
 
 }  // namespace ps

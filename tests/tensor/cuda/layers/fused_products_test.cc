@@ -1,5 +1,5 @@
 // Products with an epilogue on the emulated device, and on a real one by its
-// library: against sums in double, at sizes that are round and odd.
+// library, compared with sums in double, at round and odd sizes.
 
 #include <algorithm>
 #include <cmath>
@@ -35,7 +35,7 @@ absl::StatusOr<std::unique_ptr<LayerDevice>> NewDevice(const std::string& name,
   return std::make_unique<EmulatedLayerDevice>(options);
 }
 
-// On the device, `offset` elements behind an aligned place.
+// An array on the device, `offset` elements after an aligned address.
 class Array {
  public:
   Array(LayerDevice* device, Storage storage, const std::vector<float>& values,
@@ -89,12 +89,12 @@ class FusedProducts
     device_ = *std::move(device);
   }
 
-  // What one factor's rounding changes of a product, relative.
+  // The relative effect of rounding one factor on a product.
   double factor_rounding() const {
     return device_->precision() == Precision::kTf32 ? 1.0 / 1024 : 1e-6;
   }
 
-  // Within the rounding of what is stored, and of the factors.
+  // Equal within the rounding of the results and of the factors.
   void ExpectNear(const std::vector<float>& actual,
                   const std::vector<double>& expected, Storage storage,
                   int64_t k, double rounding) const {
@@ -108,7 +108,8 @@ class FusedProducts
     }
   }
 
-  // Twice, with the same bits. Whether the device does it.
+  // Runs twice and expects the same bits. Returns whether the device supports
+  // it.
   bool Check(const MatrixProduct& p, Epilogue epilogue, int64_t offset) {
     const bool adds = epilogue == Epilogue::kAddBias;
     const auto planned = device_->PlanFusedProduct(p, epilogue);
@@ -184,7 +185,7 @@ TEST_P(FusedProducts, EqualSumsInDouble) {
         EXPECT_TRUE(does_forward);
         EXPECT_TRUE(does_gradient);
       }
-      // Of a library, which of them it does is for it to say.
+      // Which of them a library supports is up to the library.
       std::cout << what << ": bias " << (does_forward ? "fused" : "apart")
                 << ", its gradient " << (does_gradient ? "fused" : "apart")
                 << std::endl;

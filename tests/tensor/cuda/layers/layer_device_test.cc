@@ -1,5 +1,5 @@
-// What the layers on CUDA do with their device: nothing is allocated when they
-// run, every error comes back, and no order of threads shows in the bits.
+// How the layers on CUDA use their device: nothing is allocated when they run,
+// every error is returned, and the bits do not depend on the order of threads.
 
 #include "tensor/cuda/layer_device/layer_device.h"
 
@@ -35,7 +35,7 @@ class Arrays {
     const std::vector<float> values = RandomValues(n, seed);
     return std::copy(values.begin(), values.end(), Zeros(n)) - n;
   }
-  // Of an activation: both halves of each float are numbers.
+  // For an activation: both halves of each float are numbers.
   float* RandomLike(const ActivationDesc& desc, uint64_t seed) {
     if (desc.layout == nullptr) return Random(desc.num_floats, seed);
     const std::vector<float> values = RandomValues(2 * desc.num_floats, seed);
@@ -48,7 +48,7 @@ class Arrays {
     arrays_.push_back(DeviceArray<float>::Create(device_, n).value());
     return arrays_.back().data();
   }
-  // All elements of all arrays, and their bits.
+  // The bits of all elements of all arrays.
   std::vector<float> Values() const {
     std::vector<float> values;
     for (const DeviceArray<float>& array : arrays_) {
@@ -68,12 +68,12 @@ class Arrays {
   std::vector<DeviceArray<float>> arrays_;
 };
 
-// A planned operation: what it does in one iteration.
+// A planned operation: runs one iteration.
 using Iteration = std::function<absl::Status()>;
 
 struct Layer {
   const char* name;
-  // Plans on the device, with all arrays that the iteration needs.
+  // Plans on the device, and allocates all arrays that the iteration needs.
   std::function<Iteration(const std::shared_ptr<LayerDevice>&, Arrays*)> plan;
 };
 
@@ -199,7 +199,7 @@ ConvolutionShape ThreeByThree(int64_t out_channels) {
   return shape;
 }
 
-// An activation of this shape as layers on the device give it.
+// An activation of this shape, in the layout of the layers on the device.
 ActivationDesc Laid(const std::shared_ptr<LayerDevice>& device, Shape shape) {
   return CudaActivation(device->storage(), std::move(shape));
 }
@@ -207,7 +207,7 @@ ActivationDesc Images(const std::shared_ptr<LayerDevice>& device) {
   return Laid(device, {3, 2, 41, 40});
 }
 
-// The cases with several blocks, chunks or parts.
+// Cases with several blocks, chunks or parts.
 std::vector<Layer> Layers() {
   using Device = std::shared_ptr<LayerDevice>;
   std::vector<Layer> layers;
@@ -351,7 +351,7 @@ TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
   const auto good = std::make_shared<EmulatedLayerDevice>(Options());
   Arrays arrays(good.get());
   const Iteration iteration = Plan(good, &arrays);
-  ASSERT_EQ(good->num_calls(), 0);  // Plans only allocate.
+  ASSERT_EQ(good->num_calls(), 0);  // Planning only allocates.
   ASSERT_TRUE(iteration().ok());
   const int64_t calls = good->num_calls();
   ASSERT_GT(calls, 0);
@@ -363,7 +363,7 @@ TEST_P(LayerOnDevice, EveryFailureOfTheDeviceComesBack) {
     const absl::Status status = Plan(bad, &bad_arrays)();
     EXPECT_TRUE(absl::StrContains(status.message(), "made to fail"))
         << "call " << i << ": " << status;
-    // Nothing is done after it.
+    // No call is made after the failure.
     EXPECT_EQ(bad->num_calls(), i + 1);
   }
 }
@@ -379,13 +379,14 @@ INSTANTIATE_TEST_SUITE_P(
                           Layers()[std::get<2>(info.param)].name);
     });
 
-// Images in several chunks, the last of them smaller: the same convolution.
+// Images in several chunks, where the last one is smaller, give the same
+// convolution.
 TEST(ColumnConvolution, ChunksOfImagesChangeRoundingAlone) {
   ConvolutionShape shape = ThreeByThree(6);
   shape.groups = 2;
   shape.stride = 2;
   const ActivationDesc input = ActivationDesc::Plain({7, 4, 9, 8});
-  // Of one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
+  // For one image: 4 channels x 9 kernel elements x 5 x 4 outputs.
   constexpr int64_t kImageBytes = 4 * 9 * 5 * 4 * sizeof(float);
   for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
     const auto run = [&](int64_t max_column_bytes) {
