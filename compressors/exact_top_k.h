@@ -62,8 +62,7 @@ class ExactTopK {
 
   SparseKernels* const kernels_;
   const std::unique_ptr<Sieve> sieve_;
-  const float* formed_ = nullptr;  // Formed by AddAndMeasure, not yet selected
-                                   // from.
+  const float* formed_ = nullptr;  // By AddAndMeasure, not yet selected from.
   std::unique_ptr<DeviceTopK> device_;  // Created on first use.
   DeviceTopKResult on_device_;
   // The vector of which *on_device_ is the result, if Select has not taken it

@@ -22,8 +22,7 @@ struct ThresholdRule {
     kFixed,      // `threshold`, as it is.
     kBisection,  // RedSync's; three trials with the step of its authors' code.
     kDescent,    // RedSync's, from the largest magnitude down.
-    kNormal,     // GaussianKSGD's: the quantile of a normal law, then
-                 // corrected.
+    kNormal,     // GaussianKSGD's: a normal law's quantile, corrected.
   };
   Kind kind = Kind::kFixed;
   double threshold = 0;
