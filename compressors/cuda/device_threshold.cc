@@ -95,7 +95,7 @@ class DeviceThresholdImpl final : public DeviceThreshold {
   GridRunner<ThresholdWork> runner_;
   ListRoom lists_;
   SelectionRoom selected_;
-  DeviceRoom<uint32_t> marks_;  // These three of samples.
+  DeviceRoom<uint32_t> marks_;  // This and the next two are for samples.
   DeviceRoom<float> sample_;
   DeviceRoom<unsigned long long> histogram_;
 };

@@ -33,8 +33,8 @@ PS_HOST_DEVICE inline int RiceParameter(int64_t count, int64_t dense_size) {
   constexpr double kGoldenRatioLessOne = 0.6180339887498949;
   if (count == 0) return 0;
   // The probability that none of 2^k positions is taken.
-  double none_taken = static_cast<double>(dense_size - count) /
-                      static_cast<double>(dense_size);
+  double none_taken =
+      static_cast<double>(dense_size - count) / static_cast<double>(dense_size);
   int k = 0;
   while (none_taken >= kGoldenRatioLessOne && k < kMaxRiceParameter) {
     none_taken *= none_taken;
