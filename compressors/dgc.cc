@@ -101,7 +101,7 @@ class DgcSelector final : public Selector {
   ExactTopK top_k_;  // For samples.
   IterationStreams streams_;
   Tensor sample_;     // [sample_size]
-  Selected largest_;  // Of the sample; kept for its memory.
+  Selected largest_;  // The sample's largest; kept for its memory.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewDgc(

@@ -274,7 +274,7 @@ class SidcoSteps {
   int num_stages_ = 1;
   int stage_ = 0;
   double scheduled_density_ = 0;
-  double mean_ = 0;  // Of the numbers that the last law was fitted to.
+  double mean_ = 0;  // Mean of the numbers that were last fitted.
   // The last location that more than the target exceed.
   float low_ = 0;
   int64_t low_count_ = 0;

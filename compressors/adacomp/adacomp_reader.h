@@ -39,7 +39,7 @@ class AdaCompReader {
 
   const int64_t dense_size_;
   PieceReader bytes_;
-  int64_t begin_ = 0;  // Of the segment, within the part.
+  int64_t begin_ = 0;  // Start of the segment in the part.
 
   // The current segment. Positions count from its begin.
   int bin_size_ = 0;
@@ -47,8 +47,8 @@ class AdaCompReader {
   int64_t next_ = 0;  // In a dense segment: the next position.
   float scale_ = 0;
   int64_t words_left_ = 0;
-  int64_t bin_begin_ = 0;   // Of the current bin; negative if it began earlier.
-  int64_t last_place_ = 0;  // Of the previous element in the bin; -1 if none.
+  int64_t bin_begin_ = 0;   // The current bin's; negative if it began earlier.
+  int64_t last_place_ = 0;  // The bin's previous element; -1 if there is none.
   bool escape_may_follow_ = false;
 };
 

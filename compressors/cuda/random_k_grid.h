@@ -24,7 +24,7 @@ struct RandomKArguments {
 };
 
 struct RandomKState {
-  ChunkStats total;  // Of the sum; the count is of magnitudes above 0.
+  ChunkStats total;  // The sum's; counts magnitudes above 0.
   SubsetState subset;
 };
 

@@ -43,7 +43,7 @@ struct ThresholdArguments {
 // In device memory. One block writes it, between phases in which all blocks
 // read it.
 struct ThresholdState {
-  ChunkStats total;  // Of the sum; the count is of magnitudes above 0.
+  ChunkStats total;  // The sum's; counts magnitudes above 0.
   ThresholdSteps steps;
   // The lists hold all elements above kept_above; infinity if there are no
   // lists.

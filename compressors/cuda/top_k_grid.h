@@ -37,10 +37,10 @@ struct TopKArguments {
 // In device memory. One block writes it, between phases in which all blocks
 // read it.
 struct TopKState {
-  ChunkStats total;  // Of the sum, if formed; counts magnitudes above 0.
+  ChunkStats total;  // The sum's, if formed; counts magnitudes above 0.
   bool use_lists = false;
   RankState rank;  // The rank of the k-th largest.
-  // Of the elements equal to the k-th largest, those before `cut` are selected.
+  // Elements equal to the k-th largest are selected if they are before `cut`.
   int64_t cut = 0;
   int64_t num_selected = 0;
 };

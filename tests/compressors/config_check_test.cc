@@ -210,7 +210,7 @@ TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
     EXPECT_EQ(NewCompressorStatus(options).message(),
               absl::StrJoin(problems, "; "));
   }
-  // Who does not ask for it need not have it right.
+  // The options of "auto" are not checked for other compressors.
   EXPECT_THAT(Problems("name: 'topk' auto { decide_every: 0 }"),
               testing::IsEmpty());
 }
@@ -232,7 +232,7 @@ TEST(CompressorConfigCheckTest, AutoIsForWorkersThatSendValues) {
                   "compressor.name \"auto\", which sends values, not votes"));
 }
 
-// What is wrong with error_feedback or with its absence, if anything.
+// The problem with error_feedback or its absence, or an empty string.
 std::string FeedbackProblem(absl::string_view compressor) {
   const std::vector<std::string> problems = Problems(compressor);
   EXPECT_LE(problems.size(), 1u) << absl::StrJoin(problems, "\n");
@@ -258,14 +258,14 @@ TEST(CombinationTest, BiasedValueCodesNeedErrorFeedback) {
   }
 }
 
-// With omega above 1 what is lost grows: the specification saw it grow to 127
+// With omega above 1 the residual grows: in a reference run it grew to 127
 // times the gradient within 40 steps at 1.4, and to 1.1e4 times at 11.
 TEST(CombinationTest, LargeVarianceForbidsErrorFeedback) {
   const struct {
     const char* config;
     bool allowed;
   } kCases[] = {
-      // Bound (B): sqrt(512) / 7 - 1 = 2.23.
+      // By WorstVariance: sqrt(512) / 7 - 1 = 2.23.
       {"value_code: 'qsgd'", false},
       {"value_code: 'qsgd' values { bits: 5 }", true},           // 0.63
       {"value_code: 'qsgd' values { bucket_size: 128 }", true},  // 0.71
@@ -274,7 +274,7 @@ TEST(CombinationTest, LargeVarianceForbidsErrorFeedback) {
       {"value_code: 'nuqsgd' values { bits: 3 }", false},  // 4.7
       {"value_code: 'alq'", true},
       {"value_code: 'alq' values { bits: 3 }", false},
-      // The step that Gaussian values take.
+      // By GaussianVariance.
       {"value_code: 'qsgdinf'", true},
       {"value_code: 'qsgdinf' values { bits: 3 }", true},
       {"value_code: 'qsgdinf' values { bits: 2 }", false},

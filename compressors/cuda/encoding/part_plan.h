@@ -64,7 +64,7 @@ struct PartPlan {
   LevelLayout layout = LevelLayout::kFixed;  // For level codes.
   int64_t value_bytes = 0;
   int64_t index_bytes = 0;
-  int64_t offset = 0;  // Of the values, a multiple of 256; indices follow.
+  int64_t offset = 0;  // Start of the values; a multiple of 256.
   // Filled in by FoldValues.
   float scales[2] = {0, 0};
 
