@@ -105,11 +105,10 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   CheckAlone(compressor, path, problems);
   CheckThat(!WritesOwnCode(compressor.name()), path + "name",
             absl::StrCat("\"", compressor.name(), "\""),
-            "must be one that does not look at each tensor by itself",
-            problems);
+            "must be one that does not treat each tensor separately", problems);
   CheckThat(compressor.name() != "auto", path + "name", "\"auto\"",
-            "must be another: \"auto\" decides by what iterations of a worker "
-            "take",
+            "must be another: \"auto\" chooses by the time that a worker's "
+            "iterations take",
             problems);
   CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
             "must be true: what is left out comes with a later answer",

@@ -222,7 +222,8 @@ TEST(CompressorConfigCheckTest, AutoIsForWorkersThatSendValues) {
   EXPECT_THAT(ProblemsOf(config),
               testing::ElementsAre(
                   "downlink.compressor.name is \"auto\"; must be another: "
-                  "\"auto\" decides by what iterations of a worker take"));
+                  "\"auto\" chooses by the time that a worker's iterations "
+                  "take"));
   config.clear_downlink();
   config.mutable_compressor()->set_name("auto");
   config.mutable_optimizer()->set_majority_vote(true);
