@@ -1,4 +1,4 @@
-// Which choices of a compressor's config go together.
+// Checks which choices in a compressor's config go together.
 #ifndef COMPRESSORS_COMBINATION_CHECK_H_
 #define COMPRESSORS_COMBINATION_CHECK_H_
 
@@ -9,13 +9,15 @@
 
 namespace ps {
 
-// Reports value codes that training cannot live with, with error feedback or
-// without. Each field by itself is sound; `path` ends in a dot or is empty.
+// Reports value codes with which training would fail, given whether error
+// feedback is on. Each field is valid by itself; `path` ends in a dot or is
+// empty.
 //
-// Without error feedback what a selector leaves out is lost, and any selector
-// may have it so: the comparison with and without is a common one, and what is
-// sent still is the gradient where it is largest. A biased value code is
-// refused, because what it makes of the gradient is not.
+// Without error feedback, whatever a selector leaves out is lost. That is
+// allowed for every selector: comparing runs with and without is common, and
+// what is sent is still the gradient where it is largest. A biased value code
+// without error feedback is refused, because the values it sends are not the
+// gradient.
 void CheckCombination(const CompressorConfig& config, const std::string& path,
                       ConfigProblems* problems);
 

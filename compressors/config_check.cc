@@ -1,4 +1,4 @@
-// Checks the compressor part of a job, and reports every problem of it.
+// Checks the compressor part of a job, and reports every problem in it.
 #include "common/config_check.h"
 
 #include <cmath>
@@ -34,7 +34,7 @@ void CheckThat(bool holds, const std::string& field, Number value,
   if (!holds) problems->Add(field, absl::StrCat(value), rule);
 }
 
-// What the parts around a compressor ask of the rest of the job.
+// Checks what the wrappers of a compressor require from the rest of the job.
 void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   CheckThat(compressor.momentum_correction().momentum() == 0 ||
@@ -52,7 +52,7 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
       problems);
 }
 
-// Votes need a count, and the count needs votes.
+// Votes require the majority vote, and the majority vote requires votes.
 void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   const bool votes = compressor.value_code() == "sign" &&
@@ -72,7 +72,7 @@ void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   }
 }
 
-// The compressor itself. Returns whether its codes are known.
+// Checks the compressor itself. Returns whether its codes are known.
 bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
                 ConfigProblems* problems) {
   CheckName(path + "name", compressor.name(), CompressorRegistry().Names(),
@@ -97,7 +97,7 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
   return known;
 }
 
-// On the way back there is one compressor, whose error feedback is the
+// On the downlink there is one compressor, whose error feedback is the
 // server's.
 void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const std::string path = "downlink.compressor.";
@@ -106,11 +106,10 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   CheckAlone(compressor, path, problems);
   CheckThat(!WritesOwnCode(compressor.name()), path + "name",
             absl::StrCat("\"", compressor.name(), "\""),
-            "must be one that does not look at each tensor by itself",
-            problems);
+            "must be one that does not treat each tensor separately", problems);
   CheckThat(compressor.name() != "auto", path + "name", "\"auto\"",
-            "must be another: \"auto\" decides by what iterations of a worker "
-            "take",
+            "must be another: \"auto\" chooses by the time that a worker's "
+            "iterations take",
             problems);
   CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
             "must be true: what is left out comes with a later answer",

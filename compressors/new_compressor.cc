@@ -17,7 +17,8 @@
 namespace ps {
 namespace {
 
-// A ratio below 4^-1000 is no double, so more stages say nothing.
+// A ratio below 4^-1000 is not representable, so more stages would have no
+// effect.
 constexpr int kMaxWarmupStages = 1000;
 
 absl::Status CheckSizes(const CompressorOptions& options) {
@@ -113,7 +114,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
 
 void CheckWrappers(const CompressorConfig& config, const std::string& path,
                    ConfigProblems* problems) {
-  // Each is written so that a NaN, too, is a problem.
+  // Each check is written so that NaN is reported too.
   if (!(config.clip_norm() >= 0 && std::isfinite(config.clip_norm()))) {
     problems->Add(path + "clip_norm", absl::StrCat(config.clip_norm()),
                   "must be finite and above 0, or 0 for no limit");

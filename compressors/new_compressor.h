@@ -1,5 +1,5 @@
-// Makes the compressor that a config describes: the named one, and what the
-// config puts around it.
+// Creates the compressor that a config describes: the named compressor and the
+// wrappers that the config puts around it.
 #ifndef COMPRESSORS_NEW_COMPRESSOR_H_
 #define COMPRESSORS_NEW_COMPRESSOR_H_
 
@@ -12,16 +12,16 @@
 
 namespace ps {
 
-// From the outside in: clip_norm, momentum_correction, warmup, the compressor
-// that options.config names. Errors: kInvalidArgument for an unknown name or
-// code, codes that do not go together, a number or a size out of range,
-// part_ends that do not ascend to dense_size, or tensors that do not fill it;
-// kResourceExhausted.
+// The wrappers from the outside in are clip_norm, momentum_correction and
+// warmup; inside them is the compressor that options.config names. Errors:
+// kInvalidArgument for an unknown name or code, codes that do not go together,
+// a number or size out of range, part_ends that do not ascend to dense_size, or
+// tensors that do not fill it; kResourceExhausted. kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 
-// Reports every problem of what the config puts around the compressor; `path`
-// ends in a dot or is empty.
+// Reports every problem in the settings of the wrappers; `path` ends in a dot
+// or is empty.
 void CheckWrappers(const CompressorConfig& config, const std::string& path,
                    ConfigProblems* problems);
 

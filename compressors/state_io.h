@@ -1,5 +1,5 @@
 // The bytes of a compressor's state in a checkpoint: a kind, numbers, and a
-// checksum. Any damage is refused as a whole.
+// checksum. Damaged state is rejected as a whole.
 #ifndef COMPRESSORS_STATE_IO_H_
 #define COMPRESSORS_STATE_IO_H_
 
@@ -15,15 +15,16 @@ namespace ps {
 
 class StateWriter {
  public:
-  // `kind`: who wrote it, at most 255 bytes.
+  // `kind`: names the kind of compressor that writes the state; at most 255
+  // bytes.
   explicit StateWriter(absl::string_view kind);
 
   void PutInt(int64_t value);
-  void PutDouble(double value);            // By its bits.
-  void PutBytes(absl::string_view value);  // With their number.
+  void PutDouble(double value);            // Stores the bits.
+  void PutBytes(absl::string_view value);  // Stores the length too.
   void PutFloats(absl::Span<const float> values);
 
-  // Ends the state; the writer is done.
+  // Ends the state; the writer must not be used afterwards.
   std::string Finish() &&;
 
  private:
@@ -33,17 +34,17 @@ class StateWriter {
 // Reads the numbers in the order in which they were put. Errors: kDataLoss.
 class StateReader {
  public:
-  // Checks kind and checksum.
+  // Checks the kind and the checksum.
   static absl::StatusOr<StateReader> Open(absl::string_view kind,
                                           absl::string_view state);
 
   absl::StatusOr<int64_t> GetInt();
   absl::StatusOr<double> GetDouble();
-  // Part of the state that is being read.
+  // The result points into the state that is being read.
   absl::StatusOr<absl::string_view> GetBytes();
   absl::Status GetFloats(absl::Span<float> values);  // As many as were put.
 
-  // An error if numbers are left. Call before taking over what was read.
+  // Returns an error if numbers are left. Call it before using what was read.
   absl::Status Finish() const;
 
  private:

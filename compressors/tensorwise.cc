@@ -82,7 +82,8 @@ class TensorwiseCompressor final : public Compressor {
     return absl::OkStatus();
   }
 
-  // Elements [begin, end) of the vector; adds those that are sent to *count.
+  // Encodes elements [begin, end) of the vector; adds the number sent to
+  // *count.
   PayloadBuffer EncodePart(int64_t begin, int64_t end, int64_t* count) {
     bytes_.clear();
     PayloadInfo info;

@@ -1,5 +1,5 @@
-// A compressor that treats each tensor by itself and writes a code of its own:
-// what AdaComp and PowerSGD have in common.
+// A compressor that treats each tensor separately and writes a code of its own:
+// the part that AdaComp and PowerSGD share.
 #ifndef COMPRESSORS_TENSORWISE_H_
 #define COMPRESSORS_TENSORWISE_H_
 
@@ -27,18 +27,18 @@ struct TensorRange {
   int64_t size() const { return end - begin; }
 };
 
-// The tensors of the vector that have elements.
+// The tensors of the vector that are not empty.
 std::vector<TensorRange> TensorRanges(const CompressorOptions& options);
 
-// One vector that was given to Compress; residual + gradient is finite.
+// One vector that was passed to Compress; residual + gradient is finite.
 struct TensorwiseInput {
   const Tensor* residual = nullptr;
   const Tensor* gradient = nullptr;
-  Moments moments;  // Of their sum.
+  Moments moments;  // The moments of residual + gradient.
 };
 
 // Decides what is sent of each tensor, and writes it. Not thread-safe; made for
-// one vector of tensors.
+// one list of tensors.
 class TensorCoder {
  public:
   virtual ~TensorCoder() = default;
@@ -46,18 +46,19 @@ class TensorCoder {
   virtual IndexCode index_code() const = 0;
   virtual ValueCode value_code() const = 0;
 
-  // Decides, and replaces *u, which is residual + gradient, by what is kept.
-  // May set threshold and fallback of *stats.
+  // Decides what to send, and replaces *u, which holds residual + gradient,
+  // with what is kept. May set threshold and fallback of *stats.
   virtual absl::Status Decide(const TensorwiseInput& input, Tensor* u,
                               CompressionStats* stats) = 0;
 
-  // Appends what is sent of elements [begin, end), not none, of a tensor, both
-  // counted from its own begin, and returns how many elements that are.
+  // Appends what is sent of elements [begin, end) of a tensor, counted from the
+  // tensor's own begin; the range is not empty. Returns how many elements are
+  // sent.
   virtual int64_t Append(size_t tensor, int64_t begin, int64_t end,
                          std::vector<uint8_t>* bytes) const = 0;
 
-  // What the next decision depends on besides its input. Load changes nothing
-  // unless it succeeds, and ends with state->Finish().
+  // State that the next decision depends on besides its input. Load changes
+  // nothing on failure, and ends with state->Finish().
   virtual void Save(StateWriter*) const {}
   virtual absl::Status Load(StateReader* state) { return state->Finish(); }
 };

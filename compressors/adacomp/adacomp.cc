@@ -1,9 +1,10 @@
-// AdaComp: bins that choose by their own maximum, one scale for each tensor,
-// and a code of its own.
+// AdaComp: bins that select by their own maximum, one scale per tensor, and a
+// code of its own.
 //
-// Departures from the paper: tensors with one extent and short ones are sent as
-// they are, and where the scale is too small for a float nothing is sent. Parts
-// may be cut anywhere; choice and scale are those of the whole tensor.
+// Departures from the paper: short tensors and tensors with one extent are sent
+// unchanged, and nothing is sent if the scale is too small for a float. Parts
+// may be cut anywhere; the selection and the scale are those of the whole
+// tensor.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -24,7 +25,7 @@
 namespace ps {
 namespace {
 
-// Elements looked at together stay in the cache.
+// Elements processed together; they stay in the cache.
 constexpr int64_t kBlock = 16384;
 static_assert(kBlock > kMaxAdaCompBinSize);
 
@@ -33,7 +34,7 @@ constexpr size_t kConvolutionExtents = 4;
 // One tensor: its bins, and what was chosen last.
 struct Layer {
   TensorRange range;
-  int bin_size = 0;  // 0: sent as it is.
+  int bin_size = 0;  // 0: sent unchanged.
   std::vector<float> dense;
   float scale = 0;
   Selection chosen;  // Positions in the tensor; values are what is kept there.
@@ -89,7 +90,7 @@ class AdaCompCoder final : public TensorCoder {
       return end - begin;
     }
     const absl::Span<const uint32_t> all = layer.chosen.indices;
-    // In 64 bits: the end of a vector of 2^32 - 1 elements fits, too.
+    // In 64 bits, since the end of a vector of 2^32 - 1 elements must fit too.
     const auto below = [](uint32_t index, int64_t bound) {
       return index < bound;
     };
@@ -142,7 +143,7 @@ class AdaCompCoder final : public TensorCoder {
     return backend_->CopyToHost(tensor, memory.data());
   }
 
-  // What is sent is the scale with the sign of each; the rest is kept.
+  // Each chosen element is sent as the scale with its sign; the rest is kept.
   static void Quantize(Layer* layer) {
     std::vector<float>& values = layer->chosen.values;
     layer->negative.resize(values.size());
@@ -170,7 +171,7 @@ void CheckConfig(const AdaCompConfig& config, const std::string& path,
   };
   check_bin_size("convolution_bin_size", config.convolution_bin_size());
   check_bin_size("bin_size", config.bin_size());
-  // Written so that a NaN, too, is a problem.
+  // Written so that NaN is reported too.
   if (!(config.scale_factor() >= 1 && std::isfinite(config.scale_factor()))) {
     problems->Add(path + "scale_factor", absl::StrCat(config.scale_factor()),
                   "must be finite and at least 1");

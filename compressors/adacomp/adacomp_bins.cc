@@ -18,8 +18,8 @@ void AdaCompBins::Choose(const AdaCompBlock& block, Selection* chosen) {
     ++bins_;
     for (int64_t i = begin; i < end; ++i) {
       const float d = block.gradient[i];
-      // With a factor of 2 one rounded addition is enough. An overflow to
-      // infinity is above every maximum, as the number itself would be.
+      // With a factor of 2, one rounded addition is enough. If it overflows to
+      // infinity, it still exceeds every maximum, as the exact number would.
       const float h =
           scale_factor_ == 2 ? g[i] + d : block.residual[i] + scale_factor_ * d;
       if (std::fabs(h) < largest || g[i] == 0) continue;

@@ -2,13 +2,13 @@
 // Gopalakrishnan, "AdaComp: Adaptive Residual Gradient Compression for
 // Data-Parallel Distributed Training", AAAI 2018.
 //
-// Of the residual R and the gradient dW:
+// With the residual R and the gradient dW:
 //     G = R + dW, H = R + scale_factor dW
 //     gmax = the largest |G| of the bin
 //     sent where |H| >= gmax, unless G is 0 (so never in a bin of zeros)
 //     as sign(G) S, with S the mean of gmax over all bins of the tensor
-// The sign is that of G: H may have the other one. Each operation is rounded to
-// float by itself, so that every device chooses the same elements.
+// The sign is that of G, which may differ from that of H. Each operation is
+// rounded to float separately, so that every device chooses the same elements.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_BINS_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_BINS_H_
 
@@ -19,24 +19,24 @@
 
 namespace ps {
 
-// Consecutive bins; the last one may be shorter. Equal lengths.
+// Consecutive bins; the last one may be shorter. The spans have equal lengths.
 struct AdaCompBlock {
-  int64_t begin = 0;                 // In the tensor, where a bin begins.
+  int64_t begin = 0;                 // Position in the tensor, a bin's begin.
   absl::Span<const float> residual;  // Empty if the scale factor is 2.
   absl::Span<const float> gradient;
   absl::Span<const float> sum;  // residual + gradient, all finite.
 };
 
-// Goes through one tensor.
+// Processes one tensor, block by block.
 class AdaCompBins {
  public:
   AdaCompBins(int bin_size, float scale_factor)
       : bin_size_(bin_size), scale_factor_(scale_factor) {}
 
-  // Appends what is chosen, with positions in the tensor and values of G.
+  // Appends the chosen elements, with positions in the tensor and values of G.
   void Choose(const AdaCompBlock& block, Selection* chosen);
 
-  // S over all blocks; 0 if there was none.
+  // S over all blocks; 0 if there were none.
   float scale() const;
 
  private:

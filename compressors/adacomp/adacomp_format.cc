@@ -1,4 +1,4 @@
-// The two sides of a payload that AdaComp wrote. Its code words say position
+// The decoders of a payload that AdaComp wrote. Its code words contain position
 // and sign together, so both decoders read the bytes of the values.
 #include <limits>
 #include <memory>
@@ -70,7 +70,7 @@ class AdaCompValueDecoder final : public ValueDecoder {
   AdaCompValueDecoder(int64_t dense_size, const PieceReader& bytes)
       : reader_(dense_size, bytes) {}
 
-  // What is wrong with the bytes is for the other decoder to say.
+  // The index decoder reports errors in the bytes.
   void Next(absl::Span<float> values) override {
     AdaCompElement element;
     for (float& value : values) {

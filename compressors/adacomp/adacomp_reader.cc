@@ -21,7 +21,7 @@ absl::StatusOr<bool> AdaCompReader::Next(AdaCompElement* element) {
       PS_ASSIGN_OR_RETURN(const bool found, NextOfBins(element));
       if (found) return true;
     } else if (next_ < positions_) {
-      // ReadHead has seen that they are there.
+      // ReadHead has checked that enough bytes remain.
       bytes_.Read(&element->value, sizeof(element->value));
       element->position = static_cast<uint32_t>(begin_ + next_++);
       return true;
@@ -128,7 +128,8 @@ absl::Status AdaCompReader::SkipEmptyBins(uint32_t word) {
     PS_ASSIGN_OR_RETURN(const uint32_t more, ReadWord());
     run += more;
   }
-  // One spelling: the longest runs first, and a single bin by its own word.
+  // Each run has exactly one encoding: the longest runs come first, and a
+  // single bin has a word of its own.
   if (!escape_may_follow_ || ((word & words.negative()) != 0 && run == 1)) {
     return Refused("empty bins in a longer form than needed");
   }
@@ -143,7 +144,7 @@ absl::Status AdaCompReader::SkipEmptyBins(uint32_t word) {
 absl::StatusOr<uint32_t> AdaCompReader::ReadWord() {
   if (words_left_ == 0) return Refused("code words end inside of a segment");
   --words_left_;
-  // ReadScale has seen that they are there.
+  // ReadScale has checked that enough bytes remain.
   if (AdaCompWords(bin_size_).bytes() == 1) {
     uint8_t word = 0;
     bytes_.ReadByte(&word);

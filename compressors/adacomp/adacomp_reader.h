@@ -1,4 +1,4 @@
-// Reads the segments of adacomp_words.h, trusting nothing.
+// Reads the segments that adacomp_words.h defines, trusting nothing.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_READER_H_
 
@@ -13,20 +13,20 @@
 namespace ps {
 
 struct AdaCompElement {
-  uint32_t position = 0;  // In the part.
+  uint32_t position = 0;  // Within the part.
   float value = 0;
 };
 
 class AdaCompReader {
  public:
-  // `bytes`: those of the values, which describe dense_size positions.
+  // `bytes` are the bytes of the values, which describe dense_size positions.
   AdaCompReader(int64_t dense_size, const PieceReader& bytes)
       : dense_size_(dense_size), bytes_(bytes) {}
 
-  // Reads the next element, in ascending order of positions; false after the
-  // last one, when all bytes are read and all positions are accounted for. A
-  // value may be a NaN or an infinity only in a dense segment. Errors:
-  // kInvalidArgument; do not go on after one.
+  // Reads the next element, in ascending order of positions. Returns false
+  // after the last one, when all bytes have been read and all positions are
+  // accounted for. A value may be a NaN or an infinity only in a dense segment.
+  // Errors: kInvalidArgument; the reader must not be used after one.
   absl::StatusOr<bool> Next(AdaCompElement* element);
 
  private:
@@ -34,21 +34,21 @@ class AdaCompReader {
   absl::Status ReadScale();
   absl::StatusOr<bool> NextOfBins(AdaCompElement* element);
   absl::Status SkipEmptyBins(uint32_t word);
-  // Of the segment at hand. Errors: no words are left.
+  // Reads a word of the current segment. Errors: no words are left.
   absl::StatusOr<uint32_t> ReadWord();
 
   const int64_t dense_size_;
   PieceReader bytes_;
-  int64_t begin_ = 0;  // Of the segment, in the part.
+  int64_t begin_ = 0;  // Start of the segment in the part.
 
-  // The segment. Positions count from its begin.
+  // The current segment. Positions count from its begin.
   int bin_size_ = 0;
   int64_t positions_ = 0;
-  int64_t next_ = 0;  // Of a dense segment: the next position.
+  int64_t next_ = 0;  // In a dense segment: the next position.
   float scale_ = 0;
   int64_t words_left_ = 0;
-  int64_t bin_begin_ = 0;   // Of the bin at hand; below 0 if it began before.
-  int64_t last_place_ = 0;  // Of the element before in it; -1 if there is none.
+  int64_t bin_begin_ = 0;   // The current bin's; negative if it began earlier.
+  int64_t last_place_ = 0;  // The bin's previous element; -1 if there is none.
   bool escape_may_follow_ = false;
 };
 

@@ -1,4 +1,4 @@
-// What AdaComp sends, as bytes: one segment for each tensor of a part, or piece
+// The bytes that AdaComp sends: one segment for each tensor of a part, or piece
 // of a tensor.
 //
 //     values   := segment*
@@ -6,10 +6,10 @@
 //     body     := f32 for each position                        if bin_size is 0
 //               | words u32, scale f32, code words             otherwise
 //
-// A tensor is cut into bins of bin_size positions from its own begin; `first`
-// is the place of the segment's first position in its bin. Places in a bin do
-// not change where a part begins or ends inside of it. docs/wire_format.md has
-// the code words and an example.
+// A tensor is cut into bins of bin_size positions from its own begin. `first`
+// is the place (the offset within its bin) of the segment's first position.
+// Places do not change if a part begins or ends inside a bin.
+// docs/wire_format.md has the code words and an example.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_WORDS_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_WORDS_H_
 
@@ -19,10 +19,11 @@ namespace ps {
 
 constexpr int kMaxAdaCompBinSize = 16383;
 
-// The code words of bins of one size: a byte up to 63 positions, else two.
-// Chen et al. (AAAI 2018) give the widths; they spend two bits on three values,
-// here one is the sign and one marks the last element of a bin. The place with
-// all bits set is no place: it stands for bins without elements.
+// The code words of bins of one size: one byte for up to 63 positions,
+// otherwise two. Chen et al. (AAAI 2018) give the widths. They spend two bits
+// on three values; here one of these bits is the sign and the other marks the
+// last element of a bin. The place with all bits set is not a valid place: it
+// stands for bins without elements.
 class AdaCompWords {
  public:
   explicit AdaCompWords(int bin_size) : place_bits_(bin_size <= 63 ? 6 : 14) {}
@@ -33,7 +34,8 @@ class AdaCompWords {
   uint32_t negative() const { return 1u << place_bits_; }
   uint32_t last() const { return 2u << place_bits_; }
 
-  // One bin without elements; and, with the next word v, v + 1 of them.
+  // The word for one bin without elements; and the word that, followed by a
+  // word v, stands for v + 1 such bins.
   uint32_t empty_bin() const { return last() | places(); }
   uint32_t empty_run() const { return empty_bin() | negative(); }
   int64_t longest_run() const { return int64_t{4} << place_bits_; }

@@ -31,7 +31,7 @@ class WordWriter {
     ++count_;
   }
 
-  // The longest runs first; one bin left over has a shorter form.
+  // The longest runs come first; a single bin left over has a shorter form.
   void PutEmptyBins(int64_t bins) {
     while (bins > 1) {
       const int64_t run = std::min(bins, words_.longest_run());
@@ -58,10 +58,10 @@ void AppendAdaCompSegment(const AdaCompPiece& piece,
   AppendHead(piece.bin_size, piece.begin % piece.bin_size,
              piece.end - piece.begin, bytes);
   const size_t count_at = bytes->size();
-  AppendNumber(uint32_t{0}, bytes);  // Known at the end.
+  AppendNumber(uint32_t{0}, bytes);  // Filled in at the end.
   AppendNumber(piece.scale, bytes);
   WordWriter writer(words, bytes);
-  int64_t bin = piece.begin / piece.bin_size;  // The next to be written.
+  int64_t bin = piece.begin / piece.bin_size;  // The next bin to be written.
   for (size_t i = 0; i < piece.positions.size(); ++i) {
     const int64_t position = piece.positions[i];
     const int64_t next_bin = position / piece.bin_size;

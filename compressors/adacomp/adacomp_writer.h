@@ -1,4 +1,4 @@
-// Writes the segments of adacomp_words.h.
+// Writes the segments that adacomp_words.h defines.
 #ifndef COMPRESSORS_ADACOMP_ADACOMP_WRITER_H_
 #define COMPRESSORS_ADACOMP_ADACOMP_WRITER_H_
 
@@ -9,14 +9,14 @@
 
 namespace ps {
 
-// Elements [begin, end), at least one, of a tensor.
+// Elements [begin, end) of a tensor, at least one.
 struct AdaCompPiece {
   int bin_size = 0;  // 1 to kMaxAdaCompBinSize.
   int64_t begin = 0;
   int64_t end = 0;
   float scale = 0;
-  // The elements that are sent: where in the tensor, ascending, and whether as
-  // -scale.
+  // The elements that are sent: their ascending positions in the tensor, and
+  // whether each is sent as -scale instead of scale.
   absl::Span<const uint32_t> positions;
   absl::Span<const uint8_t> negative;
 };
@@ -24,7 +24,7 @@ struct AdaCompPiece {
 void AppendAdaCompSegment(const AdaCompPiece& piece,
                           std::vector<uint8_t>* bytes);
 
-// At least one value.
+// values: at least one.
 void AppendDenseSegment(absl::Span<const float> values,
                         std::vector<uint8_t>* bytes);
 

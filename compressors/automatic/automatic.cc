@@ -1,5 +1,6 @@
-// "auto": each bucket whole, in bf16, or what another compressor leaves of it,
-// as somebody who measures says for each iteration (chooser.h).
+// "auto": for each bucket and iteration, either sends the whole bucket in bf16
+// or lets another compressor decide, as the worker's measurements indicate
+// (chooser.h).
 #include <memory>
 #include <string>
 #include <utility>
@@ -17,9 +18,9 @@ namespace {
 
 constexpr absl::string_view kKind = "auto";
 
-// Both work on the caller's residual. So each sends and keeps what the law
-// says, whoever did so before; bf16's rounding stays in the residual, too.
-// State: that of both. The choice belongs to whoever measures.
+// Both compressors work on the caller's residual, so each obeys the law of
+// compressors whichever ran before; bf16's rounding error stays in the residual
+// too. State: that of both. The caller that measures owns the choice.
 class Automatic final : public Compressor {
  public:
   Automatic(const CompressorOptions& options, std::unique_ptr<Compressor> dense,
@@ -52,8 +53,9 @@ class Automatic final : public Compressor {
     PS_ASSIGN_OR_RETURN(const absl::string_view dense, reader.GetBytes());
     PS_ASSIGN_OR_RETURN(const absl::string_view sparse, reader.GetBytes());
     PS_RETURN_IF_ERROR(reader.Finish());
-    // Since bf16 rounds to the nearest, the state of `dense_` never differs: it
-    // is loaded to be checked, and nothing has changed if the other is refused.
+    // Since bf16 rounds to the nearest, the state of `dense_` is always the
+    // same. Loading it first only checks it, so nothing has changed if the
+    // other state is refused.
     PS_RETURN_IF_ERROR(dense_->LoadState(dense));
     return sparse_->LoadState(sparse);
   }

@@ -1,5 +1,5 @@
-// What each bucket would gain from compression, by what iterations took in
-// which all were sent whole and in which all were compressed.
+// Estimates what each bucket would gain from compression, from the costs of
+// iterations that sent all buckets whole and of iterations that compressed all.
 #ifndef COMPRESSORS_AUTOMATIC_BUCKET_MODEL_H_
 #define COMPRESSORS_AUTOMATIC_BUCKET_MODEL_H_
 
@@ -10,17 +10,19 @@
 namespace ps {
 
 struct BucketModel {
-  // What a byte more, up or down, adds to an iteration; 0 where bytes are free.
+  // The seconds that each further byte, up or down, adds to an iteration; 0 if
+  // bytes are free.
   double seconds_per_byte = 0;
-  std::vector<bool> compressed;  // [bucket]; those that gain from it.
-  double seconds = 0;            // Of an iteration that does so.
+  std::vector<bool> compressed;  // [bucket]; true for those that gain.
+  double seconds = 0;            // Expected for an iteration with that choice.
 };
 
-// A bucket gains, in seconds, what compression saves of its servers' work and
-// of the bytes' time, less what it adds to the worker's. The price of a byte is
-// what the two kinds of iteration differ by, without the work, over the bytes
-// that they differ by: so it counts what the link adds to an iteration, and
-// nothing that is hidden behind the backward pass. Both of the same buckets.
+// A bucket's gain, in seconds, is what compression saves in the servers' work
+// and in the transfer of bytes, minus what it adds to the worker's work. The
+// price of a byte is the difference in time between the two kinds of iteration,
+// without the work, divided by their difference in bytes. So it includes the
+// time that the link adds to an iteration, but not what is hidden behind the
+// backward pass. `dense` and `compressed` must describe the same buckets.
 BucketModel ModelBuckets(const ExchangeCosts& dense,
                          const ExchangeCosts& compressed);
 

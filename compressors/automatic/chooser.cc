@@ -10,32 +10,33 @@
 namespace ps {
 namespace {
 
-// The first iterations of a job, before its first probe.
+// Samples before the first probe of a job.
 constexpr size_t kFirstSamples = 2;
 
-// A trial's iterations: where it is much worse than the best so far, where it
-// is worse, and at most. The first of each is not a sample.
+// The number of iterations of a trial if it is much worse than the best so far,
+// if it is worse, and at most. The first iteration of each trial is not a
+// sample.
 constexpr int kMuchWorseIterations = 2;
 constexpr double kMuchWorse = 1.5;
 constexpr int kWorseIterations = 4;
 constexpr double kWorse = 1.25;
 constexpr int kMostIterations = 17;
 
-// Where another takes less than so many times what was chosen takes, noise may
-// have decided: probes cost little, and do not become so rare.
+// If another choice takes less than this many times the time of the chosen one,
+// noise may have decided. Probes then cost little, and do not become as rare.
 constexpr double kClose = 1.1;
 
-// With fewer samples what was done before is measured again.
+// With fewer samples, the current choice is measured again.
 constexpr size_t kEnoughSamples = 8;
 
-// Probes that nobody expects begin at multiples of this, so that all workers
-// begin them together. Then so many iterations are looked at; in noise of 20 %
-// what is typical of them stays within some 15 %.
+// Probes that are not scheduled begin at multiples of kGrid, so that all
+// workers begin them together. They look at the last kDriftSamples iterations,
+// whose typical time stays within about 15 % in noise of 20 %.
 constexpr int64_t kGrid = 10;
 constexpr int64_t kDriftSamples = 8;
 constexpr double kSecondsDrift = 1.3;
 constexpr double kLinkDrift = 2;
-// Of an iteration: what a change of the link's time must come to.
+// A change of the link's time must be at least this share of an iteration.
 constexpr double kLeastLinkShare = 0.01;
 
 bool DiffersBy(double factor, double a, double b) {
@@ -66,7 +67,7 @@ std::optional<CompressionDecision> CompressionChooser::Observe(
   }
   if (late_ > 0) {
     --late_;
-    // The last trial's, after the decision.
+    // Iterations of the last trial that run after the decision.
     if (!probing_) lost_ += std::max(0.0, costs.seconds - decided_seconds_);
     return std::nullopt;
   }
@@ -103,7 +104,8 @@ bool CompressionChooser::ProbeIsDue() const {
   if (num_decisions_ == 0) return steady_.size() >= kFirstSamples;
   if (iteration_ % kGrid != 0) return false;
   const double budget = kProbeBudget * elapsed_ - lost_;
-  // The next one loses about what the last one did; but not after a change.
+  // The next probe loses about as much as the last one, unless something has
+  // changed.
   if (iteration_ >= next_probe_ && last_lost_ <= budget) return true;
   return budget >= 0 && HasDrifted();
 }
@@ -124,9 +126,10 @@ void CompressionChooser::StartProbe() {
   probe_seconds_ = 0;
   probe_iterations_ = 0;
   candidates_.clear();
-  // Always in this order, so that workers which differ try the same things at
-  // the same time. But where the link has changed it is likely to be for the
-  // worse, and every worker sees it.
+  // The order is always the same, so that workers that differ try the same
+  // choices at the same time. The exception is a drift, which every worker
+  // sees: the current choice is then likely to be the worse one, so it is tried
+  // last.
   std::vector<std::vector<bool>> order = {
       std::vector<bool>(num_buckets_, false),
       std::vector<bool>(num_buckets_, true)};
@@ -142,11 +145,11 @@ void CompressionChooser::StartProbe() {
   }
   Candidate& current = candidates_[current_];
   current.samples = steady_;
-  // Those from before a change say nothing about now; and the change may be no
-  // more than a few slow iterations.
+  // Samples from before the change say nothing about now; and the change may be
+  // no more than a few slow iterations.
   if (drifted_) current.samples.KeepLast(kDriftSamples);
   if (num_decisions_ == 0) {
-    // All compressed was not what was chosen, but a trial, too.
+    // Compressing everything was not yet a choice, but a trial too.
     probe_iterations_ = static_cast<int64_t>(steady_.size());
     probe_seconds_ = static_cast<double>(probe_iterations_) * steady_.Seconds();
   }
@@ -194,7 +197,7 @@ bool CompressionChooser::NextTrial() {
 bool CompressionChooser::IsKnown(const Candidate& current) const {
   const Candidate* const best = Best(&current);
   if (best == nullptr) return false;
-  // So much worse, or better, that a few samples say enough.
+  // The choice is so much worse, or better, that a few samples are enough.
   const double seconds = current.samples.Seconds();
   return current.samples.SmallestSeconds() >
              kMuchWorse * best->samples.Seconds() ||

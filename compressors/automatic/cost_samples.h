@@ -1,4 +1,4 @@
-// The last few iterations of one choice.
+// The costs of the last few iterations with one choice.
 #ifndef COMPRESSORS_AUTOMATIC_COST_SAMPLES_H_
 #define COMPRESSORS_AUTOMATIC_COST_SAMPLES_H_
 
@@ -16,17 +16,17 @@ class CostSamples {
 
   // All samples have the same number of buckets.
   void Add(const ExchangeCosts& costs);
-  void KeepLast(size_t count);  // At most so many.
+  void KeepLast(size_t count);  // Keeps at most `count`.
   size_t size() const { return samples_.size(); }
 
-  // What an iteration typically takes: the mean of the middle half of the
-  // samples, or the median of three, to which one that was slow for some other
-  // reason does not belong. At least one sample.
+  // The typical time of an iteration: the mean of the middle half of the
+  // samples, or the median of three. This leaves out iterations that were slow
+  // for other reasons. Requires at least one sample.
   double Seconds() const { return SecondsOfLast(samples_.size()); }
   double SecondsOfLast(size_t count) const;  // 1 to size().
   double SmallestSeconds() const;
-  double LinkOfLast(size_t count) const;  // Sum over the buckets.
-  // Each number by itself.
+  double LinkOfLast(size_t count) const;  // The sum over the buckets.
+  // The typical value of each number separately.
   ExchangeCosts Typical() const;
 
  private:

@@ -1,5 +1,5 @@
-// What one iteration took, as far as a choice between compressing and not
-// depends on it.
+// The costs of one iteration that matter for the choice between compressing and
+// not compressing.
 #ifndef COMPRESSORS_AUTOMATIC_EXCHANGE_COSTS_H_
 #define COMPRESSORS_AUTOMATIC_EXCHANGE_COSTS_H_
 
@@ -8,21 +8,22 @@
 
 namespace ps {
 
-// One worker's, of one bucket.
+// The costs of one bucket for one worker.
 struct BucketCosts {
-  // Seconds of the worker: choosing and coding what is sent, writing answers.
+  // The worker's seconds for selecting and encoding, and for writing answers.
   double codec = 0;
-  // Seconds of the servers' work on the bucket.
+  // The servers' seconds of work on the bucket.
   double server = 0;
-  // Seconds between pushes and their answers outside the servers; mean over
-  // the slices.
+  // Seconds between pushes and their answers spent outside the servers; mean
+  // over the slices.
   double link = 0;
-  int64_t bytes_up = 0;    // Of this worker's pushes.
-  int64_t bytes_down = 0;  // Of the answers to them.
+  int64_t bytes_up = 0;    // In this worker's pushes.
+  int64_t bytes_down = 0;  // In the answers to them.
 };
 
 struct ExchangeCosts {
-  double seconds = 0;  // From the end of the iteration before, without pauses.
+  // Since the end of the previous iteration, without pauses.
+  double seconds = 0;
   std::vector<BucketCosts> buckets;
 };
 

@@ -10,10 +10,10 @@
 namespace ps {
 namespace {
 
-// Choices between which nobody could measure anything.
+// Fewer iterations between probes would leave too few to measure.
 constexpr int kLeastDecideEvery = 10;
 
-// Those with a ratio, which are also those without a code of their own.
+// The compressors with a target ratio; these write no code of their own.
 std::vector<std::string> Choices() {
   std::vector<std::string> names;
   for (const std::string& name : CompressorRegistry().Names()) {

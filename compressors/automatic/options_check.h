@@ -1,4 +1,4 @@
-// What "auto" asks of its options.
+// Checks the options of "auto".
 #ifndef COMPRESSORS_AUTOMATIC_OPTIONS_CHECK_H_
 #define COMPRESSORS_AUTOMATIC_OPTIONS_CHECK_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// Reports every problem of config.auto, if config.name is "auto"; `path` ends
+// Reports every problem in config.auto, if config.name is "auto"; `path` ends
 // in a dot or is empty.
 void CheckAutoOptions(const CompressorConfig& config, const std::string& path,
                       ConfigProblems* problems);

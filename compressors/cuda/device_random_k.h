@@ -1,4 +1,4 @@
-// Elements of a vector at random, taken and left on a device: one launch, and
+// Takes random elements of a vector and leaves them on a device, in one launch;
 // the host waits only for the end of it.
 #ifndef COMPRESSORS_CUDA_DEVICE_RANDOM_K_H_
 #define COMPRESSORS_CUDA_DEVICE_RANDOM_K_H_
@@ -14,38 +14,39 @@
 
 namespace ps {
 
-// Pointers are to the device's memory.
+// All pointers refer to device memory.
 struct DeviceRandomKRequest {
-  // u = residual + gradient is formed; u overlaps neither.
+  // u is set to residual + gradient; it must not overlap either.
   const float* residual = nullptr;
   const float* gradient = nullptr;
   float* u = nullptr;
   int64_t n = 0;     // At least 1.
   int64_t k = 0;     // In [1, n].
-  uint64_t key = 0;  // Of the stream from which DrawSubset would draw.
+  uint64_t key = 0;  // The key of DrawSubset's random stream.
 };
 
 struct DeviceRandomKResult {
   Moments moments;  // Without the sums.
-  // Where DrawSubset says; nothing if an element is not finite. Valid until the
-  // next Run.
+  // The elements that DrawSubset draws; empty if an element is not finite.
+  // Valid until the next Run.
   DeviceSelection selection;
 };
 
-// One thread at a time.
+// For use by one thread at a time.
 class DeviceRandomK {
  public:
   virtual ~DeviceRandomK() = default;
 
-  // Takes memory with the first vector, and again with a longer one or a larger
-  // k: n / 8 bytes and 8 k. Errors: kInvalidArgument, kResourceExhausted, or
-  // CUDA's.
+  // Allocates device memory for the first vector, and again for a longer one or
+  // a larger k: n / 8 + 8 k bytes. Errors: kInvalidArgument,
+  // kResourceExhausted, or CUDA errors.
   virtual absl::Status Run(const DeviceRandomKRequest& request,
                            DeviceRandomKResult* result) = 0;
 };
 
-// `work` is not owned and outlives this. Errors: kResourceExhausted;
-// kUnimplemented without the toolkit, where no kernels have a SparseWork.
+// `work` is not owned and must outlive the result. Errors: kResourceExhausted;
+// kUnimplemented in a build without the CUDA toolkit, where no kernels have a
+// SparseWork.
 absl::StatusOr<std::unique_ptr<DeviceRandomK>> NewDeviceRandomK(
     SparseWork* work);
 

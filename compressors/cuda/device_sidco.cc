@@ -73,7 +73,7 @@ class DeviceSidcoImpl final : public DeviceSidco {
     const SidcoPasses& passes = *left;
     if (!passes.done()) {
       return absl::InternalError(absl::StrCat(
-          "SIDCo was not done after ", SidcoPasses::MaxPasses(request),
+          "SIDCo did not finish in ", SidcoPasses::MaxPasses(request),
           " passes over ", n_, " elements"));
     }
     *result = DeviceSidcoResult();

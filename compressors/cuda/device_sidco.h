@@ -1,5 +1,5 @@
-// SIDCo's estimate and selection in one go on a device: one launch, and the
-// host waits only for the end of it.
+// SIDCo's estimate and selection on a device in one launch; the host waits only
+// for the end of it.
 #ifndef COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 #define COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 
@@ -17,37 +17,38 @@ namespace ps {
 
 struct DeviceSidcoResult {
   SidcoOutcome outcome = SidcoOutcome::kUnknown;
-  Moments moments;  // Without sums after a warm start.
-  // If kEstimated:
-  bool warm = false;  // From warm_location.
+  Moments moments;  // The sums are missing after a warm start.
+  // The fields from here on are valid for kEstimated only.
+  bool warm = false;  // The estimate started from warm_location.
   ThresholdEstimate estimate;
   int64_t num_selected = 0;  // Elements above the threshold.
-  // They, if they are no more than the capacity. Valid until the next Run.
+  // The selected elements, if there are no more than `capacity`. Valid until
+  // the next Run.
   DeviceSelection selection;
   SidcoTrace trace;
 };
 
-// The thresholds are the CPU's, but for the last bits of the device's
-// logarithms and powers, which a rounding to float hides, all but never. One
-// thread at a time.
+// The thresholds equal the CPU's, except for the last bits of the device's
+// logarithms and powers, which rounding to float almost always hides. For use
+// by one thread at a time.
 class DeviceSidco {
  public:
   virtual ~DeviceSidco() = default;
 
-  // out = residual + gradient, all in the device's memory, and what SIDCo
-  // selects of it. `out` overlaps neither input. Errors: kInvalidArgument for a
-  // request of another length or with more than kMaxDeviceStages stages, or
-  // CUDA's.
+  // Forms out = residual + gradient, all in device memory, and selects from it
+  // by SIDCo. `out` must not overlap either input. Errors: kInvalidArgument for
+  // a request of another length or with more than kMaxDeviceStages stages, or
+  // CUDA errors.
   virtual absl::Status Run(const DeviceSidcoRequest& request,
                            const float* residual, const float* gradient,
                            float* out, DeviceSidcoResult* result) = 0;
 };
 
-// For vectors of n elements, of which no more than `capacity` are left on the
-// device; at least 1 each. `work` is not owned and outlives this. Takes 0.75 n
-// bytes of the device for lists, and 8 `capacity`. Errors: kInvalidArgument,
-// kResourceExhausted; kUnimplemented without the toolkit, where no kernels have
-// a SparseWork.
+// For vectors of n elements, of which at most `capacity` selected ones are left
+// on the device; both are at least 1. `work` is not owned and must outlive the
+// result. Allocates 0.75 n bytes of device memory for lists, and 8 `capacity`
+// bytes. Errors: kInvalidArgument, kResourceExhausted; kUnimplemented in a
+// build without the CUDA toolkit, where no kernels have a SparseWork.
 absl::StatusOr<std::unique_ptr<DeviceSidco>> NewDeviceSidco(int64_t n,
                                                             int64_t capacity,
                                                             SparseWork* work);

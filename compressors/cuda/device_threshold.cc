@@ -24,8 +24,9 @@ absl::Status CheckRequest(const DeviceThresholdRequest& request) {
   if (request.rule.kind != ThresholdRule::Kind::kFixed || sample.k < 0 ||
       sample.size < sample.k || sample.size > request.n) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "number ", sample.k, " of a sample of ", sample.size, " of ", request.n,
-        " elements; must be in it, and the threshold fixed by it"));
+        "rank ", sample.k, " in a sample of ", sample.size, " of ", request.n,
+        " elements; must be 1 to the sample's size, the sample at most all "
+        "elements, and the rule's kind fixed"));
   }
   return absl::OkStatus();
 }
@@ -95,7 +96,7 @@ class DeviceThresholdImpl final : public DeviceThreshold {
   GridRunner<ThresholdWork> runner_;
   ListRoom lists_;
   SelectionRoom selected_;
-  DeviceRoom<uint32_t> marks_;  // These three of samples.
+  DeviceRoom<uint32_t> marks_;  // This and the next two are for samples.
   DeviceRoom<float> sample_;
   DeviceRoom<unsigned long long> histogram_;
 };

@@ -14,8 +14,8 @@
 namespace ps {
 namespace {
 
-// Elements that cross the bus at a time, and halves of the room: while one is
-// on its way the host fills the other.
+// The number of elements copied to the device at a time, and the halves of the
+// buffer: while one half is copied, the host fills the other.
 constexpr int64_t kStretch = int64_t{1} << 20;
 constexpr int kHalves = 2;
 
@@ -34,7 +34,7 @@ class DeviceWidenerImpl final : public DeviceWidener {
     for (int64_t begin = 0; begin < info.dense_size; begin += kStretch) {
       const int64_t size = std::min(kStretch, info.dense_size - begin);
       const int64_t at = half * kStretch;
-      // What was in this half has been read: the wait below was for it.
+      // The device has read this half: the last wait was for that.
       bytes.Read(host + at, size * int64_t{sizeof(uint16_t)});
       PS_RETURN_IF_ERROR(work_->streams().Await(work_->stream()));
       PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
@@ -46,7 +46,7 @@ class DeviceWidenerImpl final : public DeviceWidener {
               : Widen<Fp16>(device_.get() + at, adds, u + begin, size));
       half = 1 - half;
     }
-    // The room is next written when it has been read.
+    // The buffer may be written again only after the device has read it.
     return work_->streams().Await(work_->stream());
   }
 
@@ -71,7 +71,7 @@ class DeviceWidenerImpl final : public DeviceWidener {
 
   SparseWork* const work_;        // Not owned.
   DeviceRoom<uint16_t> device_;   // [kHalves, kStretch]
-  std::shared_ptr<void> pinned_;  // The same, of the host.
+  std::shared_ptr<void> pinned_;  // The same on the host.
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Dense payloads of 16-bit floats, written into a vector of a device as they
-// are: half the bytes go up, and a kernel widens them.
+// Writes dense payloads of 16-bit floats into a vector on a device: half the
+// bytes are copied to the device, and a kernel widens them.
 #ifndef COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 #define COMPRESSORS_CUDA_DEVICE_WIDENER_H_
 
@@ -12,24 +12,26 @@
 
 namespace ps {
 
-// Whether a DeviceWidener writes such a payload: dense, in fp16 or bf16.
+// Whether a DeviceWidener can write this payload: it must be dense, in fp16 or
+// bf16.
 bool CanWiden(const PayloadInfo& info);
 
-// One thread at a time.
+// For use by one thread at a time.
 class DeviceWidener {
  public:
   virtual ~DeviceWidener() = default;
 
-  // u[i] = what the payload says of element i, or u[i] += that where `adds`: as
-  // DecodeDensePayload and AddPayload. u: [info.dense_size] of the device's
-  // memory. The payload is one that ValidatePayload accepted, `info` what it
-  // said, and CanWiden(info). Errors: kResourceExhausted, or CUDA's.
+  // Sets u[i] to element i of the payload, or adds the element to u[i] if
+  // `adds`, as DecodeDensePayload and AddPayload do. u: [info.dense_size], in
+  // device memory. ValidatePayload must have accepted the payload and returned
+  // `info`, and CanWiden(info) must hold. Errors: kResourceExhausted, or CUDA
+  // errors.
   virtual absl::Status Write(const PayloadPieces& pieces,
                              const PayloadInfo& info, bool adds, float* u) = 0;
 };
 
-// `work` is not owned and outlives this. kUnimplemented without the toolkit,
-// where no kernels have a SparseWork.
+// `work` is not owned and must outlive the result. Errors: kUnimplemented in a
+// build without the CUDA toolkit, where no kernels have a SparseWork.
 absl::StatusOr<std::unique_ptr<DeviceWidener>> NewDeviceWidener(
     SparseWork* work);
 

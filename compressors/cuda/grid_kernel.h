@@ -1,5 +1,5 @@
-// The kernel of a grid's work, and its launch. For .cu files; see
-// grid_launch.h.
+// The kernel that runs a Work (see grid_launch.h), and its launch. For .cu
+// files.
 #ifndef COMPRESSORS_CUDA_GRID_KERNEL_H_
 #define COMPRESSORS_CUDA_GRID_KERNEL_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// As in tensor/cuda/sparse/sparse_kernels.cu.
+// The same number as in tensor/cuda/sparse/sparse_kernels.cu.
 constexpr int kGridBlocksPerProcessor = 3;
 
 template <class Work>

@@ -1,19 +1,19 @@
-// Launches one of the compressors' grids, whose blocks wait for each other. No
-// Abseil here: nvcc compiles this.
+// Launches a compressor's work on a grid of blocks that wait for each other.
+// nvcc compiles this header, so it includes no Abseil.
 //
-// A Work is a type that names the parts of a grid's work:
+// A Work is a type that defines the parts of a grid's work:
 //
 //     struct Work {
-//       using Arguments = ...;  // Of a launch.
-//       using State = ...;      // In the device's memory: what comes of it.
-//       using Shared = ...;     // A block's shared memory, of one phase.
+//       using Arguments = ...;  // The arguments of a launch.
+//       using State = ...;      // The result, in device memory.
+//       using Shared = ...;     // A block's shared memory in one phase.
 //       template <class Grid>
 //       PS_HOST_DEVICE static void Run(Grid& grid, const Arguments&, State*);
 //     };
 //
-// A Grid is said in tensor/cuda/sparse/cores/host_device.h. One .cu file
-// instantiates the functions here for each Work (grid_kernel.h), and so do
-// tests for an emulated device.
+// tensor/cuda/sparse/cores/host_device.h describes a Grid. One .cu file
+// instantiates the functions here for each Work (grid_kernel.h), and tests do
+// so for an emulated device.
 #ifndef COMPRESSORS_CUDA_GRID_LAUNCH_H_
 #define COMPRESSORS_CUDA_GRID_LAUNCH_H_
 
@@ -21,20 +21,20 @@
 
 namespace ps {
 
-// How many blocks fit the current device at a time: no more may wait for each
-// other.
+// The number of blocks that fit the current device at a time. No more than
+// these can wait for each other.
 template <class Work>
 cudaError_t MaxGridWorkBlocks(int* num_blocks);
 
-// One launch of num_blocks blocks, at least 1. Queues it on `stream` and
-// returns at once, with the error of the launch. Pointers are to the device's
-// memory, which must stay until the work is done.
+// Queues one launch of num_blocks blocks, at least 1, on `stream` and returns
+// at once, with the error of the launch. Pointers refer to device memory, which
+// must stay allocated until the work is done.
 template <class Work>
 cudaError_t LaunchGridWork(const typename Work::Arguments& arguments,
                            int num_blocks, typename Work::State* state,
                            cudaStream_t stream);
 
-// At the end of a file that defines the two.
+// Use at the end of a file that defines both functions.
 #define PS_INSTANTIATE_GRID_WORK(Work)                                   \
   template cudaError_t MaxGridWorkBlocks<Work>(int* num_blocks);         \
   template cudaError_t LaunchGridWork<Work>(const Work::Arguments&, int, \

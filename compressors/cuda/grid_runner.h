@@ -1,4 +1,4 @@
-// Runs a grid's work and fetches the state that it leaves: one launch, one
+// Runs a Work and fetches the state that it leaves, with one launch and one
 // wait. For files between the host and the device; includes CUDA's headers.
 #ifndef COMPRESSORS_CUDA_GRID_RUNNER_H_
 #define COMPRESSORS_CUDA_GRID_RUNNER_H_
@@ -18,19 +18,19 @@
 
 namespace ps {
 
-// A Work is said in grid_launch.h. One thread at a time.
+// grid_launch.h describes a Work. For use by one thread at a time.
 template <class Work>
 class GridRunner {
  public:
   using Arguments = typename Work::Arguments;
   using State = typename Work::State;
 
-  // `work` is not owned and outlives this.
+  // `work` is not owned and must outlive this object.
   explicit GridRunner(SparseWork* work) : work_(work) {}
 
-  // To be called once, before Run. Memory that is taken from the device in the
-  // meantime, too, is nobody else's afterwards: waits for all streams. Errors:
-  // kResourceExhausted, or CUDA's.
+  // Call once, before Run. Waits for all streams, so that device memory
+  // allocated before this call is no longer used by its previous owner. Errors:
+  // kResourceExhausted, or CUDA errors.
   absl::Status Allocate(absl::string_view what) {
     PS_ASSIGN_OR_RETURN(state_, AllocateArray<State>(work_->memory(), 1, what));
     PS_ASSIGN_OR_RETURN(pinned_, AllocatePinnedMemory(sizeof(State)));
@@ -40,8 +40,9 @@ class GridRunner {
     return absl::OkStatus();
   }
 
-  // After what layers have queued by now. No more than num_chunks blocks, at
-  // least 1, have something to do. The result is valid until the next call.
+  // Runs after the work that layers have queued so far. At most num_chunks
+  // blocks, at least 1, have something to do. The result is valid until the
+  // next call.
   absl::StatusOr<const State*> Run(const Arguments& arguments,
                                    int64_t num_chunks) {
     PS_RETURN_IF_ERROR(work_->Begin());
@@ -60,8 +61,8 @@ class GridRunner {
  private:
   SparseWork* const work_;  // Not owned.
   int max_blocks_ = 1;
-  std::shared_ptr<State> state_;  // The device's.
-  std::shared_ptr<void> pinned_;  // State, for the host.
+  std::shared_ptr<State> state_;  // In device memory.
+  std::shared_ptr<void> pinned_;  // The host's copy of the state.
 };
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// What a grid of blocks does to form a sum and take elements of it at random.
-// For host and device.
+// The work of a grid of blocks that forms a sum and takes random elements of
+// it. For host and device.
 #ifndef COMPRESSORS_CUDA_RANDOM_K_GRID_H_
 #define COMPRESSORS_CUDA_RANDOM_K_GRID_H_
 
@@ -13,10 +13,10 @@
 
 namespace ps {
 
-// Pointers are to the device's memory.
+// All pointers refer to device memory.
 struct RandomKArguments {
   SparseInput input;            // A sum of at least 1 element.
-  SubsetDraw draw;              // Of input.n numbers.
+  SubsetDraw draw;              // Draws from input.n numbers.
   ChunkStats* stats = nullptr;  // [chunks]
   int64_t* bases = nullptr;     // [chunks + 1]
   uint32_t* indices = nullptr;  // [draw.k]
@@ -24,11 +24,11 @@ struct RandomKArguments {
 };
 
 struct RandomKState {
-  ChunkStats total;  // Of the sum, counted above 0.
+  ChunkStats total;  // The sum's; counts magnitudes above 0.
   SubsetState subset;
 };
 
-// A block's, of one phase.
+// The shared memory of a block in one phase.
 union RandomKShared {
   SiftShared sift;
   struct {
@@ -47,7 +47,7 @@ struct RandomKWork {
   using State = RandomKState;
   using Shared = RandomKShared;
 
-  // Nothing is taken if an element of the sum is not finite.
+  // Takes nothing if an element of the sum is not finite.
   template <class Grid>
   PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
                                  State* state) {

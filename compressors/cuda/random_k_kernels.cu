@@ -1,4 +1,4 @@
-// Elements at random in one kernel: its body is in random_k_grid.h.
+// Selects random elements in one kernel, whose body is in random_k_grid.h.
 
 #include "compressors/cuda/grid_kernel.h"
 #include "compressors/cuda/random_k_grid.h"

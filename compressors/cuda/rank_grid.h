@@ -1,5 +1,6 @@
-// What a grid of blocks does to find the k-th largest magnitude: a histogram of
-// 12 bits of it at a time, from the top. For host and device.
+// The work of a grid of blocks that finds the k-th largest magnitude with
+// histograms of 12 bits at a time, from the highest bits down. For host and
+// device.
 #ifndef COMPRESSORS_CUDA_RANK_GRID_H_
 #define COMPRESSORS_CUDA_RANK_GRID_H_
 
@@ -11,11 +12,11 @@
 
 namespace ps {
 
-// In the device's memory: written by one block, between phases in which all
+// In device memory. One block writes it, between phases in which all blocks
 // read it.
 struct RankState {
-  // The k-th largest has its bits in [low, low + 2^width), where `wanted` is
-  // its rank. In the end the width is 0.
+  // The bits of the k-th largest magnitude are in [low, low + 2^width), where
+  // its rank is `wanted`. At the end the width is 0.
   uint32_t low = 0;
   int width = 31;
   int64_t wanted = 0;
@@ -33,7 +34,8 @@ PS_HOST_DEVICE inline int NextShift(const RankState& state) {
   return state.width > kRankBits ? state.width - kRankBits : 0;
 }
 
-// One block of a histogram, which is added to the device's.
+// One block counts its part of a histogram and adds it to the one in device
+// memory.
 template <class Block>
 PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
                                 const RankState& state, int64_t b,
@@ -53,7 +55,7 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
       const ChunkInput part = ChunkOf(input, c);
       const float* const x = part.listed ? part.values : input.u + part.begin;
       for (int64_t i = thread; i < part.size; i += kSparseThreads) {
-        // Bits under `low` wrap round to a place that is too high.
+        // Bits below `low` wrap around to a position that is too high.
         const uint32_t place = (FloatBits(x[i]) & kMagnitudeMask) - low;
         if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
       }
@@ -67,8 +69,8 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
   });
 }
 
-// One block, after a histogram: which bin holds the k-th largest. Clears the
-// histogram for the next one.
+// One block, after a histogram: finds the bin that holds the k-th largest, and
+// clears the histogram for the next one.
 template <class Block>
 PS_HOST_DEVICE void NarrowDigits(Block& block, unsigned long long* histogram,
                                  RankShared* shared, RankState* state) {
@@ -104,10 +106,11 @@ PS_HOST_DEVICE void NarrowDigits(Block& block, unsigned long long* histogram,
   });
 }
 
-// *state of the k-th largest magnitude of input, k in [1, n], or of its lists
-// if they are used, which have at least k. histogram: [kHistogramBins] of the
-// device's memory. A Grid is said in tensor/cuda/sparse/cores/host_device.h;
-// its shared memory has a HistogramShared `histogram` and a RankShared `rank`.
+// Sets *state for the k-th largest magnitude of input, with k in [1, n]; or of
+// its lists if they are used, which must hold at least k elements. histogram:
+// [kHistogramBins], in device memory. tensor/cuda/sparse/cores/host_device.h
+// describes a Grid; its shared memory must have a HistogramShared `histogram`
+// and a RankShared `rank`.
 template <class Grid>
 PS_HOST_DEVICE void FindRank(Grid& grid, const SparseInput& input, int64_t k,
                              unsigned long long* histogram, RankState* state) {

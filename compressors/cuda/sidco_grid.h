@@ -1,5 +1,5 @@
-// What a grid of blocks does for SIDCo: the passes of sidco_passes.h, then the
-// selection. For host and device.
+// The work of a grid of blocks for SIDCo: the passes of sidco_passes.h, then
+// the selection. For host and device.
 #ifndef COMPRESSORS_CUDA_SIDCO_GRID_H_
 #define COMPRESSORS_CUDA_SIDCO_GRID_H_
 
@@ -12,20 +12,20 @@
 
 namespace ps {
 
-// Pointers are to the device's memory.
+// All pointers refer to device memory.
 struct SidcoArguments {
   DeviceSidcoRequest request;
-  // The vectors, room for lists, and the chunks' statistics; request.n is
-  // sift.input.n, at least 1.
+  // The vectors, space for lists, and the statistics of the chunks; request.n
+  // must equal sift.input.n, at least 1.
   SiftArguments sift;
   int64_t* bases = nullptr;  // [chunks + 1]
-  // What is selected, if it is no more than `capacity`.
+  // The selected elements are written if there are no more than `capacity`.
   int64_t capacity = 0;
   uint32_t* indices = nullptr;  // [capacity]
   float* values = nullptr;      // [capacity]
 };
 
-// A block's, of one phase.
+// The shared memory of a block in one phase.
 union SidcoShared {
   SiftShared sift;
   struct {
@@ -38,7 +38,7 @@ union SidcoShared {
   PS_HOST_DEVICE SidcoShared() {}
 };
 
-// Between two passes, by one block.
+// One block, between two passes.
 template <class Block>
 PS_HOST_DEVICE void AdvanceSidco(Block& block, const ChunkStats* stats,
                                  int64_t num_chunks, SidcoShared* shared,
@@ -50,7 +50,7 @@ PS_HOST_DEVICE void AdvanceSidco(Block& block, const ChunkStats* stats,
   });
 }
 
-// All of it; a Grid is said in tensor/cuda/sparse/cores/host_device.h.
+// All of the work; tensor/cuda/sparse/cores/host_device.h describes a Grid.
 template <class Grid>
 PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
                              SidcoPasses* passes) {
@@ -62,8 +62,8 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
       if (thread == 0) passes->Start(arguments.request);
     });
   });
-  // The bound is for our own mistakes: a device that never ends is worse than
-  // an error.
+  // The bound guards against our own bugs: a kernel that never ends is worse
+  // than an error.
   const int max_passes = SidcoPasses::MaxPasses(arguments.request);
   for (int pass = 0; pass < max_passes && !passes->done(); ++pass) {
     grid.Phase(

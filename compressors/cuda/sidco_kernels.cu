@@ -1,4 +1,4 @@
-// SIDCo in one kernel: its body is in sidco_grid.h.
+// SIDCo in one kernel, whose body is in sidco_grid.h.
 
 #include "compressors/cuda/grid_kernel.h"
 #include "compressors/cuda/sidco_grid.h"

@@ -20,33 +20,33 @@ constexpr int kMaxDeviceStages = 64;
 
 struct DeviceSidcoRequest {
   TailFits fits;
-  // `population` and `moments` are found on the device. stages: at most
+  // `population` and `moments` are computed on the device. stages: at most
   // kMaxDeviceStages.
   EstimateRequest estimate;
   int64_t n = 0;
   bool exclude_zeros = true;  // From the population.
-  // Where a warm start begins; infinity: none.
+  // The location of a warm start; infinity means none.
   float warm_location = HUGE_VALF;
-  // A guess, as SieveGuess::keep_above.
+  // A guess, like SieveGuess::keep_above.
   float keep_above = HUGE_VALF;
-  // As SidcoMemory.
+  // The remaining fields are those of SidcoMemory.
   double known_steps[kMaxDeviceStages] = {};
   int num_known_steps = 0;
   double refine_reach = 1;
 };
 
-// What became of a vector.
+// The outcome for a vector.
 enum class SidcoOutcome {
   kUnknown,
   kEstimated,
   kNonFinite,  // An element is not finite.
-  kZero,       // All are zero.
+  kZero,       // All elements are zero.
   kSparse,     // No more non-zeros than the target.
   kConstant,   // All magnitudes are equal, or no law can be fitted.
 };
 
-// In the device's memory while a vector is worked on. Read by every block of a
-// pass, written by one thread between two passes.
+// In device memory while a vector is processed. Every block of a pass reads it;
+// one thread writes it between two passes.
 class SidcoPasses {
  public:
   PS_HOST_DEVICE void Start(const DeviceSidcoRequest& request) {
@@ -56,8 +56,9 @@ class SidcoPasses {
     task_ = Task::kForm;
   }
 
-  // Sets what is particular to the next pass; `arguments` come with the
-  // vectors, their sum's place, and room for lists. False: there is none.
+  // Sets the arguments that are specific to the next pass. On entry `arguments`
+  // has the vectors, the place for their sum, and space for lists. Returns
+  // false if there is no further pass.
   PS_HOST_DEVICE bool NextPass(SiftArguments* arguments) const {
     if (task_ == Task::kDone) return false;
     const bool forms = task_ == Task::kForm;
@@ -77,14 +78,14 @@ class SidcoPasses {
     arguments->kept = MagnitudeRange::Above(keep_above);
     arguments->counted = MagnitudeRange::Above(location);
     arguments->location = location;
-    // A warm start looks at the sums of a few elements only.
+    // A warm start uses only the sums of a few elements.
     arguments->sum_of = forms && warm_ ? SumOf::kNothing : SumOf::kExceedances;
     arguments->sum_logs = request_.fits.MagnitudesNeedLogs() &&
                           (task_ == Task::kSums || (forms && !warm_));
     return true;
   }
 
-  // After each pass, with its totals.
+  // Call after each pass, with its totals.
   PS_HOST_DEVICE void PassDone(const ChunkStats& total) {
     SiftArguments arguments;
     if (!NextPass(&arguments)) return;
@@ -105,8 +106,8 @@ class SidcoPasses {
     }
   }
 
-  // When all is done: what is selected, and from where. Nothing unless there is
-  // an estimate.
+  // Once done() is true: the range that is selected, and whether the lists hold
+  // it. Empty unless there is an estimate.
   PS_HOST_DEVICE MagnitudeRange Selected() const {
     return outcome_ == SidcoOutcome::kEstimated
                ? MagnitudeRange::Above(steps_.threshold())
@@ -116,7 +117,7 @@ class SidcoPasses {
     return has_lists_ && steps_.threshold() >= kept_above_;
   }
 
-  // How many that are; before, 0.
+  // The number of selected elements; 0 before it is set.
   PS_HOST_DEVICE int64_t num_selected() const { return num_selected_; }
   PS_HOST_DEVICE void set_num_selected(int64_t count) { num_selected_ = count; }
 
@@ -125,7 +126,7 @@ class SidcoPasses {
   PS_HOST_DEVICE const Moments& moments() const {
     return request_.estimate.moments;
   }
-  // Whether the estimate came from warm_location.
+  // Whether the estimate started from warm_location.
   PS_HOST_DEVICE bool warm() const { return warm_; }
   PS_HOST_DEVICE const SidcoSteps& steps() const { return steps_; }
   PS_HOST_DEVICE int num_counted() const { return num_counted_; }
@@ -135,13 +136,15 @@ class SidcoPasses {
   PS_HOST_DEVICE int num_taken() const { return num_taken_; }
   PS_HOST_DEVICE double taken(int i) const { return taken_[i]; }
 
-  // Passes that a request takes at most.
+  // The maximum number of passes that a request takes.
   PS_HOST_DEVICE static int MaxPasses(const DeviceSidcoRequest& request) {
     const EstimateRequest& estimate = request.estimate;
-    // Each stage but the first measures, and may look for the largest.
+    // Each stage but the first measures once, and may ask whether all
+    // exceedances are as large as the maximum.
     const int cold = 2 * (estimate.stages - 1) + estimate.refine_steps;
     const bool warm = request.warm_location < HUGE_VALF;
-    // A warm start that fails ends before its corrections, and needs the sums.
+    // A warm start that fails ends before its corrections, and then needs the
+    // sums.
     return 1 + (warm ? 3 : 0) + cold;
   }
 
@@ -149,7 +152,7 @@ class SidcoPasses {
   enum class Task {
     kForm,
     kMeasure,  // What steps_ asks for.
-    kSums,     // That a warm start has left out.
+    kSums,     // Sums that a warm start has skipped.
     kDone,
   };
 
@@ -185,7 +188,7 @@ class SidcoPasses {
     task_ = Task::kMeasure;
   }
 
-  // With the sums of all elements.
+  // `total` has the sums of all elements.
   PS_HOST_DEVICE void StartCold(const ChunkStats& total) {
     EstimateRequest& estimate = request_.estimate;
     estimate.moments.sum = total.sum;
@@ -243,7 +246,7 @@ class SidcoPasses {
   SidcoOutcome outcome_ = SidcoOutcome::kUnknown;
   bool warm_ = false;
   SidcoSteps steps_;
-  bool has_lists_ = false;  // With all elements above kept_above_.
+  bool has_lists_ = false;  // The lists hold all above kept_above_.
   float kept_above_ = 0;
   CountedLocation counted_[kMaxDeviceStages + 1];
   int num_counted_ = 0;

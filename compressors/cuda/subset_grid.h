@@ -1,11 +1,11 @@
-// What a grid of blocks does to draw some of n numbers, the set that DrawSubset
-// (compressors/selectors/random_subset.h) draws, and to take these elements of a vector.
-// For host and device.
+// The work of a grid of blocks that draws the same subset of n numbers as
+// DrawSubset (compressors/selectors/random_subset.h), and takes these elements of a
+// vector. For host and device.
 //
-// DrawSubset draws until as many different numbers have come as are missing. As
-// many draws as are missing cannot be too many; so all of them are made at the
-// same time, and then as many as are still missing, and so on: the numbers are
-// marked, and those are the marks of the draws one after the other.
+// DrawSubset draws until it has as many distinct numbers as it needs. If some
+// are missing, at least that many more draws are needed. So the grid makes that
+// many draws at once and marks the numbers drawn, then as many as are still
+// missing, and so on. It ends with the same marks as one draw after the other.
 #ifndef COMPRESSORS_CUDA_SUBSET_GRID_H_
 #define COMPRESSORS_CUDA_SUBSET_GRID_H_
 
@@ -28,33 +28,33 @@ PS_HOST_DEVICE inline int64_t NumMarkWords(int64_t n) {
   return (n + kMarksPerWord - 1) / kMarksPerWord;
 }
 
-// k of the numbers 0 .. n - 1.
+// A draw of k of the numbers 0 .. n - 1.
 struct SubsetDraw {
-  uint64_t key = 0;  // Of the stream.
+  uint64_t key = 0;  // The key of the random stream.
   int64_t n = 0;
   int64_t k = 0;
-  uint32_t* marks = nullptr;  // [NumMarkWords(n)] of the device's memory.
+  uint32_t* marks = nullptr;  // [NumMarkWords(n)], in device memory.
 
-  // Whether the numbers marked are the ones that are not drawn.
+  // Whether the marks are the numbers that are not drawn.
   PS_HOST_DEVICE bool complement() const { return k > n / 2; }
 };
 
-// In the device's memory: written by one block, between phases in which all
-// read it; but for num_new, to which all add.
+// In device memory. One block writes it, between phases in which all blocks
+// read it; all blocks add to num_new.
 struct SubsetState {
-  int64_t missing = 0;  // Numbers to be marked.
-  uint64_t drawn = 0;   // Draws that have been made.
+  int64_t missing = 0;  // Numbers still to be marked.
+  uint64_t drawn = 0;   // Draws made so far.
   unsigned long long num_new = 0;
 };
 
-// A block's, of one phase.
+// The shared memory of a block in one phase.
 struct SubsetShared {
   uint32_t counts[kSparseThreads];
   uint32_t group_counts[kNumGroups];
 };
 
-// The marked numbers among kMarksPerWord from word * kMarksPerWord on, or the
-// others: a bit each.
+// The numbers drawn among the kMarksPerWord numbers from word * kMarksPerWord
+// on, one bit each: the marked ones, or with complement() the others.
 PS_HOST_DEVICE inline uint32_t DrawnOfWord(const SubsetDraw& draw,
                                            int64_t word) {
   const int64_t left = draw.n - word * kMarksPerWord;
@@ -64,7 +64,7 @@ PS_HOST_DEVICE inline uint32_t DrawnOfWord(const SubsetDraw& draw,
   return left < kMarksPerWord ? others & ((1u << left) - 1) : others;
 }
 
-// One block's part of as many draws as are missing.
+// One block makes its share of as many draws as are missing.
 template <class Block>
 PS_HOST_DEVICE void MarkDraws(Block& block, const SubsetDraw& draw, int64_t b,
                               int64_t num_blocks, SubsetShared* shared,
@@ -99,7 +99,7 @@ PS_HOST_DEVICE inline int64_t FirstMarkWord(int64_t chunk, int thread) {
   return (chunk * kSparseThreads + thread) * kMarkWordsPerThread;
 }
 
-// One block: how many numbers of a chunk each thread has, and each group.
+// One block: counts the numbers drawn in a chunk, per thread and per group.
 template <class Block>
 PS_HOST_DEVICE void CountDrawn(Block& block, const SubsetDraw& draw,
                                int64_t chunk, SubsetShared* shared) {
@@ -121,8 +121,8 @@ PS_HOST_DEVICE void CountDrawn(Block& block, const SubsetDraw& draw,
   });
 }
 
-// One block: writes the elements of u that are drawn of a chunk, and their
-// indices unless there is no place for them. bases: of the counts.
+// One block: writes the drawn elements of u in a chunk, and their indices
+// unless `indices` is null. bases: prefix sums of the chunks' counts.
 template <class Block>
 PS_HOST_DEVICE void TakeDrawn(Block& block, const SubsetDraw& draw,
                               const float* u, const int64_t* bases,
@@ -141,7 +141,7 @@ PS_HOST_DEVICE void TakeDrawn(Block& block, const SubsetDraw& draw,
     for (int w = 0; w < kMarkWordsPerThread; ++w) {
       uint32_t drawn = DrawnOfWord(draw, first + w);
       for (; drawn != 0; drawn &= drawn - 1) {
-        // The lowest bit's place: as many as lie under it.
+        // The position of the lowest set bit: the number of bits below it.
         const int place = CountOnes((drawn & (0 - drawn)) - 1);
         const int64_t i = (first + w) * kMarksPerWord + place;
         if (indices != nullptr) indices[at] = static_cast<uint32_t>(i);
@@ -152,10 +152,10 @@ PS_HOST_DEVICE void TakeDrawn(Block& block, const SubsetDraw& draw,
   });
 }
 
-// All of it, with u: [draw.n]; marks are no longer needed then. indices:
-// [draw.k] or null. stats: [chunks], bases: [chunks + 1]. A Grid is said in
-// tensor/cuda/sparse/cores/host_device.h; its shared memory has a SubsetShared
-// `subset` and a ScanShared `scan`.
+// The whole draw, from u: [draw.n]; the marks are not needed afterwards.
+// indices: [draw.k] or null. stats: [chunks], bases: [chunks + 1].
+// tensor/cuda/sparse/cores/host_device.h describes a Grid; its shared memory
+// must have a SubsetShared `subset` and a ScanShared `scan`.
 template <class Grid>
 PS_HOST_DEVICE void TakeSubset(Grid& grid, const SubsetDraw& draw,
                                const float* u, ChunkStats* stats,

@@ -1,5 +1,5 @@
-// What a grid of blocks does to form a sum, to find a threshold by counts or by
-// a sample, and to select above it. For host and device.
+// The work of a grid of blocks that forms a sum, finds a threshold by counts or
+// from a sample, and selects above it. For host and device.
 #ifndef COMPRESSORS_CUDA_THRESHOLD_GRID_H_
 #define COMPRESSORS_CUDA_THRESHOLD_GRID_H_
 
@@ -19,42 +19,43 @@
 
 namespace ps {
 
-// Pointers are to the device's memory.
+// All pointers refer to device memory.
 struct ThresholdArguments {
-  SparseInput input;  // A sum of at least 1 element; lists have room.
+  SparseInput input;  // A sum of at least 1 element, with space for lists.
   ThresholdRule rule;
   // If sample_k is not 0: the rule is kFixed, and its threshold is the
   // sample_k-th largest magnitude of a sample.
   int64_t sample_k = 0;
-  SubsetDraw sample;                        // Of input.n numbers.
+  SubsetDraw sample;                        // Draws from input.n numbers.
   float* sample_values = nullptr;           // [sample.k]
   unsigned long long* histogram = nullptr;  // [kHistogramBins]
-  // A guess of the lowest threshold that will be looked at, which shows in the
-  // time alone. Infinity: none.
+  // A guess of the lowest threshold that will be tried; affects speed only.
+  // Infinity means no guess.
   float keep_above = HUGE_VALF;
   ChunkStats* stats = nullptr;  // [chunks]
   int64_t* bases = nullptr;     // [chunks + 1]
-  // What is selected, if it is no more than `capacity`.
+  // The selected elements are written if there are no more than `capacity`.
   int64_t capacity = 0;
   uint32_t* indices = nullptr;  // [capacity]
   float* values = nullptr;      // [capacity]
 };
 
-// In the device's memory: written by one block, between phases in which all
+// In device memory. One block writes it, between phases in which all blocks
 // read it.
 struct ThresholdState {
-  ChunkStats total;  // Of the sum, counted above 0.
+  ChunkStats total;  // The sum's; counts magnitudes above 0.
   ThresholdSteps steps;
-  // The lists have all elements above kept_above; infinity: there are none.
+  // The lists hold all elements above kept_above; infinity if there are no
+  // lists.
   float kept_above = HUGE_VALF;
-  // Whether the last counts of the chunks are those above steps.location().
+  // Whether the chunks' last counts are those above steps.location().
   bool counted = false;
   int64_t num_selected = 0;
   SubsetState subset;
   RankState rank;
 };
 
-// A block's, of one phase.
+// The shared memory of a block in one phase.
 union ThresholdShared {
   SiftShared sift;
   struct {
@@ -70,7 +71,7 @@ union ThresholdShared {
   PS_HOST_DEVICE ThresholdShared() {}
 };
 
-// A pass over the vector, and then done(total) by one thread.
+// Makes a pass over the vector; then one thread calls done(total).
 template <class Grid, class Done>
 PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
                                   const Done& done) {
@@ -91,7 +92,7 @@ PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
   });
 }
 
-// The sum, its totals, and the lists of what exceeds the guess.
+// Forms the sum, its totals, and the lists of elements above the guess.
 template <class Grid>
 PS_HOST_DEVICE void FormSum(Grid& grid, const ThresholdArguments& arguments,
                             ThresholdState* state) {
@@ -110,7 +111,7 @@ PS_HOST_DEVICE void FormSum(Grid& grid, const ThresholdArguments& arguments,
   });
 }
 
-// What the rule needs to begin with.
+// Measures the inputs of the rule and starts its steps.
 template <class Grid>
 PS_HOST_DEVICE void StartSteps(Grid& grid, const ThresholdArguments& arguments,
                                const SparseInput& input,
@@ -157,7 +158,7 @@ struct ThresholdWork {
   using State = ThresholdState;
   using Shared = ThresholdShared;
 
-  // Nothing is selected if an element of the sum is not finite.
+  // Selects nothing if an element of the sum is not finite.
   template <class Grid>
   PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
                                  State* state) {
@@ -175,7 +176,7 @@ struct ThresholdWork {
       input.use_lists = location >= state->kept_above;
       count.input = input;
       count.counted = MagnitudeRange::Above(location);
-      // Lower thresholds than this one are tried, too; then they are kept anew.
+      // Lower thresholds than this one may follow; new lists are then kept.
       count.keep = !input.use_lists;
       count.kept = count.counted;
       PassThreshold(grid, count, [&](const ChunkStats& total) {

@@ -1,4 +1,4 @@
-// Thresholds by counts or by a sample in one kernel: its body is in
+// Finds thresholds by counts or from a sample in one kernel, whose body is in
 // threshold_grid.h.
 
 #include "compressors/cuda/grid_kernel.h"

@@ -1,6 +1,6 @@
-// What a grid of blocks does to find the k largest magnitudes: a histogram of
-// 12 bits of them at a time, from the top; then the selection, in which of
-// equal magnitudes those with the lower index are. For host and device.
+// The work of a grid of blocks that finds the k largest magnitudes: histograms
+// of 12 bits at a time, from the highest bits down; then the selection, which
+// prefers the lower index among equal magnitudes. For host and device.
 #ifndef COMPRESSORS_CUDA_TOP_K_GRID_H_
 #define COMPRESSORS_CUDA_TOP_K_GRID_H_
 
@@ -17,15 +17,15 @@
 
 namespace ps {
 
-// Pointers are to the device's memory.
+// All pointers refer to device memory.
 struct TopKArguments {
-  // The vector, of at least 1 element; if it is formed here, it ends with the
-  // sum where an element is not finite. Lists have room if keep_above is
-  // finite.
+  // The vector, of at least 1 element. If it is formed here and an element of
+  // the sum is not finite, nothing is selected. There must be space for lists
+  // if keep_above is finite.
   SparseInput input;
   int64_t k = 0;  // In [1, n].
-  // What is formed is likely to have more than k elements above this: a guess,
-  // which shows in the time alone.
+  // A guess: the sum is likely to have more than k elements above this. Affects
+  // speed only.
   float keep_above = HUGE_VALF;
   ChunkStats* stats = nullptr;              // [chunks]
   int64_t* bases = nullptr;                 // [chunks + 1]
@@ -34,21 +34,21 @@ struct TopKArguments {
   float* values = nullptr;                  // [k]
 };
 
-// In the device's memory: written by one block, between phases in which all
+// In device memory. One block writes it, between phases in which all blocks
 // read it.
 struct TopKState {
-  ChunkStats total;  // Of what was formed, counted above 0.
+  ChunkStats total;  // The sum's, if formed; counts magnitudes above 0.
   bool use_lists = false;
-  RankState rank;  // Of the k-th largest.
-  // Of the elements that are equal to it, those before `cut` are selected.
+  RankState rank;  // The rank of the k-th largest.
+  // Elements equal to the k-th largest are selected if they are before `cut`.
   int64_t cut = 0;
   int64_t num_selected = 0;
 };
 
-// What is selected of one chunk.
+// Tells which elements of one chunk are selected.
 struct WantedLargest {
   uint32_t low = 0;
-  int64_t cut = 0;  // From the chunk's begin.
+  int64_t cut = 0;  // Relative to the chunk's begin.
 
   PS_HOST_DEVICE bool operator()(float x, uint32_t offset) const {
     const uint32_t bits = FloatBits(x) & kMagnitudeMask;
@@ -60,7 +60,7 @@ struct CountShared {
   uint32_t counts[kSparseThreads];
 };
 
-// A block's, of one phase.
+// The shared memory of a block in one phase.
 union TopKShared {
   SiftShared sift;
   struct {
@@ -76,8 +76,8 @@ union TopKShared {
   PS_HOST_DEVICE TopKShared() {}
 };
 
-// One block, after the sum has been formed: the totals, and whether lists hold
-// enough.
+// One block, after the sum has been formed: computes the totals, and whether
+// the lists hold at least k elements.
 template <class Block>
 PS_HOST_DEVICE void FinishSum(Block& block, const TopKArguments& arguments,
                               TopKShared* shared, TopKState* state) {
@@ -103,7 +103,7 @@ PS_HOST_DEVICE void FinishSum(Block& block, const TopKArguments& arguments,
   });
 }
 
-// One block: how many elements of a chunk are wanted.
+// One block: counts the wanted elements of a chunk.
 template <class Block, class Wanted>
 PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
                                const Wanted& wanted, int64_t chunk,
@@ -134,14 +134,14 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
   });
 }
 
-// One block, where more elements are equal than are wanted: finds the cut.
-// arguments.bases are of the counts of equal elements.
+// One block: finds the cut, if more elements are equal than are wanted.
+// arguments.bases: prefix sums of the chunks' counts of equal elements.
 template <class Block>
 PS_HOST_DEVICE void FindCut(Block& block, const TopKArguments& arguments,
                             const SparseInput& input, TileShared* shared,
                             TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(input.n);
-  // The last of them that is wanted lies in exactly one chunk.
+  // The last wanted one of them lies in exactly one chunk.
   block.Phase([&](int thread) {
     for (int64_t c = thread; c < num_chunks; c += kSparseThreads) {
       if (arguments.bases[c] < state->rank.wanted &&
@@ -168,7 +168,7 @@ PS_HOST_DEVICE void FindCut(Block& block, const TopKArguments& arguments,
   }
 }
 
-// All of it; a Grid is said in tensor/cuda/sparse/cores/host_device.h.
+// All of the work; tensor/cuda/sparse/cores/host_device.h describes a Grid.
 template <class Grid>
 PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
                             TopKState* state) {

@@ -1,4 +1,4 @@
-// The largest magnitudes in one kernel: its body is in top_k_grid.h.
+// Selects the largest magnitudes in one kernel, whose body is in top_k_grid.h.
 
 #include "compressors/cuda/grid_kernel.h"
 #include "compressors/cuda/top_k_grid.h"

@@ -1,4 +1,4 @@
-// The widening of floats of 16 bits: its body is in widening.h.
+// The kernel that widens 16-bit floats; its body is in widening.h.
 
 #include <cuda_runtime.h>
 
@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// As in tensor/cuda/sparse/sparse_kernels.cu.
+// The same limit as in tensor/cuda/sparse/sparse_kernels.cu.
 constexpr int64_t kMaxWideningBlocks = 4096;
 
 template <class Format>

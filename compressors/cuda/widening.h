@@ -1,4 +1,4 @@
-// Floats of 16 bits that are widened into a vector. For host and device.
+// Widens 16-bit floats into a vector. For host and device.
 #ifndef COMPRESSORS_CUDA_WIDENING_H_
 #define COMPRESSORS_CUDA_WIDENING_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// u[i] = codes[i], or u[i] += codes[i], rounded. Pointers are to the device's
+// Sets u[i] = codes[i], or u[i] += codes[i], rounded. Pointers refer to device
 // memory.
 template <class Format>
 struct WidenCodes {

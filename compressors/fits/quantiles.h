@@ -1,5 +1,5 @@
-// Upper quantiles of two laws: the number that a draw exceeds with a given
-// probability. For host and device.
+// Upper quantiles of two distributions: the number that a draw exceeds with a
+// given probability. For host and device.
 #ifndef COMPRESSORS_FITS_QUANTILES_H_
 #define COMPRESSORS_FITS_QUANTILES_H_
 
@@ -14,14 +14,14 @@ namespace quantiles_internal {
 
 constexpr double kPrecision = 1e-13;
 
-// The x at least 0 where `survival`, which falls, reaches p. `high`: above 0, a
-// guess of a larger x.
+// Returns the x >= 0 where `survival`, a decreasing function, reaches p.
+// `high`: above 0, a guess of a larger x.
 template <typename Survival>
 PS_HOST_DEVICE double SolveSurvival(const Survival& survival, double p,
                                     double high) {
   while (survival(high) > p) high *= 2;
   double low = 0;
-  // Each step halves: the limit is for an x that is next to 0.
+  // Each step halves the interval. The limit matters when x is close to 0.
   for (int i = 0; i < 200 && high - low > kPrecision * high; ++i) {
     const double middle = low + (high - low) / 2;
     (survival(middle) > p ? low : high) = middle;
@@ -31,7 +31,8 @@ PS_HOST_DEVICE double SolveSurvival(const Survival& survival, double p,
 
 }  // namespace quantiles_internal
 
-// ln Gamma(x) for x above 0. Unlike std::lgamma, it writes no global.
+// ln Gamma(x) for x above 0. Unlike std::lgamma, it does not write a global
+// variable.
 PS_HOST_DEVICE inline double LogGamma(double x) {
 #ifdef __CUDA_ARCH__
   return ::lgamma(x);
@@ -43,8 +44,8 @@ PS_HOST_DEVICE inline double LogGamma(double x) {
 
 namespace quantiles_internal {
 
-// x^shape e^-x / Gamma(shape), which both expansions of the incomplete gamma
-// function start with.
+// x^shape e^-x / Gamma(shape), the factor that both expansions of the
+// incomplete gamma function share.
 PS_HOST_DEVICE inline double GammaFactor(double shape, double x) {
   return std::exp(shape * std::log(x) - x - LogGamma(shape));
 }
@@ -83,7 +84,7 @@ PS_HOST_DEVICE inline double UpperGammaFraction(double shape, double x) {
   return fraction * GammaFactor(shape, x);
 }
 
-// Half of what a normal draw exceeds on either side.
+// The probability that a standard normal draw exceeds x.
 struct NormalSurvival {
   PS_HOST_DEVICE double operator()(double x) const {
     constexpr double kSqrt2 = 1.41421356237309504880;
@@ -93,7 +94,7 @@ struct NormalSurvival {
 
 }  // namespace quantiles_internal
 
-// Of the standard normal law; p in (0, 1).
+// The quantile of the standard normal distribution; p in (0, 1).
 PS_HOST_DEVICE inline double NormalUpperQuantile(double p) {
   if (p == 0.5) return 0;
   const double tail = p > 0.5 ? 1 - p : p;
@@ -121,13 +122,13 @@ struct GammaSurvival {
 
 }  // namespace quantiles_internal
 
-// Of the gamma law with this shape and scale 1: the x with Q(shape, x) = p.
-// shape above 0; p in (0, 1].
+// The quantile of the gamma distribution with this shape and scale 1: the x
+// with Q(shape, x) = p. shape: above 0. p: in (0, 1].
 PS_HOST_DEVICE inline double GammaUpperQuantile(double shape, double p) {
   if (p >= 1) return 0;
   if (shape > 1e5) {
-    // The series would take long. Wilson and Hilferty, PNAS 17 (1931): from
-    // here on its relative error is below 1e-7.
+    // The series would take too long. Wilson and Hilferty, PNAS 17 (1931): from
+    // this shape on, the relative error of their approximation is below 1e-7.
     const double ninth = 1 / (9 * shape);
     return shape *
            std::pow(1 - ninth + NormalUpperQuantile(p) * std::sqrt(ninth), 3);

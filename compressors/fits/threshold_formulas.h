@@ -1,5 +1,5 @@
-// Thresholds of the laws, for host and device: the one place of these formulas.
-// See threshold_fit.h for what they are.
+// Formulas for the thresholds of the fitted laws, for host and device. They are
+// defined only here; threshold_fit.h explains them.
 #ifndef COMPRESSORS_FITS_THRESHOLD_FORMULAS_H_
 #define COMPRESSORS_FITS_THRESHOLD_FORMULAS_H_
 
@@ -39,9 +39,9 @@ PS_HOST_DEVICE inline double ExponentialThreshold(double mean, double density) {
   return -mean * std::log(density);
 }
 
-// Survival (1 + xi x / sigma)^(-1 / xi), by its first two moments:
-// mean = sigma / (1 - xi) and mean^2 / variance = 1 - 2 xi. False if the sample
-// is so nearly constant that a fit would be one of its rounding.
+// Survival (1 + xi x / sigma)^(-1 / xi), by its first two moments: mean = sigma
+// / (1 - xi) and mean^2 / variance = 1 - 2 xi. False if the sample is so nearly
+// constant that a fit would only reflect rounding.
 PS_HOST_DEVICE inline bool ParetoThreshold(const TailSample& sample,
                                            double density, double* threshold) {
   const double mean_squared = sample.mean * sample.mean;
@@ -50,7 +50,7 @@ PS_HOST_DEVICE inline bool ParetoThreshold(const TailSample& sample,
   const double xi = (1 - rho) / 2;
   const double sigma = sample.mean * (1 + rho) / 2;
   const double exponent = -xi * std::log(density);
-  // Next to shape 0 the law is exponential.
+  // As xi tends to 0, the law becomes exponential.
   *threshold = std::fabs(exponent) < 1e-9 ? -sigma * std::log(density)
                                           : sigma * std::expm1(exponent) / xi;
   return true;
@@ -75,20 +75,20 @@ PS_HOST_DEVICE inline bool GammaThreshold(const TailSample& sample,
 }
 
 // Gamma(shape, x) <= e^-x for shape <= 1 and x >= 1, with equality for shape 1:
-// the bound is solved for x in place of the function.
+// the bound is solved for x instead of the function.
 PS_HOST_DEVICE inline bool ClosedGammaThreshold(const TailSample& sample,
                                                 double density,
                                                 double* threshold) {
   double shape = 0;
   if (!GammaShape(sample, &shape)) return false;
   const double x = -std::log(density) - LogGamma(shape);
-  // A small shape takes the bound below 0, where it says nothing.
+  // For a small shape the solution is not positive, and useless.
   if (x <= 0) return GammaThreshold(sample, density, threshold);
   *threshold = sample.mean / shape * x;
   return true;
 }
 
-// Which law is fitted to all magnitudes, and which to what exceeds a threshold.
+// The laws fitted to all magnitudes and to the exceedances over a threshold.
 enum class TailLaw {
   kExponential,        // Both; SIDCo-E.
   kPareto,             // Both; SIDCo-P.
@@ -96,13 +96,13 @@ enum class TailLaw {
   kClosedGammaPareto,  // The same by the closed form of the gamma quantile.
 };
 
-// As SidcoSteps calls them. Each sets the number that a fraction `density` in
-// (0, 1] of the fitted law exceeds. False if the sample is so nearly constant
-// that a fit would be one of its rounding.
+// The fits that SidcoSteps calls. Each sets the number that a fraction
+// `density` in (0, 1] of the fitted law exceeds. False if the sample is so
+// nearly constant that a fit would only reflect rounding.
 struct TailFits {
   TailLaw law = TailLaw::kExponential;
 
-  // Whether Magnitudes looks at TailSample.mean_log.
+  // Whether Magnitudes uses TailSample.mean_log.
   PS_HOST_DEVICE bool MagnitudesNeedLogs() const {
     return law == TailLaw::kGammaPareto || law == TailLaw::kClosedGammaPareto;
   }

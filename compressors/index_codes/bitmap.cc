@@ -1,5 +1,5 @@
-// One bit for each position, lowest bit of a byte first; bits past the last
-// position are zero. The smallest of all between about 1/8 and 7/8.
+// One bit per position, lowest bit of a byte first; bits past the last position
+// are zero. The smallest of all codes at densities between about 1/8 and 7/8.
 #include <algorithm>
 #include <memory>
 
@@ -65,7 +65,7 @@ class BitmapDecoder final : public IndexDecoder {
   const int64_t dense_size_;
   PieceReader bytes_;
   int64_t bytes_read_ = 0;
-  uint32_t byte_ = 0;  // The bits of the last byte that are yet to come.
+  uint32_t byte_ = 0;  // The bits of the last byte still to be read.
 };
 
 class BitmapCodec final : public IndexCodec {

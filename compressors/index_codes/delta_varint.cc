@@ -1,5 +1,5 @@
-// The positions skipped before each index, as LEB128: seven bits a byte, lowest
-// first, the top bit set on all bytes but the last. One byte an index at
+// The gap before each index as LEB128: seven bits per byte, lowest first, with
+// the top bit set on all bytes but the last. An index takes one byte at
 // densities above about 1/30, two down to about 1/4000.
 #include <memory>
 
@@ -21,7 +21,7 @@ class DeltaVarintDecoder final : public IndexDecoder {
     for (uint32_t& index : indices) {
       uint64_t skipped = 0;
       PS_RETURN_IF_ERROR(ReadVarint(&skipped));
-      // Both are below 2^35: no overflow.
+      // Both are below 2^35, so the sum does not overflow.
       const uint64_t next = next_ + skipped;
       if (next >= dense_size_) {
         return absl::InvalidArgumentError(
@@ -48,8 +48,8 @@ class DeltaVarintDecoder final : public IndexDecoder {
       }
       *value |= uint64_t{byte & (kVarintMore - 1u)} << shift;
       if ((byte & kVarintMore) != 0) continue;
-      // One number, one spelling: else two payloads could differ in bytes and
-      // not in meaning.
+      // Each number has exactly one encoding; otherwise two payloads could
+      // differ in bytes but not in meaning.
       if (byte == 0 && shift > 0) {
         return absl::InvalidArgumentError("a gap has a byte too many");
       }
@@ -60,7 +60,7 @@ class DeltaVarintDecoder final : public IndexDecoder {
 
   const uint64_t dense_size_;
   PieceReader bytes_;
-  uint64_t next_ = 0;  // The lowest index that may come.
+  uint64_t next_ = 0;  // The lowest index that may follow.
 };
 
 class DeltaVarintCodec final : public IndexCodec {

@@ -1,8 +1,8 @@
-// Every index split in two: l low bits each, then the high parts as a bitmap in
-// which the i-th of the set bits is bit high + i. Elias, "Efficient storage and
+// Splits every index in two: the l low bits of each, then the high parts as a
+// bitmap in which index i sets bit high + i. Elias, "Efficient storage and
 // retrieval by content and address of static files", J. ACM 1974; Fano 1971.
-// Within 0.6 bits an index of the entropy. Both halves have fixed places, so
-// that many threads can write and read it at once, as on a GPU.
+// Within 0.6 bits per index of the entropy. Both halves have fixed positions,
+// so that many threads can write and read them at once, as on a GPU.
 #include <algorithm>
 #include <memory>
 
@@ -24,7 +24,8 @@ class EliasFanoDecoder final : public IndexDecoder {
         highs_(bytes.Subrange(layout_.low_bytes, layout_.high_bytes)) {}
 
   absl::Status Next(absl::Span<uint32_t> indices) override {
-    // The readers saw fewer bytes than they should if this does not hold.
+    // If this does not hold, the readers have been given fewer bytes than they
+    // need.
     if (info_.index_bytes != layout_.total_bytes()) {
       return absl::InvalidArgumentError(
           absl::StrCat("Elias-Fano code of ", info_.index_bytes, " bytes for ",
@@ -80,7 +81,7 @@ class EliasFanoDecoder final : public IndexDecoder {
       word &= word - 1;  // Clears the lowest set bit.
     }
     word_ = word;
-    // Else the low bits might shift it out of 32 bits, and into range.
+    // Otherwise the low bits could shift it out of 32 bits, back into range.
     if (largest <= layout_.max_high) return absl::OkStatus();
     return absl::InvalidArgumentError(
         absl::StrCat("an index begins with ", largest, "; ", info_.dense_size,
@@ -98,8 +99,8 @@ class EliasFanoDecoder final : public IndexDecoder {
   const EliasFanoLayout layout_;
   BitReader lows_;
   PieceReader highs_;
-  int64_t word_begin_ = -64;  // The place of the lowest bit of word_.
-  uint64_t word_ = 0;         // Set bits that are yet to come.
+  int64_t word_begin_ = -64;  // The position of word_'s lowest bit.
+  uint64_t word_ = 0;         // Set bits still to be read.
   int64_t num_read_ = 0;
   int64_t previous_ = -1;
 };

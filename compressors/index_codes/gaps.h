@@ -1,4 +1,4 @@
-// Ascending indices as the positions skipped before each.
+// Ascending indices as gaps: the number of positions skipped before each.
 #ifndef COMPRESSORS_INDEX_CODES_GAPS_H_
 #define COMPRESSORS_INDEX_CODES_GAPS_H_
 

@@ -1,4 +1,4 @@
-// The ways to write ascending indices as bytes.
+// The interfaces of the codes that write ascending indices as bytes.
 #ifndef COMPRESSORS_INDEX_CODES_INDEX_CODEC_H_
 #define COMPRESSORS_INDEX_CODES_INDEX_CODEC_H_
 
@@ -14,8 +14,8 @@
 
 namespace ps {
 
-// Ascending and distinct, each in [begin, begin + dense_size). What is written
-// is the distance from begin.
+// The indices are ascending and distinct, each in [begin, begin + dense_size).
+// They are written relative to begin.
 struct IndexList {
   absl::Span<const uint32_t> indices;
   uint32_t begin = 0;
@@ -24,22 +24,22 @@ struct IndexList {
   int64_t count() const { return static_cast<int64_t>(indices.size()); }
 };
 
-// The indices of one payload, a few at a time.
+// Decodes the indices of one payload, a few at a time.
 class IndexDecoder {
  public:
   virtual ~IndexDecoder() = default;
 
-  // Fills `indices` with the next ones, each above the one before it and below
-  // dense_size: the bytes are not trusted. Asked for `count` in all, no more.
-  // Errors: kInvalidArgument.
+  // Fills `indices` with the next indices and checks that each is above the one
+  // before it and below dense_size: the bytes are not trusted. Never asked for
+  // more than `count` in all. Errors: kInvalidArgument.
   virtual absl::Status Next(absl::Span<uint32_t> indices) = 0;
 
-  // After the last one: an error if the bytes say more.
+  // Call after the last index: returns an error if the bytes encode more.
   virtual absl::Status Finish() = 0;
 };
 
-// One way in which indices lie in a payload: what a reader needs to know.
-// Without state; any number of threads use one.
+// One format of indices in a payload, with what a reader needs. Stateless; safe
+// to use from any number of threads.
 class IndexFormat {
  public:
   virtual ~IndexFormat() = default;
@@ -47,33 +47,34 @@ class IndexFormat {
   virtual absl::string_view name() const = 0;
   virtual IndexCode number() const = 0;
 
-  // Whether the bytes of the values say the indices, too.
+  // Whether the bytes of the values encode the indices too.
   virtual bool in_values() const { return false; }
 
-  // `info` is what a header says, `bytes` are those of the indices or, if
-  // in_values(), of the values. The decoder may be asked for more indices than
-  // there are.
+  // `info` is the contents of a header; `bytes` are the bytes of the indices
+  // or, if in_values(), of the values. The decoder may be asked for more
+  // indices than there are.
   virtual std::unique_ptr<IndexDecoder> NewDecoder(
       const PayloadInfo& info, const PieceReader& bytes) const = 0;
 };
 
-// A format in which any values' indices can be written: a choice of the config.
+// A format that can encode the indices of any values, so a config may choose
+// it.
 class IndexCodec : public IndexFormat {
  public:
   // Whether this code can write the list at all.
   virtual bool Fits(const IndexList& list) const = 0;
 
-  // Only for lists that fit. Encode writes EncodedSize bytes.
+  // These require a list that fits. Encode writes EncodedSize bytes.
   virtual int64_t EncodedSize(const IndexList& list) const = 0;
   virtual void Encode(const IndexList& list, uint8_t* out) const = 0;
 };
 
 CodeTable<IndexCodec>& IndexCodecs();
 
-// Formats that one compressor writes, and nobody else.
+// Formats that only one compressor writes.
 CodeTable<IndexFormat>& OwnIndexFormats();
 
-// In either table; null if there is none.
+// Searches both tables; null if there is no such format.
 const IndexFormat* FindIndexFormat(uint8_t number);
 
 #define REGISTER_INDEX_CODEC(Class)                                      \

@@ -1,4 +1,4 @@
-// What the index codes' lengths follow from, on host and device.
+// Calculations of the sizes of index codes, for host and device.
 #ifndef COMPRESSORS_INDEX_CODES_INDEX_SIZES_H_
 #define COMPRESSORS_INDEX_CODES_INDEX_SIZES_H_
 
@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// Of LEB128: the bits of a byte that count, and the one that says that there
-// are more bytes.
+// LEB128: the number of payload bits per byte, and the bit that announces more
+// bytes.
 constexpr int kVarintBits = 7;
 constexpr uint32_t kVarintMore = 0x80;
 
@@ -20,20 +20,21 @@ PS_HOST_DEVICE inline int VarintBytes(uint32_t x) {
   return bytes;
 }
 
-// Of Rice's code: the parameter stands in front of the code words.
+// Rice's code: one byte with the parameter precedes the code words.
 constexpr int kRiceParameterBytes = 1;
 constexpr int kMaxRiceParameter = 31;
 
-// The k that makes the expected code shortest, where each position is taken
-// with the density p: the least with (1 - p)^(2^k) < (sqrt(5) - 1) / 2 (Kiely,
+// The k that minimizes the expected code length if each position is taken with
+// probability p: the smallest k with (1 - p)^(2^k) < (sqrt(5) - 1) / 2 (Kiely,
 // "Selecting the Golomb parameter in Rice coding", IPN Progress Report 42-159,
-// 2004). One division and squarings, which IEEE 754 rounds alike everywhere:
-// readers compute it again.
+// 2004). It takes one division and repeated squaring, which IEEE 754 rounds
+// alike everywhere; readers recompute it.
 PS_HOST_DEVICE inline int RiceParameter(int64_t count, int64_t dense_size) {
   constexpr double kGoldenRatioLessOne = 0.6180339887498949;
   if (count == 0) return 0;
-  double none_taken = static_cast<double>(dense_size - count) /
-                      static_cast<double>(dense_size);  // Of 2^k positions.
+  // The probability that none of 2^k positions is taken.
+  double none_taken =
+      static_cast<double>(dense_size - count) / static_cast<double>(dense_size);
   int k = 0;
   while (none_taken >= kGoldenRatioLessOne && k < kMaxRiceParameter) {
     none_taken *= none_taken;
@@ -42,7 +43,7 @@ PS_HOST_DEVICE inline int RiceParameter(int64_t count, int64_t dense_size) {
   return k;
 }
 
-// Where things lie in an Elias-Fano code; follows from the header alone.
+// The layout of an Elias-Fano code; it follows from the header alone.
 struct EliasFanoLayout {
   PS_HOST_DEVICE EliasFanoLayout(int64_t count, int64_t dense_size) {
     if (count == 0) return;

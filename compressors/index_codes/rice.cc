@@ -1,8 +1,8 @@
-// The positions skipped before each index in Rice's code: the skipped positions
-// over 2^k in unary, as so many ones and a zero, then k low bits. Rice and
-// Plaunt, "Adaptive variable-length coding for efficient compression of
-// spacecraft television data", IEEE Trans. Commun. 1971. Within 0.1 bits an
-// index of the entropy of independent positions at any density below 0.4.
+// The gap before each index in Rice's code: gap / 2^k in unary, as that many
+// ones and a zero, then the k low bits. Rice and Plaunt, "Adaptive
+// variable-length coding for efficient compression of spacecraft television
+// data", IEEE Trans. Commun. 1971. Within 0.1 bits per index of the entropy of
+// independent positions at any density below 0.4.
 #include <algorithm>
 #include <memory>
 
@@ -34,7 +34,7 @@ class RiceDecoder final : public IndexDecoder {
     for (uint32_t& index : indices) {
       bits_.Refill();
       const uint64_t window = bits_.window();
-      // A whole window of ones would leave no zero to find.
+      // A window that is all ones has no zero to find.
       const int ones = ~window == 0 ? 64 : __builtin_ctzll(~window);
       if (ones + 1 + k_ <= bits_.available()) {
         const uint64_t low = (window >> (ones + 1)) & low_mask;
@@ -57,7 +57,7 @@ class RiceDecoder final : public IndexDecoder {
   }
 
  private:
-  // A gap that no window holds, or that the bytes do not hold.
+  // Handles a gap that does not fit a window, or that the bytes do not hold.
   absl::Status SkipLongGap(uint64_t* next) {
     while (bits_.Read(1) != 0) {
       *next += uint64_t{1} << k_;
@@ -77,7 +77,7 @@ class RiceDecoder final : public IndexDecoder {
   const int k_;
   BitReader bits_;
   const int written_k_;
-  uint64_t next_ = 0;  // The lowest index that may come.
+  uint64_t next_ = 0;  // The lowest index that may follow.
 };
 
 class RiceCodec final : public IndexCodec {

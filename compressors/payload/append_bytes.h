@@ -1,4 +1,4 @@
-// Bytes of a code, one number after the other.
+// Appends numbers to the bytes of a code.
 #ifndef COMPRESSORS_PAYLOAD_APPEND_BYTES_H_
 #define COMPRESSORS_PAYLOAD_APPEND_BYTES_H_
 
@@ -9,7 +9,8 @@
 
 namespace ps {
 
-// n numbers, little-endian as in memory. The type is given: AppendBytes<float>.
+// Appends n numbers, little-endian as in memory. Callers name the type:
+// AppendBytes<float>.
 template <typename Number>
 void AppendBytes(const Number* numbers, size_t n, std::vector<uint8_t>* bytes) {
   const auto* const first = reinterpret_cast<const uint8_t*>(numbers);

@@ -14,12 +14,12 @@
 
 namespace ps {
 
-// Writes forward from `out`, which has room for what is put.
+// Writes forward from `out`, which must have room for everything that is put.
 class BitWriter {
  public:
   explicit BitWriter(uint8_t* out) : out_(out) {}
 
-  // bits: at most 32; value has no others.
+  // bits: at most 32. `value` has no higher bits set.
   void Put(uint64_t value, int bits) {
     window_ |= value << held_;
     held_ += bits;
@@ -31,7 +31,7 @@ class BitWriter {
     held_ -= 32;
   }
 
-  // Writes what is left, and fills the last byte with zeros.
+  // Writes the remaining bits and fills the last byte with zeros.
   void Finish() {
     for (; held_ > 0; held_ -= 8) {
       *out_++ = static_cast<uint8_t>(window_);
@@ -41,7 +41,7 @@ class BitWriter {
 
  private:
   uint8_t* out_;
-  uint64_t window_ = 0;  // The bits that are not written yet,
+  uint64_t window_ = 0;  // The bits that are not written yet;
   int held_ = 0;         // fewer than 32 between calls.
 };
 
@@ -49,7 +49,7 @@ class BitWriter {
 // the window, Consume.
 class BitReader {
  public:
-  // What Refill makes available, unless the stream ends before.
+  // The number of bits available after Refill, unless the stream ends first.
   static constexpr int kRefilled = 56;
 
   explicit BitReader(const PieceReader& bytes) : bytes_(bytes) { NextRun(); }
@@ -58,8 +58,8 @@ class BitReader {
     if (run_end_ - at_ >= 8) {
       uint64_t word;
       std::memcpy(&word, at_, sizeof(word));
-      // Bits above available_ may come in before their byte is counted; the
-      // same bits come again then.
+      // Bits above available_ may be read before their byte is counted; the
+      // same bits are then read again.
       window_ |= word << available_;
       at_ += (63 - available_) >> 3;
       available_ |= kRefilled;
@@ -68,8 +68,7 @@ class BitReader {
     }
   }
 
-  // The next bits, the first one lowest; those from available() on mean
-  // nothing.
+  // The next bits, lowest first. Bits from available() on are undefined.
   uint64_t window() const { return window_; }
   int available() const { return available_; }
 
@@ -79,8 +78,8 @@ class BitReader {
     available_ -= bits;
   }
 
-  // At most kRefilled bits; what lies past the end reads as zeros, and
-  // past_end() says so.
+  // Reads at most kRefilled bits. Bits past the end read as zeros, and
+  // past_end() becomes true.
   uint64_t Read(int bits) {
     if (available_ < bits) Refill();
     const int there = std::min(bits, available_);
@@ -92,7 +91,7 @@ class BitReader {
 
   bool past_end() const { return past_end_; }
 
-  // Whether only the zeros are left that fill the last byte.
+  // Whether nothing is left but the zeros that fill the last byte.
   bool AtEnd() {
     Refill();
     return !past_end_ && available_ < 8 && (window_ & LowBits(available_)) == 0;
@@ -117,7 +116,7 @@ class BitReader {
     }
   }
 
-  PieceReader bytes_;  // From run_end_ on.
+  PieceReader bytes_;  // Continues at run_end_.
   const uint8_t* at_ = nullptr;
   const uint8_t* run_end_ = nullptr;
   uint64_t window_ = 0;
@@ -125,8 +124,8 @@ class BitReader {
   bool past_end_ = false;
 };
 
-// Calls visit(i, code) for the next n codes of so many bits each, at most
-// kRefilled; i counts from 0. The stream has as many.
+// Calls visit(i, code) for the next n codes, i counting from 0. Each code has
+// `bits` bits, at most kRefilled. The stream must hold at least n codes.
 template <typename Visit>
 void ReadCodes(int bits, size_t n, BitReader* reader, Visit visit) {
   const size_t at_once = static_cast<size_t>(BitReader::kRefilled / bits);

@@ -1,4 +1,4 @@
-// Numbers of bits, on host and device.
+// Helpers for counting and masking bits, for host and device.
 #ifndef COMPRESSORS_PAYLOAD_BITS_H_
 #define COMPRESSORS_PAYLOAD_BITS_H_
 
@@ -17,7 +17,7 @@ PS_HOST_DEVICE inline uint64_t LowBits(int bits) {
   return (uint64_t{1} << bits) - 1;
 }
 
-// Bits up to the highest that is set; 0 of 0.
+// The position of the highest set bit, counted from 1; 0 if x is 0.
 PS_HOST_DEVICE inline int BitWidth(uint32_t x) {
 #ifdef __CUDA_ARCH__
   return 32 - __clz(static_cast<int>(x));
@@ -26,7 +26,7 @@ PS_HOST_DEVICE inline int BitWidth(uint32_t x) {
 #endif
 }
 
-// The same bytes in the other order.
+// The same bytes in reverse order.
 PS_HOST_DEVICE inline uint32_t ByteSwapped(uint32_t word) {
 #ifdef __CUDA_ARCH__
   return __byte_perm(word, 0, 0x0123);

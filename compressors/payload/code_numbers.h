@@ -6,15 +6,15 @@
 
 namespace ps {
 
-// Wire numbers: never reused, never changed.
+// Wire numbers: they are never changed or reused.
 enum class IndexCode : uint8_t {
   kDense = 0,        // No indices: values of all positions.
-  kRaw32 = 1,        // u32 each.
-  kDeltaVarint = 2,  // LEB128 of the positions between an index and the next.
+  kRaw32 = 1,        // One u32 per index.
+  kDeltaVarint = 2,  // LEB128 of the gap between one index and the next.
   kBitmap = 3,       // One bit for each position, lowest bit first.
-  kRice = 4,         // Rice's code of the same, by the density.
+  kRice = 4,         // Rice's code of the same gaps, tuned to the density.
   kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
-  kAdaComp = 6,      // Part of the values of the same name.
+  kAdaComp = 6,      // The positions are part of the values of that name.
 };
 
 enum class ValueCode : uint8_t {
@@ -31,7 +31,7 @@ enum class ValueCode : uint8_t {
   kQsgdInf = 10,
   kNuqsgd = 11,
   kAlq = 12,
-  kAdaComp = 13,  // Bins of positions, each a sign at one scale.
+  kAdaComp = 13,  // Bins of positions; each element is a sign at one scale.
   kLowRank = 14,  // Products of narrow matrices.
   kNaturalDithering = 15,
 };

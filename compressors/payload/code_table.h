@@ -1,5 +1,5 @@
-// A table of index or value codes: by name for whoever writes a payload, by
-// wire number for whoever reads one.
+// A table of index or value codes: writers of payloads look codes up by name,
+// readers by wire number.
 #ifndef COMPRESSORS_PAYLOAD_CODE_TABLE_H_
 #define COMPRESSORS_PAYLOAD_CODE_TABLE_H_
 
@@ -15,13 +15,14 @@
 
 namespace ps {
 
-// Codec has name() and number(). Filled before main and only read afterwards.
+// Codec has name() and number(). The table is filled before main and only read
+// afterwards.
 template <typename Codec>
 class CodeTable {
  public:
   explicit CodeTable(std::string kind) : by_name_(std::move(kind)) {}
 
-  // `codec` lives for ever.
+  // `codec` must live until the process ends.
   bool Register(const Codec* codec) {
     by_name_.Register(std::string(codec->name()), codec);
     const Codec*& entry = by_number_[static_cast<uint8_t>(codec->number())];

@@ -1,4 +1,4 @@
-// The reading side; payload_encode.cc has the writing side.
+// The reading side of payload.h; payload_encode.cc has the writing side.
 #include "compressors/payload/payload.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ int64_t TotalBytes(const PayloadPieces& pieces) {
   return total;
 }
 
-// Checks all that does not need the contents.
+// Checks everything that does not require the contents.
 absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
   const int64_t total = TotalBytes(pieces);
   const int64_t header_bytes = kPayloadHeaderBytes;
@@ -63,7 +63,7 @@ absl::StatusOr<PayloadInfo> ReadHeader(const PayloadPieces& pieces) {
     return absl::InvalidArgumentError(
         absl::StrCat(count, " elements of ", sizes[0], " positions"));
   }
-  // Subtracted rather than added, which could overflow.
+  // Subtracts, since an addition could overflow.
   const uint64_t body = static_cast<uint64_t>(total - header_bytes);
   if (sizes[1] > body || sizes[2] != body - sizes[1]) {
     return absl::InvalidArgumentError(
@@ -124,7 +124,7 @@ absl::StatusOr<PayloadInfo> ValidatePayload(const PayloadPieces& pieces,
   }
   PS_ASSIGN_OR_RETURN(const auto value_decoder, NewValueDecoder(info, pieces));
   const auto index_decoder = NewIndexDecoder(info, pieces);
-  // The positions of a dense payload are right if its sizes are.
+  // The positions of a dense payload are correct if its sizes are.
   const bool dense = info.index_code == IndexCode::kDense;
   if (!dense) {
     uint32_t indices[kBlock];

@@ -1,5 +1,5 @@
-// The bytes of one payload: shared, so that the transport can send them from
-// where the compressor wrote them, also twice.
+// The bytes of one payload. They are shared, so that the transport can send
+// them from where the compressor wrote them, more than once if needed.
 #ifndef COMPRESSORS_PAYLOAD_PAYLOAD_BUFFER_H_
 #define COMPRESSORS_PAYLOAD_PAYLOAD_BUFFER_H_
 
@@ -12,7 +12,8 @@
 
 namespace ps {
 
-// A handle; copies share the bytes. Written by whoever made it, then only read.
+// A handle; copies share the bytes. Its creator writes them; afterwards they
+// are only read.
 class PayloadBuffer {
  public:
   PayloadBuffer() = default;
@@ -25,7 +26,7 @@ class PayloadBuffer {
     return buffer;
   }
 
-  // Over bytes of somebody else's making, aligned to 4 at least.
+  // Wraps bytes that the caller allocated, aligned to at least 4.
   static PayloadBuffer Over(std::shared_ptr<uint8_t[]> bytes,
                             size_t size_bytes) {
     PayloadBuffer buffer;
@@ -35,17 +36,18 @@ class PayloadBuffer {
   }
 
   // Whether this is the only handle, so that the bytes may be written again. No
-  // other thread may copy this handle meanwhile.
+  // other thread may copy this handle during the call.
   bool unique() const {
     if (bytes_.use_count() != 1) return false;
-    // What the last other holder read, it has read before now. A count that
-    // goes up and down again says so, also to ThreadSanitizer, which knows no
+    // The reads of the last other holder must happen before the caller's
+    // writes. Copying the handle increments and decrements the count, which
+    // establishes that order, also for ThreadSanitizer, which does not support
     // fences.
     const std::shared_ptr<uint8_t[]> acquire = bytes_;
     return true;
   }
 
-  // Forgets all but the first bytes; at most size_bytes().
+  // Keeps only the first size_bytes bytes; at most size_bytes().
   void Shrink(size_t size_bytes) { size_bytes_ = size_bytes; }
 
   uint8_t* data() { return bytes_.get(); }

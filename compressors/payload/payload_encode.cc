@@ -18,13 +18,13 @@ namespace {
 constexpr char kAuto[] = "auto";
 constexpr int64_t kMaxBucketSize = 1 << 20;
 
-// Room for as many bytes of values and indices.
+// Allocates a payload with space for this many bytes of values and indices.
 PayloadBuffer ReservePayload(int64_t value_bytes, int64_t index_bytes) {
   return PayloadBuffer::Allocate(kPayloadHeaderBytes + value_bytes +
                                  index_bytes);
 }
 
-// Leaves the payload as long as the header says.
+// Writes the header, and shortens the payload to the length that it states.
 void WriteHeader(const PayloadInfo& info, PayloadBuffer* payload) {
   const uint8_t codes[4] = {kPayloadVersion,
                             static_cast<uint8_t>(info.index_code),
@@ -124,7 +124,7 @@ bool RoundsAtRandom(const PayloadCodes& codes) {
 
 void CheckValueCodeConfig(const ValueCodeConfig& config,
                           const std::string& path, ConfigProblems* problems) {
-  // Written so that a NaN, too, is a problem.
+  // Written so that NaN is reported too.
   if (!(config.bits() >= kMinLevelBits && config.bits() <= kMaxLevelBits)) {
     problems->Add(
         path + "bits", absl::StrCat(config.bits()),
@@ -220,7 +220,7 @@ absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
                       ValueCodecs().Find(codes.value_code));
   const IndexCodec* const dense =
       IndexCodecs().FindNumber(static_cast<uint8_t>(IndexCode::kDense));
-  IndexList all;  // The code for all positions does not look at them.
+  IndexList all;  // The code for all positions ignores it.
   all.dense_size = static_cast<int64_t>(values.size());
   return Encode(*dense, *value_codec, {codes.value_config, random_key}, all,
                 values);
@@ -229,7 +229,7 @@ absl::StatusOr<PayloadBuffer> EncodeDenseAs(const PayloadCodes& codes,
 std::vector<std::string> IndexCodeNames() {
   std::vector<std::string> names = {kAuto};
   for (const IndexCodec* codec : IndexCodecs().by_number()) {
-    // Not a choice: it holds whole vectors only.
+    // "dense" is not a choice: it holds whole vectors only.
     if (codec == nullptr || codec->number() == IndexCode::kDense) continue;
     names.push_back(std::string(codec->name()));
   }

@@ -1,5 +1,5 @@
-// The words of the payload format: numbers, header, and how a payload lies in
-// memory. docs/wire_format.md has the grammar.
+// The vocabulary of the payload format: constants, header, and how a payload
+// lies in memory. docs/wire_format.md has the grammar.
 #ifndef COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
 #define COMPRESSORS_PAYLOAD_PAYLOAD_FORMAT_H_
 
@@ -17,11 +17,11 @@ constexpr size_t kPayloadHeaderBytes = 32;
 // Vectors are shorter than this.
 constexpr int64_t kMaxDenseSize = (int64_t{1} << 32) - 1;
 
-// A payload as it lies in memory: pieces in order, cut anywhere (a message
-// arrives as the slices that the network made). Borrowed.
+// A payload in memory: pieces in order, cut anywhere, since a message arrives
+// in the slices that the network made. Not owned.
 using PayloadPieces = std::vector<absl::Span<const uint8_t>>;
 
-// What a header says.
+// The contents of a payload's header.
 struct PayloadInfo {
   IndexCode index_code = IndexCode::kDense;
   ValueCode value_code = ValueCode::kFp32;

@@ -11,8 +11,8 @@
 
 namespace ps {
 
-// A cursor over bytes [begin, end) of the pieces; copies go on independently.
-// `pieces` must outlive it and have `end` bytes or more.
+// A cursor over bytes [begin, end) of the pieces; copies advance independently.
+// `pieces` must outlive it and hold at least `end` bytes.
 class PieceReader {
  public:
   PieceReader(const PayloadPieces& pieces, int64_t begin, int64_t end)
@@ -28,8 +28,8 @@ class PieceReader {
 
   int64_t remaining() const { return remaining_; }
 
-  // n bytes from `begin` on, counted from the cursor, or those of them that
-  // there are.
+  // A reader of n bytes that starts `begin` bytes after the cursor; of fewer
+  // bytes if fewer remain.
   PieceReader Subrange(int64_t begin, int64_t n) const {
     PieceReader range = *this;
     range.Advance(std::min(begin, remaining_));
@@ -37,7 +37,7 @@ class PieceReader {
     return range;
   }
 
-  // The bytes at the cursor that lie together: at least one unless none remain.
+  // The contiguous bytes at the cursor: at least one unless none remain.
   absl::Span<const uint8_t> Contiguous() {
     if (remaining_ == 0) return {};
     while (offset_ == static_cast<int64_t>(piece_->size())) {
@@ -48,7 +48,7 @@ class PieceReader {
     return piece_->subspan(offset_, n);
   }
 
-  // n: at most what Contiguous has.
+  // n: at most Contiguous().size().
   void Skip(int64_t n) {
     offset_ += n;
     remaining_ -= n;

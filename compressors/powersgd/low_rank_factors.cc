@@ -6,11 +6,11 @@
 namespace ps {
 namespace {
 
-// What is left of a column, over the column, below which nothing but rounding
-// is left.
+// If the remainder of a column, relative to the column, is below this, it is
+// nothing but rounding.
 constexpr double kDependent = 1e-10;
 
-// In lanes, which are then added in order: the compiler may use vectors, and
+// Sums in lanes, which are then added in order: the compiler may vectorize, and
 // the result is the same everywhere.
 template <typename A, typename B>
 double Dot(const A* a, const B* b, int64_t n) {
@@ -39,7 +39,7 @@ void Orthonormalise(int rank, int64_t rows, std::vector<double>* columns) {
       for (int64_t i = 0; i < rows; ++i) column[i] -= shared * other[i];
     }
     const double left = Dot(column, column, rows);
-    // Also where the column is 0.
+    // False also if the column is 0.
     const bool independent = left > kDependent * kDependent * before;
     const double scale = independent ? 1 / std::sqrt(left) : 0;
     for (int64_t i = 0; i < rows; ++i) column[i] *= scale;
@@ -71,7 +71,7 @@ void PowerIteration(const float* m, LowRankFactors* factors) {
   const int64_t rows = factors->rows;
   const int64_t cols = factors->cols;
   const int rank = factors->rank;
-  std::vector<double> columns(rank * rows);  // Of P.
+  std::vector<double> columns(rank * rows);  // The columns of P.
   for (int64_t i = 0; i < rows; ++i) {
     for (int k = 0; k < rank; ++k) {
       columns[k * rows + i] =
@@ -85,7 +85,7 @@ void PowerIteration(const float* m, LowRankFactors* factors) {
       factors->p[i * rank + k] = static_cast<float>(columns[k * rows + i]);
     }
   }
-  // With P as it is sent.
+  // Uses P as it is sent.
   std::vector<double> sums(rank * cols);
   for (int64_t i = 0; i < rows; ++i) {
     for (int k = 0; k < rank; ++k) {

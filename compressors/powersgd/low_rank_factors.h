@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// P Q^T, [rows, cols].
+// The product P Q^T, [rows, cols].
 struct LowRankFactors {
   int64_t rows = 0;
   int64_t cols = 0;
@@ -18,19 +18,20 @@ struct LowRankFactors {
   std::vector<float> q;  // Q^T: [rank, cols]
 };
 
-// values[j] = sum over k of p[k] q[k][begin + j], for a row p of P and columns
-// from `begin` on. q: [rank, cols]. Summed in order of k in double and rounded
-// to float once: a product of two floats is exact in double, so that everybody
-// finds the same bits, with fused operations or without.
+// Sets values[j] to the sum over k of p[k] q[k][begin + j], for a row p of P
+// and the columns from `begin` on. q: [rank, cols]. The terms are added in
+// order of k in double and rounded to float once: a product of two floats is
+// exact in double, so every machine gets the same bits, with or without fused
+// operations.
 void MultiplyRow(const float* p, const float* q, int64_t cols, int rank,
                  int64_t begin, absl::Span<float> values);
 
-// One step of power iteration for the matrix m, [rows, cols], from the columns
-// of factors->q, which is replaced:
+// One step of power iteration for the matrix m, [rows, cols]. Starts from the
+// columns of factors->q and replaces both factors:
 //     P = orthonormalise(M Q), Q = M^T P
 // (Vogels, Karimireddy, Jaggi, "PowerSGD", NeurIPS 2019, algorithm 1, for one
-// worker). P Q^T is then M's projection on what the columns of P span. A column
-// of M Q that depends on those before it becomes 0 in P and Q.
+// worker). P Q^T is then the projection of M onto the span of P's columns. A
+// column of M Q that depends linearly on those before it becomes 0 in P and Q.
 void PowerIteration(const float* m, LowRankFactors* factors);
 
 }  // namespace ps

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t kBytes = sizeof(float);
 
-// What stands before the body, and the fields that begin it.
+// The head of a piece, and the fields at the start of its body.
 struct PieceHead {
   int rank = 0;
   int64_t length = 0;
@@ -34,7 +34,7 @@ void AppendHead(int rank, int64_t length, std::vector<uint8_t>* bytes) {
   AppendNumber(static_cast<uint32_t>(length), bytes);
 }
 
-// Moves `bytes` behind the head and, of factors, their two fields.
+// Advances `bytes` past the head and, for factors, the two fields after it.
 absl::StatusOr<PieceHead> ReadHead(PieceReader* bytes) {
   uint32_t fields[2] = {};
   if (!bytes->Read(fields, sizeof(fields))) {
@@ -57,7 +57,8 @@ absl::StatusOr<PieceHead> ReadHead(PieceReader* bytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "low_rank: a piece begins in column ", head.first, " of ", head.cols));
   }
-  // One spelling; and every factor then has a part in some value.
+  // Each piece has exactly one encoding, and every factor contributes to some
+  // value.
   if (!head.pays()) {
     return absl::InvalidArgumentError(
         absl::StrCat("low_rank: ", head.num_factors(), " factors for ",
@@ -66,7 +67,7 @@ absl::StatusOr<PieceHead> ReadHead(PieceReader* bytes) {
   return head;
 }
 
-// Whether the pieces fit the bytes and make `count` values.
+// Checks that the pieces fit the bytes and hold `count` values.
 absl::Status CheckPieces(int64_t count, PieceReader bytes) {
   while (bytes.remaining() > 0) {
     PS_ASSIGN_OR_RETURN(const PieceHead head, ReadHead(&bytes));
@@ -90,7 +91,7 @@ absl::Status CheckPieces(int64_t count, PieceReader bytes) {
       absl::StrCat("low_rank: ", count, " values are missing"));
 }
 
-// Reads what CheckPieces has accepted.
+// Reads pieces that CheckPieces has accepted.
 class LowRankDecoder final : public ValueDecoder {
  public:
   explicit LowRankDecoder(const PieceReader& bytes) : bytes_(bytes) {}
@@ -119,7 +120,7 @@ class LowRankDecoder final : public ValueDecoder {
     head_ = *head;
     left_ = head_.length;
     if (head_.rank == 0) return;
-    // No more than there are bytes.
+    // CheckPieces has checked that these bytes exist.
     q_.resize(head_.rank * head_.cols);
     CHECK(bytes_.Read(q_.data(), static_cast<int64_t>(q_.size()) * kBytes));
     ReadRow();
@@ -138,10 +139,10 @@ class LowRankDecoder final : public ValueDecoder {
 
   PieceReader bytes_;
   PieceHead head_;
-  int64_t left_ = 0;      // Values of the piece that are yet to come.
+  int64_t left_ = 0;      // Values of the piece still to be read.
   std::vector<float> q_;  // [rank, cols]
-  float p_[kMaxLowRank];  // The row at hand,
-  int64_t column_ = 0;    // and the column in it that comes next.
+  float p_[kMaxLowRank];  // The current row,
+  int64_t column_ = 0;    // and the next column in it.
 };
 
 class LowRankFormat final : public ValueFormat {

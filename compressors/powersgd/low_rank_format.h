@@ -1,14 +1,14 @@
-// What PowerSGD sends, as bytes: pieces of matrices, each as factors or as it
-// is, whichever is shorter.
+// The bytes that PowerSGD sends: pieces of matrices, each either as factors or
+// unchanged, whichever is shorter.
 //
 //     values := piece*
 //     piece  := rank u32, length u32, body
 //     body   := f32 for each of length values                    if rank is 0
 //             | cols u32, first u32, Q^T f32, P f32              otherwise
 //
-// A piece is a run of a matrix with `cols` columns, row by row, that begins in
-// column `first`. Q^T is [rank, cols]; P is [rows, rank] for the rows that the
-// run touches.
+// A piece is a run of the elements of a matrix with `cols` columns, row by row,
+// that begins in column `first`. Q^T is [rank, cols]; P is [rows, rank] for the
+// rows that the run touches.
 #ifndef COMPRESSORS_POWERSGD_LOW_RANK_FORMAT_H_
 #define COMPRESSORS_POWERSGD_LOW_RANK_FORMAT_H_
 
@@ -22,11 +22,11 @@ namespace ps {
 
 constexpr int kMaxLowRank = 64;
 
-// Elements [begin, end), at least one, of the product, row by row.
+// Appends elements [begin, end) of the product, row by row; at least one.
 void AppendLowRankPiece(const LowRankFactors& factors, int64_t begin,
                         int64_t end, std::vector<uint8_t>* bytes);
 
-// At least one value.
+// values: at least one.
 void AppendPlainPiece(absl::Span<const float> values,
                       std::vector<uint8_t>* bytes);
 

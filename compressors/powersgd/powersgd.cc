@@ -2,10 +2,10 @@
 // Compression for Distributed Optimization", NeurIPS 2019.
 //
 // Every worker sends the factors of its own matrix, found by one step of power
-// iteration that begins where the last one ended, and the server adds up the
-// products. The paper's workers agree on one P and one Q by two rounds of
-// averaging, for which a push without an answer in between has no place; what
-// that changes is in docs/compressors.md.
+// iteration that starts from the result of the last step, and the server adds
+// up the products. The paper's workers agree on one P and one Q in two rounds
+// of averaging, which does not fit a push without an answer in between;
+// docs/compressors.md describes what that changes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -27,12 +27,12 @@
 namespace ps {
 namespace {
 
-// One tensor: the matrix of its first extent and the rest, and what is sent.
+// One tensor: the matrix of its first extent by all others, and what is sent.
 struct Matrix {
   TensorRange range;
-  // rank 0: always sent as it is. q is also where the next step begins.
+  // rank 0: always sent unchanged. q is also the start of the next step.
   LowRankFactors factors;
-  // What is sent in place of the factors; else empty.
+  // What is sent instead of the factors; empty if the factors are sent.
   std::vector<float> plain;
 };
 
@@ -76,7 +76,7 @@ class PowerSgdCoder final : public TensorCoder {
       std::vector<float>& m = matrix.plain;
       m.resize(tensor.size());
       PS_RETURN_IF_ERROR(backend_->CopyToHost(tensor, m.data()));
-      // No element of a product is larger than the length of M's column.
+      // No element of a product exceeds the length of the longest column of M.
       const bool overflows =
           factors.rank > 0 && input.moments.max * std::sqrt(factors.rows) >
                                   std::numeric_limits<float>::max() / 4;
@@ -126,7 +126,7 @@ class PowerSgdCoder final : public TensorCoder {
   }
 
  private:
-  // Finds the factors of matrix->plain and leaves there what they lack.
+  // Finds the factors of matrix->plain and leaves the remainder there.
   void Factorise(Matrix* matrix) {
     LowRankFactors& factors = matrix->factors;
     DrawMissing(&factors);
@@ -140,8 +140,8 @@ class PowerSgdCoder final : public TensorCoder {
     }
   }
 
-  // A column of zeros would stay so for ever: at the start, and where the last
-  // matrix had a lower rank, a direction is drawn.
+  // A column of zeros would never change. So a direction is drawn at the start,
+  // and where the last matrix had a lower rank.
   void DrawMissing(LowRankFactors* factors) {
     for (int k = 0; k < factors->rank; ++k) {
       float* const begin = factors->q.data() + k * factors->cols;
@@ -154,9 +154,10 @@ class PowerSgdCoder final : public TensorCoder {
     }
   }
 
-  // Without the worker: all begin with the same directions, as in the paper.
+  // The key does not depend on the worker: all begin with the same directions,
+  // as in the paper.
   const uint64_t random_key_;
-  int64_t num_draws_ = 0;   // Columns that were drawn.
+  int64_t num_draws_ = 0;   // Columns drawn so far.
   Backend* const backend_;  // Not owned.
   std::vector<Matrix> matrices_;
   std::vector<float> row_;  // Kept for its memory.
@@ -168,7 +169,7 @@ void CheckConfig(const PowerSgdConfig& config, const std::string& path,
     problems->Add(path + "rank", absl::StrCat(config.rank()),
                   absl::StrCat("must be 1 to ", kMaxLowRank));
   }
-  // Written so that a NaN, too, is a problem.
+  // Written so that NaN is reported too.
   const double rate = config.min_compression_rate();
   if (!(rate >= 1 && std::isfinite(rate))) {
     problems->Add(path + "min_compression_rate", absl::StrCat(rate),

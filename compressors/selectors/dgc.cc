@@ -1,6 +1,6 @@
-// Selection of Deep Gradient Compression: the threshold is that of a sample
+// The selection of Deep Gradient Compression: the threshold comes from a sample
 // (Lin, Han, Mao, Wang, Dally, "Deep Gradient Compression", ICLR 2018, section
-// 5; the fixed sample and the factor 4/3 are those of SIDCo's comparison).
+// 5; the fixed sample size and the factor 4/3 are those of SIDCo's comparison).
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -17,8 +17,8 @@ namespace {
 
 constexpr uint64_t kDgcPurpose = 0x646763;  // "dgc"
 
-// At least 1. Products such as 0.001 x 100000 may lie just above the integer
-// that they stand for.
+// Returns at least 1. The ceiling is robust to rounding: a product such as
+// 0.001 x 100000 may lie just above the integer it stands for.
 int64_t CountOf(double ratio, int64_t n) {
   return std::max<int64_t>(
       1,
@@ -77,7 +77,7 @@ class DgcSelector final : public Selector {
   }
 
  private:
-  // The magnitude of which the ratio of a sample is at least as large.
+  // The magnitude that a fraction `ratio_` of a sample reaches or exceeds.
   absl::StatusOr<double> SampleThreshold(const SelectorInput& input,
                                          RandomStream* random) {
     const int64_t sample_size = CountOf(config_.sample_ratio(), input.n);
@@ -86,7 +86,7 @@ class DgcSelector final : public Selector {
     }
     PS_RETURN_IF_ERROR(backend_->sparse().GatherTo(
         input.u, DrawSubset(input.n, sample_size, random), sample_.data()));
-    // A selection, not a sort, which would write the sample several times.
+    // Selects instead of sorting, which would write the sample several times.
     double threshold = 0;
     PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample_size,
                                      CountOf(ratio_, sample_size), &largest_,
@@ -98,10 +98,10 @@ class DgcSelector final : public Selector {
   const DgcConfig config_;
   Backend* const backend_;  // Not owned.
   ThresholdSieve sieve_;
-  ExactTopK top_k_;  // Of samples.
+  ExactTopK top_k_;  // For samples.
   IterationStreams streams_;
   Tensor sample_;     // [sample_size]
-  Selected largest_;  // Of the sample; kept for its memory.
+  Selected largest_;  // The sample's largest; kept for its memory.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewDgc(

@@ -25,10 +25,10 @@ float JustBelow(uint32_t bits) {
   return MagnitudeFromBits(bits - 1);
 }
 
-// Which bin holds the k-th largest, if there are that many.
+// The bin that holds the k-th largest, if there are that many elements.
 struct Rank {
   int bin = 0;
-  int64_t above = 0;  // Counted in higher bins.
+  int64_t above = 0;  // Elements in higher bins.
   bool found = false;
 };
 
@@ -48,15 +48,16 @@ uint32_t LowestBits(const MagnitudeBins& bins, int bin) {
   return bins.low + (static_cast<uint32_t>(bin) << bins.shift);
 }
 
-// What the threshold of one vector is to the next: a few percent less of it
-// keep twice as many in the tail of a Laplace law at ratio 0.001.
+// The next vector's guess, relative to this one's threshold. Lowering the
+// threshold by a few percent keeps twice as many elements in the tail of a
+// Laplace law at ratio 0.001.
 constexpr float kGuessMargin = 0.9f;
 
-// More than this is not worth listing.
+// Listing more elements than this does not pay.
 int64_t ListLimit(int64_t k) { return 4 * k + (int64_t{1} << 16); }
 
-// Of a sample: a threshold that probably a few more than k exceed. Negative if
-// the vector is too short or the sample too flat for one.
+// From a sample, finds a threshold that slightly more than k elements probably
+// exceed. Negative if the vector is too short or the sample too flat for one.
 absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
                             int64_t k, float* threshold) {
   *threshold = -1;
@@ -67,7 +68,7 @@ absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
   }
   std::vector<int64_t> counts;
   PS_RETURN_IF_ERROR(kernels->CountMagnitudes(u, n, bins, &counts));
-  // Four standard deviations of the count more.
+  // Adds four standard deviations of the count.
   const double sampled = static_cast<double>(k) / bins.stride;
   const int64_t wanted =
       static_cast<int64_t>(std::ceil(sampled + 4 * std::sqrt(sampled)));
@@ -80,7 +81,7 @@ absl::Status GuessThreshold(SparseKernels* kernels, const float* u, int64_t n,
   return absl::OkStatus();
 }
 
-// Merges two lists without a common index.
+// Merges two lists that have no index in common.
 void Merge(const Selection& more, Selection* selection) {
   Selection merged;
   merged.indices.reserve(selection->size() + more.size());
@@ -149,7 +150,8 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
   if (!formed) {
     sieve_->Reset(u, n);
   } else if (std::isfinite(guess_)) {
-    // Of a vector unlike the one before it, almost everything may be above.
+    // If the vector is unlike the one before it, almost everything may exceed
+    // the guess.
     Exceedances above;
     PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
     if (above.count <= ListLimit(k)) {
@@ -169,7 +171,7 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
 }
 
 void ExactTopK::GuessFrom(float smallest) {
-  // Everything that is not 0 is above 0.
+  // A guess of 0 would not exclude any non-zero.
   guess_ = smallest > 0 ? kGuessMargin * smallest
                         : std::numeric_limits<float>::infinity();
 }
@@ -180,7 +182,7 @@ absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
   if (k > 0 && kernels_->device_work() != nullptr) {
     if (formed_on_device_ != u || on_device_.selection.count != k) {
       DeviceTopKRequest request;
-      // Nothing is formed, and so it is only read.
+      // Run forms no sum here, so it only reads u.
       request.u = const_cast<float*>(u);
       request.n = n;
       request.k = k;
@@ -201,7 +203,7 @@ absl::Status ExactTopK::Trim(const float* u, int64_t n, int64_t k,
                              Selected* selected, double* threshold) {
   if (selected->count() <= k) return absl::OkStatus();
   if (selected->on_device.has_value()) {
-    // Whatever the threshold: no other elements are larger.
+    // No other elements are larger, whatever the threshold was.
     return Select(u, n, k, selected, threshold);
   }
   TrimToTopK(k, &selected->elements);
@@ -219,10 +221,10 @@ absl::Status ExactTopK::SelectByGuess(float threshold, int64_t k,
 
 absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
                                      Selection* selection) {
-  // The bits of the k-th largest, 12 at a time from the top: a histogram says
-  // in which bin it lies, and the next one looks into that bin.
+  // Finds the bits of the k-th largest, 12 at a time from the top: a histogram
+  // shows which bin it lies in, and the next histogram divides that bin.
   MagnitudeBins bins;
-  int num_bins = MagnitudeBins::kNumBins;  // Those that lie in the bin before.
+  int num_bins = MagnitudeBins::kNumBins;  // Those that the previous bin spans.
   int64_t wanted = k;  // Rank among the elements of the bins.
   for (;;) {
     std::vector<int64_t> counts;
@@ -237,7 +239,7 @@ absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
     }
     wanted -= rank.above;
     if (bins.shift == 0) {
-      // A great many equal magnitudes, of which `wanted` are needed.
+      // There are a great many equal magnitudes, of which `wanted` are needed.
       const float magnitude = MagnitudeFromBits(lowest);
       Selection equal;
       PS_RETURN_IF_ERROR(sieve_->SelectAbove(magnitude, selection));
@@ -255,7 +257,7 @@ absl::Status ExactTopK::SelectByBins(const float* u, int64_t n, int64_t k,
 
 void TrimToTopK(int64_t k, Selection* selection) {
   if (selection->size() <= k) return;
-  // Larger key, earlier choice: by magnitude, then by lower position.
+  // A larger key is chosen first: by magnitude, then by lower position.
   const auto key = [selection](int64_t i) {
     return uint64_t{MagnitudeBits(selection->values[i])} << 32 |
            (0xffffffffu - static_cast<uint32_t>(i));

@@ -1,4 +1,5 @@
-// The k largest magnitudes, exactly; of equal ones those with the lower index.
+// Selects exactly the k largest magnitudes; among equal ones, those with the
+// lower index.
 #ifndef COMPRESSORS_SELECTORS_EXACT_TOP_K_H_
 #define COMPRESSORS_SELECTORS_EXACT_TOP_K_H_
 
@@ -13,69 +14,74 @@
 
 namespace ps {
 
-// Finds them without sorting: the vector is read two or three times, or not at
-// all if it was formed by AddAndMeasure and is like the one before it. Memory
-// is proportional to k. Not thread-safe.
+// Selects without sorting: the vector is read two or three times, or not at all
+// if AddAndMeasure formed it and it resembles the vector before it. Memory is
+// proportional to k. Not thread-safe.
 class ExactTopK {
  public:
-  // `kernels` is not owned and outlives this.
+  // `kernels` is not owned and must outlive this object.
   explicit ExactTopK(SparseKernels* kernels);
 
-  // As SparseKernels::AddAndMeasure, without the moments' sums. Keeps aside
-  // what is likely to be among the `k` largest, or finds them on the device,
-  // for the next Select of `out` with this k: that shows in the time that it
-  // takes, never in a result.
+  // Like SparseKernels::AddAndMeasure, but without the moments' sums. For the
+  // next Select of `out` with this k, it also keeps aside the elements that are
+  // likely to be among the `k` largest, or finds these on the device. This
+  // affects only the time that Select takes, never its result.
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, int64_t k, float* out,
                              Moments* moments);
 
-  // Replaces `selection` by the k largest of u, in ascending order of index.
-  // k: at most n. All elements are finite.
+  // Replaces `selection` with the k largest of u, in ascending order of index.
+  // k: at most n. All elements must be finite.
   absl::Status Select(const float* u, int64_t n, int64_t k,
                       Selection* selection);
 
-  // The same, k at least 0, for a compressor: left on the device where the
-  // kernels have one. *threshold is the smallest magnitude, 0 if there is none.
+  // The same for a compressor, with k at least 0: the selection stays on the
+  // device if the kernels have one. *threshold becomes the smallest selected
+  // magnitude, or 0 if there is none.
   absl::Status Select(const float* u, int64_t n, int64_t k, Selected* selected,
                       double* threshold);
 
-  // Of what exceeds some threshold in u, `selected`, keeps the k largest, if it
-  // has more. Then *threshold is as above; else it stays.
+  // `selected` holds the elements of u above some threshold. If there are more
+  // than k, keeps the k largest and sets *threshold as above; otherwise leaves
+  // *threshold unchanged.
   absl::Status Trim(const float* u, int64_t n, int64_t k, Selected* selected,
                     double* threshold);
 
  private:
-  // On the device, if the kernels have one.
+  // Runs on the device if the kernels have one.
   absl::Status RunOnDevice(const DeviceTopKRequest& request);
-  // For the next vector, from the smallest magnitude of this one's largest.
+  // Guesses a threshold for the next vector from the smallest magnitude
+  // selected from this one.
   void GuessFrom(float smallest);
   // Sets *found if at least k exceed `threshold`.
   absl::Status SelectByGuess(float threshold, int64_t k, Selection* selection,
                              bool* found);
-  // By counting.
+  // Selects by counting magnitudes in bins.
   absl::Status SelectByBins(const float* u, int64_t n, int64_t k,
                             Selection* selection);
 
   SparseKernels* const kernels_;
   const std::unique_ptr<Sieve> sieve_;
-  const float* formed_ = nullptr;  // By AddAndMeasure, and not selected from.
-  std::unique_ptr<DeviceTopK> device_;  // Once it is used.
+  const float* formed_ = nullptr;  // By AddAndMeasure, not yet selected from.
+  std::unique_ptr<DeviceTopK> device_;  // Created on first use.
   DeviceTopKResult on_device_;
-  // Of which *on_device_ is the result, and not asked for yet.
+  // The vector of which *on_device_ is the result, if Select has not taken it
+  // yet.
   const float* formed_on_device_ = nullptr;
-  // A threshold that a few more than k exceeded the last time; infinity if
-  // there was none.
+  // A threshold that slightly more than k elements exceeded last time; infinity
+  // if there was none.
   float guess_ = std::numeric_limits<float>::infinity();
 };
 
-// Keeps the k largest of `selection` (all, if it has no more).
+// Keeps the k largest of `selection`, or all if it has no more than k.
 void TrimToTopK(int64_t k, Selection* selection);
 
-// How many of n elements have room in the memory of a device where about k are
-// selected: what exceeds a threshold may be several times as many.
+// The number of elements, out of n, to make room for in device memory if about
+// k are selected. More than k, since several times as many may exceed a
+// threshold.
 int64_t DeviceSelectionCapacity(int64_t n, int64_t k);
 
-// The smallest magnitude; 0 if there is none.
+// The smallest magnitude; 0 if the selection is empty.
 float SmallestMagnitude(const Selection& selection);
 
 }  // namespace ps

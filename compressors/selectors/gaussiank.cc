@@ -1,4 +1,4 @@
-// GaussianKSGD: the threshold of a normal law, and a few corrections of it
+// GaussianKSGD: the threshold of a normal law, followed by a few corrections
 // (Shi, Chu, Cheung, See, "Understanding Top-k Sparsification in Distributed
 // Deep Learning", arXiv 1911.08772, and the authors' code). The law and the
 // corrections are in threshold_search.h.
@@ -18,9 +18,9 @@ class GaussiankSelector final : public Selector {
     const GaussiankConfig& config = options.config.gaussiank();
     rule_.kind = ThresholdRule::Kind::kNormal;
     rule_.evaluations = config.evaluations();
-    // What a fraction `ratio` of a normal law exceeds on either side. The law
-    // is that of the elements or, in SIDCo's version, of their magnitudes,
-    // which makes no sense of the two sides.
+    // The value that a fraction `ratio` of a normal law exceeds, counting both
+    // sides. The law is fitted to the elements or, in SIDCo's version, to their
+    // magnitudes, for which two sides make no sense.
     rule_.quantile = NormalUpperQuantile(ratio_ / 2);
     rule_.of_signed = config.statistics() == GaussiankConfig::SIGNED;
   }
@@ -29,7 +29,7 @@ class GaussiankSelector final : public Selector {
                              const float* gradient, int64_t n, float* out,
                              Moments* moments) override {
     const int64_t k = TargetCount(ratio_, n);
-    // Also n = 1, of which there is no variance.
+    // This includes n = 1, for which there is no variance.
     if (k == n) {
       return kernels->AddAndMeasure(residual, gradient, n, out, moments);
     }
@@ -56,7 +56,7 @@ class GaussiankSelector final : public Selector {
   }
 
   const double ratio_;
-  ThresholdRule rule_;  // But for its k.
+  ThresholdRule rule_;  // All but its k.
   ThresholdSieve sieve_;
 };
 

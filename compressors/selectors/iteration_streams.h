@@ -1,4 +1,4 @@
-// Random draws of a compressor: a stream for each iteration.
+// Random draws of a compressor: one stream per iteration.
 #ifndef COMPRESSORS_SELECTORS_ITERATION_STREAMS_H_
 #define COMPRESSORS_SELECTORS_ITERATION_STREAMS_H_
 
@@ -16,7 +16,7 @@ namespace ps {
 // iteration. Not thread-safe.
 class IterationStreams {
  public:
-  // purpose: another number for each use, so that two never share draws.
+  // purpose: a different number for each use, so that no two uses share draws.
   IterationStreams(uint64_t purpose, const CompressorOptions& options)
       : key_(RandomKey(purpose, options.seed,
                        static_cast<uint64_t>(options.worker_rank),
@@ -35,7 +35,7 @@ class IterationStreams {
 
   void Save(StateWriter* state) const { state->PutInt(iteration_); }
 
-  // Reads to the end of `state`; changes nothing unless it succeeds.
+  // Reads to the end of `state`; changes nothing on failure.
   absl::Status Load(StateReader* state) {
     PS_ASSIGN_OR_RETURN(const int64_t iteration, state->GetInt());
     PS_RETURN_IF_ERROR(state->Finish());
@@ -48,7 +48,7 @@ class IterationStreams {
 
  private:
   const uint64_t key_;
-  int64_t iteration_ = 0;  // Of the next stream.
+  int64_t iteration_ = 0;  // The iteration of the next stream.
 };
 
 }  // namespace ps

@@ -6,8 +6,8 @@ namespace ps {
 
 std::vector<uint32_t> DrawSubset(int64_t n, int64_t k, RandomStream* random) {
   CHECK_LE(k, n);
-  // Of the chosen or of the others, whichever are fewer: then at least half of
-  // the draws are new.
+  // Draws either the chosen numbers or the others, whichever are fewer, so that
+  // at least half of the draws are new.
   const bool complement = k > n / 2;
   std::vector<uint64_t> marked((n + 63) / 64, 0);
   for (int64_t missing = complement ? n - k : k; missing > 0;) {

@@ -9,8 +9,9 @@
 
 namespace ps {
 
-// k of the numbers 0 .. n - 1, ascending, every set of k as likely as any
-// other. k: at most n, which is below 2^32. Time is proportional to k + n / 64.
+// Draws k of the numbers 0 .. n - 1, in ascending order; every set of k is
+// equally likely. k: at most n. n: below 2^32. Time is proportional to k + n /
+// 64.
 std::vector<uint32_t> DrawSubset(int64_t n, int64_t k, RandomStream* random);
 
 }  // namespace ps

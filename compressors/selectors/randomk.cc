@@ -1,4 +1,4 @@
-// Positions at random, with error feedback instead of scaling (Stich,
+// Selects positions at random, with error feedback instead of scaling (Stich,
 // Cordonnier, Jaggi, "Sparsified SGD with Memory", NeurIPS 2018).
 #include <memory>
 
@@ -70,9 +70,9 @@ class RandomkSelector final : public Selector {
   const double ratio_;
   SparseKernels* const kernels_;  // Not owned.
   IterationStreams streams_;
-  std::unique_ptr<DeviceRandomK> device_;  // Once it is used.
+  std::unique_ptr<DeviceRandomK> device_;  // Created on first use.
   DeviceRandomKResult on_device_;
-  const float* taken_from_ = nullptr;  // Of which *on_device_ is.
+  const float* taken_from_ = nullptr;  // The vector of *on_device_.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewRandomk(

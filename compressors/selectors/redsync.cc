@@ -1,7 +1,7 @@
-// RedSync: a threshold between the mean and the largest magnitude, by trial
-// (Fang, Fu, Yang, Hsieh, "RedSync: Reducing synchronization bandwidth for
-// distributed deep learning training system", arXiv 1808.04357). The trials are
-// in threshold_search.h.
+// RedSync: finds a threshold between the mean and the largest magnitude by
+// trial (Fang, Fu, Yang, Hsieh, "RedSync: Reducing synchronization bandwidth
+// for distributed deep learning training system", arXiv 1808.04357). The trials
+// are in threshold_search.h.
 #include <memory>
 
 #include "common/status_macros.h"
@@ -58,7 +58,7 @@ class RedsyncSelector final : public Selector {
 
   const double ratio_;
   const bool exact_tail_;
-  ThresholdRule rule_;  // But for its k.
+  ThresholdRule rule_;  // All but its k.
   ThresholdSieve sieve_;
 };
 

@@ -7,7 +7,7 @@
 namespace ps {
 namespace {
 
-// Each may be a pass over the vector.
+// Each of these may take a pass over the vector.
 constexpr int kMaxStages = 64;
 constexpr int kMaxEvaluations = 1000;
 
@@ -39,7 +39,7 @@ void CheckSidco(const SidcoConfig& sidco, const std::string& path,
   CheckThat(sidco.refine_steps() >= 0 && sidco.refine_steps() <= 64,
             path + "refine_steps", sidco.refine_steps(), "must be in [0, 64]",
             problems);
-  // Written so that a NaN, too, is a problem.
+  // Written so that NaN is reported too.
   CheckThat(sidco.overshoot_cap() == 0 || sidco.overshoot_cap() >= 1,
             path + "overshoot_cap", sidco.overshoot_cap(),
             "must be at least 1, or 0 for none", problems);
@@ -49,7 +49,7 @@ void CheckSidco(const SidcoConfig& sidco, const std::string& path,
             sidco.min_exceedances(), "must be at least 1", problems);
 }
 
-// Each is written so that a NaN, too, is a problem.
+// Each check is written so that NaN is reported too.
 void CheckBaselines(const CompressorConfig& compressor, const std::string& path,
                     ConfigProblems* problems) {
   const double threshold = compressor.threshold().threshold();
@@ -57,7 +57,7 @@ void CheckBaselines(const CompressorConfig& compressor, const std::string& path,
             path + "threshold.threshold", threshold,
             "must be finite and at least 0", problems);
   const double step = compressor.redsync().step();
-  // A search in steps that are smaller than a float's never ends.
+  // A search in steps below the resolution of a float would never end.
   CheckThat(step >= 1e-6 && step < 1, path + "redsync.step", step,
             "must be in [1e-6, 1)", problems);
   const int evaluations = compressor.gaussiank().evaluations();

@@ -1,4 +1,4 @@
-// The ranges of the selectors' options.
+// Checks the ranges of the selectors' options.
 #ifndef COMPRESSORS_SELECTORS_SELECTOR_OPTIONS_CHECK_H_
 #define COMPRESSORS_SELECTORS_SELECTOR_OPTIONS_CHECK_H_
 
@@ -10,7 +10,7 @@
 namespace ps {
 
 // Reports every option of sidco, threshold, redsync, gaussiank and dgc that is
-// out of its range, whichever compressor is named; `path` ends in a dot or is
+// out of range, whichever compressor is named; `path` ends in a dot or is
 // empty.
 void CheckSelectorOptions(const CompressorConfig& config,
                           const std::string& path, ConfigProblems* problems);

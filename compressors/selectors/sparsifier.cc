@@ -78,7 +78,8 @@ class Sparsifier final : public Compressor {
     selected_.elements.clear();
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
     encoded.stats.count = selected_.all ? n_ : selected_.count();
-    // What is sent leaves the scratch vector, which becomes the residual.
+    // The sent part is subtracted from the scratch vector, which becomes the
+    // residual.
     if (selected_.all) {
       PS_RETURN_IF_ERROR(EncodeAll(&encoded));
     } else if (selected_.on_device.has_value()) {
@@ -122,7 +123,7 @@ class Sparsifier final : public Compressor {
     PS_ASSIGN_OR_RETURN(
         encoded->parts,
         encoder_->EncodeSelected(*selected_.on_device, PayloadParts()));
-    // The values are now what coding lost of them.
+    // The values now hold the coding errors.
     return encoder_->Scatter(*selected_.on_device, scratch_.data());
   }
 
@@ -131,7 +132,8 @@ class Sparsifier final : public Compressor {
     const absl::Span<float> values = absl::MakeSpan(selected_.elements.values);
     auto first = indices.begin();
     for (const Part& part : parts_) {
-      // In 64 bits: the end of a vector of 2^32 - 1 elements fits, too.
+      // In 64 bits, since the end of a vector of 2^32 - 1 elements must fit
+      // too.
       const auto last = std::lower_bound(
           first, indices.end(), part.end,
           [](uint32_t index, int64_t end) { return index < end; });
@@ -145,13 +147,13 @@ class Sparsifier final : public Compressor {
       encoded->parts.push_back(std::move(payload));
       first = last;
     }
-    // The values are now what coding lost of them.
+    // The values now hold the coding errors.
     return backend_->sparse().Scatter(selected_.elements, scratch_.data());
   }
 
   absl::Status EncodeAll(EncodedGradient* encoded) {
     if (codes_.value_code == "fp32") {
-      // Straight from the backend's memory into the payload.
+      // Copies straight from the backend's memory into the payload.
       for (const Part& part : parts_) {
         PayloadBuffer payload = DenseOver(
             backend_->HostBuffer(DensePayloadBytes(part.size())), part.size());
@@ -180,7 +182,7 @@ class Sparsifier final : public Compressor {
     return absl::OkStatus();
   }
 
-  // A key of its own for every payload, and the same one in every run.
+  // Every payload has its own key, which is the same in every run.
   uint64_t PayloadKey(const Part& part) const {
     return RandomKey(random_key_, static_cast<uint64_t>(num_draws_),
                      static_cast<uint64_t>(part.begin));
@@ -200,11 +202,11 @@ class Sparsifier final : public Compressor {
   PayloadCodes codes_;
   std::vector<Part> parts_;
   const uint64_t random_key_;
-  // Gradients that were rounded at random: what the next draws depend on.
+  // Gradients rounded at random so far: the next draws depend on this number.
   int64_t num_draws_ = 0;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<Selector> selector_;
-  std::unique_ptr<DeviceEncoder> encoder_;  // Null: memory is the host's.
+  std::unique_ptr<DeviceEncoder> encoder_;  // Null if memory is the host's.
   Tensor scratch_;     // [n], where residual + gradient is made.
   Selected selected_;  // Kept for its memory.
 };

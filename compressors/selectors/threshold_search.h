@@ -1,5 +1,5 @@
-// How RedSync and GaussianKSGD come to a threshold: a count, a decision, the
-// next count. For host and device: the one place of these decisions.
+// How RedSync and GaussianKSGD find a threshold by repeated counting. For host
+// and device; these decisions are made only here.
 //
 // Fang, Fu, Yang, Hsieh, "RedSync: Reducing synchronization bandwidth for
 // distributed deep learning training system", arXiv 1808.04357. Shi, Chu,
@@ -20,34 +20,36 @@ namespace ps {
 struct ThresholdRule {
   enum class Kind {
     kFixed,      // `threshold`, as it is.
-    kBisection,  // RedSync's; of three, with the step of its authors' code.
-    kDescent,    // RedSync's from the largest magnitude down.
-    kNormal,     // GaussianKSGD's: a normal law's, and corrections of it.
+    kBisection,  // RedSync's; three trials with the step of its authors' code.
+    kDescent,    // RedSync's, from the largest magnitude down.
+    kNormal,     // GaussianKSGD's: a normal law's quantile, corrected.
   };
   Kind kind = Kind::kFixed;
   double threshold = 0;
-  int64_t k = 0;  // Of all others: elements wanted.
-  // RedSync's: of the place between the mean and the largest magnitude. At
-  // least 1e-6.
+  int64_t k = 0;  // For all other kinds: the number of elements wanted.
+  // RedSync: the step, as a fraction of the distance between the mean and the
+  // largest magnitude. At least 1e-6.
   double step = 1;
-  // Of bisection: a threshold that selects between k / 2 and k selects too few.
+  // Bisection: a threshold that selects between k / 2 and k counts as selecting
+  // too few.
   bool fixed_step = false;
-  // GaussianKSGD's: thresholds that are tried at most, counting the one that is
-  // taken; what half of k of a standard normal law exceeds; whether its law is
-  // that of the elements (else: of their magnitudes).
+  // GaussianKSGD: the maximum number of thresholds tried, including the one
+  // that is taken; the value that k / 2 of n standard normal draws exceed; and
+  // whether the law is fitted to the elements (otherwise: to their magnitudes).
   int evaluations = 1;
   double quantile = 0;
   bool of_signed = false;
 
-  // Whether the moments' sums are looked at.
+  // Whether the sums of the moments are used.
   PS_HOST_DEVICE bool NeedsSums() const { return kind != Kind::kFixed; }
 };
 
-// Start, and then Next for as long as it asks() how many magnitudes exceed
-// threshold().
+// Call Start, then Next with the number of magnitudes above threshold() for as
+// long as asks() is true.
 class ThresholdSteps {
  public:
-  // sum: of the elements, if rule.of_signed. n: at least 2, all finite.
+  // sum: the sum of the elements, if rule.of_signed. n: at least 2; all are
+  // finite.
   PS_HOST_DEVICE void Start(const ThresholdRule& rule, int64_t n,
                             const Moments& moments, double sum) {
     rule_ = rule;
@@ -74,16 +76,16 @@ class ThresholdSteps {
     Try();
   }
 
-  // A number that is to be counted above, or in the end: the threshold. Below 0
-  // it counts as 0.
+  // The threshold to count above; at the end, the result. A negative value
+  // counts as 0.
   PS_HOST_DEVICE double threshold() const { return threshold_; }
-  // What a magnitude exceeds if and only if it exceeds threshold().
+  // A magnitude exceeds this float if and only if it exceeds threshold().
   PS_HOST_DEVICE float location() const {
     return FloatAtMost(threshold_ > 0 ? threshold_ : 0.0);
   }
   PS_HOST_DEVICE bool asks() const { return asks_; }
 
-  // count: of the magnitudes above threshold().
+  // count: the number of magnitudes above threshold().
   PS_HOST_DEVICE void Next(int64_t count) {
     asks_ = false;
     ++tried_;
@@ -97,8 +99,8 @@ class ThresholdSteps {
         return;
       case ThresholdRule::Kind::kBisection:
         if (k < count && count < 2 * k) return;
-        // The code takes a threshold that selects between k / 2 and k for one
-        // that selects too many.
+        // The authors' code treats a threshold that selects between k / 2 and k
+        // as one that selects too many.
         if (rule_.fixed_step ? count <= k : 2 * count < k) {
           high_ = place_;
         } else {
@@ -112,9 +114,9 @@ class ThresholdSteps {
   }
 
  private:
-  // Corrects the normal law's threshold; asks unless it was the last that may
-  // be tried. What the last evaluation counted is sent: a correction after it
-  // would not be used.
+  // Corrects the normal law's threshold; asks for a count unless it was the
+  // last that may be tried. The elements above the last threshold are sent, so
+  // a correction after it would not be used.
   PS_HOST_DEVICE void Correct(double factor) {
     threshold_ *= factor;
     asks_ = tried_ + 1 < rule_.evaluations;
@@ -130,8 +132,9 @@ class ThresholdSteps {
       constexpr double kRounding = 1e-9;
       place_ = 1 - static_cast<double>(tried_ + 1) * rule_.step;
       if (!(place_ > -kRounding)) {
-        // Not even the mean is exceeded by so many: 0. The code goes on below
-        // the mean in the same steps, of which there may be any number.
+        // Fewer than k magnitudes exceed even the mean: take 0. The authors'
+        // code goes on below the mean in the same steps, without a limit on
+        // their number.
         threshold_ = 0;
         return;
       }
@@ -143,10 +146,10 @@ class ThresholdSteps {
   ThresholdRule rule_;
   double threshold_ = 0;
   bool asks_ = false;
-  int64_t tried_ = 0;  // Thresholds that were counted.
-  // RedSync's: places 0 and 1 are the mean and the largest magnitude.
+  int64_t tried_ = 0;  // Thresholds counted so far.
+  // RedSync: positions 0 and 1 are the mean and the largest magnitude.
   double mean_ = 0;
-  double reach_ = 0;  // From one to the other.
+  double reach_ = 0;  // The distance between the two.
   double low_ = 0;
   double high_ = 1;
   double place_ = 0;

@@ -7,8 +7,8 @@
 namespace ps {
 namespace {
 
-// What the threshold of one vector is to the lowest that is looked at for the
-// next.
+// The lowest threshold prepared for on the next vector, relative to the
+// threshold of this one.
 constexpr float kGuessMargin = 0.9f;
 
 }  // namespace
@@ -89,7 +89,8 @@ absl::Status ThresholdSieve::SelectAll(const SelectorInput& input,
   if (found && on_device_.selection.count == on_device_.num_selected) {
     selected->on_device = on_device_.selection;
   } else {
-    // On the CPU, or more than have room on the device.
+    // On the CPU, or if the device has selected more elements than it has space
+    // for.
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold, &selected->elements));
   }
   if (threshold > 0) guess_ = kGuessMargin * threshold;

@@ -1,5 +1,5 @@
 // What the threshold baselines share: counts above trial thresholds, and the
-// selection above the one that is left.
+// selection above the final one.
 #ifndef COMPRESSORS_SELECTORS_THRESHOLD_SIEVE_H_
 #define COMPRESSORS_SELECTORS_THRESHOLD_SIEVE_H_
 
@@ -15,45 +15,46 @@
 
 namespace ps {
 
-// How a threshold is found.
+// Describes how a threshold is found.
 struct ThresholdQuery {
   ThresholdRule rule;
-  // In place of rule.threshold, which is then of no matter, where a device
-  // draws the sample.
+  // Replaces rule.threshold, which is then ignored, if a device draws the
+  // sample.
   SampleRule sample;
   // About how many elements exceed the threshold.
   int64_t likely_count = 0;
 };
 
-// Thresholds below 0 count as 0. Not thread-safe.
+// Negative thresholds count as 0. Not thread-safe.
 class ThresholdSieve {
  public:
-  // `kernels` is not owned and outlives this.
+  // `kernels` is not owned and must outlive this object.
   explicit ThresholdSieve(SparseKernels* kernels);
 
-  // As Selector::AddAndMeasure, with the moments' sums if the rule needs them.
-  // Where the kernels have a device it finds and selects what the next Select
-  // of `out` is for.
+  // Like Selector::AddAndMeasure; measures the moments' sums if the rule needs
+  // them. If the kernels have a device, the device also finds the threshold and
+  // selects for the next Select of `out`.
   absl::Status AddAndMeasure(const float* residual, const float* gradient,
                              int64_t n, const ThresholdQuery& query, float* out,
                              Moments* moments);
 
-  // Whether the device has found the threshold of u: Select then looks at no
+  // Whether the device has found the threshold of u, so that Select ignores its
   // rule.
   bool Found(const float* u) const { return found_ == u; }
 
-  // Selects all magnitudes above the rule's threshold, and sets the threshold
-  // and raw_count of *stats.
+  // Selects all magnitudes above the rule's threshold, and sets threshold and
+  // raw_count of *stats.
   absl::Status SelectAll(const SelectorInput& input, const ThresholdRule& rule,
                          Selected* selected, CompressionStats* stats);
 
-  // The same, but if there are none: exact top-k of the non-zeros, fallback
-  // "empty". The baselines' codes send nothing then, and may do so for ever.
+  // The same, but if nothing is selected: exact top-k of the non-zeros, with
+  // fallback "empty". The baselines' own codes then send nothing, and may do so
+  // for ever.
   absl::Status Select(const SelectorInput& input, const ThresholdRule& rule,
                       Selected* selected, CompressionStats* stats);
 
-  // Keeps the k largest of what Select has selected, if it has more, for the
-  // reason `why`.
+  // If Select has selected more than k elements, keeps the k largest and sets
+  // the fallback to `why`.
   absl::Status Trim(const SelectorInput& input, int64_t k, const char* why,
                     Selected* selected, CompressionStats* stats);
 
@@ -64,14 +65,15 @@ class ThresholdSieve {
 
   SparseKernels* const kernels_;  // Not owned.
   const std::unique_ptr<Sieve> sieve_;
-  const float* formed_ = nullptr;  // What sieve_ looks at.
+  const float* formed_ = nullptr;  // The vector that sieve_ looks at.
   ExactTopK top_k_;
-  std::unique_ptr<DeviceThreshold> device_;  // Once it is used.
+  std::unique_ptr<DeviceThreshold> device_;  // Created on first use.
   DeviceThresholdResult on_device_;
-  // Of which *on_device_ is the result, and not asked for yet.
+  // The vector of which *on_device_ is the result, if it has not been taken
+  // yet.
   const float* found_ = nullptr;
-  // What the device's next threshold will probably not be below; infinity if
-  // there was none before.
+  // A lower bound that the device's next threshold will probably respect;
+  // infinity if there was none before.
   float guess_ = std::numeric_limits<float>::infinity();
 };
 

@@ -1,5 +1,6 @@
-// The k largest magnitudes, exactly (Aji and Heafield, "Sparse communication
-// for distributed gradient descent", EMNLP 2017, with a global threshold).
+// Selects exactly the k largest magnitudes (Aji and Heafield, "Sparse
+// communication for distributed gradient descent", EMNLP 2017, with a global
+// threshold).
 #include <memory>
 
 #include "compressors/selectors/exact_top_k.h"

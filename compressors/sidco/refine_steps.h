@@ -1,5 +1,5 @@
-// RefineThreshold (threshold_refine.h) as steps between counts, for host and
-// device: who counts, and how, is the caller's business.
+// RefineThreshold (threshold_refine.h) as a state machine between counts, for
+// host and device: the caller decides how to count.
 #ifndef COMPRESSORS_SIDCO_REFINE_STEPS_H_
 #define COMPRESSORS_SIDCO_REFINE_STEPS_H_
 
@@ -13,24 +13,24 @@
 namespace ps {
 
 struct RefineRequest {
-  // How many should exceed the threshold; above 0.
+  // How many elements should exceed the threshold; above 0.
   double target = 0;
-  // Ends where the count is within target x (1 +- tolerance), or next to it.
+  // Stops when the count is within target x (1 +- tolerance), or next to it.
   double tolerance = 0.05;
-  int max_counts = 1;  // Thresholds tried; at least 1.
-  // A lower bound, and how many exceed it: more than `target`.
+  int max_counts = 1;  // Number of thresholds tried; at least 1.
+  // A lower bound, and how many elements exceed it: more than `target`.
   float low = 0;
   int64_t low_count = 0;
   // The estimate, at least `low`.
   float threshold = 0;
-  // A guess of the lowest threshold that will be tried: only for speed.
+  // A guess of the lowest threshold that will be tried; affects speed only.
   float keep_above = 0;
 };
 
 struct RefinedThreshold {
-  // Of those tried, the one whose count is nearest to the target by ratio.
+  // The tried threshold whose count is nearest to the target by ratio.
   float threshold = 0;
-  // How many exceed the estimate.
+  // How many elements exceed the estimate.
   int64_t estimated_count = 0;
   float lowest_tried = 0;
 };
@@ -50,11 +50,12 @@ class RefineBracket {
     last_moved_ = Moved::kNone;
   }
 
-  // The next threshold to try, after a count at `end`; mean_exceedance is the
-  // mean of what exceeds it.
+  // The next threshold to try after a count at `end`; mean_exceedance is the
+  // mean excess of the elements above it.
   PS_HOST_DEVICE double Narrow(End end, double mean_exceedance) {
     const bool too_low = end.excess > 0;
-    // An end that stays twice is too far off for a straight line: Illinois.
+    // An end that stays twice is too far off for a straight line; the Illinois
+    // variant halves its excess.
     if (too_low) {
       if (last_moved_ == Moved::kLow) high_.excess /= 2;
       low_ = end;
@@ -86,7 +87,7 @@ class RefineBracket {
   Moved last_moved_ = Moved::kNone;
 };
 
-// Start, then Next with the exceedances over threshold() until it is done.
+// Call Start, then Next with the exceedances over threshold() until done().
 class RefineSteps {
  public:
   PS_HOST_DEVICE void Start(const RefineRequest& request) {
@@ -104,7 +105,7 @@ class RefineSteps {
   }
 
   PS_HOST_DEVICE bool done() const { return done_; }
-  // What to measure next, and the lowest that will probably follow.
+  // The threshold to measure next, and the lowest that will probably follow.
   PS_HOST_DEVICE float threshold() const { return threshold_; }
   PS_HOST_DEVICE float keep_above() const { return keep_above_; }
   PS_HOST_DEVICE const RefinedThreshold& result() const { return result_; }
@@ -127,15 +128,15 @@ class RefineSteps {
     threshold_ =
         FloatAtMost(bracket_.Narrow({threshold_, excess}, mean_exceedance));
     ++num_counts_;
-    // Ties, or an interval of neighbouring floats: no count is nearer.
+    // The thresholds are ties or neighbouring floats: no count is nearer.
     done_ =
         !bracket_.Contains(threshold_) || num_counts_ >= request_.max_counts;
     GuessLowest();
   }
 
  private:
-  // ln(count / target). No count as half of one: the curve of ln(count) then
-  // still has a slope.
+  // ln(count / target). A count of 0 is taken as one half, so that the curve of
+  // ln(count) still has a slope.
   PS_HOST_DEVICE double Excess(int64_t count) const {
     const double n = static_cast<double>(count);
     return std::log((n > 0.5 ? n : 0.5) / request_.target);
@@ -154,7 +155,7 @@ class RefineSteps {
   RefineBracket bracket_;
   RefinedThreshold result_;
   int num_counts_ = 0;
-  double smallest_error_ = 0;  // If num_counts_ is not 0.
+  double smallest_error_ = 0;  // Valid if num_counts_ is not 0.
   float threshold_ = 0;
   float keep_above_ = 0;
   bool done_ = true;

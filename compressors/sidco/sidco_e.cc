@@ -1,4 +1,4 @@
-// SIDCo-E: magnitudes and exceedances by the exponential law.
+// SIDCo-E: fits exponential laws to magnitudes and exceedances.
 #include <memory>
 
 #include "compressors/sidco/sidco_options.h"

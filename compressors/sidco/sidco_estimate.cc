@@ -90,7 +90,7 @@ float SidcoEstimator::NextLocation(const EstimateRequest& request,
   const double count = static_cast<double>(points[above].count);
   const double share = std::log(low_count / aim) / std::log(low_count / count);
   const double location = low + share * (points[above].location - low);
-  // Above 0 lies everything.
+  // Every non-zero exceeds 0, so such a location would be useless.
   return location > 0 ? FloatAtMost(location)
                       : std::numeric_limits<float>::infinity();
 }

@@ -1,6 +1,7 @@
-// SIDCo's threshold estimate: a law is fitted to all magnitudes, then to what
-// exceeds its threshold, and so on; each stage looks further into the tail. The
-// last threshold may then be corrected by counting.
+// SIDCo's threshold estimate: a distribution (a "law") is fitted to all
+// magnitudes, then to the magnitudes above its threshold, and so on. Each stage
+// looks further into the tail. The last threshold may then be corrected by
+// counting.
 #ifndef COMPRESSORS_SIDCO_SIDCO_ESTIMATE_H_
 #define COMPRESSORS_SIDCO_SIDCO_ESTIMATE_H_
 
@@ -19,74 +20,75 @@ namespace ps {
 
 struct ThresholdEstimate {
   float threshold = 0;
-  // How many exceed the last stage's threshold, where that was refined.
+  // How many elements exceed the last stage's threshold, if that was refined.
   std::optional<int64_t> estimated_count;
-  // Laws fitted. None if the magnitudes are all but equal: then there is no
-  // estimate.
+  // Number of laws fitted. 0 if the magnitudes are all but equal: then there is
+  // no estimate.
   int stages = 0;
   // There were too few exceedances to fit another law, or all were equal: the
-  // threshold is lower than asked for.
+  // threshold is lower than requested.
   bool stopped = false;
 };
 
 // What an estimate leaves for the next one.
 struct SidcoTrace {
   std::vector<CountedLocation> counted;
-  std::optional<std::vector<double>> steps;  // Of a cold estimate.
+  std::optional<std::vector<double>> steps;  // Set by a cold estimate.
   double refine_reach = 1;
 };
 
-// Keeps, between vectors, only what makes the next estimate faster: an estimate
+// Keeps between vectors only what makes the next estimate faster: an estimate
 // is a pure function of the vector and the request. Not thread-safe.
 class SidcoEstimator {
  public:
   explicit SidcoEstimator(const TailFamily& family) : fits_{family.law} {}
 
-  // Before the estimates of another vector.
+  // Call before the estimates of another vector.
   void Begin() { counted_.clear(); }
 
-  // `sieve` has been reset to the vector, of which request.moments are the
-  // moments. Most of it is left aside in the sieve for a selection above the
-  // threshold.
+  // `sieve` must have been reset to the vector that request.moments describe.
+  // Afterwards the sieve needs to read only a small part of it for a selection
+  // above the threshold.
   absl::StatusOr<ThresholdEstimate> Estimate(const EstimateRequest& request,
                                              Sieve* sieve);
 
-  // Fits the last law only, above a location that the vector before suggests.
-  // No stages if the number above it is off WarmStartCount by more than a
-  // factor of 2, or there is no use in a fit: then a cold estimate is to be
-  // made. request.moments are not
-  // looked at, but for max. For HasSeveralStages.
+  // Fits only the last law, above a location that the previous vector suggests.
+  // Returns 0 stages if the number of elements above it differs from
+  // WarmStartCount by more than a factor of 2, or if a fit would be useless; a
+  // cold estimate must then be made. Ignores request.moments except max.
+  // Requires HasSeveralStages.
   absl::StatusOr<ThresholdEstimate> EstimateFrom(float location,
                                                  const EstimateRequest& request,
                                                  Sieve* sieve);
 
-  // For an estimate that is made elsewhere, by the same steps: what it needs of
-  // the vectors before (valid until the next call), and takes over what it
-  // leaves.
+  // For an estimate that is made elsewhere by the same steps: Memory returns
+  // what it needs from previous vectors (valid until the next call), and Adopt
+  // takes over what it leaves.
   SidcoMemory Memory() const;
   void Adopt(SidcoTrace trace);
 
-  // Where the next vector has WarmStartCount elements above it, if it is like
-  // this one, of which raw_count lie above the estimated threshold: on the
-  // line, in the logarithm of the count, through the nearest two of the places
-  // where they were counted. Infinity if those do not say.
+  // The location that WarmStartCount elements of the next vector will exceed if
+  // it resembles this one, of which raw_count elements exceed the estimated
+  // threshold. It lies on the line through the two nearest counted locations,
+  // drawn against the logarithm of the count. Infinity if these do not
+  // determine it.
   float NextLocation(const EstimateRequest& request, float threshold,
                      int64_t raw_count) const;
 
  private:
-  // Measures what `steps` asks for until it asks no more. Appends to *taken how
-  // far each stage went.
+  // Measures what `steps` asks for until it asks for nothing more. Appends the
+  // step length of each stage to *taken.
   absl::StatusOr<ThresholdEstimate> Run(SidcoSteps* steps, Sieve* sieve,
                                         std::vector<double>* taken);
 
   const TailFits fits_;
-  // On this vector.
+  // Locations counted on this vector.
   std::vector<CountedLocation> counted_;
-  // By stage, from the second on: how much farther it went than the one before
-  // it, relative to that one, on the last vector.
+  // By stage, from the second on: how far the last vector's stage moved the
+  // threshold, relative to the threshold before it.
   std::vector<double> steps_;
-  // A little less than the lowest threshold that the last refinement tried,
-  // over the one that it began with.
+  // Slightly less than the ratio of the lowest threshold tried by the last
+  // refinement to the one it began with.
   double refine_reach_ = 1;
 };
 

@@ -1,5 +1,5 @@
-// SIDCo-GP: magnitudes by the gamma law, exceedances by the generalized Pareto
-// law.
+// SIDCo-GP: fits a gamma law to magnitudes and generalized Pareto laws to
+// exceedances.
 #include <memory>
 
 #include "compressors/sidco/sidco_options.h"

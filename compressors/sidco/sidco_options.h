@@ -1,4 +1,4 @@
-// SidcoConfig with its profile's defaults filled in.
+// SidcoConfig with the defaults of its profile filled in.
 #ifndef COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
 #define COMPRESSORS_SIDCO_SIDCO_OPTIONS_H_
 
@@ -12,7 +12,7 @@ namespace ps {
 struct SidcoOptions {
   double ratio = 0.01;  // Target; (0, 1].
   bool adaptive = true;
-  int stages = 1;  // If not adaptive; at least 1.
+  int stages = 1;  // Used if not adaptive; at least 1.
   StageControllerOptions controller;
   bool count_correction = true;
   bool warm_start = true;
@@ -28,7 +28,7 @@ struct SidcoOptions {
 
 SidcoOptions ResolveSidcoOptions(const CompressorConfig& config);
 
-// ceil(log2(1 / ratio)), at least 1: as many stages as halvings. SIDCo's code.
+// ceil(log2(1 / ratio)), at least 1: one stage per halving, as in SIDCo's code.
 int MaxStages(double ratio);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// SIDCo-P: magnitudes and exceedances by the generalized Pareto law.
+// SIDCo-P: fits generalized Pareto laws to magnitudes and exceedances.
 #include <memory>
 
 #include "compressors/sidco/sidco_options.h"

@@ -16,14 +16,14 @@
 namespace ps {
 namespace {
 
-// Even refined, a threshold that so many times fewer than the target exceed
-// has been led astray, by a few elements that are far from all the others.
+// If the count above a threshold is still below the target by this factor after
+// refinement, a few elements far from all the others have misled the estimate.
 constexpr int64_t kFarOff = 8;
 
-// No warm start.
+// The location that means no warm start.
 constexpr float kNowhere = std::numeric_limits<float>::infinity();
 
-// Of a threshold: the next one is likely to be above this.
+// The next threshold is likely to exceed this fraction of the last one.
 constexpr float kKeepMargin = 0.9f;
 
 class SidcoSelector final : public Selector {
@@ -56,7 +56,7 @@ class SidcoSelector final : public Selector {
                       CompressionStats* stats) override {
     const Moments& moments = input.moments;
     const double target = options_.ratio * static_cast<double>(input.n);
-    // The numbers that the law is fitted to.
+    // The elements that the law describes.
     const int64_t population =
         options_.exclude_zeros ? moments.num_nonzero : input.n;
     if (options_.ratio >= 1) {
@@ -116,7 +116,7 @@ class SidcoSelector final : public Selector {
     return options_.adaptive ? controller_.stages() : options_.stages;
   }
 
-  // All but what is known of the vector.
+  // Sets everything but what depends on the vector.
   EstimateRequest RequestFor(double target) const {
     EstimateRequest request;
     request.target = target;
@@ -129,7 +129,7 @@ class SidcoSelector final : public Selector {
     return request;
   }
 
-  // Whether a device makes the estimate in the same go as the vector.
+  // Whether a device makes the estimate in the launch that forms the vector.
   bool EstimatesOnDevice(int64_t n) const {
     return kernels_->device_work() != nullptr && options_.ratio < 1 &&
            n >= options_.exact_below && Stages() <= kMaxDeviceStages;
@@ -140,7 +140,7 @@ class SidcoSelector final : public Selector {
            on_device_->outcome == SidcoOutcome::kEstimated;
   }
 
-  // What is formed, and a guess of what will be asked of it.
+  // The sum to form, and a guess of what will be asked of it.
   struct VectorSum {
     const float* residual;
     const float* gradient;
@@ -176,7 +176,7 @@ class SidcoSelector final : public Selector {
     return absl::OkStatus();
   }
 
-  // Everything above `threshold`, which may be what a device has selected.
+  // Selects everything above `threshold`; a device may have done so already.
   absl::Status SelectAbove(float threshold, const SelectorInput& input,
                            Selected* selected) {
     if (WasEstimatedOnDevice()) {
@@ -184,7 +184,7 @@ class SidcoSelector final : public Selector {
         selected->on_device = on_device_->selection;
         return absl::OkStatus();
       }
-      // More than have room.
+      // The device has selected more elements than it has space for.
       return sieve_->SelectAbove(threshold, &selected->elements);
     }
     PS_ASSIGN_OR_RETURN(
@@ -209,7 +209,7 @@ class SidcoSelector final : public Selector {
       estimator_.Adopt(on_device_->trace);
       return on_device_->estimate;
     }
-    // None, if the device found that no law can be fitted.
+    // There is no estimate if the device found that no law can be fitted.
     if (on_device_.has_value()) return ThresholdEstimate();
     estimator_.Begin();
     if (IsWarm()) {
@@ -249,8 +249,8 @@ class SidcoSelector final : public Selector {
     stats->stages = estimate.stages;
     stats->raw_count = selected->count();
     last_threshold_ = estimate.threshold;
-    // Too few for a fit, or hardly more than the target, would lead to a cold
-    // estimate each time.
+    // If this vector had too few for a fit, or hardly more than the target, a
+    // warm start would lead to a cold estimate each time.
     const double aim = WarmStartCount(request);
     if (options_.warm_start && HasSeveralStages(request) &&
         aim >= static_cast<double>(options_.min_exceedances) &&
@@ -258,9 +258,9 @@ class SidcoSelector final : public Selector {
       location_ = estimator_.NextLocation(request, estimate.threshold,
                                           stats->raw_count);
     }
-    // Where one stage is all that the ratio allows, or the first ones were left
-    // out, the quality says nothing about their number. What was refined is
-    // judged by what it was before.
+    // If the ratio allows only one stage, or a warm start skipped the first
+    // ones, the quality says nothing about their number. A refined estimate is
+    // judged by its count before refinement.
     if (!warm &&
         target < options_.first_stage_ratio * static_cast<double>(population)) {
       const int64_t estimated =
@@ -278,7 +278,8 @@ class SidcoSelector final : public Selector {
     return absl::OkStatus();
   }
 
-  // The target number of largest elements, but no zeros: they say nothing.
+  // Selects the target number of largest elements, but no zeros, which carry no
+  // information.
   absl::Status SelectExactly(const char* why, const SelectorInput& input,
                              Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
@@ -302,13 +303,15 @@ class SidcoSelector final : public Selector {
   StageController controller_;
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
-  std::unique_ptr<DeviceSidco> device_;  // Once it is used.
-  // Of the last AddAndMeasure, if it went all the way on the device.
+  std::unique_ptr<DeviceSidco> device_;  // Created on first use.
+  // The result of the last AddAndMeasure, if the device made the whole
+  // estimate.
   std::optional<DeviceSidcoResult> on_device_;
-  // Where the next vector's estimate begins, which then takes its exceedances
-  // from what was kept aside while the vector was formed.
+  // The start of the next vector's estimate; its exceedances over this are
+  // listed while the vector is formed.
   float location_ = kNowhere;
-  // Of the last vector, which says what of the next one to keep aside.
+  // The last vector's threshold, which determines what to keep aside of the
+  // next vector.
   float last_threshold_ = std::numeric_limits<float>::infinity();
 };
 

@@ -1,5 +1,5 @@
 // Selection by SIDCo: an estimated threshold, a controller of the number of
-// stages, and what to do where an estimate makes no sense.
+// stages, and fallbacks where an estimate makes no sense.
 #ifndef COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
 #define COMPRESSORS_SIDCO_SIDCO_SELECTOR_H_
 

@@ -1,6 +1,6 @@
-// SIDCo's threshold estimate as steps between measurements, for host and
-// device: who measures, and how, is the caller's business. What the steps are,
-// and why, is said in sidco_estimate.h.
+// SIDCo's threshold estimate as a state machine between measurements, for host
+// and device: the caller decides how to measure. sidco_estimate.h describes the
+// steps and the reasons for them.
 #ifndef COMPRESSORS_SIDCO_SIDCO_STEPS_H_
 #define COMPRESSORS_SIDCO_SIDCO_STEPS_H_
 
@@ -15,31 +15,31 @@
 
 namespace ps {
 
-// What vectors before this one say of it. Shows in the time that measurements
-// take, never in a result.
+// What previous vectors suggest for this one. Affects the time that
+// measurements take, never a result.
 struct SidcoMemory {
-  // By stage, from the second on: how much farther it went than the one before
-  // it, relative to that one. Not owned.
+  // By stage, from the second on: how far the stage moved the threshold,
+  // relative to the threshold before it. Not owned.
   const double* steps = nullptr;
   int num_steps = 0;
-  // A little less than the lowest threshold that a refinement tried, over the
-  // one that it began with.
+  // Slightly less than the ratio of the lowest threshold that a refinement
+  // tried to the one it began with.
   double refine_reach = 1;
 };
 
-// So many elements have a larger magnitude.
+// The number of elements with a magnitude above `location`.
 struct CountedLocation {
   float location = 0;
   int64_t count = 0;
 };
 
-// StartCold or StartWarm; then, until nothing is asked for, Next with the
-// exceedances over location(). `Fits` has
+// Call StartCold or StartWarm; then call Next with the exceedances over
+// location() until asks() is kNothing. `Fits` has
 //
 //     bool Magnitudes(const TailSample&, double density, double* x) const;
 //     bool Exceedances(const TailSample&, double density, double* x) const;
 //
-// as TailFit, false for none.
+// These are like TailFit, and return false if there is no threshold.
 class SidcoSteps {
  public:
   enum class Asks {
@@ -50,7 +50,7 @@ class SidcoSteps {
     kWarmStart,
   };
 
-  // From all magnitudes on.
+  // Starts from all magnitudes.
   template <class Fits>
   PS_HOST_DEVICE void StartCold(const EstimateRequest& request,
                                 const SidcoMemory& memory, const Fits& fits) {
@@ -75,9 +75,9 @@ class SidcoSteps {
     BeginStage();
   }
 
-  // With the exceedances over `location` alone. No stages in the end if their
-  // number is off WarmStartCount by more than a factor of 2, or there is no use
-  // in a fit. For HasSeveralStages.
+  // Starts from the exceedances over `location` alone. Ends with 0 stages if
+  // their number differs from WarmStartCount by more than a factor of 2, or if
+  // a fit would be useless. Requires HasSeveralStages.
   PS_HOST_DEVICE void StartWarm(float location, const EstimateRequest& request,
                                 const SidcoMemory& memory) {
     Reset(request, memory);
@@ -87,7 +87,7 @@ class SidcoSteps {
 
   PS_HOST_DEVICE Asks asks() const { return asks_; }
   PS_HOST_DEVICE float location() const { return location_; }
-  // The lowest that will probably be asked for later.
+  // The lowest location that will probably be asked for later.
   PS_HOST_DEVICE float keep_above() const { return keep_above_; }
 
   template <class Fits>
@@ -106,17 +106,17 @@ class SidcoSteps {
     }
   }
 
-  // The estimate, when nothing is asked for; see ThresholdEstimate.
+  // The estimate; valid when asks() is kNothing. See ThresholdEstimate.
   PS_HOST_DEVICE float threshold() const { return threshold_; }
   PS_HOST_DEVICE int stages() const { return stages_; }
   PS_HOST_DEVICE bool stopped() const { return stopped_; }
   PS_HOST_DEVICE bool refined() const { return refined_; }
-  // If refined().
+  // Valid if refined().
   PS_HOST_DEVICE int64_t estimated_count() const {
     return refine_.result().estimated_count;
   }
-  // For the next vector's SidcoMemory: after each Next, the last step and how
-  // many there are; in the end, the reach.
+  // For the next vector's SidcoMemory: read the last step and the number of
+  // steps after each Next, and the reach at the end.
   PS_HOST_DEVICE int num_steps() const { return num_steps_; }
   PS_HOST_DEVICE double last_step() const { return last_step_; }
   PS_HOST_DEVICE double refine_reach() const { return memory_.refine_reach; }
@@ -137,8 +137,8 @@ class SidcoSteps {
 
   PS_HOST_DEVICE void BeginStage() {
     if (stage_ > num_stages_) return FinishStages();
-    // Margins: what moves from one vector to the next is a few percent, but a
-    // prediction from the law alone may be off by a factor.
+    // Margins: from one vector to the next thresholds move by a few percent,
+    // but a prediction from the law alone may be off by a factor.
     const double step =
         num_steps_ < memory_.num_steps
             ? 0.9 * memory_.steps[num_steps_] * threshold_
@@ -184,10 +184,12 @@ class SidcoSteps {
     LookForLargest(fits);
   }
 
-  // Whether everything above the threshold is as large as the vector's maximum.
+  // Asks whether everything above the threshold is as large as the vector's
+  // maximum, if that is possible.
   template <class Fits>
   PS_HOST_DEVICE void LookForLargest(const Fits& fits) {
-    // If so, the sum says so up to rounding; else there is no need to look.
+    // If they are all equal, the sum shows it up to rounding; otherwise there
+    // is no need to measure.
     const float max = request_.moments.max;
     const double largest =
         static_cast<double>(max) - static_cast<double>(threshold_);
@@ -197,8 +199,8 @@ class SidcoSteps {
     Ask(Asks::kLargest, below_max, below_max);
   }
 
-  // A law to the exceedances, which moves the threshold to where `density_` of
-  // them lie above.
+  // Fits a law to the exceedances and moves the threshold to where `density_`
+  // of them lie above it.
   template <class Fits>
   PS_HOST_DEVICE void Fit(bool all_equal, const Fits& fits) {
     const float location = threshold_;
@@ -222,7 +224,8 @@ class SidcoSteps {
     ++num_steps_;
   }
 
-  // Corrects the threshold, given a location that more than the target exceed.
+  // Corrects the threshold, if a location is known that more than the target
+  // exceed.
   PS_HOST_DEVICE void FinishStages() {
     if (request_.refine_steps <= 0 || stopped_ ||
         static_cast<double>(low_count_) <= request_.target) {
@@ -247,7 +250,7 @@ class SidcoSteps {
     }
     const RefinedThreshold& result = refine_.result();
     if (threshold_ > 0) {
-      // From one vector to the next the corrections move by a few percent.
+      // From one vector to the next, corrections move by a few percent.
       memory_.refine_reach = 0.95 * result.lowest_tried / threshold_;
     }
     threshold_ = result.threshold;
@@ -267,15 +270,16 @@ class SidcoSteps {
   int stages_ = 0;
   bool stopped_ = false;
   bool refined_ = false;
-  // Cold: of so many stages, which comes next.
+  // For a cold start: the number of stages, and the next one.
   int num_stages_ = 1;
   int stage_ = 0;
   double scheduled_density_ = 0;
-  double mean_ = 0;  // Of the last numbers that a law was fitted to.
+  double mean_ = 0;  // Mean of the numbers that were last fitted.
   // The last location that more than the target exceed.
   float low_ = 0;
   int64_t low_count_ = 0;
-  // What the next law is fitted to, and the part of it that should be left.
+  // The numbers that the next law is fitted to, and the fraction of them that
+  // should remain above the threshold.
   Exceedances exceedances_;
   double density_ = 0;
   int num_steps_ = 0;

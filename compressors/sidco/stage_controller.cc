@@ -49,12 +49,13 @@ void StageController::DecideReverse(double quality) {
 
 void StageController::DecideProbe(double quality) {
   if (InBand(quality)) {
-    // If it leaves the band, no move of ours did it: there is nothing to turn
-    // back from.
+    // If the quality leaves the band later, none of our moves caused it, so
+    // there is nothing to reverse.
     last_error_ = std::numeric_limits<double>::infinity();
     return;
   }
-  // Infinite if nothing was selected, which is never worse than before.
+  // Infinite if nothing was selected. Two infinite errors in a row are no
+  // growth.
   const double error = std::abs(std::log(quality));
   if (error > last_error_) direction_ = -direction_;
   last_error_ = error;
@@ -78,7 +79,7 @@ absl::Status StageController::Load(StateReader* state) {
   PS_ASSIGN_OR_RETURN(const double quality_sum, state->GetDouble());
   PS_ASSIGN_OR_RETURN(const int64_t observations, state->GetInt());
   PS_RETURN_IF_ERROR(state->Finish());
-  // The job may have been changed since: its bounds hold.
+  // The bounds of the job may have changed since the state was saved.
   if (stages < 1 || stages > options_.max_stages ||
       (direction != 1 && direction != -1) || !(last_error >= 0) ||
       !(quality_sum >= 0) || observations < 0 ||

@@ -1,13 +1,14 @@
 // ALQ: levels fitted to the values, times the Euclidean norm of each bucket.
 // Faghri et al., "Adaptive gradient quantization for data-parallel SGD",
-// NeurIPS 2020; fitted_levels.h has the fit. Unbiased, whatever the levels are.
+// NeurIPS 2020; fitted_levels.h has the fit. Unbiased for any levels.
 //
 // The paper fits levels every few thousand steps, from statistics that the
-// workers exchange, and all of them use the same levels until then. Here every
-// payload has levels of its own, fitted to at most 16384 of its values and sent
-// with it, 4 x (2^(bits - 1) - 2) bytes: nothing to exchange, nothing to keep
-// in a checkpoint, and never out of date. A level code sends a scale for each
-// bucket anyway, so servers decode before they sum either way.
+// workers exchange, and all workers use the same levels until then. Here every
+// payload has its own levels, fitted to at most 16384 of its values and sent
+// with it in 4 x (2^(bits - 1) - 2) bytes. So there is nothing to exchange or
+// to keep in a checkpoint, and levels are never out of date. A level code sends
+// a scale for each bucket in any case, so servers decode before they sum either
+// way.
 #include "compressors/value_codes/level_codec.h"
 
 namespace ps {

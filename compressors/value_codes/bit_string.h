@@ -1,4 +1,4 @@
-// A few bits as a number, on host and device.
+// A short string of bits held in a number, for host and device.
 #ifndef COMPRESSORS_VALUE_CODES_BIT_STRING_H_
 #define COMPRESSORS_VALUE_CODES_BIT_STRING_H_
 
@@ -8,14 +8,14 @@
 
 namespace ps {
 
-// The lowest `length` bits of `bits`, the highest of them first; no others are
-// set. Length is at most 64.
+// The lowest `length` bits of `bits`, highest first; no other bits are set.
+// length is at most 64.
 struct BitString {
   uint64_t bits = 0;
   int length = 0;
 };
 
-// Together at most 64 bits, of which b has fewer.
+// a followed by b: at most 64 bits together. b must have fewer than 64.
 PS_HOST_DEVICE inline BitString Concatenate(BitString a, BitString b) {
   return {a.bits << b.length | b.bits, a.length + b.length};
 }

@@ -22,7 +22,7 @@ class DigitDecoder final : public ValueDecoder {
         table_[byte][i] = values[byte / packing.weights[i] % packing.base];
       }
     }
-    // Five trits make 243 of the 256.
+    // Five trits use 243 of the 256 byte values.
     int used = 1;
     for (int i = 0; i < packing.per_byte; ++i) used *= packing.base;
     for (int byte = used; byte < kBytes; ++byte) {
@@ -53,7 +53,7 @@ class DigitDecoder final : public ValueDecoder {
   }
 
  private:
-  // Whole bytes, as far as they lie together; false if there are none.
+  // Decodes whole bytes that lie together; false if there are none.
   bool NextBytes(absl::Span<float> values, size_t* done) {
     const absl::Span<const uint8_t> run = bytes_.Contiguous();
     const size_t per_byte = packing_.per_byte;
@@ -71,7 +71,7 @@ class DigitDecoder final : public ValueDecoder {
     return true;
   }
 
-  // With a fixed length, so that each copy is a move or two.
+  // The length is a constant, so that each copy is a move or two.
   template <int kPerByte>
   void CopyGroups(const uint8_t* bytes, size_t n, float* values) const {
     for (size_t i = 0; i < n; ++i) {
@@ -84,8 +84,8 @@ class DigitDecoder final : public ValueDecoder {
   const int64_t count_;
   PieceReader bytes_;
   float table_[kBytes][kMaxPerByte];
-  uint8_t byte_ = 0;  // The last one that was read digit by digit,
-  int next_ = 0;      // and the digit of it that comes next.
+  uint8_t byte_ = 0;  // The last byte read digit by digit,
+  int next_ = 0;      // and its next digit.
 };
 
 }  // namespace
@@ -100,7 +100,7 @@ std::unique_ptr<ValueDecoder> NewDigitDecoder(const DigitPacking& packing,
 absl::StatusOr<float> ReadScale(PieceReader* bytes) {
   float scale = 0;
   CHECK(bytes->Read(&scale, sizeof(scale)));
-  // Also refuses -0, which no writer writes.
+  // Also rejects -0, which is never written.
   if (std::isfinite(scale) && !std::signbit(scale)) return scale;
   return absl::InvalidArgumentError(
       absl::StrCat("a scale is ", scale, "; must be finite and at least 0"));

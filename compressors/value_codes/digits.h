@@ -12,8 +12,8 @@
 
 namespace ps {
 
-// A byte is the sum of digit x weight, the first digit with weights[0]. Digits
-// that fill the last byte are 0.
+// A byte is the sum of digit x weight, where the first digit has weights[0].
+// Digits that only fill the last byte are 0.
 struct DigitPacking {
   int base;
   int per_byte;
@@ -24,8 +24,8 @@ struct DigitPacking {
   }
 };
 
-// The lowest bit first; the two highest bits first, as MXNet has them; and five
-// digits a byte, 1.6 bits each.
+// Respectively: single bits, lowest first; pairs of bits, highest pair first,
+// as in MXNet; and five ternary digits per byte, 1.6 bits each.
 constexpr DigitPacking kBits = {2, 8, {1, 2, 4, 8, 16, 32, 64, 128}};
 constexpr DigitPacking kBitPairs = {4, 4, {64, 16, 4, 1}};
 constexpr DigitPacking kTrits = {3, 5, {1, 3, 9, 27, 81}};
@@ -44,17 +44,18 @@ void PackDigits(const DigitPacking& packing, int64_t count, Digit digit,
   }
 }
 
-// What the digits stand for; a NaN where one stands for nothing.
+// The value of each digit; NaN for a digit that is invalid.
 using DigitValues = std::array<float, 4>;
 
-// `bytes` has packing.bytes(count) of them. `packing` lives for ever.
+// `bytes` must hold packing.bytes(count) bytes. `packing` must live until the
+// process ends.
 std::unique_ptr<ValueDecoder> NewDigitDecoder(const DigitPacking& packing,
                                               const DigitValues& values,
                                               int64_t count,
                                               const PieceReader& bytes);
 
-// Reads a scale, which is never negative, and moves `bytes` behind it.
-// Errors: kInvalidArgument.
+// Reads a non-negative scale and advances `bytes` past it. Errors:
+// kInvalidArgument.
 absl::StatusOr<float> ReadScale(PieceReader* bytes);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Elias's codes of integers: elias_words.h writes them, this reads them, too.
+// Readers for Elias's integer codes, which elias_words.h writes.
 #ifndef COMPRESSORS_VALUE_CODES_ELIAS_H_
 #define COMPRESSORS_VALUE_CODES_ELIAS_H_
 
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// The next number of the stream, or 0 if there is none.
+// Returns the next number of the stream, or 0 if it is invalid or missing.
 inline uint32_t ReadEliasGamma(HighBitReader* reader) {
   const int zeros = reader->CountZeros();
   if (zeros > 31) return 0;

@@ -1,11 +1,11 @@
-// Elias's codes of the integers from 1 to 2^32 - 1, as host and device write
-// them. Elias, "Universal codeword sets and representations of the integers",
+// Writers for Elias's codes of the integers from 1 to 2^32 - 1, for host and
+// device. Elias, "Universal codeword sets and representations of the integers",
 // IEEE Trans. Inf. Theory 1975.
 //
 //     gamma(k) := floor(log2 k) zeros, then k in binary
 //     omega(k) := groups, then a 0; each group is a number in binary, the last
-//                 one k, and says how many bits the next has: its value + 1.
-//                 The first has 2 bits; 1 has no group at all.
+//                 one is k. A group's value + 1 is the number of bits of the
+//                 next; the first group has 2 bits. omega(1) has no groups.
 #ifndef COMPRESSORS_VALUE_CODES_ELIAS_WORDS_H_
 #define COMPRESSORS_VALUE_CODES_ELIAS_WORDS_H_
 

@@ -1,7 +1,7 @@
-// Levels fitted to the magnitudes that are rounded to them: the coordinate
-// descent of ALQ. Faghri, Tabrizian, Markov, Alistarh, Roy, Ramezani-Kebrya,
-// "Adaptive gradient quantization for data-parallel SGD", NeurIPS 2020, in its
-// exact form for a sample.
+// Levels fitted to the magnitudes that are rounded to them, by ALQ's coordinate
+// descent. Faghri, Tabrizian, Markov, Alistarh, Roy, Ramezani-Kebrya, "Adaptive
+// gradient quantization for data-parallel SGD", NeurIPS 2020, in its exact form
+// for a sample.
 #ifndef COMPRESSORS_VALUE_CODES_FITTED_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_FITTED_LEVELS_H_
 
@@ -12,16 +12,17 @@
 
 namespace ps {
 
-// Of an ascending sample, the sums over its first k elements: [k].
+// Element k of the result holds the sums over the first k elements of an
+// ascending sample.
 std::vector<SampleSums> SumSample(const std::vector<uint64_t>& sample);
 
-// Levels 0 = L_0 < ... < L_s = 1; s is at least 1. Starts from those of NUQSGD
-// and lowers, level by level, the expected squared error of rounding the
+// Returns levels 0 = L_0 < ... < L_s = 1; s is at least 1. Starts from NUQSGD's
+// levels and lowers, level by level, the expected squared error of rounding the
 // sample of WeightedMagnitudes,
 //
 //     sum of weight (r - L_j) (L_{j+1} - r), with L_j and L_{j+1} around r,
 //
-// which no sweep raises. Ends early when no level moves.
+// No sweep raises this error. Ends early when no level moves.
 std::vector<float> FitLevels(std::vector<uint64_t> sample, int s,
                              int sweeps = kLevelFitSweeps);
 

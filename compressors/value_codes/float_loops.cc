@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/value_codes/float_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must follow foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -24,7 +24,7 @@ void AddFloatBytes(const uint8_t* HWY_RESTRICT bytes, int64_t n,
   const hn::Repartition<uint8_t, decltype(d)> bytes_tag;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
   for (; i + lanes <= n; i += lanes) {
-    // Loaded as bytes, since a float at an odd address is undefined.
+    // Loads bytes, since reading a float at an unaligned address is undefined.
     const auto x =
         hn::BitCast(d, hn::LoadU(bytes_tag, bytes + i * sizeof(float)));
     hn::StoreU(hn::Add(hn::LoadU(d, sum + i), x), d, sum + i);

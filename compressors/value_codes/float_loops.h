@@ -6,12 +6,11 @@
 
 namespace ps {
 
-// sum[i] += the i-th of n little-endian floats. `bytes` need not be aligned and
-// does not overlap `sum`.
+// Adds the i-th of n little-endian floats to sum[i]. `bytes` need not be
+// aligned and must not overlap `sum`.
 void AddFloatBytes(const uint8_t* bytes, int64_t n, float* sum);
 
-// Whether none of n little-endian floats is a NaN or an infinity. `bytes` need
-// not be aligned.
+// Whether all n little-endian floats are finite. `bytes` need not be aligned.
 bool AllFinite(const uint8_t* bytes, int64_t n);
 
 }  // namespace ps

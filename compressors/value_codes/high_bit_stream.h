@@ -1,6 +1,6 @@
-// Streams of bits in which the first bit is the highest of the first byte, and
-// a number comes highest bit first, as prefix codes are written.
-// compressors/payload/bit_stream.h has the other order.
+// Streams of bits in which the first bit is the highest of the first byte and
+// numbers are written highest bit first, as is usual for prefix codes.
+// compressors/payload/bit_stream.h has the opposite order.
 #ifndef COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 #define COMPRESSORS_VALUE_CODES_HIGH_BIT_STREAM_H_
 
@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Writes forward from `out`, which has room for what is put.
+// Writes forward from `out`, which must have room for everything that is put.
 class HighBitWriter {
  public:
   explicit HighBitWriter(uint8_t* out) : out_(out) {}
@@ -30,7 +30,7 @@ class HighBitWriter {
     PutShort(string);
   }
 
-  // Fills the last byte with zeros, and returns where the next one would be.
+  // Fills the last byte with zeros and returns the position after it.
   uint8_t* Finish() {
     if (held_ > 0) *out_++ = static_cast<uint8_t>(window_ << (8 - held_));
     held_ = 0;
@@ -49,7 +49,7 @@ class HighBitWriter {
   }
 
   uint8_t* out_;
-  uint64_t window_ = 0;  // Its lowest bits are not written yet,
+  uint64_t window_ = 0;  // Its lowest bits are not written yet;
   int held_ = 0;         // fewer than 8 of them between calls.
 };
 
@@ -57,20 +57,20 @@ class HighBitReader {
  public:
   explicit HighBitReader(const PieceReader& bytes) : bytes_(bytes) {}
 
-  // At most 32 bits; what lies past the end reads as zeros, and past_end()
-  // says so.
+  // Reads at most 32 bits. Bits past the end read as zeros, and past_end()
+  // becomes true.
   uint32_t Read(int bits) {
     if (available_ < bits) Refill();
     const int there = std::min(bits, available_);
     past_end_ |= there < bits;
-    // In two shifts, as one of 64 is undefined.
+    // Shifts twice, since a shift by 64 is undefined.
     const uint64_t value = window_ >> 32 >> (32 - bits);
     window_ <<= bits;
     available_ -= there;
     return static_cast<uint32_t>(value);
   }
 
-  // Zeros before the next 1; 64 if there are more than can be seen.
+  // The number of zeros before the next 1; 64 if no 1 is in the window.
   int CountZeros() {
     if (available_ < 32) Refill();
     return absl::countl_zero(window_);
@@ -78,7 +78,7 @@ class HighBitReader {
 
   bool past_end() const { return past_end_; }
 
-  // Whether only the zeros are left that fill the last byte.
+  // Whether nothing is left but the zeros that fill the last byte.
   bool AtEnd() {
     Refill();
     return !past_end_ && available_ < 8 && window_ == 0;
@@ -99,7 +99,7 @@ class HighBitReader {
     }
   }
 
-  PieceReader bytes_;  // From run_end_ on.
+  PieceReader bytes_;  // Continues at run_end_.
   const uint8_t* at_ = nullptr;
   const uint8_t* run_end_ = nullptr;
   uint64_t window_ = 0;  // The next bits, highest first; zeros below them.

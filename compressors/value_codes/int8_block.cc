@@ -1,5 +1,5 @@
 // Rounds to the nearest of 127 levels up to the largest magnitude of each
-// bucket, with the sign as the eighth bit. Biased a little; needs no error
+// bucket, with the sign as the eighth bit. Slightly biased; does not need error
 // feedback.
 #include "compressors/value_codes/level_codec.h"
 #include "compressors/value_codes/level_stream.h"

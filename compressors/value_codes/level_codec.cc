@@ -53,7 +53,7 @@ class LevelCodec final : public ValueCodec {
       return error;
     }
     const int s = NumLevels(Bits(config));
-    // Levels are fitted to lose no more than those they start from.
+    // Fitting does not increase the loss of the levels that it starts from.
     const float least = traits_.spacing == LevelSpacing::kUniform
                             ? UniformLevels::Value(1, s)
                             : ExponentialLevels::Value(1, s);
@@ -74,7 +74,7 @@ class LevelCodec final : public ValueCodec {
     LevelHeader header = Header(writing.config);
     const std::vector<float> scales =
         BucketScales(values, header.bucket_size, traits_.scale);
-    std::vector<float> levels;  // Fitted ones.
+    std::vector<float> levels;  // Fitted levels.
     if (traits_.spacing == LevelSpacing::kFitted) {
       levels = FitLevels(SampleMagnitudes(values, scales, header.bucket_size,
                                           writing.random_key),
@@ -99,7 +99,7 @@ class LevelCodec final : public ValueCodec {
       next += bytes;
     };
     append(&header, sizeof(header));
-    // Without the 0 and the 1.
+    // The levels 0 and 1 are not sent.
     if (!levels.empty()) {
       append(&levels[1], FloatBytes(NumSentLevels(header.bits)));
     }
@@ -183,13 +183,14 @@ class LevelCodec final : public ValueCodec {
                      ", ", header.bucket_size, " values a bucket"));
   }
 
-  // Moves `bytes` behind the levels, of which there are enough.
+  // Advances `bytes` past the levels; the caller has checked that there are
+  // enough.
   absl::StatusOr<LevelTable> ReadLevels(int bits, PieceReader* bytes) const {
     std::vector<float> levels(NumLevels(bits) + 1);
     levels.back() = 1;
     CHECK(bytes->Read(&levels[1], FloatBytes(NumSentLevels(bits))));
     for (size_t i = 1; i < levels.size(); ++i) {
-      // Written so that a NaN, too, is refused.
+      // Written so that NaN is rejected too.
       if (!(levels[i - 1] < levels[i])) {
         return absl::InvalidArgumentError(
             absl::StrCat("levels ", levels[i - 1], " and ", levels[i],
@@ -200,7 +201,7 @@ class LevelCodec final : public ValueCodec {
   }
 
   const LevelCodeTraits traits_;
-  std::array<LevelTable, kMaxLevelBits + 1> tables_ = {};  // By bits.
+  std::array<LevelTable, kMaxLevelBits + 1> tables_ = {};  // Indexed by bits.
 };
 
 }  // namespace

@@ -1,11 +1,11 @@
-// Codes that round to a few levels between 0 and a scale, which consecutive
-// values share.
+// Codes that round each value to one of a few levels between 0 and a scale that
+// consecutive values share.
 //
 //     values := bits u8, layout u8, zero u16, bucket_size u32,
-//               levels f32 (fitted ones only: those between 0 and 1,
-//               ascending), scales f32 (one for each bucket_size values, also
-//               for the last ones), the levels of the values (level_stream.h
-//               has the layouts)
+//               levels f32 (fitted levels only: those between 0 and 1,
+//               ascending), scales f32 (one per bucket_size values; the last
+//               bucket may be shorter), the levels of the values (see
+//               level_stream.h for the layouts)
 //
 // The decoded value is scale x level, both floats, rounded to float.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_CODEC_H_
@@ -21,8 +21,8 @@ struct LevelCodeTraits {
   ValueCode number;
   LevelScale scale = LevelScale::kLargestMagnitude;
   LevelSpacing spacing = LevelSpacing::kUniform;
-  bool nearest = false;  // Rounds to the nearest level, not at random.
-  int bits = 0;          // 0: what the config says; else in the fixed layout.
+  bool nearest = false;  // Rounds to the nearest level instead of at random.
+  int bits = 0;          // 0: as in the config. Else in the fixed layout.
 };
 
 // The caller owns the codec.

@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// Level codes of a fixed number of bits.
+// Reads level codes of a fixed number of bits.
 class FixedLevelReader {
  public:
   FixedLevelReader(const LevelHeader& header, const PieceReader& bytes)
@@ -85,7 +85,7 @@ class LevelDecoder final : public ValueDecoder {
  private:
   void StartBucket() {
     CHECK(scales_.Read(&scale_, sizeof(scale_)));
-    // A NaN spreads to all values of the bucket, those of level 0, too.
+    // A NaN spreads to all values of the bucket, including those of level 0.
     if (std::signbit(scale_)) {
       scale_ = std::numeric_limits<float>::quiet_NaN();
     }
@@ -96,7 +96,7 @@ class LevelDecoder final : public ValueDecoder {
 
   const int64_t bucket_size_;
   const LevelTable table_;
-  int64_t left_;  // In the buckets to come.
+  int64_t left_;  // In the buckets that follow.
   PieceReader scales_;
   Reader reader_;
   int64_t left_in_bucket_ = 0;

@@ -1,4 +1,4 @@
-// The reading side of level codes: bytes to values.
+// Decodes level codes: bytes to values.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_DECODER_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_DECODER_H_
 
@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// As it stands at the head of the values.
+// The header at the start of the values, as laid out in memory.
 struct LevelHeader {
   uint8_t bits = 0;
   LevelLayout layout = LevelLayout::kFixed;
@@ -21,15 +21,14 @@ struct LevelHeader {
 };
 static_assert(sizeof(LevelHeader) == 8, "LevelHeader is read as it is");
 
-// What a level code stands for, over its bucket's scale; a NaN for the negative
-// zero, which no writer writes.
+// The value of each level code, relative to its bucket's scale; NaN for
+// negative zero, which is never written.
 using LevelTable = std::array<float, 1 << kMaxLevelBits>;
 
-// levels: from 0 to 1, NumLevels(bits) + 1 of them.
+// levels: NumLevels(bits) + 1 of them, from 0 to 1.
 LevelTable MakeLevelTable(int bits, absl::Span<const float> levels);
 
-// scales: a float for each bucket. What the codes hold beyond the values shows
-// in Finish.
+// scales: one float per bucket. Finish reports surplus data in `codes`.
 std::unique_ptr<ValueDecoder> NewLevelDecoder(const LevelHeader& header,
                                               const LevelTable& table,
                                               const PieceReader& scales,

@@ -1,6 +1,5 @@
-// What levels are fitted to and how, on host and device, with the same bits:
-// the sample, its sums in one order, and the descent. fitted_levels.h says what
-// for.
+// The sample that levels are fitted to, its sums, and the descent, for host and
+// device with bitwise equal results. fitted_levels.h describes the purpose.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_DESCENT_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_DESCENT_H_
 
@@ -14,15 +13,15 @@
 
 namespace ps {
 
-// Magnitudes that levels are fitted to at most.
+// The maximum number of magnitudes that levels are fitted to.
 constexpr int64_t kMaxSample = 16384;
-// Up to 4 bits, more change nothing; each is a step to a minimum, if not always
-// the lowest one.
+// Up to 4 bits, further sweeps change nothing. The result is a local minimum,
+// not always the global one.
 constexpr int kLevelFitSweeps = 30;
 
-// A magnitude over its bucket's norm, in [0, 1], and the norm, which makes its
-// weight: as one number, since floats that are not negative ascend as their
-// bits do. So a sample has one order, whoever sorts it.
+// A magnitude divided by its bucket's norm, in [0, 1], and the norm, which
+// determines its weight, packed into one number. Non-negative floats ascend as
+// their bits do, so a sample has the same order whoever sorts it.
 PS_HOST_DEVICE inline uint64_t WeightedMagnitude(float magnitude, float norm) {
   return uint64_t{FloatBits(magnitude)} << 32 | FloatBits(norm);
 }
@@ -31,7 +30,7 @@ PS_HOST_DEVICE inline float MagnitudeOf(uint64_t weighted) {
   return FloatFromBits(static_cast<uint32_t>(weighted >> 32));
 }
 
-// The norm's square, which is exact.
+// The square of the norm, which is exact.
 PS_HOST_DEVICE inline double WeightOf(uint64_t weighted) {
   const double norm = FloatFromBits(static_cast<uint32_t>(weighted));
   return norm * norm;
@@ -41,8 +40,8 @@ PS_HOST_DEVICE inline int64_t SampleSize(int64_t count) {
   return count < kMaxSample ? count : kMaxSample;
 }
 
-// Element k of the sample of `count` values, by its place: one of each of
-// SampleSize(count) equally long stretches.
+// The position of element k of the sample of `count` values. One value is drawn
+// from each of SampleSize(count) equally long stretches.
 PS_HOST_DEVICE inline int64_t SampledPlace(uint64_t random_key, int64_t count,
                                            int64_t k) {
   constexpr uint64_t kPurpose = 0x616c71;  // "alq"
@@ -55,14 +54,14 @@ PS_HOST_DEVICE inline int64_t SampledPlace(uint64_t random_key, int64_t count,
          static_cast<int64_t>(random.Below(static_cast<uint64_t>(end - begin)));
 }
 
-// Sums over a sorted sample. They are formed in runs of kSampleRun: what comes
-// before an element are the runs before, in order, plus what comes before it in
-// its own. So they never fall.
+// Sums over a sorted sample. They are formed in runs of kSampleRun: the sums
+// before an element are those of the earlier runs, added in order, plus those
+// of the elements before it in its own run. So they never decrease.
 constexpr int64_t kSampleRun = 64;
 
 struct SampleSums {
   double weight = 0;
-  double moment = 0;  // Of weight x magnitude.
+  double moment = 0;  // The sum of weight x magnitude.
 
   PS_HOST_DEVICE void Add(uint64_t weighted) {
     const double more = WeightOf(weighted);
@@ -75,8 +74,9 @@ struct SampleSums {
   }
 };
 
-// sums[i] becomes what comes before element i, of a run [begin, end) and
-// `before` it. Returns the sums of the run alone.
+// Sets sums[i], for each i in the run [begin, end), to the sums over all
+// elements before i; `before` holds the sums before the run. Returns the sums
+// of the run alone.
 PS_HOST_DEVICE inline SampleSums SumRun(const uint64_t* sample, int64_t begin,
                                         int64_t end, const SampleSums& before,
                                         SampleSums* sums) {
@@ -96,9 +96,10 @@ struct SortedSample {
   int64_t size = 0;
 
   // The best level between its neighbours a < c, or `level` if no element lies
-  // between those. The error is convex and piecewise linear in the level, with
-  // corners at the elements x, and no longer falls where the weight below the
-  // level has come to the sum of weight (c - x) / (c - a) over a < x < c.
+  // strictly between them. The error is convex and piecewise linear in the
+  // level, with corners at the elements x. It stops falling where the total
+  // weight below the level reaches the sum of weight (c - x) / (c - a) over a <
+  // x < c.
   PS_HOST_DEVICE float BestBetween(float a, float c, float level) const {
     const int64_t begin = PartitionPoint(
         0, size, [&](int64_t i) { return MagnitudeOf(elements[i]) <= a; });
@@ -117,15 +118,15 @@ struct SortedSample {
   }
 };
 
-// levels: [s + 1], from 0 to 1; written.
+// levels: [s + 1], from 0 to 1; output.
 PS_HOST_DEVICE inline void DescendLevels(const SortedSample& sample, int s,
                                          int sweeps, float* levels) {
   for (int i = 0; i <= s; ++i) levels[i] = ExponentialLevels::Value(i, s);
   bool moved = true;
   for (int sweep = 0; sweep < sweeps && moved; ++sweep) {
     moved = false;
-    // Downward, so that levels far below all magnitudes rise among them in the
-    // first sweep, each after the one above it.
+    // Sweep downward, so that levels far below all magnitudes move up among
+    // them in the first sweep, each after the one above it.
     for (int i = s - 1; i >= 1; --i) {
       const float best =
           sample.BestBetween(levels[i - 1], levels[i + 1], levels[i]);

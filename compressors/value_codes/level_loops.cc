@@ -8,7 +8,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/value_codes/level_loops.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must follow foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -30,8 +30,8 @@ using IntTag = hn::RebindToSigned<FloatTag>;
 using FloatVector = hn::Vec<FloatTag>;
 using IntVector = hn::Vec<IntTag>;
 
-// Rounds whole vectors, and returns how many values those have. levels(r, draw,
-// &value) returns the level and sets what it stands for.
+// Rounds whole vectors and returns how many values those have. levels(r, draw,
+// &value) returns the level and sets *value to the level's value.
 template <typename Levels>
 int64_t RoundVectors(const LevelStretch& stretch, const Levels& levels) {
   const FloatTag d;
@@ -48,7 +48,7 @@ int64_t RoundVectors(const LevelStretch& stretch, const Levels& levels) {
     const auto r = hn::Min(hn::Div(hn::Abs(v), scale), one);
     auto value = one;
     const auto level = levels(r, hn::LoadU(d, stretch.draws + i), &value);
-    // A zero has level 0, so that its sign does not show.
+    // A zero gets level 0, without a sign.
     const auto negative = hn::And(hn::BitCast(di, hn::And(v, sign_bit)),
                                   hn::VecFromMask(di, level > hn::Zero(di)));
     const auto decoded =
@@ -99,7 +99,7 @@ int64_t RoundExponential(const LevelStretch& stretch) {
   };
   const auto lowest = hn::Sub(s, hn::Set(di, 1));
   const auto over_least = power_of_two(lowest);
-  // As ExponentialLevels::Round, with both cases of it computed.
+  // Like ExponentialLevels::Round, but computes both cases.
   return RoundVectors(
       stretch, [&](FloatVector r, FloatVector draw, FloatVector* value) {
         const auto exponent = hn::ShiftRight<kFractionBits>(hn::BitCast(di, r));
@@ -132,7 +132,7 @@ HWY_EXPORT(RoundExponential);
 
 namespace {
 
-// Values from `begin` on, one at a time.
+// Rounds the values from `begin` on, one at a time.
 template <typename Levels>
 void RoundFrom(int64_t begin, const Levels& levels,
                const LevelStretch& stretch) {
@@ -143,7 +143,7 @@ void RoundFrom(int64_t begin, const Levels& levels,
   }
 }
 
-// Of a scale of 0.
+// Writes zeros if the scale is 0; returns whether it did.
 bool WriteZeros(const LevelStretch& stretch) {
   if (stretch.scale > 0) return false;
   std::fill_n(stretch.codes, stretch.n, uint8_t{0});

@@ -1,5 +1,5 @@
-// The inner loops of rounding to levels: vectors where the machine has them,
-// with the bits that one value at a time gives.
+// The inner loops of rounding to levels. They use vector instructions where the
+// machine has them, with the same bits as one value at a time.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_LOOPS_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_LOOPS_H_
 
@@ -9,18 +9,18 @@ namespace ps {
 
 // Values that share a scale.
 struct LevelStretch {
-  float scale = 0;               // 0 if all values are.
-  int bits = 0;                  // Of a level code.
-  int64_t n = 0;                 // Values.
+  float scale = 0;               // 0 if all values are 0.
+  int bits = 0;                  // The width of a level code.
+  int64_t n = 0;                 // Number of values.
   const float* draws = nullptr;  // [n], in [0, 1).
-  float* values = nullptr;       // [n]; replaced by what is lost.
+  float* values = nullptr;       // [n]; replaced with the error.
   uint8_t* codes = nullptr;      // [n]; written.
 };
 
-// By UniformLevels, ExponentialLevels and TableLevels of levels.h.
+// These round as UniformLevels, ExponentialLevels and TableLevels of levels.h.
 void RoundToUniformLevels(const LevelStretch& stretch);
 void RoundToExponentialLevels(const LevelStretch& stretch);
-// levels: from 0 to 1, one for each level.
+// levels: one value per level, from 0 to 1.
 void RoundToTableLevels(const float* levels, const LevelStretch& stretch);
 
 }  // namespace ps

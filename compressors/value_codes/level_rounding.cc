@@ -11,14 +11,14 @@
 namespace ps {
 namespace {
 
-// Draws made together; a multiple of 4.
+// Number of draws made together; a multiple of 4.
 constexpr int64_t kBlock = 1024;
 
-// Sums and maxima that a processor can have under way at once.
+// Number of sums and maxima that a processor can compute at once.
 constexpr size_t kLanes = kNormLanes;
 
 float EuclideanNorm(absl::Span<const float> values) {
-  double sums[kLanes] = {};  // Of floats, squares do not overflow or underflow.
+  double sums[kLanes] = {};  // Squares of floats stay in range.
   const size_t whole = values.size() / kLanes * kLanes;
   for (size_t i = 0; i < whole; i += kLanes) {
     for (size_t j = 0; j < kLanes; ++j) {

@@ -1,4 +1,4 @@
-// The writing side of level codes: values to scales and level codes.
+// Encodes values as scales and level codes.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_ROUNDING_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_ROUNDING_H_
 
@@ -12,28 +12,29 @@ namespace ps {
 
 enum class LevelScale { kEuclideanNorm, kLargestMagnitude };
 
-// One for each bucket, rounded to float, as it travels: magnitudes are taken
-// relative to that.
+// Returns one scale per bucket, rounded to float as it is sent; magnitudes are
+// taken relative to that.
 std::vector<float> BucketScales(absl::Span<const float> values,
                                 int64_t bucket_size, LevelScale scale);
 
 struct LevelRounding {
   LevelSpacing spacing = LevelSpacing::kUniform;
-  absl::Span<const float> levels;  // Fitted ones, from 0 to 1; else not read.
+  absl::Span<const float> levels;  // Fitted levels, from 0 to 1; else unused.
   int bits = 0;
   int64_t bucket_size = 0;
   absl::Span<const float> scales;  // [buckets]
-  // Draws for rounding; null: to the nearest level.
+  // The key of the random draws; null rounds to the nearest level.
   const uint64_t* random_key = nullptr;
 };
 
-// Writes a level code for each value, and replaces the value by what is lost.
+// Writes a level code for each value, and replaces the value with the rounding
+// error.
 void RoundToLevels(const LevelRounding& rounding, absl::Span<float> values,
                    absl::Span<uint8_t> codes);
 
-// What to fit levels to (level_descent.h): of each of at most kMaxSample
-// equally long stretches one value, drawn by random_key; so all, if they are no
-// more.
+// The sample to fit levels to (level_descent.h): one value, drawn by
+// random_key, from each of at most kMaxSample equally long stretches. These are
+// all values if there are no more than kMaxSample.
 std::vector<uint64_t> SampleMagnitudes(absl::Span<const float> values,
                                        absl::Span<const float> scales,
                                        int64_t bucket_size,

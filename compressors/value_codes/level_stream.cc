@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// What the layout writes for each code; nothing for a negative 0.
+// What the layout writes for each code; empty for the invalid negative 0.
 using CodeStrings = std::array<BitString, 1 << kMaxLevelBits>;
 
 CodeStrings StringsOf(bool omega, bool sparse, int bits) {
@@ -25,8 +25,8 @@ CodeStrings StringsOf(bool omega, bool sparse, int bits) {
   return strings;
 }
 
-// Calls count(n) at the start of each bucket, n of whose codes are not 0, then
-// element(gap, code) for those.
+// Calls count(n) at the start of each bucket, where n is the number of its
+// codes that are not 0, then element(gap, code) for each of those.
 template <typename Count, typename Element>
 void ForEachLevel(int64_t bucket_size, absl::Span<const uint8_t> codes,
                   Count count, Element element) {
@@ -68,7 +68,7 @@ int64_t DenseBits(bool omega, const LevelShape& shape,
 int64_t WriteFixed(int bits, absl::Span<const uint8_t> codes, uint8_t* out) {
   const int64_t count = static_cast<int64_t>(codes.size());
   const int64_t bytes = BytesOfBits(count * bits);
-  // Eight codes fill `bits` bytes; those of the word beyond are written again.
+  // Eight codes fill `bits` bytes; the rest of the word is overwritten later.
   int64_t i = 0;
   int64_t at = 0;
   for (; i + 8 <= count && at + 8 <= bytes; i += 8, at += bits) {
@@ -87,8 +87,8 @@ int64_t WriteFixed(int bits, absl::Span<const uint8_t> codes, uint8_t* out) {
 int64_t MaxLevelBytes(ValueCodeConfig::IntegerCode integer_code, int bits,
                       int64_t count) {
   if (integer_code == ValueCodeConfig::FIXED) return BytesOfBits(count * bits);
-  // The smaller layout is no longer than the dense one, in which the highest
-  // level is the longest.
+  // The smaller layout is no longer than the dense one, whose longest code is
+  // that of the highest level.
   const bool omega = integer_code == ValueCodeConfig::ELIAS_OMEGA;
   const uint32_t highest = static_cast<uint32_t>(NumLevels(bits));
   return BytesOfBits(count * DenseLevel(omega, bits, highest).length);
@@ -151,7 +151,7 @@ bool EliasLevelReader::AtEnd() { return !fault_ && reader_.AtEnd(); }
 void EliasLevelReader::NextDense(absl::Span<uint8_t> codes) {
   for (uint8_t& code : codes) {
     const uint32_t integer = ReadInteger();
-    // Also of 0, which is no integer, this makes one out of range.
+    // 0, which is not a valid integer, wraps around to a level out of range.
     const uint32_t level = integer - 1;
     const uint32_t negative = level == 0 ? 0 : reader_.Read(1);
     fault_ |= level >= sign_bit_ || reader_.past_end();
@@ -192,7 +192,7 @@ void EliasLevelReader::ReadGap() {
     return;
   }
   zeros_left_ = int64_t{ReadInteger()} - 1;
-  // The levels that are left need a place each.
+  // Each of the remaining levels needs a place.
   fault_ |= zeros_left_ < 0 || zeros_left_ + levels_left_ > left_;
 }
 

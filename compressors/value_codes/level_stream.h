@@ -1,17 +1,17 @@
-// The levels of one payload as bits. A level code is a byte of so many bits:
-// the highest is 1 for a negative value, the others are the level, 0 to s; a
-// negative 0 stands for nothing. The layouts:
+// The levels of one payload as bits. A level code is a byte of which `bits`
+// bits are used: the highest is 1 for a negative value, the others are the
+// level, 0 to s. A negative 0 is invalid. The layouts:
 //
 //     fixed  := the codes, as a stream of bits (compressors/payload/bit_stream.h)
-//     sparse := for each bucket: integer(levels above 0, plus 1), and for each
-//               of those: integer(places since the one before it, from 1),
-//               sign bit, integer(level)
+//     sparse := for each bucket: integer(number of levels above 0, plus 1), and
+//               for each of those: integer(distance from the one before it, at
+//               least 1), sign bit, integer(level)
 //     dense  := for each value: integer(level + 1), sign bit unless level is 0
 //
-// where integer is Elias's gamma or omega and the bits of a byte come highest
-// first. Sparse is ENCODE of Alistarh et al., NIPS 2017, section 3.1, with the
-// number of levels that its decoder would otherwise not know; dense is that of
-// their appendix, without the signs of zeros.
+// where integer is Elias's gamma or omega code and each byte is filled from its
+// highest bit. Sparse is ENCODE of Alistarh et al., NIPS 2017, section 3.1,
+// plus the number of levels, which its decoder would otherwise not know; dense
+// is the code of their appendix, without signs for zeros.
 #ifndef COMPRESSORS_VALUE_CODES_LEVEL_STREAM_H_
 #define COMPRESSORS_VALUE_CODES_LEVEL_STREAM_H_
 
@@ -26,37 +26,37 @@
 namespace ps {
 
 struct LevelShape {
-  int bits = 0;             // Of a level code.
+  int bits = 0;             // The width of a level code.
   int64_t bucket_size = 0;  // Values; the last bucket may have fewer.
 };
 
-// What WriteLevels writes at most, for any codes.
+// The maximum number of bytes that WriteLevels writes, for any codes.
 int64_t MaxLevelBytes(ValueCodeConfig::IntegerCode integer_code, int bits,
                       int64_t count);
 
-// Of the layouts with this integer code, the one that takes fewest bits.
+// Of the layouts with this integer code, the one that takes the fewest bits.
 LevelLayout SmallestLayout(ValueCodeConfig::IntegerCode integer_code,
                            const LevelShape& shape,
                            absl::Span<const uint8_t> codes);
 
-// Returns how many bytes it wrote.
+// Returns the number of bytes written.
 int64_t WriteLevels(LevelLayout layout, const LevelShape& shape,
                     absl::Span<const uint8_t> codes, uint8_t* out);
 
-// Reads the layouts with Elias's codes. After a fault, every code is the one
-// that stands for nothing.
+// Reads the layouts that use Elias's codes. After invalid input, every code
+// read is the invalid one, negative 0.
 class EliasLevelReader {
  public:
   EliasLevelReader(LevelLayout layout, int bits, const PieceReader& bytes);
 
-  // Before the first value of each bucket.
+  // Call before the first value of each bucket.
   void StartBucket(int64_t size);
 
-  // Asked for no more than the bucket has.
+  // Reads the next codes; do not read more than the bucket has.
   void Next(absl::Span<uint8_t> codes);
 
-  // Whether there was no fault, and only the zeros are left that fill the last
-  // byte.
+  // Whether all input was valid and nothing is left but the zeros that fill the
+  // last byte.
   bool AtEnd();
 
  private:
@@ -67,13 +67,13 @@ class EliasLevelReader {
 
   const bool omega_;
   const bool sparse_;
-  const uint32_t sign_bit_;  // Also the code that stands for nothing.
+  const uint32_t sign_bit_;  // Also the invalid code, negative 0.
   HighBitReader reader_;
   bool fault_ = false;
-  // Sparse; of the bucket:
-  int64_t left_ = 0;         // Values.
-  int64_t levels_left_ = 0;  // Of them, those above 0;
-  int64_t zeros_left_ = 0;   // and zeros before the next such.
+  // For the sparse layout, in the current bucket:
+  int64_t left_ = 0;         // Values left.
+  int64_t levels_left_ = 0;  // Levels above 0 left.
+  int64_t zeros_left_ = 0;   // Zeros before the next of those.
 };
 
 }  // namespace ps

@@ -1,7 +1,7 @@
-// Rounding of a magnitude in [0, 1] to one of the levels 0 = L_0 < ... < L_s =
-// 1, at random such that the mean is the magnitude. With f the place between
-// the levels around it, 0 at the lower and 1 at the upper, the upper is taken
-// where draw < f.
+// Rounds a magnitude in [0, 1] to one of the levels 0 = L_0 < ... < L_s = 1, at
+// random such that the expectation is the magnitude. If f is the position
+// between the two neighbouring levels, 0 at the lower and 1 at the upper, then
+// the upper level is taken if draw < f.
 #ifndef COMPRESSORS_VALUE_CODES_LEVELS_H_
 #define COMPRESSORS_VALUE_CODES_LEVELS_H_
 
@@ -16,15 +16,16 @@ namespace ps {
 
 enum class LevelSpacing { kUniform, kExponential, kFitted };
 
-// Of a value to its scale, in [0, 1]: rounding may have made a norm less than a
-// single magnitude. 0 where the scale is, and with it all values.
+// The ratio of |value| to the scale, clamped to [0, 1], since rounding may make
+// a norm smaller than a single magnitude. 0 if the scale is 0, and with it all
+// values.
 PS_HOST_DEVICE inline float RelativeMagnitude(float value, float scale) {
   if (!(scale > 0)) return 0;
   const float relative = fabsf(value) / scale;
   return relative < 1.0f ? relative : 1.0f;
 }
 
-// Levels 0, 1/s, ..., 1, called 0 to s.
+// Levels 0, 1/s, ..., 1, numbered 0 to s.
 struct UniformLevels {
   PS_HOST_DEVICE static float Value(int level, int s) {
     return static_cast<float>(level) / static_cast<float>(s);
@@ -38,7 +39,7 @@ struct UniformLevels {
   }
 };
 
-// Levels 0, 2^(1-s), ..., 1/2, 1, called 0 to s: s of them are not 0.
+// Levels 0, 2^(1-s), ..., 1/2, 1, numbered 0 to s.
 struct ExponentialLevels {
   PS_HOST_DEVICE static float Value(int level, int s) {
     return level == 0 ? 0.0f : PowerOfTwo(level - s);
@@ -46,10 +47,11 @@ struct ExponentialLevels {
 
   PS_HOST_DEVICE static int Round(float r, int s, float draw) {
     constexpr int kBias = 127;
-    // r is in [2^-octave, 2^(1 - octave)); 1 counts to the octave below it.
+    // r is in [2^-octave, 2^(1 - octave)); 1 counts as part of the octave below
+    // it.
     const int below_one = kBias - static_cast<int>(FloatBits(r) >> 23);
     const int octave = below_one > 1 ? below_one : 1;
-    // Below 2^(1 - s), the least level that is not 0.
+    // r is below 2^(1 - s), the lowest level that is not 0.
     if (octave > s - 1) {
       return draw < r * PowerOfTwo(s - 1) ? 1 : 0;
     }
@@ -63,7 +65,7 @@ struct ExponentialLevels {
   }
 };
 
-// Any levels.
+// Arbitrary levels.
 class TableLevels {
  public:
   // levels: [s + 1], from 0 to 1; not owned.
@@ -72,7 +74,7 @@ class TableLevels {
   PS_HOST_DEVICE float Value(int level, int) const { return levels_[level]; }
 
   PS_HOST_DEVICE int Round(float r, int s, float draw) const {
-    // The last level, 1, is above none.
+    // No magnitude exceeds the last level, 1.
     const int upper = static_cast<int>(
         PartitionPoint(1, s, [&](int64_t i) { return levels_[i] <= r; }));
     const float lower = levels_[upper - 1];

@@ -1,8 +1,8 @@
-// Each value as a power of two, the one below or the one above its magnitude,
-// at random such that the mean is the value: Horvath et al., "Natural
+// Rounds the magnitude of each value to the power of two below or above it, at
+// random such that the expectation is the value: Horvath et al., "Natural
 // compression for distributed deep learning", arXiv 1905.10988. Unbiased, with
-// a relative variance of at most 1/8. What would become infinite takes the
-// power below.
+// a relative variance of at most 1/8. A value that would become infinite takes
+// the power below.
 //
 //     values := 9 bits each: the exponent of a float, and above it the sign
 #include <algorithm>
@@ -26,7 +26,7 @@ int64_t NaturalBytes(int64_t count) {
 
 float DecodedValue(uint32_t code) {
   const uint32_t exponent = code & kExponentMask;
-  // Zero has one sign; the exponent of infinity stands for nothing.
+  // Zero has only one sign, and the exponent of infinity is invalid.
   if (code > kExponentMask && exponent == 0) {
     return std::numeric_limits<float>::quiet_NaN();
   }

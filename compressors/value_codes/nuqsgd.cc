@@ -1,8 +1,8 @@
 // NUQSGD: levels 0, 2^-s, ..., 1/2, 1 times the Euclidean norm of each bucket,
 // with s + 1 = 2^(bits - 1) - 1. Ramezani-Kebrya et al., "NUQSGD: provably
 // communication-efficient data-parallel SGD via nonuniform quantization", JMLR
-// 2021. Unbiased, with the worst case of "qsgd" with 2^s levels; fit for heavy
-// tails.
+// 2021. Unbiased, with the worst case of "qsgd" with 2^s levels; suited to
+// heavy tails.
 #include "compressors/value_codes/level_codec.h"
 
 namespace ps {

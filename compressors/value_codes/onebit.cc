@@ -1,11 +1,11 @@
-// The sign of each value, decoded as the mean of the negative values or as that
-// of the others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent
-// and its application to data-parallel distributed training of speech DNNs",
-// Interspeech 2014, with one pair of means for a payload rather than for a
-// column. Never less exact than `sign`. Biased: needs error feedback.
+// The sign of each value, decoded as the mean of the negative values or of the
+// others: Seide, Fu, Droppo, Li, Yu, "1-bit stochastic gradient descent and its
+// application to data-parallel distributed training of speech DNNs",
+// Interspeech 2014, with one pair of means per payload instead of per column.
+// Never less exact than `sign`. Biased: needs error feedback.
 //
-//     values := mean of the others f32, minus the mean of the negative f32,
-//               bits (1: negative)
+//     values := mean of the others f32, minus the mean of the negative values
+//               f32, bits (1: negative)
 #include <cstring>
 #include <memory>
 
@@ -30,7 +30,7 @@ class OneBitCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;
     error.unbiased = false;
-    error.variance = 1;  // As `sign`.
+    error.variance = 1;  // As for `sign`.
     return error;
   }
 

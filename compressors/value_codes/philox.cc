@@ -6,7 +6,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "compressors/value_codes/philox.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must follow foreach_target.h, which must be first.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -16,7 +16,7 @@ namespace {
 
 namespace hn = hwy::HWY_NAMESPACE;
 
-// Fills whole vectors of draws, and returns how many draws that makes.
+// Fills whole vectors with draws, and returns how many draws that makes.
 int64_t FillDraws(uint64_t counter, uint32_t key0, uint32_t key1, int64_t n,
                   float* HWY_RESTRICT draws) {
 #if HWY_TARGET == HWY_SCALAR

@@ -1,4 +1,4 @@
-// Philox4x32-10 on host and device: Salmon, Moraes, Dror, Shaw, "Parallel
+// Philox4x32-10 for host and device: Salmon, Moraes, Dror, Shaw, "Parallel
 // random numbers: as easy as 1, 2, 3", SC 2011.
 #ifndef COMPRESSORS_VALUE_CODES_PHILOX_WORDS_H_
 #define COMPRESSORS_VALUE_CODES_PHILOX_WORDS_H_
@@ -9,7 +9,7 @@
 
 namespace ps {
 
-// The paper's table 2 and the constants of its section 4.
+// From the paper's table 2 and section 4.
 constexpr int kPhiloxRounds = 10;
 constexpr uint32_t kPhiloxMultiplier0 = 0xd2511f53;
 constexpr uint32_t kPhiloxMultiplier1 = 0xcd9e8d57;
@@ -35,17 +35,18 @@ PS_HOST_DEVICE inline PhiloxWords PhiloxRounds(PhiloxWords counter,
   return counter;
 }
 
-// The upper 24 bits, in [0, 1).
+// Uses the upper 24 bits; the result is in [0, 1).
 PS_HOST_DEVICE inline float DrawOfWord(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }
 
-// One thread's draws of UniformDraws (philox.h), cheapest in ascending order.
+// The draws of UniformDraws (philox.h) for one thread; cheapest in ascending
+// order.
 class DrawSequence {
  public:
   PS_HOST_DEVICE explicit DrawSequence(uint64_t key) : key_(key) {}
 
-  // Of element i, at least 0.
+  // The draw of element i, which is at least 0.
   PS_HOST_DEVICE float At(int64_t i) {
     if (i / 4 != counter_) {
       counter_ = i / 4;
@@ -59,7 +60,7 @@ class DrawSequence {
 
  private:
   const uint64_t key_;
-  int64_t counter_ = -1;  // Of words_.
+  int64_t counter_ = -1;  // The counter of words_.
   PhiloxWords words_ = {};
 };
 

@@ -1,5 +1,5 @@
-// QSGD with the largest magnitude of each bucket in place of its norm: what the
-// experiments of Alistarh et al., NIPS 2017, section 5, use. Unbiased, with far
+// QSGD with the largest magnitude of each bucket in place of its norm, as in
+// the experiments of Alistarh et al., NIPS 2017, section 5. Unbiased, with far
 // less variance than "qsgd" at equal bits.
 #include "compressors/value_codes/level_codec.h"
 

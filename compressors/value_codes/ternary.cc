@@ -1,10 +1,11 @@
-// The sign of each value with a probability in proportion to its magnitude, at
-// the scale of the largest; else nothing. Wen et al., "TernGrad: ternary
-// gradients to reduce communication in distributed deep learning", NIPS 2017,
-// with a payload for a layer. Unbiased but for the clipping of their section 4,
-// which keeps outliers from making the scale, and so the variance, large.
+// The sign of each value at the scale of the largest magnitude, with a
+// probability proportional to its own magnitude, otherwise 0. Wen et al.,
+// "TernGrad: ternary gradients to reduce communication in distributed deep
+// learning", NIPS 2017, with one payload per layer. Unbiased except for the
+// clipping of their section 4, which keeps outliers from making the scale, and
+// so the variance, large.
 //
-//     values := scale f32, five digits a byte (0: 0, 1: scale, 2: -scale)
+//     values := scale f32, five digits per byte (0: 0, 1: scale, 2: -scale)
 #include <algorithm>
 #include <cstring>
 #include <limits>
@@ -22,10 +23,10 @@ namespace ps {
 namespace {
 
 constexpr int64_t kScaleBytes = sizeof(float);
-// Rounded to the levels 0 and 1, whose codes have a bit for the level and one
-// for the sign.
+// The values are rounded to the levels 0 and 1, whose codes have one bit for
+// the level and one for the sign.
 constexpr int kLevelBits = 2;
-// Draws made together; a multiple of the digits of a byte and of 4.
+// Number of draws made together; a multiple of the digits per byte and of 4.
 constexpr int64_t kBlock = 1000;
 
 int64_t TernaryBytes(int64_t count) {
@@ -40,8 +41,8 @@ class TernaryCodec final : public ValueCodec {
   bool RoundsAtRandom() const override { return true; }
 
   CodingError Error(const ValueCodeConfig&) const override {
-    CodingError error;  // Clipping biases a little.
-    // One large value among n makes it grow as sqrt(n); with the default
+    CodingError error;  // Clipping adds a small bias.
+    // With one large value among n it grows as sqrt(n); with the default
     // clipping it is about 1 for Gaussian values.
     error.variance = std::numeric_limits<double>::infinity();
     return error;

@@ -1,10 +1,10 @@
-// A threshold T, with its sign, where a value has at least that magnitude, and
-// nothing elsewhere: MXNet's 2-bit compression
-// (src/kvstore/gradient_compression-inl.h). A step sends at most T of a
-// coordinate, so T belongs near the gradient's scale. The residual is part of
-// the method: needs error feedback.
+// Sends a threshold T, with its sign, for each value of at least that
+// magnitude, and 0 for all others: MXNet's 2-bit compression
+// (src/kvstore/gradient_compression-inl.h). One step sends at most T of a
+// coordinate, so T should be near the gradient's scale. The residual is part of
+// the method: it needs error feedback.
 //
-//     values := T f32, pairs of bits, the first in the highest (00: 0, 10: -T,
+//     values := T f32, pairs of bits, highest pair first (00: 0, 10: -T,
 //               11: T)
 #include <cstring>
 #include <limits>
@@ -32,8 +32,7 @@ class TwoBitThresholdCodec final : public ValueCodec {
   CodingError Error(const ValueCodeConfig&) const override {
     CodingError error;
     error.unbiased = false;
-    error.variance =
-        1;  // A value below T loses all of itself, none loses more.
+    error.variance = 1;  // A value below T is lost whole; none loses more.
     return error;
   }
 

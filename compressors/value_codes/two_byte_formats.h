@@ -1,4 +1,4 @@
-// Floats of 16 bits, on host and device.
+// 16-bit floats, for host and device.
 #ifndef COMPRESSORS_VALUE_CODES_TWO_BYTE_FORMATS_H_
 #define COMPRESSORS_VALUE_CODES_TWO_BYTE_FORMATS_H_
 
@@ -9,9 +9,9 @@
 
 namespace ps {
 
-// The upper half of a float, rounded to the nearest, ties to even: 8 bits of
-// exponent, 7 of fraction. What would round to infinity becomes the largest
-// finite number, so that the rest stays in the residual.
+// The upper half of a float, rounded to nearest, ties to even: 8 bits of
+// exponent, 7 of fraction. Values that would round to infinity become the
+// largest finite number, so that the remainder stays in the residual.
 struct Bf16 {
   PS_HOST_DEVICE static uint16_t Narrow(float x) {
     constexpr uint32_t kLargest = 0x7f7f;
@@ -28,9 +28,9 @@ struct Bf16 {
   }
 };
 
-// IEEE binary16, rounded to the nearest, ties to even: 5 bits of exponent, 10
-// of fraction. Magnitudes that would round to infinity become 65504, the
-// largest finite number, and those below 2^-25 become 0; the rest stays in the
+// IEEE binary16, rounded to nearest, ties to even: 5 bits of exponent, 10 of
+// fraction. Magnitudes that would round to infinity become 65504, the largest
+// finite number, and those below 2^-25 become 0; the remainder stays in the
 // residual.
 struct Fp16 {
   PS_HOST_DEVICE static uint16_t Narrow(float x) {
@@ -40,8 +40,8 @@ struct Fp16 {
     const uint32_t magnitude = bits & 0x7fffffff;
     uint32_t rounded;
     if (magnitude < kSmallestNormal) {
-      // The units of 0.5f are 2^-24, as are those of small binary16 numbers:
-      // the addition rounds.
+      // The unit in the last place of 0.5f is 2^-24, like that of subnormal
+      // binary16 numbers: the addition rounds.
       rounded = FloatBits(FloatFromBits(magnitude) + 0.5f) - FloatBits(0.5f);
     } else {
       const uint32_t odd = magnitude >> 13 & 1;
@@ -55,14 +55,14 @@ struct Fp16 {
     const uint32_t sign = uint32_t{code} >> 15 << 31;
     const uint32_t magnitude = code & 0x7fff;
     if (magnitude >= 0x7c00) return FloatFromBits(sign | 0x7fc00000);  // NaN.
-    // The exponent is too small by kRebias; a multiplication makes it up, for
-    // numbers below the smallest normal one, too.
+    // The exponent is too small by kRebias; the multiplication corrects it, for
+    // subnormal numbers too.
     const float scaled = FloatFromBits(magnitude << 13) * 0x1p112f;
     return FloatFromBits(sign | FloatBits(scaled));
   }
 
  private:
-  // Between the biases of the exponents, 127 and 15.
+  // The difference of the exponents' biases, 127 and 15.
   static constexpr uint32_t kRebias = 112;
 };
 

@@ -1,5 +1,5 @@
-// What each code writes for one value, on host and device: each function
-// returns it, and replaces the value by what is lost.
+// The encoding of a single value by each code, for host and device. Each
+// function returns the code of the value and replaces the value with the error.
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_STEPS_H_
 
@@ -11,7 +11,8 @@
 
 namespace ps {
 
-// A bit, 1 for a negative value: decoded as -negative_mean, else other_mean.
+// Returns 1 for a negative value, which decodes as -negative_mean, and 0 for
+// any other, which decodes as other_mean.
 PS_HOST_DEVICE inline int TakeSign(float other_mean, float negative_mean,
                                    float* value) {
   const int negative = *value < 0;
@@ -40,7 +41,7 @@ constexpr int kNaturalBits = 9;
 constexpr int kFloatFractionBits = 23;
 constexpr uint32_t kExponentMask = 0xff;
 
-// Of what a writer writes.
+// Decodes a code that TakeNatural returned.
 PS_HOST_DEVICE inline float NaturalValue(uint32_t code) {
   return FloatFromBits((code >> 8) << 31 | (code & kExponentMask)
                                                << kFloatFractionBits);
@@ -49,9 +50,9 @@ PS_HOST_DEVICE inline float NaturalValue(uint32_t code) {
 PS_HOST_DEVICE inline uint32_t TakeNatural(float draw, float* value) {
   constexpr uint32_t kLargestExponent = 0xfe;
   const uint32_t bits = FloatBits(*value);
-  // A whole number of 23 bits carries into the exponent with the probability
-  // that the fraction has, also below the smallest normal float, whose exponent
-  // stands for 0.
+  // Adding a uniform 23-bit integer carries into the exponent with a
+  // probability equal to the fraction. This also holds below the smallest
+  // normal float, whose exponent decodes as 0.
   const uint32_t carry = static_cast<uint32_t>(draw * 0x1p23f);
   uint32_t exponent = ((bits & 0x7fffffff) + carry) >> kFloatFractionBits;
   if (exponent > kLargestExponent) exponent = kLargestExponent;
@@ -61,12 +62,12 @@ PS_HOST_DEVICE inline uint32_t TakeNatural(float draw, float* value) {
   return code;
 }
 
-// A level code of so many bits (level_stream.h), by UniformLevels,
+// A level code of `bits` bits (level_stream.h), by UniformLevels,
 // ExponentialLevels or TableLevels.
 template <typename Levels>
 PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
                                          int bits, float draw, float* value) {
-  if (!(scale > 0)) return 0;  // All values that share it are 0.
+  if (!(scale > 0)) return 0;  // All values that share this scale are 0.
   const int sign_code = 1 << (bits - 1);
   const int s = sign_code - 1;
   const int level = levels.Round(RelativeMagnitude(*value, scale), s, draw);
@@ -76,7 +77,8 @@ PS_HOST_DEVICE inline uint32_t TakeLevel(const Levels& levels, float scale,
   return static_cast<uint32_t>(level | (negative ? sign_code : 0));
 }
 
-// What "ternary" writes for the level codes of two bits, of level 0 and 1.
+// Maps a two-bit level code, of level 0 or 1, to the digit that "ternary"
+// writes.
 PS_HOST_DEVICE inline int TernaryDigit(uint32_t level_code) {
   return level_code == 3 ? 2 : static_cast<int>(level_code);
 }

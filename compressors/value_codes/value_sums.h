@@ -1,9 +1,9 @@
-// What the codes with one scale for a payload need to know of its values, added
-// up in one order, so that host and device find the same bits.
+// The sums over a payload's values that codes with one scale per payload need,
+// added in a fixed order so that host and device get the same bits.
 //
-// Values are taken in stretches of 256, by their place in the payload; in a
-// stretch, lane i mod 16 takes value i; then come the 16 lanes in order, then
-// the 16 stretches of a chunk, then the chunks.
+// Values are grouped into stretches of 256 by their position in the payload.
+// Within a stretch, lane i mod 16 adds value i; then the 16 lanes are added in
+// order, then the 16 stretches of a chunk, then the chunks.
 #ifndef COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
 #define COMPRESSORS_VALUE_CODES_VALUE_SUMS_H_
 
@@ -15,22 +15,22 @@
 namespace ps {
 
 constexpr int kSumLanes = 16;
-constexpr int kSumStretches = 16;  // Of a chunk.
+constexpr int kSumStretches = 16;  // Stretches per chunk.
 constexpr int kLaneValues = 16;
 constexpr int kSumStretch = kSumLanes * kLaneValues;
 constexpr int kSumChunk = kSumStretches * kSumStretch;
 
-// Zero to begin with. Squares of floats are exact in double, so a product that
-// is fused with the sum gives the same bits.
+// Initially zero. Squares of floats are exact in double, so fused multiply-add
+// gives the same bits.
 struct MagnitudeSum {
-  double sum = 0;  // Of |v|.
+  double sum = 0;  // The sum of |v|.
 
   PS_HOST_DEVICE void Add(float v) { sum += fabsf(v); }
   PS_HOST_DEVICE void Add(const MagnitudeSum& other) { sum += other.sum; }
 };
 
 struct SidedSums {
-  double sums[2] = {0, 0};  // Of |v|: [0] of those not negative, [1] of others.
+  double sums[2] = {0, 0};  // Sums of |v|: [0] for v >= 0, [1] for v < 0.
   int64_t counts[2] = {0, 0};
 
   PS_HOST_DEVICE void Add(float v) {
@@ -47,9 +47,9 @@ struct SidedSums {
 };
 
 struct SpreadSums {
-  double sum = 0;          // Of v.
-  double sum_squares = 0;  // Of v^2.
-  float largest = 0;       // Of |v|.
+  double sum = 0;          // The sum of v.
+  double sum_squares = 0;  // The sum of v^2.
+  float largest = 0;       // The maximum of |v|.
 
   PS_HOST_DEVICE void Add(float v) {
     sum += v;
@@ -64,14 +64,15 @@ struct SpreadSums {
   }
 };
 
-// 0 of no values. A mean of floats is no larger than the largest float.
+// 0 if there are no values. A mean of floats is no larger than the largest
+// float.
 PS_HOST_DEVICE inline float MeanMagnitude(const MagnitudeSum& sums,
                                           int64_t count) {
   return count == 0 ? 0.0f
                     : static_cast<float>(sums.sum / static_cast<double>(count));
 }
 
-// The mean magnitude of a side; 0 of a side without values.
+// The mean magnitude of one side; 0 if the side has no values.
 PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
   return sums.counts[side] == 0
              ? 0.0f
@@ -79,8 +80,8 @@ PS_HOST_DEVICE inline float MeanOfSide(const SidedSums& sums, int side) {
                                   static_cast<double>(sums.counts[side]));
 }
 
-// The largest magnitude, or what it is clipped to: `clip` standard deviations;
-// 0: not clipped.
+// The largest magnitude, or the limit that magnitudes are clipped to: `clip`
+// standard deviations. A clip of 0 means no clipping.
 PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
                                          double clip) {
   if (clip == 0 || count == 0) return sums.largest;
@@ -88,17 +89,17 @@ PS_HOST_DEVICE inline float ClippedScale(const SpreadSums& sums, int64_t count,
   const double mean = sums.sum / n;
   const double variance = sums.sum_squares / n - mean * mean;
   const double limit = clip * sqrt(variance > 0 ? variance : 0.0);
-  // Of equal values the deviation is 0, or what rounding left of it: there is
-  // no outlier to clip.
+  // For equal values the deviation is 0 up to rounding, and there is no outlier
+  // to clip.
   if (limit < fabs(mean) || limit >= sums.largest) return sums.largest;
   return static_cast<float>(limit);
 }
 
-// Lanes in which the values of one bucket are added up: lane i mod 8 takes
+// The number of lanes that add up the values of one bucket: lane i mod 8 adds
 // value i.
 constexpr int kNormLanes = 8;
 
-// sums: [kNormLanes], of squares. At most the largest float.
+// sums: [kNormLanes], sums of squares. The result is at most the largest float.
 PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
   constexpr double kLargestFloat = 0x1.fffffep127;
   double sum = 0;
@@ -107,7 +108,7 @@ PS_HOST_DEVICE inline float EuclideanNormOf(const double* sums) {
   return static_cast<float>(norm < kLargestFloat ? norm : kLargestFloat);
 }
 
-// On the host: all sums of values[0] to values[count - 1].
+// Host only: the sums over values[0] to values[count - 1].
 template <typename Sums>
 Sums AddUp(const float* values, int64_t count) {
   Sums total;

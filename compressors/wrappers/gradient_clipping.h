@@ -1,5 +1,5 @@
-// A limit of the gradient's norm, kept by each worker before it accumulates
-// anything: the sum of N gradients of independent noise is sqrt(N) times as
+// Limits the norm of the gradient. Each worker clips before it accumulates
+// anything: the sum of N gradients with independent noise is sqrt(N) times as
 // long as one of them (Lin, Han, Mao, Wang, Dally, "Deep Gradient Compression",
 // ICLR 2018, section 3.3 and appendix C).
 #ifndef COMPRESSORS_WRAPPERS_GRADIENT_CLIPPING_H_
@@ -12,9 +12,9 @@
 
 namespace ps {
 
-// Gives `inner` the gradient, scaled to Euclidean norm
-// clip_norm / sqrt(num_workers) if it is longer. One more pass over the
-// gradient, a second one and a vector of memory where it is scaled. The law of
+// Passes the gradient to `inner`, scaled to Euclidean norm clip_norm /
+// sqrt(num_workers) if it is longer. This takes one more pass over the
+// gradient; scaling takes a second pass and memory for one vector. The law of
 // compressors holds for the scaled gradient. Errors: kResourceExhausted.
 absl::StatusOr<std::unique_ptr<Compressor>> NewGradientClipping(
     const CompressorOptions& options, std::unique_ptr<Compressor> inner);

@@ -43,8 +43,9 @@ class MomentumCorrection final : public Compressor {
         inner_->Compress(config_.nesterov() ? step_ : next_velocity_,
                          residual));
     if (encoded.stats.non_finite) return encoded;
-    // Masking keeps momentum from acting on what was sent late. Where "auto"
-    // sends everything nothing is late, and masking would end all momentum.
+    // Masking keeps momentum from acting on elements that were sent late. Where
+    // "auto" sends everything, nothing is late, and masking would clear all
+    // momentum.
     if (config_.factor_masking() && !encoded.stats.chosen_dense) {
       PS_RETURN_IF_ERROR(MaskSent(encoded));
     }
@@ -72,11 +73,11 @@ class MomentumCorrection final : public Compressor {
       return absl::DataLossError(absl::StrCat("momentum of ", velocity.size(),
                                               " bytes for ", n_, " elements"));
     }
-    // Bytes in a string need not be aligned as floats are.
+    // Bytes in a string need not be aligned for floats.
     std::vector<float> host(n_);
     velocity.copy(reinterpret_cast<char*>(host.data()), velocity.size());
     PS_RETURN_IF_ERROR(backend_->CopyFromHost(host.data(), &next_velocity_));
-    // Last, since it is the one that changes something.
+    // This comes last, since it is the only step that changes something.
     PS_RETURN_IF_ERROR(inner_->LoadState(inner));
     std::swap(velocity_, next_velocity_);
     return absl::OkStatus();
@@ -93,7 +94,8 @@ class MomentumCorrection final : public Compressor {
     if (part_ends_.empty()) part_ends_.push_back(n_);
   }
 
-  // Into vectors of its own: a gradient that is not finite must not show.
+  // Writes to vectors of its own, since a non-finite gradient must leave no
+  // trace.
   absl::Status MakeStep(const Tensor& gradient) {
     SparseKernels& kernels = backend_->sparse();
     const float momentum = static_cast<float>(config_.momentum());

@@ -25,7 +25,7 @@ double StageRatio(const CompressorConfig& config, int64_t stage) {
   return std::pow(config.ratio(), e / (warmup.stages() + 1.0));
 }
 
-// The first stage with the ratio of this iteration; at most `stages`.
+// The first stage whose ratio is that of this iteration; at most `stages`.
 int64_t StageOf(const CompressorConfig& config, int64_t iteration) {
   const WarmupConfig& warmup = config.warmup();
   int64_t stage = std::min<int64_t>(warmup.stages(),
@@ -56,7 +56,7 @@ class RatioWarmup final : public Compressor {
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
                                            Tensor* residual) override {
-    // Taken over only once it has compressed something.
+    // A new compressor is adopted only once it has compressed something.
     std::unique_ptr<Compressor> next;
     const int64_t stage = StageOf(options_.config, iteration_);
     if (stage != stage_) {
@@ -87,7 +87,7 @@ class RatioWarmup final : public Compressor {
     if (iteration < 0) {
       return absl::DataLossError("compressor state has a negative iteration");
     }
-    // The state is that of the compressor which the last iteration used.
+    // The state is that of the compressor that the last iteration used.
     const int64_t stage =
         StageOf(options_.config, std::max<int64_t>(0, iteration - 1));
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> inner,
@@ -103,8 +103,8 @@ class RatioWarmup final : public Compressor {
   const CompressorOptions options_;
   const CompressorFactory factory_;
   std::unique_ptr<Compressor> inner_;
-  int64_t stage_ = 0;      // Of inner_.
-  int64_t iteration_ = 0;  // The next one.
+  int64_t stage_ = 0;      // The stage of inner_.
+  int64_t iteration_ = 0;  // The next iteration.
 };
 
 }  // namespace

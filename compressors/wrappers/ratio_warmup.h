@@ -1,6 +1,6 @@
-// Higher ratios while training begins, when gradients change fast and the
-// network suffers most from late ones (Lin, Han, Mao, Wang, Dally, "Deep
-// Gradient Compression", ICLR 2018, section 3.3).
+// Sends at higher ratios while training begins, when gradients change fast and
+// late updates do the most harm (Lin, Han, Mao, Wang, Dally, "Deep Gradient
+// Compression", ICLR 2018, section 3.3).
 #ifndef COMPRESSORS_WRAPPERS_RATIO_WARMUP_H_
 #define COMPRESSORS_WRAPPERS_RATIO_WARMUP_H_
 
@@ -12,13 +12,14 @@
 
 namespace ps {
 
-// The ratio of iteration 0, 1, ...; `config` has a sound warmup.
+// The ratio for `iteration`, which counts from 0; `config` must have a valid
+// warmup.
 double WarmupRatio(const CompressorConfig& config, int64_t iteration);
 
-// Makes its inner compressors with `factory`, one for each ratio, each with
-// draws of its own. Iterations whose gradient is not finite are not counted.
-// State: the iteration, and what the inner compressor keeps. Errors: those of
-// `factory`, then and whenever the ratio changes.
+// Creates its inner compressors with `factory`, one per ratio, each with draws
+// of its own. Iterations with a non-finite gradient are not counted. State: the
+// iteration and the state of the inner compressor. Errors: those of `factory`,
+// here and in Compress whenever the ratio changes.
 absl::StatusOr<std::unique_ptr<Compressor>> NewRatioWarmup(
     const CompressorOptions& options, CompressorFactory factory);
 

@@ -42,7 +42,7 @@ TEST(ThreadPoolTest, ManyShortLoopsLoseNothing) {
 TEST(ThreadPoolTest, ChunksRunAtTheSameTime) {
   ThreadPool pool(3);
   std::atomic<int> arrived{0};
-  // Ends only if all three chunks are under way together.
+  // Returns only if all three chunks run at the same time.
   pool.ParallelFor(3, 1, [&arrived](const ChunkRange&) {
     ++arrived;
     while (arrived < 3) std::this_thread::yield();

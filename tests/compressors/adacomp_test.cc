@@ -1,5 +1,5 @@
-// AdaComp against a plain reference in this file: choice, scale, residual and
-// code words; and the code words that a reader refuses.
+// Checks AdaComp's selection, scale, residual and code words against a plain
+// reference in this file, and the code words that a reader rejects.
 #include <cmath>
 #include <cstring>
 #include <string>
@@ -33,7 +33,7 @@ std::string PartBytes(const PayloadBuffer& part) {
   return std::string(part.data(), part.data() + part.size_bytes());
 }
 
-// Errors that an implementation could make.
+// Errors that an implementation might contain.
 enum class Mistake { kNone, kSignOfH, kNoZeroGuard, kMeanOfBinsThatSend };
 
 struct Reference {
@@ -159,13 +159,14 @@ std::vector<Input> Inputs(int64_t n) {
   };
   for (int64_t i = n / 3; i < n; i += 1 + n / 4) inputs[4].gradient[i] = 1.5f;
   for (float& r : inputs[5].residual) r = -r;
-  // Not all of them, or nothing would be sent.
+  // Every seventh sum is not cancelled; otherwise nothing would be sent.
   for (int64_t i = 0; i < n; i += 7) inputs[5].residual[i] *= 0.5f;
   for (float& r : inputs[6].residual) r *= -1.3f;
   return inputs;
 }
 
-// Whether one step has the bits of the reference; with a mistake it may not.
+// Whether one step is bitwise equal to the reference, which may contain a
+// mistake.
 bool Agrees(const Input& input, int bin_size, float factor,
             Mistake mistake = Mistake::kNone) {
   const int64_t n = static_cast<int64_t>(input.gradient.size());
@@ -270,7 +271,7 @@ TEST(AdaCompTest, BinsAreThoseOfEachTensorAndItsKind) {
   const auto slice = [](const std::vector<float>& all, int begin, int end) {
     return std::vector<float>(all.begin() + begin, all.begin() + end);
   };
-  // A vector and a matrix of 63 elements are sent as they are.
+  // A vector and a matrix of 63 elements are sent unchanged.
   EXPECT_EQ(slice(decoded, 800, 963), slice(gradient, 800, 963));
   const auto expect_bins = [&](int begin, int end, int bin_size) {
     const std::vector<float> part = slice(gradient, begin, end);
@@ -291,8 +292,8 @@ TEST(AdaCompTest, ScaleBelowEveryFloatSendsNothing) {
   EXPECT_EQ(harness.residual(), gradient);
 }
 
-// What was sent and what is kept is the sum of the gradients, although the
-// server refuses every fifth push, which then goes back into the residual.
+// What was sent plus what is kept is the sum of the gradients, although the
+// server rejects every fifth push, which then goes back into the residual.
 TEST(AdaCompTest, NothingIsLostInAThousandSteps) {
   constexpr int64_t kSize = 640;
   Harness harness(Options(kSize, 50));
@@ -365,7 +366,7 @@ std::string With(std::string payload, size_t offset, Field value) {
   return payload;
 }
 
-// With other code words, one byte each.
+// Replaces the code words, of one byte each.
 std::string WithWords(const std::string& payload, const std::string& words) {
   std::string changed = payload.substr(0, 48) + words;
   changed = With<uint64_t>(changed, 16, 16 + words.size());

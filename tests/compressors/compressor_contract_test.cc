@@ -1,5 +1,5 @@
-// The laws that every registered compressor obeys, and those of them in which
-// indices are coded also with every index code.
+// The laws that every registered compressor obeys; those that involve indices
+// are checked with every index code.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -52,13 +52,14 @@ class CodedCompressorContractTest
     GTEST_SKIP() << "this compressor has no choice of codes";
   }
 
-  // Then what is sent is rounded, and the ratio has no say.
+  // If true, the values sent are rounded, and the ratio has no effect.
   bool writes_own_code() const {
     return WritesOwnCode(std::get<0>(GetParam()));
   }
 };
 
-// MakeVector, which takes longer than compressing its result, made once.
+// Returns MakeVector's result, which is made only once because making it takes
+// longer than compressing it.
 const std::vector<float>& SharedVector(const std::string& name, int64_t n,
                                        uint64_t seed) {
   static auto* const made =
@@ -74,19 +75,20 @@ std::vector<int64_t> Sizes() { return {0, 1, 31, 32, 33, 1023, 1024, 1025}; }
 constexpr int64_t kLarge = 140003;
 
 std::vector<int64_t> FourParts(int64_t n) {
-  // One of them empty, the others not equal.
+  // One part is empty, and the others differ in length.
   return {n / 3, n / 3, n - n / 5, n};
 }
 
-// residual before + gradient = decoded payload + residual after; where what is
-// sent is rounded, up to one rounding of the difference.
+// Checks that residual before + gradient = decoded payload + residual after; if
+// the values sent are rounded, up to one rounding of the difference.
 void ExpectConserved(bool rounded, const std::vector<float>& before,
                      const std::vector<float>& gradient,
                      const std::vector<float>& decoded,
                      const std::vector<float>& after) {
   for (size_t i = 0; i < gradient.size(); ++i) {
     const float u = before[i] + gradient[i];
-    // A macro for each of millions of elements would take most of the time.
+    // A macro per element, for millions of elements, would take most of the
+    // time.
     if (rounded ? u - decoded[i] == after[i] : u == decoded[i] + after[i]) {
       continue;
     }
@@ -101,7 +103,7 @@ TEST_P(CodedCompressorContractTest, SentPlusKeptIsResidualPlusGradient) {
   for (const int64_t n : sizes) {
     for (const std::string& vector_name : VectorNames()) {
       for (const bool several_parts : {false, true}) {
-        if (n == kLarge && !several_parts) continue;  // Takes long.
+        if (n == kLarge && !several_parts) continue;  // Too slow.
         SCOPED_TRACE(testing::Message() << vector_name << " of " << n
                                         << ", several parts " << several_parts);
         HarnessOptions options = Options(n);
@@ -144,14 +146,14 @@ TEST_P(CompressorContractTest, ThreadsDoNotShow) {
 TEST_P(CompressorContractTest, EverythingArrivesInTheEnd) {
   constexpr int64_t kSize = 1500;
   Harness harness(Options(kSize));
-  // Multiples of a power of two: every sum of them is exact.
+  // All values are multiples of a power of two, so every sum of them is exact.
   std::vector<float> gradient = MakeVector("laplace", kSize, 7);
   for (float& each : gradient) each = std::round(each * 64) / 64;
   std::vector<float> received = harness.Decode(harness.Compress(gradient));
   const std::vector<float> nothing(kSize, 0.0f);
-  // 5 % a time: 20 times are enough if each sends what is left; where chance
-  // decides, the last of 1500 has gone after 300, give or take 40. Rounded,
-  // every element must be sent several times.
+  // With 5 % per step, 20 steps are enough if each sends what is left. With
+  // random selection, the last of 1500 is sent after 300 steps, give or take
+  // 40. With rounding, every element must be sent several times.
   const int iterations = writes_own_code() ? 6000 : 600;
   for (int iteration = 0;
        iteration < iterations && harness.residual() != nothing; ++iteration) {

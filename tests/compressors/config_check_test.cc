@@ -211,7 +211,7 @@ TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
     EXPECT_EQ(NewCompressorStatus(options).message(),
               absl::StrJoin(problems, "; "));
   }
-  // Who does not ask for it need not have it right.
+  // The options of "auto" are not checked for other compressors.
   EXPECT_THAT(Problems("name: 'topk' auto { decide_every: 0 }"),
               testing::IsEmpty());
 }
@@ -223,7 +223,8 @@ TEST(CompressorConfigCheckTest, AutoIsForWorkersThatSendValues) {
   EXPECT_THAT(ProblemsOf(config),
               testing::ElementsAre(
                   "downlink.compressor.name is \"auto\"; must be another: "
-                  "\"auto\" decides by what iterations of a worker take"));
+                  "\"auto\" chooses by the time that a worker's iterations "
+                  "take"));
   config.clear_downlink();
   config.mutable_compressor()->set_name("auto");
   config.mutable_optimizer()->set_majority_vote(true);
@@ -233,7 +234,7 @@ TEST(CompressorConfigCheckTest, AutoIsForWorkersThatSendValues) {
                   "compressor.name \"auto\", which sends values, not votes"));
 }
 
-// What is wrong with error_feedback or with its absence, if anything.
+// The problem with error_feedback or its absence, or an empty string.
 std::string FeedbackProblem(absl::string_view compressor) {
   const std::vector<std::string> problems = Problems(compressor);
   EXPECT_LE(problems.size(), 1u) << absl::StrJoin(problems, "\n");
@@ -259,14 +260,14 @@ TEST(CombinationTest, BiasedValueCodesNeedErrorFeedback) {
   }
 }
 
-// With omega above 1 what is lost grows: the specification saw it grow to 127
+// With omega above 1 the residual grows: in a reference run it grew to 127
 // times the gradient within 40 steps at 1.4, and to 1.1e4 times at 11.
 TEST(CombinationTest, LargeVarianceForbidsErrorFeedback) {
   const struct {
     const char* config;
     bool allowed;
   } kCases[] = {
-      // Bound (B): sqrt(512) / 7 - 1 = 2.23.
+      // By WorstVariance: sqrt(512) / 7 - 1 = 2.23.
       {"value_code: 'qsgd'", false},
       {"value_code: 'qsgd' values { bits: 5 }", true},           // 0.63
       {"value_code: 'qsgd' values { bucket_size: 128 }", true},  // 0.71
@@ -275,7 +276,7 @@ TEST(CombinationTest, LargeVarianceForbidsErrorFeedback) {
       {"value_code: 'nuqsgd' values { bits: 3 }", false},  // 4.7
       {"value_code: 'alq'", true},
       {"value_code: 'alq' values { bits: 3 }", false},
-      // The step that Gaussian values take.
+      // By GaussianVariance.
       {"value_code: 'qsgdinf'", true},
       {"value_code: 'qsgdinf' values { bits: 3 }", true},
       {"value_code: 'qsgdinf' values { bits: 2 }", false},

@@ -25,10 +25,10 @@ struct HarnessOptions {
   int worker_rank = 0;
   int bucket = 0;
   int num_workers = 1;
-  const std::vector<bool>* compressed_buckets = nullptr;  // Of "auto".
+  const std::vector<bool>* compressed_buckets = nullptr;  // Used by "auto".
 };
 
-// Any failure that a test does not ask for is a CHECK.
+// Any failure that a test does not request is a CHECK failure.
 class Harness {
  public:
   explicit Harness(const HarnessOptions& options);
@@ -39,9 +39,10 @@ class Harness {
   void set_residual(const std::vector<float>& residual);
   Compressor& compressor() { return *compressor_; }
 
-  // The sum of all parts, [dense_size]; checks that every part is valid.
+  // Returns the sum of all parts, [dense_size]; checks that every part is
+  // valid.
   std::vector<float> Decode(const EncodedGradient& encoded) const;
-  // Positions that were sent, over all parts.
+  // Returns the positions that were sent, over all parts.
   std::vector<int64_t> Positions(const EncodedGradient& encoded) const;
 
  private:
@@ -52,20 +53,20 @@ class Harness {
   Tensor residual_;
 };
 
-// Tensors of n elements together: a convolution, a vector, matrices of several
-// shapes, and what is left as a vector. Some are empty if n is small.
+// Tensors with n elements in total: a convolution, a vector, matrices of
+// several shapes, and the rest as a vector. Some are empty if n is small.
 std::vector<TensorSpan> SomeTensors(int64_t n);
 
-// Of making the compressor.
+// The status of creating the compressor.
 absl::Status NewCompressorStatus(const HarnessOptions& options);
 
 // A config from text: CompressorConfigFrom("name: 'topk' ratio: 0.1").
 CompressorConfig CompressorConfigFrom(absl::string_view text);
 
-// Whether NewCompressor takes it, and if not, why.
+// The status that NewCompressor returns for this config.
 absl::Status Acceptance(const CompressorConfig& config);
 
-// One bit pattern for each float: -0.0 differs from 0.0, and NaN equals itself.
+// One bit pattern per float: -0.0 differs from 0.0, and NaN equals itself.
 std::vector<uint32_t> Bits(const std::vector<float>& values);
 
 // All bytes of all parts.

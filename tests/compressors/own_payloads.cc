@@ -31,7 +31,7 @@ std::string AdaCompPayload() {
   const std::vector<float> dense(40, -0.25f);
   AppendDenseSegment(dense, &bytes);
   const std::vector<uint32_t> wide = {3, 59};
-  AdaCompPiece one_bin;  // Code words of two bytes.
+  AdaCompPiece one_bin;  // With code words of two bytes.
   one_bin.bin_size = 500;
   one_bin.end = 60;
   one_bin.scale = 0.5f;

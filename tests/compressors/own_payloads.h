@@ -1,5 +1,5 @@
-// Payloads in the codes that one compressor writes by itself, for tests of
-// whoever reads payloads.
+// Payloads in codes that only one compressor writes, for tests of readers of
+// payloads.
 #ifndef TESTS_COMPRESSORS_OWN_PAYLOADS_H_
 #define TESTS_COMPRESSORS_OWN_PAYLOADS_H_
 
@@ -9,10 +9,10 @@
 
 namespace ps {
 
-// Positions of each.
+// The number of positions in each payload.
 constexpr int64_t kOwnPayloadSize = 300;
 
-// One of AdaComp, with segments of all kinds, and one of PowerSGD.
+// One payload of AdaComp, with segments of all kinds, and one of PowerSGD.
 std::vector<std::string> OwnPayloads();
 
 }  // namespace ps

@@ -1,4 +1,5 @@
-// PowerSGD: what its factors reach, when it sends them, and how they are read.
+// PowerSGD: the error of its factors, when it sends them, and how they are
+// read.
 #include <algorithm>
 #include <cmath>
 #include <cstring>
@@ -35,13 +36,13 @@ double Norm(const std::vector<float>& values) {
   return std::sqrt(sum);
 }
 
-// The i-th of n orthonormal vectors: the cosine transform's.
+// The i-th of n orthonormal vectors, those of the cosine transform.
 double Cosine(int64_t i, int64_t j, int64_t n) {
   const double scale = std::sqrt((i == 0 ? 1.0 : 2.0) / n);
   return scale * std::cos(M_PI * i * (j + 0.5) / n);
 }
 
-// A matrix with these singular values, the larger first.
+// A matrix with these singular values, in descending order.
 std::vector<float> WithSpectrum(int64_t rows, int64_t cols,
                                 const std::vector<double>& spectrum) {
   std::vector<float> matrix(rows * cols);
@@ -62,13 +63,13 @@ TEST(PowerSgdTest, MatrixOfTheRankIsReproduced) {
   Harness harness(Options({60, 80}, 4));
   const EncodedGradient encoded = harness.Compress(matrix);
   EXPECT_LT(Norm(harness.residual()), 1e-5 * Norm(matrix));
-  // Header, head of the piece, factors.
+  // Payload header, head of the piece, factors.
   EXPECT_EQ(encoded.parts[0].size_bytes(), 32 + 16 + 4 * (60 + 80) * 4);
   EXPECT_EQ(encoded.stats.count, 60 * 80);
 }
 
 TEST(PowerSgdTest, ConvolutionIsAMatrixOfItsOutputs) {
-  // As a matrix of 16 rows it has rank 1, in other foldings a higher one.
+  // As a matrix of 16 rows it has rank 1; as other matrices, a higher rank.
   RandomStream random(3);
   std::vector<float> rest(6 * 5 * 5);
   for (float& each : rest) each = static_cast<float>(random.Normal());
@@ -82,7 +83,7 @@ TEST(PowerSgdTest, ConvolutionIsAMatrixOfItsOutputs) {
   EXPECT_LT(Norm(harness.residual()), 1e-5 * Norm(gradient));
 }
 
-// Without a residual, so that the matrix stays the same.
+// Drops the residual, so that the matrix stays the same.
 TEST(PowerSgdTest, WarmStartReachesTheBestErrorAndColdDoesNot) {
   constexpr int kRank = 2;
   std::vector<double> spectrum;
@@ -230,7 +231,7 @@ TEST(PowerSgdTest, StateCarriesTheWarmStart) {
   const std::string expected = Bytes(original.Compress(next));
   EXPECT_EQ(Bytes(restored.Compress(next)), expected);
   EXPECT_NE(Bytes(fresh.Compress(next)), expected);
-  // Of another shape: too short, too long.
+  // States of other shapes: too short, too long.
   Harness smaller(Options({40, 49}, 2));
   EXPECT_EQ(smaller.compressor().LoadState(state).code(),
             absl::StatusCode::kDataLoss);

@@ -28,7 +28,7 @@ TEST(StateIoTest, ReadsWhatWasPut) {
   }
 }
 
-// What the checksum cannot tell: another kind's numbers, read as a length.
+// The checksum cannot detect this: a number of another kind, read as a length.
 TEST(StateIoTest, BytesPastTheEndAreRefused) {
   for (const int64_t size : {int64_t{-1}, int64_t{25}, INT64_MAX, INT64_MIN}) {
     const std::string state = StateOf(size, std::string(16, 'x'));

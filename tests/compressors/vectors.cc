@@ -36,7 +36,7 @@ double Draw(const std::string& law, RandomStream* random) {
   if (law == "gaussian") return random->Normal();
   if (law == "laplace") return Signed(Exponential(random), random);
   if (law == "gamma 0.5") {
-    // Half the square of a standard normal.
+    // Half the square of a standard normal draw.
     const double x = random->Normal();
     return Signed(0.5 * x * x, random);
   }

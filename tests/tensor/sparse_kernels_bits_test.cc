@@ -1,4 +1,4 @@
-// Every backend's sparse kernels give the bits of the CPU's.
+// Every backend's sparse kernels are bitwise equal to the CPU's.
 #include <cstring>
 #include <limits>
 #include <memory>
@@ -16,7 +16,7 @@ namespace {
 constexpr int64_t kChunk = 64 * 1024;
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
-// Around the block's tile of 4096, its 256 threads and the chunk.
+// Sizes around a block's tile of 4096, its 256 threads, and the chunk.
 std::vector<int64_t> Sizes() {
   return {0,    1,    15,   16,         17,     31,         32,
           33,   255,  256,  257,        4095,   4096,       4097,
@@ -115,7 +115,7 @@ TEST_P(SparseKernelsBitsTest, Sieves) {
     for (const std::string name : {"laplace", "heavy", "sparse", "constant"}) {
       const std::vector<float> residual = MakeVector(name, n, 1);
       const std::vector<float> gradient = MakeVector("laplace", n, 2);
-      // 0: more than a list holds; 0.9: many; 1.9: few.
+      // 0 keeps more than a list holds, 0.9 many, 1.9 few.
       for (const float keep_above : {0.0f, 0.9f, 1.9f, kInfinity}) {
         SCOPED_TRACE(testing::Message()
                      << name << " of " << n << " above " << keep_above);
@@ -134,7 +134,7 @@ TEST_P(SparseKernelsBitsTest, Sieves) {
                                      device_out.data(), &actual)
                         .ok());
         ExpectSameBits(actual, expected);
-        // Up, from list to list; then down again, past what was kept.
+        // Up, from list to list; then down again, below what was kept.
         for (const float location : {0.5f, 1.5f, 2.0f, 2.5f, 0.7f, 3.0f}) {
           Exceedances cpu_above;
           Exceedances above;
@@ -193,8 +193,8 @@ TEST_P(SparseKernelsBitsTest, CountsAndSelections) {
   }
 }
 
-// A device's list of a chunk holds an eighth of it; with more, the chunk itself
-// is read again.
+// A device's list of a chunk holds an eighth of it; if there is more, the chunk
+// itself is read again.
 TEST_P(SparseKernelsBitsTest, ListsUpToTheirCapacity) {
   constexpr int64_t kCapacity = kChunk / 8;
   const std::vector<float> residual(2 * kChunk);
@@ -234,7 +234,7 @@ TEST_P(SparseKernelsBitsTest, ListsUpToTheirCapacity) {
   }
 }
 
-// More than crosses the bus at a time.
+// More than is copied from the device at a time.
 TEST_P(SparseKernelsBitsTest, LongSelections) {
   constexpr int64_t kSize = (int64_t{5} << 18) + 77;
   const std::vector<float> u = MakeVector("gaussian", kSize, 4);

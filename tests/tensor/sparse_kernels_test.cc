@@ -114,7 +114,7 @@ TEST_P(SumTest, EqualsPlainLoops) {
     for (const std::string& name : VectorNames()) {
       SCOPED_TRACE(testing::Message() << name << " of " << n);
       const std::vector<float> u = MakeVector(name, n, 5);
-      // Sums of many equal numbers: in double, their rounding would show.
+      // Sums of many equal numbers: in double, rounding would show.
       long double values = 0;
       double magnitudes = 0;
       long double logs = 0;
@@ -166,7 +166,7 @@ TEST_P(SumTest, SquaresEqualPlainLoopsAndAreNotFiniteIfAnElementIsNot) {
   }
 }
 
-// Products and sum are rounded each, as written: the test is compiled without
+// Products and sums are each rounded, as written: the test is compiled without
 // fused multiply-adds.
 TEST_P(ScalingTest, EqualsPlainLoopsBitByBit) {
   for (const int64_t n : Sizes()) {
@@ -320,7 +320,7 @@ TEST_P(SieveTest, EqualIsNotAbove) {
   EXPECT_EQ(exceedances.count, 1000);
 }
 
-// The promise that lets estimates guess: bit for bit the same results whatever
+// Estimates may guess because of this: results are bitwise the same whatever
 // was kept aside.
 TEST_P(SieveTest, GuessesNeverShow) {
   for (const char* name : {"laplace", "gaussian", "heavy", "sparse"}) {
@@ -329,8 +329,9 @@ TEST_P(SieveTest, GuessesNeverShow) {
     const std::vector<float> locations = {0.7f, 1.4f, 2.0f, 1.9f, 2.8f};
     std::vector<Exceedances> plain;
     const auto sieve = kernels().NewSieve();
-    // To 1: every guess too low, and what is kept serves a lower location, too;
-    // 1.2 to 3: right for some, too high for others.
+    // Up to 1, every guess is too low, and what is kept also serves a lower
+    // location; from 1.2 to 3, the guess is right for some and too high for
+    // others.
     for (const float guess : {0.0f, 0.9f, 1.0f, 1.2f, 1.5f, 3.0f}) {
       SCOPED_TRACE(testing::Message() << name << " guess " << guess);
       sieve->Reset(In(u), n);
@@ -351,8 +352,8 @@ TEST_P(SieveTest, GuessesNeverShow) {
   }
 }
 
-// Forming the sum and looking through it in one pass gives, bit for bit, what
-// two passes give.
+// Forming the sum and searching it in one pass gives, bit for bit, the same
+// results as two passes.
 TEST_P(SieveTest, SumIsSiftedAsIfItHadBeenFormedBefore) {
   constexpr int64_t kStreamed = int64_t{4} << 20;  // Stored past the caches.
   std::vector<int64_t> sizes = Sizes();
@@ -424,8 +425,8 @@ TEST_P(SieveTest, SumCountsWhatIsNotFinite) {
   EXPECT_EQ(moments.num_non_finite, 2);
 }
 
-// Also in the elements that fill no group of lanes, where the sums of squares
-// are of other instructions: a fused multiply-add would show.
+// This includes the elements that do not fill a group of lanes, whose sums of
+// squares use other instructions: a fused multiply-add would show.
 TEST_P(SieveTest, ListsGiveTheSumsOfTheVectorBitForBit) {
   const auto from_vector = kernels().NewSieve();
   const auto from_list = kernels().NewSieve();
@@ -469,7 +470,7 @@ TEST_P(SieveTest, SelectsInPlaceWhatItSelects) {
                 in_place && expected.size() <= kCapacity);
       if (!selected->has_value()) continue;
       ASSERT_EQ((*selected)->count, expected.size());
-      // Words of four bytes, as floats are.
+      // Words of four bytes, like floats.
       const auto fetch = [&](const void* words) {
         return Get(Tensor(
             std::shared_ptr<float>(

@@ -1,5 +1,5 @@
-// What comes before each thread of a block, and before each of many chunks:
-// sums of lengths, and the last of some places.
+// Exclusive scans over the threads of a block, and over many chunks: sums of
+// lengths, and last positions.
 #ifndef COMPRESSORS_CUDA_ENCODING_BLOCK_SCAN_H_
 #define COMPRESSORS_CUDA_ENCODING_BLOCK_SCAN_H_
 
@@ -10,13 +10,13 @@
 
 namespace ps {
 
-// A number for each thread, and their sums over kGroupThreads.
+// A length per thread, and their sums over groups of kGroupThreads.
 struct LengthShared {
   int64_t lengths[kSparseThreads];
   int64_t group_lengths[kNumGroups];
 };
 
-// After a phase that has filled `lengths`.
+// Call after a phase that has filled `lengths`.
 template <class Block>
 PS_HOST_DEVICE void SumGroups(Block& block, LengthShared* shared) {
   block.Phase([&](int thread) {
@@ -47,8 +47,8 @@ PS_HOST_DEVICE inline int64_t TotalLength(const LengthShared& shared) {
   return length;
 }
 
-// One block: the `count` lengths that at(k) refers to become the sums of those
-// before each. Returns the sum of all, to every thread.
+// One block: replaces each of the `count` lengths that at(k) refers to with the
+// sum of those before it. Returns the total to every thread.
 template <class Block, class At>
 PS_HOST_DEVICE int64_t ScanLengths(Block& block, int64_t count,
                                    LengthShared* shared, At at) {
@@ -63,13 +63,14 @@ PS_HOST_DEVICE int64_t ScanLengths(Block& block, int64_t count,
       const int64_t k = begin + thread;
       if (k < count) at(k) = before + LengthBefore(*shared, thread);
     });
-    // Sums of groups are next written two phases from here.
+    // The sums of groups are written again only two phases after this.
     before += TotalLength(*shared);
   }
   return before;
 }
 
-// A place for each thread, -1 if it has none, and the last of kGroupThreads.
+// A position per thread, -1 if it has none, and the last of each group of
+// kGroupThreads.
 struct LastShared {
   int64_t lasts[kSparseThreads];
   int64_t group_lasts[kNumGroups];
@@ -79,7 +80,7 @@ PS_HOST_DEVICE inline int64_t Later(int64_t a, int64_t b) {
   return a > b ? a : b;
 }
 
-// After a phase that has filled `lasts`.
+// Call after a phase that has filled `lasts`.
 template <class Block>
 PS_HOST_DEVICE void FindGroupLasts(Block& block, LastShared* shared) {
   block.Phase([&](int thread) {
@@ -92,7 +93,7 @@ PS_HOST_DEVICE void FindGroupLasts(Block& block, LastShared* shared) {
   });
 }
 
-// The last place of the threads before this one, after FindGroupLasts.
+// The last position among the threads before this one, after FindGroupLasts.
 PS_HOST_DEVICE inline int64_t LastBefore(const LastShared& shared, int thread) {
   const int group = thread / kGroupThreads;
   int64_t last = -1;

@@ -17,16 +17,17 @@
 namespace ps {
 namespace {
 
-// Of payloads in the device's memory, so that no part's bits share a word.
+// Alignment of payloads in device memory, so that no two parts share a word.
 constexpr int64_t kAlignmentBytes = 256;
-// Payloads that are held there together; of a single part there may be more.
+// The maximum size of payloads held there together; a single part may have
+// more.
 constexpr int64_t kMaxHeldBytes = int64_t{32} << 20;
 
 int64_t RoundedUp(int64_t bytes) {
   return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
 }
 
-// Parts that are held in the device's memory together: [begin, end).
+// Parts that are held in device memory together: [begin, end).
 struct Group {
   int begin = 0;
   int end = 0;
@@ -91,8 +92,8 @@ class CudaEncoder final : public DeviceEncoder {
   }
 
  private:
-  // Calls queue(&payloads), and waits for what it has queued, also if that was
-  // not all: it may write to the payloads.
+  // Calls queue(&payloads) and waits for what it has queued, even if it failed
+  // half-way: the device may still write to the payloads.
   template <class Queue>
   absl::StatusOr<std::vector<PayloadBuffer>> Waited(const Queue& queue) {
     std::vector<PayloadBuffer> payloads;
@@ -108,7 +109,7 @@ class CudaEncoder final : public DeviceEncoder {
                           num_parts_);
   }
 
-  // Plans of the parts, and memory for them and for `count` elements.
+  // Plans the parts, and allocates memory for them and for `count` elements.
   absl::Status StartPlans(absl::Span<const PayloadPart> parts, int64_t count,
                           EncodeBatch* batch) {
     PS_RETURN_IF_ERROR(work_->Begin());
@@ -141,7 +142,7 @@ class CudaEncoder final : public DeviceEncoder {
     return absl::OkStatus();
   }
 
-  // Waits for what the device finds out about the parts.
+  // Waits for the results of the device about the parts.
   absl::Status AwaitPlans() {
     PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
         pinned_plans_.get(), plans_.get(), num_parts_ * sizeof(PartPlan),
@@ -149,26 +150,26 @@ class CudaEncoder final : public DeviceEncoder {
     return work_->streams().Await(work_->stream());
   }
 
-  // Of a selection of at least one element.
+  // For a selection of at least one element.
   absl::Status MeasureSelection(EncodeBatch* batch) {
     const cudaStream_t stream = work_->stream();
     PS_RETURN_IF_ERROR(PlansToDevice());
     PS_RETURN_IF_CUDA_ERROR(
         LaunchFindParts(*batch, values_.bucket_size, count_, stream));
     if (indices_.needs_gaps()) {
-      // At most, however the elements lie.
+      // An upper bound, however the elements are distributed.
       const int64_t max_chunks = count_ / kEncodeChunk + num_parts_;
       PS_RETURN_IF_ERROR(lengths_.AtLeast(max_chunks, work_));
       batch->lengths = lengths_.get();
       PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, max_chunks, stream));
       PS_RETURN_IF_CUDA_ERROR(LaunchScanGaps(*batch, stream));
     }
-    // What they take depends on the values.
+    // The size of Elias's codes depends on the values.
     if (values_.elias) PS_RETURN_IF_ERROR(levels_.Queue(count_, batch));
     return AwaitPlans();
   }
 
-  // What follows from counts and index codes; queues all payloads.
+  // Continues when counts and index codes are known: queues all payloads.
   absl::Status QueuePayloads(EncodeBatch* batch,
                              std::vector<PayloadBuffer>* payloads) {
     const std::vector<Group> groups = PlacePayloads();
@@ -198,7 +199,7 @@ class CudaEncoder final : public DeviceEncoder {
            (values_.code == ValueCode::kSign && !values_.unit_scale);
   }
 
-  // Sizes and places; a place may be taken by several groups, one after the
+  // Chooses sizes and places; several groups may use a place one after the
   // other.
   std::vector<Group> PlacePayloads() {
     std::vector<Group> groups;
@@ -207,7 +208,7 @@ class CudaEncoder final : public DeviceEncoder {
     for (int p = 0; p < num_parts_; ++p) {
       PartPlan& part = Plans()[p];
       ChooseValueBytes(values_, &part);
-      part.scales[0] = part.scales[1] = 1;  // Unless something else is found.
+      part.scales[0] = part.scales[1] = 1;  // Unless overwritten by a sum.
       const int64_t bytes = RoundedUp(part.value_bytes + part.index_bytes);
       if (groups.empty() || held + bytes > kMaxHeldBytes) {
         groups.push_back({p, p});
@@ -221,7 +222,7 @@ class CudaEncoder final : public DeviceEncoder {
     return groups;
   }
 
-  // Of the parts before p.
+  // The number of chunks in the parts before p.
   int64_t ChunksBefore(int p) {
     if (p == 0) return 0;
     const PartPlan& last = Plans()[p - 1];
@@ -257,7 +258,7 @@ class CudaEncoder final : public DeviceEncoder {
     for (int p = group.begin; p < group.end; ++p) {
       const PartPlan& part = Plans()[p];
       if (part.count == 0) continue;
-      // Whole words: bits are set in those.
+      // Whole words are cleared, since bits are set by words.
       PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
           held_.get() + part.offset, 0, RoundedUp(part.value_bytes), stream));
     }
@@ -266,7 +267,7 @@ class CudaEncoder final : public DeviceEncoder {
     return absl::OkStatus();
   }
 
-  // What WriteIndices finds.
+  // Initializes the index bytes as WriteIndices expects them.
   absl::Status FillIndexBytes(const PartPlan& part) {
     if (part.count == 0 || part.index_bytes == 0 ||
         part.index_code == IndexCode::kDeltaVarint) {
@@ -282,7 +283,7 @@ class CudaEncoder final : public DeviceEncoder {
   absl::Status QueueCopy(const PartPlan& part,
                          std::vector<PayloadBuffer>* payloads) {
     if (part.count == 0) {
-      // The host knows all there is to know.
+      // The host can write a payload without elements by itself.
       PS_ASSIGN_OR_RETURN(
           PayloadBuffer nothing,
           whole_ ? EncodeDenseAs(codes_, {}, part.random_key)
@@ -313,12 +314,12 @@ class CudaEncoder final : public DeviceEncoder {
   const IndexPacking indices_;
   Backend* const backend_;  // Not owned.
   SparseWork* const work_;  // The backend's.
-  // Of the call.
-  bool whole_ = false;  // The vector, not a selection.
+  // State of the current call:
+  bool whole_ = false;  // A whole vector, not a selection.
   int num_parts_ = 0;
   int64_t count_ = 0;       // Elements of all parts.
-  int64_t held_bytes_ = 0;  // Of the largest group.
-  // Of all calls.
+  int64_t held_bytes_ = 0;  // Size of the largest group.
+  // State for all calls:
   int max_parts_ = 0;
   std::shared_ptr<void> pinned_plans_;  // [max_parts_]
   Reserve<PartPlan> plans_;

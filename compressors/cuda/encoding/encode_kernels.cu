@@ -1,5 +1,5 @@
-// The encoding kernels: bodies from index_packing.h, value_packing.h and the
-// headers of level codes.
+// The encoding kernels. Their bodies are in index_packing.h, value_packing.h
+// and the headers of level codes.
 
 #include <cuda_runtime.h>
 

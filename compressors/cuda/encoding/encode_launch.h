@@ -1,8 +1,9 @@
-// Launchers of the encoding kernels. No Abseil here: nvcc compiles this.
+// Launchers of the encoding kernels. nvcc compiles this header, so it includes
+// no Abseil.
 //
-// All queue work on `stream` and return at once, with the error of the launch.
-// Pointers are to the device's memory, which must stay until the work is done.
-// Numbers of blocks are at least 1, unless they say otherwise.
+// All of them queue work on `stream` and return at once, with the error of the
+// launch. Pointers refer to device memory, which must stay allocated until the
+// work is done. Numbers of blocks are at least 1 unless stated otherwise.
 #ifndef COMPRESSORS_CUDA_ENCODING_ENCODE_LAUNCH_H_
 #define COMPRESSORS_CUDA_ENCODING_ENCODE_LAUNCH_H_
 
@@ -19,19 +20,19 @@
 
 namespace ps {
 
-// One block.
+// Launches one block.
 cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
                             int64_t count, cudaStream_t stream);
 
-// A block for each chunk; there may be more of them than chunks.
+// One block per chunk; there may be more blocks than chunks.
 cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
                               cudaStream_t stream);
 
-// A block for each part.
+// One block per part.
 cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream);
 
-// The sums that packing.code needs, "sign", "onebit" and "ternary": a block for
-// each chunk. sums: [chunks].
+// The sums that packing.code needs, for "sign", "onebit" and "ternary": one
+// block per chunk. sums: [chunks].
 union ValueSums {
   double alignment;
   unsigned char bytes[sizeof(SidedSums)];
@@ -43,21 +44,21 @@ cudaError_t LaunchSumValues(const EncodeBatch& batch,
                             const ValuePacking& packing, int64_t num_blocks,
                             ValueSums* sums, cudaStream_t stream);
 
-// A block for each part.
+// One block per part.
 cudaError_t LaunchFoldValues(const EncodeBatch& batch,
                              const ValuePacking& packing, const ValueSums* sums,
                              cudaStream_t stream);
 
-// A block for each kBucketsPerBlock buckets; there may be more.
+// One block per kBucketsPerBlock buckets; there may be more blocks.
 cudaError_t LaunchScaleBuckets(const EncodeBatch& batch,
                                const ValuePacking& packing, int64_t num_blocks,
                                cudaStream_t stream);
 
-// A block for each part.
+// One block per part.
 cudaError_t LaunchFitSamples(const EncodeBatch& batch,
                              const ValuePacking& packing, cudaStream_t stream);
 
-// A block for each chunk; there may be more of them than chunks.
+// One block per chunk; there may be more blocks than chunks.
 cudaError_t LaunchRoundLevels(const EncodeBatch& batch,
                               const ValuePacking& packing, int64_t num_blocks,
                               cudaStream_t stream);
@@ -65,10 +66,10 @@ cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
                                 const ValuePacking& packing, int64_t num_blocks,
                                 cudaStream_t stream);
 
-// A block for each part.
+// One block per part.
 cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream);
 
-// A block for each chunk.
+// One block per chunk.
 cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
                               const ValuePacking& packing, int64_t num_blocks,
                               cudaStream_t stream);

@@ -1,6 +1,6 @@
-// Ascending indices as bytes, by many threads at once: the lengths of all
-// codes, one scan, and a write to known places. The bytes are those of
-// compressors/index_codes.
+// Writes ascending indices as bytes with many threads: it measures the lengths
+// of all codes, scans them once, and writes to the resulting positions. The
+// bytes are those of compressors/index_codes.
 #ifndef COMPRESSORS_CUDA_ENCODING_INDEX_PACKING_H_
 #define COMPRESSORS_CUDA_ENCODING_INDEX_PACKING_H_
 
@@ -16,7 +16,7 @@
 
 namespace ps {
 
-// Bits that are cleared in any order: each belongs to one element.
+// Clears bits in any order: each bit belongs to one element.
 PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
 #ifdef __CUDA_ARCH__
   atomicAnd(word, bits);
@@ -25,17 +25,17 @@ PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
 #endif
 }
 
-// The index bytes of a payload as a stream of bits (compressors/payload/bit_stream.h),
-// in words, since bits are set and cleared by words: bit 0 is the first of the
-// payload's values.
+// The index bytes of a payload as a stream of bits (compressors/payload/bit_stream.h).
+// Bits are set and cleared by words, so bit 0 is the first bit of the payload's
+// values.
 class IndexBits {
  public:
   PS_HOST_DEVICE IndexBits(const EncodeBatch& batch, const PartPlan& part)
       : words_(reinterpret_cast<uint32_t*>(batch.payloads + part.offset)),
         begin_(8 * part.value_bytes) {}
 
-  // The lowest `length` bits of `bits`, which has no others; at most 32. At
-  // `position`, counted from the first index byte, are zeros.
+  // Sets a code of at most 32 bits at `position`, counted from the first index
+  // byte. The bits there must be zeros.
   PS_HOST_DEVICE void Set(int64_t position, uint32_t bits) const {
     const int64_t at = begin_ + position;
     const uint64_t shifted = uint64_t{bits} << (at % 32);
@@ -45,7 +45,7 @@ class IndexBits {
     }
   }
 
-  // The same where there are ones, which become zeros.
+  // Clears these bits, which must be ones.
   PS_HOST_DEVICE void Clear(int64_t position, uint32_t bits) const {
     const int64_t at = begin_ + position;
     const uint64_t shifted = uint64_t{bits} << (at % 32);
@@ -60,7 +60,8 @@ class IndexBits {
   const int64_t begin_;
 };
 
-// The first of `count` ascending indices that is not below `position`.
+// The position of the first of `count` ascending indices that is at least
+// `position`.
 PS_HOST_DEVICE inline int64_t LowerBound(const uint32_t* indices, int64_t count,
                                          int64_t position) {
   return PartitionPoint(0, count, [&](int64_t i) {
@@ -68,7 +69,7 @@ PS_HOST_DEVICE inline int64_t LowerBound(const uint32_t* indices, int64_t count,
   });
 }
 
-// One block: which of the `count` selected elements are whose.
+// One block: finds which of the `count` selected elements belong to which part.
 template <class Block>
 PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
                               uint32_t bucket_size, int64_t count) {
@@ -86,7 +87,7 @@ PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
   });
 }
 
-// The positions skipped before element i of a part.
+// The number of positions skipped before element i of a part.
 PS_HOST_DEVICE inline uint32_t GapBefore(const EncodeBatch& batch,
                                          const PartPlan& part, int64_t i) {
   const uint32_t* const indices = batch.indices + part.first;
@@ -100,7 +101,7 @@ struct MeasureShared {
   LengthShared rice;
 };
 
-// One block: batch.lengths of its chunk.
+// One block: computes batch.lengths of its chunk.
 template <class Block>
 PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
                                 int64_t chunk_index, MeasureShared* shared) {
@@ -127,8 +128,8 @@ PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block, of part p: the lengths of its chunks become what lies before each,
-// and the plan learns what they come to.
+// One block, for part p: replaces the lengths of its chunks with the sums
+// before each, and stores the totals in the plan.
 template <class Block>
 PS_HOST_DEVICE void ScanGaps(Block& block, const EncodeBatch& batch, int64_t p,
                              LengthShared* shared) {
@@ -152,9 +153,9 @@ struct IndexShared {
   LengthShared lengths;
 };
 
-// Calls write(i, gap, position) for each element of the chunk, where i counts
-// within the part and `position` is `base` and the lengths, length(gap), of the
-// elements before it.
+// Calls write(i, gap, position) for each element of the chunk. i counts within
+// the part; `position` is `base` plus the lengths, length(gap), of the elements
+// before it in the chunk.
 template <class Block, class Length, class Write>
 PS_HOST_DEVICE void ForEachGapAtOnce(Block& block, const EncodeBatch& batch,
                                      const PartPlan& part,
@@ -187,8 +188,8 @@ PS_HOST_DEVICE void ForEachGapAtOnce(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Unary parts come from the ones that the bytes are filled with: so a gap of
-// any length costs the same.
+// The unary parts are ones that are already there, since the bytes are filled
+// with ones: so a gap of any length costs the same.
 template <class Block>
 PS_HOST_DEVICE void WriteRice(Block& block, const EncodeBatch& batch,
                               const PartPlan& part, const ChunkOfPart& chunk,
@@ -230,7 +231,7 @@ PS_HOST_DEVICE void WriteVarints(Block& block, const EncodeBatch& batch,
 }
 
 // Calls write(i, position) for each element of the chunk; i counts within the
-// part, and positions count from its begin.
+// part, and positions are relative to its begin.
 template <class Block, class Write>
 PS_HOST_DEVICE void ForEachPosition(Block& block, const EncodeBatch& batch,
                                     const PartPlan& part,
@@ -257,8 +258,9 @@ PS_HOST_DEVICE void WriteEliasFano(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block: the index bytes of its chunk. Before it, the index bytes are zeros
-// for "bitmap", "elias_fano" and "raw32", and ones for "rice".
+// One block: writes the index bytes of its chunk. Before the launch, the index
+// bytes must be zeros for "bitmap", "elias_fano" and "raw32", and ones for
+// "rice".
 template <class Block>
 PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
                                  int64_t block_index, IndexShared* shared) {
@@ -289,7 +291,7 @@ PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
     case IndexCode::kEliasFano:
       WriteEliasFano(block, batch, part, chunk);
       break;
-    default:  // kDense has none.
+    default:  // kDense has no indices.
       break;
   }
 }

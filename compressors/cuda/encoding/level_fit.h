@@ -1,5 +1,5 @@
-// Levels fitted to the values of each part, by one block: a sample, sorted, and
-// its sums; then one thread's descent
+// Fits levels to the values of each part with one block: draws a sample, sorts
+// it and forms its sums; then one thread runs the descent
 // (compressors/value_codes/level_descent.h).
 #ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_FIT_H_
 #define COMPRESSORS_CUDA_ENCODING_LEVEL_FIT_H_
@@ -21,15 +21,16 @@ struct FitShared {
   SampleSums runs[kSparseThreads];
 };
 
-// The room that a sample needs to be sorted: the next power of two.
+// The number of elements to allocate for sorting a sample: the next power of
+// two.
 PS_HOST_DEVICE inline int64_t SampleRoom(int64_t count) {
   int64_t room = 1;
   while (room < SampleSize(count)) room *= 2;
   return room;
 }
 
-// Ascending. size: a power of two. Batcher, "Sorting networks and their
-// applications", AFIPS 1968: bitonic sort.
+// Sorts in ascending order. size: a power of two. Bitonic sort: Batcher,
+// "Sorting networks and their applications", AFIPS 1968.
 template <class Block>
 PS_HOST_DEVICE void SortNumbers(Block& block, int64_t size, uint64_t* numbers) {
   for (int64_t sorted = 2; sorted <= size; sorted *= 2) {
@@ -49,7 +50,7 @@ PS_HOST_DEVICE void SortNumbers(Block& block, int64_t size, uint64_t* numbers) {
   }
 }
 
-// One block, of part p: its levels. After ScaleBuckets.
+// One block: fits the levels of part p. Runs after ScaleBuckets.
 template <class Block>
 PS_HOST_DEVICE void FitSamples(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing, int64_t p,
@@ -63,7 +64,7 @@ PS_HOST_DEVICE void FitSamples(Block& block, const EncodeBatch& batch,
   SampleSums* const sums = scratch.sums + p * (scratch.max_sample + 1);
   block.Phase([&](int thread) {
     for (int64_t k = thread; k < room; k += kSparseThreads) {
-      sample[k] = ~uint64_t{0};  // Above all others, behind the sample.
+      sample[k] = ~uint64_t{0};  // Padding that sorts behind the sample.
       if (k >= size) continue;
       const int64_t i = SampledPlace(part.random_key, part.count, k);
       const float scale =

@@ -1,6 +1,7 @@
-// Level codes in Elias's layouts (compressors/value_codes/level_stream.h):
-// codes aside first, then how many bits each layout takes, one scan, and a
-// write to known places in the layout that the host has chosen.
+// Packs level codes in Elias's layouts
+// (compressors/value_codes/level_stream.h): first stores the codes separately,
+// then counts the bits of each layout, scans them once, and writes to the
+// resulting positions in the layout that the host has chosen.
 #ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
 #define COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
 
@@ -23,7 +24,7 @@ struct LevelShared {
   LengthShared sparse;
 };
 
-// Elements [begin, end) of a part: what one thread takes of a chunk.
+// Elements [begin, end) of a part: the share of one thread in a chunk.
 struct ElementRun {
   int64_t begin = 0;
   int64_t end = 0;
@@ -54,7 +55,7 @@ PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
     const ElementRun run = RunOf(chunk, thread);
     LevelValues<Levels> level(packing, batch, part);
     int64_t last = -1;
-    uint32_t num_levels = 0;  // Above 0; of the run and one bucket.
+    uint32_t num_levels = 0;  // Above 0, in the run and one bucket.
     for (int64_t i = run.begin; i < run.end; ++i) {
       codes[i] = static_cast<uint8_t>(level.Take(i, values + i));
       if (codes[i] != 0) {
@@ -77,9 +78,10 @@ PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block: the codes of its chunk, and what its buckets have of levels above
-// 0, which are none before. Values become what is lost of them. After
-// ScaleBuckets, and FitSamples if levels are fitted.
+// One block: rounds its chunk to codes, and adds the number of levels above 0
+// to those of its buckets, which must be 0 initially. Values are replaced with
+// their errors. Runs after ScaleBuckets, and after FitSamples if levels are
+// fitted.
 template <class Block>
 PS_HOST_DEVICE void RoundLevels(Block& block, const EncodeBatch& batch,
                                 const ValuePacking& packing,
@@ -99,9 +101,9 @@ PS_HOST_DEVICE void RoundLevels(Block& block, const EncodeBatch& batch,
   }
 }
 
-// Calls put(string) for what a run adds to the stream of its part. last: the
-// last place before the run that has a level above 0; -1 if there is none, and
-// of no matter if it is in another bucket.
+// Calls put(string) for everything that a run adds to the stream of its part.
+// last: the last position before the run with a level above 0, or -1 if there
+// is none; it is ignored if it lies in another bucket.
 template <class Put>
 PS_HOST_DEVICE void ForEachString(const EncodeBatch& batch,
                                   const ValuePacking& packing,
@@ -129,7 +131,7 @@ PS_HOST_DEVICE void ForEachString(const EncodeBatch& batch,
   }
 }
 
-// Fills shared->last with what the threads' runs have of levels above 0.
+// Fills shared->last with the last level above 0 in each thread's run.
 template <class Block>
 PS_HOST_DEVICE void FindLasts(Block& block, const EncodeBatch& batch,
                               const ChunkOfPart& chunk, LastShared* shared) {
@@ -143,7 +145,8 @@ PS_HOST_DEVICE void FindLasts(Block& block, const EncodeBatch& batch,
   FindGroupLasts(block, shared);
 }
 
-// One block: the bits of its chunk, and what lies before it. After RoundLevels.
+// One block: counts the bits of its chunk, and finds the last level above 0
+// before it. Runs after RoundLevels.
 template <class Block>
 PS_HOST_DEVICE void MeasureLevels(Block& block, const EncodeBatch& batch,
                                   const ValuePacking& packing,
@@ -153,7 +156,7 @@ PS_HOST_DEVICE void MeasureLevels(Block& block, const EncodeBatch& batch,
   const PartPlan& part = batch.parts[chunk.part];
   LevelLengths* const lengths = batch.levels.lengths + part.chunk_base;
   const int64_t this_chunk = chunk.begin / kEncodeChunk;
-  // The chunk in which the first one's bucket begins.
+  // The chunk in which the bucket of this chunk's first element begins.
   const int64_t first_chunk = int64_t{BucketOf(packing, chunk.begin)} *
                               packing.bucket_size / kEncodeChunk;
   block.Phase([&](int thread) {
@@ -189,8 +192,8 @@ PS_HOST_DEVICE void MeasureLevels(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block, of part p: the bits of its chunks become what lies before each,
-// and the plan learns what they come to.
+// One block, for part p: replaces the bit counts of its chunks with the sums
+// before each, and stores the totals in the plan.
 template <class Block>
 PS_HOST_DEVICE void ScanLevels(Block& block, const EncodeBatch& batch,
                                int64_t p, LengthShared* shared) {
@@ -209,8 +212,8 @@ PS_HOST_DEVICE void ScanLevels(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Writes bits from a position on, the highest of each byte first, into words of
-// zeros, of which others may write the rest.
+// Writes bits from a position on, highest bit of each byte first, into zeroed
+// words whose other bits may be written by other threads.
 class HighBitsOfWords {
  public:
   PS_HOST_DEVICE HighBitsOfWords(uint32_t* words, int64_t position)
@@ -243,12 +246,12 @@ class HighBitsOfWords {
   }
 
   uint32_t* word_;
-  uint64_t window_ = 0;  // Its lowest bits are not written yet,
+  uint64_t window_ = 0;  // Its lowest bits are not written yet;
   int held_;             // fewer than 32 of them between calls.
 };
 
-// One block: its chunk of the value bytes, which are zeros before, in the
-// layout of its part. After ScanLevels.
+// One block: writes its chunk of the value bytes, which must be zeros
+// initially, in the layout of its part. Runs after ScanLevels.
 template <class Block>
 PS_HOST_DEVICE void WriteLevels(Block& block, const EncodeBatch& batch,
                                 const ValuePacking& packing,

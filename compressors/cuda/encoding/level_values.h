@@ -1,5 +1,5 @@
 // Level codes (compressors/value_codes/level_codec.h): scales of buckets,
-// values rounded to levels, and what a payload has in front of them.
+// values rounded to levels, and the part of a payload that precedes them.
 #ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_VALUES_H_
 #define COMPRESSORS_CUDA_ENCODING_LEVEL_VALUES_H_
 
@@ -18,8 +18,8 @@
 
 namespace ps {
 
-// Words of a payload before its levels: header, levels that are sent with it,
-// scales.
+// The number of words in a payload before its levels: the header, the levels
+// that are sent, and the scales.
 constexpr int kLevelHeaderWords = 2;
 
 PS_HOST_DEVICE inline int NumSentLevels(const ValuePacking& packing) {
@@ -33,13 +33,14 @@ PS_HOST_DEVICE inline int64_t WordsBeforeLevels(const ValuePacking& packing,
          NumBuckets(count, packing.bucket_size);
 }
 
-// Of element i of a part: payloads have fewer than 2^32 values.
+// The bucket of element i of a part: payloads have fewer than 2^32 values.
 PS_HOST_DEVICE inline uint32_t BucketOf(const ValuePacking& packing,
                                         int64_t i) {
   return static_cast<uint32_t>(i) / packing.bucket_size;
 }
 
-// Buckets whose scales a block computes, each by kNormLanes threads.
+// The number of buckets per block; kNormLanes threads compute the scale of
+// each.
 constexpr int kBucketsPerBlock = kSparseThreads / kNormLanes;
 
 struct ScaleShared {
@@ -51,7 +52,7 @@ struct ScaleShared {
 struct BucketOfPart {
   int part = 0;
   int64_t begin = 0;
-  int64_t size = 0;  // 0: there is no such bucket.
+  int64_t size = 0;  // 0 if there is no such bucket.
 };
 
 PS_HOST_DEVICE inline BucketOfPart FindBucket(const EncodeBatch& batch,
@@ -69,7 +70,7 @@ PS_HOST_DEVICE inline BucketOfPart FindBucket(const EncodeBatch& batch,
   return found;
 }
 
-// One block: the scales of some buckets.
+// One block: computes the scales of kBucketsPerBlock buckets.
 template <class Block>
 PS_HOST_DEVICE void ScaleBuckets(Block& block, const EncodeBatch& batch,
                                  const ValuePacking& packing,
@@ -80,7 +81,7 @@ PS_HOST_DEVICE void ScaleBuckets(Block& block, const EncodeBatch& batch,
         FindBucket(batch, packing, first_bucket + thread / kNormLanes);
     const float* const values =
         batch.values + batch.parts[bucket.part].first + bucket.begin;
-    double squares = 0;  // Of floats, they do not overflow or underflow.
+    double squares = 0;  // Squares of floats stay in range.
     float largest = 0;
     for (int64_t i = thread % kNormLanes; i < bucket.size; i += kNormLanes) {
       const float value = values[i];
@@ -114,7 +115,8 @@ PS_HOST_DEVICE inline float* FittedLevels(const EncodeBatch& batch,
   return batch.levels.levels + part * kLevelTable;
 }
 
-// Header, levels, and the scales of buckets that begin in the chunk.
+// Writes the header, the levels, and the scales of the buckets that begin in
+// the chunk.
 template <class Block>
 PS_HOST_DEVICE void WriteLevelFront(Block& block, const EncodeBatch& batch,
                                     const ValuePacking& packing,
@@ -130,13 +132,13 @@ PS_HOST_DEVICE void WriteLevelFront(Block& block, const EncodeBatch& batch,
   block.Phase([&](int thread) {
     if (chunk.begin == 0) {
       if (thread == 0) {
-        // The zeros are above the layout.
+        // The upper bytes, above the layout, stay zero.
         words[0] = static_cast<uint32_t>(packing.bits) |
                    static_cast<uint32_t>(part.layout) << 8;
         words[1] = packing.bucket_size;
       }
       for (int k = thread; k < num_sent; k += kSparseThreads) {
-        // Without the 0 and the 1.
+        // The levels 0 and 1 are not sent.
         levels_out[k] = FloatBits(FittedLevels(batch, chunk.part)[k + 1]);
       }
     }
@@ -147,8 +149,9 @@ PS_HOST_DEVICE void WriteLevelFront(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Values of one part as level codes, in the words of PackUnits
-// (value_packing.h). After ScaleBuckets, and FitSamples if levels are fitted.
+// Rounds the values of one part to level codes; used by PackUnits
+// (value_packing.h). Runs after ScaleBuckets, and after FitSamples if levels
+// are fitted.
 template <class Levels>
 class LevelValues {
  public:

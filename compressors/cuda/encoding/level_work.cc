@@ -8,8 +8,8 @@ namespace ps {
 
 absl::Status LevelWork::Queue(int64_t count, EncodeBatch* batch) {
   if (!packing_.has_levels()) return absl::OkStatus();
-  // At most, however the elements lie: of each part the last bucket may be
-  // shorter.
+  // An upper bound, however the elements are distributed: the last bucket of
+  // each part may be shorter.
   const int64_t num_buckets = count / packing_.bucket_size + batch->num_parts;
   PS_RETURN_IF_ERROR(scales_.AtLeast(num_buckets, work_));
   batch->levels.scales = scales_.get();

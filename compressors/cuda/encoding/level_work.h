@@ -1,6 +1,7 @@
-// What a device does for level codes before it writes them, and its memory.
+// Queues the work on level codes that precedes writing them, and owns its
+// memory.
 //
-// Includes CUDA's headers: only for libraries that exist where there is a
+// Includes CUDA's headers: only for libraries that are built with the CUDA
 // toolkit.
 #ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_WORK_H_
 #define COMPRESSORS_CUDA_ENCODING_LEVEL_WORK_H_
@@ -15,18 +16,19 @@
 
 namespace ps {
 
-// One thread at a time.
+// For use by one thread at a time.
 class LevelWork {
  public:
-  // packing: of a level code, or nothing is done. `work` is not owned and
-  // outlives this.
+  // If `packing` is not for a level code, nothing is done. `work` is not owned
+  // and must outlive this object.
   LevelWork(const ValuePacking& packing, SparseWork* work)
       : packing_(packing), work_(work) {}
 
-  // Queues scales, fitted levels, and for Elias's codes all codes (the values
-  // become what is lost of them) and what they take, which the plans learn.
-  // Says in *batch where all that is. `count`, at least 1, is how many elements
-  // the batch's parts have; the device knows whose they are.
+  // Queues the computation of scales and fitted levels and, for Elias's codes,
+  // of all codes and their lengths; the plans receive the lengths, and values
+  // are replaced with their errors. Sets in *batch where the results are.
+  // `count`, at least 1, is the number of elements in the batch's parts; only
+  // the device knows which part each belongs to.
   absl::Status Queue(int64_t count, EncodeBatch* batch);
 
  private:

@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// -1: does not fit.
+// Returns -1 if the code cannot hold the indices.
 int64_t IndexBytes(IndexCode code, const PartPlan& part) {
   switch (code) {
     case IndexCode::kDense:
@@ -153,7 +153,8 @@ void ChooseIndexCode(const IndexPacking& packing, PartPlan* part) {
     return;
   }
   part->index_bytes = -1;
-  // By number, so that of equally small ones the first is taken.
+  // In order of wire numbers, so that the first of equally small codes is
+  // taken.
   for (const IndexCode code :
        {IndexCode::kDense, IndexCode::kRaw32, IndexCode::kDeltaVarint,
         IndexCode::kBitmap, IndexCode::kRice, IndexCode::kEliasFano}) {

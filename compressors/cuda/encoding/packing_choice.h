@@ -1,4 +1,5 @@
-// How a device packs, and what the host makes of what it has measured.
+// Decides how a device packs values and indices, and which code to use after
+// the device has measured the lengths.
 #ifndef COMPRESSORS_CUDA_ENCODING_PACKING_CHOICE_H_
 #define COMPRESSORS_CUDA_ENCODING_PACKING_CHOICE_H_
 
@@ -8,16 +9,16 @@
 
 namespace ps {
 
-// `codes`, here and below, are ones that CheckPayloadCodes accepts.
+// CheckPayloadCodes must accept `codes`, here and below.
 ValuePacking ValuePackingOf(const PayloadCodes& codes);
 
-// Sets value_bytes and layout of a plan as EncodeElements chooses; those of no
-// elements stay as they are.
+// Sets value_bytes and layout of a plan to what EncodeElements would choose;
+// leaves a plan without elements unchanged.
 void ChooseValueBytes(const ValuePacking& packing, PartPlan* part);
 
 struct IndexPacking {
-  bool smallest = false;               // "auto",
-  IndexCode code = IndexCode::kRaw32;  // else this one.
+  bool smallest = false;               // "auto";
+  IndexCode code = IndexCode::kRaw32;  // otherwise this code.
 
   // Whether the plan's varint_bytes and rice_bits are needed.
   bool needs_gaps() const {
@@ -28,8 +29,8 @@ struct IndexPacking {
 
 IndexPacking IndexPackingOf(const PayloadCodes& codes);
 
-// Sets index_code and index_bytes of a plan as EncodeElements chooses; those of
-// no elements stay as they are.
+// Sets index_code and index_bytes of a plan to what EncodeElements would
+// choose; leaves a plan without elements unchanged.
 void ChooseIndexCode(const IndexPacking& packing, PartPlan* part);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// One payload on its way: what host and device tell each other of it.
+// The state of a payload under construction, which host and device share.
 #ifndef COMPRESSORS_CUDA_ENCODING_PART_PLAN_H_
 #define COMPRESSORS_CUDA_ENCODING_PART_PLAN_H_
 
@@ -14,25 +14,25 @@
 
 namespace ps {
 
-// Elements that a block works on: those of one part, from a multiple of this
-// on, counted from the part's first. So parts of a batch do not depend on each
-// other.
+// The number of elements that a block works on. A chunk belongs to one part and
+// starts at a multiple of this, counted from the part's first element, so the
+// parts of a batch do not depend on each other.
 constexpr int kEncodeChunk = kSparseTile;
 static_assert(kEncodeChunk == kSumChunk, "values are added up by chunks");
 
-// How to write values.
+// The parameters for writing values.
 struct ValuePacking {
   ValueCode code = ValueCode::kFp32;
   float threshold = 0;       // "two_bit_threshold".
   double clip = 0;           // "ternary".
   bool unit_scale = false;   // "sign": 1 instead of the mean magnitude.
-  int bits = 0;              // Of a level code,
-  uint32_t bucket_size = 0;  // and values that share a scale,
-  bool euclidean = false;    // which is their norm, not the largest magnitude.
+  int bits = 0;              // The width of a level code.
+  uint32_t bucket_size = 0;  // Values per scale; 0 for other codes.
+  bool euclidean = false;    // The scale is their norm, else the maximum.
   LevelSpacing spacing = LevelSpacing::kUniform;
-  bool nearest = false;  // Rounding is not at random.
-  bool elias = false;    // Levels are in Elias's codes,
-  bool omega = false;    // and omega, not gamma.
+  bool nearest = false;  // Rounds to the nearest instead of at random.
+  bool elias = false;    // Levels are in Elias's codes;
+  bool omega = false;    // omega if true, else gamma.
 
   bool has_levels() const { return bucket_size > 0; }
 };
@@ -42,29 +42,30 @@ PS_HOST_DEVICE inline int64_t NumBuckets(int64_t count, uint32_t bucket_size) {
 }
 
 struct PartPlan {
-  // Of the vector; known to the host.
+  // The part's range in the vector; known to the host.
   int64_t begin = 0;
   int64_t dense_size = 0;
   uint64_t random_key = 0;
-  // Of the selection; FindParts fills these in, or for whole vectors the host.
+  // Its range in the selection; filled in by FindParts or, for whole vectors,
+  // by the host.
   int64_t first = 0;  // The part's first element.
-  int64_t count = 0;  // Elements.
-  // Of the parts before; PlaceParts fills these in.
+  int64_t count = 0;  // Number of elements.
+  // Totals over the parts before; filled in by PlaceParts.
   int64_t chunk_base = 0;
   int64_t bucket_base = 0;  // 0 unless values share scales.
-  // What the gaps between indices take; ScanGaps fills these in.
+  // The size of the gaps between indices; filled in by ScanGaps.
   int64_t varint_bytes = 0;
   int64_t rice_bits = 0;
-  // What the levels take in Elias's codes; ScanLevels fills these in.
+  // The size of the levels in Elias's codes; filled in by ScanLevels.
   int64_t dense_bits = 0;
   int64_t sparse_bits = 0;
-  // What the host makes of all that. Offsets are bytes.
+  // The host's choices. Offsets are in bytes.
   IndexCode index_code = IndexCode::kDense;
-  LevelLayout layout = LevelLayout::kFixed;  // Of level codes.
+  LevelLayout layout = LevelLayout::kFixed;  // For level codes.
   int64_t value_bytes = 0;
   int64_t index_bytes = 0;
-  int64_t offset = 0;  // Of the values, a multiple of 256; then come indices.
-  // FoldValues fills these in.
+  int64_t offset = 0;  // Start of the values; a multiple of 256.
+  // Filled in by FoldValues.
   float scales[2] = {0, 0};
 
   PS_HOST_DEVICE int64_t num_chunks() const {
@@ -72,7 +73,7 @@ struct PartPlan {
   }
 };
 
-// After counts are known. bucket_size: 0 unless values share scales.
+// Call when the counts are known. bucket_size: 0 unless values share scales.
 PS_HOST_DEVICE inline void PlaceParts(uint32_t bucket_size, int num_parts,
                                       PartPlan* parts) {
   int64_t chunks = 0;
@@ -85,22 +86,23 @@ PS_HOST_DEVICE inline void PlaceParts(uint32_t bucket_size, int num_parts,
   }
 }
 
-// Lengths of the codes of a chunk's gaps; after the scan, of those before it.
+// Lengths of the codes of a chunk's gaps; after the scan, of the gaps before
+// it.
 struct GapLengths {
   int64_t varint_bytes = 0;
   int64_t rice_bits = 0;
 };
 
-// A batch. Pointers are to the device's memory.
+// A batch of parts. Pointers refer to device memory.
 struct EncodeBatch {
   const uint32_t* indices = nullptr;  // Ascending; null for whole vectors.
-  float* values = nullptr;            // Become what coding lost of them.
+  float* values = nullptr;            // Replaced with their coding errors.
   PartPlan* parts = nullptr;          // [num_parts]
   int num_parts = 0;
-  int64_t first_chunk = 0;        // What a launch begins with, of all parts.
+  int64_t first_chunk = 0;        // The launch's first, over all parts.
   GapLengths* lengths = nullptr;  // [chunks]
   LevelScratch levels;
-  uint8_t* payloads = nullptr;  // Bytes without headers.
+  uint8_t* payloads = nullptr;  // Without headers.
 };
 
 PS_HOST_DEVICE inline uint32_t* ValueWords(const EncodeBatch& batch,
@@ -108,8 +110,8 @@ PS_HOST_DEVICE inline uint32_t* ValueWords(const EncodeBatch& batch,
   return reinterpret_cast<uint32_t*>(batch.payloads + part.offset);
 }
 
-// The last part that has `base` at `place` or before: the one that the place
-// belongs to, for parts without any share theirs with the next.
+// The last part whose base is at most `place`. The place belongs to this part,
+// since a part without elements has the same base as the next one.
 template <class Base>
 PS_HOST_DEVICE inline int PartOf(const EncodeBatch& batch, int64_t place,
                                  Base base) {
@@ -126,11 +128,11 @@ PS_HOST_DEVICE inline int PartOf(const EncodeBatch& batch, int64_t place,
   return low;
 }
 
-// What one block works on: elements [begin, begin + size) of a part.
+// The elements [begin, begin + size) of a part that one block works on.
 struct ChunkOfPart {
   int part = 0;
   int64_t begin = 0;
-  int size = 0;  // 0: nothing; there are no such chunks.
+  int size = 0;  // 0 if there is no such chunk.
 };
 
 PS_HOST_DEVICE inline ChunkOfPart FindChunk(const EncodeBatch& batch,

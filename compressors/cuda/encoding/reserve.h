@@ -1,6 +1,6 @@
-// Memory of the device for as many elements as were ever needed.
+// A device array that grows to the largest size ever needed.
 //
-// Includes CUDA's headers: only for libraries that exist where there is a
+// Includes CUDA's headers: only for libraries that are built with the CUDA
 // toolkit.
 #ifndef COMPRESSORS_CUDA_ENCODING_RESERVE_H_
 #define COMPRESSORS_CUDA_ENCODING_RESERVE_H_
@@ -20,10 +20,11 @@ class Reserve {
  public:
   T* get() const { return data_.get(); }
 
-  // What was in it is lost if there is not enough of it.
+  // The contents are lost if the array has to grow.
   absl::Status AtLeast(int64_t count, SparseWork* work) {
     if (count <= size_) return absl::OkStatus();
-    // Half as much again: selections vary a little from one to the next.
+    // Grow by half as much again: selections vary a little from one to the
+    // next.
     const int64_t size = data_ == nullptr ? count : count + count / 2;
     data_.reset();
     size_ = 0;
@@ -32,7 +33,7 @@ class Reserve {
                    work->memory(), size,
                    absl::StrCat("payloads of ", count * sizeof(T), " bytes")));
     size_ = size;
-    // Who had the memory before may still work on it.
+    // The previous owner's work may still use this memory.
     return work->streams().AwaitAll();
   }
 

@@ -1,6 +1,7 @@
-// Values as bytes, by many threads at once: sums where a code has them, then
-// each value by itself. The bytes, and what is lost, are those of
-// compressors/value_codes. Level codes: level_values.h, level_packing.h.
+// Writes values as bytes with many threads: first the sums that a code needs,
+// then each value separately. The bytes and the errors are those of
+// compressors/value_codes. For level codes see level_values.h and
+// level_packing.h.
 #ifndef COMPRESSORS_CUDA_ENCODING_VALUE_PACKING_H_
 #define COMPRESSORS_CUDA_ENCODING_VALUE_PACKING_H_
 
@@ -17,8 +18,8 @@
 
 namespace ps {
 
-// Sums for codes with one scale, or two, for a payload. Sums is one of
-// value_sums.h.
+// Sums for codes with one or two scales per payload. Sums is one of the types
+// of value_sums.h.
 template <class Sums>
 struct SumShared {
   Sums lanes[kSparseThreads];
@@ -27,7 +28,7 @@ struct SumShared {
 static_assert(kSumLanes * kSumStretches == kSparseThreads,
               "a thread for each lane");
 
-// One block: sums[chunk] of its chunk.
+// One block: computes sums[chunk] of its chunk.
 template <class Sums, class Block>
 PS_HOST_DEVICE void SumValues(Block& block, const EncodeBatch& batch,
                               int64_t block_index, SumShared<Sums>* shared,
@@ -62,7 +63,7 @@ PS_HOST_DEVICE void SumValues(Block& block, const EncodeBatch& batch,
   });
 }
 
-// The scales that the sums make.
+// Computes the scales from the sums.
 PS_HOST_DEVICE inline void SetScales(const MagnitudeSum& sums,
                                      const ValuePacking&, PartPlan* part) {
   part->scales[0] = part->scales[1] = MeanMagnitude(sums, part->count);
@@ -84,7 +85,7 @@ struct FoldValuesShared {
   Sums total;
 };
 
-// One block, of part p: from the sums of its chunks to its scales.
+// One block, for part p: computes its scales from the sums of its chunks.
 template <class Sums, class Block>
 PS_HOST_DEVICE void FoldValues(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing, int64_t p,
@@ -114,12 +115,12 @@ PS_HOST_DEVICE void FoldValues(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Gathers codes of a few bits, the first lowest, into words.
+// Packs codes of a few bits into words, lowest bits first.
 class WordWriter {
  public:
   PS_HOST_DEVICE explicit WordWriter(uint32_t* out) : out_(out) {}
 
-  // bits: at most 32; code has no others.
+  // bits: at most 32. code has no higher bits set.
   PS_HOST_DEVICE void Put(uint32_t code, int bits) {
     window_ |= uint64_t{code} << held_;
     held_ += bits;
@@ -129,21 +130,22 @@ class WordWriter {
     held_ -= 32;
   }
 
-  // Fills the last word with zeros.
+  // Writes the last word, filled with zeros.
   PS_HOST_DEVICE void Finish() {
     if (held_ > 0) *out_ = static_cast<uint32_t>(window_);
   }
 
  private:
   uint32_t* out_;
-  uint64_t window_ = 0;  // Bits that are not written yet,
+  uint64_t window_ = 0;  // The bits that are not written yet;
   int held_ = 0;         // fewer than 32 between calls.
 };
 
-// How one thread writes values of one part. Each code word has bits() bits and
-// holds kPerWord values: word += Place(j, Take(i, &value)), j from 0 to
-// kPerWord - 1. kUnit values fill whole words of 32 bits; a thread writes all
-// of them. In front are header_words(), which WriteHeader writes.
+// The classes below define how one thread writes values of one part. Each code
+// word has bits() bits and holds kPerWord values: word += Place(j, Take(i,
+// &value)), j from 0 to kPerWord - 1. kUnit values fill whole words of 32 bits,
+// all of which one thread writes. The header_words() words in front are written
+// by WriteHeader.
 class FloatValues {
  public:
   static constexpr int kPerWord = 1;
@@ -216,7 +218,7 @@ class PairValues {
   PS_HOST_DEVICE void WriteHeader(uint32_t* words) const {
     *words = FloatBits(threshold_);
   }
-  // The first in the highest bits.
+  // The first pair goes to the highest bits.
   PS_HOST_DEVICE uint32_t Place(int j, uint32_t code) const {
     return code << (6 - 2 * j);
   }
@@ -309,7 +311,7 @@ PS_HOST_DEVICE void PackUnits(Block& block, const EncodeBatch& batch,
   });
 }
 
-// Level codes in the fixed layout.
+// Writes level codes in the fixed layout.
 template <class Block>
 PS_HOST_DEVICE void PackLevels(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing,
@@ -328,8 +330,8 @@ PS_HOST_DEVICE void PackLevels(Block& block, const EncodeBatch& batch,
   }
 }
 
-// One block: the value bytes of its chunk. The last bytes of the last word,
-// past the value bytes, become zeros.
+// One block: writes the value bytes of its chunk. The bytes of the last word
+// past the value bytes are set to zero.
 template <class Block>
 PS_HOST_DEVICE void PackValues(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing,

@@ -1,5 +1,5 @@
-// "auto" with choices that a test makes. The laws that hold with everything
-// compressed are those of every compressor (compressor_contract_test.cc).
+// "auto" with choices that a test makes. With everything compressed it obeys
+// the laws of every compressor (compressor_contract_test.cc).
 #include <cmath>
 #include <string>
 #include <vector>
@@ -52,7 +52,8 @@ TEST_F(AutomaticTest, ObeysTheLawWhateverWasChosenBefore) {
       for (int64_t i = 0; i < kSize; ++i) {
         const float u = before[i] + gradient[i];
         ASSERT_EQ(u - decoded[i], after[i]) << code << ", " << i;
-        // bf16 has eight bits of fraction, half of the last is left at most.
+        // bf16 has eight significant bits, so at most half a unit of the last
+        // one is left.
         if (IsCompressed(iteration)) continue;
         ASSERT_LE(std::abs(after[i]), std::abs(u) / 256) << code << ", " << i;
       }
@@ -68,7 +69,7 @@ TEST_F(AutomaticTest, ObeysTheLawWhateverWasChosenBefore) {
   }
 }
 
-// Two bytes an element, and headers.
+// Two bytes per element, and headers.
 TEST_F(AutomaticTest, DenseIsInTwoBytes) {
   Harness harness(Options());
   Choose(false);
@@ -114,8 +115,8 @@ TEST_F(AutomaticTest, RestoredStateContinuesWhateverIsChosen) {
   }
 }
 
-// Its own checksums are right, but the second of its parts is another
-// compressor's: the first must not have been taken over.
+// The checksums are right, but the second of the state's two parts is another
+// compressor's: the first must not be loaded either.
 TEST_F(AutomaticTest, StateOfAnotherCompressorIsRefusedAsAWhole) {
   Harness other(Options("auto { compressor: 'topk' } value_code: 'qsgdinf'"));
   Choose(true);
@@ -129,8 +130,8 @@ TEST_F(AutomaticTest, StateOfAnotherCompressorIsRefusedAsAWhole) {
   EXPECT_EQ(harness.compressor().SaveState(), before);
 }
 
-// The momentum survives iterations that send everything; masked, it would be 0
-// after each of them, and a gradient of zeros would move nothing.
+// The momentum survives iterations that send everything. With masking it would
+// be 0 after each of them, and a gradient of zeros would send nothing.
 TEST_F(AutomaticTest, DenseIterationsKeepTheMomentum) {
   Harness harness(Options("momentum_correction { momentum: 0.5 }"));
   Choose(false);
@@ -145,7 +146,7 @@ TEST_F(AutomaticTest, DenseIterationsKeepTheMomentum) {
   ASSERT_FALSE(sent.empty());
   Choose(false);
   harness.set_residual(zeros);
-  // What was compressed is masked as ever.
+  // Elements sent by compressed iterations are masked as usual.
   EXPECT_EQ(harness.Decode(harness.Compress(zeros))[sent[0]], 0);
 }
 

@@ -31,13 +31,13 @@ TEST(BucketModelTest, FindsTheLinkAndWhatEachBucketGains) {
   EXPECT_NEAR(model.seconds, link.Costs(mix).seconds, 1e-9);
 }
 
-// As when all bytes pass while the worker computes.
+// This is the case when all bytes are transferred while the worker computes.
 TEST(BucketModelTest, BytesThatTakeNoTimeAreFree) {
   SimulatedLink link(ThreeBuckets(), 0);
   link.job().bytes_per_second = 1e18;
   ExchangeCosts dense = link.Costs(kDense);
   const ExchangeCosts compressed = link.Costs(kCompressed);
-  dense.seconds -= 0.01;  // Measured so by chance.
+  dense.seconds -= 0.01;  // A random measurement error.
   const BucketModel model = ModelBuckets(dense, compressed);
   EXPECT_EQ(model.seconds_per_byte, 0);
   EXPECT_EQ(model.compressed, kDense);

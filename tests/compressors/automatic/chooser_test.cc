@@ -1,4 +1,4 @@
-// The chooser on simulated links: what it decides, and what it loses.
+// The chooser on simulated links: what it decides, and how much time it loses.
 #include "compressors/automatic/chooser.h"
 
 #include <algorithm>
@@ -16,15 +16,15 @@ constexpr int kIterations = 2000;
 constexpr int64_t kDecideEvery = 200;  // The default.
 constexpr int kSeeds = 20;
 
-// Seconds of kIterations, and what was done in them.
+// The time of kIterations, and the choices made in them.
 struct Outcome {
   double seconds = 0;
-  double dense = 0;       // Had all been dense, without noise.
-  double compressed = 0;  // Had all been compressed.
-  int changes = 0;        // Decisions that were changes.
+  double dense = 0;       // If all had been dense, without noise.
+  double compressed = 0;  // If all had been compressed.
+  int changes = 0;        // Decisions that changed the choice.
   int decisions = 0;
-  int compressed_iterations = 0;  // All buckets.
-  std::vector<bool> last;         // That was decided.
+  int compressed_iterations = 0;  // With all buckets compressed.
+  std::vector<bool> last;         // The last choice decided.
 
   double Better() const { return std::min(dense, compressed); }
   double Loss() const { return seconds / Better() - 1; }
@@ -32,7 +32,7 @@ struct Outcome {
 
 using ChangeLink = std::function<void(int iteration, SimulatedJob* job)>;
 
-// Iterations until all workers do what one has chosen; as in a real job.
+// Iterations until all workers follow the choice of one, as in a real job.
 constexpr int kDelay = 1;
 
 Outcome Simulate(const SimulatedJob& job, uint64_t seed,
@@ -62,8 +62,8 @@ Outcome Simulate(const SimulatedJob& job, uint64_t seed,
   return outcome;
 }
 
-// One bucket: all dense takes `dense` seconds, all compressed `compressed`, of
-// either half a second is computation.
+// One bucket: an iteration takes `dense` seconds if all dense, and `compressed`
+// if all compressed. Half a second of either is computation.
 SimulatedJob OneBucket(double dense, double compressed) {
   SimulatedJob job;
   job.compute = 0.5;
@@ -71,14 +71,14 @@ SimulatedJob OneBucket(double dense, double compressed) {
   bucket.dense_bytes = 1000000;
   bucket.compressed_bytes = 10000;
   if (dense >= compressed) {
-    // The link takes the difference.
+    // The link accounts for the difference.
     job.bytes_per_second = 990000 / (dense - compressed + 1e-9);
     bucket.compressed_work = bucket.dense_work =
         std::max(0.0, compressed - 0.5 - 10000 / job.bytes_per_second);
     job.compute =
         compressed - bucket.compressed_work - 10000 / job.bytes_per_second;
   } else {
-    // The codec does.
+    // The codec accounts for the difference.
     job.bytes_per_second = 1e9;
     bucket.dense_work = dense - 0.5 - 0.001;
     bucket.compressed_work = compressed - 0.5 - 0.00001;
@@ -151,7 +151,7 @@ TEST(CompressionChooserTest, NoiseDoesNotChangeWhatIsAsGood) {
   }
 }
 
-// Three per cent are worth a change, and less are not.
+// Three per cent justify a change, and less does not.
 TEST(CompressionChooserTest, ChangesWhereItPays) {
   EXPECT_EQ(Simulate(OneBucket(1, 1.025), 0).changes, 0);
   EXPECT_EQ(Simulate(OneBucket(1, 1.04), 0).changes, 1);
@@ -162,7 +162,8 @@ TEST(CompressionChooserTest, ProbesOfWhatIsClearlyWorseBecomeRare) {
   job.noise = 0.2;
   for (int seed = 0; seed < kSeeds; ++seed) {
     const Outcome outcome = Simulate(job, seed);
-    // At 3, 200, 400, 800 and 1600, of two iterations each, and the delay.
+    // Probes at 3, 200, 400, 800 and 1600, of two iterations each, and the
+    // delay.
     EXPECT_LE(outcome.decisions, 5);
     EXPECT_GE(outcome.compressed_iterations, kIterations - 5 * 4);
   }
@@ -174,12 +175,12 @@ TEST(CompressionChooserTest, WhatIsVeryMuchWorseIsTriedOnce) {
   EXPECT_EQ(outcome.compressed_iterations, kIterations - 2 - kDelay);
 }
 
-// The link changes at several times, in both ways.
+// The link changes at several times, in both directions.
 TEST(CompressionChooserTest, FollowsALinkThatChanges) {
   const SimulatedJob slow = OneBucket(6, 1.3);
   SimulatedJob fast = slow;
   fast.bytes_per_second = 100 * slow.bytes_per_second;
-  // Some of it is work of the codec, so that dense pays on the fast link.
+  // Part of the time is work of the codec, so that dense pays on the fast link.
   const auto with_codec = [](SimulatedJob job) {
     job.compute -= 0.4;
     job.buckets[0].compressed_work += 0.4;
@@ -204,7 +205,7 @@ TEST(CompressionChooserTest, FollowsALinkThatChanges) {
   }
 }
 
-// What was measured before a change does not speak for what was done then.
+// Measurements from before a change say nothing about the time after it.
 TEST(CompressionChooserTest, ForgetsWhatWasBeforeAChange) {
   SimulatedLink link(OneBucket(1, 2), 0);
   CompressionChooser chooser(1, kDecideEvery);
@@ -215,12 +216,12 @@ TEST(CompressionChooserTest, ForgetsWhatWasBeforeAChange) {
     chooser.Observe(link.Iteration(chooser.compressed()));
   }
   EXPECT_TRUE(chooser.compressed()[0]);
-  // Five until 710, and two of the probe.
+  // Five iterations until 710, and two of the probe.
   EXPECT_LE(dense, 7);
 }
 
 // Compressed iterations are all work, and take as long as before; only the
-// link's part of them shows that dense ones would be fast now.
+// link's part of them shows that dense iterations would now be fast.
 TEST(CompressionChooserTest, NoticesALinkThatMattersLittleToWhatItDoes) {
   SimulatedJob job;
   job.compute = 0.2;
@@ -231,7 +232,7 @@ TEST(CompressionChooserTest, NoticesALinkThatMattersLittleToWhatItDoes) {
         if (iteration == 450) changed->bytes_per_second = 1e8;
       });
   EXPECT_FALSE(outcome.last[0]);
-  // The next probe was to be at 510, when the budget allows for it.
+  // The next scheduled probe was at 510, if the budget allowed for it.
   EXPECT_LT(outcome.compressed_iterations, 440);
 }
 
@@ -252,13 +253,13 @@ TEST(CompressionChooserTest, TheFirstIterationAfterASwitchDoesNotCount) {
 }
 
 TEST(CompressionChooserTest, WhereBothAreCloseProbesStayFrequent) {
-  // At 3, 200, 400, 800, 1200 and 1600.
+  // Probes at 3, 200, 400, 800, 1200 and 1600.
   EXPECT_EQ(Simulate(OneBucket(1.05, 1), 0).decisions, 6);
-  // At 3, 200, 400, 800 and 1600.
+  // Probes at 3, 200, 400, 800 and 1600.
   EXPECT_EQ(Simulate(OneBucket(1.15, 1), 0).decisions, 5);
 }
 
-// Bucket 0 is all bytes, bucket 1 is little else than work for the codec.
+// Bucket 0 is all bytes; bucket 1 is little more than work for the codec.
 SimulatedJob MixedJob() {
   SimulatedJob job;
   job.compute = 0.02;
@@ -276,14 +277,13 @@ TEST(CompressionChooserTest, BucketsDiffer) {
     for (int seed = 0; seed < kSeeds; ++seed) {
       const Outcome outcome = Simulate(job, seed);
       EXPECT_EQ(outcome.last, (std::vector<bool>{true, false, true}));
-      // Both would take a third more.
+      // Either choice alone would take a third more.
       EXPECT_LT(outcome.Loss(), -0.2);
     }
   }
 }
 
-// The model promises what is not so: the mixed iterations take long. What they
-// take decides.
+// The model is wrong, since mixed iterations take long: measured times decide.
 TEST(CompressionChooserTest, AMixMustShowWhatItPromises) {
   const SimulatedJob job = MixedJob();
   SimulatedLink link(job, 0);
@@ -305,8 +305,8 @@ TEST(CompressionChooserTest, AMixMustShowWhatItPromises) {
   EXPECT_LT(mixed, 20);
 }
 
-// Two workers of a synchronous job: an iteration takes as long as the slower
-// one. They measure nearly the same.
+// Two workers of a synchronous job: an iteration takes as long as that of the
+// slower worker. Both measure nearly the same.
 class TwoWorkers {
  public:
   TwoWorkers(const SimulatedJob& job, uint64_t seed)
@@ -352,8 +352,8 @@ TEST(CompressionChooserTest, WorkersThatMeasureNearlyTheSameChooseTheSame) {
   }
 }
 
-// Worker 1 is made to believe the contrary at first. While they differ neither
-// sees a gain in going over by itself; in planned probes they go together.
+// Worker 1 first measures the opposite. While the two differ, neither gains by
+// changing alone; in scheduled probes they change together.
 TEST(CompressionChooserTest, WorkersThatDifferMeetAgain) {
   for (const bool dense_wins : {false, true}) {
     const SimulatedJob job = dense_wins ? OneBucket(1, 1.4) : OneBucket(1.4, 1);

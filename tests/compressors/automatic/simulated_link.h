@@ -1,4 +1,4 @@
-// Iterations over a link, without tensors and without clocks.
+// Simulates iterations over a link, without tensors or clocks.
 #ifndef TESTS_COMPRESSORS_AUTOMATIC_SIMULATED_LINK_H_
 #define TESTS_COMPRESSORS_AUTOMATIC_SIMULATED_LINK_H_
 
@@ -13,7 +13,7 @@ namespace ps {
 struct SimulatedBucket {
   int64_t dense_bytes = 0;
   int64_t compressed_bytes = 0;
-  // Seconds of the worker and of the servers.
+  // Seconds of work on the worker and the servers.
   double dense_work = 0;
   double compressed_work = 0;
 };
@@ -22,13 +22,13 @@ struct SimulatedJob {
   double compute = 0;  // Seconds of an iteration.
   std::vector<SimulatedBucket> buckets;
   double bytes_per_second = 0;  // Up and down.
-  // An iteration takes up to this share more or less, all the same likely.
+  // An iteration takes up to this share more or less, uniformly distributed.
   double noise = 0;
-  // So many times longer after each switch, once.
+  // The first iteration after each switch takes this many times as long.
   double switch_factor = 1;
 };
 
-// What iterations of a job take.
+// The costs of a simulated job's iterations.
 class SimulatedLink {
  public:
   SimulatedLink(const SimulatedJob& job, uint64_t seed)

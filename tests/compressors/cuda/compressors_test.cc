@@ -1,5 +1,4 @@
-// Every compressor sends from a device, bit for bit, what it sends from the
-// CPU.
+// Every compressor sends bitwise the same from a device as from the CPU.
 #include <cmath>
 #include <limits>
 #include <memory>
@@ -37,7 +36,7 @@ class Side {
     residual_ = backend_->Allocate({size}).value();
   }
 
-  // Another compressor in the place of this one, which has seen nothing.
+  // Replaces the compressor with a new one that has no state.
   void Renew() {
     auto made = NewCompressor(options_);
     EXPECT_TRUE(made.ok()) << made.status();
@@ -63,7 +62,7 @@ class Side {
   Compressor& compressor() { return *compressor_; }
 
  private:
-  const std::vector<bool> compressed_ = {true};  // Of "auto".
+  const std::vector<bool> compressed_ = {true};  // Used by "auto".
   const int64_t size_;
   Backend* const backend_;  // Not owned.
   CompressorOptions options_;
@@ -71,7 +70,7 @@ class Side {
   Tensor residual_;
 };
 
-// What both sides make of one more gradient, and are left with.
+// Expects the same payloads and residuals of both sides for one more gradient.
 void ExpectSame(const std::vector<float>& gradient, Side* cpu, Side* cuda,
                 std::string* fallback) {
   const EncodedGradient expected = cpu->Compress(gradient);
@@ -141,7 +140,7 @@ INSTANTIATE_TEST_SUITE_P(AllCompressors, CompressorsOnDevicesTest,
                            return info.param;
                          });
 
-// Selectors, and the fall-backs that each must have come to at least once.
+// Selectors, and the fallbacks that each must reach at least once.
 struct SelectorCase {
   const char* name;
   const char* config;
@@ -150,7 +149,7 @@ struct SelectorCase {
 
 class SelectorsOnDevicesTest : public testing::TestWithParam<SelectorCase> {};
 
-// Vector `iteration` of a course that leads to every fall-back.
+// Vector `iteration` of a series that leads to every fallback.
 std::vector<float> CourseVector(int iteration, int64_t n) {
   const char* const kNames[] = {"laplace",  "laplace", "laplace", "gaussian",
                                 "ties",     "heavy",   "sparse",  "nan",
@@ -162,20 +161,20 @@ std::vector<float> CourseVector(int iteration, int64_t n) {
       name == "ties" || name == "nan" || name == "far" ? "laplace" : name, n,
       seed);
   if (name == "ties") {
-    // Few different magnitudes, thousands of each.
+    // A few different magnitudes, thousands of each.
     for (float& each : u) each = 0.5f * std::round(2 * each);
   } else if (name == "nan") {
     u[n / 2] = std::numeric_limits<float>::quiet_NaN();
   } else if (name == "far") {
-    // Three elements lead any law astray.
+    // Three elements that mislead any law.
     for (const int64_t i : {int64_t{0}, n / 2, n - 1}) u[i] = 1e6f;
   }
   return u;
 }
 
-// Through all kinds of vectors, with what they keep between them; the state of
-// one is loaded into another in the middle. With a residual, and without one,
-// so that single vectors show.
+// Runs through all kinds of vectors with the state kept between them; in the
+// middle the state of one compressor is loaded into another. Runs with a
+// residual, and without one, so that single vectors are tested too.
 TEST_P(SelectorsOnDevicesTest, SelectWhatTheySelectOnTheCpu) {
   const auto cuda_backend = NewBackendForTest("cuda");
   if (!cuda_backend.ok()) {
@@ -260,8 +259,8 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(info.param.name);
     });
 
-// One vector, for which an estimate makes no sense or is too large for the room
-// on the device.
+// One vector for which an estimate makes no sense, or which has more selected
+// elements than the device has space for.
 struct SingleCase {
   const char* name;
   const char* config;
@@ -277,7 +276,7 @@ std::vector<float> Uniform() {
   return u;
 }
 
-// 20 elements are far from the others, fewer than a fit needs.
+// 20 elements far from the others, fewer than a fit needs.
 std::vector<float> FewFar() {
   std::vector<float> u(kSize);
   for (int64_t i = 0; i < kSize; ++i) {
@@ -296,8 +295,8 @@ std::vector<float> SpikeAmongOthers() {
 
 std::vector<float> Heavy() { return MakeVector("heavy", kSize, 3); }
 
-// A third of the elements are equal and larger than the others: more than have
-// room on the device.
+// A third of the elements are equal and larger than the others: more than the
+// device has space for.
 std::vector<float> ManyEqual() {
   std::vector<float> u(300001, 1e-3f);
   for (size_t i = 0; i < u.size(); i += 3) u[i] = i % 2 == 0 ? 2 : -2;

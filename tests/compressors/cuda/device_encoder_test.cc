@@ -1,5 +1,5 @@
-// Payloads packed on a device have the bytes of those packed on the host, and
-// lose the same.
+// Payloads packed on a device equal those packed on the host, and so do the
+// coding errors.
 #include "compressors/cuda/encoding/device_encoder.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@
 namespace ps {
 namespace {
 
-// Around the units of all codes and the chunks of the device.
+// Sizes around the units of all codes and the chunks of the device.
 constexpr int64_t kCounts[] = {0,   1,    2,    4,    5,    6,    15,   16, 17,
                                19,  20,   21,   31,   32,   33,   63,   65, 257,
                                999, 4095, 4096, 4097, 8191, 8193, 20001};
@@ -57,8 +57,8 @@ PayloadCodes Codes(const std::string& index_code,
   return codes;
 }
 
-// All value codes, with options that change their bytes; of Elias's codes,
-// device_levels_test.cc has more.
+// All value codes, with options that change their bytes; device_levels_test.cc
+// has more of Elias's codes.
 std::vector<PayloadCodes> DeviceValueCodes() {
   std::vector<PayloadCodes> all;
   for (const std::string& name : ValueCodeNames()) {
@@ -139,7 +139,7 @@ TEST_F(DeviceEncoderTest, WritesIndicesBehindValuesOfAnyNumberOfBytes) {
   }
 }
 
-// Everything at one end, and next to everything; and all there is.
+// All indices at one end, or next to each other, or everything.
 TEST_F(DeviceEncoderTest, WritesIndicesThatLieTogether) {
   for (const char* const code : kIndexCodes) {
     for (const int64_t count : {1, 300, 5000}) {
@@ -226,7 +226,7 @@ TEST_F(DeviceEncoderTest, WritesValuesOfEveryKind) {
       extreme.values[i] = kExtremes[i % 13] * (i % 3 == 0 ? -1.0f : 1.0f);
     }
     ExpectSameSelected(extreme, backend());
-    // Only zeros of either sign in whole buckets.
+    // Whole buckets of zeros of either sign.
     for (int64_t i = 0; i < kCount; ++i) {
       if (i < 3000) extreme.values[i] = i % 2 == 0 ? 0.0f : -0.0f;
     }
@@ -240,7 +240,8 @@ TEST_F(DeviceEncoderTest, CutsParts) {
   const std::vector<std::vector<int64_t>> kEnds = {
       {1, 2, 3, 50000, 50000, 50001, kSize},
       {33333, 66667, kSize},
-      // Without elements: the selection leaves out the first and last tenth.
+      // Parts without elements: the selection leaves out the first and last
+      // tenth.
       {5000, 9000, 80001, 99000, kSize},
       {4096, 8192, 12288, kSize}};
   for (const char* const index_code : kIndexCodes) {
@@ -285,8 +286,8 @@ TEST_F(DeviceEncoderTest, WritesAMillionElements) {
   }
 }
 
-// More than is held on the device at a time: parts go one after the other
-// through the same memory.
+// More bytes than are held on the device at a time: the parts use the same
+// memory one after the other.
 TEST_F(DeviceEncoderTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kSize = 25'000'001;
   EncodingCase encoding;

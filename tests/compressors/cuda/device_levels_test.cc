@@ -1,5 +1,5 @@
-// Level codes whose bytes depend on the values are, packed on a device, those
-// of the host.
+// Level codes whose bytes depend on the values are packed on a device to the
+// same bytes as on the host.
 #include <memory>
 #include <set>
 #include <string>
@@ -56,8 +56,8 @@ PayloadCodes LongBuckets(const std::string& value_code) {
   return codes;
 }
 
-// More chunks than a block looks at or scans at a time; the last bucket begins
-// with a gap that is longer than that.
+// More chunks than a block reads or scans at a time; the last bucket begins
+// with a gap longer than that.
 TEST_F(DeviceLevelsTest, WritesAMillionLevels) {
   constexpr int64_t kCount = 2'200'000;
   EncodingCase encoding;
@@ -73,7 +73,7 @@ TEST_F(DeviceLevelsTest, WritesAMillionLevels) {
   ExpectSameAll(encoding, backend());
 }
 
-// More than is held on the device at a time.
+// More bytes than are held on the device at a time.
 TEST_F(DeviceLevelsTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kSize = 7'000'003;
   EncodingCase encoding;
@@ -90,7 +90,7 @@ TEST_F(DeviceLevelsTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   ExpectSameAll(encoding, backend());
 }
 
-// What the cases above are worth: each layout is the smallest one of some.
+// The cases above cover every layout: each is the smallest for some of them.
 TEST(LevelCasesTest, HaveAllLayouts) {
   std::set<int> layouts;
   for (const LevelCase& each : LevelCases()) {

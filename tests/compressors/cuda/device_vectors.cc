@@ -30,7 +30,7 @@ std::vector<float> DeviceVectorsTest::Get(const Tensor& tensor) {
 Selection DeviceVectorsTest::Get(const DeviceSelection& selection) {
   Selection host;
   host.values = Get(Tensor::View(selection.values, {selection.count}));
-  // Words of four bytes, as floats are.
+  // Indices are words of four bytes, like floats.
   const std::vector<float> words = Get(Tensor::View(
       reinterpret_cast<float*>(const_cast<uint32_t*>(selection.indices)),
       {selection.count}));

@@ -1,4 +1,4 @@
-// Vectors on a device, for tests of what compressors do there.
+// Vectors on a device, for tests of the device compressors.
 #ifndef TESTS_COMPRESSORS_CUDA_DEVICE_VECTORS_H_
 #define TESTS_COMPRESSORS_CUDA_DEVICE_VECTORS_H_
 

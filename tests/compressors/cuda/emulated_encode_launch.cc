@@ -1,4 +1,4 @@
-// The launchers of the encoding kernels on an emulated device, a loop over
+// The launchers of the encoding kernels on an emulated device: a loop over
 // blocks each.
 
 #ifdef PS_HAVE_CUDA
@@ -13,8 +13,8 @@
 namespace ps {
 namespace {
 
-// Calls body(block, b, shared) for every block of a grid, in an order that goes
-// with that of the threads.
+// Calls body(block, b, shared) for every block of a grid, in the order that is
+// set for threads.
 template <class Shared, class Body>
 cudaError_t QueueBlocks(int64_t num_blocks, cudaStream_t stream, Body body) {
   if (num_blocks < 1) return cudaErrorInvalidConfiguration;
@@ -22,7 +22,7 @@ cudaError_t QueueBlocks(int64_t num_blocks, cudaStream_t stream, Body body) {
     HostBlock block(EmulatedThreadOrder());
     for (int64_t i = 0; i < num_blocks; ++i) {
       const auto shared = std::make_unique<Shared>();
-      // What a block finds there is of no meaning.
+      // A block must not rely on the initial contents.
       std::memset(static_cast<void*>(shared.get()), 0xcd, sizeof(Shared));
       const bool forward = EmulatedThreadOrder() == ThreadOrder::kForward;
       body(block, forward ? i : num_blocks - 1 - i, shared.get());

@@ -1,5 +1,5 @@
 // Payloads packed on an emulated device do not depend on the order of its
-// threads and blocks, and what goes wrong there is an error.
+// threads and blocks, and failures there are reported as errors.
 #include "gtest/gtest.h"
 
 #ifdef PS_HAVE_CUDA
@@ -76,8 +76,8 @@ INSTANTIATE_TEST_SUITE_P(AllOrders, EncodingOrdersTest,
                                          ThreadOrder::kBackward,
                                          ThreadOrder::kMixed));
 
-// The order of sums shows in their doubles; in a payload's floats, all but
-// never.
+// The order of summation shows in the doubles, but almost never in a payload's
+// floats.
 template <class Sums>
 void ExpectSumsOfTheHost(double Sums::*sum) {
   for (const int64_t n : {1, 15, 257, 4095, 4096, 4097, 20000}) {
@@ -107,7 +107,8 @@ TEST(EmulatedEncodingTest, AddsUpInTheHostsOrder) {
   ExpectSumsOfTheHost<SpreadSums>(&SpreadSums::sum_squares);
 }
 
-// So does that of a sample's, and it decides between levels that are as good.
+// The order of a sample's sums shows too, and decides between levels that are
+// equally good.
 TEST(EmulatedEncodingTest, AddsUpSamplesInTheHostsOrder) {
   ValuePacking packing;
   packing.code = ValueCode::kAlq;
@@ -164,16 +165,16 @@ EncodingCase SomeCase(const std::string& value_code = "onebit") {
   return encoding;
 }
 
-// encode(encoder) with each of its calls failing, with a new encoder each time,
-// so that it takes memory, too. That it waits before it gives that back is not
-// counted.
+// Runs encode(encoder) with each of its calls failing in turn, with a new
+// encoder each time so that it allocates memory too. The wait before memory is
+// released is not counted.
 template <class Encode>
 void ExpectSaysWhatFailed(const PayloadCodes& codes, Backend* backend,
                           const Encode& encode) {
   auto encoder = NewDeviceEncoder(codes, backend);
   const int64_t before = NumEmulatedCalls();
   ASSERT_TRUE(encode(encoder.get()).ok());
-  // Launches, copies, orders of streams and waits.
+  // Launches, copies, stream ordering and waits.
   const int64_t num_calls = NumEmulatedCalls() - before;
   EXPECT_GT(num_calls, 10);
   for (int64_t i = 0; i < num_calls; ++i) {
@@ -238,7 +239,7 @@ TEST(EmulatedEncodingTest, HoldsNoMoreThanItSays) {
     if (!tensor.ok()) break;
     all.push_back(*std::move(tensor));
   }
-  // The last ones lie together: 36 MiB, and what is left.
+  // The last ones lie together: 36 MiB, and the rest.
   ASSERT_GT(all.size(), 9u);
   all.resize(all.size() - 9);
   EncodingCase encoding = SomeCase();

@@ -1,5 +1,5 @@
-// How often selectors launch a kernel and wait for it, counted by an emulated
-// device: docs/architecture.md has a table of it.
+// How often selectors launch a kernel and wait for it, as counted by an
+// emulated device; docs/architecture.md has a table of the counts.
 
 #ifdef PS_HAVE_CUDA
 
@@ -25,7 +25,7 @@ struct Counts {
   int64_t waits = 0;
 };
 
-// Of a vector that comes for the third time: there is room then.
+// Counts for the third vector, when all memory has been allocated.
 Counts CountsOf(const std::string& config) {
   const auto backend = NewBackendForTest("cuda").value();
   CompressorOptions options;
@@ -54,7 +54,7 @@ Counts CountsOf(const std::string& config) {
 
 TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
   const Counts top_k = CountsOf("name: 'topk'");
-  // Of packing: 6 and 2, as docs/compressors.md says.
+  // Packing adds 6 launches and 2 waits, as docs/compressors.md says.
   EXPECT_EQ(top_k.launches, 1 + 6);
   EXPECT_EQ(top_k.waits, 1 + 2);
   for (const char* const config :
@@ -70,7 +70,7 @@ TEST(EmulatedLaunchesTest, SelectorsLaunchOnceAndWaitOnce) {
   }
 }
 
-// As docs/compressors.md says. A selection's host waits no more often.
+// As docs/compressors.md says. For a selection the host waits no more often.
 TEST(EmulatedLaunchesTest, LevelCodesLaunchMore) {
   const Counts plain = CountsOf("name: 'topk'");
   const struct {

@@ -1,4 +1,4 @@
-// What only an emulated device shows of elements at random.
+// Tests of random selection that need an emulated device.
 
 #ifdef PS_HAVE_CUDA
 

@@ -1,4 +1,4 @@
-// SIDCo on an emulated device selects what the CPU's selects.
+// SIDCo on an emulated device selects the same elements as on the CPU.
 #include "gtest/gtest.h"
 
 #ifdef PS_HAVE_CUDA
@@ -22,7 +22,7 @@
 namespace ps {
 namespace {
 
-// Elements that are left on the device, at most.
+// The maximum number of elements left on the device.
 constexpr int64_t kCapacity = 1000;
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
@@ -57,7 +57,8 @@ std::vector<Variant> AllVariants() {
     for (int stages = 1; stages <= 4; ++stages) {
       // The gamma laws differ from Pareto's in the first stage alone.
       if (TailFits{law}.MagnitudesNeedLogs() && stages % 2 == 0) continue;
-      // Profiles "paper" and "robust", and, of three stages, what is between.
+      // The profiles "paper" and "robust" and, with three stages, those in
+      // between.
       for (const int robust : {0, 1, 2, 3}) {
         if (robust % 3 != 0 && stages != 3) continue;
         Variant variant;
@@ -73,7 +74,7 @@ std::vector<Variant> AllVariants() {
   return variants;
 }
 
-// What the device and the CPU remember of vectors before.
+// What the device and the CPU keep from previous vectors.
 struct Before {
   float warm_location = kInfinity;
   float keep_above = kInfinity;
@@ -134,10 +135,10 @@ class EmulatedSidcoTest : public testing::Test {
   std::unique_ptr<CudaStreams> streams_;
   std::shared_ptr<MemoryRegion> memory_;
   std::unique_ptr<SparseWork> work_;
-  std::unique_ptr<DeviceSidco> sidco_;  // Of the last run.
+  std::unique_ptr<DeviceSidco> sidco_;  // Used by the last run.
 };
 
-// Of one vector on the CPU, as the selector goes about it.
+// The estimate for one vector on the CPU, made as the selector makes it.
 struct CpuSidco {
   explicit CpuSidco(const TailFamily& family)
       : needs_logs(TailFits{family.law}.MagnitudesNeedLogs()),
@@ -195,18 +196,18 @@ struct CpuSidco {
   bool warm = false;
 };
 
-// How estimates began, so that no kind is left out.
+// Counts how estimates began, to check that each kind occurs.
 struct Starts {
   int warm = 0;
   int cold = 0;
-  int failed = 0;  // Warm ones that became cold.
-  // Selections.
+  int failed = 0;  // Warm starts that became cold.
+  // Counts of selections.
   int in_room = 0;
   int too_many = 0;
 };
 Starts g_starts;
 
-// Five vectors in a row, the later ones from warm starts where there are any.
+// Runs five vectors in a row; the later ones use warm starts where possible.
 void Compare(const std::string& name, int64_t n, double ratio,
              const Variant& variant,
              const std::function<DeviceSidcoResult(const std::vector<float>&,
@@ -221,7 +222,7 @@ void Compare(const std::string& name, int64_t n, double ratio,
     std::vector<float> gradient = name.size() == 1
                                       ? GoldenVector(name[0])
                                       : MakeVector(name, n, iteration);
-    // From one to the next the scale moves, and once it jumps.
+    // The scale drifts from one vector to the next, and jumps once.
     const float scale = iteration == 3 ? 5.0f : 1.0f + 0.01f * iteration;
     for (float& each : gradient) each *= scale;
     const ThresholdEstimate expected =
@@ -302,7 +303,7 @@ TEST_F(EmulatedSidcoTest, AllKindsOfStartsAreCompared) {
       [&](const auto& residual, const auto& gradient, const Before& before) {
         return Run(variant, 0.01, residual, gradient, before);
       });
-  // Twice as many as have room.
+  // Twice as many as there is space for.
   Compare(
       "A", 100000, 0.02, variant,
       [&](const auto& residual, const auto& gradient, const Before& before) {

@@ -1,4 +1,4 @@
-// What only an emulated device shows of thresholds.
+// Tests of thresholds that need an emulated device.
 
 #ifdef PS_HAVE_CUDA
 

@@ -1,4 +1,4 @@
-// What only an emulated device shows of the largest magnitudes.
+// Tests of the largest magnitudes that need an emulated device.
 
 #ifdef PS_HAVE_CUDA
 

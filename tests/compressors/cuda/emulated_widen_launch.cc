@@ -1,4 +1,4 @@
-// The widening of floats of 16 bits on an emulated device.
+// The launch of the widening of 16-bit floats on an emulated device.
 
 #ifdef PS_HAVE_CUDA
 

@@ -123,7 +123,7 @@ std::vector<uint32_t> SomeIndices(int64_t count, int64_t dense_size,
   CHECK_LE(count, dense_size);
   RandomStream random(RandomKey(seed, 17));
   std::vector<uint32_t> indices(count);
-  // One in each of `count` stretches.
+  // One index in each of `count` stretches.
   for (int64_t i = 0; i < count; ++i) {
     const int64_t begin = dense_size / count * i;
     const int64_t end =

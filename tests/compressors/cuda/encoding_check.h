@@ -1,4 +1,4 @@
-// Elements encoded on a device and on the host, for comparison.
+// Encodes elements on a device and on the host, for comparison.
 #ifndef TESTS_COMPRESSORS_CUDA_ENCODING_CHECK_H_
 #define TESTS_COMPRESSORS_CUDA_ENCODING_CHECK_H_
 
@@ -32,19 +32,19 @@ class UploadedSelection {
 
  private:
   Backend* const backend_;  // Not owned.
-  Tensor indices_;          // Of their bits.
+  Tensor indices_;          // Viewed as floats.
   Tensor values_;
 };
 
-// Encodes the elements by a DeviceEncoder of `backend` and by EncodeElements,
-// and expects the same payloads and the same values to be lost.
+// Encodes the elements with a DeviceEncoder of `backend` and with
+// EncodeElements, and expects the same payloads and coding errors.
 void ExpectSameSelected(const EncodingCase& encoding, Backend* backend);
 
-// The same for whole vectors: `values` has dense_size of them, and indices are
-// not looked at.
+// The same for whole vectors: `values` has dense_size elements, and indices are
+// ignored.
 void ExpectSameAll(const EncodingCase& encoding, Backend* backend);
 
-// `count` of `dense_size` positions, about evenly at random.
+// Returns `count` of `dense_size` positions, spread about evenly at random.
 std::vector<uint32_t> SomeIndices(int64_t count, int64_t dense_size,
                                   uint64_t seed);
 

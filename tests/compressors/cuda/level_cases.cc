@@ -8,9 +8,9 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kChunk = 4096;  // Of the device's.
+constexpr int64_t kChunk = 4096;  // The device's chunk.
 constexpr int64_t kPartsSize = 30011;
-// An empty part, one of one value, and one of a chunk and a value more.
+// An empty part, one of one value, and one of a chunk plus one value.
 constexpr int64_t kPartEnds[] = {0,     1,     kChunk + 2, kChunk + 2,
                                  20000, 20001, kPartsSize};
 
@@ -47,7 +47,7 @@ std::vector<PayloadCodes> LevelCodes() {
     for (const auto integer_code :
          {ValueCodeConfig::FIXED, ValueCodeConfig::ELIAS_GAMMA,
           ValueCodeConfig::ELIAS_OMEGA}) {
-      // The others in the fixed layout: device_encoder_test.cc.
+      // device_encoder_test.cc tests the others in the fixed layout.
       if (integer_code == ValueCodeConfig::FIXED && name != kFitted) continue;
       for (const int64_t bucket_size : kBucketSizes) {
         const int bits = 2 + static_cast<int>(all.size() % 7);
@@ -101,7 +101,7 @@ std::vector<LevelCase> LevelCases() {
 }
 
 std::vector<LevelCase> SparseLevelCases() {
-  // The ends of chunks and of threads' shares, and chunks with nothing.
+  // The ends of chunks and of threads' shares, and chunks without levels.
   const std::vector<std::vector<int64_t>> kPlaces = {
       {},
       {0},
@@ -117,7 +117,8 @@ std::vector<LevelCase> SparseLevelCases() {
                                         3 * kChunk + 5, int64_t{1 << 20}}) {
         for (const auto& places : kPlaces) {
           std::vector<float> values(kPartsSize);
-          // As large as the scale, or by its norm: by chance, but often.
+          // The largest magnitude is the scale. With a norm as the scale,
+          // rounding up is random but frequent.
           for (const int64_t i : places) values[i] = i % 2 == 0 ? 2.5f : -2.5f;
           cases.push_back(MakeCase(Codes(name, integer_code, 3, bucket_size),
                                    std::move(values)));
@@ -135,7 +136,7 @@ EncodingCase Selected(const EncodingCase& whole) {
   selected.dense_size = kSpread * count + 1;
   selected.indices = SomeIndices(count, selected.dense_size, whole.seed);
   for (int64_t& end : selected.part_ends) {
-    // Element i is in stretch i, so parts have about the same elements.
+    // Element i is in stretch i, so the parts have about the same elements.
     end = end == count ? selected.dense_size : kSpread * end;
   }
   return selected;

@@ -1,5 +1,5 @@
-// What a device must pack as the host does of level codes: fitted levels and
-// Elias's codes, whose bytes depend on the values.
+// Cases of level codes that a device must pack as the host does: fitted levels
+// and Elias's codes, whose bytes depend on the values.
 #ifndef TESTS_COMPRESSORS_CUDA_LEVEL_CASES_H_
 #define TESTS_COMPRESSORS_CUDA_LEVEL_CASES_H_
 
@@ -12,15 +12,16 @@ namespace ps {
 
 struct LevelCase {
   std::string name;
-  EncodingCase encoding;  // Of a whole vector; ready for ExpectSameAll.
+  EncodingCase encoding;  // A whole vector; ready for ExpectSameAll.
 };
 
-// All codes, layouts and a few bits, with buckets below and above a chunk and
-// longer than a part, of lengths around those; in one part and in several.
+// All codes, layouts and several widths, with buckets shorter and longer than a
+// chunk and longer than a part, and vectors of lengths around these; in one
+// part and in several.
 std::vector<LevelCase> LevelCases();
 
-// Few levels above 0, far from each other: buckets without one, and gaps that
-// end chunks later.
+// Few levels above 0, far apart: buckets without any, and gaps that end several
+// chunks later.
 std::vector<LevelCase> SparseLevelCases();
 
 // The same elements, selected from a longer vector.

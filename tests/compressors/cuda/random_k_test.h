@@ -1,4 +1,4 @@
-// What tests of elements at random on a device share.
+// Shared by tests of random selection on a device.
 #ifndef TESTS_COMPRESSORS_CUDA_RANDOM_K_TEST_H_
 #define TESTS_COMPRESSORS_CUDA_RANDOM_K_TEST_H_
 
@@ -14,7 +14,7 @@ class RandomKTest : public DeviceVectorsTest {
  protected:
   void SetUp() override;
 
-  // That the device takes k of n elements where DrawSubset says.
+  // Expects that the device takes the k of n elements that DrawSubset draws.
   void ExpectSubset(int64_t n, int64_t k, uint64_t key);
 
   std::unique_ptr<DeviceRandomK> random_k_;

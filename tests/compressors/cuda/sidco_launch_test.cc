@@ -1,4 +1,4 @@
-// SIDCo on the device itself, where there is one.
+// SIDCo on a real device, if there is one.
 #include "gtest/gtest.h"
 
 #ifdef PS_HAVE_CUDA

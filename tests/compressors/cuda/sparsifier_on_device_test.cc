@@ -1,6 +1,5 @@
-// A sparsifier whose selector leaves elements on a device sends what one sends
-// whose selector leaves them on the host, with every value code, and keeps the
-// same.
+// A sparsifier whose selector leaves elements on a device sends and keeps the
+// same as one whose selector leaves them on the host, with every value code.
 #include <memory>
 #include <optional>
 #include <string>
@@ -22,8 +21,8 @@ namespace {
 
 constexpr int64_t kSize = 20011;
 
-// Everything above a threshold; every fourth time all there is, and once
-// nothing.
+// Selects everything above a threshold; every fourth time all elements, and
+// once none.
 class TestSelector final : public Selector {
  public:
   TestSelector(Backend* backend, bool on_device)

@@ -34,7 +34,7 @@ std::vector<ThresholdCase> ThresholdCases() {
   rule = add("normal_of_magnitudes", Kind::kNormal);
   rule->evaluations = 10;
   rule->quantile = 2;
-  // Nothing is counted, and nothing is corrected.
+  // Nothing is counted or corrected.
   add("normal_as_it_is", Kind::kNormal)->quantile = 1;
   return cases;
 }
@@ -138,7 +138,7 @@ namespace {
 TEST_F(ThresholdTest, IsThatOfAPlainSearch) {
   for (const int64_t n : {2, 33, 257, 4097, 65535, 65537, 3 * 65536 + 77}) {
     for (const std::string& name : VectorNames()) {
-      // Long vectors take an emulated device long.
+      // Long vectors are slow on an emulated device.
       if (n > 65535 && name != "laplace" && name != "sparse") continue;
       const std::vector<float> gradient = MakeVector(name, n, 7);
       for (const ThresholdCase& each : ThresholdCases()) {
@@ -162,7 +162,7 @@ TEST_F(ThresholdTest, NoGuessShowsInTheResult) {
   const int64_t n = 2 * 65536 + 99;
   const std::vector<float> residual = MakeVector("laplace", n, 2);
   std::vector<float> gradient = MakeVector("laplace", n, 3);
-  // In one chunk there is more to keep than has room in a list.
+  // One chunk has more to keep than fits a list.
   for (int64_t i = 70000; i < 100000; ++i) gradient[i] *= 3;
   for (const ThresholdCase& each : ThresholdCases()) {
     for (const float guess : {0.0f, 0.1f, 6.0f, 12.0f, 1e9f}) {
@@ -186,7 +186,7 @@ TEST_F(ThresholdTest, IsTheOneThatIsGiven) {
         ExpectSame(std::vector<float>(n), gradient, rule, 0.7f));
   }
   ASSERT_NO_FATAL_FAILURE(ExpectSame({0}, {-3}, ThresholdRule()));
-  // As many as have room, and one more.
+  // As many as there is space for, and one more.
   ThresholdRule rule;
   rule.threshold = 1;
   for (const int64_t above : {kCapacity, kCapacity + 1}) {

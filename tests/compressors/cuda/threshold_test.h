@@ -1,4 +1,4 @@
-// What tests of thresholds on a device share.
+// Shared by tests of thresholds on a device.
 #ifndef TESTS_COMPRESSORS_CUDA_THRESHOLD_TEST_H_
 #define TESTS_COMPRESSORS_CUDA_THRESHOLD_TEST_H_
 
@@ -15,10 +15,10 @@ namespace ps {
 
 struct ThresholdCase {
   std::string name;
-  ThresholdRule rule;  // Without its k.
+  ThresholdRule rule;  // Without k.
 };
 
-// Every kind of search, with options that make much and little of it.
+// Every kind of search, with options that lead to many trials and to few.
 std::vector<ThresholdCase> ThresholdCases();
 
 class ThresholdTest : public DeviceVectorsTest {
@@ -27,7 +27,8 @@ class ThresholdTest : public DeviceVectorsTest {
 
   void SetUp() override;
 
-  // That the device finds and selects what a plain search on the host does.
+  // Expects that the device finds and selects the same as a plain search on the
+  // host.
   void ExpectSame(const std::vector<float>& residual,
                   const std::vector<float>& gradient, const ThresholdRule& rule,
                   float keep_above = std::numeric_limits<float>::infinity());
@@ -38,7 +39,7 @@ class ThresholdTest : public DeviceVectorsTest {
                         const SampleRule& sample);
 
   std::unique_ptr<DeviceThreshold> threshold_;
-  // Of all that was expected: how many selections had room, and how many not.
+  // Over all expectations: selections that fit the space, and others.
   int num_in_room_ = 0;
   int num_too_many_ = 0;
 

@@ -63,7 +63,7 @@ void TopKTest::ExpectLargest(const std::vector<float>& residual,
 
 namespace {
 
-// Of few different magnitudes: thousands of each.
+// A vector of few different magnitudes: thousands of each.
 std::vector<float> WithTies(int64_t n, uint64_t seed) {
   std::vector<float> u = MakeVector("laplace", n, seed);
   for (float& each : u) each = 0.5f * std::round(2 * each);
@@ -87,7 +87,7 @@ TEST_F(TopKTest, EqualsAFullSort) {
 TEST_F(TopKTest, TiesGoToTheLowerIndex) {
   const int64_t n = 3 * 65536 + 4;
   const std::vector<float> u = WithTies(n, 1);
-  // The cut is at borders of chunks and of tiles, too.
+  // The cuts include borders of chunks and of tiles.
   for (const int64_t k : {1, 2, 1000, 4096, 30000, 65536, 65537, 150000}) {
     SCOPED_TRACE(k);
     ASSERT_NO_FATAL_FAILURE(ExpectLargest({}, u, k));
@@ -99,14 +99,14 @@ TEST_F(TopKTest, TiesGoToTheLowerIndex) {
   }
 }
 
-// Whatever is kept aside by the guess: too little, just enough, or so much that
-// some chunks have no list.
+// Whatever the guess keeps aside: too little, just enough, or so much that some
+// chunks have no list.
 TEST_F(TopKTest, NoGuessShowsInTheResult) {
   const int64_t n = 2 * 65536 + 99;
   const int64_t k = 1311;
   const std::vector<float> residual = MakeVector("laplace", n, 2);
   std::vector<float> gradient = WithTies(n, 3);
-  // In one chunk there is more to keep than elsewhere.
+  // One chunk has more to keep than the others.
   for (int64_t i = 70000; i < 100000; ++i) gradient[i] *= 3;
   for (const float guess : {0.0f, 0.1f, 2.0f, 6.0f, 9.0f, 12.0f, 15.0f, 1e9f}) {
     SCOPED_TRACE(guess);

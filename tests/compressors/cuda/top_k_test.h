@@ -1,4 +1,4 @@
-// What tests of the largest magnitudes on a device share.
+// Shared by tests of the largest magnitudes on a device.
 #ifndef TESTS_COMPRESSORS_CUDA_TOP_K_TEST_H_
 #define TESTS_COMPRESSORS_CUDA_TOP_K_TEST_H_
 
@@ -16,8 +16,8 @@ class TopKTest : public DeviceVectorsTest {
  protected:
   void SetUp() override;
 
-  // That the k largest of residual + gradient, or of the gradient alone if
-  // there is no residual, are those of a full sort on the host.
+  // Expects that the k largest of residual + gradient, or of the gradient alone
+  // if there is no residual, are those of a full sort on the host.
   void ExpectLargest(const std::vector<float>& residual,
                      const std::vector<float>& gradient, int64_t k,
                      float keep_above = std::numeric_limits<float>::infinity());

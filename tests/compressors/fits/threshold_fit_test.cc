@@ -42,7 +42,8 @@ TEST(ParetoFitTest, ConstantSampleHasNoFit) {
   EXPECT_TRUE(kParetoFamily.exceedances(SampleOf(2, 1e-11), 0.1).has_value());
 }
 
-// Mean 1 and the s = ln(mean) - mean(ln) that the shape estimate comes from.
+// A sample with mean 1 and this s = ln(mean) - mean(ln), from which the shape
+// is estimated.
 TailSample GammaSample(double s) {
   TailSample sample = SampleOf(1, 1);
   sample.mean_log = -s;
@@ -72,7 +73,7 @@ TEST(GammaFitTest, ClosedFormIsAnUpperBoundForShapesBelowOne) {
 
 // The closed form would be negative: -ln 0.25 - lnGamma(0.2) = -0.14.
 TEST(GammaFitTest, ClosedFormGivesWayWhereItIsNegative) {
-  // s of shape 0.2: ln 0.2 - digamma(0.2), digamma(0.2) = -5.2890398966.
+  // s for shape 0.2: ln 0.2 - digamma(0.2), digamma(0.2) = -5.2890398966.
   const TailSample sample = GammaSample(std::log(0.2) + 5.2890398966);
   EXPECT_LT(-std::log(0.25) - LogGamma(0.2), 0);
   EXPECT_EQ(*kGammaParetoClosedFamily.magnitudes(sample, 0.25),

@@ -51,7 +51,7 @@ void ExpectEqual(const Elements& a, const Elements& b) {
   EXPECT_EQ(a.values, b.values);
 }
 
-// Whether the sum is that of the elements.
+// Checks that AddPayload adds the elements.
 void ExpectAdds(const PayloadPieces& pieces, const Elements& elements) {
   std::vector<float> sum(elements.dense_size, 0.5f);
   std::vector<float> expected = sum;
@@ -85,7 +85,7 @@ Elements AllOf(const std::vector<float>& values) {
 const char* const kSparseCodes[] = {"raw32", "delta_varint", "bitmap", "rice",
                                     "elias_fano"};
 
-// The examples of docs/wire_format.md.
+// The examples in docs/wire_format.md.
 const Elements kExample = {10, {1, 4, 9}, {1.5f, -2.0f, 0.25f}};
 constexpr char kExampleHeaderEnd[] =  // After the codes.
     "03000000"
@@ -177,7 +177,7 @@ TEST(PayloadTest, AutoIsTheSmallest) {
   EXPECT_EQ(Encode("auto", all).size(), kPayloadHeaderBytes + 400);
 }
 
-// Bits an index at the density, by the specification's expectation.
+// Bits per index at a density, by the expectation of the reference.
 struct CodeLength {
   double density;
   double entropy;
@@ -235,7 +235,7 @@ TEST(PayloadTest, ReadsPiecesCutAnywhere) {
   for (size_t p = 0; p < payloads.size(); ++p) {
     const absl::string_view payload = payloads[p];
     const int64_t size = contents[p].dense_size;
-    // Two cuts; equal ones leave an empty piece between them.
+    // Two cuts; equal cuts leave an empty piece between them.
     for (size_t a = 0; a <= payload.size(); ++a) {
       for (size_t b = a; b <= payload.size(); b += 3) {
         const PayloadPieces pieces = {Piece(payload.substr(0, a)),
@@ -247,7 +247,7 @@ TEST(PayloadTest, ReadsPiecesCutAnywhere) {
         ExpectAdds(pieces, contents[p]);
       }
     }
-    // Every byte by itself.
+    // Every byte in a piece of its own.
     PayloadPieces bytes;
     for (size_t i = 0; i < payload.size(); ++i) {
       bytes.push_back(Piece(payload.substr(i, 1)));
@@ -286,7 +286,7 @@ TEST(PayloadTest, HeaderFaultsAreNamed) {
               HasSubstr("11 positions; there are 10"));
   EXPECT_THAT(Error(With<uint64_t>(good, 16, ~uint64_t{0})),
               HasSubstr("value and"));
-  // A sum of sizes that wraps round to the right length.
+  // The sum of the sizes wraps around to the right length.
   EXPECT_THAT(
       Error(With<uint64_t>(With<uint64_t>(good, 16, 25), 24, ~uint64_t{0})),
       HasSubstr("value and"));
@@ -302,7 +302,7 @@ TEST(PayloadTest, IndexFaultsAreNamed) {
 
   std::string varint = Encode("delta_varint", kExample);
   EXPECT_THAT(Error(With<uint8_t>(varint, 46, 5)), HasSubstr("index 10 of 10"));
-  // The same number with a byte too many.
+  // The same number with one byte too many.
   varint = Encode("delta_varint", {10, {4}, {1.0f}});
   std::string longer = With<uint64_t>(varint, 24, 2);
   longer.back() = static_cast<char>(0x84);
@@ -343,14 +343,14 @@ TEST(PayloadTest, IndexFaultsAreNamed) {
   EXPECT_THAT(Error(With<uint8_t>(elias_fano, 44, 0x0d)), HasSubstr("more"));
   EXPECT_THAT(Error(With<uint64_t>(elias_fano, 24, 3) + '\0'),
               HasSubstr("code of 3 bytes"));
-  // In 32 bits this high part would be shifted out, and the index be 0.
+  // In 32 bits this high part would be shifted out, and the index would be 0.
   const std::string last =
       Encode("elias_fano", {kMaxDenseSize, {1u << 31}, {1.0f}});
   ASSERT_EQ(last.substr(36), std::string("\0\0\0\0\2", 5));
   EXPECT_THAT(Error(With<uint8_t>(last, 40, 4), kMaxDenseSize),
               HasSubstr("begins with 2"));
 
-  // Dense with fewer values than positions.
+  // A dense payload with fewer values than positions.
   EXPECT_THAT(Error(With<uint8_t>(Encode("bitmap", {10, {}, {}}), 1, 0)),
               HasSubstr("a dense payload of 10 positions"));
 }
@@ -369,7 +369,7 @@ TEST(PayloadTest, ValuesThatAreNotFiniteAreRefused) {
   }
 }
 
-// Long enough for whole vectors of any processor, and a rest.
+// Long enough for whole vectors on any processor, with a remainder.
 TEST(PayloadTest, AValueThatIsNotFiniteIsFoundWhereverTheBytesAreCut) {
   constexpr size_t kSize = 37;
   for (size_t bad = 0; bad < kSize; ++bad) {
@@ -392,8 +392,8 @@ TEST(PayloadTest, AValueThatIsNotFiniteIsFoundWhereverTheBytesAreCut) {
   }
 }
 
-// Whether what was accepted may be added to a sum of that size, and is what a
-// writer of that index code would write.
+// Checks that an accepted payload can be added to a sum of that size, and is
+// what a writer of its index code would write.
 void ExpectSound(const PayloadPieces& pieces, const std::string& bytes,
                  int64_t dense_size) {
   const Elements elements = Decode(pieces, dense_size);

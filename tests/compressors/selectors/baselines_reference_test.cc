@@ -159,11 +159,11 @@ INSTANTIATE_TEST_SUITE_P(AllRows, BaselinesGoldenTest, testing::ValuesIn(kRows),
 
 struct QualityCell {
   double mean;
-  double deviation;  // Of one sample.
+  double deviation;  // The deviation of one sample.
 };
 
-// Not RedSync: its threshold follows the largest magnitude in steps, so that
-// its quality jumps between values that no deviation describes.
+// RedSync is left out: its threshold follows the largest magnitude in steps, so
+// its quality jumps between values, which a deviation does not describe.
 constexpr const char* kTabulated[] = {
     "name: 'dgc'",
     "name: 'gaussiank'",
@@ -208,8 +208,8 @@ constexpr QualityRow kQuality[] = {
 
 class BaselinesQualityTest : public testing::TestWithParam<QualityRow> {};
 
-// Within four deviations. Each cell is a mean of five samples, rounded; its
-// deviation, too, is that of five.
+// Checks to within four deviations. Each cell is a mean of five samples,
+// rounded; its deviation is also estimated from five.
 TEST_P(BaselinesQualityTest, MatchesTheReference) {
   constexpr int64_t kSize = int64_t{1} << 20;
   const std::vector<float> gradient = DrawLaw(GetParam().law, kSize, 20240607);

@@ -1,4 +1,4 @@
-// What is particular to the baselines, beyond the laws and the references.
+// Behaviour specific to the baselines, beyond the laws and the references.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -88,7 +88,8 @@ TEST(DgcTest, TooManySelectedAreTrimmedToTheLargest) {
   const std::vector<float> gradient = MakeVector("laplace", kSize, 3);
   int trimmed = 0;
   for (int bucket = 0; bucket < 20; ++bucket) {
-    // 1000 sampled, 10 of them above: off by a third every few draws.
+    // 1000 are sampled, and 10 of them exceed the threshold: the count is off
+    // by a third every few draws.
     HarnessOptions options = OptionsOf("name: 'dgc' ratio: 0.01");
     options.bucket = bucket;
     const Result result = CompressWith(options, gradient);
@@ -117,8 +118,9 @@ TEST(DgcTest, ZerosAreNeverSent) {
             50u);
 }
 
-// Of A at 0.01, the code's third threshold selects 550; 2 x 550 >= 1000, so it
-// would have gone up. With the fix and more steps it comes down.
+// On vector A at ratio 0.01, the third threshold of the authors' code selects
+// 550; since 2 x 550 >= 1000, it would have gone up. With the fix and more
+// steps it goes down.
 TEST(RedsyncTest, FixedStepReachesTheTargetWhereTheCodeDoesNot) {
   const std::vector<float> gradient = GoldenVector('A');
   const std::string finer = "name: 'redsync' ratio: 0.01 redsync { step: 1e-6 ";
@@ -153,7 +155,7 @@ TEST(RedsyncTest, TrimmedEndsAtAllNonZeros) {
   EXPECT_EQ(result.stats.count, 70000);
 }
 
-// The baselines' codes send nothing here, again and again.
+// The baselines' own codes send nothing here, again and again.
 TEST(BaselinesTest, NothingAboveTheThresholdSendsExactlyK) {
   std::vector<float> gradient(kSize);
   for (int64_t i = 0; i < kSize; ++i) gradient[i] = i % 2 == 0 ? 1 : -1;

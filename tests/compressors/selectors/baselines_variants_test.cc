@@ -1,5 +1,5 @@
 // RedSync and GaussianKSGD at every setting against plain loops, and against
-// the ways in which it is easy to get them wrong.
+// variants with errors that are easy to make.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -14,8 +14,8 @@ namespace ps {
 namespace {
 
 constexpr int64_t kSize = 100000;
-// 0.03 is not in the golden table, which cannot tell GaussianKSGD's band of 2/3
-// to 4/3 from a wider one.
+// 0.03 is not in the golden table, which cannot distinguish GaussianKSGD's band
+// of 2/3 to 4/3 from a wider one.
 constexpr double kRatios[] = {0.1, 0.03, 0.01, 0.001};
 constexpr int kCells = 4 * 4;
 
@@ -139,7 +139,7 @@ struct RedsyncVariant {
   bool trimmed = false;
   double step = 0.2;
   bool fixed_step = false;
-  // Places between 0, not the mean, and the largest magnitude.
+  // Measures places between 0, instead of the mean, and the largest magnitude.
   bool from_zero = false;
 };
 
@@ -225,8 +225,8 @@ TEST(RedsyncTest, WrongVariantsDiffer) {
   EXPECT_EQ(RedsyncDifferences(right, wrong), kCells) << "another origin";
 }
 
-// Which counts are rounded how: k_s of a whole sample is ceil(0.07 x 100) = 7,
-// though the product is 7.000000000000001; above the 7th largest there are 6.
+// Checks how counts are rounded: k_s of a whole sample is ceil(0.07 x 100) = 7,
+// although the product is 7.000000000000001; 6 elements exceed the 7th largest.
 TEST(DgcTest, RoundingOfAProductDoesNotShowInTheSample) {
   std::vector<float> u(100);
   for (int i = 0; i < 100; ++i) u[i] = static_cast<float>(i % 2 ? i : -i);
@@ -237,9 +237,9 @@ TEST(DgcTest, RoundingOfAProductDoesNotShowInTheSample) {
   EXPECT_EQ(choice.count, 6);
 }
 
-// Selected is what is larger than the threshold, as in SIDCo's comparison; the
-// authors' own code and GRACE take what is as large, and adapt the threshold
-// when too few are selected.
+// Selects elements larger than the threshold, as in SIDCo's comparison. The
+// authors' own code and GRACE select elements at least as large, and adapt the
+// threshold when too few are selected.
 TEST(DgcTest, TakesWhatIsLargerAndAdaptsNothing) {
   std::vector<float> u(1000, 1.0f);
   for (int i = 0; i < 10; ++i) u[i] = 2;

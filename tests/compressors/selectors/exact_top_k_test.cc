@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// By a full sort.
+// Selects by a full sort.
 std::vector<uint32_t> Reference(const std::vector<float>& u, int64_t k) {
   std::vector<uint32_t> order(u.size());
   std::iota(order.begin(), order.end(), 0);
@@ -58,7 +58,7 @@ TEST(ExactTopKTest, LongVectorsEqualAFullSort) {
 }
 
 // What was kept aside while the sum was formed, by the threshold of another
-// vector, never shows.
+// vector, never affects the result.
 TEST(ExactTopKTest, VectorsThatChangeAtOnceEqualAFullSort) {
   constexpr int64_t kSize = 100000;
   constexpr int64_t kCount = 100;
@@ -86,9 +86,9 @@ TEST(ExactTopKTest, VectorsThatChangeAtOnceEqualAFullSort) {
 TEST(ExactTopKTest, ManyTiesGoToTheLowerIndex) {
   ExpectExact(MakeVector("constant", kLong, 1), 5000);
   ExpectExact(MakeVector("zero", kLong, 1), 5000);
-  // The k-th is a zero: the non-zeros, and the first zeros.
+  // The k-th is a zero: expects the non-zeros, and the first zeros.
   ExpectExact(MakeVector("sparse", kLong, 1), kLong / 4);
-  // Three levels of bits: values that differ in the last one only.
+  // Values that differ only in the last of three levels of bits.
   std::vector<float> close(kLong);
   for (int64_t i = 0; i < kLong; ++i) {
     close[i] = 1 + 0x1p-23f * static_cast<float>(i % 5);

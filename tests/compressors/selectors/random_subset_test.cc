@@ -26,8 +26,8 @@ TEST(DrawSubsetTest, HasDistinctAscendingNumbersBelowN) {
   EXPECT_TRUE(DrawSubset(0, 0, &random).empty());
 }
 
-// 10 subsets of 2, or of 3, of 5 numbers: each is drawn as often, within four
-// standard deviations, sqrt(20000 x 0.1 x 0.9) = 42.
+// There are 10 subsets of 2, or of 3, of 5 numbers. Each is drawn equally
+// often, within four standard deviations, sqrt(20000 x 0.1 x 0.9) = 42.
 TEST(DrawSubsetTest, EverySubsetIsEquallyLikely) {
   for (const int64_t k : {2, 3}) {
     std::map<std::vector<uint32_t>, int> times;

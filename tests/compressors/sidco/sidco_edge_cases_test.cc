@@ -1,4 +1,4 @@
-// What SIDCo does where a fit makes no sense.
+// The behaviour of SIDCo where a fit makes no sense.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -67,8 +67,8 @@ TEST(SidcoEdgeCasesTest, ConstantMagnitudeSendsTheFirstKAndTeachesNothing) {
   EXPECT_FALSE(result.state_changed);
 }
 
-// Equal but for one unit in the last place of one element: a fit of the
-// variance, or of the mean logarithm, would be one of rounding errors.
+// All elements are equal except for one unit in the last place of one: a fit of
+// the variance, or of the mean logarithm, would only reflect rounding errors.
 TEST(SidcoEdgeCasesTest,
      AllButConstantMagnitudeIsConstantToFamiliesWithAShape) {
   std::vector<float> gradient = MakeVector("constant", kSize, 1);
@@ -99,7 +99,7 @@ TEST(SidcoEdgeCasesTest, AllButEqualExceedancesEndTheStagesOfSidcoP) {
 }
 
 TEST(SidcoEdgeCasesTest, NothingAboveTheEstimateSendsExactlyK) {
-  // Uniform magnitudes: one stage of an exponential fit aims past the largest.
+  // Uniform magnitudes: one stage of an exponential fit overshoots the largest.
   std::vector<float> gradient(kSize);
   for (int64_t i = 0; i < kSize; ++i) gradient[i] = 1 + 61 * i % kSize;
   const Result result =
@@ -110,8 +110,8 @@ TEST(SidcoEdgeCasesTest, NothingAboveTheEstimateSendsExactlyK) {
   EXPECT_EQ(result.stats.threshold, kSize - 99);
 }
 
-// Magnitudes so near each other that already the first of three stages aims
-// past them all.
+// Magnitudes so close to each other that even the first of three stages
+// overshoots them all.
 TEST(SidcoEdgeCasesTest, NothingAboveAnEarlierStageSendsExactlyK) {
   std::vector<float> gradient(kSize);
   for (int64_t i = 0; i < kSize; ++i) {
@@ -131,8 +131,8 @@ TEST(SidcoEdgeCasesTest, NothingAboveAnEarlierStageSendsExactlyK) {
 }
 
 TEST(SidcoEdgeCasesTest, FewExceedancesEndTheStages) {
-  // 20 of 100 000 lie above the first threshold, fewer than min_exceedances
-  // and more than the target of 10.
+  // 20 of 100 000 exceed the first threshold, fewer than min_exceedances and
+  // more than the target of 10.
   std::vector<float> gradient(kSize);
   for (int64_t i = 0; i < kSize; ++i) {
     gradient[i] = 1 + 1e-3f * static_cast<float>(i % 7);
@@ -204,8 +204,8 @@ TEST(SidcoEdgeCasesTest, SpikeIsSent) {
   }
 }
 
-// One element far larger than all others leads the estimate away from them,
-// farther than the refinement comes back.
+// One element far larger than all others moves the estimate away from them,
+// farther than the refinement can correct.
 TEST(SidcoEdgeCasesTest, SpikeAmongOthersDoesNotHideThem) {
   for (const char* law : {"gaussian", "laplace"}) {
     for (const float scale : {1e-3f, 1e-7f, 1e-9f}) {
@@ -238,8 +238,9 @@ TEST(SidcoEdgeCasesTest, NoMoreNonZerosThanTheTargetAreAllSent) {
 }
 
 TEST(SidcoEdgeCasesTest, ExcludedZerosDoNotSpoilTheFit) {
-  // Quality by the share of zeros among Laplace values, one stage; the second
-  // is the reference table's. 60 000 x 0.001 expected: 5 deviations.
+  // The quality for several shares of zeros among Laplace values, with one
+  // stage; the second check follows the reference table. 60 000 x 0.001 are
+  // expected, with a tolerance of 5 deviations.
   for (const double zeros : {0.1, 0.6, 0.9}) {
     std::vector<float> gradient = DrawLaw("laplace", 1 << 20, 5);
     for (size_t i = 0; i < gradient.size(); ++i) {
@@ -258,12 +259,12 @@ TEST(SidcoEdgeCasesTest, ExcludedZerosDoNotSpoilTheFit) {
   }
 }
 
-// As above for the families with a shape: columns "all" of the reference table,
-// where each zero has the logarithm that SIDCo's code gives it.
+// The same for the families with a shape: the columns "all" of the reference
+// table, where each zero has the logarithm that SIDCo's code gives it.
 struct CountedZeros {
   const char* config;
   double ratio;
-  // By the share of zeros: 0.1, 0.3, 0.6, 0.9.
+  // For shares of zeros of 0.1, 0.3, 0.6, 0.9.
   double all[4];
   double tolerance;
 };

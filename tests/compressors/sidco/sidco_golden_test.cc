@@ -23,11 +23,12 @@ struct GoldenRow {
   char vector;
   const char* variant;
   double ratio;
-  GoldenCell cells[3];  // By stages, 1 to 3.
+  GoldenCell cells[3];  // For 1 to 3 stages.
 };
 
-// GPc and GPx: closed form and exact inverse of the gamma law; cc: with count
-// correction. In C, E, 0.001, one stage, nothing exceeds the threshold.
+// GPc and GPx use the closed form and the exact inverse of the gamma law; cc:
+// with count correction. With C, E, 0.001 and one stage, nothing exceeds the
+// threshold.
 constexpr GoldenRow kRows[] = {
     {'A', "E", 0.1, {{2.302577, 10000}, {2.302572, 10000}, {2.302552, 10000}}},
     {'A', "E", 0.01, {{4.605154, 1000}, {4.605136, 1000}, {4.605070, 1000}}},
@@ -141,8 +142,8 @@ TEST_P(SidcoGoldenTest, HasTheThresholdAndTheCount) {
   }
 }
 
-// So the tolerance above tells the variants apart: the two gamma inverses in
-// every cell, the others somewhere. (Count correction starts at stage 2.)
+// The tolerance above distinguishes the variants: the two gamma inverses in
+// every cell, the others in some. (Count correction starts at stage 2.)
 TEST(SidcoGoldenTableTest, NoVariantPassesForAnother) {
   int compared = 0;
   for (const GoldenRow& a : kRows) {

@@ -1,6 +1,6 @@
-// Mean quality of the estimate (elements above the threshold over the target)
-// on random samples of known laws, against tables that an independent
-// implementation made with 5 samples of 2^20.
+// The mean quality of the estimate (elements above the threshold divided by the
+// target) on random samples of known laws, against tables from an independent
+// implementation with 5 samples of 2^20.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -150,8 +150,8 @@ std::string ConfigOf(const std::string& family) {
 }
 
 // Four standard deviations of the difference between one sample and the mean of
-// five. `quality` is a count over the target, so at least its Poisson noise is
-// there; the fit adds to it, and more where the law has no fourth moment, so
+// five. `quality` is a count divided by the target, so it has at least Poisson
+// noise. The fit adds noise, and adds more if the law has no fourth moment, so
 // that a sample's variance varies widely.
 double Tolerance(const std::string& law, double quality, double ratio) {
   const double poisson =
@@ -160,7 +160,7 @@ double Tolerance(const std::string& law, double quality, double ratio) {
   const double moments = law == "GP 0.3" ? 6 : 1;
   const double deviation =
       std::max(poisson, moments * fit * std::max(quality, 1.0));
-  return 4 * deviation * std::sqrt(1 + 1.0 / 5) + 0.0005;  // Rounded tables.
+  return 4 * deviation * std::sqrt(1 + 1.0 / 5) + 0.0005;  // Rounding.
 }
 
 class SidcoQualityTest : public testing::TestWithParam<LawRow> {};
@@ -199,9 +199,9 @@ INSTANTIATE_TEST_SUITE_P(AllLaws, SidcoQualityTest, testing::ValuesIn(kLaws),
                            return absl::StrCat("Law", info.index);
                          });
 
-// What the user gets: adaptive, count-corrected, refined, with error feedback.
-// Judged after the first 20 iterations, over what was sent: 5 % is the
-// tolerance of the refinement.
+// The configuration that users get: adaptive, count-corrected, refined, with
+// error feedback. Measured after the first 20 iterations, on what was sent: 5 %
+// is the tolerance of the refinement.
 TEST(SidcoTrainingTest, RobustProfileHoldsTheRatioUnderErrorFeedback) {
   constexpr int64_t kVector = int64_t{1} << 15;
   constexpr const char* kNames[3] = {"sidco_e", "sidco_gp", "sidco_p"};

@@ -1,6 +1,6 @@
-// SIDCo against plain loops, and against the ways in which it is easy to get it
-// wrong: most of them change thresholds by less than a glance at the achieved
-// ratio would tell.
+// SIDCo against plain loops, and against variants with errors that are easy to
+// make: most of them change thresholds too little to notice in the achieved
+// ratio.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -66,8 +66,8 @@ double PlainSidco(const Variant& variant, double ratio,
   return eta;
 }
 
-// Relative, between the compressor's threshold and the variant's; the largest
-// over the golden vectors.
+// The relative difference between the thresholds of the compressor and the
+// variant; the maximum over the golden vectors.
 double Difference(const Variant& variant) {
   double largest = 0;
   for (const char name : {'A', 'B', 'C', 'D'}) {
@@ -110,7 +110,7 @@ struct Settled {
 };
 
 // The mean over the last half of 80 gradients that are independent of each
-// other and of the residual, which is dropped.
+// other; the residual is dropped.
 Settled Settle(const std::string& config, const std::string& law) {
   constexpr int64_t kSize = int64_t{1} << 18;
   constexpr double kRatio = 0.001;
@@ -138,8 +138,8 @@ Settled Settle(const std::string& config, const std::string& law) {
   return settled;
 }
 
-// Where one stage selects nothing, exact top-k is sent in its place. Were the
-// controller shown what was sent, it would be content with one stage for ever.
+// Where one stage selects nothing, exact top-k is sent instead. If the
+// controller saw what was sent, it would stay at one stage for ever.
 TEST(SidcoControllerTest, SeesTheEstimateAndNotWhatWasSentInItsPlace) {
   const Settled settled =
       Settle("name: 'sidco_e' sidco { profile: PAPER }", "gaussian");
@@ -147,8 +147,8 @@ TEST(SidcoControllerTest, SeesTheEstimateAndNotWhatWasSentInItsPlace) {
   EXPECT_NEAR(settled.quality, 1.05, 0.1);
 }
 
-// The same for what the overshoot cap cuts away: one stage selects 8.6 times
-// too many. By rule FIXED it stays so.
+// The same for what the overshoot cap removes: one stage selects 8.6 times too
+// many. With rule FIXED it stays that way.
 TEST(SidcoControllerTest, LeavesOneStageThatSelectsTooManyUnlessFixed) {
   const std::string paper = "name: 'sidco_e' sidco { profile: PAPER ";
   const Settled fixed = Settle(paper + "}", "gamma 0.5");

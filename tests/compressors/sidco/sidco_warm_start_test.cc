@@ -1,5 +1,5 @@
-// A warm start saves the pass over the vector that takes its moments, and
-// nothing else may be seen of it: where it does not fit it is not used.
+// A warm start saves the pass over the vector that measures its moments, and
+// has no other effect: where it does not fit, it is not used.
 #include <algorithm>
 #include <cmath>
 #include <memory>
@@ -35,7 +35,8 @@ HarnessOptions Options(const std::string& name, bool warm_start) {
 class WarmStartTest : public testing::TestWithParam<const char*> {};
 
 // Without error feedback every vector is drawn from one law, and a warm start
-// is as near the target as a cold one: six standard deviations of the count.
+// is as near the target as a cold one, within six standard deviations of the
+// count.
 TEST_P(WarmStartTest, HitsTheTargetOnSteadyVectors) {
   Harness harness(Options(GetParam(), true));
   for (int iteration = 0; iteration < 20; ++iteration) {
@@ -48,7 +49,7 @@ TEST_P(WarmStartTest, HitsTheTargetOnSteadyVectors) {
   }
 }
 
-// Selected is what exceeds the threshold, whatever was kept aside for another.
+// What exceeds the threshold is selected, whatever was kept aside for another.
 TEST_P(WarmStartTest, SurvivesVectorsThatChangeAtOnce) {
   Harness warm(Options(GetParam(), true));
   const std::vector<float> scales = {1, 1, 100, 1e-3f, 1e-3f, 0.5f, 40, 40};
@@ -98,7 +99,7 @@ class CountingSieve final : public Sieve {
 class CountingKernels final : public SparseKernels {
  public:
   int num_sums() const { return num_sums_; }
-  // Warm starts that did not fit.
+  // The number of warm starts that did not fit.
   int num_second_passes() const { return num_second_passes_; }
 
   std::unique_ptr<Sieve> NewSieve() override {
@@ -162,7 +163,7 @@ class CountingKernels final : public SparseKernels {
   int num_second_passes_ = 0;
 };
 
-// Iterations with error feedback, on vectors of n elements.
+// Runs iterations with error feedback, on vectors of n elements.
 void SelectMany(const std::string& law, int64_t n, int64_t target,
                 int iterations, Selector* selector, SparseKernels* kernels) {
   std::vector<float> residual(n);
@@ -207,7 +208,7 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
 }
 
 // With error feedback, on laws that SIDCo fits well and on one that it does
-// not: what the residual keeps changes the law, but slowly.
+// not: the residual changes the law, but slowly.
 TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
   for (const char* profile : {"ROBUST", "PAPER"}) {
     for (const TailFamily& family :

@@ -45,7 +45,7 @@ TEST(StageControllerTest, FixedRisesWhenTooFewAndFallsWhenTooMany) {
 TEST(StageControllerTest, StaysWithinTheToleranceOfTheMean) {
   for (const Rule rule : {Rule::kFixed, Rule::kReverse, Rule::kProbe}) {
     StageController controller(Options(rule, 3, 7));
-    // Means 0.81 and 1.19, though single observations lie outside.
+    // The means are 0.81 and 1.19, although single observations lie outside.
     for (const double offset : {-0.19, 0.19}) {
       for (const double swing : {0.5, -0.5, 0.25, -0.25, 0.0}) {
         controller.Observe(1 + offset + swing);
@@ -93,8 +93,8 @@ TEST(StageControllerTest, ProbeKeepsItsDirectionThroughTheBand) {
 }
 
 // Two stages are enough at first, and three are needed once the residual has
-// filled up. A rule that remembers the error it had within the band takes the
-// way out of it for the work of its last move, turns, and goes 2, 1, 2, 1.
+// filled up. A rule that remembers the error it had within the band attributes
+// leaving the band to its last move, reverses, and cycles through 2, 1, 2, 1.
 TEST(StageControllerTest, ProbeDoesNotCycleWhereTheBandIsLeftAfterAWhile) {
   StageController controller(Options(Rule::kProbe, 1, 7));
   int decisions_at_two = 0;

@@ -1,4 +1,4 @@
-// Refinement against counts of plain loops.
+// Refinement against counts by plain loops.
 #include "compressors/sidco/threshold_refine.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ int64_t CountAbove(const std::vector<float>& u, double threshold) {
   });
 }
 
-// The magnitude that is exceeded by `rank` others.
+// The magnitude that exactly `rank` others exceed.
 float MagnitudeAt(std::vector<float> u, int64_t rank) {
   for (float& x : u) x = std::fabs(x);
   std::nth_element(u.begin(), u.begin() + rank, u.end(), std::greater<float>());
@@ -35,7 +35,8 @@ class ThresholdRefineTest : public testing::Test {
       : backend_(NewCpuBackend(CpuBackendOptions()).value()),
         sieve_(backend_->sparse().NewSieve()) {}
 
-  // Between a threshold that ten times the target exceed, and nothing above.
+  // Between a threshold that ten times the target exceed, and one that nothing
+  // exceeds.
   RefineRequest Request(const std::vector<float>& u, double target) {
     sieve_->Reset(u.data(), static_cast<int64_t>(u.size()));
     RefineRequest request;
@@ -74,8 +75,8 @@ TEST_F(ThresholdRefineTest, ComesNearTheTargetFromEitherSideOnEveryLaw) {
   }
 }
 
-// Error feedback sends what is large, so that the sum falls off steeply above
-// the thresholds that there were: far from a straight line.
+// Error feedback sends what is large, so the sum falls off steeply above
+// earlier thresholds: far from a straight line.
 TEST_F(ThresholdRefineTest, ComesNearTheTargetOnACliff) {
   std::vector<float> u = DrawLaw("laplace", kSize, 2);
   for (float& x : u) {
@@ -110,7 +111,7 @@ TEST_F(ThresholdRefineTest, OneCountLeavesTheEstimateAsItIs) {
 }
 
 TEST_F(ThresholdRefineTest, ReturnsTheNearestWhereTiesLeaveNoneClose) {
-  // 1000 at 2 and 3 above; the target lies between.
+  // 1000 elements are at 2, and 3 above; the target lies between.
   std::vector<float> u(kSize, 0.5f);
   for (int i = 0; i < 1000; ++i) u[99 * i] = 2;
   for (int i = 0; i < 3; ++i) u[i + 1] = 3;

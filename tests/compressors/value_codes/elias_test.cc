@@ -1,4 +1,4 @@
-// Elias's codes of integers, against the words of the paper.
+// Elias's integer codes, against the words in the paper.
 #include "compressors/value_codes/elias.h"
 
 #include <algorithm>
@@ -30,7 +30,7 @@ struct Code {
 
 class EliasTest : public testing::TestWithParam<Code> {
  protected:
-  // The integers of a stream until it has none; at most `n`.
+  // Reads integers until the stream has no more; at most `n`.
   static std::vector<uint32_t> Read(const std::vector<uint8_t>& bytes,
                                     size_t n) {
     const PayloadPieces pieces = {absl::MakeConstSpan(bytes)};
@@ -78,7 +78,7 @@ TEST_P(EliasTest, NoWordBeginsAnother) {
   }
   words.push_back(Word(GetParam().write(kLargest)));
   std::sort(words.begin(), words.end());
-  // What a word begins would follow it.
+  // In sorted order, an extension of a word would come right after it.
   for (size_t i = 1; i < words.size(); ++i) {
     ASSERT_NE(words[i].compare(0, words[i - 1].size(), words[i - 1]), 0)
         << words[i - 1] << " begins " << words[i];

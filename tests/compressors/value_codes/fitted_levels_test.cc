@@ -1,4 +1,4 @@
-// Levels fitted to a sample: the error never rises, and each step is the best.
+// Levels fitted to a sample: the error never rises, and each step is optimal.
 #include "compressors/value_codes/fitted_levels.h"
 
 #include <algorithm>
@@ -13,7 +13,8 @@
 namespace ps {
 namespace {
 
-// Magnitudes of n values over the norm of d such, some weighing more.
+// Magnitudes of n values divided by the norm of d of them; some have more
+// weight.
 std::vector<uint64_t> Sample(const std::string& law, int64_t n, int64_t d) {
   const std::vector<float> values = MakeVector(law, n, 3);
   double sum_squares = 0;
@@ -42,7 +43,7 @@ TEST(WeightedMagnitudeTest, AscendsWithMagnitudeAndThenWithWeight) {
   EXPECT_EQ(WeightOf(ascending[8]), 0x1p-298);
 }
 
-// The error that the fit lowers, by plain search.
+// The error that the fit lowers, computed directly.
 double Error(const std::vector<uint64_t>& sample,
              const std::vector<float>& levels) {
   double error = 0;
@@ -98,7 +99,7 @@ TEST(FittedLevelsTest, WithNothingToFitLevelsAreThoseOfNuqsgd) {
             expected);
 }
 
-// Table of the specification's section 4: 17.1 before the fit.
+// Reference figures; before the fit the error is 17.1.
 TEST(FittedLevelsTest, GaussianFiguresOfTheSpecification) {
   const auto relative = [](int s, int sweeps) {
     const auto sample = Sample("gaussian", 100000, 8192);

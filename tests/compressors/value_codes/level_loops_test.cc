@@ -1,4 +1,4 @@
-// Vectors of values are rounded to the same bits as one value at a time.
+// Rounding whole vectors gives the same bits as rounding one value at a time.
 #include "compressors/value_codes/level_loops.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ Result RoundOneByOne(const std::vector<float>& values, float scale, int bits,
     const bool negative = values[i] < 0 && level > 0;
     result.codes.push_back(
         static_cast<uint8_t>(level | negative << (bits - 1)));
-    // Kept in memory, so that it is rounded.
+    // volatile, so that the product is rounded to float.
     volatile float decoded = scale * Levels::Value(level, s);
     if (negative) decoded = -decoded;
     result.lost.push_back(values[i] - decoded);
@@ -70,7 +70,8 @@ TEST(LevelLoopsTest, VectorsGiveTheBitsOfSingleValues) {
       std::vector<float> draws(n);
       UniformDraws(17).Fill(0, absl::MakeSpan(draws));
       if (n > 8) draws[2] = 0;
-      // On both sides of what is in use, and so small that levels are denormal.
+      // On both sides of the range in use, and so small that levels are
+      // denormal.
       for (const float scale : {largest, 20 * largest, 0.7f * largest}) {
         for (const int bits : {2, 3, 4, 5, 8}) {
           SCOPED_TRACE(testing::Message() << law << " " << n << " " << bits);

@@ -1,4 +1,5 @@
-// Layouts of level codes: bits by hand, expected lengths, faults.
+// Layouts of level codes: bits computed by hand, expected lengths, invalid
+// input.
 #include "compressors/value_codes/level_stream.h"
 
 #include <algorithm>
@@ -172,24 +173,24 @@ TEST(LevelStreamTest, WhatDoesNotFitItsBucketIsAFault) {
     bytes.resize(20, 0xff);
     return Read(layout, Shape(4, 4), bytes, 4).codes.back();
   };
-  // Five levels of four values.
+  // Five levels for four values.
   EXPECT_EQ(last(LevelLayout::kGammaSparse, {0b00110111}), nothing);
-  // One level, at the fifth place.
+  // One level, at the fifth of four places.
   EXPECT_EQ(last(LevelLayout::kGammaSparse, {0b01000101}), nothing);
   // Two levels, the first at the last place.
   EXPECT_EQ(last(LevelLayout::kGammaSparse, {0b01100100}), nothing);
-  // One level, at the first place, of 8: seven is the highest.
+  // One level, at the first place, with value 8; the highest is 7.
   EXPECT_EQ(last(LevelLayout::kGammaSparse, {0b01010000, 0b10000000}), nothing);
   // 8 + 1 for a level of 8.
   EXPECT_EQ(last(LevelLayout::kGammaDense, {0b00010010}), nothing);
   EXPECT_EQ(last(LevelLayout::kOmegaDense, {0b11100100}), nothing);
-  // And what does.
+  // A valid stream, for comparison.
   EXPECT_EQ(last(LevelLayout::kGammaSparse, {0b01000100, 0b00011111}), 7);
 }
 
-// Level codes of buckets of d values of a law, rounded with their Euclidean
-// norm: uniform levels as QSGD with s, or exponential ones as NUQSGD with s,
-// which has s + 1 levels above 0.
+// Level codes of buckets of d values of a distribution, rounded with their
+// Euclidean norm as scale: uniform levels as QSGD with s, or exponential ones
+// as NUQSGD with s, which has s + 1 levels above 0.
 struct Rounded {
   LevelShape shape;
   std::vector<uint8_t> codes;
@@ -226,7 +227,7 @@ double BitsEach(LevelLayout layout, const Rounded& rounded) {
          rounded.codes.size();
 }
 
-// Without the numbers of levels, which the specification's table leaves out.
+// Excludes the numbers of levels, as the reference figures do.
 double BitsEachOfLevels(LevelLayout layout, const Rounded& rounded) {
   const auto integer =
       layout == LevelLayout::kGammaSparse ? EliasGamma : EliasOmega;
@@ -282,8 +283,8 @@ TEST(LevelStreamLengthTest, GaussianFiguresOfTheSpecification) {
   }
 }
 
-// Bound (E) of the specification, derived there: the papers' own drop terms
-// that are not small at such sizes. Without the norm's 32 bits.
+// An upper bound without the norm's 32 bits. The bounds of the papers drop
+// terms that are not small at such sizes.
 TEST(LevelStreamLengthTest, StaysBelowTheBound) {
   for (const char* law : {"gaussian", "laplace", "heavy", "constant"}) {
     for (const int64_t d : {512, 8192}) {
@@ -297,7 +298,8 @@ TEST(LevelStreamLengthTest, StaysBelowTheBound) {
           const double zeros = static_cast<double>(
               std::count(r.codes.begin(), r.codes.end(), 0));
           const double share = 1 - zeros / r.codes.size();
-          // An expectation; many buckets come within a per cent of it.
+          // The bound is on an expectation; many buckets come within a per cent
+          // of it.
           EXPECT_LE(share * d, 1.01 * most);
           const double nu = std::min<double>(d, most);
           const double bound =

@@ -1,5 +1,5 @@
 // Codes that round at random: unbiased, with exactly the variance of two-point
-// rounding, and independent from element to element.
+// rounding, and independent between elements.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -19,7 +19,7 @@ namespace ps {
 namespace {
 
 TEST(PhiloxTest, KnownAnswers) {
-  // Of the authors' Random123.
+  // Values from the authors' Random123.
   EXPECT_EQ(Philox({0, 0, 0, 0}, {0, 0}),
             (std::array<uint32_t, 4>{0x6627e8d5, 0xe169c58d, 0xbc57ac4c,
                                      0x9b00dbd8}));
@@ -94,8 +94,8 @@ PayloadCodes CodesOf(const Case& c) {
   return codes;
 }
 
-// By definition, from the specification's section 0. Levels of `alq` are what
-// it sends: fitted to all of so few values, they are the same every time.
+// The levels by definition. The levels of `alq` are those that it sends: fitted
+// to all of so few values, they are the same every time.
 std::vector<double> Levels(const Case& c, const std::vector<float>& v) {
   std::vector<double> levels = {0};
   const std::string code = c.code;
@@ -130,7 +130,7 @@ double Norm(const Case& c, const std::vector<float>& v, int64_t begin,
   return static_cast<float>(c.euclidean ? std::sqrt(sum_squares) : largest);
 }
 
-// The two values that an element may become.
+// The two values that an element may be rounded to.
 struct Neighbours {
   double low;
   double high;
@@ -157,11 +157,11 @@ std::vector<Neighbours> NeighboursOf(const Case& c,
   return near;
 }
 
-// What rounding v many times comes to. Each z is how many standard deviations
-// it is off; of a sound code none comes to 6.
+// Statistics of rounding v many times. Each z is a deviation in units of the
+// standard deviation; for a correct code none reaches 6.
 struct RoundingStatistics {
-  int64_t off_level = 0;      // Values that are neither neighbour.
-  double element_bias_z = 0;  // The largest of any element.
+  int64_t off_level = 0;      // Values that are neither of the two.
+  double element_bias_z = 0;  // The largest over all elements.
   double shared_bias_z = 0;   // Of all elements together, away from 0.
   double variance_z = 0;
   double dependence_z = 0;  // Elements that move together or against another.
@@ -206,15 +206,15 @@ RoundingStatistics Measure(const std::vector<float>& v,
     squares_of_signed += signed_error * signed_error;
   }
 
-  double variance = 0;           // Of all elements together.
-  double variance_of_error = 0;  // Of the squared error.
+  double variance = 0;           // Over all elements.
+  double variance_of_error = 0;  // Variance of the squared error.
   for (size_t i = 0; i < v.size(); ++i) {
     const double width = near[i].high - near[i].low;
     const double f = near[i].Place(std::fabs(v[i]));
     const double each = width * width * f * (1 - f);
     variance += each;
     variance_of_error += each * width * width * (1 - 2 * f) * (1 - 2 * f);
-    // The mean is close to normal only where both values turn up often.
+    // The mean is close to normal only if both values occur often.
     if (kTimes * std::min(f, 1 - f) < 15) continue;
     statistics.element_bias_z =
         std::max(statistics.element_bias_z,
@@ -222,7 +222,7 @@ RoundingStatistics Measure(const std::vector<float>& v,
   }
   statistics.shared_bias_z =
       std::fabs(sum_of_signed / kTimes) / std::sqrt(variance / kTimes);
-  // Rounding to float moves the error by a little.
+  // Rounding to float changes the error slightly.
   statistics.variance_z =
       std::max(0.0,
                std::fabs(squared_error / kTimes - variance) - 1e-6 * variance) /
@@ -251,7 +251,7 @@ TEST_P(RandomRoundingTest, IsUnbiasedWithTheExactVarianceAndIndependent) {
   EXPECT_TRUE(statistics.Sound()) << statistics;
 }
 
-// With the same draws the reference takes the same neighbour, but where the
+// With the same draws the reference takes the same neighbour, except where the
 // draw is within rounding of the place between them.
 TEST_P(RandomRoundingTest, ReplaysTheReference) {
   const Case& c = GetParam();
@@ -264,7 +264,8 @@ TEST_P(RandomRoundingTest, ReplaysTheReference) {
     const std::vector<float> decoded = Code(CodesOf(c), v, key).decoded;
     for (size_t i = 0; i < v.size(); ++i) {
       const double f = near[i].Place(std::fabs(v[i]));
-      // `natural` adds the draw to the fraction, and so counts from the top.
+      // `natural` adds the draw to the fraction, so its draws count from the
+      // top.
       const double draw =
           std::string(c.code) == "natural" ? 1 - draws[i] : draws[i];
       if (std::fabs(draw - f) < 1e-5) continue;
@@ -310,26 +311,26 @@ TEST(TernaryTest, IsQsgdInfOfOneLevelWhenNothingIsClipped) {
   EXPECT_EQ(Code(ternary, v, 8).decoded, Code(qsgdinf, v, 8).decoded);
 }
 
-// QSGDinf of 4 bits as the specification has it, and with the faults that it
-// has found in other implementations or warns of.
+// QSGDinf of 4 bits as it should be, and with faults known from other
+// implementations.
 struct Mutant {
   const char* fault;
   int s = 7;
   double epsilon = 0;         // Added to the norm.
-  bool shared_draws = false;  // One for four elements.
+  bool shared_draws = false;  // One draw for four elements.
   bool nearest = false;
-  bool skewed = false;        // Draws are squares of uniform ones.
+  bool skewed = false;        // Draws are squares of uniform draws.
   bool whole_vector = false;  // One norm for all buckets.
 };
 
 class MutantTest : public testing::TestWithParam<Mutant> {};
 
-// That the statistics above see them.
+// Checks that the statistics above detect the faults.
 TEST_P(MutantTest, IsFoundOut) {
   const Mutant& mutant = GetParam();
   const Case c = {"qsgdinf", 4, false};
   std::vector<float> v = TestVector();
-  // As small as gradients late in training, where an epsilon shows.
+  // As small as gradients late in training, where an epsilon matters.
   for (float& each : v) each *= 1e-7f;
   const RoundingStatistics statistics =
       Measure(v, NeighboursOf(c, v), [&](int t) {

@@ -1,5 +1,5 @@
-// How much each code that rounds at random adds to the square of a vector:
-// below its bound, and as the specification has measured it.
+// How much each code that rounds at random adds to the square of a vector: less
+// than its bound, and as much as in the reference figures.
 #include <algorithm>
 #include <cmath>
 #include <string>
@@ -13,13 +13,13 @@
 namespace ps {
 namespace {
 
-// Bound (B) of the specification, derived there and sharper than the papers'.
+// WorstVariance is sharper than the bounds in the papers.
 TEST(WorstVarianceTest, FiguresOfTheSpecification) {
   EXPECT_NEAR(WorstVariance(512, 1.0 / 16), 0.5, 0.1);
   EXPECT_NEAR(WorstVariance(512, 1.0 / 16), 1.0 / 8 + 2.0 * 2 / 9, 1e-12);
-  // NUQSGD, s = 4 of the paper's.
+  // NUQSGD with s = 4 in the paper's notation.
   EXPECT_NEAR(WorstVariance(512, std::ldexp(1, -4)), 0.566, 0.004);
-  // Equal magnitudes reach it.
+  // Equal magnitudes attain it.
   EXPECT_NEAR(WorstVariance(8192, 1.0 / 4), std::sqrt(8192.0) / 4 - 1, 1e-12);
 }
 
@@ -40,7 +40,7 @@ TEST(RelativeVarianceTest, StaysBelowTheWorstCase) {
       PayloadCodes codes = ValueCodes("qsgd");
       codes.value_config.set_bits(bits);
       const int levels = (1 << (bits - 1)) - 1;
-      // 20 000 elements leave a few per cent of spread.
+      // 20 000 elements leave a spread of a few per cent.
       EXPECT_LE(RelativeVariance(codes, v, 5),
                 1.05 * WorstVariance(kBucket, 1.0 / levels));
       for (const char* code : {"nuqsgd", "alq", "natural_dithering"}) {
@@ -60,7 +60,7 @@ TEST(RelativeVarianceTest, GaussianFiguresOfTheSpecification) {
     codes.value_config.set_bits(bits);
     return RelativeVariance(codes, v, 3);
   };
-  // Table of section 3.5, bucket 512.
+  // Reference figures for buckets of 512.
   EXPECT_NEAR(relative("qsgd", 2), 17.1, 0.4);
   EXPECT_NEAR(relative("qsgd", 4), 1.58, 0.04);
   EXPECT_NEAR(relative("qsgdinf", 2), 1.58, 0.04);
@@ -90,14 +90,14 @@ TEST(RelativeVarianceTest, GaussianValuesStayBelowTheirFormula) {
   }
 }
 
-// Section 4 of the specification: fitted levels where NUQSGD's are at 17.1 and
-// 0.335.
+// Fitted levels, where NUQSGD's are at 17.1 and 0.335.
 TEST(RelativeVarianceTest, FittedLevelsCutItToAFraction) {
   const std::vector<float> v = MakeVector("gaussian", 30 * 8192, 3);
   PayloadCodes codes = ValueCodes("alq");
   codes.value_config.set_bucket_size(8192);
   codes.value_config.set_bits(3);
-  // Fitted to a sample, it is a little above: by the few values beyond it.
+  // Levels fitted to a sample are slightly worse, because of the few values
+  // beyond it.
   EXPECT_NEAR(RelativeVariance(codes, v, 2), 0.348, 0.015);
   codes.value_config.set_bits(4);
   EXPECT_NEAR(RelativeVariance(codes, v, 2), 0.0385, 0.002);
@@ -105,7 +105,7 @@ TEST(RelativeVarianceTest, FittedLevelsCutItToAFraction) {
 
 TEST(TernaryTest, ClippingCutsTheVariance) {
   const std::vector<float> v = MakeVector("gaussian", 200000, 4);
-  // Section 5.4: variance 1.0 and squared bias 0.0027.
+  // Reference figures: variance 1.0 and squared bias 0.0027.
   EXPECT_NEAR(RelativeVariance(ValueCodes("ternary"), v, 2), 1.0, 0.03);
 }
 

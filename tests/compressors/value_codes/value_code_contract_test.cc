@@ -2,9 +2,9 @@
 //
 //     residual after = float(float(residual before + gradient) - decoded)
 //
-// The two sums are each rounded to float once, and nothing else is. For "fp32"
-// the second one is exact, and so is it for "fp16" and "bf16" within their
-// range, where what is lost has few enough bits.
+// The two sums are each rounded to float once, and nothing else is rounded. For
+// "fp32" the second one is exact, and for "fp16" and "bf16" it is exact within
+// their range, where the error has few enough bits.
 #include <cmath>
 #include <limits>
 #include <map>
@@ -25,7 +25,7 @@ namespace {
 // Three chunks of the kernels, the last one short and odd.
 constexpr int64_t kLarge = 140003;
 
-// With error feedback unless that is refused.
+// With error feedback unless that is not allowed.
 CompressorConfig Config(const std::string& compressor,
                         const std::string& value_coding) {
   const ValueCoding& coding = FindValueCoding(value_coding);
@@ -34,7 +34,7 @@ CompressorConfig Config(const std::string& compressor,
   config.set_value_code(coding.codes.value_code);
   *config.mutable_values() = coding.codes.value_config;
   config.set_ratio(0.05);
-  // Buckets end inside of most vectors.
+  // Bucket ends fall inside most vectors.
   config.mutable_values()->set_bucket_size(100);
   config.set_error_feedback(true);
   if (!Acceptance(config).ok()) config.set_error_feedback(false);
@@ -51,8 +51,8 @@ HarnessOptions Options(const std::string& compressor,
   return options;
 }
 
-// Whether NewCompressor takes the config. Nothing is refused but what should
-// be: other codes by a compressor that writes its own, votes on a part.
+// Whether NewCompressor accepts the config. Checks that it rejects only other
+// codes for a compressor that writes its own, and votes on part of a vector.
 bool IsAccepted(const CompressorConfig& config) {
   const absl::Status status = Acceptance(config);
   const bool own_code =
@@ -69,7 +69,7 @@ bool IsAccepted(const CompressorConfig& config) {
   return status.ok();
 }
 
-// MakeVector takes longer than most compressors.
+// Made once, since MakeVector takes longer than most compressors.
 const std::vector<float>& Vector(const std::string& name, int64_t n,
                                  uint64_t seed) {
   static auto* const made =
@@ -94,7 +94,7 @@ std::vector<float> ExpectLaw(const std::vector<float>& gradient,
     const float u = before[i] + gradient[i];
     EXPECT_TRUE(std::isfinite(after[i])) << "at " << i;
     EXPECT_EQ(u - decoded[i], after[i]) << "at " << i;
-    if (testing::Test::HasFailure()) break;  // One is enough.
+    if (testing::Test::HasFailure()) break;  // One failure is enough.
   }
   return decoded;
 }
@@ -118,7 +118,7 @@ class ValueCodeLawTest : public testing::TestWithParam<LawParam> {
 
 TEST_P(ValueCodeLawTest, ResidualIsWhatDecodingLeaves) {
   std::vector<int64_t> sizes = {0, 1, 31, 32, 33, 1023, 1024, 1025};
-  // Index and value codes do not see each other; the long vector once.
+  // Index and value codes are independent, so the long vector runs once.
   if (std::get<2>(GetParam()) == "auto") sizes.push_back(kLarge);
   for (const int64_t n : sizes) {
     for (const std::string& vector_name : VectorNames()) {
@@ -138,7 +138,7 @@ std::string LawName(
          std::get<2>(info.param);
 }
 
-// All three by all, but options of value codes with "auto" only.
+// All combinations of the three, but options of value codes with "auto" only.
 std::vector<LawParam> LawParams() {
   std::vector<LawParam> params;
   for (const std::string& compressor : CompressorRegistry().Names()) {

@@ -1,4 +1,4 @@
-// What is particular to each value code: bytes, rounding, faults.
+// Behaviour specific to each value code: bytes, rounding, invalid input.
 #include <cmath>
 #include <cstring>
 #include <limits>
@@ -89,7 +89,7 @@ TEST(ValueBytesTest, ExamplesAreThoseOfTheDocument) {
   const std::vector<float> v = {1.5f, -2.0f, 0.25f};
   EXPECT_EQ(Hex(Code(ValueCodes("fp16"), v)), "003e00c00034");
   EXPECT_EQ(Hex(Code(ValueCodes("bf16"), v)), "c03f00c0803e");
-  // Mean magnitude 1.25; the second is negative.
+  // The mean magnitude is 1.25; the second value is negative.
   EXPECT_EQ(Hex(Code(ValueCodes("sign"), v)), "0000a03f02");
   EXPECT_EQ(Hex(Code(ValueCodes("onebit"), v)), "0000603f0000004002");
   EXPECT_EQ(Hex(Code(ValueCodes("two_bit_threshold"), v)), "0000003fe0");
@@ -99,7 +99,7 @@ TEST(ValueBytesTest, ExamplesAreThoseOfTheDocument) {
 }
 
 TEST(ValueBytesTest, LevelsOfPowersOfTwoNeedNoDraws) {
-  // Levels 1/64 to 1 times 4, the norm of the bucket's one value.
+  // Levels 1/64 to 1, times 4, the norm of the bucket's one value.
   PayloadCodes codes = ValueCodes("nuqsgd");
   codes.value_config.set_bucket_size(1);
   EXPECT_EQ(Hex(Code(codes, {4, -4, 0})),
@@ -108,7 +108,7 @@ TEST(ValueBytesTest, LevelsOfPowersOfTwoNeedNoDraws) {
             "0000804000008040"
             "00000000"
             "f700");
-  // Exponents 127 and 128 of nine bits, the second with its sign.
+  // Exponents 127 and 128 in nine bits, the second with its sign.
   EXPECT_EQ(Hex(Code(ValueCodes("natural"), {1, -2})), "7f0003");
 }
 
@@ -122,7 +122,8 @@ TEST(TwoBitThresholdTest, ExampleOfMxnet) {
 }
 
 TEST(TernaryBytesTest, FiveDigitsAByte) {
-  // Of equal magnitudes each is sent: 2 x 1 + 1 x 3 + 1 x 9 + 2 x 27 + 1 x 81.
+  // With equal magnitudes each is sent: 2 x 1 + 1 x 3 + 1 x 9 + 2 x 27 + 1 x
+  // 81.
   const CodedValues coded = Code(ValueCodes("ternary"), {-3, 3, 3, -3, 3, -3});
   EXPECT_EQ(Hex(coded), "000040409502");
   EXPECT_THAT(coded.decoded, ElementsAre(-3, 3, 3, -3, 3, -3));
@@ -144,8 +145,9 @@ TEST(ValueBytesTest, IntegerCodesAreThoseOfTheDocument) {
 }
 
 TEST(ValueBytesTest, FittedLevelsTravelWithTheValues) {
-  // Nine ones over their norm of 3: the upper level moves to them, the lower
-  // one, with nothing below it, stays. On a level no draw is needed.
+  // Nine ones relative to their norm of 3: the upper level moves to them; the
+  // lower one stays, since nothing lies below it. A value on a level needs no
+  // draw.
   PayloadCodes codes = ValueCodes("alq");
   codes.value_config.set_bits(3);
   const std::vector<float> ones = {1, -1, 1, 1, 1, 1, 1, 1, 1};
@@ -247,7 +249,7 @@ TEST(ValueFaultsTest, AreNamed) {
   const auto payload = [](const char* code) {
     return Code(ValueCodes(code), {1.5f, -2.0f, 0.0f}).payload;
   };
-  // The highest byte of a scale at 32: negative, and infinite or a NaN.
+  // The highest byte of a scale at 32: negative, and infinite or NaN.
   for (const char* code : {"sign", "onebit", "ternary", "two_bit_threshold"}) {
     EXPECT_THAT(Error(WithByte(payload(code), 35, 0xbf), 3),
                 HasSubstr("a scale is"));
@@ -268,7 +270,7 @@ TEST(ValueFaultsTest, AreNamed) {
               HasSubstr("not finite"));
   EXPECT_THAT(Error(WithByte(payload("bf16"), 33, 0x7f), 3),
               HasSubstr("not finite"));
-  // 27 bits; the highest five of the last byte fill it.
+  // 27 bits; the highest five bits of the last byte are padding.
   const std::string natural = payload("natural");
   EXPECT_THAT(Error(WithByte(natural, 35, natural[35] | 0x08), 3),
               HasSubstr("more values"));
@@ -293,7 +295,7 @@ TEST(ValueFaultsTest, AreNamed) {
   }
   EXPECT_THAT(Error(WithByte(payload("int8_block"), 33, 1), 3),
               HasSubstr("layout 1"));
-  // Levels of `alq` from 40 on, six of four bytes.
+  // The levels of `alq` start at 40: six of four bytes.
   const std::string alq = payload("alq");
   EXPECT_THAT(Error(WithByte(alq, 43, 0x40), 3), HasSubstr("must ascend"));
   EXPECT_THAT(Error(WithByte(alq, 43, 0xbf), 3), HasSubstr("must ascend"));

@@ -1,4 +1,4 @@
-// Dense vectors through a value code, for tests.
+// Encodes dense vectors with a value code, for tests.
 #ifndef TESTS_COMPRESSORS_VALUE_CODES_VALUE_CODING_H_
 #define TESTS_COMPRESSORS_VALUE_CODES_VALUE_CODING_H_
 
@@ -13,20 +13,20 @@ namespace ps {
 struct CodedValues {
   std::string payload;
   std::vector<float> decoded;
-  std::vector<float> lost;  // What the encoder left.
+  std::vector<float> lost;  // The coding errors.
 
   // The bytes of the values alone.
   std::string value_bytes() const { return payload.substr(32); }
 };
 
-// Any failure is a CHECK.
+// Any failure is a CHECK failure.
 CodedValues Code(const PayloadCodes& codes, const std::vector<float>& values,
                  uint64_t random_key = 0);
 
 PayloadCodes ValueCodes(const std::string& value_code);
 
-// Every way to code values that differs in kind: each registered code as it is
-// by default, by its name, and those with options that change their bytes.
+// All value codings that differ in kind: each registered code with its
+// defaults, under its name, and codes with options that change their bytes.
 struct ValueCoding {
   std::string name;
   PayloadCodes codes;

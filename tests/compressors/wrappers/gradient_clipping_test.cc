@@ -51,7 +51,7 @@ TEST(GradientClippingTest, ShorterGradientsStayAsTheyAre) {
   EXPECT_EQ(harness.Decode(harness.Compress(zeros)), zeros);
 }
 
-// The gradient is clipped, not the residual nor the momentum that grow from it.
+// Clips the gradient, not the residual or the momentum that accumulate it.
 TEST(GradientClippingTest, ComesBeforeMomentumAndResidual) {
   Harness harness(
       OptionsOf("name: 'none' clip_norm: 1 "

@@ -28,11 +28,11 @@ HarnessOptions OptionsOf(double ratio, bool nesterov, bool factor_masking) {
 }
 
 // SGD with momentum as an optimizer does it: b <- m b + g, and a step along b,
-// or along g + m b (Sutskever et al., ICML 2013, as PyTorch has it). Mutations
-// of it must not be what the compressor does.
+// or along g + m b (Sutskever et al., ICML 2013, as in PyTorch). The compressor
+// must not match mutations of it.
 struct SgdVariant {
   bool nesterov = false;
-  // The optimizer has a momentum, too.
+  // The optimizer applies momentum too.
   bool momentum_twice = false;
 };
 
@@ -83,15 +83,15 @@ TEST(MomentumCorrectionTest, SendingEverythingEqualsSgdWithMomentum) {
   }
 }
 
-// Equations 7 and 10 and the masking of the paper in double.
+// Equations 7 and 10 and the masking of the paper, in double.
 struct PaperVariant {
   bool nesterov = false;
   bool mask_velocity = true;
   bool mask_residual = true;
 };
 
-// The largest difference between a compressor's residual, over 40 iterations,
-// and the paper's v, given what the compressor chose to send.
+// The largest difference over 40 iterations between a compressor's residual and
+// the paper's v, given the elements that the compressor chose to send.
 double DifferenceFromPaper(const HarnessOptions& options,
                            const PaperVariant& variant) {
   Harness harness(options);
@@ -146,7 +146,7 @@ TEST(MomentumCorrectionTest, FollowsThePaperAndNoVariantOfIt) {
   }
 }
 
-// With masking and ratio 1 all momentum is forgotten at once.
+// With masking and ratio 1, all momentum is cleared at once.
 TEST(MomentumCorrectionTest, MaskingEverythingLeavesPlainSgd) {
   Harness harness(OptionsOf(1, /*nesterov=*/false, /*factor_masking=*/true));
   for (int iteration = 0; iteration < 3; ++iteration) {

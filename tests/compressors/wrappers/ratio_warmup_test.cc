@@ -22,7 +22,7 @@ HarnessOptions OptionsOf(const std::string& config) {
   return options;
 }
 
-// Target counts of iterations 0, 1, ...
+// Returns the target counts of iterations 0, 1, ...
 std::vector<int64_t> TargetCounts(const std::string& config, int iterations) {
   Harness harness(OptionsOf(config));
   std::vector<int64_t> counts;
@@ -61,7 +61,7 @@ TEST(RatioWarmupTest, GeometricStepsAreEqualFactors) {
   const CompressorConfig config = CompressorConfigFrom(
       "ratio: 0.001 "
       "warmup { rule: GEOMETRIC stages: 5 iterations_per_stage: 10 }");
-  // As the authors' code has them for five epochs.
+  // The ratios of the authors' code for five epochs.
   const double kRatios[] = {0.316, 0.1, 0.0316, 0.01, 0.00316, 0.001, 0.001};
   for (int stage = 0; stage < 7; ++stage) {
     for (const int iteration : {10 * stage, 10 * stage + 9}) {
@@ -86,7 +86,7 @@ TEST(RatioWarmupTest, ResidualIsKeptAcrossStages) {
   }
 }
 
-// Under one key, a smaller draw is part of a larger one.
+// With the same key, a smaller draw would be part of a larger one.
 TEST(RatioWarmupTest, StagesDoNotRepeatEachOthersDraws) {
   HarnessOptions options = OptionsOf(
       "name: 'randomk' ratio: 0.01 warmup { stages: 4 iterations_per_stage: 1 "
@@ -100,7 +100,7 @@ TEST(RatioWarmupTest, StagesDoNotRepeatEachOthersDraws) {
   std::vector<int64_t> both;
   std::set_intersection(first.begin(), first.end(), second.begin(),
                         second.end(), std::back_inserter(both));
-  // A quarter of 6250, and six deviations.
+  // A quarter of 6250, within six deviations.
   EXPECT_NEAR(static_cast<double>(both.size()), 6250 / 4.0, 6 * 34.2);
   options.worker_rank = 1;
   Harness other(options);
@@ -109,7 +109,8 @@ TEST(RatioWarmupTest, StagesDoNotRepeatEachOthersDraws) {
 
 TEST(RatioWarmupTest, StagesOfOneRatioAreOneCompressor) {
   // From iteration 3 on both have ratio 0.01, but the second is still warming
-  // up: its compressor is not made anew, which would draw other positions.
+  // up: its compressor is not replaced, since a new one would draw other
+  // positions.
   const std::string config = "name: 'randomk' ratio: 0.01 ";
   Harness four(OptionsOf(config + "warmup { stages: 4 "
                                   "iterations_per_stage: 1 }"));

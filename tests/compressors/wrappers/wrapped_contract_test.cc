@@ -1,5 +1,5 @@
-// The laws of every registered compressor inside what a config may put around
-// it: clipping, momentum correction, warm-up.
+// The laws of every registered compressor inside the wrappers that a config may
+// put around it: clipping, momentum correction, warm-up.
 #include <limits>
 #include <string>
 #include <vector>
@@ -29,7 +29,7 @@ class WrappedContractTest : public testing::TestWithParam<std::string> {
   }
 };
 
-// Sent plus kept is residual plus what momentum makes of the gradient.
+// Sent plus kept equals the residual plus what momentum makes of the gradient.
 TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
   for (const int64_t n : {0, 1, 33, 1025, 5000}) {
     for (const bool nesterov : {false, true}) {
@@ -55,7 +55,7 @@ TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
             step = velocity[i] = kMomentum * velocity[i] + gradient[i];
           }
           const float u = before[i] + step;
-          // A code of its own rounds what is sent.
+          // A compressor with its own code rounds what it sends.
           ASSERT_TRUE(WritesOwnCode(GetParam()) ? u - decoded[i] == after[i]
                                                 : u == decoded[i] + after[i])
               << u << " became " << decoded[i] << " + " << after[i] << " at "
@@ -82,7 +82,7 @@ TEST_P(WrappedContractTest, ThreadsDoNotShow) {
   }
 }
 
-// Also where the next iteration is the first of a stage.
+// This includes the case that the next iteration is the first of a stage.
 TEST_P(WrappedContractTest, NonFiniteGradientChangesNothing) {
   constexpr int64_t kSize = 1500;
   const float kBad[] = {std::numeric_limits<float>::quiet_NaN(),
@@ -109,8 +109,8 @@ TEST_P(WrappedContractTest, NonFiniteGradientChangesNothing) {
 
 TEST_P(WrappedContractTest, RestoredStateContinuesInTheSameBits) {
   constexpr int64_t kSize = 5000;
-  // Within a stage, and at the ends of two: the next one is then begun by the
-  // restored compressor.
+  // Within a stage, and at the ends of two stages: the restored compressor then
+  // begins the next one.
   for (const int restored_at : {0, 2, 3, 6, 20}) {
     Harness original(Options(kSize));
     for (int iteration = 0; iteration < restored_at; ++iteration) {
