@@ -1,4 +1,4 @@
-// config.proto is the reference of all settings: no field may lack a comment.
+// config.proto is the reference for all settings: no field may lack a comment.
 #include <string>
 #include <vector>
 
@@ -20,8 +20,8 @@ using ::google::protobuf::FileDescriptorProto;
 using ::google::protobuf::FileDescriptorSet;
 using ::testing::IsEmpty;
 
-// What protoc wrote with --include_source_info: compiled-in descriptors have no
-// comments.
+// Reads what protoc wrote with --include_source_info, because compiled-in
+// descriptors have no comments.
 FileDescriptorProto ReadDescriptor(const std::string& path) {
   const auto bytes = ReadFile(path);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
@@ -42,9 +42,10 @@ std::string CommentAbove(const FileDescriptorProto& file,
   return "";
 }
 
-// Fields without a comment. One comment may serve several fields in a row if it
-// speaks of each: it holds the field's name or the last word of it. A message
-// speaks for itself, by its own fields' comments.
+// Lists the fields without a comment. One comment may serve several consecutive
+// fields if it mentions each: it must contain the field's name or the last word
+// of that. A field that is a message needs no comment; the comments of its own
+// fields suffice.
 std::vector<std::string> Undocumented(const FileDescriptorProto& file) {
   std::vector<std::string> fields;
   for (int m = 0; m < file.message_type_size(); ++m) {
