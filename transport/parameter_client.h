@@ -46,7 +46,7 @@ struct ParameterClientOptions {
   absl::Duration patience = absl::Seconds(10);
 };
 
-// What a server did with a push. Seconds.
+// The time that a server spent on a push. Seconds.
 struct ServerWork {
   double held = 0;  // From its arrival to the answer.
   double wait = 0;  // Part of `held`: waiting for other workers' pushes.

@@ -45,7 +45,7 @@ class PushWindow {
 
   int64_t credit_bytes_;
   std::map<int64_t, Push> pushes_;  // Unanswered, by number.
-  // Those not under way, most urgent first: (-urgency, number).
+  // Pushes not under way, most urgent first: (-urgency, number).
   std::map<std::pair<int, int64_t>, Push*> queued_;
   int64_t bytes_under_way_ = 0;
   int64_t longest_ = 0;  // The longest push so far.

@@ -1,10 +1,10 @@
-// Where the time of an iteration goes.
+// The time that the parts of an iteration take.
 #ifndef WORKER_EXCHANGE_PHASES_H_
 #define WORKER_EXCHANGE_PHASES_H_
 
 namespace ps {
 
-// Where one iteration's time went on this worker. Seconds.
+// The phases of one iteration on this worker. Seconds.
 struct ExchangePhases {
   // The worker's own time. Computation, compress, apply and await, less
   // `overlapped`, add up to the iteration.

@@ -35,8 +35,8 @@ struct RunHeader {
 struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
-  double achieved_ratio = 0;  // Of this iteration, over all workers.
-  // Of worker 0. The counts are over all buckets; threshold, stages and
+  double achieved_ratio = 0;  // In this iteration, over all workers.
+  // Figures of worker 0. The counts are over all buckets; threshold, stages and
   // fallback are those of the first bucket.
   int64_t count = 0;
   int64_t raw_count = 0;
@@ -48,11 +48,11 @@ struct IterationRecord {
   std::string fallback;
   // Euclidean norm over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
-  // Of worker 0, over its slices: the number of others' updates between the
-  // weights of its gradient and its own update.
+  // Over worker 0's slices: the number of others' updates between the weights
+  // of its gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
-  // Of worker 0: time of the whole iteration, and of the exchange within it.
+  // Worker 0's time for the whole iteration, and for the exchange within it.
   double seconds = 0;
   ExchangePhases exchange;
   RunTotals totals;

@@ -99,8 +99,9 @@ class StaleSlice final : public WeightSlice {
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
-  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;        // Changes under both locks.
+  // The digest of the first weights.
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;  // Changes under both locks.
   std::optional<bool> compress_next_ ABSL_GUARDED_BY(mu_);
   Counts counts_ ABSL_GUARDED_BY(mu_);
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]

@@ -114,7 +114,8 @@ class SynchronousSlice final : public WeightSlice {
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
+  // The digest of the first weights.
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;
   // An update is under way: from the last push until the answers.
   bool updating_ ABSL_GUARDED_BY(mu_) = false;
   // The answer of the last update; without payload while the next one is under
