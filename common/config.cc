@@ -44,8 +44,8 @@ std::vector<std::string> FieldNames(const Descriptor& type) {
   return names;
 }
 
-// The field of a message that is nearest to the unknown one of which protobuf
-// complains, as "; did you mean ...?"; empty if none is near.
+// The suggestion " Did you mean ...?" with the message's field nearest to the
+// unknown one in protobuf's complaint; empty if none is near.
 std::string NearestFieldHint(const std::string& complaint) {
   const std::vector<std::string> parts = absl::StrSplit(complaint, '"');
   if (parts.size() != 5 || parts[0] != "Message type " ||
@@ -61,12 +61,12 @@ std::string NearestFieldHint(const std::string& complaint) {
                          : absl::StrCat(" Did you mean \"", nearest, "\"?");
 }
 
-// Gathers the parser's complaints as "name:line:column: message".
+// Collects the parser's complaints as "name:line:column: message".
 class ErrorLines : public ::google::protobuf::io::ErrorCollector {
  public:
   explicit ErrorLines(absl::string_view name) : name_(name) {}
 
-  // Protobuf counts both from 0, people and editors from 1.
+  // Protobuf counts lines and columns from 0, people and editors from 1.
   void AddError(int line, int column, const std::string& message) override {
     const std::string text = absl::StrCat(message, NearestFieldHint(message));
     lines_.push_back(line < 0 ? absl::StrCat(name_, ": ", text)
@@ -94,7 +94,7 @@ absl::StatusOr<Config> ParseText(absl::string_view text,
   return config;
 }
 
-// Text format for one value of `field`: strings get their quotes.
+// One value of `field` in text format: strings are quoted.
 std::string ValueText(const FieldDescriptor& field, absl::string_view value) {
   if (field.type() != FieldDescriptor::TYPE_STRING) return std::string(value);
   if (value.size() >= 2 && value.front() == '"' && value.back() == '"') {
@@ -103,8 +103,8 @@ std::string ValueText(const FieldDescriptor& field, absl::string_view value) {
   return absl::StrCat("\"", absl::CEscape(value), "\"");
 }
 
-// Whether `value` is one number or name: text format would read further fields
-// from what follows a space or a comma.
+// Whether `value` is a single number or name. Text format would parse anything
+// after a space or a comma as further fields.
 bool IsOneWord(absl::string_view value) {
   return std::all_of(value.begin(), value.end(), [](char c) {
     return absl::ascii_isalnum(c) || c == '_' || c == '.' || c == '+' ||
@@ -134,8 +134,8 @@ void SetDefaults(Message* message) {
       SetDefaults(reflection.MutableMessage(message, field));
       continue;
     }
-    // A field without a default in the .proto takes it from elsewhere (a
-    // profile, for example): writing a value here would override that.
+    // A field without a default in the .proto takes its default from elsewhere
+    // (a profile, for example), and writing a value here would override that.
     if (reflection.HasField(*message, field) || !field->has_default_value()) {
       continue;
     }
@@ -173,7 +173,8 @@ void SetDefaults(Message* message) {
   }
 }
 
-// "a.b" -> value text, for every scalar of a message; repeated values joined.
+// Maps "a.b" to the value's text for every scalar of a message; repeated values
+// are joined.
 void Flatten(const Message& message, const std::string& prefix,
              std::map<std::string, std::string>* values) {
   const Reflection& reflection = *message.GetReflection();
@@ -198,7 +199,7 @@ void Flatten(const Message& message, const std::string& prefix,
   }
 }
 
-// Rules on the fields that no plug-in owns.
+// Checks the fields that no plug-in owns.
 void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   const auto require = [problems](bool ok, const std::string& field, auto value,
                                   const std::string& rule) {
@@ -355,14 +356,14 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
     for (const std::string& untrimmed : values) {
       const absl::string_view one = absl::StripAsciiWhitespace(untrimmed);
       TextFormat::Parser parser;
-      ErrorLines ignored("");  // Positions inside the value help nobody.
+      ErrorLines ignored("");  // Positions inside the value are of no use.
       parser.RecordErrorsTo(&ignored);
       const std::string text =
           absl::StrCat(names[i], ": ", ValueText(*field, one));
       if ((field->type() != FieldDescriptor::TYPE_STRING && !IsOneWord(one)) ||
           !parser.MergeFromString(text, message)) {
         return absl::InvalidArgumentError(absl::StrCat(
-            "override \"", assignment, "\": \"", one, "\" is no value of ",
+            "override \"", assignment, "\": \"", one, "\" is not a value of ",
             path, ", which is ", KindOf(*field)));
       }
     }

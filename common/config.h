@@ -1,4 +1,4 @@
-// Reads a job file, applies overrides, checks everything.
+// Reads a job file, applies overrides to it and validates the result.
 #ifndef COMMON_CONFIG_H_
 #define COMMON_CONFIG_H_
 
@@ -13,45 +13,47 @@
 namespace ps {
 
 // Parses text format. Errors: kInvalidArgument with `name`, line and column of
-// the first problem; an unknown field is one, with the nearest that there is.
+// the first problem. For an unknown field the message suggests the known field
+// with the nearest name.
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
                                       absl::string_view name);
 
-// The same for what stands between the braces of `compressor { ... }`.
+// Like ParseConfig, for the text between the braces of `compressor { ... }`.
 absl::StatusOr<CompressorConfig> ParseCompressorConfig(absl::string_view text,
                                                        absl::string_view name);
 
-// ParseConfig from a file. Errors: also kNotFound and others of ReadFile.
+// Like ParseConfig, for a file. Errors: also those of ReadFile.
 absl::StatusOr<JobConfig> LoadConfig(const std::string& path);
 
 // Sets one field from "path=value", as in "compressor.ratio=0.001". Repeated
 // fields take a comma-separated list and are replaced. Strings need no quotes.
-// On an error *config is as it was. Errors: kInvalidArgument naming the part of
-// the path that is unknown and the fields that there are, or the value and the
-// type it should have.
+// On an error *config is unchanged. Errors: kInvalidArgument, which names the
+// unknown part of the path and the known fields, or the value and the type that
+// it should have.
 absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config);
 
-// Every rule of config.proto, and the checks of all linked-in plug-ins.
-// Errors: kInvalidArgument with one line per problem: field path, value, rule.
+// Checks every rule of config.proto and runs the checks of all linked-in
+// plug-ins. Errors: kInvalidArgument with one line per problem: field path,
+// value, rule.
 absl::Status ValidateConfig(const JobConfig& config);
 
-// What a program does with its command line: LoadConfig, ApplyOverride with
-// each of `overrides`, ValidateConfig. Errors: theirs; those of the last begin
-// with the path.
+// Loads the job that a command line describes: LoadConfig, then ApplyOverride
+// with each of `overrides`, then ValidateConfig. Returns their errors; those of
+// ValidateConfig begin with the path.
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
-// Text with every field written out, defaults included: parsing it gives the
-// same job whatever the defaults become.
+// Text with every field written out, defaults included, so that parsing it
+// gives the same job even if the defaults change later.
 std::string ResolvedConfigText(const JobConfig& config);
 
-// The part that all processes of a job must agree on, as text: everything
-// without `machine`, `cluster.servers` and `data.directory`.
+// The part of the config that all processes of a job must agree on, as text:
+// everything except `machine`, `cluster.servers` and `data.directory`.
 std::string SharedConfigText(const JobConfig& config);
 
-// "field: theirs there and ours here" for every field in which two
-// SharedConfigTexts differ; one line about it if one of them does not parse;
-// empty if they are equal.
+// A line "field: theirs there and ours here" for every field in which two
+// SharedConfigTexts differ. If one of them does not parse, a single line says
+// so. Empty if they are equal.
 std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
                                                    const std::string& theirs);
 

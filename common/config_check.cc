@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-// A function's static, so that it exists before any other file's static
+// A function-local static, so that it exists before any other file's static
 // initialiser uses it.
 std::vector<ConfigCheck>& MutableConfigChecks() {
   static std::vector<ConfigCheck>* const checks = new std::vector<ConfigCheck>;

@@ -1,8 +1,9 @@
-// Checks of a job that know more than `common` does.
+// Checks of a job that need more knowledge than `common` has.
 //
-// Whoever registers plug-ins (compressors, models, data sets, optimizers) also
-// registers a check of its part of the config, so that ValidateConfig finds an
-// unknown name or a bad option together with all other problems.
+// A library that registers plug-ins (compressors, models, data sets,
+// optimizers) also registers a check of its part of the config, so that
+// ValidateConfig reports an unknown name or a bad option together with all
+// other problems.
 #ifndef COMMON_CONFIG_CHECK_H_
 #define COMMON_CONFIG_CHECK_H_
 
@@ -16,7 +17,7 @@ class JobConfig;
 // Collects every problem of a config.
 class ConfigProblems {
  public:
-  // `rule` is a sentence's end: Add("compressor.ratio", "1.5", "must be in
+  // `rule` completes the sentence: Add("compressor.ratio", "1.5", "must be in
   // (0, 1]") reads "compressor.ratio is 1.5; must be in (0, 1]".
   void Add(const std::string& field, const std::string& value,
            const std::string& rule);
@@ -29,10 +30,10 @@ class ConfigProblems {
 
 using ConfigCheck = void (*)(const JobConfig& config, ConfigProblems* problems);
 
-// Called by static initialisers. Returns true.
+// Called by static initialisers. Always returns true.
 bool RegisterConfigCheck(ConfigCheck check);
 
-// In order of registration; for ValidateConfig.
+// All registered checks, in order of registration, for ValidateConfig.
 const std::vector<ConfigCheck>& ConfigChecks();
 
 }  // namespace ps

@@ -51,7 +51,7 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
               (min_workers > 0 && min_workers < num_workers),
           "min_workers", min_workers,
           "must be above 0 and below cluster.num_workers with "
-          "consistency.step_timeout_seconds, or that would never end a wait");
+          "consistency.step_timeout_seconds, which otherwise has no effect");
   require(
       !synchronous || timeout > 0 || min_workers == 0, "min_workers",
       min_workers,
@@ -63,12 +63,13 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
   require(std::isfinite(rate) && rate >= 0, "local_learning_rate", rate,
           "must be above 0, or 0 for optimizer.learning_rate");
   const std::string& rule = config.optimizer().name();
-  require(consistency.local_steps() <= 1 || rate > 0 || rule == "sgd" ||
-              rule == "momentum" || rule == "nesterov",
-          "local_learning_rate", rate,
-          absl::StrCat("must be above 0 with consistency.local_steps and "
-                       "optimizer.name \"",
-                       rule, "\", whose rate is not one of plain SGD"));
+  require(
+      consistency.local_steps() <= 1 || rate > 0 || rule == "sgd" ||
+          rule == "momentum" || rule == "nesterov",
+      "local_learning_rate", rate,
+      absl::StrCat("must be above 0 with consistency.local_steps and "
+                   "optimizer.name \"",
+                   rule, "\", whose learning rate does not suit plain SGD"));
   require(consistency.digest_every() >= 0, "digest_every",
           consistency.digest_every(), "must be at least 0 (0: never)");
   require(synchronous || consistency.digest_every() == 0, "digest_every",

@@ -1,4 +1,4 @@
-// What a job's consistency mode means to its parts.
+// What a job's consistency mode implies for workers and servers.
 #ifndef COMMON_CONSISTENCY_H_
 #define COMMON_CONSISTENCY_H_
 
@@ -7,23 +7,26 @@
 
 namespace ps {
 
-// Each push of gradients is an update of its own: stale synchronous and
-// asynchronous jobs.
+// Whether each push of gradients is an update of its own, as in stale
+// synchronous and asynchronous jobs.
 bool UpdatesByEachPush(const JobConfig& config);
 
-// An update may go on without a worker, whose push then comes too late.
+// Whether an update may proceed without a worker, whose push then comes too
+// late.
 bool MayLeaveOut(const JobConfig& config);
 
-// Workers may be in different iterations, so that one may end before others.
+// Whether workers may be in different iterations, so that one may finish before
+// the others.
 inline bool WorkersDrift(const JobConfig& config) {
   return UpdatesByEachPush(config) || MayLeaveOut(config);
 }
 
-// So many workers must be left; num_workers where none may be lost.
+// The number of workers that must be left for the job to go on; num_workers if
+// no worker may be lost.
 int MinWorkers(const JobConfig& config);
 
-// Reports every problem of config.consistency() that is not about optimizers
-// or the way back.
+// Reports every problem of config.consistency() that does not concern
+// optimizers or the downlink.
 void CheckConsistency(const JobConfig& config, ConfigProblems* problems);
 
 }  // namespace ps

@@ -8,21 +8,21 @@
 
 namespace ps {
 
-// What is allowed, for messages.
+// The rule for device names, for messages.
 constexpr char kDeviceNameRule[] =
     "must be \"auto\", \"cpu\", \"cuda\" or \"cuda:N\" with N in [0, 1023]";
 
 struct DeviceName {
   enum class Kind {
-    kAuto,  // The best that there is.
+    kAuto,  // The best device available.
     kCpu,
     kCuda,
   };
   Kind kind = Kind::kAuto;
-  std::optional<int> cuda_index;  // Of "cuda:N" alone.
+  std::optional<int> cuda_index;  // Set only for "cuda:N".
 };
 
-// None if the name breaks the rule.
+// Returns nullopt if the name breaks the rule.
 std::optional<DeviceName> ParseDeviceName(absl::string_view name);
 
 }  // namespace ps

@@ -1,5 +1,5 @@
-// How every program of this project ends, so that a scheduler knows what to
-// retry. The numbers are those of sysexits.h where it has one.
+// The exit codes of every program of this project, so that a scheduler knows
+// what to retry. The numbers are those of sysexits.h where it defines one.
 #ifndef COMMON_EXIT_CODES_H_
 #define COMMON_EXIT_CODES_H_
 
@@ -7,9 +7,9 @@ namespace ps {
 
 constexpr int kExitDone = 0;
 constexpr int kExitFailed = 1;
-constexpr int kExitUsage = 64;        // A bad command line: never retry.
-constexpr int kExitUnreachable = 75;  // Lost the others: retry.
-constexpr int kExitConfig = 78;       // A bad job or missing data: never retry.
+constexpr int kExitUsage = 64;        // Bad command line: never retry.
+constexpr int kExitUnreachable = 75;  // Lost the other processes: retry.
+constexpr int kExitConfig = 78;       // Bad job or missing data: never retry.
 constexpr int kExitInterrupted = 130;
 
 }  // namespace ps

@@ -34,7 +34,7 @@ absl::Status SyncFolder(const std::string& folder) {
   const int result = fsync(fd);
   const int error = errno;
   close(fd);
-  // Some network file systems cannot sync a folder and need not.
+  // Some network file systems cannot sync a folder, and need not.
   if (result != 0 && error != EINVAL) {
     return FileError("sync the folder", folder, error);
   }
@@ -94,7 +94,8 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
   const int fd = mkostemp(&temporary[0], O_CLOEXEC);
   if (fd < 0) return FileError("create", path, errno);
   AtomicFile file(path, std::move(temporary), fd);
-  // mkostemp lets only the owner read; a result is for whom the umask allows.
+  // mkostemp lets only the owner read the file; a result should be readable by
+  // everyone whom the umask allows.
   const mode_t mask = umask(0);
   umask(mask);
   if (fchmod(fd, 0666 & ~mask) != 0) return FileError("create", path, errno);

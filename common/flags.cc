@@ -19,7 +19,7 @@ namespace {
 
 constexpr size_t kHelpColumns = 80;
 constexpr size_t kTermIndent = 2;
-// A longer term gets a line of its own.
+// A longer term gets its own line.
 constexpr size_t kMaxTermColumns = 26;
 
 absl::Status WrongValue(const std::string& name, absl::string_view value,
@@ -28,8 +28,8 @@ absl::Status WrongValue(const std::string& name, absl::string_view value,
       absl::StrCat("--", name, " is \"", value, "\"; must be ", expected));
 }
 
-// Appends `text`, broken between words. The cursor is at `column`; further
-// lines start at `indent`. Ends the line.
+// Appends `text`, broken between words, and ends the line. The cursor is at
+// `column`; further lines start at `indent`.
 void AppendWrapped(absl::string_view text, size_t column, size_t indent,
                    std::string* out) {
   bool line_is_empty = true;
@@ -47,7 +47,7 @@ void AppendWrapped(absl::string_view text, size_t column, size_t indent,
   absl::StrAppend(out, "\n");
 }
 
-// "title:" and the entries below it, their meanings in one column.
+// Appends "title:" and below it the entries, with their meanings in one column.
 void AppendEntries(absl::string_view title,
                    const std::vector<HelpEntry>& entries, std::string* out) {
   if (entries.empty()) return;
@@ -102,7 +102,7 @@ std::string NearestWord(absl::string_view word,
   // suggestion is a guess.
   size_t least = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : known) {
-    // Whoever types the start of a name means it.
+    // A user who types the beginning of a name means that name.
     const bool is_start = word.size() >= 2 && absl::StartsWith(candidate, word);
     const size_t distance = is_start ? 1 : EditDistance(word, candidate);
     if (distance < least) {
@@ -198,7 +198,7 @@ absl::StatusOr<ParseResult> CommandLine::Parse(int argc,
                                                const char* const* argv) {
   const std::vector<std::string> arguments(argv + std::min(argc, 1),
                                            argv + argc);
-  // Help first: who asks for it may well have an error elsewhere.
+  // Help comes first: a user who asks for it may well have an error elsewhere.
   const auto options_end =
       std::find(arguments.begin(), arguments.end(), std::string("--"));
   if (std::any_of(arguments.begin(), options_end,
@@ -255,7 +255,7 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
     return option->set("");
   }
   if (has_value) return option->set(argument.substr(name.size() + 1));
-  // An option in place of the value is a value forgotten.
+  // Another option in place of the value means that the value was forgotten.
   if (*next + 1 == arguments.size() ||
       absl::StartsWith(arguments[*next + 1], "--")) {
     return absl::InvalidArgumentError(
@@ -341,7 +341,7 @@ std::string CommandLine::Help() const {
   AppendEntries("Options", options, &help);
   if (!text_.examples.empty()) absl::StrAppend(&help, "\nExamples:\n");
   for (const HelpEntry& example : text_.examples) {
-    // A command line is long: what it does goes below it.
+    // A command line is long, so its description goes below it.
     constexpr size_t kIndent = 6;
     absl::StrAppend(&help, "  ", example.term, "\n      ");
     AppendWrapped(example.meaning, kIndent, kIndent, &help);

@@ -1,5 +1,6 @@
-// The command line of a program: options are declared once, with the variable
-// that they set, and parsing, help and error messages come from that.
+// The command line of a program. Each option is declared once, with the
+// variable that it sets; parsing, help and error messages follow from the
+// declarations.
 //
 //   Options options;  // Holds the defaults.
 //   CommandLine command_line(text);
@@ -24,37 +25,37 @@
 
 namespace ps {
 
-// A term and what it means, one line of a list in the help.
+// A term and its meaning: one line of a list in the help.
 struct HelpEntry {
   std::string term;
   std::string meaning;
 };
 
-// What the help says beside the options. Empty parts are left out.
+// The parts of the help other than the options. Empty parts are left out.
 struct CommandText {
-  std::string program;                // As it is called: "gradsieve train".
-  std::string description;            // One paragraph; wrapped.
-  std::vector<HelpEntry> commands;    // A subcommand, and what it does.
-  std::vector<HelpEntry> examples;    // A command line, and what it does.
-  std::vector<HelpEntry> exit_codes;  // "2", and when.
+  std::string program;                // As typed: "gradsieve train".
+  std::string description;            // One paragraph; wrapped in the help.
+  std::vector<HelpEntry> commands;    // A subcommand and what it does.
+  std::vector<HelpEntry> examples;    // A command line and what it does.
+  std::vector<HelpEntry> exit_codes;  // A code and when it is used.
 };
 
 enum class ParseResult {
   kRun,   // Every option and argument is set.
-  kHelp,  // --help or -h is among them; nothing is promised about the others.
+  kHelp,  // --help or -h was given; other targets may or may not be set.
 };
 
-// Accepts "--name=value" and "--name value", switches as "--name", options and
-// arguments in any order, and only arguments after "--". Not thread-safe.
-// Every target must outlive Parse().
+// Accepts "--name=value" and "--name value", switches as "--name", and options
+// and arguments in any order. Everything after "--" is an argument. Not
+// thread-safe. Every target must outlive Parse().
 class CommandLine {
  public:
   explicit CommandLine(CommandText text);
 
   // `value_name` stands for the value in the help: "FILE". `help` is one
-  // sentence. What *target holds now is the default, and the help shows it
-  // unless it is empty. A vector takes any number of repetitions; all others
-  // may come once.
+  // sentence. The current value of *target is the default; the help shows it
+  // unless it is empty. A vector option may be repeated; any other option may
+  // be given once.
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, std::string* target);
   void AddOption(const std::string& name, const std::string& value_name,
@@ -64,7 +65,7 @@ class CommandLine {
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, std::vector<std::string>* target);
 
-  // As AddOption, and leaving it out is an error.
+  // Like AddOption, but leaving the option out is an error.
   template <typename Target>
   void AddRequiredOption(const std::string& name, const std::string& value_name,
                          const std::string& help, Target* target) {
@@ -73,25 +74,26 @@ class CommandLine {
     options_.back().default_text.clear();
   }
 
-  // An option without a value; giving it sets *target.
+  // Adds an option without a value; giving it sets *target to true.
   void AddSwitch(const std::string& name, const std::string& help,
                  bool* target);
 
-  // A positional argument, in the order declared; each must be given.
+  // Adds a required positional argument. Arguments are expected in the order in
+  // which they were added.
   void AddArgument(const std::string& name, const std::string& help,
                    std::string* target);
 
-  // All further positional arguments; there may be none.
+  // Takes all further positional arguments; there may be none.
   void AddMoreArguments(const std::string& name, const std::string& help,
                         std::vector<std::string>* target);
 
-  // argv[0] is skipped. A second call sets anew, and adds to what vectors hold.
-  // Errors: kInvalidArgument names the option, and for an unknown one the
-  // nearest that there is.
+  // argv[0] is skipped. A second call overwrites the targets, but appends to
+  // vectors. Errors: kInvalidArgument names the option and, if it is unknown,
+  // suggests the known one with the nearest name.
   absl::StatusOr<ParseResult> Parse(int argc, const char* const* argv);
 
-  // Parses, and prints the help to stdout or what is wrong to stderr. Returns
-  // the code to exit with, or nothing if the program is to run.
+  // Calls Parse, and prints the help to stdout or an error to stderr. Returns
+  // the exit code, or nullopt if the program should run.
   std::optional<int> Run(int argc, const char* const* argv);
 
   // At most 80 columns wide, except for words that are longer.
@@ -116,8 +118,8 @@ class CommandLine {
   Option& Declare(const std::string& name, const std::string& value_name,
                   const std::string& help);
 
-  // Sets the option that arguments[*next] names. Advances *next if its value is
-  // the argument after it.
+  // Sets the option that arguments[*next] names. Advances *next if the option's
+  // value is the following argument.
   absl::Status ParseOption(const std::vector<std::string>& arguments,
                            size_t* next);
   absl::Status ParseArgument(const std::string& argument);
@@ -131,8 +133,8 @@ class CommandLine {
   size_t arguments_given_ = 0;
 };
 
-// The one of `known` that `word` is most likely meant to be, by the number of
-// letters to change; empty if none is near.
+// The word of `known` that `word` is most likely a misspelling of, by the
+// number of letters to change; empty if none is near.
 std::string NearestWord(absl::string_view word,
                         const std::vector<std::string>& known);
 

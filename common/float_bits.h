@@ -1,4 +1,5 @@
-// Floats as the integers that IEEE 754 makes of them, on host and device.
+// Conversion between a float and the bits that represent it (IEEE 754), on host
+// and device.
 #ifndef COMMON_FLOAT_BITS_H_
 #define COMMON_FLOAT_BITS_H_
 

@@ -1,4 +1,4 @@
-// Addresses of processes as configs and command lines name them.
+// Addresses of processes in configs and on command lines.
 #ifndef COMMON_HOST_AND_PORT_H_
 #define COMMON_HOST_AND_PORT_H_
 
@@ -6,7 +6,7 @@
 
 namespace ps {
 
-// Whether it is host:port with a port in [0, 65535].
+// Whether `address` is host:port with a port in [0, 65535].
 bool IsHostAndPort(absl::string_view address);
 
 }  // namespace ps

@@ -1,5 +1,6 @@
-// Functions that run on the host and, where nvcc compiles them, on a device. Such
-// headers include neither Abseil nor anything else that is for the host alone.
+// Functions that run on the host and, where nvcc compiles them, on a device.
+// Headers with such functions include neither Abseil nor anything else that is
+// host-only.
 #ifndef COMMON_HOST_DEVICE_H_
 #define COMMON_HOST_DEVICE_H_
 

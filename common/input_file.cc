@@ -37,7 +37,7 @@ absl::StatusOr<InputFile> InputFile::Open(const std::string& path) {
     close(fd);
     return absl::NotFoundError(absl::StrCat(
         "cannot open ", path, ": it is ",
-        S_ISDIR(info.st_mode) ? "a folder, not a file" : "no regular file"));
+        S_ISDIR(info.st_mode) ? "a folder, not a file" : "not a regular file"));
   }
   return InputFile(path, fd, static_cast<int64_t>(info.st_size));
 }

@@ -1,4 +1,4 @@
-// A file that is read in parts, for those too large to hold in memory.
+// A file that is read in parts because it may be too large for memory.
 #ifndef COMMON_INPUT_FILE_H_
 #define COMMON_INPUT_FILE_H_
 
@@ -14,8 +14,8 @@ namespace ps {
 // Reading is thread-safe. Errors name the path and the system's reason.
 class InputFile {
  public:
-  // Errors: kNotFound if it does not exist or is no regular file,
-  // kPermissionDenied, else what absl makes of errno.
+  // Errors: kNotFound if it does not exist or is not a regular file,
+  // kPermissionDenied, otherwise the code that absl gives to errno.
   static absl::StatusOr<InputFile> Open(const std::string& path);
 
   ~InputFile();
@@ -28,7 +28,7 @@ class InputFile {
   int64_t size_bytes() const { return size_bytes_; }
 
   // Fills `bytes` with the `size` bytes from `offset` on. Errors: kDataLoss if
-  // the file ends before; what the system reports.
+  // the file ends before that; otherwise what the system reports.
   absl::Status Read(int64_t offset, char* bytes, size_t size) const;
 
  private:

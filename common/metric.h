@@ -1,4 +1,4 @@
-// Figures of merit, as files name them and as people read them.
+// Metrics, with their names in files and their presentation for people.
 #ifndef COMMON_METRIC_H_
 #define COMMON_METRIC_H_
 
@@ -13,13 +13,13 @@ struct Metric {
   double value = 0;
 };
 
-// Whether people want it in per cent: accuracies and rates.
+// Whether the metric is shown as a percentage: accuracies and rates are.
 bool IsFraction(absl::string_view name);
 
 // "test top-5 accuracy" for "test_top5_accuracy".
 std::string MetricWords(absl::string_view name);
 
-// "98.70 %", or "84.2101" for what is no fraction.
+// "98.70 %" for a fraction, "84.2101" for any other metric.
 std::string FormatMetric(absl::string_view name, double value);
 
 }  // namespace ps

@@ -1,9 +1,10 @@
 // A mutex and a condition variable with thread-safety annotations.
 //
-// Why not absl::Mutex: Debian ships Abseil compiled without ThreadSanitizer, so
-// a lock taken inside that library is invisible to it and every guarded member
-// would be reported. std::mutex is seen by ThreadSanitizer, and these thin
-// wrappers give clang's -Wthread-safety what it needs.
+// This is not absl::Mutex because Debian ships Abseil compiled without
+// ThreadSanitizer: a lock taken inside that library is invisible to it, and
+// every guarded member would be reported. std::mutex is seen by
+// ThreadSanitizer, and these thin wrappers give clang's -Wthread-safety what it
+// needs.
 #ifndef COMMON_MUTEX_H_
 #define COMMON_MUTEX_H_
 

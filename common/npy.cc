@@ -33,7 +33,7 @@ ElementType TypeOf<int64_t>() {
   return {"<i8", "int64"};
 }
 
-// What Python writes for the shape: "(3,)", "(2, 3)".
+// The shape as Python writes it: "(3,)", "(2, 3)".
 std::string ShapeText(const std::vector<int64_t>& shape) {
   return absl::StrCat("(", absl::StrJoin(shape, ", "),
                       shape.size() == 1 ? ",)" : ")");
@@ -60,7 +60,7 @@ absl::Status CheckKind(const NpyHeader& header, const ElementType& type) {
   return absl::OkStatus();
 }
 
-// That the array lies within the file; no product may wrap around.
+// Checks that the array lies within the file; no product may wrap around.
 absl::Status CheckSize(const NpyHeader& header, const ElementType& type,
                        int64_t element_bytes, int64_t data_bytes) {
   int64_t needed = element_bytes;

@@ -1,6 +1,6 @@
 // Arrays of numbers in NumPy's .npy files: what numpy.save() writes and
-// numpy.load() reads. Of one or two dimensions, row-major ("C order"), and
-// little-endian; T is float (dtype '<f4') or int64_t ('<i8').
+// numpy.load() reads. The arrays have one or two dimensions and are row-major
+// ("C order") and little-endian; T is float (dtype '<f4') or int64_t ('<i8').
 #ifndef COMMON_NPY_H_
 #define COMMON_NPY_H_
 
@@ -20,11 +20,11 @@ namespace ps {
 template <typename T>
 class NpyReader {
  public:
-  // Reads and checks the header; believes no length before it is checked.
-  // Bytes after the array are passed over, as NumPy does. Errors name the file,
-  // what was found and what must be: kDataLoss for a damaged or cut file,
-  // kInvalidArgument for another type, order or number of dimensions, with the
-  // line of Python that converts; what InputFile reports.
+  // Reads and checks the header; trusts no length before it is checked. Bytes
+  // after the array are ignored, as NumPy does. Errors name the file, what was
+  // found and what is required: kDataLoss for a damaged or truncated file;
+  // kInvalidArgument for another type, order or number of dimensions, with a
+  // line of Python that converts the file; and the errors of InputFile.
   static absl::StatusOr<NpyReader> Open(const std::string& path);
 
   const std::string& path() const { return file_.path(); }
@@ -37,8 +37,9 @@ class NpyReader {
   int64_t row_elements() const { return shape_.back(); }
   int64_t num_elements() const { return rows() * row_elements(); }
 
-  // Fills `elements` with those from number `first` on, row by row; they must
-  // lie within the array. Errors: kDataLoss if the file has been cut since.
+  // Fills `elements` with the array's elements from number `first` on, row by
+  // row; they must lie within the array. Errors: kDataLoss if the file has been
+  // truncated since.
   absl::Status Read(int64_t first, absl::Span<T> elements) const;
 
  private:
@@ -49,8 +50,8 @@ class NpyReader {
   int64_t data_offset_ = 0;
 };
 
-// An array that is written in parts, of a length known only at the end. The
-// file appears complete or not at all (common/file.h). Not thread-safe.
+// An array that is written in parts and whose length is known only at the end.
+// The file appears complete or not at all (common/file.h). Not thread-safe.
 template <typename T>
 class NpyWriter {
  public:
@@ -59,9 +60,9 @@ class NpyWriter {
 
   absl::Status Append(absl::Span<const T> elements);
 
-  // The last call. The array's shape is [number of elements], or with
-  // row_elements, at least 1, [rows, row_elements], where the rows must be
-  // whole.
+  // One of these must be the last call. Commit gives the array the shape
+  // [number of elements]; CommitRows gives it [rows, row_elements], where
+  // row_elements is at least 1 and the last row must be complete.
   absl::Status Commit();
   absl::Status CommitRows(int64_t row_elements);
 
@@ -74,18 +75,18 @@ class NpyWriter {
   int64_t num_elements_ = 0;
 };
 
-// A whole array.
+// A whole array in memory.
 template <typename T>
 struct NpyArray {
   std::vector<int64_t> shape;  // [n] or [rows, n].
   std::vector<T> elements;
 };
 
-// NpyReader in one call.
+// Reads a whole array with NpyReader.
 template <typename T>
 absl::StatusOr<NpyArray<T>> ReadNpy(const std::string& path);
 
-// An array of one dimension, as NpyWriter in one call.
+// Writes an array of one dimension with NpyWriter.
 template <typename T>
 absl::Status WriteNpy(const std::string& path, absl::Span<const T> elements);
 

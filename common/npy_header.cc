@@ -20,7 +20,7 @@ constexpr char kMagic[] = "\x93NUMPY";
 constexpr size_t kMagicBytes = 6;
 // An array of numbers needs about a hundred bytes; NumPy reads ten thousand.
 constexpr int64_t kMaxTextBytes = 65536;
-// What an error quotes of a damaged file.
+// The most that an error message quotes from a damaged file.
 constexpr size_t kMaxQuotedBytes = 40;
 
 std::string Quoted(absl::string_view text) {
@@ -28,7 +28,7 @@ std::string Quoted(absl::string_view text) {
                       text.size() > kMaxQuotedBytes ? "..." : "", "\"");
 }
 
-// The part of Python's literals that a header has.
+// Parses the subset of Python's literals that a header uses.
 class Parser {
  public:
   explicit Parser(absl::string_view text) : rest_(text) {}
@@ -47,7 +47,7 @@ class Parser {
                                             Quoted(rest_)));
   }
 
-  // Without escapes, which no key and no type has.
+  // Escapes are not supported; no key and no type has them.
   absl::StatusOr<std::string> String(absl::string_view what) {
     SkipSpaces();
     const char quote = rest_.empty() ? '\0' : rest_[0];
@@ -150,8 +150,8 @@ absl::StatusOr<NpyTextRange> ParseNpyPreamble(absl::string_view bytes) {
   const absl::string_view magic(kMagic, kMagicBytes);
   if (bytes.substr(0, kMagicBytes) != magic) {
     return absl::DataLossError(absl::StrCat(
-        "no .npy file: it begins with ", Quoted(bytes.substr(0, kMagicBytes)),
-        ", not with ", Quoted(magic)));
+        "not a .npy file: it begins with ",
+        Quoted(bytes.substr(0, kMagicBytes)), ", not with ", Quoted(magic)));
   }
   if (bytes.size() < kMagicBytes + 2) {
     return absl::DataLossError("the file ends before the format's version");

@@ -24,26 +24,26 @@ struct NpyHeader {
   std::vector<int64_t> shape;  // Every extent at least 0.
 };
 
-// Bytes up to the text, of any version.
+// An upper bound on the bytes before the text, in any version.
 constexpr int64_t kMaxNpyPreambleBytes = 12;
 
-// Where the text lies in the file; the data follow it.
+// The position of the text in the file; the data follow it.
 struct NpyTextRange {
   int64_t begin = 0;
   int64_t end = 0;
 };
 
-// From the first kMaxNpyPreambleBytes of a file, or all that it has. Errors:
-// kDataLoss for other first bytes, an unknown version, or a length that no
-// array of numbers needs.
+// `bytes`: the first kMaxNpyPreambleBytes of a file, or the whole file if it is
+// shorter. Errors: kDataLoss for a wrong magic string, an unknown version, or a
+// length that no array of numbers needs.
 absl::StatusOr<NpyTextRange> ParseNpyPreamble(absl::string_view bytes);
 
 // Errors: kDataLoss names the key and what is wrong with it; kUnimplemented for
 // records, whose 'descr' is a list.
 absl::StatusOr<NpyHeader> ParseNpyText(absl::string_view text);
 
-// Every header that is written has this length, so that it can be written anew
-// when the shape is known. It is what NumPy itself writes for such arrays.
+// The length of every header that is written, so that it can be overwritten
+// once the shape is known. It is what NumPy itself writes for such arrays.
 constexpr int64_t kNpyHeaderBytes = 128;
 
 // Preamble and text, version 1.0. The shape has one or two extents.

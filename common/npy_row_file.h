@@ -1,4 +1,4 @@
-// A .npy file of equal rows that grows, and can be read at any time.
+// A .npy file that grows row by row and can be read at any time.
 #ifndef COMMON_NPY_ROW_FILE_H_
 #define COMMON_NPY_ROW_FILE_H_
 
@@ -11,17 +11,16 @@
 
 namespace ps {
 
-// Float32, [rows, row_elements]. The header counts a row only once it is
-// written: whatever happens, the file is an array of the rows before. Not
-// thread-safe.
+// The array is float32, [rows, row_elements]. The header counts a row only
+// after it has been written, so that the file is a valid array of the earlier
+// rows whatever happens. Not thread-safe.
 class NpyRowFile {
  public:
-  // An array of no rows, in place of what was there; row_elements is at least
-  // 1. Errors name the path and the system's reason.
+  // Creates an array without rows and replaces any existing file; row_elements
+  // is at least 1. Errors name the path and the system's reason.
   static absl::StatusOr<NpyRowFile> Create(const std::string& path,
                                            int64_t row_elements);
 
-  // Closes.
   ~NpyRowFile();
   NpyRowFile(NpyRowFile&& other) noexcept;
   NpyRowFile& operator=(NpyRowFile&&) = delete;
@@ -29,11 +28,11 @@ class NpyRowFile {
   const std::string& path() const { return path_; }
   int64_t rows() const { return rows_; }
 
-  // `row` has row_elements elements. After an error the file has the rows from
-  // before.
+  // `row` has row_elements elements. After an error the file still holds the
+  // earlier rows.
   absl::Status Append(absl::Span<const float> row);
 
-  // Some file systems report only now that a write has failed. The last call.
+  // Must be the last call. Some file systems report a failed write only here.
   absl::Status Close();
 
  private:

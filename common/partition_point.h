@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// The first i of [begin, end) for which before(i) is false, or `end`; it is
-// false for all that come after such a one.
+// The first i in [begin, end) for which before(i) is false, or `end` if there
+// is none. before(i) must be false for all later i, too.
 template <class Before>
 PS_HOST_DEVICE int64_t PartitionPoint(int64_t begin, int64_t end,
                                       const Before& before) {

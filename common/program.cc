@@ -16,18 +16,21 @@
 namespace ps {
 namespace {
 
-// Messages of megabytes come and go all the time. Memory that goes back to the
-// system each time comes again as pages to be zeroed, one fault each, which
-// took a third of the system's time of a server that gets dense pushes.
+// Messages of several megabytes are allocated and freed all the time. Memory
+// that is returned to the system comes back as pages that must be zeroed, with
+// one page fault each, which took a third of the system time of a server that
+// receives dense pushes.
 void KeepFreedMemory() {
 #ifdef __GLIBC__
-  // The most that glibc allows. What is larger lives as long as the process.
+  // The largest value that glibc allows. Larger blocks live as long as the
+  // process.
   constexpr int kMmapBytes = 32 << 20;
   constexpr int kTrimBytes = 256 << 20;
   mallopt(M_MMAP_THRESHOLD, kMmapBytes);
   mallopt(M_TRIM_THRESHOLD, kTrimBytes);
-  // One thread receives what another one frees, so that each thread's own arena
-  // would run out and fill up in turns. Small blocks have caches by thread.
+  // One thread allocates what another one frees, so with one arena per thread
+  // each arena would grow and empty in turns. Small blocks have per-thread
+  // caches.
   mallopt(M_ARENA_MAX, 1);
 #endif
 }

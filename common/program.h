@@ -1,4 +1,4 @@
-// What every program of this project does at its start and end.
+// Start-up and exit of every program of this project.
 #ifndef COMMON_PROGRAM_H_
 #define COMMON_PROGRAM_H_
 
@@ -10,20 +10,21 @@
 
 namespace ps {
 
-// Logs to stderr, one line each; SIGTERM ends the process with 143 also where
-// it is a container's first process, which ignores signals without a handler; a
-// closed pipe is an error and not a signal. Up to 256 MiB of memory that is
-// freed stays with the process, for the messages to come. Call it first in main.
+// Sets up the process; call it first in main. Log messages go to stderr, one
+// line each. SIGTERM ends the process with exit code 143, even if it is a
+// container's first process, which ignores signals that have no handler.
+// Writing to a closed pipe is an error and does not raise a signal. The process
+// keeps up to 256 MiB of freed memory for later messages.
 void InitProgram(const char* argv0);
 
-// A whole number from the environment, or `otherwise`: a cluster manager tells
-// a process in this way which one it is.
+// A whole number from the environment, or `otherwise`. A cluster manager uses
+// such a variable to tell a process its index.
 int64_t NumberFromEnvironment(const char* name, int64_t otherwise);
 
-// "host:pid" of this process, for other processes' messages.
+// "host:pid" of this process, for messages of other processes.
 std::string ProcessName();
 
-// The code that fits how a program ended.
+// The exit code for a program that ended with `status`.
 int ExitCodeFor(const absl::Status& status);
 
 }  // namespace ps

@@ -1,6 +1,6 @@
 // Counter-based random numbers: a draw is a pure function of (key, counter), so
-// that neither threads nor the order of calls shows in a result. Integers are
-// for device code, too.
+// that results depend neither on threads nor on the order of calls. The integer
+// functions also run in device code.
 #ifndef COMMON_RANDOM_H_
 #define COMMON_RANDOM_H_
 
@@ -21,7 +21,7 @@ PS_HOST_DEVICE inline uint64_t Mix64(uint64_t x) {
   return x ^ (x >> 31);
 }
 
-// A key for one purpose out of several parts: RandomKey(seed, epoch).
+// Combines several parts into a key for one purpose: RandomKey(seed, epoch).
 PS_HOST_DEVICE inline uint64_t RandomKey(uint64_t part) { return Mix64(part); }
 template <typename... Parts>
 PS_HOST_DEVICE uint64_t RandomKey(uint64_t part, Parts... parts) {
@@ -31,7 +31,7 @@ PS_HOST_DEVICE uint64_t RandomKey(uint64_t part, Parts... parts) {
 // A stream of draws under one key. Copies continue independently.
 class RandomStream {
  public:
-  // Begins with draw number `counter` of the key.
+  // The first draw is number `counter` of the key.
   PS_HOST_DEVICE explicit RandomStream(uint64_t key, uint64_t counter = 0)
       : key_(key), counter_(counter) {}
 
@@ -52,7 +52,7 @@ class RandomStream {
     return x;
   }
 
-  // One draw of those that Below takes: false if it goes on to the next.
+  // One attempt of Below; returns false if the draw is rejected.
   PS_HOST_DEVICE bool TryBelow(uint64_t n, uint64_t* result) {
     const uint64_t x = Next();
     *result = x % n;

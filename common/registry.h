@@ -19,12 +19,12 @@
 
 namespace ps {
 
-// Factory: anything copyable, usually a function pointer. Filled before main
-// and only read afterwards, so lookups need no lock.
+// Factory is any copyable type, usually a function pointer. The table is filled
+// before main and only read afterwards, so lookups need no lock.
 template <typename Factory>
 class Registry {
  public:
-  // `kind` is what an error calls an entry: "compressor", "model".
+  // `kind` is what error messages call an entry: "compressor", "model".
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
   bool Register(const std::string& name, Factory factory) {
@@ -33,7 +33,8 @@ class Registry {
     return true;
   }
 
-  // Errors: kInvalidArgument for an unknown name, with the known ones.
+  // Errors: kInvalidArgument for an unknown name; the message lists the known
+  // ones.
   absl::StatusOr<Factory> Find(const std::string& name) const {
     const auto it = factories_.find(name);
     if (it == factories_.end()) {

@@ -35,7 +35,7 @@ struct Entry {
   uint64_t end = 0;
 };
 
-// Bytes of a tensor; false if no 64-bit count holds them.
+// Computes the bytes of a tensor; returns false if they exceed a 64-bit count.
 bool SizeBytes(int64_t element_bytes, const std::vector<int64_t>& shape,
                uint64_t* bytes) {
   *bytes = static_cast<uint64_t>(element_bytes);
@@ -45,15 +45,16 @@ bool SizeBytes(int64_t element_bytes, const std::vector<int64_t>& shape,
     overflow |=
         __builtin_mul_overflow(*bytes, static_cast<uint64_t>(extent), bytes);
   }
-  // An extent of zero after an overflow would wrongly excuse it.
+  // The flag is kept across extents: a later extent of zero would make the
+  // product 0 and hide the overflow.
   return !overflow;
 }
 
-// Parses without exceptions, and notices what nlohmann's parser lets pass: a
-// key that comes twice, of which it would silently keep the last.
+// Parses without exceptions, and rejects repeated keys, of which nlohmann's
+// parser would silently keep the last.
 absl::StatusOr<nlohmann::json> ParseHeader(absl::string_view text) {
   using Event = nlohmann::json::parse_event_t;
-  std::vector<std::set<std::string>> keys;  // Of each object now open.
+  std::vector<std::set<std::string>> keys;  // One for each open object.
   std::string repeated_key;
   const auto note_keys = [&](int, Event event, nlohmann::json& parsed) {
     if (event == Event::object_start) keys.emplace_back();
@@ -124,7 +125,7 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
         "\"", name, "\" has dtype ", entry.dtype, ", which is not known"));
   }
   for (const nlohmann::json& extent : shape) {
-    // Above 2^63 this is negative, which SizeBytes refuses.
+    // Values from 2^63 on become negative, which SizeBytes rejects.
     entry.shape.push_back(static_cast<int64_t>(extent.get<uint64_t>()));
   }
   entry.begin = offsets[0].get<uint64_t>();
@@ -190,8 +191,8 @@ absl::StatusOr<std::string> BuildHeader(
                            {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  // What is not UTF-8 is replaced, so that comparing finds it; the default
-  // would throw.
+  // Bytes that are not UTF-8 are replaced, so that the comparison finds them;
+  // the default would throw.
   std::string text =
       header.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
                   nlohmann::ordered_json::error_handler_t::replace);

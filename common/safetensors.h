@@ -1,5 +1,6 @@
-// Named tensors in a file that other tools read (PyTorch, JAX, ...). Written as
-// float32; read also from the two 16-bit formats.
+// Named tensors in a file format that other tools read (PyTorch, JAX, ...).
+// Values are written as float32, and read from float32 and the two 16-bit
+// types.
 //
 // The format (https://github.com/huggingface/safetensors, "Format"): eight
 // bytes of header length, little-endian; the header, JSON; the tensors' bytes,
@@ -22,9 +23,9 @@ namespace ps {
 
 using SafetensorsMetadata = std::map<std::string, std::string>;
 
-// A tensor to write; the values are the caller's.
+// A tensor to write; the caller owns the values.
 struct SafetensorsView {
-  std::string name;  // UTF-8, not "__metadata__", no two alike.
+  std::string name;  // UTF-8, unique, not "__metadata__".
   std::vector<int64_t> shape;
   absl::Span<const float> values;  // As many as the shape says.
 };
@@ -34,31 +35,32 @@ struct SafetensorsTensor {
   std::string name;
   std::vector<int64_t> shape;
   std::string dtype;  // In the file: "F32".
-  // Of F32, F16 and BF16; empty for a type that is not read.
+  // Filled for F32, F16 and BF16; empty for all other types.
   std::vector<float> values;
 };
 
 struct Safetensors {
-  std::vector<SafetensorsTensor> tensors;  // In the order of their data.
+  std::vector<SafetensorsTensor> tensors;  // In order of their data.
   SafetensorsMetadata metadata;
 };
 
-// Writes the file atomically, the tensors in the order given and without a
-// copy of them. The data starts at a multiple of 8 bytes.
-// Errors: kInvalidArgument names the tensor; what AtomicFile reports.
+// Writes the file atomically, with the tensors in the order given and without
+// copying them. The data starts at a multiple of 8 bytes. Errors:
+// kInvalidArgument names the tensor; and the errors of AtomicFile.
 absl::Status WriteSafetensors(const std::string& path,
                               absl::Span<const SafetensorsView> tensors,
                               const SafetensorsMetadata& metadata);
 
-// Believes no length before it is checked: the header must be JSON without
-// repeated keys, every size what dtype and shape say, and the tensors must
-// cover the data exactly, without gap, overlap or rest. The format has no
-// checksum, so a changed value among the data is not noticed. Errors: kDataLoss
-// says what is wrong and with which tensor; kUnimplemented for a dtype that the
-// format did not have when this was written.
+// Trusts no length before it is checked: the header must be JSON without
+// repeated keys, every size must agree with dtype and shape, and the tensors
+// must cover the data exactly, without a gap, an overlap or a remainder. The
+// format has no checksum, so a changed value in the data goes unnoticed.
+// Errors: kDataLoss says what is wrong and with which tensor; kUnimplemented
+// for a dtype that the format did not have when this was written.
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes);
 
-// The same from a file, with its path in every error. Errors: also ReadFile's.
+// Like ParseSafetensors, for a file; every error names the path. Errors: also
+// those of ReadFile.
 absl::StatusOr<Safetensors> ReadSafetensors(const std::string& path);
 
 }  // namespace ps

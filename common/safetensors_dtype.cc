@@ -27,7 +27,7 @@ float FromBits(uint32_t bits) {
   return value;
 }
 
-// The upper half of a float.
+// bfloat16 is the upper half of a float.
 float WidenBf16(uint16_t code) { return FromBits(uint32_t{code} << 16); }
 
 // IEEE binary16: 5 bits of exponent with bias 15, 10 of fraction.
@@ -38,8 +38,8 @@ float WidenFp16(uint16_t code) {
   if (magnitude >= 0x7c00) {
     return FromBits(sign | 0x7f800000 | (magnitude & 0x3ff) << 13);
   }
-  // As a float's exponent it is 112 too small. The product is exact, and
-  // normal where the code is not.
+  // Read as a float's exponent, the code's exponent is 112 too small. The
+  // product is exact, and a normal number even if the code is subnormal.
   const float value = FromBits(magnitude << 13) * 0x1p112f;
   return sign != 0 ? -value : value;
 }

@@ -11,11 +11,11 @@ namespace ps {
 // Bytes of one element of "F32", "I64", ...; 0 for an unknown name.
 int64_t DtypeBytes(absl::string_view dtype);
 
-// Whether WidenToFloat takes it: "F32", "F16" or "BF16".
+// Whether WidenToFloat accepts the type: "F32", "F16" or "BF16".
 bool IsReadAsFloat(absl::string_view dtype);
 
-// Writes the elements that `data` holds, little-endian, to `values`; every
-// number of the narrower types is a float. IsReadAsFloat(dtype).
+// Writes the elements of `data`, little-endian, to `values` as floats. The
+// conversion is exact. IsReadAsFloat(dtype) must hold.
 void WidenToFloat(absl::string_view dtype, absl::string_view data,
                   float* values);
 

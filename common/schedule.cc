@@ -25,8 +25,8 @@ double StepRate(double base, const ScheduleConfig& schedule, int64_t update) {
   return base * std::pow(schedule.gamma(), static_cast<double>(steps));
 }
 
-// How much of the way from the end of the warm-up to total_updates is done;
-// [0, 1].
+// The share of the way from the end of the warm-up to total_updates that is
+// done; [0, 1].
 double Progress(const ScheduleConfig& schedule, int64_t total_updates,
                 int64_t update) {
   const int64_t warmup = schedule.warmup_updates();

@@ -8,12 +8,12 @@
 
 namespace ps {
 
-// The rate of update number `update` (from 0: the first update uses rate 0's).
-// total_updates: of the job, for a schedule with an end that does not say its
-// own. Warm-up W: base (update + 1) / W while update < W. Source: PyTorch's
-// LinearLR, StepLR, MultiStepLR, CosineAnnealingLR and PolynomialLR, which
-// these equal; the cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq. 5
-// without restarts. Valid for configs that passed ValidateConfig.
+// The learning rate of update number `update`, counted from 0. total_updates is
+// the job's number of updates, for a schedule that ends and does not set its
+// own end. During a warm-up of W updates the rate is base (update + 1) / W. The
+// schedules equal PyTorch's LinearLR, StepLR, MultiStepLR, CosineAnnealingLR
+// and PolynomialLR; the cosine is Loshchilov and Hutter, "SGDR", ICLR 2017, eq.
+// 5, without restarts. The config must have passed ValidateConfig.
 double LearningRate(const OptimizerConfig& optimizer,
                     const ScheduleConfig& schedule, int64_t total_updates,
                     int64_t update);

@@ -1,4 +1,4 @@
-// PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN: Debian's Abseil has none.
+// PS_RETURN_IF_ERROR and PS_ASSIGN_OR_RETURN, which Debian's Abseil lacks.
 #ifndef COMMON_STATUS_MACROS_H_
 #define COMMON_STATUS_MACROS_H_
 
@@ -10,8 +10,7 @@
 
 namespace ps {
 
-// `status` with "context: " before its message, for errors on their way up.
-// OK stays OK.
+// Prepends "context: " to the message of an error on its way up. OK stays OK.
 inline absl::Status Annotate(const absl::Status& status,
                              absl::string_view context) {
   if (status.ok()) return status;
@@ -31,7 +30,8 @@ inline absl::Status Annotate(const absl::Status& status,
     if (!ps_status_.ok()) return ps_status_; \
   } while (false)
 
-// `target = *expression`, or returns the error. `target` may declare.
+// Assigns `*expression` to `target`, or returns the error. `target` may be a
+// declaration.
 #define PS_ASSIGN_OR_RETURN(target, expression) \
   PS_ASSIGN_OR_RETURN_(PS_CONCAT_(ps_status_or_, __LINE__), target, expression)
 

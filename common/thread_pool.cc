@@ -4,14 +4,14 @@
 
 namespace ps {
 
-// Chunks are claimed under the lock: they are long (tens of microseconds), so
-// the lock costs nothing, and every access is plain to the thread checkers.
+// Chunks are claimed under the lock. They are long (tens of microseconds), so
+// the lock costs nothing, and the thread checkers can verify every access.
 struct ThreadPool::Loop {
   int64_t n;
   int64_t chunk_size;
   absl::FunctionRef<void(const ChunkRange&)> body;
   int64_t num_chunks;
-  int64_t next = 0;  // First chunk that nobody has claimed.
+  int64_t next = 0;  // First chunk that no thread has claimed.
   int64_t done = 0;  // Chunks whose body has returned.
 };
 
@@ -56,9 +56,9 @@ void ThreadPool::Work() {
 }
 
 void ThreadPool::RunChunks(Loop* loop) {
-  // The loop lives until its last chunk is done, and a thread that still runs
-  // one holds it back: `loop` is valid whenever the lock is held here and a
-  // chunk is left.
+  // The loop lives until its last chunk is done, and ParallelFor cannot return
+  // while a thread still runs one. So `loop` is valid here whenever the lock is
+  // held and a chunk is left.
   while (loop->next < loop->num_chunks) {
     ChunkRange range;
     range.index = loop->next++;

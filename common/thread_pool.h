@@ -19,10 +19,10 @@ struct ChunkRange {
   int64_t end = 0;
 };
 
-// Thread-safe: loops of several callers take turns.
+// Thread-safe: concurrent loops of several callers run one after the other.
 class ThreadPool {
  public:
-  // The caller of a loop is one of the `num_threads`; at least 1.
+  // num_threads is at least 1 and includes the thread that calls ParallelFor.
   explicit ThreadPool(int num_threads);
   ~ThreadPool();
   ThreadPool(const ThreadPool&) = delete;
@@ -30,15 +30,15 @@ class ThreadPool {
 
   int num_threads() const { return static_cast<int>(threads_.size()) + 1; }
 
-  // Calls body for every chunk of [0, n), each `chunk_size` long but the last,
-  // and returns when all are done. How chunks are cut depends on nothing else,
-  // so a body that keeps its results by chunk gives the same bits with any
-  // number of threads. body must not start a loop on the same pool.
+  // Calls `body` for every chunk of [0, n) and returns when all are done. Every
+  // chunk but the last has `chunk_size` elements. The chunks do not depend on
+  // the number of threads, so a body that stores its results by chunk gives the
+  // same bits with any number. `body` must not start a loop on the same pool.
   void ParallelFor(int64_t n, int64_t chunk_size,
                    absl::FunctionRef<void(const ChunkRange&)> body);
 
  private:
-  // One call of ParallelFor, on its stack.
+  // The state of one call of ParallelFor, which lives on its stack.
   struct Loop;
 
   void Work();
@@ -51,7 +51,7 @@ class ThreadPool {
   std::vector<std::thread> threads_;
 };
 
-// Chunks that ParallelFor makes of n elements.
+// The number of chunks into which ParallelFor cuts n elements.
 inline int64_t NumChunks(int64_t n, int64_t chunk_size) {
   return (n + chunk_size - 1) / chunk_size;
 }

@@ -1,4 +1,4 @@
-// A file descriptor that is closed when its owner goes.
+// A file descriptor that is closed when its owner is destroyed.
 #ifndef COMMON_UNIQUE_FD_H_
 #define COMMON_UNIQUE_FD_H_
 
@@ -22,7 +22,7 @@ class UniqueFd {
     return *this;
   }
 
-  // -1 if there is none, which poll() ignores.
+  // -1, which poll() ignores, if there is none.
   int get() const { return fd_; }
 
   void Close() {

@@ -1,4 +1,4 @@
-// A unary RPC that is answered later, from any thread, exactly once.
+// A unary RPC that is answered later, by any thread, exactly once.
 #ifndef SERVER_HELD_CALL_H_
 #define SERVER_HELD_CALL_H_
 
@@ -15,7 +15,8 @@
 namespace ps {
 
 // Keeps itself alive until gRPC is done with it, and longer while somebody
-// holds a pointer: answering a call that its client has left does nothing.
+// holds a pointer to it. Answering a call that its client has cancelled does
+// nothing.
 class HeldCall final : public grpc::ServerUnaryReactor {
  public:
   // `response` is gRPC's; null for a call whose response stays empty.
@@ -30,7 +31,8 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   void Respond(const absl::Status& status) {
     if (answered_.exchange(true)) return;
     if (status.ok() && response_ != nullptr) {
-      // A success carries a message; an empty one is not the same as none.
+      // A success must carry a message; an empty message is not the same as
+      // none.
       const grpc::Slice empty;
       *response_ = grpc::ByteBuffer(&empty, 1);
     }
@@ -38,7 +40,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   }
 
   void Respond(grpc::ByteBuffer message) {
-    // gRPC keeps *response_ until Finish, which is ours alone to call now.
+    // *response_ is valid until Finish, which only this thread can call now.
     if (answered_.exchange(true)) return;
     response_->Swap(&message);
     Finish(grpc::Status::OK);

@@ -38,7 +38,7 @@ CommandText Text() {
       {"0", "every worker finished"},
       {"1", "the job failed; the last line says why"},
       {"64", "the command line makes no sense"},
-      {"75", "workers did not come, or the address is in use"},
+      {"75", "workers did not register in time, or the address is in use"},
       {"78", "the job's config is wrong"},
       {"143", "ended by SIGTERM"},
   };
@@ -56,7 +56,7 @@ absl::Status Run(const Flags& flags) {
       return absl::InvalidArgumentError(absl::StrCat(
           "server ", flags.index, " has no address: cluster.servers in ",
           flags.config, " has ", cluster.servers_size(),
-          " of them; add it there or give --listen"));
+          " addresses; add one there or give --listen"));
     }
     options.listen = cluster.servers(options.index);
   }
@@ -80,17 +80,19 @@ int Main(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
                                  &flags.config);
-  command_line.AddOption("index", "I",
-                         "Which server this is, from 0; without it the "
-                         "environment's POD_INDEX counts.",
-                         &flags.index);
+  command_line.AddOption(
+      "index", "I",
+      "Which server this is, from 0; by default the value of "
+      "the environment variable POD_INDEX.",
+      &flags.index);
   command_line.AddOption("listen", "HOST:PORT",
                          "Listen here instead of at cluster.servers[I]; port "
                          "0 takes a free one.",
                          &flags.listen);
-  command_line.AddOption("address-file", "FILE",
-                         "Write the address to this file once it listens.",
-                         &flags.address_file);
+  command_line.AddOption(
+      "address-file", "FILE",
+      "Write the address to this file once the server listens.",
+      &flags.address_file);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",

@@ -46,8 +46,8 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
             : "it was lost, and a new worker cannot take its place: what it "
               "had not sent yet is gone. Start the whole job again"));
   }
-  // It attends at once; one that dies before that must not be waited for
-  // for ever.
+  // A worker attends right after it registers. Until then it counts as lost, so
+  // that the job does not wait for ever if it dies in between.
   if (!worker.registered) worker.lost_since = absl::Now();
   worker.registered = true;
   worker.incarnation = incarnation;

@@ -1,4 +1,4 @@
-// Who takes part in the job: registered, attending, lost, finished.
+// The state of the job's workers: registered, attending, lost or finished.
 #ifndef SERVER_MEMBERSHIP_H_
 #define SERVER_MEMBERSHIP_H_
 
@@ -15,54 +15,57 @@ namespace ps {
 
 struct MembershipOptions {
   int num_workers = 0;
-  // As long as so many are left, among them worker 0, the job goes on when
-  // others are lost. 0: nobody may be.
+  // The job goes on after a loss as long as this many workers are left, worker
+  // 0 among them. 0: no worker may be lost.
   int min_workers = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_worker_timeout;
 };
 
-// Decides when the job is over: all workers that are left finished, one gave
-// up, too many were lost for too long, or one never came. Thread-safe.
+// Decides when the job is over: every worker that is left has finished, a
+// worker gave up, too many workers were lost for too long, or a worker never
+// registered. Thread-safe.
 class Membership {
  public:
   explicit Membership(const MembershipOptions& options);
 
-  // The same worker (rank and incarnation) may register again. Until it attends
-  // it counts as lost. Errors:
-  // kInvalidArgument for a rank outside the job; kAlreadyExists if another
-  // incarnation has the rank; kFailedPrecondition if it is given up for lost.
+  // The same worker (rank and incarnation) may register again. Until it
+  // attends, it counts as lost. Errors: kInvalidArgument for a rank outside the
+  // job; kAlreadyExists if another incarnation has the rank;
+  // kFailedPrecondition if the worker has been given up for lost.
   absl::Status Register(int rank, uint64_t incarnation,
                         const std::string& name);
 
-  // Errors: kInvalidArgument as above.
+  // Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;
 
-  // Errors: kInvalidArgument as above; kFailedPrecondition for a worker that
-  // has not registered, another incarnation of it, or one that is given up for
-  // lost.
+  // Errors: kInvalidArgument for a rank outside the job; kFailedPrecondition
+  // for a worker that has not registered, for another incarnation of it, or for
+  // one that has been given up for lost.
   absl::Status Check(int rank, uint64_t incarnation) const;
 
-  // The worker's connection stands, or broke. The latter is ignored for an
-  // older connection than the one that stands (`connection` counts up).
+  // The worker's connection is established (Attend) or has broken (Leave).
+  // `connection` counts up; Leave ignores a connection older than the latest.
   void Attend(int rank, int64_t connection);
   void Leave(int rank, int64_t connection);
 
-  // The worker is done, or gives up with an error, which counts as lost.
+  // The worker is done (Finish), or gives up with an error, which counts as a
+  // loss (GiveUp).
   void Finish(int rank);
   void GiveUp(int rank, const std::string& failure);
 
   // Ends the job for another reason. The first reason stays.
   void Fail(const absl::Status& failure);
 
-  // Ranks that have not registered, or are lost.
+  // Ranks of workers that have not registered or are lost.
   std::vector<int> MissingRanks() const;
 
   // "worker 1 (host:4711)".
   std::string NameOf(int rank) const;
 
-  // Blocks until the job is over. OK: every worker that is left has finished.
-  // gone(rank): of one that has finished or is given up for lost.
+  // Blocks until the job is over. Returns OK if every worker that is left has
+  // finished. Calls gone(rank) once for each worker that has finished or has
+  // been given up for lost.
   absl::Status WaitUntilOver(
       const std::function<void(int rank)>& gone = nullptr);
 
@@ -70,8 +73,8 @@ class Membership {
   struct Worker {
     bool registered = false;
     bool finished = false;
-    bool given_up = false;   // Lost for too long, and the job goes on.
-    bool announced = false;  // That it is gone.
+    bool given_up = false;   // Lost for too long; the job goes on.
+    bool announced = false;  // `gone` has been called.
     uint64_t incarnation = 0;
     std::string name;
     int64_t connection = 0;
@@ -82,12 +85,13 @@ class Membership {
   bool AllFinished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckNotGivenUp(int rank) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Fails the job, with the advice, or goes on without the worker.
+  // Goes on without the worker if enough are left; otherwise fails the job,
+  // with `advice` in the message.
   void Lose(int rank, const std::string& what, const std::string& advice = "")
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Those that are gone since the last call.
+  // Ranks of workers that are gone since the last call.
   std::vector<int> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Fails the job if somebody is overdue; else says when to look again.
+  // Acts on workers that are overdue. Returns the time of the next check.
   absl::Time CheckDeadlines(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const MembershipOptions options_;

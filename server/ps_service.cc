@@ -25,7 +25,7 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
   AttendCall(PsService* service, int rank, int64_t connection)
       : service_(service), rank_(rank), connection_(connection) {}
 
-  // A call that never was: the worker is refused.
+  // For a worker that is refused: the call ends at once.
   explicit AttendCall(const absl::Status& refusal)
       : service_(nullptr), rank_(-1), connection_(-1) {
     ended_ = true;
@@ -33,7 +33,8 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
   }
 
   void Begin() {
-    // Tells the worker that it is seen, long before the first event.
+    // Sent now, long before the first event, so that the worker knows that the
+    // call is established.
     StartSendInitialMetadata();
     service_->membership_->Attend(rank_, connection_);
   }
@@ -57,8 +58,8 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
   }
 
   void OnDone() override {
-    // gRPC is only done with what has been ended. Reading this also makes the
-    // ending thread's view of the object this thread's.
+    // gRPC calls this only after Finish. Reading the flag also makes the
+    // finishing thread's writes to the object visible to this thread.
     CHECK(ended_.load());
     if (service_ != nullptr) service_->Forget(this);
     delete this;
@@ -74,7 +75,7 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
 
 namespace {
 
-// What came when.
+// When a call arrived, and whether it wants weights back.
 struct Arrival {
   absl::Time time = absl::Now();
   bool wants_weights = true;
@@ -111,7 +112,7 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   return EncodeSliceMessage(header, answer.weights.bytes);
 }
 
-// What Push, Pull and InitializeSlice have in common: a message from a known
+// The parsed request of Push, Pull and InitializeSlice: a message from a known
 // worker about a slice of this server.
 struct SliceRequest {
   ReceivedSliceMessage message;
@@ -156,7 +157,8 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   if (header.has_weights_digest()) {
     push.weights_digest = header.weights_digest();
   }
-  // All of it: when the slice lets go of it, the worker has its credit back.
+  // The slice must own the whole payload: the worker's credit is returned when
+  // the slice releases it.
   push.payload = std::move(request.message.payload);
   request.slice->Push(
       std::move(push),
@@ -169,7 +171,7 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
       });
 }
 
-// The text comes from a peer and goes to a log and into errors.
+// Limits on text from a peer that goes to the log and into errors.
 constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
@@ -189,8 +191,8 @@ PsService::PsService(const JobConfig* config, int server_index,
                                    (1 << 20))) {}
 
 PsService::~PsService() {
-  // gRPC has let go of every call. The lock makes that visible also to
-  // ThreadSanitizer, which does not see gRPC's own.
+  // gRPC has released every call. The lock makes this visible to
+  // ThreadSanitizer, which does not see gRPC's own locks.
   MutexLock lock(&mu_);
   CHECK(attending_.empty());
 }
@@ -234,7 +236,8 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
                                  request.tensor_is_matrix().end());
   const std::string first_server =
       request.servers_size() > 0 ? request.servers(0) : "";
-  // First, so that a worker with a wrong layout does not take the rank.
+  // Before Membership::Register, so that a worker with a wrong layout does not
+  // take the rank.
   PS_RETURN_IF_ERROR(shard_->SetLayout(layout, first_server));
   credit_.Raise(shard_->bytes_held_at_least());
   PS_RETURN_IF_ERROR(membership_->Register(
@@ -295,15 +298,15 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
   const int rank = opened->message.header.worker().rank();
   if (rank != 0) {
     call->Respond(absl::InvalidArgumentError(absl::StrCat(
-        "worker ", rank, " sends first weights; only worker 0 does that")));
+        "worker ", rank, " sends first weights; only worker 0 may do that")));
     return call.get();
   }
   work_queue_->Schedule([call, opened = *std::move(opened)] {
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
         opened.message.payload.pieces, opened.slice->num_elements());
     absl::Status status = info.status();
-    // Four bytes a weight: with a code that needs less, a few bytes would make
-    // the server allocate any number of weights.
+    // fp32 takes four bytes a weight. With a shorter code, a few bytes could
+    // make the server allocate any number of weights.
     if (status.ok() && (info->index_code != IndexCode::kDense ||
                         info->value_code != ValueCode::kFp32)) {
       status =
@@ -327,7 +330,7 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
     call->Respond(opened.status());
     return call.get();
   }
-  // Waits for an update of the slice, and may code all of it.
+  // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, opened = *std::move(opened)] {
     const SliceMessage& header = opened.message.header;
     opened.slice->Pull(
@@ -379,7 +382,7 @@ grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
   const grpc::Status parsed =
       grpc::SerializationTraits<SquaresMessage>::Deserialize(&bytes, &message);
   if (!parsed.ok()) {
-    call->Respond(absl::InvalidArgumentError("a message that does not parse"));
+    call->Respond(absl::InvalidArgumentError("the message cannot be parsed"));
     return call.get();
   }
   const absl::StatusOr<ServerSquares*> squares = shard_->squares();
@@ -451,7 +454,8 @@ void PsService::End(const absl::Status& status) {
     over_ = true;
     result_ = status;
     finishing.swap(finishing_);
-    // Under the lock: Forget waits for it, so none of them is deleted yet.
+    // Called under the lock: Forget needs it too, so no call is deleted
+    // meanwhile.
     for (AttendCall* call : attending_) call->End(status);
   }
   for (const auto& call : finishing) call->Respond(status);

@@ -1,7 +1,7 @@
 // The parameter server's RPCs on gRPC's callback API.
 //
-// Handlers parse a header and hand everything else to the work queue; none of
-// them blocks.
+// Handlers parse a message's header and hand all other work to the work queue;
+// none of them blocks.
 #ifndef SERVER_PS_SERVICE_H_
 #define SERVER_PS_SERVICE_H_
 
@@ -44,14 +44,15 @@ class PsService final : public PsServiceBase {
   PsService(const JobConfig* config, int server_index, Membership* membership,
             Shard* shard, WorkQueue* work_queue);
 
-  // Where workers on this machine find the server, too: a name in the abstract
-  // namespace of Unix-domain sockets. Before the first worker registers.
+  // The name of a Unix-domain socket in the abstract namespace, through which
+  // workers on this machine can also reach the server. To be called before the
+  // first worker registers.
   void set_unix_socket(const std::string& name) { unix_socket_ = name; }
 
   ~PsService() override;
 
-  // The job is over: answers every call that is held, tells every attending
-  // worker. Later calls get `status`, or an empty success if it is OK.
+  // Ends the job: answers every held call and tells every attending worker.
+  // Later calls get `status`, or an empty success if it is OK.
   void End(const absl::Status& status);
 
   grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
@@ -97,7 +98,7 @@ class PsService final : public PsServiceBase {
 
   Mutex mu_;
   bool over_ ABSL_GUARDED_BY(mu_) = false;
-  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Once it is over.
+  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Set when over_.
   std::set<AttendCall*> attending_ ABSL_GUARDED_BY(mu_);
   std::set<std::shared_ptr<HeldCall>> finishing_ ABSL_GUARDED_BY(mu_);
 };

@@ -24,7 +24,7 @@
 namespace ps {
 namespace {
 
-// How long the last answers may take to reach the workers.
+// The time that the last answers may take to reach the workers.
 constexpr absl::Duration kFarewell = absl::Seconds(5);
 
 MembershipOptions MembershipOf(const JobConfig& config) {
@@ -52,8 +52,8 @@ class GrpcServer final : public Server {
                  &work_queue_) {}
 
   ~GrpcServer() override {
-    // Calls that are still held are answered first, or Shutdown would wait for
-    // them; nothing is when Wait has returned.
+    // Held calls are answered first, because Shutdown would wait for them. None
+    // is left if Wait has returned.
     service_.End(absl::AbortedError("the server is shutting down"));
     Shutdown();
     shard_.Stop();
@@ -70,10 +70,10 @@ class GrpcServer final : public Server {
                                grpc::InsecureServerCredentials());
       service_.set_unix_socket(name);
     }
-    // By default a second server on a used port starts, and takes half of the
-    // connections.
+    // By default a second server on the same port would start and take half of
+    // the connections.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
-    // Workers ping every 10 s, also between calls.
+    // Workers send pings every 10 s, even between calls.
     builder.AddChannelArgument(
         GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
@@ -84,7 +84,7 @@ class GrpcServer final : public Server {
         MaxMessageBytes(options_.config.cluster().max_slice_elements());
     builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
     builder.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
-    // Payloads are compressed already, and a few bytes of gzip can become
+    // Payloads are already compressed, and a few bytes of gzip can expand to
     // gigabytes.
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
@@ -141,7 +141,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         "server index is ", options.index, "; this job has servers 0 to ",
         num_servers - 1, " (cluster.num_servers)"));
   }
-  // gRPC would listen on another port.
+  // gRPC would accept such an address and listen on another port.
   if (!IsHostAndPort(options.listen)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "server ", options.index, " cannot listen on \"", options.listen,

@@ -1,4 +1,4 @@
-// One parameter server: listens, serves a job, ends with it.
+// One parameter server: listens, serves one job and ends with it.
 #ifndef SERVER_SERVER_H_
 #define SERVER_SERVER_H_
 
@@ -14,7 +14,7 @@ namespace ps {
 struct ServerOptions {
   JobConfig config;  // Validated.
   int index = 0;
-  // "host:port"; port 0 takes a free one.
+  // "host:port"; port 0 selects a free one.
   std::string listen;
 };
 
@@ -23,16 +23,17 @@ class Server {
  public:
   virtual ~Server() = default;
 
-  // Errors: kInvalidArgument for an index outside the job; kUnavailable, naming
-  // the address, if it cannot listen there.
+  // Errors: kInvalidArgument for an index outside the job or an invalid
+  // address; kUnavailable, naming the address, if the server cannot listen
+  // there.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const ServerOptions& options);
 
-  // The port that it listens on.
+  // The port that the server listens on.
   virtual int port() const = 0;
 
-  // Blocks until the job is over and every worker has heard of it. OK when all
-  // workers have finished; else why the job failed.
+  // Blocks until the job is over and every worker has been told. Returns OK if
+  // all workers have finished; otherwise the reason why the job failed.
   virtual absl::Status Wait() = 0;
 
   // Ends the job with this failure; Wait then returns it.

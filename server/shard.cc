@@ -56,7 +56,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       made.total_updates = layout.total_iterations;
       made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
       made.stretches = tensors.Stretches(slice);
-      // Those of statistics come last.
+      // Slices of statistics come last.
       made.number = static_cast<int>(mine.size()) - 1;
       if (!averaged) ++num_optimized;
     }
@@ -75,12 +75,13 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
                                     : first_server;
     if (address.empty()) {
       return absl::InvalidArgumentError(
-          "the worker does not say where server 0 is, which this server asks "
-          "for norms");
+          "the worker does not send the address of server 0, which this "
+          "server needs for the exchange of norms");
     }
     caller = new_caller_(address);
   }
-  // A worker that was left out may be an update ahead of some slices.
+  // A worker that was left out of an update may be one update ahead of some
+  // slices.
   bytes_held_at_least_ = needs_norms || MayLeaveOut(*config_) ? push_bytes : 0;
   squares_ =
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
@@ -136,7 +137,8 @@ std::vector<WeightSlice*> Shard::Slices() const {
 }
 
 void Shard::WorkerGone(int rank) {
-  // Not under the lock: a slice may update, and calls back whoever waits.
+  // Called without the lock: a slice may run an update and call everyone who
+  // waits.
   for (WeightSlice* slice : Slices()) slice->WorkerGone(rank);
 }
 
@@ -156,7 +158,7 @@ WeightSlice* Shard::Slowest() const {
   WeightSlice* slowest = nullptr;
   int64_t version = 0;
   for (const auto& entry : slices_) {
-    // Statistics count their own updates.
+    // Statistics have their own count of updates.
     if (entry.second->rule() == UpdateRule::kMean) continue;
     const int64_t mine = entry.second->version();
     if (slowest != nullptr && mine >= version) continue;

@@ -23,35 +23,36 @@
 
 namespace ps {
 
-// Empty until the first worker says how large the model is. Thread-safe.
+// Empty until the first worker sends the model's layout. Thread-safe.
 class Shard {
  public:
-  // `config` is not owned and outlives the shard.
-  // new_caller(address): makes what talks to server 0, for all others.
+  // `config` is not owned and must outlive the shard. new_caller(address) makes
+  // the connection to server 0, for all other servers.
   using NewSquaresCaller =
       std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
-  // schedule(work): runs `work` soon, on some thread; null: at once.
+  // schedule(work) runs `work` soon, on some thread. Null: work runs at once.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   Shard(const JobConfig* config, int server_index,
         NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr);
 
-  // The first call makes the slices. Errors: kInvalidArgument for what
-  // CheckLayout refuses; kFailedPrecondition if an earlier call said something
-  // else. first_server: the address of server 0, if the config has none.
+  // The first call makes the slices. first_server is the address of server 0 if
+  // the config does not contain it. Errors: kInvalidArgument for a layout that
+  // CheckLayout refuses, or if the address of server 0 is needed and unknown;
+  // kFailedPrecondition for a layout that differs from the first call's.
   absl::Status SetLayout(const ShardLayout& layout,
                          const std::string& first_server = "");
 
-  // What a server must hold of each worker, in bytes of messages, to be able to
-  // answer at all: the pushes of a whole iteration where the update needs norms
-  // over all of them, or a worker may be ahead of a slice; else 0. After
-  // SetLayout.
+  // The bytes of each worker's push messages that the server must be able to
+  // hold so that updates can complete: those of a whole iteration if an update
+  // needs norms over all slices or if a worker may be ahead of a slice,
+  // otherwise 0. Valid after SetLayout.
   int64_t bytes_held_at_least() const;
 
-  // Ends what would call the work queue later: deadlines, and what the exchange
-  // has under way with server 0. Before the queue ends.
+  // Ends everything that could still schedule work: timers, and the exchange of
+  // norms with server 0. Must be called before the work queue is destroyed.
   void Stop();
 
-  // The servers' exchange of norms; lives as long as the shard. Errors:
+  // The exchange of norms between servers; lives as long as the shard. Errors:
   // kUnavailable before SetLayout.
   absl::StatusOr<ServerSquares*> squares() const;
 
@@ -59,17 +60,18 @@ class Shard {
   // server has no such slice.
   absl::StatusOr<WeightSlice*> Find(int bucket, int slice) const;
 
-  // This worker will push no more: no slice waits for it, now and from now on.
+  // This worker will not push any more; no slice waits for it from now on.
   void WorkerGone(int rank);
 
-  // Answers everyone who waits for any slice.
+  // Answers everyone who waits for any slice with `failure`.
   void Fail(const absl::Status& failure);
 
-  // Of the slice of weights that has received the fewest updates; -1 before
-  // weights came.
+  // The number of updates of the slice of weights that has received the fewest;
+  // -1 before the first weights arrive.
   int64_t version() const;
 
-  // Ranks that this slice waits for; all of them between iterations.
+  // Ranks that the same slice waits for; between iterations these are all
+  // ranks.
   std::set<int> AwaitedRanks() const;
 
  private:
@@ -89,9 +91,10 @@ class Shard {
   // By (bucket, slice); never removed.
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices_
       ABSL_GUARDED_BY(mu_);
-  // Null before SetLayout. After the slices: its threads call them.
+  // Null before SetLayout. Declared after the slices because its threads call
+  // them.
   std::unique_ptr<ServerSquares> squares_ ABSL_GUARDED_BY(mu_);
-  // Of the slices; after them.
+  // Used by the slices; declared after them because it calls them.
   Timer timer_;
 };
 

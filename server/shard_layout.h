@@ -1,4 +1,4 @@
-// What a worker's model looks like to a server.
+// The layout of a worker's model, as a server needs it.
 #ifndef SERVER_SHARD_LAYOUT_H_
 #define SERVER_SHARD_LAYOUT_H_
 
@@ -15,24 +15,26 @@ namespace ps {
 struct ShardLayout {
   std::vector<int64_t> bucket_sizes;
   int64_t total_iterations = 0;
-  // So many of the last buckets hold statistics.
+  // The number of last buckets that hold statistics.
   int64_t num_averaged_buckets = 0;
   // Elements of every tensor, bucket by bucket, and whether it has more than
-  // one extent. Empty: each bucket is a tensor that has.
+  // one extent. Empty: each bucket is a single tensor with more than one
+  // extent.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
 
   bool operator==(const ShardLayout& other) const;
 };
 
-// Trusts nothing. Errors: kInvalidArgument for sizes out of range, or tensors
-// that do not fill the buckets.
+// Checks a layout from an untrusted peer. Errors: kInvalidArgument for sizes
+// out of range, or tensors that do not fill the buckets exactly.
 absl::Status CheckLayout(const ShardLayout& layout);
 
-// For error messages: how large the model is.
+// The size of the model, for error messages.
 std::string DescribeLayout(const ShardLayout& layout);
 
-// Where the tensors of a layout that has passed CheckLayout lie. Immutable.
+// The positions of the tensors of a layout that has passed CheckLayout.
+// Immutable.
 class TensorMap {
  public:
   explicit TensorMap(const ShardLayout& layout);
@@ -45,7 +47,7 @@ class TensorMap {
   std::vector<TensorStretch> Stretches(const Slice& slice) const;
 
  private:
-  // Positions in all buckets, one after the other.
+  // Positions in the concatenation of all buckets.
   std::vector<int64_t> bucket_begins_;
   std::vector<int64_t> tensor_begins_;
   std::vector<bool> is_matrix_;

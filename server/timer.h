@@ -1,4 +1,4 @@
-// Calls functions when it is time.
+// Calls functions at given times.
 #ifndef SERVER_TIMER_H_
 #define SERVER_TIMER_H_
 
@@ -11,22 +11,22 @@
 
 namespace ps {
 
-// Has a thread from the first call of At on. Thread-safe.
+// Starts its thread on the first call of At. Thread-safe.
 class Timer {
  public:
-  // schedule(work) runs what is due on some thread; null: on the timer's own,
-  // which then must not take long.
+  // schedule(work) runs due work on some thread. Null: work runs on the timer's
+  // own thread, and must then be short.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   explicit Timer(ScheduleWork schedule = nullptr);
 
-  // As Stop.
+  // Calls Stop.
   ~Timer();
 
-  // Once, at this time or soon after. Nothing after Stop.
+  // Runs `work` once, at this time or soon after. Does nothing after Stop.
   void At(absl::Time time, std::function<void()> work);
 
-  // What is not due yet is forgotten. Returns when nothing more is scheduled;
-  // not to be called from work that runs on the timer's thread.
+  // Drops all work that is not due yet. After the call nothing more is
+  // scheduled. Must not be called from work that runs on the timer's thread.
   void Stop();
 
  private:

@@ -1,4 +1,4 @@
-// The server's own threads. gRPC's must never wait for arithmetic.
+// The server's own threads, so that gRPC's threads never wait for arithmetic.
 #ifndef SERVER_WORK_QUEUE_H_
 #define SERVER_WORK_QUEUE_H_
 
@@ -16,10 +16,11 @@ class WorkQueue {
  public:
   explicit WorkQueue(int num_threads);
 
-  // Runs what is still queued, then joins.
+  // Runs the work that is still queued, then joins the threads.
   ~WorkQueue();
 
-  // Runs `work` soon, on some thread of the queue; in order with one thread.
+  // Runs `work` soon on a thread of the queue. With one thread, work runs in
+  // order.
   void Schedule(std::function<void()> work);
 
  private:

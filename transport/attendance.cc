@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// Every RPC has a deadline; this one is opened again when it passes.
+// Every RPC has a deadline; this call is reopened when it passes.
 constexpr absl::Duration kRenewAfter = absl::Hours(1);
 
 }  // namespace
@@ -19,7 +19,8 @@ class Attendance::Call final : public grpc::ClientReadReactor<AttendEvent> {
  public:
   explicit Call(Attendance* owner) : owner_(owner) {
     request_.mutable_worker()->CopyFrom(owner->worker_);
-    // Waits for the connection instead of failing over and over meanwhile.
+    // Waits for the connection instead of failing repeatedly until there is
+    // one.
     context_.set_wait_for_ready(true);
     context_.set_deadline(absl::ToChronoTime(absl::Now() + kRenewAfter));
   }
@@ -43,8 +44,9 @@ class Attendance::Call final : public grpc::ClientReadReactor<AttendEvent> {
   }
 
   void OnDone(const grpc::Status& status) override {
-    // Deleted last: until the owner has let go, under its lock, it may still
-    // want to cancel this call. The owner may be gone when that returns.
+    // The owner may cancel this call until OnClosed has reset its pointer, so
+    // the call deletes itself only after that. The owner may be gone when
+    // OnClosed returns.
     owner_->OnClosed(FromGrpcStatus(status));
     delete this;
   }
@@ -90,7 +92,8 @@ absl::Time Attendance::broken_since() const {
 
 void Attendance::Open() {
   call_ = new Call(this);
-  // gRPC runs callbacks on its own threads, never inside this call.
+  // gRPC runs callbacks on its own threads, never inside Start, so mu_ may be
+  // held.
   call_->Start();
 }
 

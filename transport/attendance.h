@@ -1,5 +1,5 @@
-// A worker's standing call to one server: while it is open the server knows
-// that the worker lives, and the worker hears when the job fails.
+// A worker's long-lived call to one server. While it is open, the server knows
+// that the worker is alive, and the worker is told if the job fails.
 #ifndef TRANSPORT_ATTENDANCE_H_
 #define TRANSPORT_ATTENDANCE_H_
 
@@ -16,24 +16,25 @@ namespace ps {
 // Thread-safe.
 class Attendance {
  public:
-  // Opens the call, and opens it again whenever the connection breaks.
-  // `changed` is called from gRPC's threads when failure() or broken_since()
-  // has changed; it must not call back into this object. `stub` is not owned
-  // and must outlive this.
+  // Opens the call, and reopens it whenever the connection breaks. `changed` is
+  // called from gRPC's threads when failure() or broken_since() has changed; it
+  // must not call back into this object. `stub` is not owned and must outlive
+  // this.
   Attendance(ParameterServer::Stub* stub, const WorkerId& worker,
              std::function<void()> changed);
 
-  // Closes the call and waits for gRPC to let go of it.
+  // Closes the call and waits until gRPC has released it.
   ~Attendance();
 
-  // Not OK: the server failed the job, or refuses this worker.
+  // Not OK if the server has failed the job or refuses this worker.
   absl::Status failure() const;
 
-  // The server has said that the job is done: all workers have finished.
+  // Whether the server has said that the job is done because all workers have
+  // finished.
   bool job_done() const;
 
-  // When the connection broke; InfiniteFuture while it stands, or once the
-  // server has said that the job is done.
+  // When the connection broke; InfiniteFuture while it is established, or after
+  // the server has ended the call.
   absl::Time broken_since() const;
 
  private:

@@ -13,8 +13,8 @@
 namespace ps {
 namespace {
 
-// A push waits for the slowest worker; when this passes it is sent again,
-// which the server counts once.
+// A push waits for the slowest worker. After this deadline it is sent again;
+// the server counts it only once.
 constexpr absl::Duration kCallDeadline = absl::Seconds(60);
 constexpr absl::Duration kFirstBackoff = absl::Milliseconds(50);
 constexpr absl::Duration kMaxBackoff = absl::Seconds(1);
@@ -98,7 +98,7 @@ void CallPool::RestartDueCalls() {
     }
     std::unique_ptr<Call> call = std::move(waiting_[i]);
     waiting_.erase(waiting_.begin() + i);
-    // A server whose answer to Finish was lost may be gone already.
+    // A server whose answer to Finish was lost may already be gone.
     const bool over =
         call->slice == nullptr && call->server->attendance().job_done();
     if (!over) Start(std::move(call));
@@ -119,9 +119,8 @@ absl::Status CallPool::Complete(std::unique_ptr<Call> call, const Done& done,
     if (call->push >= 0) call->server->window()->Answered(call->push);
     return Annotate(done(*call), call->server->Name());
   }
-  // A broken connection, a server that is being ended, or an answer that takes
-  // longer than the deadline: safe to ask again, as every call here may be
-  // repeated.
+  // The connection broke, the server is shutting down, or the deadline passed.
+  // Every call here may be repeated.
   if (again || absl::IsUnavailable(call->status) ||
       absl::IsCancelled(call->status) ||
       absl::IsDeadlineExceeded(call->status)) {
@@ -130,7 +129,8 @@ absl::Status CallPool::Complete(std::unique_ptr<Call> call, const Done& done,
     waiting_.push_back(std::move(call));
     return absl::OkStatus();
   }
-  // The reason why the server refuses may be a failure that it has announced.
+  // If a server has announced a failure of the job, that is the reason for the
+  // refusal.
   PS_RETURN_IF_ERROR(CheckServers());
   return Annotate(call->status, call->server->Name());
 }
@@ -146,7 +146,7 @@ absl::Status CallPool::Drain(
       MutexLock lock(&mu_);
       if (completed_.empty()) {
         if (running_.empty() && waiting_.empty()) return absl::OkStatus();
-        // Wakes up for whatever comes first, and to look at the clock.
+        // The timeout makes this thread check the clock regularly.
         changed_.WaitUntil(
             &mu_, absl::Now() +
                       (waiting_.empty() ? absl::Seconds(1) : kFirstBackoff));

@@ -1,5 +1,5 @@
-// The calls of one worker that are under way: made again until they succeed,
-// and pushes no more at a time than the servers' windows let through.
+// The calls of one worker that are under way. Calls are repeated until they
+// succeed, and pushes are limited by the servers' windows.
 #ifndef TRANSPORT_CALL_POOL_H_
 #define TRANSPORT_CALL_POOL_H_
 
@@ -21,18 +21,18 @@
 
 namespace ps {
 
-// One RPC, and what is needed to make it again: every call here may be
-// repeated.
+// One RPC with everything needed to repeat it. Every call here may be repeated.
 struct Call {
   ServerLink* server = nullptr;
   const char* method = nullptr;  // "/ps.ParameterServer/Push".
-  // Null where it is about no slice: such a call is not made again once the
-  // server has said that the job is over.
+  // Null if the call does not concern a slice. Such a call is not repeated once
+  // the server has said that the job is done.
   const Slice* slice = nullptr;
-  int64_t push = -1;  // A push's number, in the order of all; else -1.
+  // For a push, its number in the order of all pushes; otherwise -1.
+  int64_t push = -1;
   grpc::ByteBuffer request;
 
-  // The rest is the pool's.
+  // The members below belong to the pool.
   std::unique_ptr<grpc::ClientContext> context;
   grpc::ByteBuffer response;
   absl::Status status;
@@ -43,49 +43,50 @@ struct Call {
 };
 
 struct CallPoolOptions {
-  // Calls that a server is not ready for are made again for so long.
+  // Time limit for repeating calls for which a server is not ready yet.
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
-  // When nothing has arrived for so long, the log says whom it waits for.
+  // When nothing has arrived for this long, the log says which processes the
+  // worker waits for.
   absl::Duration patience;
 };
 
-// One thread at a time uses a pool, but for Wake; what gRPC's own threads
-// deliver waits inside. Errors of Poll and Drain: of `done`; of CheckServers;
-// what a server refused, with its name.
+// Except for Wake, only one thread may use a pool at a time; completed calls
+// wait inside until that thread takes them. Poll and Drain return the errors of
+// `done` and of CheckServers, and a server's refusal with the server's name.
 class CallPool {
  public:
-  // `servers` is not owned, and outlives the pool.
+  // `servers` is not owned and must outlive the pool.
   CallPool(const ServerLinks* servers, const CallPoolOptions& options);
 
-  // Cancels what is under way, and waits for it.
+  // Cancels the calls under way and waits for them.
   ~CallPool();
 
   using Done = std::function<absl::Status(const Call&)>;
 
-  // At once.
+  // Starts a call at once.
   void Start(std::unique_ptr<Call> call);
 
-  // A push: when StartQueued, Poll or Drain finds that the server's window lets
-  // it through; of what waits, larger `urgency` first.
+  // Queues a push. StartQueued, Poll and Drain start it when the server's
+  // window allows; of the waiting pushes, those with larger `urgency` go first.
   void Queue(std::unique_ptr<Call> call, int urgency);
   void StartQueued();
 
-  // `done` gets each call that has succeeded so far. Does not wait.
+  // Passes each call that has succeeded so far to `done`. Does not wait.
   absl::Status Poll(const Done& done);
 
-  // `done` gets each call, as they succeed, until there is none. Those for
-  // which `again` holds are made again until startup_timeout has passed.
+  // Passes each call to `done` as it succeeds, until no call is left. A call
+  // whose error satisfies `again` is repeated until startup_timeout has passed.
   absl::Status Drain(
       const Done& done,
       const std::function<bool(const absl::Status&)>& again = nullptr);
 
-  // Lets Drain look at the servers again. Any thread.
+  // Makes Drain check the servers again. May be called by any thread.
   void Wake();
 
  private:
   std::unique_ptr<Call> TakeCompleted();
-  // One that has ended: `done` gets it, or it is made again later.
+  // Handles a call that has ended: passes it to `done`, or schedules a repeat.
   absl::Status Complete(std::unique_ptr<Call> call, const Done& done,
                         bool again);
   void RestartDueCalls();

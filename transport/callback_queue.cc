@@ -12,9 +12,9 @@
 namespace ps {
 namespace {
 
-// A channel holds the queue from its first call with a callback on. Without
-// credentials it is one on which every call fails at once: it has no address,
-// and opens no connection.
+// A channel holds the queue from its first call with a callback. Without
+// credentials, every call on the channel fails at once; it has no address and
+// opens no connection.
 struct QueueHolder {
   QueueHolder()
       : channel(grpc::CreateChannel("unused", nullptr)),
@@ -27,7 +27,7 @@ struct QueueHolder {
   std::shared_ptr<grpc::Channel> channel;
   grpc::GenericStub stub;
   grpc::ClientContext context;
-  grpc::Slice nothing;  // A request must have a slice, if an empty one.
+  grpc::Slice nothing;  // A request needs a slice, even if empty.
   grpc::ByteBuffer request;
   grpc::ByteBuffer response;
 };
@@ -35,8 +35,9 @@ struct QueueHolder {
 }  // namespace
 
 void KeepCallbackQueue() {
-  // Never deleted: that is what it is for. Volatile, or the compiler would drop
-  // a pointer that nobody reads, and leak checkers would find the object lost.
+  // Never deleted, which is its purpose. Volatile, because the compiler would
+  // drop a pointer that nobody reads, and leak checkers would then report the
+  // object.
   static QueueHolder* volatile const holder = new QueueHolder;
   static_cast<void>(holder);
 }

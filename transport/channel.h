@@ -1,4 +1,4 @@
-// The one way in which a worker makes a channel to a server.
+// Makes all channels to servers.
 #ifndef TRANSPORT_CHANNEL_H_
 #define TRANSPORT_CHANNEL_H_
 
@@ -10,15 +10,15 @@
 
 namespace ps {
 
-// Of HTTP/2's frames, which both ends ask each other for. gRPC's default is
-// 16 KiB, and every frame is a header to write, to parse and to cut a buffer
-// at: 1 MiB takes a quarter to a third off the server's system time of a dense
-// push. Larger ones gain nothing more, and make pings wait longer on slow
+// The HTTP/2 frame size that both ends ask each other for. gRPC's default is 16
+// KiB, and every frame has a header to write and to parse, and splits a buffer.
+// 1 MiB reduces the server's system time for a dense push by a quarter to a
+// third. Larger frames gain nothing more and make pings wait longer on slow
 // links.
 constexpr int kMaxFrameBytes = 1 << 20;
 
-// Connects lazily. Reconnects within seconds, also when a restarted server has
-// another address behind the same name; notices a dead peer by pings.
+// Connects lazily. Reconnects within seconds, even if a restarted server has
+// another address behind the same name. Detects a dead peer by pings.
 std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
                                            int64_t max_message_bytes);
 

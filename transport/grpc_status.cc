@@ -9,7 +9,7 @@ constexpr size_t kMaxMessageBytes = 4096;
 
 }  // namespace
 
-// Both libraries number their codes as google.rpc.Code does.
+// Both libraries use the numbers of google.rpc.Code.
 absl::Status FromGrpcStatus(const grpc::Status& status) {
   return absl::Status(static_cast<absl::StatusCode>(status.error_code()),
                       status.error_message());

@@ -19,7 +19,7 @@
 namespace ps {
 namespace {
 
-// For the last word of a worker that gives up.
+// For the last call of a worker that gives up.
 constexpr absl::Duration kGiveUpDeadline = absl::Seconds(2);
 
 constexpr char kPush[] = "/ps.ParameterServer/Push";
@@ -61,8 +61,8 @@ class GrpcParameterClient final : public ParameterClient {
   void StartSliceCall(const char* method, const Slice& slice,
                       const SliceMessage& header, const PayloadBuffer& payload);
   absl::Status HandleAnswer(const Call& call, const AnswerHandler& handler);
-  // Tells every server once: one that is gone needs no telling, and no answer
-  // to the calls still under way matters.
+  // Tells every server once: a server that is gone need not be told, and the
+  // answers to calls still under way do not matter.
   absl::Status GiveUp(const FinishRequest& request);
 
   const ParameterClientOptions options_;
@@ -70,13 +70,13 @@ class GrpcParameterClient final : public ParameterClient {
   WorkerId worker_;
   ServerLinks servers_;
   int64_t num_pushes_ = 0;
-  // Of the weights that the worker has, by bucket and slice.
+  // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
   std::unique_ptr<CallPool> calls_;
 };
 
 GrpcParameterClient::~GrpcParameterClient() {
-  // Connect may have stopped before some of them had one.
+  // Some servers have no attendance if Connect failed early.
   for (const auto& server : servers_) server->EndAttendance();
 }
 
@@ -118,7 +118,8 @@ absl::Status GrpcParameterClient::Connect() {
   calls_ = std::make_unique<CallPool>(&servers_, calls);
   for (const auto& server : servers_) {
     PS_RETURN_IF_ERROR(server->Register(request));
-    // At once: the server counts a worker that does not attend as lost.
+    // Attend immediately: the server counts a worker that does not attend as
+    // lost.
     server->Attend(worker_, [this] { calls_->Wake(); });
   }
   return absl::OkStatus();
@@ -165,10 +166,10 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
     }
     answer.info = *info;
   }
-  // Who pulls has nothing yet that a part could be added to.
+  // A worker that pulls has no weights yet to which a part could be added.
   if (call.method == kPull && (message.payload.pieces.empty() ||
                                answer.info.index_code != IndexCode::kDense)) {
-    return absl::DataLossError("weights came without some of their elements");
+    return absl::DataLossError("the pulled weights lack some elements");
   }
   answer.slice = call.slice;
   answer.version = message.header.iteration();

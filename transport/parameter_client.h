@@ -1,4 +1,4 @@
-// A worker's side of the conversation with all servers.
+// A worker's side of the protocol with all servers.
 #ifndef TRANSPORT_PARAMETER_CLIENT_H_
 #define TRANSPORT_PARAMETER_CLIENT_H_
 
@@ -26,28 +26,30 @@ struct ParameterClientOptions {
   std::string name;         // "host:pid", for the servers' messages.
   std::string config_text;  // SharedConfigText of the job.
   int64_t total_iterations = 0;
-  // So many of the last buckets hold statistics, which the servers average.
+  // The number of last buckets that hold statistics, which the servers average.
   int num_averaged_buckets = 0;
-  // Of the model, bucket by bucket, and whether each has more than one extent.
+  // The sizes of the model's tensors, bucket by bucket, and whether each tensor
+  // has more than one extent.
   std::vector<int64_t> tensor_sizes;
   std::vector<bool> tensor_is_matrix;
   int64_t max_slice_elements = 0;
   int connections = 1;  // To each server.
-  // Pushes under way at each server, in bytes of messages; one push is always
-  // allowed.
+  // Limit on the bytes of push messages under way at each server. One push is
+  // always allowed.
   int64_t credit_bytes = 64 << 20;
-  // Reach servers on this machine through Unix-domain sockets.
+  // Use Unix-domain sockets to reach servers on this machine.
   bool unix_sockets = false;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
-  // When nothing has arrived for so long, the log says whom it waits for.
+  // When nothing has arrived for this long, the log says which processes the
+  // worker waits for.
   absl::Duration patience = absl::Seconds(10);
 };
 
-// What a server did with a push. Seconds.
+// The time that a server spent on a push. Seconds.
 struct ServerWork {
   double held = 0;  // From its arrival to the answer.
-  double wait = 0;  // Of that: for other workers' pushes of the slice.
+  double wait = 0;  // Part of `held`: waiting for other workers' pushes.
   double sum = 0;   // Work on the slice, for all workers together.
   double optimizer = 0;
   double encode = 0;
@@ -61,22 +63,24 @@ struct SliceAnswer {
   int64_t sent_elements = 0;  // Push: by all workers, for this slice.
   int64_t bytes_up = 0;       // Push: messages of all workers, for this slice.
   int64_t bytes_down = 0;     // This message.
-  // Push: it came too late for its update, and changed nothing.
+  // Push: it came too late for its update and changed nothing.
   bool left_out = false;
-  // Push, where each is an update: others since the weights that the worker
-  // had, up to its own.
+  // Push, if each push is an update: the number of updates between the weights
+  // that the worker had and its own update.
   int64_t staleness = 0;
   // Push: whether worker 0 wants this bucket compressed next time.
   std::optional<bool> compress_next;
-  // The call's start and the answer's arrival; `latency` is between them.
+  // The start of the call and the arrival of the answer; `latency` is the time
+  // between them.
   absl::Time sent;
   absl::Time arrived;
   absl::Duration latency;
-  ServerWork work;  // Push: meanwhile.
-  // To be added to what the worker holds; else it replaces that.
+  ServerWork work;  // Push: the server's work on it.
+  // True: the worker adds the payload to its weights. False: the payload
+  // replaces them.
   bool difference = false;
   PayloadInfo info;
-  // Valid; dies with the call of the handler. Empty for a push without weights.
+  // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
 };
 
@@ -85,60 +89,62 @@ struct BucketPush {
   int64_t iteration = 0;
   int bucket = 0;
   double loss = 0;
-  bool wants_weights = true;  // The answers are to carry them.
-  // WeightsDigest of what the worker holds of each slice; empty: not compared.
+  bool wants_weights = true;  // The answers carry weights.
+  // WeightsDigest of the worker's weights of each slice; empty: not compared.
   std::vector<uint64_t> weights_digests;
-  // Of worker 0: whether all workers are to compress this bucket next time.
+  // From worker 0: whether all workers must compress this bucket next time.
   std::optional<bool> compress_next;
 };
 
 using AnswerHandler = std::function<absl::Status(const SliceAnswer&)>;
 
-// One thread at a time uses a client; what gRPC's own threads deliver waits
-// inside until that thread asks for it.
+// Only one thread may use a client at a time; answers that gRPC's threads
+// deliver wait inside until that thread asks for them.
 //
 // Errors of every call name the server by index and address. kUnavailable: a
 // server has not answered for lost_server_timeout. kAborted: a server says that
-// the job has failed, and why. Everything else is final too.
+// the job has failed, and why. All other errors are final as well.
 class ParameterClient {
  public:
   virtual ~ParameterClient() = default;
 
-  // Reaches all servers and registers with them, waiting with back-off for
-  // those that have not started; the log names them. `shard_map` is not owned
-  // and outlives the client. Errors: also kDeadlineExceeded naming who is
-  // missing after startup_timeout, kFailedPrecondition when a server has
-  // another config.
+  // Registers with all servers. Waits for servers that have not started; the
+  // log names them. `shard_map` is not owned and must outlive the client.
+  // Errors: also kDeadlineExceeded, naming the server that is missing after
+  // startup_timeout, and kFailedPrecondition if a server has another config.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
-  // Rank 0 gives all servers their first weights. bucket_weights[b]: the
-  // elements of bucket b.
+  // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
+  // points to the elements of bucket b.
   virtual absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) = 0;
 
-  // Fetches every slice; waits until rank 0 has initialised them.
+  // Fetches every slice; waits until rank 0 has initialised the weights.
   virtual absl::Status PullWeights(const AnswerHandler& handler) = 0;
 
-  // As PullWeights, once all workers that are left have made so many pushes of
-  // each bucket and, of statistics, so many averagings; this one makes no more.
+  // Like PullWeights, but waits until all workers that are left have made this
+  // many pushes of each bucket and this many averagings of statistics. This
+  // worker must not make any of these pushes afterwards.
   virtual absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
                                        const AnswerHandler& handler) = 0;
 
-  // Starts to send one bucket: parts[i] is the payload of its i-th slice. What
-  // exceeds credit_bytes waits until answers have come; of what waits, later
-  // buckets go first, which the next forward pass needs first.
+  // Starts to send one bucket; parts[i] is the payload of its i-th slice.
+  // Pushes that exceed credit_bytes wait for answers. Of the waiting pushes,
+  // later buckets go first, because the next forward pass needs them first.
   virtual absl::Status Push(const BucketPush& push,
                             const std::vector<PayloadBuffer>& parts) = 0;
 
-  // Hands over the answers that have come so far, without waiting.
+  // Passes the answers that have arrived so far to `handler`, without waiting.
   virtual absl::Status PollAnswers(const AnswerHandler& handler) = 0;
 
-  // Hands over the answers of all pushes so far as they come, on this thread.
+  // Passes the answers of all pushes so far to `handler` as they arrive, on
+  // this thread.
   virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;
 
   // Tells all servers that this worker is done, and waits until all workers
-  // are; or, with a failure, that it gives up, and why.
+  // are. With a failure it tells them that the worker gives up, and why, and
+  // does not wait for the other workers.
   virtual absl::Status Finish(const absl::Status& failure) = 0;
 };
 

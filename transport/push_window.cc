@@ -27,7 +27,8 @@ std::optional<int64_t> PushWindow::Next() {
     return lowest->first;
   }
   const auto first = queued_.begin();
-  // Room is left for the lowest, which may change at any answer.
+  // Credit is reserved for the lowest push, which may become another one with
+  // any answer.
   if (bytes_under_way_ + first->second->bytes + longest_ > credit_bytes_) {
     return std::nullopt;
   }

@@ -15,8 +15,8 @@
 namespace ps {
 namespace {
 
-// Short enough to say now and then whom this worker waits for. gRPC waits for
-// the connection meanwhile.
+// Short enough to log regularly which server this worker waits for. Meanwhile
+// gRPC waits for the connection.
 constexpr absl::Duration kRegisterDeadline = absl::Seconds(2);
 
 }  // namespace

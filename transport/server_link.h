@@ -1,4 +1,4 @@
-// One server as a worker sees it: its connections.
+// A worker's connections to one server.
 #ifndef TRANSPORT_SERVER_LINK_H_
 #define TRANSPORT_SERVER_LINK_H_
 
@@ -27,20 +27,21 @@ struct ServerLinkOptions {
   int64_t credit_bytes = 0;
   bool unix_sockets = false;
   absl::Duration startup_timeout;
-  absl::Duration patience;  // The log says whom it waits for so often.
+  absl::Duration patience;  // Interval of the log messages while waiting.
 };
 
-// Connects lazily. One thread at a time uses it, but for attendance().
+// Connects lazily. Except for attendance(), only one thread may use it at a
+// time.
 class ServerLink {
  public:
   explicit ServerLink(const ServerLinkOptions& options);
 
-  // Registers, waiting with back-off for a server that has not started, then
-  // makes the connections for data. Errors: kDeadlineExceeded after
-  // startup_timeout, and what the server refuses; both name the server.
+  // Registers, waiting for a server that has not started, then makes the data
+  // connections. Errors: kDeadlineExceeded after startup_timeout, or the
+  // server's refusal; both name the server.
   absl::Status Register(RegisterRequest request);
 
-  // From now on the server knows that the worker lives. `changed`: see
+  // Lets the server know from now on that the worker is alive. `changed`: see
   // Attendance.
   void Attend(const WorkerId& worker, std::function<void()> changed);
   void EndAttendance() { attendance_.reset(); }
@@ -49,9 +50,9 @@ class ServerLink {
   // "server 1 at host:port".
   std::string Name() const;
   const Attendance& attendance() const { return *attendance_; }
-  // For everything but data.
+  // For all calls without payloads.
   ParameterServer::Stub* stub() { return stub_.get(); }
-  // Data connection i, modulo their number.
+  // Data connection i, modulo the number of connections.
   grpc::GenericStub* data_stub(int64_t i) {
     return data_stubs_[i % data_stubs_.size()].get();
   }
@@ -61,7 +62,8 @@ class ServerLink {
   void OpenDataConnections(const std::string& unix_socket);
 
   const ServerLinkOptions options_;
-  std::vector<std::shared_ptr<grpc::Channel>> channels_;  // [0]: no data.
+  // The first channel carries no data.
+  std::vector<std::shared_ptr<grpc::Channel>> channels_;
   std::unique_ptr<ParameterServer::Stub> stub_;
   std::vector<std::unique_ptr<grpc::GenericStub>> data_stubs_;
   std::unique_ptr<Attendance> attendance_;

@@ -49,7 +49,7 @@ std::string DescribeWhoIsAwaited(const ServerLinks& servers) {
     } else if (status.missing_ranks_size() > 0) {
       lines.push_back(absl::StrCat("worker ",
                                    absl::StrJoin(status.missing_ranks(), ", "),
-                                   " (not there)"));
+                                   " (not connected)"));
     } else if (status.awaited_ranks_size() > 0) {
       lines.push_back(absl::StrCat(
           "worker ", absl::StrJoin(status.awaited_ranks(), ", "),

@@ -1,4 +1,4 @@
-// What the servers of a job say while a worker waits for them.
+// Checks on the servers of a job while a worker waits for them.
 #ifndef TRANSPORT_SERVER_WATCH_H_
 #define TRANSPORT_SERVER_WATCH_H_
 
@@ -14,15 +14,15 @@ namespace ps {
 
 using ServerLinks = std::vector<std::unique_ptr<ServerLink>>;
 
-// Whether the job can go on. Errors: kAborted with the failure that a server
-// has announced; kUnavailable for one that nobody has reached for
-// lost_server_timeout.
+// Returns OK if the job can go on. Errors: the failure that a server has
+// announced (kAborted) or its refusal of this worker; kUnavailable for a server
+// that could not be reached for lost_server_timeout.
 absl::Status CheckServers(const ServerLinks& servers,
                           absl::Duration lost_server_timeout);
 
-// Asks every server, for two seconds each, which workers it waits for: "worker
-// 1, 3 (not there); server 1 at host:port (what is wrong with it)". Empty: for
-// nobody.
+// Asks every server, for at most two seconds each, which workers it waits for:
+// "worker 1, 3 (not connected); server 1 at host:port (its error)". Empty if
+// the servers wait for nobody.
 std::string DescribeWhoIsAwaited(const ServerLinks& servers);
 
 }  // namespace ps

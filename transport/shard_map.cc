@@ -6,15 +6,15 @@
 namespace ps {
 namespace {
 
-// The most that an index of a payload can count.
+// The largest size that a payload's indices can address.
 constexpr int64_t kMaxBucketElements = (int64_t{1} << 32) - 1;
 
-// A peer says how large the buckets are; the map must not outgrow memory.
+// A peer chooses the sizes of the buckets; this limit bounds the map's memory.
 constexpr int64_t kMaxSlices = int64_t{1} << 18;
 
-// The begin of part `i` when [0, n) is cut into `parts` of equal size, give or
-// take one. n * i stays below 2^63: n < 2^32, i <= 2^18 (kMaxSlices, and so
-// many servers are refused too).
+// The beginning of part `i` when [0, n) is cut into `parts` whose sizes differ
+// by at most one. n * i stays below 2^63, because n < 2^32 and i <= 2^18
+// (kMaxSlices, which also limits the number of servers).
 int64_t EvenCut(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
 }  // namespace

@@ -1,9 +1,9 @@
-// Which server holds which elements.
+// The assignment of elements to servers.
 //
-// Every bucket is split evenly over all servers, so that each always has the
-// same load whatever the sizes of layers. A server's share of a bucket is cut
-// further, into slices that fit one message. Workers and servers compute the
-// same map from the same few numbers.
+// Every bucket is split evenly over all servers, so that the load is even
+// whatever the sizes of the layers. A server's share of a bucket is cut further
+// into slices that fit one message. Workers and servers compute the same map
+// from the same few numbers.
 #ifndef TRANSPORT_SHARD_MAP_H_
 #define TRANSPORT_SHARD_MAP_H_
 
@@ -40,11 +40,11 @@ class ShardMap {
   int num_servers() const { return num_servers_; }
   const std::vector<int64_t>& bucket_sizes() const { return bucket_sizes_; }
 
-  // Ascending, without gaps. A bucket with fewer elements than there are
-  // servers leaves some of them without a slice.
+  // The slices of a bucket, ascending and without gaps. If a bucket has fewer
+  // elements than there are servers, some servers have no slice of it.
   const std::vector<Slice>& slices(int bucket) const { return slices_[bucket]; }
 
-  // The ends of a bucket's slices: what CompressorOptions::part_ends wants.
+  // The ends of a bucket's slices, for CompressorOptions::part_ends.
   std::vector<int64_t> SliceEnds(int bucket) const;
 
  private:

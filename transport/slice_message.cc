@@ -51,7 +51,7 @@ PayloadPieces PiecesFrom(const Slices& slices, size_t offset) {
   return pieces;
 }
 
-// A function with a name, for tests/tsan_suppressions.txt.
+// A named function, because tests/tsan_suppressions.txt refers to it.
 void ReleasePayload(void* buffer) {
   delete static_cast<PayloadBuffer*>(buffer);
 }
@@ -68,7 +68,7 @@ grpc::ByteBuffer EncodeSliceMessage(const SliceMessage& header,
     output.WriteTag(kPayloadTag);
     output.WriteVarint64(payload.size_bytes());
   }
-  // gRPC calls the deleter when the last byte has left.
+  // gRPC calls the deleter when the last byte has been sent.
   auto* keep = new PayloadBuffer(payload);
   const grpc::Slice parts[] = {
       grpc::Slice(start),
@@ -99,7 +99,7 @@ absl::StatusOr<ReceivedSliceMessage> DecodeSliceMessage(
         received.message_bytes == header_bytes) {
       // A message without a payload.
       if (!received.header.ParseFromArray(prefix.data(), header_bytes)) {
-        return absl::InvalidArgumentError("message header does not parse");
+        return absl::InvalidArgumentError("message header cannot be parsed");
       }
       return received;
     }
@@ -111,17 +111,17 @@ absl::StatusOr<ReceivedSliceMessage> DecodeSliceMessage(
   }
   uint64_t payload_bytes = 0;
   if (!input.ReadVarint64(&payload_bytes)) {
-    return absl::InvalidArgumentError("payload length does not parse");
+    return absl::InvalidArgumentError("payload length cannot be parsed");
   }
   const int64_t begin = input.CurrentPosition();
   if (payload_bytes != static_cast<uint64_t>(received.message_bytes - begin)) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "payload says ", payload_bytes, " bytes and ",
+        "payload length says ", payload_bytes, " bytes and ",
         received.message_bytes - begin,
         " follow; it must be the last field and reach to the end"));
   }
   if (!received.header.ParseFromArray(prefix.data(), header_bytes)) {
-    return absl::InvalidArgumentError("message header does not parse");
+    return absl::InvalidArgumentError("message header cannot be parsed");
   }
   received.payload.pieces = PiecesFrom(*slices, begin);
   received.payload.owner = std::move(slices);

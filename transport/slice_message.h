@@ -1,10 +1,10 @@
 // SliceMessage as bytes, without copying its payload.
 //
-// A SliceMessage of parameter_server.proto is written as its small fields, then
-// the payload field, whose bytes are the memory that the compressor or the
-// optimizer filled; gRPC sends both pieces from where they are. A received one
-// is taken apart likewise: the payload stays in the slices that the network
-// made of it.
+// A SliceMessage of parameter_server.proto is encoded as its small fields
+// followed by the payload field, whose bytes are the memory that the compressor
+// or the optimizer filled; gRPC sends both pieces from where they are. Decoding
+// does not copy either: the payload stays in the gRPC slices in which it
+// arrived.
 #ifndef TRANSPORT_SLICE_MESSAGE_H_
 #define TRANSPORT_SLICE_MESSAGE_H_
 
@@ -20,23 +20,23 @@
 
 namespace ps {
 
-// The most that the fields before the payload may take.
+// Limit on the size of the fields before the payload.
 constexpr int64_t kMaxSliceHeaderBytes = 4096;
 
-// What a channel and a server must let through for slices of so many elements:
-// the largest payload is 8 bytes an element (raw32 indices, fp32 values). Not
-// less than gRPC's own 4 MiB: the config and the sizes of many buckets must
-// pass, whatever the slices.
+// The message size that channels and servers must accept for slices of at most
+// max_slice_elements: the largest payload has 8 bytes per element (raw32
+// indices, fp32 values). At least gRPC's default of 4 MiB, because the config
+// and the sizes of many buckets must fit, however small the slices are.
 inline int64_t MaxMessageBytes(int64_t max_slice_elements) {
   return std::max<int64_t>(8 * max_slice_elements + kMaxSliceHeaderBytes + 1024,
                            4 << 20);
 }
 
-// header.payload must be empty. The buffer shares `payload`.
+// header.payload must be empty. The buffer shares the memory of `payload`.
 grpc::ByteBuffer EncodeSliceMessage(const SliceMessage& header,
                                     const PayloadBuffer& payload);
 
-// Received bytes; `pieces` point into what `owner` keeps alive.
+// A received payload; `pieces` point into memory that `owner` keeps alive.
 struct ReceivedPayload {
   PayloadPieces pieces;
   std::shared_ptr<const void> owner;
@@ -48,9 +48,9 @@ struct ReceivedSliceMessage {
   int64_t message_bytes = 0;
 };
 
-// Trusts nothing. Errors: kInvalidArgument, saying what is malformed: a header
-// that does not parse or is too long, a payload length that does not reach
-// exactly to the end.
+// Decodes an untrusted message. Errors: kInvalidArgument, which says what is
+// malformed: a header that cannot be parsed or is too long, or a payload length
+// that does not reach exactly to the end.
 absl::StatusOr<ReceivedSliceMessage> DecodeSliceMessage(
     const grpc::ByteBuffer& message);
 

@@ -8,14 +8,14 @@
 
 namespace ps {
 
-// A name that no other process has.
+// A name that no other process uses.
 std::string NewUnixSocketName();
 
-// What gRPC calls the socket with this name.
+// The address that gRPC uses for the socket with this name.
 std::string UnixSocketAddress(const std::string& name);
 
-// Whether somebody listens there, on this machine. Does not wait. False for
-// names that cannot be one.
+// Whether a process on this machine listens on the socket. Does not wait. False
+// for invalid names.
 bool UnixSocketAnswers(const std::string& name);
 
 }  // namespace ps

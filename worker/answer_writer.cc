@@ -12,7 +12,7 @@ namespace ps {
 absl::Status AnswerWriter::Write(const SliceAnswer& answer, int64_t begin,
                                  Tensor* values) {
   if (answer.payload.empty()) {
-    return absl::DataLossError("an answer came without weights");
+    return absl::DataLossError("an answer contains no weights");
   }
   const Slice& slice = *answer.slice;
   Tensor part = values->Slice(begin + slice.begin, begin + slice.end);

@@ -1,4 +1,4 @@
-// Writes what servers answer into tensors.
+// Writes servers' answers into tensors.
 #ifndef WORKER_ANSWER_WRITER_H_
 #define WORKER_ANSWER_WRITER_H_
 
@@ -18,12 +18,13 @@ namespace ps {
 // Not thread-safe.
 class AnswerWriter {
  public:
-  // `backend` is not owned and outlives this.
+  // `backend` is not owned and must outlive this object.
   explicit AnswerWriter(Backend* backend) : backend_(backend) {}
 
-  // Element 0 of the slice's bucket is element `begin` of *values. Errors:
-  // kDataLoss for an answer without weights, or the backend's. Weights of 16
-  // bits go to a device as they are.
+  // Writes the answer to *values, where element 0 of the slice's bucket is
+  // element `begin`. 16-bit weights are copied to a device as they are and
+  // widened there. Errors: kDataLoss for an answer without weights; those of
+  // the backend.
   absl::Status Write(const SliceAnswer& answer, int64_t begin, Tensor* values);
 
  private:
@@ -32,9 +33,9 @@ class AnswerWriter {
   absl::Status WriteSparse(const SliceAnswer& answer, Tensor part);
 
   Backend* const backend_;
-  std::unique_ptr<DeviceWidener> widener_;  // Once it is used.
-  std::vector<float> staging_;              // A slice's weights on their way.
-  Selection selection_;                     // Likewise, some of them.
+  std::unique_ptr<DeviceWidener> widener_;  // Made on first use.
+  std::vector<float> staging_;              // Host copy of a slice's weights.
+  Selection selection_;                     // Host copy of a sparse answer.
 };
 
 }  // namespace ps

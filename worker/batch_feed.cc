@@ -6,7 +6,7 @@
 namespace ps {
 namespace {
 
-// Sets a batch's random draws apart from all others of the job's seed:
+// Distinguishes a batch's random draws from all other uses of the job's seed:
 // "dropout" in ASCII.
 constexpr uint64_t kDropoutKey = 0x64726f706f7574;
 
@@ -37,7 +37,7 @@ absl::StatusOr<Batch*> BatchFeed::At(int64_t iteration) {
     PS_ASSIGN_OR_RETURN(batch, loader_.Next());
     ++next_;
   }
-  // What came before is not what the state of recurrent layers is of.
+  // The state of recurrent layers does not belong to the preceding batch.
   if (passes_over) batch->continues = false;
   batch->random_key =
       RandomKey(seed_, kDropoutKey, static_cast<uint64_t>(iteration),

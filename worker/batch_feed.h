@@ -15,14 +15,15 @@ namespace ps {
 // Not thread-safe; reads ahead on threads of its own.
 class BatchFeed {
  public:
-  // Of iterations [0, parts.total_iterations). `config` and `parts` are not
-  // owned and outlive this.
+  // Feeds iterations [0, parts.total_iterations). `config` and `parts` are not
+  // owned and must outlive this object.
   BatchFeed(const JobConfig& config, int worker_rank,
             const TrainingParts& parts);
 
-  // The batch of an iteration, above that of the call before: those between
-  // are passed over, and recurrent layers begin anew. Its random key is that of
-  // the job's seed, this worker and the iteration. Valid until the next call.
+  // The batch of an iteration, which must be higher than in the previous call.
+  // If iterations are skipped, recurrent layers start with a fresh state. The
+  // batch's random key depends on the job's seed, this worker and the
+  // iteration. The pointer is valid until the next call.
   absl::StatusOr<Batch*> At(int64_t iteration);
 
  private:

@@ -1,4 +1,4 @@
-// How the flat gradient is cut into buckets.
+// The division of the flat gradient into buckets.
 #ifndef WORKER_BUCKET_PLAN_H_
 #define WORKER_BUCKET_PLAN_H_
 
@@ -17,9 +17,10 @@ struct Bucket {
   int64_t size() const { return end - begin; }
 };
 
-// Cuts at the borders of parameters, from the last one on, since backward
-// finishes them in that order: bucket 0 is complete first. A bucket is closed
-// as soon as it holds `bucket_bytes` (of fp32); 0: one bucket.
+// Cuts the gradient at parameter boundaries, starting with the last parameter,
+// because the backward pass finishes parameters in that order: bucket 0 is
+// complete first. A bucket ends as soon as it holds at least `bucket_bytes` of
+// fp32 values; 0: one bucket.
 std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
                                 double bucket_bytes);
 

@@ -1,5 +1,5 @@
-// With compressor "auto": which buckets are compressed, and what worker 0
-// learns about it from each exchange.
+// With compressor "auto": keeps track of which buckets are compressed, and
+// gives worker 0 the measurements on which it decides.
 #ifndef WORKER_COMPRESSION_CHOICE_H_
 #define WORKER_COMPRESSION_CHOICE_H_
 
@@ -14,7 +14,7 @@
 
 namespace ps {
 
-// Costs nothing with any other compressor. Not thread-safe.
+// Does nothing with any other compressor. Not thread-safe.
 class CompressionChoice {
  public:
   // Worker 0 decides for all: a push carries its choice, and the answers tell
@@ -22,38 +22,40 @@ class CompressionChoice {
   CompressionChoice(const CompressorConfig& config, int worker_rank,
                     int num_buckets);
 
-  // "auto" is configured.
+  // Whether compressor "auto" is configured.
   bool automatic() const { return automatic_; }
 
-  // What this iteration does, at which compressors look: [bucket], at an
-  // address that stays.
+  // Which buckets this iteration compresses: [bucket]. Compressors keep a
+  // pointer to it, so its address does not change.
   const std::vector<bool>& compressed() const { return compressed_; }
 
-  // An iteration begins: what the last one's answers said is done.
+  // Begins an iteration, which follows the choices in the last one's answers.
   void Begin() { compressed_ = compressed_next_; }
 
-  // What worker 0 wants of a bucket next time; none on the other workers.
+  // Worker 0: whether it wants the bucket compressed next time. Other workers:
+  // nullopt.
   std::optional<bool> Wanted(int bucket) const;
-  // What an answer said of it.
+  // Stores the choice that an answer carries.
   void Told(int bucket, bool compressed) {
     compressed_next_[bucket] = compressed;
   }
 
-  // What a bucket has cost, in addition to what was said of it before.
+  // Adds to the costs of a bucket in this exchange.
   void Add(int bucket, const BucketCosts& costs);
 
-  // The iteration of push number `push` took so long, all around it included;
-  // without an exchange, it counts with the next that has one. Logs what is
-  // decided.
+  // Reports the time of the whole iteration of push number `push`. The time of
+  // an iteration without an exchange is added to the next one that has one.
+  // Logs decisions.
   void IterationTook(double seconds, bool with_exchange, int64_t push);
 
  private:
   const bool automatic_;
   const int worker_rank_;
-  std::unique_ptr<CompressionChooser> chooser_;  // Of worker 0.
+  // Null except on worker 0.
+  std::unique_ptr<CompressionChooser> chooser_;
   std::vector<bool> compressed_;
   std::vector<bool> compressed_next_;
-  ExchangeCosts costs_;  // Of this exchange, as it goes on.
+  ExchangeCosts costs_;  // Costs of the current exchange so far.
 };
 
 }  // namespace ps

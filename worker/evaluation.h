@@ -1,4 +1,4 @@
-// The figures of an evaluation, by task.
+// The metrics of an evaluation, by task.
 #ifndef WORKER_EVALUATION_H_
 #define WORKER_EVALUATION_H_
 
@@ -14,23 +14,23 @@ namespace ps {
 struct Evaluation {
   Task task = Task::kImages;
   double loss = 0;  // Mean over images, tokens or recordings.
-  // Images, as fractions of all.
+  // Images: fractions of all images.
   double accuracy = 0;
   double top5_accuracy = 0;
   // Text: exp(loss), and loss / ln 2.
   double perplexity = 0;
   double bits_per_character = 0;
-  // Speech: errors over the transcripts' length; may exceed 1.
+  // Speech: errors over the length of the transcripts; may exceed 1.
   double character_error_rate = 0;
   double word_error_rate = 0;
 };
 
-// `sum`: of all batches, with `loss` summed over the targets. At least one
-// target.
+// `sum` is over all batches, with `loss` summed over the targets. There must be
+// at least one target.
 Evaluation EvaluationOf(Task task, const BatchResult& sum);
 
-// What is reported for the task, the one that matters most first, the loss
-// last. The run's files put "test_" before the names.
+// The metrics that are reported for the task: the most important one first, the
+// loss last. The run's files prefix the names with "test_".
 std::vector<Metric> Metrics(const Evaluation& evaluation);
 
 // For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".

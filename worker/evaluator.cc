@@ -8,12 +8,12 @@
 namespace ps {
 namespace {
 
-// Large enough to keep the kernels busy, small enough to stay in the cache;
-// fewer for large images.
+// Images per batch: large enough to keep the kernels busy, small enough to stay
+// in the cache. Large images have smaller batches, by kMaxPixels.
 constexpr int64_t kImages = 250;
 constexpr int64_t kMaxPixels = 1 << 20;
 
-// The fewer rows of text, the fewer windows begin without a past.
+// With fewer rows of text, fewer windows begin without context.
 constexpr int64_t kTextRows = 10;
 
 constexpr int64_t kRecordings = 16;
@@ -28,7 +28,7 @@ int64_t BatchSize(const ExampleShape& example, int64_t num_examples) {
 }
 
 struct Part {
-  std::vector<int64_t> numbers;  // Of the examples; none: all are done.
+  std::vector<int64_t> numbers;  // The examples; empty when all are done.
   bool continues = false;
 };
 
@@ -41,14 +41,14 @@ Part SequentialPart(int64_t size, int64_t rows, int64_t i) {
     }
     part.continues = i > 0;
   } else if (rows * row_length + (i - row_length) < size) {
-    // What would make the rows uneven is a row of its own at the end.
+    // The windows that do not fill all rows form a row of their own at the end.
     part.numbers.push_back(rows * row_length + (i - row_length));
     part.continues = i > row_length;
   }
   return part;
 }
 
-// Batch i.
+// The examples of batch i.
 Part PartOf(const Dataset& dataset, int64_t batch_size, int64_t i) {
   if (dataset.order() == ExampleOrder::kSequential) {
     return SequentialPart(dataset.size(), batch_size, i);

@@ -1,4 +1,4 @@
-// How good the weights are on the test set.
+// Evaluation of weights on the test set.
 #ifndef WORKER_EVALUATOR_H_
 #define WORKER_EVALUATOR_H_
 
@@ -10,10 +10,10 @@
 
 namespace ps {
 
-// Goes through the whole set, in order. Text runs in a few rows side by side,
-// each with the state that it carries from window to window; the few windows
-// that would make the rows uneven are a row of their own at the end. Errors:
-// kFailedPrecondition for an empty set, and what the model and the data report.
+// Evaluates the whole set, in order. Text is processed in a few parallel rows,
+// each of which carries its state from window to window. The few windows that
+// do not fill all rows form a row of their own at the end. Errors:
+// kFailedPrecondition for an empty set, and those of the model and the data.
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
                                     const Tensor& weights, Model* model);
 

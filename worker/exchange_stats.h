@@ -1,4 +1,4 @@
-// What an exchange with the servers did.
+// Statistics of an exchange with the servers.
 #ifndef WORKER_EXCHANGE_STATS_H_
 #define WORKER_EXCHANGE_STATS_H_
 
@@ -11,31 +11,32 @@
 
 namespace ps {
 
-// What happened to one iteration's gradient. Counts are those of all workers
-// together, except where it says otherwise.
+// Statistics of the exchange of one iteration's gradient. Counts are over all
+// workers, unless stated otherwise.
 struct ExchangeStats {
   ExchangePhases phases;
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
   int64_t bytes_down = 0;  // This worker's.
-  // Of this worker's slices: how many updates of others came between the
-  // weights of its gradient and its own, where each push is an update.
+  // If each push is an update: the mean and the maximum, over this worker's
+  // slices, of the number of others' updates between the weights of its
+  // gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
   // Pushes of this worker that came too late for their update.
   int64_t left_out = 0;
-  // The push that the servers want next: not the one after this, where this
-  // one came too late.
+  // The push that the servers expect next. If this push came too late, that may
+  // be a later one than the following push.
   int64_t next_push = 0;
-  // This worker's compressors, one for each bucket.
+  // Of this worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
-  // With compressor "auto": of this worker's elements, the share that lies in
-  // buckets which were compressed.
+  // With compressor "auto": the share of this worker's elements that lies in
+  // compressed buckets.
   std::optional<double> compressed_share;
 };
 
-// What it took to average statistics. As in ExchangeStats.
+// The traffic of averaging statistics. The fields are as in ExchangeStats.
 struct AveragingStats {
   int64_t bytes_up = 0;
   int64_t bytes_down = 0;

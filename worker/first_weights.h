@@ -1,4 +1,4 @@
-// What training starts from.
+// The initial weights of a training run.
 #ifndef WORKER_FIRST_WEIGHTS_H_
 #define WORKER_FIRST_WEIGHTS_H_
 
@@ -13,11 +13,11 @@ namespace ps {
 
 struct FirstWeights {
   std::vector<float> weights;     // [num_parameters]
-  std::vector<float> statistics;  // Of the model.
+  std::vector<float> statistics;  // The model's statistics.
 };
 
-// Those of the file model.initial_weights, or random ones by the job's seed.
-// Errors: those of LoadInitialWeights, naming the field.
+// Reads the file model.initial_weights or, without one, draws random weights
+// from the job's seed. Errors: those of LoadInitialWeights, naming the field.
 absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
                                               Model* model, Backend* backend);
 

@@ -18,12 +18,12 @@ absl::StatusOr<fs::path> DirectoryFor(const GradientDumpOptions& options) {
   if (options.run_directory.empty()) {
     return absl::InvalidArgumentError(
         "training.dump_gradients.directory is empty and there is no run "
-        "directory; name one of the two");
+        "directory; set one of the two");
   }
   return fs::path(options.run_directory) / "gradients";
 }
 
-// What a reader of the job's last line must know.
+// Names the config field, since the error ends the job.
 absl::Status Explain(const absl::Status& status) {
   return Annotate(status, "training.dump_gradients");
 }

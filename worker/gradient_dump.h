@@ -1,5 +1,5 @@
-// A job's option to keep real gradients in a file (config.proto,
-// training.dump_gradients), for trying compressors on them.
+// Writes real gradients to a file, so that compressors can be tried on them
+// (training.dump_gradients in the config).
 #ifndef WORKER_GRADIENT_DUMP_H_
 #define WORKER_GRADIENT_DUMP_H_
 
@@ -19,24 +19,24 @@ namespace ps {
 
 struct GradientDumpOptions {
   GradientDumpConfig config;
-  std::string run_directory;  // Empty: there is none.
+  std::string run_directory;  // Empty if there is none.
   int64_t num_parameters = 0;
-  Backend* backend = nullptr;  // Not owned; outlives the dump.
+  Backend* backend = nullptr;  // Not owned; must outlive the dump.
 };
 
 // Not thread-safe.
 class GradientDump {
  public:
-  // Makes the directory and the file, without rows. config.every is above 0.
+  // Makes the directory and a file without rows. config.every must be above 0.
   // Errors: kInvalidArgument if neither the config nor the run names a
-  // directory; what the system reports, with the path.
+  // directory; the system's errors, with the path.
   static absl::StatusOr<std::unique_ptr<GradientDump>> Create(
       const GradientDumpOptions& options);
 
-  // Adds the gradient, [num_parameters], if it is this iteration's turn.
+  // Adds the gradient, [num_parameters], if this iteration is to be dumped.
   absl::Status Iteration(int64_t iteration, const Tensor& gradient);
 
-  // The last call.
+  // Must be the last call.
   absl::Status Close();
 
  private:
@@ -45,7 +45,7 @@ class GradientDump {
   const int64_t every_;
   Backend* const backend_;
   NpyRowFile file_;
-  std::vector<float> row_;  // On its way from the backend.
+  std::vector<float> row_;  // Host copy of a gradient.
 };
 
 }  // namespace ps

@@ -21,7 +21,7 @@ std::string SliceName(const Slice& slice) {
   return absl::StrCat("bucket ", slice.bucket, " slice ", slice.index);
 }
 
-// The parameters of one bucket, counted from its begin.
+// The parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
                                   const std::vector<ParameterInfo>& all) {
   std::vector<TensorSpan> tensors;
@@ -95,7 +95,7 @@ absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
                                           : SendLater(bucket, loss));
   }
   if (thread_ == nullptr) return PollAnswers();
-  // Before the first bucket nothing can have come.
+  // No answer can have arrived before the first bucket was sent.
   return overlap_ ? SendLater(std::nullopt, loss) : absl::OkStatus();
 }
 
@@ -216,7 +216,7 @@ absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
 }
 
 absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
-  // Workers that do not drift get the next version, all of them.
+  // Unless workers may drift apart, every answer has the next version.
   const bool next = answer.version == push_ + 1;
   if (!next && !WorkersDrift(*options_.config)) {
     return absl::InternalError(absl::StrCat("answer to push ", push_,
@@ -235,7 +235,7 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   stats_.mean_staleness += static_cast<double>(answer.staleness);
   stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
   const absl::Time start = absl::Now();
-  // Every slice's answer carries the same loss, but where workers drift.
+  // Every slice's answer carries the same loss, unless workers may drift apart.
   stats_.mean_loss = answer.mean_loss;
   stats_.sent_elements += answer.sent_elements;
   stats_.bytes_up += answer.bytes_up;

@@ -1,5 +1,5 @@
-// From gradients to new weights: sieves each bucket when it is complete, sends
-// it, and applies the servers' answers.
+// Turns gradients into new weights: compresses each bucket when it is complete,
+// sends it, and applies the servers' answers.
 #ifndef WORKER_GRADIENT_PIPELINE_H_
 #define WORKER_GRADIENT_PIPELINE_H_
 
@@ -31,14 +31,14 @@ namespace ps {
 struct GradientPipelineOptions {
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   int worker_rank = 0;
-  std::vector<ParameterInfo> parameters;  // Of the flat vector.
-  std::vector<Bucket> buckets;            // They end where parameters do.
-  // Of the buckets, and of whatever comes after them.
+  std::vector<ParameterInfo> parameters;  // Those of the flat vector.
+  std::vector<Bucket> buckets;            // Each ends where a parameter ends.
+  // Maps the buckets, and any buckets after them.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
-  // Compresses, sends and applies on a thread of its own, while the caller's
-  // goes on with earlier layers (tensor/backend.h); the results are the same.
+  // Compress, send and apply on a separate thread while the calling thread
+  // continues with earlier layers (tensor/backend.h). The results are the same.
   bool overlap = false;
 };
 
@@ -49,38 +49,40 @@ class GradientPipeline {
   static absl::StatusOr<std::unique_ptr<GradientPipeline>> Create(
       const GradientPipelineOptions& options);
 
-  // Records what follows, until it is called again; null: nothing. Not while
-  // an iteration goes on. `trace` is not owned.
+  // Records all following iterations in `trace`, which is not owned; null ends
+  // the recording. Must not be called during an iteration.
   void Trace(TraceRecorder* trace) { trace_ = trace; }
 
-  // push: its number, from 0. gradient: the flat vector that the ranges of
-  // Ready point into; weights: those that servers sent, of the same shape,
-  // changed by Ready and Await as answers come. Both are kept until Await
-  // returns.
+  // Begins an iteration. `push` is its number, from 0. `gradient` is the flat
+  // vector to which the ranges of Ready refer. `weights`, of the same shape,
+  // are those that the servers sent; Ready and Await update them as answers
+  // arrive. Both tensors are used until Await returns.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
-  // Elements [begin, end) are final; ranges come in descending order, as
-  // Model::ForwardBackward gives them. Compresses and sends every bucket that
-  // is complete now, and applies what has come back of earlier ones, whose
-  // weights this iteration needs no more; or has its own thread do so, whose
-  // errors this or a later call returns. Errors: kFailedPrecondition for a
-  // gradient that is not finite, if the job's policy is FAIL.
+  // Says that elements [begin, end) of the gradient are final. Ranges come in
+  // descending order, as Model::ForwardBackward reports them. Compresses and
+  // sends every bucket that is now complete, and applies the answers that have
+  // arrived for earlier buckets, whose weights this iteration does not need any
+  // more. With `overlap` the separate thread does this, and this or a later
+  // call returns its errors. Errors: kFailedPrecondition for a gradient that is
+  // not finite, if the job's policy is FAIL.
   absl::Status Ready(double loss, int64_t begin, int64_t end);
 
-  // The iteration has failed: waits until nothing uses the client or the
-  // backend any more. The last call.
+  // Ends a failed iteration: waits until nothing uses the client or the backend
+  // any more. Must be the last call.
   void Abandon();
 
   // Waits for all answers and writes the new weights.
   absl::StatusOr<ExchangeStats> Await();
 
-  // What the last iteration, from Begin to Await and all around them, took on
-  // this worker: with compressor "auto" worker 0 decides by that what all
-  // workers do, from the iteration after the next one on.
+  // Reports the duration of the last whole iteration on this worker, including
+  // the work before Begin and after Await. With compressor "auto", worker 0
+  // bases its choices for all workers on this; they take effect from the
+  // iteration after the next.
   void IterationTook(double seconds);
 
-  // Euclidean norm of what this worker keeps back, over all buckets. Reads it
-  // all.
+  // Euclidean norm of this worker's residual, over all buckets. Costs a pass
+  // over memory.
   absl::StatusOr<double> ResidualNorm() { return residuals_->Norm(); }
 
  private:
@@ -90,15 +92,15 @@ class GradientPipeline {
     return overlap_ ? TraceRecorder::Row::kExchange
                     : TraceRecorder::Row::kTrainer;
   }
-  // Sends the bucket, if there is one, after the backend's mark, and applies
-  // what has come: on this object's thread.
+  // Queues work for thread_: send the bucket, if given, once the backend has
+  // reached the mark, and apply the answers that have arrived.
   absl::Status SendLater(std::optional<int> bucket, double loss);
-  // What is left to the thread is done when this returns.
+  // Waits until thread_ has done its work.
   absl::Status EndOverlap();
   absl::Status PollAnswers();
   absl::Status Send(int bucket, double loss);
   absl::Status Answered(const SliceAnswer& answer);
-  // Of what this worker holds of each slice of a bucket.
+  // Digests of this worker's weights, for each slice of a bucket.
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
   void AddCosts(const SliceAnswer& answer, double apply_seconds);
   void TraceAnswer(const SliceAnswer& answer) const;
@@ -108,9 +110,9 @@ class GradientPipeline {
   AnswerWriter writer_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::unique_ptr<Residuals> residuals_;
-  std::vector<float> staging_;  // A slice's weights on their way.
+  std::vector<float> staging_;  // Host copy of a slice's weights.
 
-  TraceRecorder* trace_ = nullptr;  // Not owned; null: nothing is recorded.
+  TraceRecorder* trace_ = nullptr;  // Not owned; null if nothing is recorded.
   int64_t push_ = 0;
   Tensor gradient_;  // [num_parameters]
   Tensor weights_;   // [num_parameters]
@@ -119,9 +121,10 @@ class GradientPipeline {
   int64_t num_answers_ = 0;
   size_t next_bucket_ = 0;
   ExchangeStats stats_;
-  // Now the thread has all members but next_bucket_, and the client.
+  // While true, thread_ uses the client and all members except next_bucket_.
   bool overlap_ = false;
-  std::unique_ptr<TaskThread> thread_;  // Null without overlap. Ends first.
+  // Null without overlap. Declared last: it must end first.
+  std::unique_ptr<TaskThread> thread_;
 };
 
 }  // namespace ps

@@ -1,5 +1,4 @@
-// A job's option to see one iteration of worker 0 (config.proto,
-// training.trace_iteration).
+// Records one iteration of worker 0 (training.trace_iteration in the config).
 #ifndef WORKER_ITERATION_TRACE_H_
 #define WORKER_ITERATION_TRACE_H_
 
@@ -15,26 +14,27 @@
 
 namespace ps {
 
-// Errors: kInvalidArgument unless `iteration` is below the number of pushes,
-// and there is a directory for the file.
+// Errors: kInvalidArgument if `iteration` is not below the number of pushes, or
+// if there is no directory for the file.
 absl::Status CheckTraceOptions(int64_t iteration, int64_t num_pushes,
                                bool no_directory);
 
-// From its construction on, the trace of one iteration, with a span for each
-// layer. Not thread-safe, but for its recorder.
+// The trace of one iteration, which begins with the construction of this
+// object; it has a span for each layer. Not thread-safe, except for its
+// recorder.
 class IterationTrace {
  public:
-  // `layers`: the model's. Not owned; outlives this.
+  // `layers` belongs to the model; it must outlive this object.
   explicit IterationTrace(LayerTimes* layers);
   ~IterationTrace();
 
   TraceRecorder* recorder() { return &recorder_; }
 
-  // The iteration is over. Of the exchange: the share of the communication
-  // during which the worker did something else.
+  // Ends the iteration. Also notes the share of the communication that was
+  // hidden behind other work of the worker.
   void End(int64_t push, const ExchangeStats& stats);
 
-  // Writes trace.json, and logs where it is.
+  // Writes trace.json and logs its path.
   absl::Status Write(const std::string& directory) const;
 
  private:

@@ -53,7 +53,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.incarnation = options.incarnation;
   client.name = options.name;
   client.config_text = SharedConfigText(*options.config);
-  // Of updates, as servers see them.
+  // Servers count each push as one iteration.
   client.total_iterations = options.num_pushes;
   client.num_averaged_buckets = options.num_statistics > 0 ? 1 : 0;
   AddTensors(options, &client);

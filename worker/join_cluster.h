@@ -1,4 +1,4 @@
-// How a worker joins the servers of its job.
+// Connects a worker to the servers of its job.
 #ifndef WORKER_JOIN_CLUSTER_H_
 #define WORKER_JOIN_CLUSTER_H_
 
@@ -17,24 +17,24 @@
 namespace ps {
 
 struct JoinClusterOptions {
-  const JobConfig* config = nullptr;  // Not owned; with cluster.servers.
+  const JobConfig* config = nullptr;  // Not owned; has cluster.servers.
   int worker_rank = 0;
   uint64_t incarnation = 0;
   std::string name;
-  std::vector<ParameterInfo> parameters;  // Of the flat vector.
-  std::vector<Bucket> buckets;            // They end where parameters do.
-  int64_t num_statistics = 0;             // Of the model.
-  int64_t num_pushes = 0;                 // Of the whole job.
+  std::vector<ParameterInfo> parameters;  // Those of the flat vector.
+  std::vector<Bucket> buckets;            // Each ends where a parameter ends.
+  int64_t num_statistics = 0;             // The model's.
+  int64_t num_pushes = 0;                 // In the whole job.
 };
 
 struct ClusterLink {
-  // Of the buckets and, if there are statistics, a last one for those.
+  // Covers the buckets and, if there are statistics, one last bucket for them.
   std::unique_ptr<ShardMap> shard_map;
-  std::unique_ptr<ParameterClient> client;  // Looks at the shard map.
+  std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
 };
 
-// Cuts the buckets into slices, and registers with all servers. Errors:
-// ParameterClient's.
+// Cuts the buckets into slices and registers with all servers. Errors: those of
+// ParameterClient.
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// What a worker does between two pushes: steps of plain SGD on its own.
+// The steps of plain SGD that a worker takes by itself between two pushes.
 #ifndef WORKER_LOCAL_STEPS_H_
 #define WORKER_LOCAL_STEPS_H_
 
@@ -13,22 +13,22 @@
 
 namespace ps {
 
-// Stich, "Local SGD converges fast and communicates little", ICLR 2019: with
-// the servers' "sgd" at the same rate the new weights are the mean of those
-// that the workers have come to. Not thread-safe.
+// Stich, "Local SGD converges fast and communicates little", ICLR 2019. With
+// optimizer "sgd" and the same learning rate at the servers, the new weights
+// are the mean of the workers' weights. Not thread-safe.
 class LocalSteps {
  public:
-  // Takes another vector of num_parameters.
+  // Allocates one vector of num_parameters.
   static absl::StatusOr<std::unique_ptr<LocalSteps>> Create(
       int64_t num_parameters, Backend* backend);
 
-  // weights -= rate x gradient; the gradient is added to those of this round.
+  // weights -= rate x gradient. Also adds the gradient to this round's sum.
   absl::Status Step(const Tensor& gradient, double rate, Tensor* weights);
 
   // Adds elements [begin, end) of this round's gradients to *gradient.
   absl::Status AddTo(int64_t begin, int64_t end, Tensor* gradient);
 
-  // A new round begins with the servers' weights, which are copied.
+  // Begins a new round with a copy of the servers' weights.
   absl::Status NextRound(const Tensor& from_servers, Tensor* weights);
 
  private:
@@ -36,8 +36,8 @@ class LocalSteps {
       : backend_(backend), sum_(std::move(sum)) {}
 
   Backend* const backend_;  // Not owned.
-  Tensor sum_;              // [num_parameters], of this round's gradients.
-  bool empty_ = true;       // Nothing has been added.
+  Tensor sum_;              // [num_parameters], this round's gradients.
+  bool empty_ = true;       // Nothing has been added to sum_.
 };
 
 }  // namespace ps

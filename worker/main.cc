@@ -46,7 +46,7 @@ absl::Status Run(const Flags& flags) {
   TrainerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   options.worker_rank = static_cast<int>(flags.rank);
-  // The one random number that must differ between runs.
+  // The only random number that must differ between runs.
   std::random_device random;
   options.incarnation = uint64_t{random()} << 32 | random();
   options.name = ProcessName();
@@ -62,10 +62,11 @@ int Main(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddRequiredOption("config", "JOB", "The job, a .textproto file.",
                                  &flags.config);
-  command_line.AddOption("rank", "R",
-                         "Which worker this is, from 0; without it the "
-                         "environment's JOB_COMPLETION_INDEX counts.",
-                         &flags.rank);
+  command_line.AddOption(
+      "rank", "R",
+      "Which worker this is, from 0; by default the value of "
+      "the environment variable JOB_COMPLETION_INDEX.",
+      &flags.rank);
   command_line.AddOption("run-dir", "DIR",
                          "Where worker 0 records metrics, weights and a "
                          "summary; without it nothing is kept.",

@@ -1,4 +1,4 @@
-// When a worker pushes its gradient, and when it evaluates.
+// The plan of when a worker pushes its gradient and when it evaluates.
 #ifndef WORKER_PUSH_PLAN_H_
 #define WORKER_PUSH_PLAN_H_
 
@@ -12,9 +12,10 @@ struct PushPlanOptions {
   int64_t evaluate_every = 0;    // Iterations; 0: only at the end.
 };
 
-// Pushes every local_steps iterations, counted anew from each evaluation, and
-// before each evaluation: the last push of some may cover fewer. All numbers
-// count from 0. The same on every worker.
+// A worker pushes after every local_steps iterations, counted anew from each
+// evaluation, and before each evaluation; the push before an evaluation may
+// therefore cover fewer iterations. All numbers count from 0. The plan is the
+// same on every worker.
 class PushPlan {
  public:
   explicit PushPlan(const PushPlanOptions& options);
@@ -25,7 +26,7 @@ class PushPlan {
   int64_t Begin(int64_t push) const;
   int64_t End(int64_t push) const { return Begin(push + 1); }
 
-  // Evaluations that are due once so many pushes have been made.
+  // The number of evaluations that are due after this many pushes.
   int64_t NumEvaluations(int64_t pushes) const;
 
  private:

@@ -1,4 +1,5 @@
-// What RunRecorder is given to write of a job, and of each of its pushes.
+// Makes the records that RunRecorder writes about a job and about each of its
+// pushes.
 #ifndef WORKER_RECORD_CONTENTS_H_
 #define WORKER_RECORD_CONTENTS_H_
 
@@ -13,8 +14,8 @@ namespace ps {
 
 RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts);
 
-// elements: of all workers' gradients together; totals: with this push. Without
-// epoch and residual_norm, which the caller knows.
+// `elements` is the number of elements of all workers' gradients together.
+// `totals` include this push. The caller must set epoch and residual_norm.
 IterationRecord RecordOf(const PushOutcome& outcome, int64_t elements,
                          const RunTotals& totals);
 

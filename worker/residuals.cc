@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// Elements that are looked at at a time; they fit the caches.
+// Elements processed at a time; they fit into the caches.
 constexpr int64_t kStretch = 64 * 1024;
 
 }  // namespace

@@ -1,4 +1,5 @@
-// What a worker keeps back of its gradients, bucket by bucket.
+// The residuals of a worker, bucket by bucket: the part of its gradients that
+// it has not sent yet.
 #ifndef WORKER_RESIDUALS_H_
 #define WORKER_RESIDUALS_H_
 
@@ -18,24 +19,24 @@ namespace ps {
 // Not thread-safe.
 class Residuals {
  public:
-  // All 0. may_return: Sent and PutBack are used. `backend` is not owned and
-  // outlives this.
+  // All residuals start as 0. may_return says whether Sent and PutBack are
+  // used. `backend` is not owned and must outlive this object.
   static absl::StatusOr<std::unique_ptr<Residuals>> Create(
       const std::vector<Bucket>& buckets, bool may_return, Backend* backend);
 
-  // Of one bucket, [its elements].
+  // The residual of one bucket: [size of the bucket].
   Tensor* of(int bucket) { return &tensors_[bucket]; }
 
   absl::Status Clear(int bucket);
 
-  // The payloads that were sent of a bucket, by slice. The memory is shared.
+  // Remembers the payloads that were sent for a bucket, by slice. Shares their
+  // memory.
   void Sent(int bucket, const std::vector<PayloadBuffer>& payloads);
 
-  // What was sent last of this slice has changed nothing, and is kept back
-  // after all.
+  // The last payload of this slice came too late: adds it back to the residual.
   absl::Status PutBack(const Slice& slice);
 
-  // Euclidean norm of them all. Reads them all.
+  // Euclidean norm over all buckets. Costs a pass over memory.
   absl::StatusOr<double> Norm();
 
  private:
@@ -46,7 +47,7 @@ class Residuals {
   Backend* const backend_;
   std::vector<Tensor> tensors_;                   // [bucket]
   std::vector<std::vector<PayloadBuffer>> sent_;  // [bucket][slice]
-  std::vector<float> staging_;                    // A part of them on its way.
+  std::vector<float> staging_;                    // Host copy of a part.
 };
 
 }  // namespace ps

@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// Keeps the order in which fields are written.
+// This type keeps the order in which fields are written.
 using Json = nlohmann::ordered_json;
 
 Json ToJson(const RunTotals& totals) {
@@ -35,7 +35,7 @@ Json ToJson(const RunTotals& totals) {
   return json;
 }
 
-// "metric" names the one that matters most.
+// "metric" names the most important metric.
 void AddMetrics(const Evaluation& evaluation, Json* json) {
   const std::vector<Metric> metrics = Metrics(evaluation);
   (*json)["metric"] = absl::StrCat("test_", metrics.front().name);
@@ -44,7 +44,7 @@ void AddMetrics(const Evaluation& evaluation, Json* json) {
   }
 }
 
-// Seconds. The first four, without `overlapped`, make up the iteration.
+// In seconds. The first four, less `overlapped`, add up to the iteration.
 Json PhasesJson(const IterationRecord& record) {
   const ExchangePhases& exchange = record.exchange;
   Json json;
@@ -66,13 +66,14 @@ Json PhasesJson(const IterationRecord& record) {
 
 }  // namespace
 
-// A file that grows line by line; whoever follows it sees whole lines.
+// A file that grows line by line; a reader that follows it sees whole lines.
 class RunRecorder::Stream {
  public:
   explicit Stream(const std::string& path) : path_(path), out_(path) {}
 
   absl::Status Write(const Json& json) {
-    // Text from outside (a job's name) may hold bytes that are not UTF-8.
+    // External text (such as a job's name) may contain bytes that are not
+    // UTF-8.
     out_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n'
          << std::flush;
     if (out_) return absl::OkStatus();

@@ -1,5 +1,5 @@
-// What a run leaves behind in its directory: metrics.jsonl while it goes on,
-// then weights.safetensors and summary.json.
+// Writes the files of a run directory: metrics.jsonl during the run, and
+// weights.safetensors and summary.json at its end.
 #ifndef WORKER_RUN_RECORDER_H_
 #define WORKER_RUN_RECORDER_H_
 
@@ -23,7 +23,7 @@ struct RunHeader {
   std::string model;
   std::string compressor;
   std::string value_code;
-  double target_ratio = 0;  // NaN (null in the files): it has none.
+  double target_ratio = 0;  // NaN (null in the files) if there is none.
   int num_workers = 0;
   int num_servers = 0;
   int64_t num_parameters = 0;
@@ -31,27 +31,28 @@ struct RunHeader {
   int64_t iterations_per_epoch = 0;
 };
 
-// One iteration; with local steps those of one push.
+// One iteration or, with local steps, the iterations of one push.
 struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
-  double achieved_ratio = 0;  // Of this iteration, over all workers.
-  // Worker 0's: counts over all buckets, the others of the first.
+  double achieved_ratio = 0;  // In this iteration, over all workers.
+  // Figures of worker 0. The counts are over all buckets; threshold, stages and
+  // fallback are those of the first bucket.
   int64_t count = 0;
   int64_t raw_count = 0;
   int64_t target_count = 0;
-  std::optional<double>
-      compressed_share;  // As in RunTotals, of this iteration.
+  // As in RunTotals, for this iteration.
+  std::optional<double> compressed_share;
   double threshold = 0;
   int stages = 0;
   std::string fallback;
-  // Euclidean, over all buckets; not measured in every iteration.
+  // Euclidean norm over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
-  // Worker 0's, over its slices: updates of others between the weights of its
-  // gradient and its own update.
+  // Over worker 0's slices: the number of others' updates between the weights
+  // of its gradient and its own update.
   double mean_staleness = 0;
   int64_t max_staleness = 0;
-  // Worker 0's: of the whole iteration, and of the exchange within it.
+  // Worker 0's time for the whole iteration, and for the exchange within it.
   double seconds = 0;
   ExchangePhases exchange;
   RunTotals totals;
@@ -60,8 +61,8 @@ struct IterationRecord {
 // Not thread-safe.
 class RunRecorder {
  public:
-  // Makes the directory if need be, and begins metrics.jsonl: one JSON object
-  // a line with "event" start, iteration or evaluation.
+  // Makes the directory if necessary and starts metrics.jsonl, which has one
+  // JSON object per line with "event" start, iteration or evaluation.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
       const std::string& directory, const RunHeader& header);
   ~RunRecorder();
@@ -70,8 +71,8 @@ class RunRecorder {
   absl::Status Evaluated(int64_t iteration, double epoch,
                          const Evaluation& evaluation);
 
-  // Of a model's weights and of its statistics: where each tensor is, in
-  // values, host memory.
+  // A model's weights or its statistics: the position of each tensor in
+  // `values`, which is host memory.
   struct Values {
     const std::vector<ParameterInfo>* infos = nullptr;
     const float* values = nullptr;

@@ -21,7 +21,8 @@ void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
                                             static_cast<double>(num_pushes_);
   }
   totals_.bytes_up += stats.bytes_up;
-  // Every worker gets the same answers, or some like them where they drift.
+  // Every worker gets the same answers or, if workers drift apart, similar
+  // ones.
   totals_.bytes_down += stats.bytes_down * num_workers_;
   const int64_t dense_bytes =
       num_iterations_ * elements * static_cast<int64_t>(sizeof(float));

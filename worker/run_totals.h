@@ -1,4 +1,4 @@
-// What a whole run has come to so far.
+// Totals of a run so far.
 #ifndef WORKER_RUN_TOTALS_H_
 #define WORKER_RUN_TOTALS_H_
 
@@ -9,33 +9,33 @@
 
 namespace ps {
 
-// Of the whole job, from its first iteration to now.
+// Totals of the whole job, from its first iteration until now.
 struct RunTotals {
   int64_t iterations = 0;
-  double seconds = 0;  // Of training, without evaluation.
+  double seconds = 0;  // Training time, without evaluation.
   double samples_per_second = 0;
   double achieved_ratio = 0;  // Elements sent over elements.
-  // Compressor "auto": mean share of worker 0's elements in buckets that were
-  // compressed; the others were sent whole.
+  // Compressor "auto": mean share of worker 0's elements in compressed buckets;
+  // all other elements were sent dense.
   std::optional<double> compressed_share;
-  int64_t bytes_up = 0;  // Messages from workers to servers, and back.
+  int64_t bytes_up = 0;  // Messages from workers to servers.
   int64_t bytes_down = 0;
-  int64_t dense_bytes_up = 0;  // The elements alone as fp32.
+  int64_t dense_bytes_up = 0;  // If all elements were sent as fp32.
   int64_t dense_bytes_down = 0;
-  int64_t left_out = 0;  // Worker 0's messages that came too late.
+  int64_t left_out = 0;  // Worker 0's pushes of slices that came too late.
 };
 
 // One push of this worker, with the iterations that led to it.
 struct PushOutcome {
   ExchangeStats stats;
   double seconds = 0;
-  double loss = 0;              // Sum of the iterations'.
-  int64_t num_iterations = 0;   // That the push was of,
-  int64_t num_samples = 0;      // with so many examples of this worker.
-  int64_t iterations_done = 0;  // Of the whole job, by now.
+  double loss = 0;              // Sum over the iterations.
+  int64_t num_iterations = 0;   // Iterations that the push covers.
+  int64_t num_samples = 0;      // This worker's examples in them.
+  int64_t iterations_done = 0;  // Iterations of the whole job so far.
 };
 
-// Adds up. Not thread-safe.
+// Not thread-safe.
 class RunTotalsCounter {
  public:
   RunTotalsCounter(int64_t num_workers, int64_t num_parameters)
@@ -45,7 +45,7 @@ class RunTotalsCounter {
   void AddAveraging(const AveragingStats& stats);
 
   const RunTotals& totals() const { return totals_; }
-  // That have been added.
+  // Pushes that have been added.
   int64_t num_pushes() const { return num_pushes_; }
 
  private:

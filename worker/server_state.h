@@ -1,5 +1,5 @@
-// What a worker and the servers exchange beside gradients: whole weights, and a
-// model's statistics.
+// The exchange between a worker and the servers other than gradients: whole
+// weights, and a model's statistics.
 #ifndef WORKER_SERVER_STATE_H_
 #define WORKER_SERVER_STATE_H_
 
@@ -20,16 +20,16 @@ namespace ps {
 
 struct ServerStateOptions {
   std::vector<Bucket> buckets;
-  int64_t num_statistics = 0;  // Of the model; usually a few.
-  bool workers_drift = false;  // As common/consistency.h has it.
-  // Of the buckets and, if there are statistics, a last one for those. Not
-  // owned, like all pointers here.
+  int64_t num_statistics = 0;  // The model's; usually few.
+  bool workers_drift = false;  // See common/consistency.h.
+  // Covers the buckets and, if there are statistics, one last bucket for them.
+  // Not owned, like all pointers in this struct.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
 };
 
-// Not thread-safe; not while pushes are under way.
+// Not thread-safe. Must not be used while pushes are under way.
 class ServerState {
  public:
   explicit ServerState(const ServerStateOptions& options);
@@ -37,19 +37,21 @@ class ServerState {
   // Fetches the servers' weights and statistics.
   absl::Status Pull(Tensor* weights, Tensor* statistics);
 
-  // The same when all workers that are left have made so many pushes and
-  // averagings; this one makes no more.
+  // Like Pull, but waits until all workers that are left have made this many
+  // pushes and averagings. This worker must not make any of these afterwards.
   absl::Status PullLast(int64_t pushes, int64_t averagings, Tensor* weights,
                         Tensor* statistics);
 
-  // A push of this worker came too late, and servers want push number next_push
-  // now: tells all of them, so that no slice waits for those before, and
-  // fetches their weights. Returns the number of the push to make.
+  // To be called when a push of this worker came too late and a server expects
+  // push number next_push now. Tells all servers, so that no slice waits for
+  // this worker's earlier pushes, and fetches their weights. Returns the number
+  // of the push to make next.
   absl::StatusOr<int64_t> CatchUp(int64_t next_push, Tensor* weights);
 
-  // Replaces this worker's statistics by the mean of all workers' last ones;
-  // synchronous workers must all call this after the same pushes. averaging:
-  // its number, from 0. Nothing is done if there are no statistics.
+  // Replaces this worker's statistics by the mean of all workers' latest ones.
+  // All workers of a synchronous job must call this after the same pushes.
+  // `averaging` is the number of the call, from 0. Does nothing if there are no
+  // statistics.
   absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
                                                    Tensor* statistics);
 
@@ -57,12 +59,12 @@ class ServerState {
   int statistics_bucket() const {
     return static_cast<int>(options_.buckets.size());
   }
-  // Of a bucket of weights.
+  // For answers about a bucket of weights.
   absl::Status WriteWeights(const SliceAnswer& answer, Tensor* weights);
 
   const ServerStateOptions options_;
   AnswerWriter writer_;
-  std::vector<float> staging_;  // Statistics on their way.
+  std::vector<float> staging_;  // Host copy of the statistics.
 };
 
 }  // namespace ps

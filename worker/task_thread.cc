@@ -41,7 +41,7 @@ void TaskThread::Work() {
       working_ = true;
     }
     const absl::Status status = task();
-    // What it holds goes before anybody hears that it is done.
+    // Destroys what the task holds before Await can return.
     task = nullptr;
     MutexLock lock(&mu_);
     working_ = false;

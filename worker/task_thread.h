@@ -12,24 +12,25 @@
 
 namespace ps {
 
-// Thread-safe. What a task does is seen by whoever calls Await after it, and
-// what was done before Run is seen by the task.
+// Thread-safe. A task's effects are visible after the next Await, and
+// everything done before Run is visible to the task.
 class TaskThread {
  public:
   using Task = std::function<absl::Status()>;
 
   TaskThread();
-  // Ends with the task that is being done; those after it are dropped.
+  // Waits for the running task; tasks after it are dropped.
   ~TaskThread();
   TaskThread(const TaskThread&) = delete;
   TaskThread& operator=(const TaskThread&) = delete;
 
-  // Runs the task after those before it, unless one of them fails: then it is
-  // dropped. Returns the failure that there has been by now, without waiting.
+  // Queues the task, which runs after all earlier ones; if one of those fails,
+  // the task is dropped. Does not wait. Returns the first failure since the
+  // last Await, if there has been one.
   absl::Status Run(Task task);
 
-  // Waits until nothing is left to do, and returns the first failure since the
-  // last Await; then a new task runs again.
+  // Waits until no task is left and returns the first failure since the last
+  // Await. Afterwards new tasks run again.
   absl::Status Await();
 
  private:
@@ -38,7 +39,7 @@ class TaskThread {
   Mutex mu_;
   CondVar changed_;
   std::deque<Task> tasks_ ABSL_GUARDED_BY(mu_);
-  bool working_ ABSL_GUARDED_BY(mu_) = false;  // On a task.
+  bool working_ ABSL_GUARDED_BY(mu_) = false;  // A task is running.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::thread thread_;

@@ -11,7 +11,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-// One process; what is under way has no thread of its own.
+// There is one process; thread 0 stands for activities that occupy no thread.
 constexpr int kProcess = 1;
 constexpr int kUnderWayThread = 0;
 
@@ -109,7 +109,7 @@ std::string TraceRecorder::ToJson() const {
   file["displayTimeUnit"] = "ms";
   file["otherData"] = ArgumentsJson(notes);
   file["traceEvents"] = std::move(list);
-  // Text from outside (a job's name) may hold bytes that are not UTF-8.
+  // External text (such as a job's name) may contain bytes that are not UTF-8.
   return file.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

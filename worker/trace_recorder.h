@@ -1,5 +1,5 @@
-// What one worker did when, in one iteration, as a file that Chrome's tracing
-// page (chrome://tracing) and Perfetto open.
+// Records the activities of one worker in one iteration, for a file that
+// Chrome's tracing page (chrome://tracing) and Perfetto can open.
 #ifndef WORKER_TRACE_RECORDER_H_
 #define WORKER_TRACE_RECORDER_H_
 
@@ -17,7 +17,7 @@
 
 namespace ps {
 
-// What a span says of itself in the viewer: a name, and a number or a text.
+// A detail of an event that the viewer shows: a name with a number or a text.
 using TraceArgument =
     std::pair<std::string, std::variant<double, int64_t, std::string>>;
 using TraceArguments = std::vector<TraceArgument>;
@@ -33,19 +33,22 @@ class TraceRecorder {
 
   explicit TraceRecorder(absl::Time begin) : begin_(begin) {}
 
-  // Something that the row's thread did; spans of one row lie apart or within
-  // each other.
+  // Adds an activity of the row's thread. Spans of one row must be disjoint or
+  // nested.
   void Span(Row row, absl::string_view name, absl::Time start, absl::Time end,
             TraceArguments arguments = {});
   void Instant(Row row, absl::string_view name, absl::Time time,
                TraceArguments arguments = {});
-  // Something that no thread waits for; any number may be under way at once.
+  // Adds an activity that occupies no thread; any number may be under way at
+  // once.
   void UnderWay(absl::string_view name, absl::Time start, absl::Time end,
                 TraceArguments arguments = {});
-  // Of the whole file; a name counts once.
+  // Adds a note about the whole file. If a name is repeated, the last value is
+  // kept.
   void Note(const TraceArgument& note);
 
-  // The file's text. Events are in order of their beginnings, the longer first.
+  // The file's text. Events are ordered by start time; of those that start
+  // together, the longer comes first.
   std::string ToJson() const;
   absl::Status Write(const std::string& path) const;
 
@@ -67,7 +70,8 @@ class TraceRecorder {
   TraceArguments notes_ ABSL_GUARDED_BY(mu_);
 };
 
-// A span from its construction to its end; nothing at all without a recorder.
+// Records a span from its construction to its destruction; does nothing without
+// a recorder.
 class TraceSpan {
  public:
   TraceSpan(TraceRecorder* recorder, TraceRecorder::Row row,

@@ -48,17 +48,17 @@ class Trainer {
   absl::Status StartDump();
   absl::Status CheckTrace() const;
   absl::Status RunIterations();
-  // RunPush, with a trace if one is due.
+  // Calls RunPush, and traces it if a trace is due.
   absl::StatusOr<int64_t> RunPushAndTrace(int64_t push);
-  // All iterations of one push; returns the number of the next.
+  // Runs all iterations of one push; returns the number of the next push.
   absl::StatusOr<int64_t> RunPush(int64_t push);
   absl::StatusOr<Batch*> ReadBatch(int64_t iteration);
-  // One that ends without a push, or with one.
+  // StepLocally runs an iteration without a push, StepWithPush one with a push.
   double LocalLearningRate(int64_t push) const;
   absl::Status StepLocally(int64_t iteration, double rate);
   absl::StatusOr<ExchangeStats> StepWithPush(int64_t iteration, int64_t push);
-  // Forward and backward; sends each bucket when it is complete. steps: of
-  // this push.
+  // Forward and backward pass; sends each bucket when it is complete. `steps`
+  // is the number of iterations of this push.
   absl::StatusOr<BatchResult> ComputeAndSend(const Batch& batch, double steps);
   absl::Status EvaluateNow(int64_t number);
   absl::Status Record(const PushOutcome& outcome);
@@ -71,24 +71,25 @@ class Trainer {
 
   const TrainerOptions options_;
   TrainingParts parts_;
-  Backend* backend_ = nullptr;  // Of parts_.
+  Backend* backend_ = nullptr;  // Owned by parts_.
   Model* model_ = nullptr;      // Likewise.
   Tensor weights_;              // [num_parameters]
   Tensor gradient_;             // [num_parameters]
-  // What servers sent, [num_parameters]; weights_ itself without local steps.
+  // The weights that servers sent, [num_parameters]; shares weights_ without
+  // local steps.
   Tensor from_servers_;
-  std::unique_ptr<LocalSteps> local_;  // Null without.
+  std::unique_ptr<LocalSteps> local_;  // Null without local steps.
 
   ClusterLink link_;
   std::unique_ptr<GradientPipeline> pipeline_;
   std::unique_ptr<ServerState> servers_;
 
-  std::unique_ptr<RunRecorder> recorder_;  // Null where nothing is recorded.
-  std::unique_ptr<GradientDump> dump_;     // Null where none is asked for.
-  std::unique_ptr<IterationTrace> trace_;  // Null but in one iteration.
+  std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
+  std::unique_ptr<GradientDump> dump_;     // Null if not configured.
+  std::unique_ptr<IterationTrace> trace_;  // Null except in one iteration.
   bool traced_ = false;
   std::unique_ptr<BatchFeed> feed_;
-  double loss_ = 0;          // Of this push's iterations, the sum.
+  double loss_ = 0;          // Sum over this push's earlier iterations.
   int64_t num_samples_ = 0;  // Likewise.
   std::unique_ptr<RunTotalsCounter> totals_;
   Evaluation evaluation_;
@@ -142,7 +143,8 @@ absl::Status Trainer::StartExchange() {
   servers.client = pipeline.client;
   servers_ = std::make_unique<ServerState>(servers);
 
-  // Rank 0 alone decides; everybody, rank 0 included, takes what servers have.
+  // Only rank 0 sets the weights; all workers, rank 0 included, start with
+  // those of the servers.
   if (options_.worker_rank == 0) {
     PS_RETURN_IF_ERROR(GiveFirstWeights(join.buckets));
   }
@@ -203,12 +205,13 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
   const bool last =
       number + 1 == parts_.plan->NumEvaluations(parts_.plan->num_pushes());
   if (last && WorkersDrift(config())) {
-    // The others may be behind, and what is saved is what all have come to.
+    // Other workers may be behind; the weights that are saved must include all
+    // their pushes.
     PS_RETURN_IF_ERROR(servers_->PullLast(parts_.plan->num_pushes(), number + 1,
                                           &weights_,
                                           &model_->statistics_values()));
   }
-  // One worker is enough: all hold the same weights, or nearly so.
+  // One worker is enough: all hold the same weights, or nearly the same.
   if (options_.worker_rank != 0) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(evaluation_,
                       Evaluate(*parts_.data.test, weights_, model_));
@@ -281,7 +284,7 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
 
 absl::StatusOr<int64_t> Trainer::RunPushAndTrace(int64_t push) {
   const TrainingConfig& training = config().training();
-  // Servers may have gone on without the push that was asked for.
+  // The servers may have gone on without the requested push.
   const bool due = options_.worker_rank == 0 && !traced_ &&
                    training.has_trace_iteration() &&
                    training.trace_iteration() <= push;
@@ -352,7 +355,8 @@ absl::Status Trainer::RunIterations() {
   for (int64_t push = 0; push < parts_.plan->num_pushes();) {
     const int64_t done = parts_.plan->NumEvaluations(push);
     PS_ASSIGN_OR_RETURN(push, RunPushAndTrace(push));
-    // Those that servers did without this worker are over.
+    // If this worker skipped pushes and with them several evaluations, only the
+    // last of these is made.
     const int64_t due = parts_.plan->NumEvaluations(push);
     if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
   }
@@ -398,7 +402,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
         {&model_->parameters(), result.weights.data()},
         {&model_->statistics(), result.statistics.data()});
   }
-  // What the servers themselves reported they need not hear again.
+  // The servers need not be told what they reported themselves.
   const bool servers_know =
       absl::IsAborted(status) || absl::IsUnavailable(status);
   if (!status.ok()) {

@@ -18,25 +18,26 @@ namespace ps {
 struct TrainerOptions {
   JobConfig config;  // Validated, with cluster.servers.
   int worker_rank = 0;
-  // Told apart from any other process that ever had this rank.
+  // Different from that of any other process that has had this rank.
   uint64_t incarnation = 0;
   std::string name;  // "host:pid".
   // Where worker 0 records the run; empty: nowhere.
   std::string run_directory;
-  // Whether to compress on a thread of its own; unset: if the backend says that
-  // it pays. The results are the same.
+  // Whether to compress on a separate thread; unset: if the backend says that
+  // this pays off. The results are the same.
   std::optional<bool> overlap_compression;
 };
 
 struct TrainingResult {
-  std::vector<float> statistics;  // Of the model; averaged over workers.
+  std::vector<float> statistics;  // The model's; averaged over workers.
   std::vector<float> weights;     // The flat vector, the same on every worker.
   Evaluation evaluation;          // Worker 0 only.
   RunTotals totals;
 };
 
-// Trains, on this thread. Errors: what is wrong with config or data, what the
-// servers report, or why this worker gave up (which it then tells them).
+// Trains on the calling thread. Errors: those of the config or the data, those
+// that the servers report, or the reason why this worker gave up, which it also
+// tells the servers.
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options);
 
 }  // namespace ps

@@ -86,7 +86,7 @@ absl::Status MakeModel(const JobConfig& config, TrainingParts* parts) {
   model.records_steps =
       config.machine().cuda_graphs() && parts->backend->gains_from_recordings();
   PS_ASSIGN_OR_RETURN(parts->model, NewModel(model));
-  // Not in the middle of the training, nor after it.
+  // Checked now, so that the error does not come during or after the training.
   for (const auto& [name, set] :
        {std::make_pair("training", parts->data.train.get()),
         std::make_pair("test", parts->data.test.get())}) {

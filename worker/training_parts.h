@@ -1,5 +1,5 @@
-// What one worker trains with: its data, the plan of its iterations, where it
-// computes, and its model.
+// The parts with which one worker trains: its data, the plan of its iterations,
+// its backend and its model.
 #ifndef WORKER_TRAINING_PARTS_H_
 #define WORKER_TRAINING_PARTS_H_
 
@@ -22,11 +22,11 @@ struct TrainingParts {
   int64_t total_iterations = 0;
   std::unique_ptr<PushPlan> plan;
   std::unique_ptr<Backend> backend;
-  std::unique_ptr<Model> model;  // On the backend, which outlives it.
+  std::unique_ptr<Model> model;  // Uses the backend, which must outlive it.
 };
 
-// As the config says. Logs where this worker computes, and why. Errors: what is
-// wrong with config or data, or the device's.
+// Makes the parts that the config describes. Logs where this worker computes,
+// and why. Errors: those of the config, the data or the device.
 absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                                 int worker_rank);
 

@@ -93,7 +93,7 @@ void ServerSquares::Add(const SquaresRound& round, int slice,
                 if (schedule_ == nullptr) {
                   done(totals);
                 } else {
-                  // Slices take their steps beside each other.
+                  // The slices take their steps in parallel.
                   schedule_([done, totals] { done(totals); });
                 }
               });
@@ -120,7 +120,8 @@ void ServerSquares::Combine(const SquaresRound& round, Sums sums,
   } else if (caller_ != nullptr) {
     caller_->Call(message, answered);
   } else {
-    answered(absl::InternalError("nothing reaches server 0 for norms"));
+    answered(absl::InternalError(
+        "no connection to server 0 for the exchange of norms"));
   }
 }
 

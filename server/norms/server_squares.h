@@ -1,4 +1,4 @@
-// The exchange of norms between the servers of a job. Server 0 adds up.
+// The exchange of norms between the servers of a job. Server 0 adds them up.
 #ifndef SERVER_NORMS_SERVER_SQUARES_H_
 #define SERVER_NORMS_SERVER_SQUARES_H_
 
@@ -22,32 +22,32 @@ class SquaresCaller {
 
   virtual ~SquaresCaller() = default;
 
-  // Calls `done` once, from some thread, with the answer to `request`. One at a
-  // time.
+  // Calls `done` once, from some thread, with the answer to `request`. Only one
+  // call may be under way at a time.
   virtual void Call(const SquaresMessage& request, Done done) = 0;
 
-  // Answers calls under way, and all later ones, with kCancelled; waits until
-  // the former have been.
+  // Answers the call under way and all later ones with kCancelled. Waits until
+  // the call under way has been answered.
   virtual void Stop() = 0;
 };
 
 struct ServerSquaresOptions {
   int server_index = 0;
-  // Those that hold slices which an optimizer updates, ascending.
+  // Indices of the servers that hold slices which an optimizer updates,
+  // ascending.
   std::vector<int> contributors;
-  int num_slices = 0;  // Such slices of this server.
+  int num_slices = 0;  // Number of such slices on this server.
   int64_t num_tensors = 0;
   uint64_t config_fingerprint = 0;
 };
 
-// A number that jobs with other configs have by chance only.
+// A hash of the config; two different configs share it only by chance.
 uint64_t ConfigFingerprint(const std::string& shared_config_text);
 
 // Thread-safe.
 class ServerSquares final : public SquaresExchange {
  public:
-  // `caller`: null for server 0.
-  // schedule: as of Shard.
+  // `caller` is null for server 0. `schedule`: see Shard.
   ServerSquares(const ServerSquaresOptions& options,
                 std::unique_ptr<SquaresCaller> caller,
                 std::function<void(std::function<void()>)> schedule);
@@ -58,13 +58,12 @@ class ServerSquares final : public SquaresExchange {
 
   using Answer = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
 
-  // Server 0: another server's part. Trusts nothing. Errors, through `answer`:
-  // kInvalidArgument, kFailedPrecondition.
+  // Server 0 only: adds another server's part. The request is not trusted.
+  // Errors, through `answer`: kInvalidArgument, kFailedPrecondition.
   void AddFromServer(const SquaresMessage& request, const Answer& answer);
 
   void Fail(const absl::Status& failure);
 
-  // Stops the caller.
   void Stop() {
     if (caller_ != nullptr) caller_->Stop();
   }
@@ -76,8 +75,8 @@ class ServerSquares final : public SquaresExchange {
   const ServerSquaresOptions options_;
   const std::function<void(std::function<void()>)> schedule_;
   SquaresGatherer slices_;
-  SquaresGatherer servers_;  // Server 0's.
-  // Last: its thread calls the others.
+  SquaresGatherer servers_;  // Used by server 0 only.
+  // Declared last because its thread uses the other members.
   std::unique_ptr<SquaresCaller> caller_;
 };
 

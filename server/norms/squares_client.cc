@@ -17,7 +17,8 @@
 namespace ps {
 namespace {
 
-// The answer waits for the slowest server; a repeat counts once.
+// The answer waits for the slowest server. After the deadline the call is
+// repeated, which is safe because a repeat counts only once.
 constexpr absl::Duration kDeadline = absl::Seconds(10);
 constexpr absl::Duration kBackoff = absl::Milliseconds(100);
 constexpr int64_t kMaxMessageBytes = 4 << 20;
@@ -102,7 +103,7 @@ class SquaresClient final : public SquaresCaller {
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   grpc::ClientContext* context_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::deque<std::pair<SquaresMessage, Done>> work_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;  // Last: uses all of the above.
+  std::thread thread_;  // Declared last because it uses all members above.
 };
 
 }  // namespace

@@ -1,4 +1,5 @@
-// How a server asks server 0 for norms over all servers.
+// The connection through which a server asks server 0 for norms over all
+// servers.
 #ifndef SERVER_NORMS_SQUARES_CLIENT_H_
 #define SERVER_NORMS_SQUARES_CLIENT_H_
 
@@ -9,9 +10,9 @@
 
 namespace ps {
 
-// Over a connection of its own to server 0, "host:port". Tries again while that
-// cannot be reached: when it is gone for good, the workers end the job. The
-// destructor stops it. Stop is for one thread.
+// Connects to server 0 at `address`, "host:port". Retries while that cannot be
+// reached: if it is gone for good, the workers end the job. The destructor
+// calls Stop. Only one thread may call Stop.
 std::unique_ptr<SquaresCaller> NewSquaresClient(const std::string& address);
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// Norms over whole tensors, although each slice knows a part only.
+// Norms over whole tensors, although each slice holds only a part of them.
 #ifndef SERVER_NORMS_SQUARES_EXCHANGE_H_
 #define SERVER_NORMS_SQUARES_EXCHANGE_H_
 
@@ -11,13 +11,13 @@
 
 namespace ps {
 
-// Over all slices of all servers.
+// Sums over all slices of all servers.
 struct SquaresTotals {
   std::vector<Squares> tensors;  // [number of tensors]
-  double norm = 0;               // Euclidean, of the whole gradient.
+  double norm = 0;               // Euclidean norm of the whole gradient.
 };
 
-// One of the exchanges of an update.
+// Identifies one of the exchanges of an update.
 struct SquaresRound {
   int64_t update = 0;
   int stage = 0;
@@ -37,10 +37,10 @@ class SquaresExchange {
 
   virtual ~SquaresExchange() = default;
 
-  // squares[i] is that of stretches[i] of the slice with this number. `done` is
+  // squares[i] belongs to stretches[i] of the slice with this number. `done` is
   // called once, on some thread, when every slice of every server has added its
-  // own of the same round. Sums are made in order of server, slice and stretch,
-  // whatever the order of the calls.
+  // squares for the same round. Sums are formed in order of server, slice and
+  // stretch, whatever the order of the calls.
   virtual void Add(const SquaresRound& round, int slice,
                    const std::vector<TensorStretch>& stretches,
                    const std::vector<Squares>& squares, Done done) = 0;

@@ -42,7 +42,8 @@ absl::Status SquaresGatherer::Check(
 void SquaresGatherer::Add(const SquaresRound& round, int contributor,
                           std::vector<TensorSquares> squares, Done done) {
   Done answered;
-  absl::StatusOr<Sums> answer = absl::CancelledError("the same came again");
+  absl::StatusOr<Sums> answer =
+      absl::CancelledError("superseded by a repeat of the same call");
   bool complete = false;
   Sums sums;
   {

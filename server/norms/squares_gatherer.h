@@ -1,4 +1,5 @@
-// Waits for everybody's sums of squares, adds them up, and tells everybody.
+// Collects the sums of squares of all contributors, adds them up and sends the
+// result to everyone.
 #ifndef SERVER_NORMS_SQUARES_GATHERER_H_
 #define SERVER_NORMS_SQUARES_GATHERER_H_
 
@@ -22,26 +23,26 @@ struct TensorSquares {
 struct SquaresGathererOptions {
   int num_contributors = 0;
   int64_t num_tensors = 0;
-  std::string contributor;  // What messages call one: "server".
+  std::string contributor;  // What error messages call a contributor: "server".
 };
 
-// One round at a time: nobody begins the next before the answer to this one.
-// Thread-safe.
+// Handles one round at a time: no contributor begins the next one before it has
+// the answer to this one. Thread-safe.
 class SquaresGatherer {
  public:
   using Sums = std::vector<Squares>;  // [num_tensors]
   using Done = std::function<void(const absl::StatusOr<Sums>&)>;
-  // What becomes of the sums of a round before all hear of them.
+  // Turns the sums of a round into those that all contributors receive.
   using Combine = std::function<void(const SquaresRound&, Sums, Done)>;
 
   SquaresGatherer(const SquaresGathererOptions& options, Combine combine)
       : options_(options), combine_(std::move(combine)) {}
 
-  // Sums are made in order of contributor and, within one, of `squares`.
-  // A repeat takes the place of the earlier caller, who gets kCancelled; after
-  // the round it gets the stored sums. Errors, through `done`: kInvalidArgument
-  // for numbers out of range; kFailedPrecondition for another round than the
-  // one that others are in, or the last one.
+  // Sums are formed in order of contributor and, within one, of `squares`. A
+  // repeat supersedes the earlier call, which gets kCancelled; after the round
+  // a repeat gets the stored sums. Errors, through `done`: kInvalidArgument for
+  // numbers out of range; kFailedPrecondition for a round that is neither the
+  // one that the others are in nor the last one.
   void Add(const SquaresRound& round, int contributor,
            std::vector<TensorSquares> squares, Done done);
 
@@ -67,7 +68,7 @@ class SquaresGatherer {
   Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   int num_here_ ABSL_GUARDED_BY(mu_) = 0;
-  SquaresRound round_ ABSL_GUARDED_BY(mu_);  // If num_here_ > 0.
+  SquaresRound round_ ABSL_GUARDED_BY(mu_);  // Valid if num_here_ > 0.
   std::vector<Contribution> contributions_ ABSL_GUARDED_BY(mu_);
   SquaresRound last_round_ ABSL_GUARDED_BY(mu_) = {-1, 0};
   Sums last_sums_ ABSL_GUARDED_BY(mu_);

@@ -12,7 +12,7 @@ namespace {
 
 // d = g + weight_decay w;  a = a + d^2;  w = w - rate d / (sqrt(a) + epsilon).
 struct AdagradElement {
-  float scale;  // Of the gradient.
+  float scale;  // Multiplies the gradient.
   float weight_decay;
   float rate;
   float epsilon;
@@ -22,7 +22,7 @@ struct AdagradElement {
     const float a = *sum + d * d;
     *sum = a;
     const float divisor = std::sqrt(a) + epsilon;
-    // Both are 0 with epsilon 0 where there has been no gradient yet.
+    // With epsilon 0, both d and the root are 0 until the first gradient.
     *w -= rate * d / (divisor == 0 ? 1 : divisor);
   }
 };

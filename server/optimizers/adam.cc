@@ -14,7 +14,7 @@ namespace {
 // AdamW: d = g;  w = (1 - rate weight_decay) w - rate direction(d).
 struct AdamElement {
   Moments moments;
-  float scale;   // Of the gradient.
+  float scale;   // Multiplies the gradient.
   float added;   // Weight decay of Adam, 0 for AdamW.
   float shrink;  // Rate x weight decay of AdamW, 0 for Adam.
   float rate;
@@ -22,7 +22,7 @@ struct AdamElement {
   void operator()(float gradient, float* w, float* first, float* second) const {
     const float d = gradient * scale + added * *w;
     const float direction = moments.Direction(d, first, second);
-    // 1 - shrink would lose most digits of a small shrink.
+    // Computing 1 - shrink first would lose most digits of a small shrink.
     *w -= rate * direction + shrink * *w;
   }
 };

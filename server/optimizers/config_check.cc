@@ -1,5 +1,5 @@
-// Checks the optimizer of a job, and what it asks of other parts. A field is
-// checked only if the rule reads it.
+// Checks the optimizer of a job and its requirements on other parts of the
+// config. A field is checked only if the rule reads it.
 #include "common/config_check.h"
 
 #include <cmath>
@@ -121,8 +121,9 @@ void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
             "must be 0 with compressor.clip_norm, which has clipped the "
             "gradient already",
             problems);
-  // Layer-wise rules may have votes: the length of the weights still says
-  // something, and novograd's division by the votes' own is only a factor.
+  // Layer-wise rules are allowed with majority vote: the norm of the weights is
+  // still meaningful, and novograd's division by the norm of the votes is only
+  // a constant factor.
   CheckThat(!job.optimizer().majority_vote(), field, clip_norm,
             "must be 0 with optimizer.majority_vote: votes have the same norm "
             "at every update; lower the learning rate instead",
@@ -144,7 +145,8 @@ void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
             problems);
 }
 
-// Where each push is an update, no two servers do the same one at a time.
+// If each push is an update, servers do not apply the same update at the same
+// time.
 void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
   if (!UpdatesByEachPush(job)) return;
   const std::string mode =

@@ -1,6 +1,6 @@
-// Loops of rules that look at one element at a time.
+// Loops for rules that treat each element separately.
 //
-// Step and StepTouched of a rule run the same function, so that an update which
+// Step and StepTouched of a rule use the same function, so that an update which
 // touches every element gives the same bits either way.
 #ifndef SERVER_OPTIMIZERS_ELEMENT_LOOP_H_
 #define SERVER_OPTIMIZERS_ELEMENT_LOOP_H_

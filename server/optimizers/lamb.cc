@@ -1,6 +1,7 @@
 // You et al., "Large batch optimization for deep learning: training BERT in 76
-// minutes", ICLR 2020, as NVIDIA's kernel has it: tensors without weight decay
-// step at the plain rate. Unlike that kernel this clips no norm by itself.
+// minutes", ICLR 2020, as in NVIDIA's kernel: tensors without weight decay step
+// at the plain learning rate. Unlike that kernel, this code does not clip the
+// gradient's norm.
 #include <algorithm>
 #include <cmath>
 
@@ -18,7 +19,7 @@ constexpr int64_t kPiece = 4096;  // Elements.
 // r = direction(g) + weight_decay w, in `step`.
 struct LambDirection {
   Moments moments;
-  float scale;  // Of the gradient.
+  float scale;  // Multiplies the gradient.
   float weight_decay;
 
   void operator()(float gradient, float* step, const float* w, float* first,
@@ -30,7 +31,7 @@ struct LambDirection {
 
 // w = w - rate r.
 struct LambStep {
-  float rate;  // Of the tensor.
+  float rate;  // The tensor's own rate.
 
   void operator()(float step, float* w) const { *w -= rate * step; }
 };
@@ -45,7 +46,8 @@ class Lamb final : public LayerWiseOptimizer {
         first_(this->stretches().num_elements()),
         second_(this->stretches().num_elements()) {}
 
-  // Takes the gradient into the moments: once for each update.
+  // Also adds the gradient to the moments, so it must be called once per
+  // update.
   std::vector<Squares> PartialSquares(const UpdateInfo& update,
                                       const float* gradient,
                                       const float* weights) override {
@@ -56,7 +58,7 @@ class Lamb final : public LayerWiseOptimizer {
       const LambDirection direction = {moments, scale,
                                        static_cast<float>(DecayOf(s))};
       const int64_t end = stretches().end(s);
-      // In pieces that are still in the cache when they are squared.
+      // The pieces are small enough to be in the cache when they are squared.
       for (int64_t i = stretches().begin(s); i < end; i += kPiece) {
         const int64_t n = std::min(kPiece, end - i);
         ForPiece(direction, n, gradient + i, step_.data() + i, weights + i,
@@ -87,7 +89,8 @@ class Lamb final : public LayerWiseOptimizer {
         });
   }
 
-  // Not the step: it is only of use between PartialSquares and Step.
+  // step_ is not part of the state: it is used only between PartialSquares and
+  // Step.
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()
       override {
     return {{"first_moment", &first_}, {"second_moment", &second_}};
@@ -102,7 +105,7 @@ class Lamb final : public LayerWiseOptimizer {
     return config_.always_adapt() || DecayOf(stretch) != 0;
   }
 
-  // The length of the weights over that of the step.
+  // The norm of the weights over that of the step.
   double Trust(const Squares& total) const {
     double weights = std::sqrt(total.weights);
     const double step = std::sqrt(total.step);
@@ -114,7 +117,7 @@ class Lamb final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // Of each stretch, in this update.
+  std::vector<float> rates_;   // For each stretch, in this update.
   std::vector<float> step_;    // [num_elements]: r of this update.
   std::vector<float> first_;   // [num_elements]
   std::vector<float> second_;  // [num_elements]

@@ -1,6 +1,6 @@
 // You, Gitman and Ginsburg, "Large batch training of convolutional networks",
-// arXiv 1708.03888, as MLPerf has it: the rate is inside the momentum, so the
-// buffer keeps the rates of earlier updates.
+// arXiv 1708.03888, as implemented in MLPerf: the rate is inside the momentum,
+// so the buffer contains the rates of earlier updates.
 #include <algorithm>
 #include <cmath>
 
@@ -16,10 +16,10 @@ namespace {
 // heavy ball: w = w - b;  Nesterov: w = w - (momentum b + rate d).
 template <bool kNesterov>
 struct LarsElement {
-  float scale;  // Of the gradient.
+  float scale;  // Multiplies the gradient.
   float weight_decay;
   float momentum;
-  float rate;  // Of the tensor.
+  float rate;  // The tensor's own rate.
 
   void operator()(float gradient, float* w, float* buffer) const {
     const float step = rate * (gradient * scale + weight_decay * *w);
@@ -77,7 +77,7 @@ class Lars final : public LayerWiseOptimizer {
   }
 
  private:
-  // learning_rate x lambda.
+  // Returns learning_rate x lambda.
   double AdaptedRate(double learning_rate, const Squares& total) const {
     const double weights = std::sqrt(total.weights);
     const double gradient = std::sqrt(total.gradient);
@@ -85,7 +85,8 @@ class Lars final : public LayerWiseOptimizer {
     const double lambda =
         config_.trust_coefficient() * weights /
         (gradient + WeightDecay(config_) * weights + Epsilon(config_));
-    // min(lambda / learning_rate, 1) x learning_rate, at a rate of 0 too.
+    // This is min(lambda / learning_rate, 1) x learning_rate, and valid for a
+    // learning rate of 0, too.
     if (config_.clip_learning_rate()) return std::min(lambda, learning_rate);
     return learning_rate * lambda;
   }
@@ -108,7 +109,7 @@ class Lars final : public LayerWiseOptimizer {
   }
 
   const OptimizerConfig config_;
-  std::vector<float> rates_;   // Of each stretch, in this update.
+  std::vector<float> rates_;   // For each stretch, in this update.
   std::vector<float> buffer_;  // [num_elements]
 };
 

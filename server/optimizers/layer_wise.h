@@ -1,4 +1,4 @@
-// What rules with one rate for each tensor have in common.
+// The common part of rules with one learning rate for each tensor.
 #ifndef SERVER_OPTIMIZERS_LAYER_WISE_H_
 #define SERVER_OPTIMIZERS_LAYER_WISE_H_
 
@@ -32,7 +32,8 @@ class LayerWiseOptimizer : public Optimizer {
   const StretchTable stretches_;
 };
 
-// A factory of `Rule`, whose constructor takes (OptimizerConfig, StretchTable).
+// A factory for `Rule`, whose constructor takes (OptimizerConfig,
+// StretchTable).
 template <typename Rule>
 absl::StatusOr<std::unique_ptr<Optimizer>> NewLayerWise(
     const OptimizerOptions& options) {

@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// What one update needs of them, for every element.
+// The constants of one update, and the step of one element.
 class Moments {
  public:
   Moments(const OptimizerConfig& config, const UpdateInfo& update) {
@@ -21,22 +21,22 @@ class Moments {
     beta2_ = static_cast<float>(beta2);
     entering1_ = static_cast<float>(1 - beta1);
     entering2_ = static_cast<float>(1 - beta2);
-    // Moments that began as 0 are too small by these.
+    // Bias correction: moments that began as 0 are too small by these factors.
     correction1_ = static_cast<float>(1 / (1 - std::pow(beta1, updates)));
     correction2_ =
         static_cast<float>(1 / std::sqrt(1 - std::pow(beta2, updates)));
     epsilon_ = static_cast<float>(Epsilon(config));
   }
 
-  // Takes a gradient into both moments and returns
-  // [m / (1 - beta1^t)] / [sqrt(v / (1 - beta2^t)) + epsilon].
+  // Adds a gradient to both moments and returns [m / (1 - beta1^t)] / [sqrt(v /
+  // (1 - beta2^t)) + epsilon].
   float Direction(float d, float* first, float* second) const {
     const float m = beta1_ * *first + entering1_ * d;
     const float v = beta2_ * *second + entering2_ * (d * d);
     *first = m;
     *second = v;
     const float divisor = std::sqrt(v) * correction2_ + epsilon_;
-    // Both are 0 with epsilon 0 where there has been no gradient yet.
+    // With epsilon 0, both m and the divisor are 0 until the first gradient.
     return m * correction1_ / (divisor == 0 ? 1 : divisor);
   }
 

@@ -14,10 +14,10 @@ namespace {
 // Nesterov:   w = w - learning_rate (d + momentum b).
 template <bool kNesterov>
 struct MomentumElement {
-  float scale;  // Of the gradient.
+  float scale;  // Multiplies the gradient.
   float weight_decay;
   float momentum;
-  float entering;  // Part of d that enters the buffer.
+  float entering;  // The share of d that enters the buffer.
   float rate;
 
   void operator()(float gradient, float* w, float* buffer) const {

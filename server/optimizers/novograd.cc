@@ -1,8 +1,9 @@
 // Ginsburg et al., "Training deep networks with stochastic gradient normalized
 // by layerwise adaptive second moments", arXiv 1905.11286, with the details of
-// the authors' code: the second moment begins as the first gradient's square
-// that is not 0, without bias correction, and the rate stays outside the first
-// moment. Unlike there, epsilon stands outside the root.
+// the authors' code: the second moment starts as the square of the first
+// non-zero gradient, without bias correction, and the learning rate stays
+// outside the first moment. Unlike in that code, epsilon stands outside the
+// root.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -18,7 +19,7 @@ namespace {
 // u = g / length + weight_decay w, times `entering`;
 // m = beta1 m + u;  w = w - rate m.
 struct NovogradElement {
-  float scale;           // Of the gradient.
+  float scale;           // Multiplies the gradient.
   float inverse_length;  // 1 / (sqrt(v) + epsilon), of the tensor.
   float weight_decay;
   float entering;  // 1 - beta1 where m is an average, else 1.
@@ -56,9 +57,9 @@ class Novograd final : public LayerWiseOptimizer {
     return squares;
   }
 
-  // A second moment is kept as the float that a checkpoint holds, and the next
-  // one comes from that: a restored run goes on with the same bits, and so does
-  // every holder of a part of the tensor.
+  // The second moment is stored as a float, as in a checkpoint, and the next
+  // one is computed from the stored value. So a restored run continues with the
+  // same bits, and all servers that hold a part of the tensor agree.
   void SetTotals(const UpdateInfo& /*update*/,
                  absl::Span<const Squares> totals) override {
     CHECK_EQ(static_cast<int64_t>(totals.size()), stretches().size());
@@ -68,10 +69,11 @@ class Novograd final : public LayerWiseOptimizer {
       const double q = totals[s].gradient;
       const double v =
           second_[s] == 0 ? q : beta2 * second_[s] + (1 - beta2) * q;
-      // From infinity there would be no way back.
+      // The average could never return from infinity.
       second_[s] = static_cast<float>(std::min(v, kMax));
       const double length = std::sqrt(v) + Epsilon(config_);
-      // A gradient of 0 stays 0 where there has been no other yet.
+      // 1 / length may be infinite until the first non-zero gradient; the bound
+      // makes its product with a gradient of 0 equal 0.
       inverse_lengths_[s] = static_cast<float>(std::min(1 / length, kMax));
     }
   }
@@ -104,9 +106,9 @@ class Novograd final : public LayerWiseOptimizer {
 
  private:
   const OptimizerConfig config_;
-  std::vector<float> inverse_lengths_;  // Of each stretch, in this update.
+  std::vector<float> inverse_lengths_;  // For each stretch, in this update.
   std::vector<float> first_;            // [num_elements]
-  std::vector<float> second_;           // Of each stretch.
+  std::vector<float> second_;           // For each stretch.
 };
 
 constexpr OptimizerFactory kNewNovograd = NewLayerWise<Novograd>;

@@ -31,36 +31,38 @@ struct TensorStretch {
 struct Squares {
   double weights = 0;
   double gradient = 0;
-  double step = 0;  // Of what the rule would subtract at rate 1; "lamb" alone.
+  double step = 0;  // Step at learning rate 1; "lamb" only.
 };
 
 // One update of a slice.
 struct UpdateInfo {
   double learning_rate = 0;
   int64_t update = 0;  // From 0.
-  // The gradient counts times this: less than 1 where clipping made it shorter.
+  // Multiplies the gradient; less than 1 if clipping shortened it.
   double gradient_scale = 1;
 };
 
 struct OptimizerOptions {
   OptimizerConfig config;  // Validated.
   int64_t num_elements = 0;
-  // Of the slice, without gaps. Only layer-wise rules read them.
+  // The stretches of the slice, without gaps. Only layer-wise rules read them.
   std::vector<TensorStretch> stretches;
 };
 
-// The rule for one slice, with its state. An update is: SetTotals, if the rule
-// is layer-wise; then Step for pieces that cover the slice, each element once
-// and in any order, or one StepTouched. Not thread-safe.
+// The update rule of one slice, with its state. An update consists of
+// PartialSquares and SetTotals, if the rule is layer-wise, and then either Step
+// for pieces that cover each element of the slice once, in any order, or a
+// single StepTouched. Not thread-safe.
 class Optimizer {
  public:
   virtual ~Optimizer() = default;
 
-  // The rule needs sums of squares over whole tensors, and so SetTotals.
+  // Whether the rule needs sums of squares over whole tensors, that is,
+  // SetTotals.
   virtual bool layer_wise() const { return false; }
 
-  // An element with gradient 0 keeps its weight and its state: nothing is lost
-  // if only touched elements are visited.
+  // Whether an element with gradient 0 keeps its weight and its state, so that
+  // an update need only visit the touched elements.
   virtual bool skips_zeros() const { return false; }
 
   // Changes `weights` [end - begin], elements [begin, end) of the slice, by
@@ -69,29 +71,30 @@ class Optimizer {
   virtual void Step(const UpdateInfo& update, int64_t begin, int64_t end,
                     const float* gradient, float* weights) = 0;
 
-  // As Step for the elements with these ascending indices only: gradient[i] is
-  // that of element indices[i] of `weights`, the whole slice. Not called for
+  // Like Step, for the elements with these ascending indices only: gradient[i]
+  // belongs to element indices[i] of `weights`, the whole slice. Not called for
   // layer-wise rules.
   virtual void StepTouched(const UpdateInfo& update,
                            absl::Span<const uint32_t> indices,
                            const float* gradient, float* weights) = 0;
 
-  // Layer-wise rules only: the squares of each stretch, of the slice's whole
-  // gradient (times gradient_scale) and weights. May prepare the step.
+  // Layer-wise rules only: the squares of each stretch, computed from the
+  // slice's whole gradient (times gradient_scale) and weights. May prepare the
+  // step.
   virtual std::vector<Squares> PartialSquares(const UpdateInfo& /*update*/,
                                               const float* /*gradient*/,
                                               const float* /*weights*/) {
     return {};
   }
 
-  // Layer-wise rules only: totals[i] is of the whole tensor of stretch i, after
-  // PartialSquares of the same update.
+  // Layer-wise rules only: totals[i] are the squares of the whole tensor of
+  // stretch i. Called after PartialSquares of the same update.
   virtual void SetTotals(const UpdateInfo& /*update*/,
                          absl::Span<const Squares> /*totals*/) {}
 
-  // State arrays by name, for checkpoints: as long as the slice, or one element
-  // for each stretch. They stay where they are as long as the optimizer;
-  // writing them restores it.
+  // State arrays by name, for checkpoints. Each has as many elements as the
+  // slice, or one for each stretch. The pointers are valid as long as the
+  // optimizer; writing to the arrays restores the state.
   virtual std::vector<std::pair<absl::string_view, std::vector<float>*>>
   State() = 0;
 };
@@ -102,12 +105,12 @@ using OptimizerFactory =
 // Every rule that is linked in.
 Registry<OptimizerFactory>& OptimizerRegistry();
 
-// The one that config.name() names. Errors: kInvalidArgument.
+// Makes the rule that config.name() names. Errors: kInvalidArgument.
 absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(
     const OptimizerOptions& options);
 
-// Whether an update needs sums over whole tensors or the whole gradient: of a
-// layer-wise rule, or with clip_norm. False for an unknown name.
+// Whether an update needs sums over whole tensors or the whole gradient, as
+// layer-wise rules and clip_norm do. False for an unknown name.
 bool NeedsNorms(const OptimizerConfig& config);
 
 #define REGISTER_OPTIMIZER(name, factory)               \

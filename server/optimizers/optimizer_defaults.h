@@ -1,5 +1,5 @@
-// What unset fields of OptimizerConfig stand for: the defaults of the rule that
-// `name` names. Whoever reads one of these fields reads it here.
+// The values of OptimizerConfig's fields whose defaults depend on the rule. All
+// code reads these fields through these functions.
 #ifndef SERVER_OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 #define SERVER_OPTIMIZERS_OPTIMIZER_DEFAULTS_H_
 

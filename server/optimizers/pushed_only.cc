@@ -9,7 +9,8 @@ namespace ps {
 
 bool ChangesOnlyWhatWasPushed(const JobConfig& job) {
   if (job.optimizer().majority_vote()) return false;
-  // One without elements: what a rule is like does not depend on their number.
+  // A rule without elements suffices: its properties do not depend on their
+  // number.
   OptimizerOptions options;
   options.config = job.optimizer();
   const absl::StatusOr<std::unique_ptr<Optimizer>> rule = NewOptimizer(options);

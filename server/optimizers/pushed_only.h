@@ -1,4 +1,4 @@
-// Whether an update leaves alone what no worker sent.
+// Whether updates leave elements that no worker sent unchanged.
 #ifndef SERVER_OPTIMIZERS_PUSHED_ONLY_H_
 #define SERVER_OPTIMIZERS_PUSHED_ONLY_H_
 
@@ -6,10 +6,11 @@
 
 namespace ps {
 
-// An update of `job` changes no weight and no state of an element that no
-// worker's push holds: servers need not visit it, and the new values of the
-// pushed elements are the whole answer. False for a job whose optimizer is
-// unknown, and with majority_vote, in which all elements have a vote.
+// Whether an update of `job` changes neither weight nor state of an element
+// that is in no worker's push. Servers then need not visit such elements, and
+// the new values of the pushed elements are the whole answer. False for a job
+// whose optimizer is unknown, and with majority_vote, where every element gets
+// a vote.
 bool ChangesOnlyWhatWasPushed(const JobConfig& job);
 
 }  // namespace ps

@@ -8,7 +8,7 @@ namespace {
 
 // d = g + weight_decay w;  w = w - learning_rate d.
 struct SgdElement {
-  float scale;  // Of the gradient.
+  float scale;  // Multiplies the gradient.
   float weight_decay;
   float rate;
 

@@ -1,5 +1,4 @@
-// Where in a slice its stretches of tensors lie: what layer-wise rules have in
-// common.
+// The positions of the stretches of tensors in a slice, for layer-wise rules.
 #ifndef SERVER_OPTIMIZERS_STRETCH_TABLE_H_
 #define SERVER_OPTIMIZERS_STRETCH_TABLE_H_
 
@@ -14,7 +13,8 @@ namespace ps {
 
 class StretchTable {
  public:
-  // Errors: kInvalidArgument if the stretches do not have num_elements.
+  // Errors: kInvalidArgument if the stretches do not cover num_elements
+  // elements.
   static absl::StatusOr<StretchTable> Create(const OptimizerOptions& options);
 
   int64_t size() const { return static_cast<int64_t>(adapt_.size()); }

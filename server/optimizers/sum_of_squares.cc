@@ -5,10 +5,11 @@
 namespace ps {
 namespace {
 
-// Elements whose sum is formed before it is added to the rest, so that the
-// error does not grow with n.
+// Elements per partial sum. Partial sums keep the rounding error small for
+// large n.
 constexpr int64_t kChunk = 4096;
-// Sums side by side: a compiler may not reorder additions to make them.
+// Independent sums for vector instructions: the compiler may not reorder
+// additions by itself.
 constexpr int kLanes = 16;
 
 double ChunkSum(const float* x, int64_t n, float scale) {

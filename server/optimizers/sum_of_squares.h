@@ -6,9 +6,9 @@
 
 namespace ps {
 
-// The sum of (scale x[i])^2 over i in [0, n), each product with `scale` a
-// float, everything after it a double. Always added in the same order: the same
-// elements give the same bits.
+// The sum of (scale x[i])^2 over i in [0, n). The products with `scale` are
+// floats, everything after that is double. The order of addition is fixed, so
+// the same elements always give the same bits.
 double SumOfSquares(const float* x, int64_t n, float scale = 1);
 
 }  // namespace ps

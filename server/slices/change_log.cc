@@ -13,7 +13,7 @@ void ChangeLog::Add(const std::vector<uint32_t>* changed) {
   }
   changes_.push_back(*changed);
   size_ += static_cast<int64_t>(changed->size());
-  // Each list takes memory of its own, also an empty one.
+  // The number of lists counts as well, because even an empty one takes memory.
   while (!changes_.empty() &&
          size_ + static_cast<int64_t>(changes_.size()) > num_elements_ / 2) {
     size_ -= static_cast<int64_t>(changes_.front().size());
@@ -30,7 +30,7 @@ bool ChangeLog::Since(int64_t version, std::vector<uint32_t>* indices) const {
     *indices = changes_.back();
     return true;
   }
-  // Of this thread, for one slice after the other.
+  // One per thread, reused for all slices.
   thread_local TouchedSet touched;
   touched.Reset(num_elements_);
   for (auto changes = changes_.end() - updates; changes != changes_.end();

@@ -22,7 +22,8 @@ class CompressedDownlink final : public Downlink {
     compressor.config = options.config->downlink().compressor();
     compressor.dense_size = options.num_elements;
     compressor.seed = options.config->seed();
-    // Apart from every worker's draws.
+    // A rank that no worker has, so that the random draws differ from all
+    // workers'.
     compressor.worker_rank = options.config->cluster().num_workers();
     compressor.bucket = options.number;
     compressor.backend = backend_.get();
@@ -46,7 +47,7 @@ class CompressedDownlink final : public Downlink {
     for (size_t i = 0; i < view_.size(); ++i) {
       difference[i] = values[i] - view_[i];
     }
-    // The difference holds all that was ever left out.
+    // The difference already contains everything that was left out before.
     std::fill_n(residual_.data(), residual_.size(), 0.0f);
     PS_ASSIGN_OR_RETURN(EncodedGradient encoded,
                         compressor_->Compress(difference_, &residual_));

@@ -1,10 +1,10 @@
-// A way back that any compressor makes short.
+// A downlink that uses any compressor.
 //
 // The server keeps the *view*, the weights that all workers hold. After each
-// update it compresses weights - view; what it sends it also adds to the view,
-// as the workers do, in the same order of operations. What a compressor leaves
-// out is so part of the next difference: error feedback without a residual of
-// its own, and without drift.
+// update it compresses weights - view, sends the result and adds it to the view
+// in the same order of operations as the workers. Whatever the compressor
+// leaves out is therefore part of the next difference: this is error feedback
+// without a separate residual and without drift.
 #ifndef SERVER_SLICES_COMPRESSED_DOWNLINK_H_
 #define SERVER_SLICES_COMPRESSED_DOWNLINK_H_
 
@@ -15,7 +15,7 @@
 
 namespace ps {
 
-// Of downlink.compressor. Errors: as of NewCompressor.
+// Uses downlink.compressor. Errors: those of NewCompressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
     const SliceOptions& options, const PayloadBuffer& weights);
 

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// Codes of 16 bits have no infinity here: they would hide it.
+// The 16-bit codes have no infinity here and would hide one.
 absl::Status CheckFinite(absl::Span<const float> values) {
   bool finite = true;
   for (const float x : values) {
@@ -25,7 +25,7 @@ absl::Status CheckFinite(absl::Span<const float> values) {
       "optimizer.learning_rate");
 }
 
-// All weights, in some code.
+// Sends all weights in a value code.
 class WeightsDownlink : public Downlink {
  public:
   explicit WeightsDownlink(const std::string& value_code) {
@@ -38,7 +38,7 @@ class WeightsDownlink : public Downlink {
     std::vector<float> copy(values.begin(), values.end());
     absl::StatusOr<PayloadBuffer> coded =
         EncodeDenseAs(codes_, absl::MakeSpan(copy));
-    CHECK(coded.ok()) << coded.status();  // The config's check knows the code.
+    CHECK(coded.ok()) << coded.status();  // The config check knows the code.
     return *std::move(coded);
   }
 
@@ -57,7 +57,7 @@ class WeightsDownlink : public Downlink {
   PayloadCodes codes_;
 };
 
-// The new values of what changed.
+// Sends the new values of the elements that changed.
 class UpdateDownlink final : public WeightsDownlink {
  public:
   using WeightsDownlink::WeightsDownlink;

@@ -1,4 +1,4 @@
-// The way back: what of a slice's new weights workers are sent.
+// The downlink: the part of a slice's new weights that is sent to workers.
 #ifndef SERVER_SLICES_DOWNLINK_H_
 #define SERVER_SLICES_DOWNLINK_H_
 
@@ -15,29 +15,31 @@ namespace ps {
 // The same bytes for every worker.
 struct DownlinkPayload {
   PayloadBuffer bytes;
-  // To be added to what workers hold; else it replaces that.
+  // True: workers add it to what they hold. False: it replaces that.
   bool difference = false;
 };
 
-// One slice's. Weights come as dense fp32 payloads (compressors/payload/payload.h).
-// Not thread-safe.
+// The downlink of one slice. Weights are passed as dense fp32 payloads
+// (compressors/payload/payload.h). Not thread-safe.
 class Downlink {
  public:
   virtual ~Downlink() = default;
 
-  // What a worker must hold now that holds nothing; a dense payload. Where
-  // workers hold the very weights this is `weights` itself, not a copy.
+  // All the values that workers hold, for a worker that has none; a dense
+  // payload. If workers hold exactly the servers' weights, this is `weights`
+  // itself, not a copy.
   virtual PayloadBuffer All(const PayloadBuffer& weights) const = 0;
 
-  // What workers that hold everything up to the last call must hear.
-  // `changed`: ascending indices of the weights that may have changed since,
+  // The payload for workers that have received every payload so far. `changed`:
+  // ascending indices of the weights that may have changed since the last call,
   // or null for all. Errors: kDataLoss for weights that are not finite.
   virtual absl::StatusOr<DownlinkPayload> Changes(
       const PayloadBuffer& weights, const std::vector<uint32_t>* changed) = 0;
 };
 
-// The way that the config's `downlink` names; of statistics, all of them in
-// fp32. `weights`: the first ones. Errors: a compressor that cannot be made.
+// Makes the downlink that the config's `downlink` selects; for statistics, one
+// that sends all of them in fp32. `weights` are the initial ones. Errors: those
+// of making a compressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     const SliceOptions& options, const PayloadBuffer& weights);
 

@@ -1,4 +1,4 @@
-// What a slice of weights is told when it is made.
+// The options of a slice of weights.
 #ifndef SERVER_SLICES_SLICE_OPTIONS_H_
 #define SERVER_SLICES_SLICE_OPTIONS_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// What becomes of the workers' pushes.
+// What a slice does with the workers' pushes.
 enum class UpdateRule {
   kOptimizer,  // Gradients: the job's optimizer takes a step.
   kMean,       // Statistics: their mean is the new value.
@@ -21,9 +21,11 @@ struct SliceOptions {
   int64_t num_elements = 0;
   int64_t total_updates = 0;  // The job's number of iterations.
   UpdateRule rule = UpdateRule::kOptimizer;
-  // The tensors' parts that make up the slice. Empty: one of unknown shape.
+  // The parts of tensors that make up the slice. Empty: one tensor of unknown
+  // shape.
   std::vector<TensorStretch> stretches;
-  // Unlike that of any other slice of the server; for random draws.
+  // Unique among the server's slices. It seeds random draws and orders sums of
+  // squares.
   int number = 0;
 };
 

@@ -16,22 +16,22 @@
 namespace ps {
 namespace {
 
-// Elements whose sum and weights stay in the L2 cache between adding up and the
-// optimizer's step.
+// Elements per piece, so that the sum and the weights stay in the L2 cache
+// between adding up and the optimizer's step.
 constexpr int64_t kStretch = 16 * 1024;
-// Keeps the divisor of a clipped gradient from 0: PyTorch's clip_grad_norm_.
+// Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
 
 const std::vector<uint32_t>& kNothing = *new std::vector<uint32_t>;
 
-// The sign of each sum of votes, with ties to +, as every server has it.
+// Replaces each sum of votes by its sign; every server resolves ties to +1.
 // Bernstein et al., "signSGD: compressed optimisation for non-convex problems",
 // ICML 2018, section 4.
 void TakeMajority(float* votes, int64_t n) {
   for (int64_t i = 0; i < n; ++i) votes[i] = votes[i] < 0 ? -1.0f : 1.0f;
 }
 
-// Adds the time since the last reading to one phase after the other.
+// Measures consecutive phases: AddTo adds the time since the previous call.
 class PhaseClock {
  public:
   void AddTo(double* seconds) {
@@ -45,15 +45,15 @@ class PhaseClock {
       std::chrono::steady_clock::now();
 };
 
-// Of this thread, for one slice after the other.
+// The calling thread's sum, reused for all slices.
 TouchedSum* ThreadSum(int64_t num_elements) {
   thread_local TouchedSum sum;
   sum.Reset(num_elements);
   return &sum;
 }
 
-// Where each push is an update, its rate is this part of the schedule's, and
-// the schedule counts as many updates as one.
+// If each push is an update, the schedule counts num_workers pushes as one
+// update, and the learning rate is divided by this number.
 int64_t UpdatesPerIteration(const JobConfig& config) {
   return UpdatesByEachPush(config) ? config.cluster().num_workers() : 1;
 }
@@ -99,7 +99,7 @@ absl::Status SliceWeights::Init(const PayloadPieces& first) {
 void SliceWeights::Average(float* sums, int64_t n) const {
   if (options_.rule == UpdateRule::kOptimizer &&
       options_.config->optimizer().majority_vote()) {
-    // Where no worker had a gradient, no vote is not a tie.
+    // If no worker sent anything, there was no vote; that is not a tie.
     if (sent_elements_ > 0) TakeMajority(sums, n);
   } else if (num_workers_ > 1) {
     const float divisor = static_cast<float>(num_workers_);
@@ -109,7 +109,7 @@ void SliceWeights::Average(float* sums, int64_t n) const {
 
 float* SliceWeights::WritableWeights() {
   if (!weights_.unique()) {
-    // Some answer has not left yet.
+    // An answer that has not been sent yet still uses the memory.
     PayloadBuffer copy = AllocateDense(options_.num_elements);
     std::memcpy(copy.data(), weights_.data(), weights_.size_bytes());
     weights_ = std::move(copy);
@@ -189,14 +189,14 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
   touched_only_ = optimizer_ != nullptr && !gradients.any_dense && !votes &&
                   (lazy || optimizer_->skips_zeros());
   stage_ = Stage::kSummed;
-  // The mean of none is not 0, and no reason to take a step.
+  // Without a push there is no mean gradient, so no step is taken.
   if (num_workers_ == 0 && num_stages() == 0) return Finish(&kNothing, phases);
   if (!touched_only_ && gradients.all_dense && num_stages() == 0) {
     SumAndStep(gradients, phases);
     return Finish(nullptr, phases);
   }
-  // Without stages the gradient is needed during this call only: slices take
-  // turns with the memory.
+  // Without stages the gradient is needed only during this call, so slices
+  // share its memory.
   if (num_stages() == 0) SwapWithThread();
   if (touched_only_) {
     SumTouched(gradients, phases);
@@ -235,8 +235,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Continue(
     const std::vector<Squares>& stretch_totals, double norm,
     UpdatePhases* phases) {
   if (stage_ == Stage::kNorm) {
-    // Values that are finite each can be too large together. All servers have
-    // the same norm, and do the same.
+    // The norm can overflow although each value is finite. All servers have the
+    // same norm and take the same decision.
     if (!std::isfinite(norm)) {
       if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
         return absl::DataLossError(

@@ -1,5 +1,5 @@
-// The weights of one slice: adds up gradients, takes the optimizer's step, and
-// says what workers must hear of it.
+// The weights of one slice: adds up gradients, takes the optimizer's step and
+// makes the answer to workers.
 #ifndef SERVER_SLICES_SLICE_WEIGHTS_H_
 #define SERVER_SLICES_SLICE_WEIGHTS_H_
 
@@ -27,59 +27,60 @@ struct UpdatePhases {
   double encode = 0;
 };
 
-// What workers pushed for one update, in the order in which it is added.
+// The workers' pushes for one update, in the order in which they are added.
 struct GradientPayloads {
   std::vector<const PayloadPieces*> payloads;  // Valid; not owned.
-  bool any_dense = false;                      // One of them has all elements,
-  bool all_dense = false;                      // or each has.
-  int64_t sent_elements = 0;                   // In all of them.
+  bool any_dense = false;                      // At least one is dense.
+  bool all_dense = false;                      // All are dense.
+  int64_t sent_elements = 0;                   // Elements in all payloads.
 };
 
 // WeightsDigest of a valid, dense payload.
 uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements);
 
-// An update is Begin and, as long as it is not finished, Continue with the
-// totals that were asked for, over all slices of all servers. Not thread-safe.
+// An update consists of Begin and, until it is finished, calls of Continue with
+// the requested totals over all slices of all servers. Not thread-safe.
 class SliceWeights {
  public:
-  // first: valid, dense and fp32. Errors: an optimizer or a downlink that
-  // cannot be made.
+  // `first` must be valid, dense and fp32. Errors: those of making the
+  // optimizer or the downlink.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Create(
       const SliceOptions& options, const PayloadPieces& first);
 
-  // What a worker must hold now: a dense payload.
+  // All the values that workers should hold now: a dense payload.
   PayloadBuffer All() const { return downlink_->All(weights_); }
 
-  // Of what All holds: XXH3, 64 bits, of the values as fp32 in little endian.
+  // The digest of the values in All(): XXH3, 64 bits, of the values as
+  // little-endian fp32.
   uint64_t Digest() const;
 
-  // Where each push is an update: what a worker must hear whose weights have
-  // received so many updates.
+  // Used if each push is an update: the answer to a worker whose weights have
+  // received `version` updates.
   absl::StatusOr<DownlinkPayload> Since(int64_t version, UpdatePhases* phases);
 
-  // How often an update must ask for totals.
+  // The number of times that an update asks for totals.
   int num_stages() const { return layer_wise() ? 2 : clips() ? 1 : 0; }
 
-  // What one step of an update came to.
+  // The result of one step of an update.
   struct Outcome {
     // Sums of squares over each stretch of SliceOptions, whose totals Continue
-    // wants; empty once the update is finished.
+    // needs; empty when the update is finished.
     std::vector<Squares> squares;
-    // When finished: what workers must hear. Empty where each push is an
-    // update: see Since.
+    // When the update is finished: the answer to workers. Empty if each push is
+    // an update; see Since.
     DownlinkPayload answer;
   };
 
-  // Nothing of `gradients` is used after the call. Errors: kDataLoss for
-  // weights that are not finite, where that shows.
+  // `gradients` is not used after the call. Errors: kDataLoss for weights that
+  // are not finite, if this is detected.
   absl::StatusOr<Outcome> Begin(int64_t update,
                                 const GradientPayloads& gradients,
                                 UpdatePhases* phases);
 
-  // stretch_totals[i]: over the whole tensor of stretch i; norm: Euclidean, of
-  // the whole gradient, where squares of the gradient were asked for. If that
-  // is not finite, nothing changes: kDataLoss, or the update is left out, as
-  // training.non_finite says.
+  // stretch_totals[i] are the squares of the whole tensor of stretch i. `norm`
+  // is the Euclidean norm of the whole gradient, if squares of the gradient
+  // were requested. If it is not finite, no weights change: depending on
+  // training.non_finite the result is kDataLoss, or the update is skipped.
   absl::StatusOr<Outcome> Continue(const std::vector<Squares>& stretch_totals,
                                    double norm, UpdatePhases* phases);
 
@@ -95,45 +96,46 @@ class SliceWeights {
   bool layer_wise() const {
     return optimizer_ != nullptr && optimizer_->layer_wise();
   }
-  // Makes the sums means, or votes.
+  // Turns sums into means or into majority votes.
   void Average(float* sums, int64_t n) const;
-  // Room for the new weights, with the old ones in it.
+  // Memory for the new weights, which contains the old ones.
   float* WritableWeights();
 
   void SumTouched(const GradientPayloads& gradients, UpdatePhases* phases);
   void SumAll(const GradientPayloads& gradients, UpdatePhases* phases);
-  // As SumAll and Step, in stretches that stay in the cache.
+  // Like SumAll and then Step, in pieces that stay in the cache.
   void SumAndStep(const GradientPayloads& gradients, UpdatePhases* phases);
   std::vector<Squares> GradientSquares() const;
-  // The gradient and its indices, with memory that the thread's slices share.
+  // Swaps the gradient and its indices with memory that all slices of a thread
+  // share.
   void SwapWithThread();
   absl::StatusOr<Outcome> NextStage(UpdatePhases* phases);
   void Step();
-  // changed: as of Downlink::Changes.
+  // `changed`: see Downlink::Changes.
   absl::StatusOr<Outcome> Finish(const std::vector<uint32_t>* changed,
                                  UpdatePhases* phases);
 
-  // How far an update is.
+  // The progress of an update.
   enum class Stage { kSummed, kNorm, kLayers };
 
   const SliceOptions options_;
-  // Where each push is an update, workers ask for what changed; with the way
-  // back UPDATE they are told no more than that.
+  // Whether each push is an update. Workers then ask for changes, and log_
+  // limits the answer to these if downlink.mode is UPDATE.
   const bool each_push_;
   std::optional<ChangeLog> log_;
-  std::vector<uint32_t> since_;  // Of Since.
-  PayloadBuffer weights_;  // Dense, fp32. Shared with answers on their way.
+  std::vector<uint32_t> since_;  // Scratch memory of Since.
+  PayloadBuffer weights_;        // Dense, fp32. Shared with answers being sent.
   std::unique_ptr<Optimizer> optimizer_;  // Null for statistics.
   std::unique_ptr<Downlink> downlink_;
 
-  // Of the update under way.
+  // State of the update under way.
   UpdateInfo info_;
   int num_workers_ = 0;
   int64_t sent_elements_ = 0;
   Stage stage_ = Stage::kSummed;
   bool touched_only_ = false;  // Only indices_ may change.
   std::vector<uint32_t> indices_;
-  // The mean gradient: of indices_, or of all elements.
+  // The mean gradient of indices_, or of all elements.
   std::vector<float> gradient_;
 };
 

@@ -14,7 +14,7 @@ StaleSlice::StaleSlice(const SliceOptions& options)
     : options_(options),
       bounded_(options.config->consistency().mode() ==
                    ConsistencyConfig::STALE_SYNCHRONOUS &&
-               // Evaluations do not make anybody wait.
+               // Statistics, which an evaluation averages, make nobody wait.
                options.rule == UpdateRule::kOptimizer),
       bound_(options.config->consistency().staleness()),
       workers_(options.config->cluster().num_workers()) {}
@@ -61,7 +61,8 @@ void StaleSlice::Pull(int rank, int64_t iterations, PushDone done) {
     done(refused);
     return;
   }
-  if (older) older(absl::CancelledError("the same pull came again"));
+  if (older)
+    older(absl::CancelledError("superseded by a newer pull of this worker"));
   Release();
 }
 
@@ -95,7 +96,8 @@ absl::Status StaleSlice::Check(const WorkerPush& push) const {
 
 void StaleSlice::Push(WorkerPush push, PushDone done) {
   PushDone answered;
-  absl::Status error = absl::CancelledError("the same push came again");
+  absl::Status error =
+      absl::CancelledError("superseded by a repeat of the same push");
   bool repeat = false;
   {
     MutexLock lock(&mu_);
@@ -114,7 +116,7 @@ void StaleSlice::Push(WorkerPush push, PushDone done) {
   }
   if (answered) answered(error);
   if (!error.ok() && !absl::IsCancelled(error)) return;
-  // The worker may use its credit again.
+  // Returns the worker's credit.
   if (repeat) push.payload = ReceivedPayload();
   if (!repeat) {
     MutexLock weights_lock(&weights_mu_);
@@ -125,7 +127,8 @@ void StaleSlice::Push(WorkerPush push, PushDone done) {
     }
     const absl::Time start = absl::Now();
     const absl::StatusOr<UpdatePhases> phases = Update(push, version);
-    // Before the answer, so that whoever gets it may use its credit again.
+    // Released before the answer, so that the worker has its credit back when
+    // the answer arrives.
     push.payload = ReceivedPayload();
     MutexLock lock(&mu_);
     if (!phases.ok()) {
@@ -179,7 +182,7 @@ int64_t StaleSlice::Slowest() const {
 }
 
 void StaleSlice::Release() {
-  // Who is answered, and with changes since which version; -1: all weights.
+  // A call to answer, with the changes since base_version; -1: all weights.
   struct Released {
     PushDone done;
     int64_t base_version = -1;
@@ -187,7 +190,7 @@ void StaleSlice::Release() {
   };
   std::vector<Released> released;
   {
-    // First, so that the weights are those of the version.
+    // Taken before mu_, so that the weights match the version.
     MutexLock weights_lock(&weights_mu_);
     {
       MutexLock lock(&mu_);
@@ -206,7 +209,7 @@ void StaleSlice::Release() {
         if (bounded_ && slowest < worker.taken - bound_) continue;
         answer.staleness = worker.staleness;
         answer.phases = worker.phases;
-        // Its own update is no waiting.
+        // The time of its own update does not count as waiting.
         answer.complete = worker.start + (absl::Now() - worker.end);
         answer.sent_elements =
             counts_.sent_elements - worker.answered.sent_elements;
@@ -250,7 +253,7 @@ void StaleSlice::Release() {
       }
     }
   }
-  // They serialise and send: not under a lock.
+  // Called without a lock: they serialise and send.
   for (const Released& one : released) one.done(one.answer);
 }
 

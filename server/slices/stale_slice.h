@@ -21,13 +21,15 @@
 
 namespace ps {
 
-// Updates are done in the order in which pushes come. The answer to a worker's
-// iteration t waits until every worker that is left has done t + 1 - staleness
-// iterations (asynchronous: for nobody), and holds what has changed since the
-// weights that the worker has. First weights wait for everybody, too, or those
-// who start late would have other ones: so without staleness all gradients are
-// taken at the same weights. Of statistics the last push of each worker is
-// kept, their mean is the value, and nobody waits.
+// Updates are applied in the order in which pushes arrive. The answer to a
+// worker's iteration t waits until every worker that is left has done t + 1 -
+// staleness iterations (an asynchronous job does not wait), and contains the
+// changes since the weights that the worker has. In a stale synchronous job,
+// the answers to the first pulls wait until all workers have asked; otherwise a
+// worker that starts late would get other weights. With staleness 0 all
+// gradients are therefore computed at the same weights. For statistics, the
+// last push of each worker is kept, the value is the mean of these, and no
+// answer waits.
 class StaleSlice final : public WeightSlice {
  public:
   explicit StaleSlice(const SliceOptions& options);
@@ -43,26 +45,26 @@ class StaleSlice final : public WeightSlice {
   std::set<int> AwaitedRanks() const override;
 
  private:
-  // What this slice knows of all pushes, or of one rank's share.
+  // Totals over all pushes of all workers.
   struct Counts {
     int64_t sent_elements = 0;
     int64_t bytes_up = 0;
   };
-  // One rank.
+  // The state of one worker.
   struct Worker {
-    int64_t taken = 0;    // Iterations that it has pushed,
-    int64_t applied = 0;  // and that are in the weights.
-    bool pulled = false;  // Has asked for the first weights.
+    int64_t taken = 0;    // Iterations that it has pushed.
+    int64_t applied = 0;  // Of those, iterations whose update is done.
+    bool pulled = false;  // It has asked for the first weights.
     bool gone = false;
-    double loss = 0;  // Of its last push.
-    // The push that has not been answered.
+    double loss = 0;  // Loss of its last push.
+    // The push that has not been answered; `done` is null if there is none.
     PushDone done;
     int64_t base_version = 0;
     int64_t staleness = 0;
-    absl::Time start;  // Of its update,
+    absl::Time start;  // Start and end of its update.
     absl::Time end;
-    UpdatePhases phases;  // and what that took.
-    // When this worker was last answered.
+    UpdatePhases phases;  // Time that the update took.
+    // The totals at the time of the last answer to this worker.
     Counts answered;
   };
   struct WaitingPull {
@@ -75,30 +77,31 @@ class StaleSlice final : public WeightSlice {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::StatusOr<UpdatePhases> Update(const WorkerPush& push, int64_t version)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(weights_mu_);
-  // Iterations that every worker that is left has done.
+  // The number of iterations that every worker that is left has done.
   int64_t Slowest() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Of every worker's last push.
+  // The mean over every worker's last push.
   double MeanLoss() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Answers all who wait no longer.
+  // Answers every call that need not wait any longer.
   void Release();
   std::vector<PushDone> TakeAll() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const SliceOptions options_;
-  // Whether a worker may be ahead by so many iterations only.
+  // Whether a worker may be at most bound_ iterations ahead.
   const bool bounded_;
   const int64_t bound_;
 
   // Held while weights are read or written; taken before mu_.
   mutable Mutex weights_mu_;
   std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
-  // Of statistics: every worker's last ones; empty before they came.
+  // Statistics only: every worker's last push; empty before the first.
   std::vector<PayloadBuffer> last_ ABSL_GUARDED_BY(weights_mu_);
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
-  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;        // Changes under both locks.
+  // The digest of the first weights.
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t version_ ABSL_GUARDED_BY(mu_) = 0;  // Changes under both locks.
   std::optional<bool> compress_next_ ABSL_GUARDED_BY(mu_);
   Counts counts_ ABSL_GUARDED_BY(mu_);
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]

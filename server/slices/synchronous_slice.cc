@@ -61,7 +61,8 @@ void SynchronousSlice::Pull(int rank, int64_t iterations, PushDone done) {
         older = std::move(pull.done);
       }
       if (may_leave_out_) {
-        // Whoever waits for that will not push before.
+        // A worker that waits for these weights will not push for earlier
+        // updates.
         int64_t& next = workers_[rank].next;
         next = std::max(next, iterations);
         CountPushes();
@@ -72,7 +73,8 @@ void SynchronousSlice::Pull(int rank, int64_t iterations, PushDone done) {
     done(refused);
     return;
   }
-  if (older) older(absl::CancelledError("the same pull came again"));
+  if (older)
+    older(absl::CancelledError("superseded by a newer pull of this worker"));
   AnswerWithAll();
   MaybeUpdate();
 }
@@ -124,7 +126,7 @@ PushDone SynchronousSlice::KeepLate(const WorkerPush& push, PushDone done) {
 PushDone SynchronousSlice::Keep(WorkerPush push, PushDone done) {
   Worker& mine = workers_[push.rank];
   if (mine.pushed) {
-    // What came first may be in use.
+    // The first push is kept because it may be in use.
     std::swap(mine.done, done);
     return done;
   }
@@ -154,7 +156,8 @@ void SynchronousSlice::TimeUp() {
   {
     MutexLock lock(&mu_);
     has_timer_ = false;
-    // That of an update which is over may be due long before this one's.
+    // The timer may have been set for an update that is over, long before this
+    // one's deadline.
     time_up_ = absl::Now() >= Deadline();
     if (!time_up_) SetTimer();
   }
@@ -162,10 +165,10 @@ void SynchronousSlice::TimeUp() {
 }
 
 void SynchronousSlice::Push(WorkerPush push, PushDone done) {
-  // Callers run after the lock is released: they serialise and send.
+  // Callbacks run after the lock is released, because they serialise and send.
   PushDone answered;
   absl::StatusOr<WeightAnswer> answer =
-      absl::CancelledError("the same push came again");
+      absl::CancelledError("superseded by a repeat of the same push");
   bool late = false;
   {
     MutexLock lock(&mu_);
@@ -178,9 +181,9 @@ void SynchronousSlice::Push(WorkerPush push, PushDone done) {
     } else if (push.iteration == answer_.version - 1 &&
                workers_[push.rank].counted == push.iteration &&
                (!may_leave_out_ || push.base_version == push.iteration)) {
-      // While an update is under way there is no answer any more. Where it has
-      // waited for all, this worker has pushed for it, and so has had one; else
-      // it asks again.
+      // While an update is under way, the last answer is no longer available.
+      // If that update waited for all workers, this worker has pushed for it,
+      // and so has received the last answer; otherwise it asks again.
       if (!updating_) answer = answer_;
       answered = std::move(done);
     } else {
@@ -188,7 +191,7 @@ void SynchronousSlice::Push(WorkerPush push, PushDone done) {
       late = true;
     }
   }
-  // The worker may use its credit again.
+  // Returns the worker's credit.
   push.payload = ReceivedPayload();
   if (answered) answered(answer);
   if (late) AnswerWithAll();
@@ -214,7 +217,7 @@ bool SynchronousSlice::Complete() const {
     return time_up_ && num_pushed_ >= MinWorkers(*options_.config);
   }
   if (num_pushed_ > 0) return true;
-  // Nobody will push for this update, but somebody waits for a later one.
+  // No worker will push for this update, but some worker waits for a later one.
   return std::any_of(workers_.begin(), workers_.end(),
                      [](const Worker& worker) { return worker.pushed; }) ||
          std::any_of(pulls_.begin(), pulls_.end(),
@@ -227,7 +230,7 @@ bool SynchronousSlice::Complete() const {
 void SynchronousSlice::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
-    // Without time-outs a mean is of all workers, always.
+    // Without a timeout the mean is always over all workers.
     if (!may_leave_out_) return;
     workers_[rank].next = std::numeric_limits<int64_t>::max();
     CountPushes();
@@ -236,7 +239,7 @@ void SynchronousSlice::WorkerGone(int rank) {
 }
 
 void SynchronousSlice::MaybeUpdate() {
-  // Pushes for a later update may be all there already.
+  // All pushes for a later update may already be here.
   for (;;) {
     std::vector<WorkerPush> pushes;
     int64_t version = 0;
@@ -245,12 +248,12 @@ void SynchronousSlice::MaybeUpdate() {
       if (!Complete()) return;
       updating_ = true;
       version = answer_.version;
-      // Rank order, so that every run adds in the same order.
+      // In rank order, so that every run adds in the same order.
       for (Worker& worker : workers_) {
         if (!worker.pushed || worker.push.iteration != version) continue;
         pushes.push_back(std::move(worker.push));
       }
-      // The weights can change where they are once nobody else holds them.
+      // The weights can be updated in place once no answer shares them.
       answer_.weights = DownlinkPayload();
     }
     BeginUpdate(version, std::move(pushes));
@@ -262,7 +265,7 @@ absl::Status SynchronousSlice::CheckDigests(
   std::vector<int> others;
   std::optional<uint64_t> digest;
   for (const WorkerPush& push : pushes) {
-    // Who jumped to this update holds earlier weights.
+    // A worker that skipped ahead to this update holds older weights.
     if (!push.weights_digest.has_value() ||
         (may_leave_out_ && push.base_version != push.iteration)) {
       continue;
@@ -302,7 +305,8 @@ void SynchronousSlice::BeginUpdate(int64_t version,
     }
     next_.sent_elements = gradients.sent_elements;
     auto outcome = weights_->Begin(version, gradients, &next_.phases);
-    // Before the answers, so that whoever gets one may use its credit again.
+    // Released before the answers, so that workers have their credit back when
+    // they receive them.
     pushes.clear();
     return outcome;
   });
@@ -338,7 +342,7 @@ void SynchronousSlice::Proceed(
       if (outcome.ok()) next_.weights = std::move(outcome->answer);
       MutexLock lock(&mu_);
       const int64_t version = answer_.version;
-      // With the weights, for Pull's sake.
+      // Changed together with the weights, so that Pull sees a consistent pair.
       if (outcome.ok()) answer_ = std::move(next_);
       if (!outcome.ok() && failure_.ok()) failure_ = outcome.status();
       updating_ = false;
@@ -350,8 +354,8 @@ void SynchronousSlice::Proceed(
           worker.pushed = false;
           worker.counted = version;
           if (may_leave_out_ && worker.push.base_version != version) {
-            // It came from an earlier update to this one, and has not seen
-            // those between: the changes of this one are not enough.
+            // The worker skipped updates before this one and lacks their
+            // changes, so it needs all weights.
             late_.push_back({static_cast<int>(rank), /*left_out=*/false,
                              std::move(worker.done)});
           } else {
@@ -374,7 +378,7 @@ void SynchronousSlice::Proceed(
                    });
     return;
   }
-  // They serialise and send: not under a lock.
+  // Called without a lock: they serialise and send.
   for (const PushDone& call : answered) call(answer);
   AnswerWithAll();
 }
@@ -384,12 +388,13 @@ void SynchronousSlice::AnswerWithAll() {
   std::vector<PushDone> pulls;
   WeightAnswer answer;
   {
-    // First, so that no answer is older than what is waited for.
+    // Taken before mu_, so that no answer is older than the version that a call
+    // waits for.
     MutexLock weights_lock(&weights_mu_);
     {
       MutexLock lock(&mu_);
-      if (!failure_.ok()) return;  // Fail answers them.
-      // An update under way is soon over, and its weights are worth more.
+      if (!failure_.ok()) return;  // Whoever set failure_ answers the calls.
+      // If an update is under way, late pushes wait for its newer weights.
       if (!updating_) late.swap(late_);
       for (WaitingPull& pull : pulls_) {
         if (pull.iterations > answer_.version) continue;

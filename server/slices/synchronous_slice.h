@@ -21,12 +21,12 @@
 
 namespace ps {
 
-// When the last worker's push of an iteration has come, adds them up in rank
-// order, updates the weights and answers all with the same bytes. With
-// consistency.step_timeout_seconds an update may go on with min_workers of
-// them; who comes later gets all weights at once and goes on from there, and
-// may so be an iteration ahead of a slice that still waits: then its push is
-// kept.
+// When all workers' pushes of an iteration have arrived, adds them up in rank
+// order, updates the weights and answers all workers with the same bytes. With
+// consistency.step_timeout_seconds an update may proceed with min_workers
+// pushes. A worker whose push comes later gets all weights at once and
+// continues from there. It may thus be an iteration ahead of another slice that
+// still waits; that slice then keeps its push.
 class SynchronousSlice final : public WeightSlice {
  public:
   SynchronousSlice(const SliceOptions& options, SquaresExchange* exchange,
@@ -43,13 +43,13 @@ class SynchronousSlice final : public WeightSlice {
   std::set<int> AwaitedRanks() const override;
 
  private:
-  // What one rank has under way.
+  // The state of one worker.
   struct Worker {
-    bool pushed = false;  // For this update, or for a later one.
+    bool pushed = false;  // There is a push for this update or for a later one.
     WorkerPush push;
     PushDone done;
     int64_t counted = -1;  // Last iteration that was part of an update.
-    // Will not push for updates before this one.
+    // The worker will not push for updates before this one.
     int64_t next = 0;
   };
   struct WaitingPull {
@@ -59,39 +59,39 @@ class SynchronousSlice final : public WeightSlice {
   };
   struct LatePush {
     int rank = 0;
-    bool left_out = false;  // Else a repeat.
+    bool left_out = false;  // Otherwise it is a repeat.
     PushDone done;
   };
 
-  // Whether the push is in order at all.
+  // Checks that the push is valid in the slice's current state.
   absl::Status Check(const WorkerPush& push) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // A push whose update is over, or under way without it.
+  // Whether the push's update is over, or under way without it.
   bool IsLate(const WorkerPush& push) const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Keeps it; returns the caller of an earlier one.
+  // Keeps the push; returns the callback of an earlier one that it supersedes.
   PushDone Keep(WorkerPush push, PushDone done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   PushDone KeepLate(const WorkerPush& push, PushDone done)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Counts who is there for the next update.
+  // Counts the workers that have pushed for the next update and those awaited.
   void CountPushes() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Once somebody is. One at a time.
+  // Starts the timer if there is a push for the next update and no timer runs.
   void SetTimer() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   bool Complete() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // Of the next update.
+  // The time at which the next update stops waiting.
   absl::Time Deadline() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  // The timer has come to its end; the next update may have begun to wait later
-  // than that.
+  // Called by the timer, which may have been set for an earlier update.
   void TimeUp();
-  // Answers pulls and late pushes that wait no longer.
+  // Answers pulls and late pushes that need not wait any longer.
   void AnswerWithAll();
   // Begins the next update if it is complete.
   void MaybeUpdate();
 
-  // The weights' steps of one update; no two of them at a time.
+  // The steps of an update; only one of them runs at a time.
   void BeginUpdate(int64_t version, std::vector<WorkerPush> pushes);
   void ContinueUpdate(const absl::StatusOr<SquaresTotals>& totals);
-  // Runs `step`, then asks for the totals that it wants, or answers all.
+  // Runs `step`, then either requests the totals that it needs or answers all
+  // workers.
   void Proceed(
       const std::function<absl::StatusOr<SliceWeights::Outcome>()>& step);
   absl::Status CheckDigests(const std::vector<WorkerPush>& pushes)
@@ -107,26 +107,29 @@ class SynchronousSlice final : public WeightSlice {
   mutable Mutex weights_mu_;
   // Null until Initialize.
   std::unique_ptr<SliceWeights> weights_ ABSL_GUARDED_BY(weights_mu_);
-  // Of the update under way.
+  // State of the update under way.
   int stage_ ABSL_GUARDED_BY(weights_mu_) = 0;
   WeightAnswer next_ ABSL_GUARDED_BY(weights_mu_);
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   bool initialized_ ABSL_GUARDED_BY(mu_) = false;
-  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;  // Of the first weights.
-  // From the last push of an iteration until its answers.
+  // The digest of the first weights.
+  uint64_t first_digest_ ABSL_GUARDED_BY(mu_) = 0;
+  // An update is under way: from the last push until the answers.
   bool updating_ ABSL_GUARDED_BY(mu_) = false;
-  // Of the last update; without the payload while the next one is under way.
+  // The answer of the last update; without payload while the next one is under
+  // way.
   WeightAnswer answer_ ABSL_GUARDED_BY(mu_);
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);  // [num_workers]
-  // Of the next update: pushes, and workers that have pushed neither for it nor
-  // for a later one.
+  // For the next update: the number of pushes, and of workers that have pushed
+  // neither for it nor for a later one.
   int num_pushed_ ABSL_GUARDED_BY(mu_) = 0;
   int num_awaited_ ABSL_GUARDED_BY(mu_) = 0;
   bool time_up_ ABSL_GUARDED_BY(mu_) = false;
   bool has_timer_ ABSL_GUARDED_BY(mu_) = false;
-  // When the first push for the next update came; only where it may time out.
+  // Arrival of the first push for the next update; set only if updates may time
+  // out.
   absl::Time first_push_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
   std::vector<LatePush> late_ ABSL_GUARDED_BY(mu_);
   std::vector<WaitingPull> pulls_ ABSL_GUARDED_BY(mu_);

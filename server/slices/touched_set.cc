@@ -16,7 +16,7 @@ void ForEachBit(uint64_t word, int64_t base, const Visit& visit) {
 }  // namespace
 
 void TouchedSet::Reset(int64_t num_elements) {
-  // Growing only: what is there is 0.
+  // The arrays only grow; the existing words are 0.
   const size_t words = Words(num_elements);
   if (words <= touched_.size()) return;
   touched_.resize(words);

@@ -8,11 +8,12 @@
 
 namespace ps {
 
-// A bit for each index, and a bit for each word of those. Only the latter are
-// ever scanned, 1 for 4096 indices. Not thread-safe.
+// Holds a bit for each index, and a summary bit for each 64-bit word of those.
+// Take scans all summary words, one for 4096 indices, but only those index
+// words that are not 0. Not thread-safe.
 class TouchedSet {
  public:
-  // Indices below num_elements come next. Nothing may be left inside.
+  // Prepares for indices below num_elements. The set must be empty.
   void Reset(int64_t num_elements);
 
   void Add(uint32_t index) {
@@ -21,14 +22,14 @@ class TouchedSet {
     words_[word / kBits] |= uint64_t{1} << (word % kBits);
   }
 
-  // Replaces *indices by the ascending indices of what was added. Leaves
-  // nothing inside.
+  // Replaces *indices by the indices that were added, in ascending order, and
+  // empties the set.
   void Take(std::vector<uint32_t>* indices);
 
  private:
   static constexpr int64_t kBits = 64;
 
-  std::vector<uint64_t> touched_;  // Bit i: index i is inside.
+  std::vector<uint64_t> touched_;  // Bit i: index i is in the set.
   std::vector<uint64_t> words_;    // Bit w: touched_[w] is not 0.
 };
 

@@ -9,7 +9,7 @@ namespace ps {
 
 void TouchedSum::Reset(int64_t num_elements) {
   touched_.Reset(num_elements);
-  // Growing only: what is there is 0.
+  // The array only grows; the existing elements are 0.
   if (num_elements > static_cast<int64_t>(sums_.size())) {
     sums_.resize(num_elements);
   }

@@ -10,24 +10,24 @@
 
 namespace ps {
 
-// Holds a vector that is 0 but where payloads were added, and knows where that
-// is. Not thread-safe; made to be used again for one slice after the other.
+// Holds a vector that is 0 except where payloads were added, and the set of
+// those places. Can be reused for any number of slices. Not thread-safe.
 class TouchedSum {
  public:
-  // Payloads of so many elements come next. Nothing may be left inside.
+  // Prepares for payloads of num_elements elements. The sum must be empty.
   void Reset(int64_t num_elements);
 
-  // Adds a valid payload of as many elements that is not dense.
+  // Adds a valid payload of that many elements that is not dense.
   void Add(const PayloadPieces& pieces);
 
-  // Replaces both by the ascending indices of what was added and by the sums
-  // there, also those that are 0. Leaves nothing inside.
+  // Replaces *indices by the indices that were added, in ascending order, and
+  // *sums by the sums there, including those that are 0. Empties the sum.
   void Take(std::vector<uint32_t>* indices, std::vector<float>* sums);
 
  private:
   std::vector<float> sums_;
   TouchedSet touched_;
-  int64_t count_ = 0;  // At least as many as there are elements.
+  int64_t count_ = 0;  // An upper bound on the number of touched elements.
 };
 
 }  // namespace ps

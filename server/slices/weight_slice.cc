@@ -6,8 +6,8 @@ namespace ps {
 
 absl::Status NotInitialized() {
   return absl::FailedPreconditionError(
-      "the weights have not been initialised; worker 0 does that when it has "
-      "started");
+      "the weights have not been initialised; worker 0 does that when it "
+      "starts");
 }
 
 absl::Status CheckPull(int64_t iterations, const SliceOptions& options) {

@@ -1,5 +1,5 @@
-// The weights of one slice at its server: takes the workers' pushes and answers
-// them. The job's consistency mode says when.
+// The weights of one slice at its server: receives the workers' pushes and
+// answers them when the job's consistency mode allows.
 #ifndef SERVER_SLICES_WEIGHT_SLICE_H_
 #define SERVER_SLICES_WEIGHT_SLICE_H_
 
@@ -21,22 +21,25 @@
 
 namespace ps {
 
-// In synchronous mode the same bytes for every worker.
+// The answer to a push or a pull. In synchronous mode every worker gets the
+// same bytes.
 struct WeightAnswer {
   int64_t version = 0;  // Updates that the weights have received.
-  // Over all workers: of the update or, where each push is one, of what has
-  // come since this worker's last answer, and the mean of their last losses.
+  // The next three are over all workers: of this update or, if each push is an
+  // update, the mean of the workers' last losses and the sums since the last
+  // answer to this worker.
   double mean_loss = 0;
   int64_t sent_elements = 0;
   int64_t bytes_up = 0;
   DownlinkPayload weights;
-  // The push came too late for its update, and changed nothing.
+  // The push came too late for its update and changed nothing.
   bool left_out = false;
-  // Updates between the weights that the gradient was taken at and its own.
+  // Updates between the weights at which the gradient was computed and its own
+  // update.
   int64_t staleness = 0;
-  // What worker 0 last said.
+  // The latest choice of worker 0.
   std::optional<bool> compress_next;
-  // When nothing more was waited for, and what was done then.
+  // The time when the last required push arrived, and the work done after it.
   absl::Time complete = absl::InfinitePast();
   UpdatePhases phases;
 };
@@ -48,19 +51,21 @@ struct WorkerPush {
   int rank = 0;
   int64_t iteration = 0;
   double loss = 0;
-  int64_t count = 0;          // Elements in the payload,
-  bool dense = false;         // which has all there are.
-  int64_t message_bytes = 0;  // On the wire.
-  int64_t base_version = 0;   // Of the weights that the worker holds.
-  // Of those weights (SliceWeights::Digest), where it is to be compared.
+  int64_t count = 0;          // Elements in the payload.
+  bool dense = false;         // The payload has all elements.
+  int64_t message_bytes = 0;  // Bytes on the wire.
+  int64_t base_version = 0;   // The weights that the worker holds.
+  // The digest of those weights (SliceWeights::Digest), if it is to be
+  // compared.
   std::optional<uint64_t> weights_digest;
-  // Of worker 0: what all workers are to do next.
+  // From worker 0: whether all workers compress this bucket in the next
+  // iteration.
   std::optional<bool> compress_next;
   ReceivedPayload payload;  // Validated.
 };
 
 // Thread-safe. Initialize, Pull, Push and WorkerGone may take as long as an
-// update does: not for gRPC's threads.
+// update, so gRPC's threads must not call them.
 class WeightSlice {
  public:
   virtual ~WeightSlice() = default;
@@ -68,51 +73,52 @@ class WeightSlice {
   virtual UpdateRule rule() const = 0;
   virtual int64_t num_elements() const = 0;
 
-  // First weights: [num_elements], validated. A second call changes nothing and
-  // succeeds if these are the same. Errors: kFailedPrecondition if they are
-  // not; an optimizer that cannot be made.
+  // Sets the first weights: [num_elements], validated. A second call changes
+  // nothing, and succeeds if the weights are the same. Errors:
+  // kFailedPrecondition if they differ; those of making the optimizer.
   virtual absl::Status Initialize(const ReceivedPayload& payload) = 0;
 
-  // All weights, once every worker that is left has done so many iterations;
-  // this one itself will not push for them any more. A newer call of a worker
-  // takes the place of one that waits, which gets kCancelled. Errors, through
-  // `done`: kFailedPrecondition before Initialize; kInvalidArgument for more
-  // than the job has.
+  // Answers with all weights once every worker that is left has done this many
+  // iterations. The calling worker itself will not push for these iterations
+  // any more. A newer call of a worker supersedes one that waits, which gets
+  // kCancelled. Errors, through `done`: kFailedPrecondition before Initialize;
+  // kInvalidArgument for more iterations than the job has.
   virtual void Pull(int rank, int64_t iterations, PushDone done) = 0;
 
-  // One worker's push. A repeat counts once: if the first has not been answered
-  // it takes the place of that caller, who gets kCancelled. Errors, through
-  // `done`: kFailedPrecondition before Initialize, or for an iteration that
-  // cannot be this worker's; kInvalidArgument for statistics that are not all
-  // there, or for weights that it cannot hold; kDataLoss for a digest of other
-  // weights, which fails the slice.
+  // Takes one worker's push. A repeat counts once: if the first call has not
+  // been answered, the repeat supersedes it and it gets kCancelled. Errors,
+  // through `done`: kFailedPrecondition before Initialize, or for an iteration
+  // that the worker cannot be in; kInvalidArgument for incomplete statistics,
+  // or for a base_version that the worker cannot hold; kDataLoss if the digest
+  // does not match, which fails the slice.
   virtual void Push(WorkerPush push, PushDone done) = 0;
 
-  // This worker will push no more: nobody waits for it.
+  // This worker will not push any more; nobody waits for it from now on.
   virtual void WorkerGone(int rank) = 0;
 
-  // Answers everyone who waits, now and from now on, with `failure`.
+  // Answers all waiting and all later calls with `failure`.
   virtual void Fail(const absl::Status& failure) = 0;
 
-  // -1 before Initialize.
+  // Updates that the weights have received; -1 before Initialize.
   virtual int64_t version() const = 0;
 
-  // Ranks that others wait for, or would if they were quicker.
+  // Ranks that others wait for, or would wait for if they were faster.
   virtual std::set<int> AwaitedRanks() const = 0;
 };
 
-// Of Pull before Initialize.
+// The error of Pull before Initialize.
 absl::Status NotInitialized();
-// Of Pull for more iterations than there are.
+// The error of Pull for more iterations than the job has; OK otherwise.
 absl::Status CheckPull(int64_t iterations, const SliceOptions& options);
-// Of Initialize, when there are first weights: of these and of those.
+// The result of a repeated Initialize, from the digests of the new weights and
+// of the first ones.
 absl::Status CheckFirstWeights(uint64_t digest, uint64_t first_digest);
 
-// What the job's mode wants. Allocates nothing by num_elements, which a peer
-// chose: memory comes with the first weights. exchange: only optimizers and
-// clipping that need norms use it; timer: only consistency.step_timeout_seconds
-// does. Neither is owned; both outlive the slice, but the timer, which is
-// stopped before.
+// Makes the slice for the job's consistency mode. Allocates no memory in
+// proportion to num_elements, which a peer chose; that happens with the first
+// weights. `exchange` is used only if the update needs norms, `timer` only with
+// consistency.step_timeout_seconds. Neither is owned; both must stay valid
+// while the slice is in use.
 std::unique_ptr<WeightSlice> NewWeightSlice(const SliceOptions& options,
                                             SquaresExchange* exchange = nullptr,
                                             Timer* timer = nullptr);

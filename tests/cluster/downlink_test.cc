@@ -1,5 +1,5 @@
-// Every way back leaves all workers with the same weights, and those are what
-// the mode promises.
+// Every downlink mode leaves all workers with the same weights, and these are
+// the ones that the mode promises.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -43,7 +43,8 @@ double DistanceOver(const std::vector<float>& a, const std::vector<float>& b) {
 
 class SparseDownlink : public testing::TestWithParam<std::string> {};
 
-// momentum's buffers move by what was sent only, with sparse_update LAZY.
+// With sparse_update LAZY, momentum's buffers change only where gradients were
+// sent.
 TEST_P(SparseDownlink, UpdatesGiveTheBitsOfWholeWeightsInFewerBytes) {
   JobConfig job = SieveJob();
   job.mutable_optimizer()->set_name(GetParam());
@@ -55,7 +56,7 @@ TEST_P(SparseDownlink, UpdatesGiveTheBitsOfWholeWeightsInFewerBytes) {
   job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   const ClusterRun updates = RunJob(job);
   EXPECT_EQ(FirstOf(updates).weights, FirstOf(whole).weights);
-  // Three workers send 2 % each: 6 % at most come back, with their indices.
+  // Three workers send 2 % each, so at most 6 % come back, with their indices.
   EXPECT_LT(FirstOf(updates).totals.bytes_down,
             0.1 * FirstOf(whole).totals.bytes_down);
 }
@@ -115,7 +116,8 @@ TEST_P(CompressedDownlink, ComesCloseToTheWholeWeights) {
 INSTANTIATE_TEST_SUITE_P(Compressors, CompressedDownlink,
                          testing::Values("none", "topk", "sidco_e"));
 
-// Neither the way of the bytes nor who adds them up is seen in the weights.
+// The weights depend neither on how the bytes travel nor on which thread adds
+// them up.
 TEST(Downlink, ConnectionsCreditsAndSlicesChangeNoBit) {
   JobConfig job = SieveJob();
   job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);

@@ -1,6 +1,6 @@
-// Whole jobs whose workers compute, compress and record CUDA graphs on a device
-// that is not there: all of the code but CUDA's own libraries and the launches
-// of kernels (tests/tensor/cuda/emulated_device.h) is the real one.
+// Whole jobs whose workers compute, compress and record CUDA graphs on an
+// emulated device. All code is real except CUDA's own libraries and the
+// launches of kernels (tests/tensor/cuda/emulated_device.h).
 #include <cmath>
 #include <optional>
 #include <string>
@@ -32,7 +32,7 @@ class EmulatedCuda : public testing::Test {
   }
 };
 
-// Small, with several buckets, and answers that are checked.
+// A small job with several buckets, whose answers are checked by digests.
 JobConfig CudaJob() {
   JobConfig job = SmallJob(2, 2);
   job.mutable_training()->set_max_iterations(6);
@@ -68,7 +68,7 @@ std::vector<float> WeightsOnCpu(JobConfig job) {
   return WeightsOf(job);
 }
 
-// Euclidean, over that of b.
+// The Euclidean norm of a - b over that of b.
 double Distance(const std::vector<float>& a, const std::vector<float>& b) {
   EXPECT_EQ(a.size(), b.size());
   if (a.size() != b.size()) return 0;
@@ -116,7 +116,7 @@ class CompressedJobs : public EmulatedCuda,
   }
 };
 
-// A gradient's last bits may decide what is sent of it.
+// The last bits of a gradient may decide which elements are sent.
 TEST_P(CompressedJobs, TrainAsOnTheCpu) {
   EXPECT_LT(Distance(WeightsOf(Job()), WeightsOnCpu(Job())), 2e-2);
 }
@@ -189,7 +189,7 @@ TEST_F(EmulatedCuda, ConvolutionsByCudnnTrainInBfloats) {
 class FailingDevices : public EmulatedCuda,
                        public testing::WithParamInterface<bool> {};
 
-// Wherever the device fails, the job ends, and says what failed.
+// Wherever the device fails, the job ends and says what failed.
 TEST_P(FailingDevices, EndTheJob) {
   if (GetParam() && !InstallEmulatedCudnn(true)) {
     GTEST_SKIP() << "built without cuDNN";
@@ -199,8 +199,9 @@ TEST_P(FailingDevices, EndTheJob) {
   job.mutable_machine()->set_workers_on_machine(1);
   const int64_t before = NumEmulatedCalls();
   ASSERT_TRUE(RunCluster(job).ok());
-  // What every run makes: an answer that comes while gradients are still
-  // computed needs a call less than a later one.
+  // The number of calls that every run makes at least: an answer that arrives
+  // while gradients are still being computed needs one call less than a later
+  // one.
   const int64_t calls = (NumEmulatedCalls() - before) * 9 / 10;
   constexpr int kPlaces = 40;
   for (int place = 0; place < kPlaces; ++place) {
@@ -210,7 +211,7 @@ TEST_P(FailingDevices, EndTheJob) {
     const ClusterRun run = RunCluster(job);
     FailEmulatedCallsAfter(-1, cudaSuccess);
     ASSERT_FALSE(run.workers[0].ok());
-    // The call, and what CUDA says of it.
+    // The name of the call and CUDA's error.
     EXPECT_THAT(
         std::string(run.workers[0].status().message()),
         ContainsRegex("[a-zA-Z]+.*: (an emulated error|CUBLAS_|CUDNN_)"));

@@ -1,5 +1,5 @@
-// Whole jobs with every update rule, against one process that has all data and
-// the rules in double precision from their definitions.
+// Compares whole jobs with every update rule with a single process that has all
+// data and computes the rules in double precision from their definitions.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -19,7 +19,8 @@ namespace {
 
 JobConfig RuleJob(const std::string& rule, int num_workers, int num_servers) {
   JobConfig job = SmallJob(num_workers, num_servers);
-  // Small, and short: references remember everything and add it up anew.
+  // The job is small and short, because references keep the whole history and
+  // sum over it in every update.
   job.mutable_model()->set_name("mlp");
   job.mutable_model()->mutable_mlp()->add_hidden_units(8);
   job.mutable_training()->set_max_iterations(6);
@@ -27,14 +28,14 @@ JobConfig RuleJob(const std::string& rule, int num_workers, int num_servers) {
   optimizer->set_name(rule);
   optimizer->set_learning_rate(rule == "lars" ? 1 : 0.01);
   optimizer->set_weight_decay(1e-3);
-  // The first steps of rules with a second moment are sign(gradient) where
-  // epsilon does not matter, and the sign of what is nearly 0 is in the last
+  // Without a noticeable epsilon, the first steps of rules with a second moment
+  // are sign(gradient), and the sign of an element near 0 depends on the last
   // bits of a sum.
   optimizer->set_epsilon(1e-3);
   return job;
 }
 
-// One batch as large as all workers' together.
+// Trains with one batch as large as those of all workers together.
 std::vector<float> TrainAlone(const JobConfig& job) {
   DatasetOptions data_options;
   data_options.config = job.data();
@@ -125,12 +126,12 @@ TEST_P(EveryOptimizer, RepeatsBitByBitWhateverCarriesTheBytes) {
   job.mutable_machine()->set_server_threads(3);
   job.mutable_cluster()->set_connections(1);
   job.mutable_cluster()->set_unix_sockets(false);
-  // Workers send digests of what they hold, which servers compare.
+  // Workers send digests of their weights, which servers compare.
   job.mutable_consistency()->set_digest_every(2);
   EXPECT_EQ(TrainedBy(job), once);
 }
 
-// A worker that is alone has nobody to wait for, nor to be stale against.
+// A single worker waits for nobody and is never stale.
 TEST_P(EveryOptimizer, OneWorkerIsTheSameInEveryMode) {
   if (NeedsNorms(RuleJob(GetParam(), 1, 1).optimizer())) {
     GTEST_SKIP() << GetParam() << " has only one mode";

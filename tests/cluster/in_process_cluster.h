@@ -14,22 +14,22 @@
 namespace ps {
 
 struct ClusterRun {
-  // By worker rank.
+  // The workers' results, by rank.
   std::vector<absl::StatusOr<TrainingResult>> workers;
-  // By server index.
+  // The servers' results, by index.
   std::vector<absl::Status> servers;
 
   bool ok() const;
 };
 
-// Runs `config` to its end on free ports. Worker 0 records in the directory,
-// unless it is empty. overlap_compression: as in TrainerOptions. A worker that
-// fails stops the servers, unless the job tolerates that.
+// Runs the job `config` to its end on free ports. Worker 0 records the run in
+// the directory, unless that is empty. overlap_compression: see TrainerOptions.
+// A worker that fails stops the servers, unless the job tolerates its loss.
 ClusterRun RunCluster(const JobConfig& config,
                       const std::string& run_directory = "",
                       std::optional<bool> overlap_compression = {});
 
-// A job that trains lenet5 on few generated digits for a few iterations.
+// A job that trains lenet5 on a few generated digits for a few iterations.
 JobConfig SmallJob(int num_workers, int num_servers);
 
 }  // namespace ps

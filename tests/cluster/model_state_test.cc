@@ -1,5 +1,5 @@
-// What a job knows of its model beside the gradient: statistics that workers
-// average, and weights to start from.
+// The state of a model other than the gradient: statistics that workers
+// average, and initial weights.
 #include <cmath>
 #include <memory>
 #include <string>
@@ -48,7 +48,7 @@ struct ModelAndData {
   std::unique_ptr<Model> model;
 };
 
-// The statistics of a worker of its own after its first batch.
+// The statistics of a separate worker after its first batch.
 std::vector<float> StatisticsOfFirstBatch(const JobConfig& job, int rank) {
   ModelAndData own(job);
   SamplerOptions options;
@@ -112,7 +112,7 @@ TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
   }
 }
 
-// Writes what a model of `job` begins with under another seed.
+// Writes the initial weights of the model of `job` with another seed.
 void WriteInitialWeights(const JobConfig& job, uint64_t seed,
                          const std::string& path) {
   ModelAndData own(job);

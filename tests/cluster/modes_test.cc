@@ -1,4 +1,4 @@
-// Jobs in which workers wait for fewer others, or talk less.
+// Jobs in which workers wait less for each other or communicate less often.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -24,7 +24,7 @@ ClusterRun RunJob(const JobConfig& job) {
   EXPECT_TRUE(ValidateConfig(job).ok()) << ValidateConfig(job);
   ClusterRun run = RunCluster(job);
   EXPECT_TRUE(run.ok()) << run.workers[0].status();
-  // Whatever they did on the way, they end with what all have come to.
+  // Whatever workers did in between, all end with the same weights.
   for (const auto& worker : run.workers) {
     EXPECT_EQ(worker->weights, run.workers[0]->weights);
     EXPECT_EQ(worker->statistics, run.workers[0]->statistics);
@@ -47,8 +47,8 @@ double Accuracy(const ClusterRun& run) {
   return Metrics(evaluation).front().value;
 }
 
-// All gradients are taken at the same weights, and N steps of a rate / N are
-// one of their mean.
+// All gradients are computed at the same weights, and N steps with 1 / N of the
+// learning rate equal one step with their mean.
 TEST(StaleSynchronous, WithoutStalenessIsSynchronousForPlainSgd) {
   JobConfig job = PlainJob(3, 2);
   const ClusterRun synchronous = RunJob(job);
@@ -70,7 +70,7 @@ class DriftingWorkers : public testing::TestWithParam<ModeCase> {};
 
 TEST_P(DriftingWorkers, LearnAndEndTogether) {
   JobConfig job = PlainJob(3, 2);
-  job.mutable_model()->set_name("cifar_cnn");  // Has statistics.
+  job.mutable_model()->set_name("cifar_cnn");  // This model has statistics.
   job.mutable_data()->set_name("shapes");
   job.mutable_data()->mutable_shapes()->set_train_examples(600);
   job.mutable_data()->mutable_shapes()->set_test_examples(100);
@@ -110,7 +110,7 @@ TEST(Asynchronous, LearnsAsSynchronousJobsDo) {
   EXPECT_GT(asynchronous, synchronous - 0.15);
 }
 
-// One worker's own steps are those that the server would take.
+// The local steps of a single worker are the steps that the server would take.
 TEST(LocalSteps, OfOneWorkerArePlainTraining) {
   JobConfig job = PlainJob(1, 2);
   job.mutable_training()->set_max_iterations(11);
@@ -134,7 +134,8 @@ TEST(LocalSteps, OfSeveralWorkersLeaveTheSyncedRunBehind) {
   const ClusterRun whole = RunJob(job);
   EXPECT_GT(DistanceOver(whole.workers[0]->weights, plain.workers[0]->weights),
             1e-6);
-  // Workers have moved everywhere meanwhile; what did not change comes back.
+  // Local steps have changed all of a worker's weights, so unchanged elements
+  // must be restored as well.
   job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   job.mutable_consistency()->set_digest_every(1);
   const ClusterRun update = RunJob(job);
@@ -158,7 +159,7 @@ TEST(Digests, PassWithEveryWayBack) {
   }
 }
 
-// Nobody is late here: the update is that of all workers.
+// No worker is late here, so each update includes all workers.
 TEST(StepTimeout, ChangesNothingWhenAllAreInTime) {
   JobConfig job = PlainJob(3, 2);
   const ClusterRun patient = RunJob(job);
@@ -185,10 +186,10 @@ int64_t LeftOut(const ClusterRun& run) {
   return left_out;
 }
 
-// Whoever is slow at any moment is left out; with error feedback nothing is
-// lost, and the job learns. Who is late differs from run to run: updates of
-// two workers at least, since one alone can send a long residual at full rate
-// and undo for a while what was learnt.
+// Workers that are late are left out; with error feedback nothing is lost, and
+// the job still learns. Which workers are late differs from run to run. An
+// update needs at least two workers, because a single one can send a long
+// residual at the full learning rate and undo for a while what was learnt.
 TEST(StepTimeout, LeavesOutWhoeverIsLate) {
   JobConfig job = ImpatientJob();
   job.mutable_training()->set_max_iterations(240);
@@ -199,8 +200,8 @@ TEST(StepTimeout, LeavesOutWhoeverIsLate) {
   EXPECT_EQ(run.workers[0]->totals.iterations, 240);
 }
 
-// Who was left out knows of all changes, also of those that came while it was
-// behind; digests say so.
+// A worker that was left out receives all changes, including those made while
+// it was behind; digests verify this.
 TEST(StepTimeout, WhoWasLeftOutHoldsTheRightWeightsWithEveryWayBack) {
   for (const auto mode : {DownlinkConfig::UPDATE, DownlinkConfig::COMPRESSED}) {
     SCOPED_TRACE(DownlinkConfig::Mode_Name(mode));

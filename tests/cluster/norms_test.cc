@@ -1,5 +1,5 @@
-// Rules that need norms of whole tensors, or of the whole gradient, give the
-// same weights however the tensors are cut.
+// Rules that need norms of whole tensors or of the whole gradient give the same
+// weights however the tensors are cut.
 #include <cmath>
 #include <string>
 #include <vector>
@@ -47,7 +47,7 @@ TEST_P(NormRule, AnyNumberOfServersAndSlicesGivesTheSameWeights) {
   for (const int num_servers : {2, 3}) {
     SCOPED_TRACE(num_servers);
     JobConfig job = NormJob(GetParam(), num_servers);
-    // Tensors are cut at every 1024th element; small ones lie on one server.
+    // Tensors are cut at every 1024th element; small ones are on one server.
     job.mutable_cluster()->set_max_slice_elements(1024);
     job.mutable_training()->set_bucket_megabytes(0.03);
     job.mutable_machine()->set_server_threads(2);
@@ -82,8 +82,8 @@ TEST(Clipping, OfSparsePushesThatLeaveTheRestAlone) {
   EXPECT_LT(RelativeDistance(WeightsOf(job), whole), 1e-5);
 }
 
-// Nothing is answered before all of an iteration's pushes have come, so that a
-// worker must be allowed to send them all.
+// A server answers no push before all pushes of the iteration have arrived, so
+// a worker must be allowed to send them all.
 TEST(Norms, ACreditBelowTheModelDoesNotStopTheJob) {
   JobConfig job = NormJob("lamb", 2);
   job.mutable_model()->set_name("mlp");
@@ -96,7 +96,7 @@ TEST(Norms, ACreditBelowTheModelDoesNotStopTheJob) {
   EXPECT_EQ(WeightsOf(job), much);
 }
 
-// A megabyte at a time, of three.
+// The pushes of an iteration take three megabytes; the credit allows one.
 TEST(Credit, IsKeptByWorkersAndChangesNoBit) {
   JobConfig job = NormJob("sgd", 1);
   job.mutable_model()->set_name("mlp");

@@ -1,5 +1,5 @@
-// Compression on a thread of its own, beside the backward pass: the same bits
-// in every mode, and the same errors.
+// Compression on a separate thread, in parallel with the backward pass, gives
+// the same bits in every mode, and the same errors.
 #include <string>
 
 #include "gmock/gmock.h"
@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// Several buckets of several slices each.
+// The job has several buckets of several slices each.
 JobConfig BucketJob(int num_workers, int num_servers) {
   JobConfig job = SmallJob(num_workers, num_servers);
   job.mutable_training()->set_max_iterations(8);
@@ -74,7 +74,8 @@ TEST(OverlapTest, AndWithStatistics) {
   ExpectSameWithAndWithout(job);
 }
 
-// Found by the thread, in some bucket; the trainer says it, with the iteration.
+// The thread finds the error in some bucket; the trainer reports it, with the
+// iteration.
 TEST(OverlapTest, AGradientThatIsNotFiniteFailsTheJobAsItDoesWithout) {
   JobConfig job = BucketJob(1, 1);
   job.mutable_optimizer()->set_name("sgd");

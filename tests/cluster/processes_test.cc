@@ -1,5 +1,6 @@
-// Real processes that are killed, misled or in each other's way: each ends in
-// bounded time with a message that says who, what and what to do.
+// Real processes that are killed, misconfigured or in conflict with each other.
+// Each ends in bounded time with a message that names the process and the
+// problem and says what to do.
 #include <cmath>
 #include <csignal>
 #include <filesystem>
@@ -24,10 +25,10 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
 
-// Far above what is needed, and far below forever.
+// Far longer than needed, but bounded.
 constexpr absl::Duration kBound = absl::Seconds(60);
 
-// Runs until somebody stops it.
+// A job that runs until it is stopped.
 constexpr char kEndlessJob[] = R"(
   name: "endless"
   model { name: "mlp" mlp { hidden_units: 16 } }
@@ -49,7 +50,7 @@ class Processes : public testing::Test {
 
   void WriteJob(const std::string& text) { std::ofstream(job_path()) << text; }
 
-  // Everything that a test starts has the folder in its command line.
+  // Every process that a test starts has the folder in its command line.
   ~Processes() override {
     EXPECT_TRUE(WaitFor(absl::Seconds(10), [&] {
       return ProcessesWith(directory_).empty();
@@ -86,7 +87,7 @@ class Processes : public testing::Test {
     return absl::StrCat(directory_, "/address", index);
   }
 
-  // Two servers that listen, and their addresses for --set.
+  // Starts two servers and waits until they listen. *addresses is for --set.
   std::vector<std::unique_ptr<TestProcess>> StartServers(
       std::string* addresses) {
     std::vector<std::unique_ptr<TestProcess>> servers;
@@ -105,7 +106,7 @@ class Processes : public testing::Test {
     return servers;
   }
 
-  // Worker 0 has done some iterations.
+  // Waits until worker 0 has done some iterations.
   bool WaitForProgress() {
     return WaitFor(kBound, [&] {
       std::ifstream in(run_dir() + "/metrics.jsonl");
@@ -116,7 +117,8 @@ class Processes : public testing::Test {
     });
   }
 
-  // A worker that comes later than the first iterations, where nobody waits.
+  // Waits for a worker that may register after the first iterations, in jobs
+  // where nobody waits for it.
   bool WaitForWorker(int rank) {
     return WaitFor(kBound, [&] {
       std::ifstream in(run_dir() + "/logs/server-1.log");
@@ -125,8 +127,8 @@ class Processes : public testing::Test {
     });
   }
 
-  // To the one process whose command line contains `what`. To none if there is
-  // not exactly one: kill(2) takes -1 for every process that there is.
+  // Signals the only process whose command line contains `what`. Signals none
+  // if there is not exactly one, because kill(2) takes -1 for every process.
   void SignalTo(const std::string& what, int signal) {
     const std::vector<pid_t> pids = ProcessesWith(what);
     ASSERT_THAT(pids, SizeIs(1)) << what;
@@ -198,7 +200,7 @@ TEST_F(Processes, TrainedRunLeavesEverythingItPromises) {
   EXPECT_THAT(train->Output(),
               AllOf(HasSubstr("test accuracy"), HasSubstr("achieved ratio")));
 
-  // A second run must not mix with the first.
+  // A second run must not write into the first one's directory.
   const auto again = StartTrain();
   EXPECT_EQ(again->WaitForExit(kBound), 64) << again->Output();
   EXPECT_THAT(again->Output(), HasSubstr(run_dir()));
@@ -219,7 +221,8 @@ TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
     EXPECT_EQ(row.target_count, std::floor(0.1 * run->num_parameters));
     EXPECT_GT(row.count, 0);
     EXPECT_GE(row.stages, 1);
-    // A pass over memory, so only in the first iteration and every tenth after.
+    // Measuring costs a pass over memory, so it is done only in the first
+    // iteration and every tenth after it.
     const bool measured = static_cast<int>(row.iteration) % 10 == 1;
     ASSERT_EQ(row.residual_norm.has_value(), measured) << row.iteration;
     EXPECT_GE(row.residual_norm.value_or(1), 1e-6);
@@ -235,7 +238,7 @@ TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
   EXPECT_THAT(none->Output(), HasSubstr(directory_ + "/none"));
 }
 
-// Three workers, of which two are enough; some seconds of training.
+// Three workers, of which two are enough; trains for some seconds.
 std::string TolerantJob(const std::string& consistency) {
   return absl::StrReplaceAll(
       kEndlessJob, {{"epochs: 1000000", "epochs: 100"},
@@ -280,8 +283,8 @@ INSTANTIATE_TEST_SUITE_P(Modes, TolerantProcesses,
                                          "mode: STALE_SYNCHRONOUS staleness: 2",
                                          "mode: ASYNCHRONOUS"));
 
-// It has missed updates, and comes back where the servers are; digests say that
-// it then holds the right weights.
+// The worker has missed updates and continues at the servers' iteration;
+// digests verify that it then holds the right weights.
 TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
   WriteJob(absl::StrReplaceAll(
       TolerantJob("step_timeout_seconds: 0.02 digest_every: 1"),
@@ -320,7 +323,8 @@ TEST_F(Processes, AutoSaysWhatItHasChosen) {
   for (const IterationRow& row : run->iterations) {
     ASSERT_TRUE(row.compressed_share.has_value());
     sum += *row.compressed_share;
-    // Before the first probe, until all know of it, and as it begins.
+    // The share is 1 until all workers know of the first probe, and 0 when it
+    // begins.
     if (row.iteration <= 5) {
       EXPECT_DOUBLE_EQ(*row.compressed_share, row.iteration <= 4);
     }
@@ -358,7 +362,8 @@ TEST_F(Processes, WorkersNameAServerThatWasKilled) {
   ASSERT_TRUE(WaitForProgress()) << worker0->Output();
   servers[1]->Signal(SIGKILL);
   for (TestProcess* worker : {worker0.get(), worker1.get()}) {
-    // Either notices itself, or hears it from server 0, which lost the other.
+    // A worker either notices the loss itself or is told by server 0, which
+    // lost the other worker.
     EXPECT_NE(worker->WaitForExit(kBound), 0);
     EXPECT_NE(worker->WaitForExit(kBound), -1);
   }
@@ -369,8 +374,8 @@ TEST_F(Processes, WorkersNameAServerThatWasKilled) {
 }
 
 TEST_F(Processes, WorkerWithAWrongPortSaysWhichServerItCannotReach) {
-  // A port that was free a moment ago and that nobody listens on: a server's
-  // that has ended.
+  // The port of a server that has ended: it was free a moment ago, and no
+  // process listens on it.
   std::string addresses;
   {
     const auto servers = StartServers(&addresses);

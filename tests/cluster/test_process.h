@@ -1,4 +1,4 @@
-// A real process in a test, and conditions to wait for.
+// Real processes in tests, and waiting for conditions.
 #ifndef TESTS_CLUSTER_TEST_PROCESS_H_
 #define TESTS_CLUSTER_TEST_PROCESS_H_
 
@@ -12,22 +12,23 @@
 
 namespace ps {
 
-// The path of a program of this repository, among the test's data.
+// The path of a program of this repository in the test's data.
 std::string ProgramPath(const std::string& name);
 
-// A new empty folder of this test alone.
+// A new, empty folder for the current test.
 std::string NewTestDirectory();
 
 // Returns whether `condition` came true within `timeout`.
 bool WaitFor(absl::Duration timeout, const std::function<bool()>& condition);
 
-// Processes, zombies aside, whose command line contains `text`.
+// The processes, except zombies, whose command line contains `text`.
 std::vector<pid_t> ProcessesWith(const std::string& text);
 
-// Killed, if it still runs, when the object goes. Not thread-safe.
+// A process that is killed when the object is destroyed, if it still runs. Not
+// thread-safe.
 class TestProcess {
  public:
-  // stdout and stderr go to `output_path`.
+  // Redirects stdout and stderr to `output_path`.
   TestProcess(const std::vector<std::string>& arguments,
               const std::string& output_path);
   ~TestProcess();
@@ -37,11 +38,11 @@ class TestProcess {
   pid_t pid() const { return pid_; }
   void Signal(int signal) const;
 
-  // The exit code, 128 + the signal that ended it, or -1 if it still runs after
-  // `timeout`.
+  // Returns the exit code, 128 + the signal that ended the process, or -1 if it
+  // still runs after `timeout`.
   int WaitForExit(absl::Duration timeout);
 
-  // Everything that it has printed.
+  // Everything that the process has printed so far.
   std::string Output() const;
 
  private:

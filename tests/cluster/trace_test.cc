@@ -1,4 +1,4 @@
-// A real job's trace: every bucket and every slice is in it, and its spans
+// The trace of a real job contains every bucket and every slice, and its spans
 // nest.
 #include <algorithm>
 #include <map>
@@ -41,16 +41,16 @@ std::string Message(const ClusterRun& run) {
   return std::string(run.workers[0].status().message());
 }
 
-// The spans of one thread, each with its end.
+// A span of a thread, with its end.
 struct Span {
   std::string name;
   double begin;
   double end;
 };
 
-// Spans of a thread lie apart or within each other.
+// Spans of a thread must be disjoint or nested.
 void ExpectNested(const std::vector<Span>& spans) {
-  // Of the file's doubles.
+  // Rounding error of the file's doubles.
   constexpr double kRounding = 1e-3;
   std::vector<Span> open;
   for (const Span& span : spans) {
@@ -100,7 +100,7 @@ TEST(TraceTest, HoldsEveryBucketAndSliceOfTheIteration) {
       EXPECT_LE(event["args"]["achieved_ratio"], 1);
     }
   }
-  // The ranges tile the model from its end on.
+  // The ranges cover the model without gaps, starting from its end.
   ASSERT_FALSE(ready.empty());
   for (size_t i = 1; i < ready.size(); ++i) {
     EXPECT_EQ(ready[i].second, ready[i - 1].first);
@@ -144,7 +144,8 @@ TEST(TraceTest, ChangesNothing) {
   EXPECT_EQ(traced.workers[0]->weights, plain.workers[0]->weights);
 }
 
-// Who is late differs from run to run, and with it which pushes are made.
+// Which worker is late differs from run to run, and so do the pushes that are
+// made.
 TEST(TraceTest, IsOfTheNextPushWhereServersWentOnWithoutThatOne) {
   JobConfig job = TracedJob();
   job.mutable_cluster()->set_num_workers(3);
@@ -170,14 +171,15 @@ TEST(TraceTest, IsOfTheNextPushWhereServersWentOnWithoutThatOne) {
 
 TEST(TraceTest, AnIterationThatNeverComesIsAnErrorBeforeTraining) {
   JobConfig job = TracedJob();
-  // Another worker would wait for servers that are gone.
+  // There is only one worker, because another one would wait for servers that
+  // are gone.
   job.mutable_cluster()->set_num_workers(1);
   job.mutable_training()->set_trace_iteration(4);
   const ClusterRun run = RunCluster(job, Directory("never"));
   EXPECT_EQ(Message(run),
             "training.trace_iteration is 4; must be below the number of "
             "pushes, 4");
-  // With local steps there are fewer.
+  // With local steps there are fewer pushes.
   job.mutable_training()->set_trace_iteration(2);
   job.mutable_consistency()->set_local_steps(2);
   EXPECT_THAT(Message(RunCluster(job, Directory("never"))),

@@ -1,4 +1,4 @@
-// What a cluster computes, against a plain loop that knows nothing of it.
+// Compares the result of a cluster with that of a plain, independent loop.
 #include <cmath>
 #include <memory>
 #include <optional>
@@ -18,8 +18,8 @@
 namespace ps {
 namespace {
 
-// Trains as a single process would: one batch as large as all workers'
-// together, the update rule in double.
+// Trains like a single process: one batch as large as those of all workers
+// together, and the update rule in double precision.
 std::vector<float> TrainPlainly(const JobConfig& job) {
   DatasetOptions data_options;
   data_options.config = job.data();
@@ -113,13 +113,15 @@ TEST(Cluster, SplitIntoBucketsAndSmallSlicesChangesNothing) {
   EXPECT_EQ(whole.workers[0]->weights, cut.workers[0]->weights);
 }
 
-// What the compressors of these jobs send at least, at a target of 0.05.
+// The smallest ratio that the compressors of these jobs send with a target of
+// 0.05.
 double SmallestRatio(const std::string& compressor) {
-  // RedSync's three trials end an eighth of the way from the mean to the
-  // largest magnitude at the lowest. LeNet's gradients have so large a largest
-  // one that only 0.7 % of the elements are above that.
+  // The lowest threshold of RedSync's three trials is an eighth of the way from
+  // the mean to the largest magnitude. The largest magnitude of LeNet's
+  // gradients is so large that only 0.7 % of the elements exceed this
+  // threshold.
   if (compressor == "redsync") return 0.002;
-  // Has no target: a few elements of each bin of 50 or 500.
+  // AdaComp has no target; it sends a few elements of each bin of 50 or 500.
   if (compressor == "adacomp") return 0.01;
   return 0.04;
 }
@@ -136,19 +138,20 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
   ASSERT_TRUE(second.ok());
   const TrainingResult& result = *first.workers[0];
   EXPECT_EQ(result.weights, first.workers[1]->weights);
-  // What "auto" chooses depends on how long things take.
+  // The choices of "auto" depend on measured times.
   if (GetParam() != "auto") {
     EXPECT_EQ(result.weights, second.workers[0]->weights);
     EXPECT_EQ(result.totals.compressed_share, std::nullopt);
   } else {
-    // It begins with compression, and tries the other after three iterations.
+    // "auto" starts with compression and tries the alternative after three
+    // iterations.
     EXPECT_GE(result.totals.compressed_share, 3.0 / 12 - 1e-9);
     EXPECT_LE(result.totals.compressed_share, 10.0 / 12 + 1e-9);
   }
   EXPECT_EQ(result.totals.iterations, 12);
   EXPECT_GT(result.totals.achieved_ratio, SmallestRatio(GetParam()));
   EXPECT_LE(result.totals.achieved_ratio, 1.0);
-  // Weights come back whole, with a header for each of the slices.
+  // All weights come back, with a header for each slice.
   EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);
   EXPECT_LT(result.totals.bytes_down, 1.01 * result.totals.dense_bytes_down);
 }
@@ -156,7 +159,8 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
 INSTANTIATE_TEST_SUITE_P(Registered, ClusterWithAnyCompressor,
                          testing::ValuesIn(CompressorRegistry().Names()));
 
-// So it is the number of trials, and not the gradients or the search.
+// This shows that the number of trials is the reason, and not the gradients or
+// the search.
 TEST(Cluster, RedsyncReachesItsTargetWithShorterSteps) {
   JobConfig job = SmallJob(2, 2);
   job.mutable_compressor()->set_name("redsync");
@@ -169,8 +173,9 @@ TEST(Cluster, RedsyncReachesItsTargetWithShorterSteps) {
   EXPECT_LT(run.workers[0]->totals.achieved_ratio, 0.1);
 }
 
-// The workers' momentum, with everything sent and nothing forgotten, is the
-// optimizer's. (Weight decay would be added on this side of the momentum.)
+// If everything is sent and nothing is forgotten, the workers' momentum equals
+// the optimizer's. (There is no weight decay, which the servers would add after
+// the workers' momentum.)
 TEST(Cluster, MomentumCorrectionThatSendsEverythingEqualsMomentum) {
   JobConfig job = SmallJob(2, 2);
   job.mutable_optimizer()->clear_weight_decay();
@@ -185,8 +190,8 @@ TEST(Cluster, MomentumCorrectionThatSendsEverythingEqualsMomentum) {
   EXPECT_LT(RelativeDistance(run.workers[0]->weights, expected), 2e-5);
 }
 
-// Four gradients of norm 0.01 / sqrt(4) each, and the norm of their mean. It
-// would be up to 0.01 if the workers did not know how many they are.
+// The mean of four gradients, each clipped to a norm of 0.01 / sqrt(4). Its
+// norm could be up to 0.01 if the workers did not know how many they are.
 TEST(Cluster, ClippingKnowsTheNumberOfWorkers) {
   JobConfig job = SmallJob(4, 1);
   job.mutable_training()->set_max_iterations(0);
@@ -209,8 +214,8 @@ TEST(Cluster, ClippingKnowsTheNumberOfWorkers) {
 
 class ClusterWithOwnCode : public testing::TestWithParam<const char*> {};
 
-// Both would send much more, or everything, if they did not know where a tensor
-// begins; and slices cut tensors anywhere.
+// Both compressors would send much more, or everything, if they did not know
+// where tensors begin; slices cut tensors at any element.
 TEST_P(ClusterWithOwnCode, KnowsTheTensorsAndHidesTheSlices) {
   JobConfig job = SmallJob(2, 2);
   job.mutable_compressor()->set_name(GetParam());
@@ -226,8 +231,8 @@ TEST_P(ClusterWithOwnCode, KnowsTheTensorsAndHidesTheSlices) {
 INSTANTIATE_TEST_SUITE_P(TensorByTensor, ClusterWithOwnCode,
                          testing::Values("adacomp", "powersgd"));
 
-// Each weight moves by the learning rate, one way or the other, on every server
-// and with every worker.
+// Every weight, on every server and worker, moves by the learning rate up or
+// down.
 TEST(Cluster, MajorityVoteMovesEveryWeightByTheLearningRate) {
   JobConfig job = SmallJob(3, 2);
   job.mutable_training()->set_max_iterations(1);
@@ -252,7 +257,7 @@ TEST(Cluster, MajorityVoteMovesEveryWeightByTheLearningRate) {
   int64_t ups = 0;
   for (size_t i = 0; i < weights.size(); ++i) {
     const float step = twice.workers[0]->weights[i] - weights[i];
-    // To a rounding of a weight below 1 in magnitude.
+    // The tolerance is the rounding of a weight below 1 in magnitude.
     ASSERT_NEAR(std::fabs(step), rate, 0x1p-23) << i;
     ups += step > 0;
   }
@@ -284,7 +289,7 @@ TEST(Cluster, TrainingThatDivergesFailsTheJobAndSaysWhat) {
 TEST(Cluster, DataTooSmallForOneBatchIsAnErrorThatSaysSo) {
   JobConfig job = SmallJob(1, 1);
   job.mutable_data()->mutable_digits()->set_train_examples(8);
-  // The server hears of no worker, and must not wait for long.
+  // No worker registers, and the server must not wait for long.
   job.mutable_cluster()->set_startup_timeout_seconds(1);
   const ClusterRun run = RunCluster(job);
   EXPECT_THAT(

@@ -1,5 +1,5 @@
-// Job files: what is refused, what an override may say, and that a job written
-// out in full is the same job.
+// Tests of job files: which ones are rejected, what an override may set, and
+// that a job written out in full is the same job.
 #include "common/config.h"
 
 #include <string>
@@ -58,7 +58,7 @@ TEST(ParseConfigTest, AMisspeltFieldIsNamedWithTheNearest) {
   EXPECT_THAT(
       Message(ParseConfig("training { batchsize: 3 }", "x").status()),
       HasSubstr("no field named \"batchsize\". Did you mean \"batch_size\"?"));
-  // Nothing is near.
+  // No known name is near.
   EXPECT_THAT(Message(ParseConfig("zzzzzzzz: 3", "x").status()),
               Not(HasSubstr("Did you mean")));
 }
@@ -237,17 +237,19 @@ TEST(ApplyOverrideTest, ErrorsSayWhatWouldBeRight) {
       {"seed.x=1", "\"seed\" is a single value and has no field \"x\""},
       {"training=1", "\"training\" is a group of fields; set one of: batch_"},
       {"training.=1", "there is no field \"\""},
-      {"seed=-1", "\"-1\" is no value of seed, which is of type uint64"},
-      {"seed=", "\"\" is no value of seed"},
-      {"seed=1 name: \"x\"", "is no value of seed"},
+      {"seed=-1", "\"-1\" is not a value of seed, which is of type uint64"},
+      {"seed=", "\"\" is not a value of seed"},
+      {"seed=1 name: \"x\"", "is not a value of seed"},
       {"compressor.ratio=half",
-       "\"half\" is no value of compressor.ratio, "
+       "\"half\" is not a value of compressor.ratio, "
        "which is of type double"},
-      {"compressor.ratio=0.5, name: \"topk\"", "is no value of compressor"},
+      {"compressor.ratio=0.5, name: \"topk\"", "is not a value of compressor"},
       {"training.non_finite=STOP", "which is one of SKIP, FAIL"},
-      {"training.batch_size=99999999999", "is no value of training.batch_size"},
+      {"training.batch_size=99999999999",
+       "is not a value of training.batch_size"},
       {"compressor.error_feedback=maybe", "which is of type bool"},
-      {"schedule.milestones=1,x", "\"x\" is no value of schedule.milestones"},
+      {"schedule.milestones=1,x",
+       "\"x\" is not a value of schedule.milestones"},
   };
   for (const auto& c : cases) {
     JobConfig config;
@@ -284,7 +286,7 @@ TEST(ResolvedConfigTextTest, SaysEveryFieldAndIsTheSameJob) {
   EXPECT_EQ(SharedConfigText(*read), SharedConfigText(*config));
 }
 
-// sidco.rule and its like take their default from sidco.profile.
+// sidco.rule and similar fields take their default from sidco.profile.
 TEST(ResolvedConfigTextTest, LeavesOutWhatAProfileDecides) {
   JobConfig config;
   EXPECT_THAT(

@@ -23,7 +23,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A folder of its own for every test.
+// Gives every test its own folder.
 class FileTest : public testing::Test {
  protected:
   FileTest() {

@@ -16,7 +16,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// A program with one of everything.
+// A program with one option or argument of each kind.
 class FlagsTest : public testing::Test {
  protected:
   FlagsTest() : command_line_(Text()) {
@@ -179,7 +179,7 @@ TEST_F(FlagsTest, HelpComesBeforeAnyError) {
     ASSERT_TRUE(result.ok()) << result.status();
     EXPECT_EQ(*result, ParseResult::kHelp);
   }
-  // After two dashes it is an argument like any other.
+  // After two dashes "--help" is an ordinary argument.
   EXPECT_EQ(*Parse({"--", "--help"}), ParseResult::kRun);
 }
 

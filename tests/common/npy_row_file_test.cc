@@ -75,7 +75,7 @@ TEST_F(NpyRowFileTest, AFailedRowLeavesTheRowsBefore) {
   const auto array = ReadNpy<float>(path_);
   ASSERT_TRUE(array.ok()) << array.status();
   EXPECT_THAT(array->shape, ElementsAre(1, 100));
-  // And goes on when there is room again.
+  // The file can grow again when there is room.
   ASSERT_TRUE(file->Append(row).ok());
   EXPECT_THAT(ReadNpy<float>(path_)->shape, ElementsAre(2, 100));
 }

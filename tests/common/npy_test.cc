@@ -28,8 +28,9 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Files by the text of NumPy's format specification (numpy.lib.format), made
-// apart from this code. Float32 [1, -2.5, 0.15625], as numpy.save() writes it:
+// Files that follow the text of NumPy's format specification
+// (numpy.lib.format), made independently of this code. Float32 [1, -2.5,
+// 0.15625], as numpy.save() writes it:
 constexpr char kFloats[] =
     "934e554d5059010076007b276465736372273a20273c6634272c2027666f727472616e5f"
     "6f72646572273a2046616c73652c20277368617065273a2028332c292c207d2020202020"
@@ -56,7 +57,7 @@ constexpr char kFloatVersion3[] =
 
 std::string Bytes(const char* hex) { return absl::HexStringToBytes(hex); }
 
-// A file of version 1.0 with this text and so many bytes of data.
+// A file of version 1.0 with this text and this many bytes of data.
 std::string FileWith(const std::string& text, size_t data_bytes) {
   std::string bytes("\x93NUMPY\x01\x00", 8);
   bytes += static_cast<char>(text.size() & 0xff);
@@ -64,7 +65,7 @@ std::string FileWith(const std::string& text, size_t data_bytes) {
   return bytes + text + std::string(data_bytes, '\0');
 }
 
-// A folder of its own for every test.
+// Gives every test its own folder.
 class NpyTest : public testing::Test {
  protected:
   NpyTest() {
@@ -76,12 +77,12 @@ class NpyTest : public testing::Test {
 
   template <typename T>
   absl::StatusOr<NpyArray<T>> Parse(const std::string& bytes) const {
-    // Not by WriteFileAtomically: hundreds of syncs would take seconds.
+    // WriteFileAtomically is not used: hundreds of syncs would take seconds.
     std::ofstream(path_, std::ios::binary) << bytes;
     return ReadNpy<T>(path_);
   }
 
-  // The refusal of a float32 file, which names the file in any case.
+  // The error for a bad float32 file; checks that it names the file.
   absl::Status Refusal(const std::string& bytes) const {
     const absl::Status status = Parse<float>(bytes).status();
     EXPECT_THAT(std::string(status.message()), HasSubstr(path_));
@@ -207,7 +208,7 @@ TEST_F(NpyTest, EveryTruncationIsRefused) {
                 "the header ends at byte 128, but the file has 100 bytes");
 }
 
-// Values may change unnoticed: the format has no checksum.
+// A changed value goes unnoticed: the format has no checksum.
 TEST_F(NpyTest, NoChangedByteOfTheHeaderCrashes) {
   const std::string good = Bytes(kFloatsOldPadding);
   for (size_t at = 0; at < good.size() - 8; ++at) {
@@ -230,7 +231,7 @@ TEST_F(NpyTest, BytesAfterTheArrayArePassedOver) {
 
 TEST_F(NpyTest, AnotherFormatOrVersionIsNamed) {
   ExpectRefused("PK\x03\x04 archive",
-                "no .npy file: it begins with \"PK\\x03\\x04 a\"");
+                "not a .npy file: it begins with \"PK\\x03\\x04 a\"");
   std::string bytes = Bytes(kFloats);
   bytes[6] = 4;
   ExpectRefused(bytes, "version is 4.0; must be 1.0, 2.0 or 3.0");
@@ -343,7 +344,7 @@ TEST_F(NpyTest, AMissingFileAFolderAndAPipeAreNotFound) {
   ASSERT_EQ(mkfifo(path_.c_str(), 0600), 0);
   const absl::Status pipe = ReadNpy<float>(path_).status();
   EXPECT_EQ(pipe.code(), absl::StatusCode::kNotFound);
-  EXPECT_THAT(std::string(pipe.message()), HasSubstr("no regular file"));
+  EXPECT_THAT(std::string(pipe.message()), HasSubstr("not a regular file"));
 }
 
 }  // namespace

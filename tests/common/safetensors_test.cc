@@ -27,7 +27,7 @@ std::string TestPath() {
       testing::UnitTest::GetInstance()->current_test_info()->name());
 }
 
-// A file of this header, as it is, and so many bytes of data.
+// A file with exactly this header and this many bytes of data.
 std::string File(absl::string_view header, size_t data_bytes) {
   const uint64_t length = header.size();
   std::string bytes(reinterpret_cast<const char*>(&length), sizeof(length));
@@ -70,7 +70,7 @@ TEST(SafetensorsTest, ReadsBackWhatWasWritten) {
   ASSERT_EQ(read->tensors.size(), 3);
   EXPECT_EQ(read->tensors[0].name, "conv1.weight");
   EXPECT_THAT(read->tensors[0].shape, ElementsAre(2, 1, 2));
-  // By their bits, which tell the zeros apart.
+  // Compares bits, which tell the zeros apart.
   ASSERT_EQ(read->tensors[0].values.size(), 4);
   EXPECT_EQ(std::memcmp(read->tensors[0].values.data(), odd.data(), 16), 0);
   EXPECT_EQ(read->tensors[1].name, "nothing");
@@ -113,9 +113,9 @@ TEST(SafetensorsTest, EveryLengthButTheWholeIsDataLoss) {
             absl::StatusCode::kDataLoss);
 }
 
-// The format has no checksum. So a flipped bit may change a value, a name, a
-// text of the metadata, or a shape into another of as many elements; but never
-// how many tensors there are, or how much data they have.
+// The format has no checksum. A flipped bit may therefore change a value, a
+// name, a metadata text, or a shape into another one with as many elements; but
+// never the number of tensors or the size of their data.
 TEST(SafetensorsTest, AFlippedBitIsAnErrorOrKeepsTheLayout) {
   const std::string bytes = ExampleFile();
   const Safetensors original = *ParseSafetensors(bytes);
@@ -129,14 +129,14 @@ TEST(SafetensorsTest, AFlippedBitIsAnErrorOrKeepsTheLayout) {
         ++errors;
         continue;
       }
-      // A flip may turn the name __metadata__ into that of a tensor, which its
-      // entry is not; so the number of tensors stays.
+      // A flip may turn the name __metadata__ into a tensor's name. Its entry
+      // is not a valid tensor, so the number of tensors stays the same.
       ASSERT_EQ(read->tensors.size(), 2) << "bit " << bit << ", byte " << byte;
       EXPECT_EQ(read->tensors[0].values.size(), 4);
       EXPECT_EQ(read->tensors[1].values.size(), 1);
     }
   }
-  // Of the header, its eight bytes of length and the keys of the format alone
+  // The eight bytes of the header's length and the keys of the format alone
   // have more bits than this.
   EXPECT_GT(errors, 8 * 80);
 }
@@ -174,7 +174,7 @@ TEST(SafetensorsTest, RefusesARepeatedKey) {
               R"({"w":{"dtype":"F32","shape":[2],"shape":[1],)"
               R"("data_offsets":[0,4]}})",
               4, "has \"shape\" twice");
-  // The same key in two objects is no repetition.
+  // The same key in two objects is not a repetition.
   EXPECT_TRUE(
       ParseSafetensors(
           File(R"({"v":{"dtype":"F32","shape":[1],"data_offsets":[0,4]},)"

@@ -1,4 +1,4 @@
-// Norms that a peer made up.
+// Requests for norms from a faulty or hostile peer.
 #include <cstdint>
 #include <string>
 #include <thread>
@@ -19,7 +19,7 @@ using ::testing::HasSubstr;
 
 class AddSquaresTest : public ::testing::Test {
  protected:
-  // Server 0 of two, with two tensors.
+  // The server under test is server 0 of two, with two tensors.
   AddSquaresTest()
       : config_(Job()), server_(config_), peer_(server_.address()) {}
 

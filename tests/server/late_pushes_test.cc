@@ -1,5 +1,5 @@
-// Synchronous updates that go on without a worker: who counts, who is left out,
-// and how who was late comes back.
+// Synchronous updates that go on without a worker: which pushes count, which
+// are left out, and how a late worker continues.
 #include <algorithm>
 #include <memory>
 #include <vector>
@@ -21,7 +21,7 @@ using ::testing::ElementsAre;
 constexpr double kSoon = 1e-3;
 constexpr double kNever = 1e6;
 
-// Three workers, of which two are enough; rate 1 and plain SGD.
+// Three workers, of which two are enough; plain SGD with learning rate 1.
 class LatePushesTest : public ::testing::Test {
  protected:
   explicit LatePushesTest(double timeout = kNever) {
@@ -42,7 +42,8 @@ class LatePushesTest : public ::testing::Test {
     MakeSlice();
   }
 
-  // Until the timer has called what was due within kSoon: it calls in order.
+  // Waits until the timer has run all work that was due within kSoon; it runs
+  // work in order.
   void AwaitTimeout() {
     Mutex mu;
     CondVar changed;
@@ -60,7 +61,7 @@ class LatePushesTest : public ::testing::Test {
 
   JobConfig config_;
   std::unique_ptr<WeightSlice> slice_;
-  Timer timer_;  // Ends before the slice.
+  Timer timer_;  // Declared last, so that it ends before the slice.
 };
 
 TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
@@ -70,7 +71,7 @@ TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
   slice_->Push(PushOf(2, 0, {4}), answers.Taker());
   AwaitTimeout();
   EXPECT_EQ(slice_->version(), 1);
-  // The mean of two, not of three.
+  // The mean is over two pushes, not three.
   EXPECT_EQ(Weight(), -3);
 }
 
@@ -99,7 +100,8 @@ TEST_F(LatePushesTest, WhoIsLateIsLeftOutAndGetsAllWeights) {
   Answers others;
   slice_->Push(PushOf(0, 0, {2}), others.Taker());
   slice_->Push(PushOf(1, 0, {4}), others.Taker());
-  slice_->WorkerGone(2);  // As the timer would: nobody waits for it.
+  // Ends the wait for worker 2, as the timer would.
+  slice_->WorkerGone(2);
   ASSERT_EQ(slice_->version(), 1);
   Answers late;
   slice_->Push(PushOf(2, 0, {100}), late.Taker());
@@ -120,7 +122,8 @@ TEST_F(LatePushesTest, ARepeatIsNotLate) {
     slice_->Push(PushOf(rank, 1, {3}), answers.Taker());
   }
   ASSERT_EQ(slice_->version(), 2);
-  // Of an older update than the last: all weights, and not left out.
+  // A repeat for an update before the last one gets all weights, and was not
+  // left out.
   Answers repeat;
   slice_->Push(PushOf(1, 0, {3}), repeat.Taker());
   ASSERT_TRUE(repeat.OnlyStatus().ok());
@@ -128,7 +131,8 @@ TEST_F(LatePushesTest, ARepeatIsNotLate) {
   EXPECT_THAT(WeightsOf(*repeat.Get()[0]), ElementsAre(-6));
 }
 
-// Another slice went on without it, so that it is an iteration ahead of this.
+// Another slice went on without worker 2, so the worker is one iteration ahead
+// of this slice.
 TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
   Answers ahead;
   Answers answers;
@@ -148,7 +152,8 @@ TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
   EXPECT_EQ(Weight(), -9);
 }
 
-// With changes only, it would miss those of the updates that it jumped over.
+// If it got only the changes of this update, it would miss those of the updates
+// that it skipped.
 TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   slice_ = NewWeightSlice(OptionsOf(config_, 100), nullptr, &timer_);
@@ -177,7 +182,7 @@ TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   EXPECT_EQ(all[7], -1);
 }
 
-// Nor does momentum, which would go on by itself.
+// Even momentum, which would keep moving the weights, changes nothing.
 TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
   config_.mutable_optimizer()->set_name("momentum");
   config_.mutable_optimizer()->set_momentum(0.5);
@@ -190,7 +195,7 @@ TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
       slice_->Push(push, answers.Taker());
     }
   }
-  // Updates 1 and 2 are empty.
+  // Updates 1 and 2 have no pushes.
   EXPECT_EQ(slice_->version(), 4);
   EXPECT_EQ(Weight(), -3 - (1.5 + 3));
   EXPECT_EQ(answers.Get().size(), 6u);

@@ -1,5 +1,5 @@
-// Who is there, who is lost, and when the job is over. Time-outs are awaited
-// where WaitUntilOver awaits them: nothing here sleeps.
+// Which workers are present or lost, and when the job is over. Timeouts pass
+// inside WaitUntilOver; no test sleeps.
 #include "server/membership.h"
 
 #include <string>
@@ -21,7 +21,7 @@ using ::testing::IsEmpty;
 
 constexpr uint64_t kIncarnation = 77;
 
-// Time-outs that no test reaches.
+// Options with timeouts that no test reaches.
 MembershipOptions Patient(int num_workers) {
   MembershipOptions options;
   options.num_workers = num_workers;
@@ -114,7 +114,7 @@ TEST(MembershipTest, TheJobGoesOnWithoutAWorkerIfEnoughAreLeft) {
   std::vector<int> gone;
   const absl::Status status = membership.WaitUntilOver([&](int rank) {
     gone.push_back(rank);
-    // It is not let in again, and the others finish.
+    // The lost worker is not admitted again, and the others finish.
     const absl::Status refused = membership.Check(1, kIncarnation + 1);
     EXPECT_TRUE(absl::IsFailedPrecondition(refused));
     EXPECT_THAT(std::string(refused.message()),
@@ -182,7 +182,8 @@ TEST(MembershipTest, ALostWorkerThatComesBackIsNotLost) {
   worker.join();
 }
 
-// The new connection may be seen before the old one is known to be broken.
+// The server may see the new connection before it knows that the old one is
+// broken.
 TEST(MembershipTest, TheEndOfAnOlderConnectionIsIgnored) {
   MembershipOptions options = Patient(1);
   options.lost_worker_timeout = absl::ZeroDuration();

@@ -1,4 +1,4 @@
-// What a server holds of each worker, and for how long.
+// How many bytes a server holds for each worker, and for how long.
 #include "server/push_credit.h"
 
 #include <memory>

@@ -13,12 +13,12 @@
 namespace ps {
 namespace {
 
-// Longer than anything here takes, also under a sanitizer.
+// Longer than any call here takes, even under a sanitizer.
 void SetDeadline(grpc::ClientContext* context) {
   context->set_deadline(absl::ToChronoTime(absl::Now() + absl::Seconds(60)));
 }
 
-// How a call ended; set by a thread of gRPC.
+// The result of a call; set by a gRPC thread.
 struct Outcome {
   void Set(const absl::Status& result) {
     MutexLock lock(&mu);

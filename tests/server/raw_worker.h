@@ -1,5 +1,5 @@
-// A server in this process, and a worker without manners: it sends whatever a
-// test wants sent.
+// A server in this process, and a worker that sends any message that a test
+// wants, valid or not.
 #ifndef TESTS_SERVER_RAW_WORKER_H_
 #define TESTS_SERVER_RAW_WORKER_H_
 
@@ -20,10 +20,10 @@
 
 namespace ps {
 
-// A job whose servers wait for ever, for tests that send by hand.
+// A job whose servers never time out, for tests that send messages by hand.
 JobConfig PatientJob(int num_workers);
 
-// Serves until it is destroyed; CHECKs that it can.
+// Serves until it is destroyed; CHECKs that it could start.
 class RunningServer {
  public:
   explicit RunningServer(const JobConfig& config);
@@ -40,7 +40,7 @@ class RawWorker {
  public:
   explicit RawWorker(const std::string& address);
 
-  // A request that the server of `config` accepts.
+  // A request that a server with this `config` accepts.
   static RegisterRequest ValidRegistration(
       const JobConfig& config, const WorkerId& worker,
       const std::vector<int64_t>& bucket_sizes);
@@ -48,8 +48,8 @@ class RawWorker {
   absl::Status Register(const RegisterRequest& request);
   absl::StatusOr<GetStatusResponse> GetStatus();
 
-  // `method` is "Push", "Pull" or "InitializeSlice". The answer is the bytes of
-  // its message.
+  // `method` is "Push", "Pull" or "InitializeSlice". Returns the bytes of the
+  // answer's message.
   absl::StatusOr<std::string> Call(const std::string& method,
                                    const std::string& message);
 
@@ -61,7 +61,7 @@ class RawWorker {
   grpc::GenericStub generic_stub_;
 };
 
-// A message as protobuf writes it.
+// A message as protobuf encodes it.
 std::string MessageBytes(SliceMessage header, const PayloadBuffer& payload);
 
 }  // namespace ps

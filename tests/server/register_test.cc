@@ -1,4 +1,5 @@
-// How a server receives workers: the honest, the mistaken and the hostile.
+// How a server treats workers that register: correct, misconfigured and hostile
+// ones.
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -140,7 +141,7 @@ TEST_F(RegisterTest, LayoutsOutOfRangeAreRefusedAndTakeNoRank) {
     request.set_total_iterations(iterations);
     EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
   }
-  // Valid has two buckets; one must be left that trains.
+  // Valid has two buckets, and at least one must not be averaged.
   for (const int averaged : {-1, 2, std::numeric_limits<int>::max()}) {
     RegisterRequest request = Valid(0, /*incarnation=*/666);
     request.set_num_averaged_buckets(averaged);
@@ -181,7 +182,8 @@ TEST_F(RegisterTest, ASecondWorkerOfARankIsRefused) {
               HasSubstr("rank 1 is taken by worker 1 (test:1)"));
 }
 
-// 64 billion parameters: the server must not believe it before it has them.
+// The model claims 64 billion parameters; the server must not allocate memory
+// before their values arrive.
 TEST_F(RegisterTest, AHugeModelCostsNothingUntilItsWeightsCome) {
   RegisterRequest request = Valid(0);
   request.clear_bucket_sizes();

@@ -1,4 +1,4 @@
-// A server that is fed damaged, random and hostile pushes: each is refused with
+// Sends damaged, random and hostile pushes to a server: each is refused with
 // the right code, nothing changes, and honest workers are served as before.
 #include <algorithm>
 #include <cstdint>
@@ -31,7 +31,7 @@ std::string Bytes(const PayloadBuffer& payload) {
 
 class ServerFuzzTest : public ::testing::Test {
  protected:
-  // One worker, so that any push that is accepted changes the weights at once.
+  // There is one worker, so that any accepted push changes the weights at once.
   ServerFuzzTest()
       : config_(PatientJob(/*num_workers=*/1)),
         server_(config_),
@@ -51,7 +51,7 @@ class ServerFuzzTest : public ::testing::Test {
     before_ = *pulled;
   }
 
-  // Whatever was sent: the weights and the version have not moved, and an
+  // Whatever was sent, the weights and the version have not changed, and an
   // honest push still works.
   void TearDown() override {
     EXPECT_EQ(*Pull(), before_);
@@ -86,7 +86,7 @@ class ServerFuzzTest : public ::testing::Test {
     return *EncodeSparse(index_code, Indices(), values, /*begin=*/0, kElements);
   }
 
-  // In several codes.
+  // Valid payloads in several codes.
   static std::vector<std::string> GoodPayloads() {
     std::vector<std::string> payloads = OwnPayloads();
     for (const char* code : {"raw32", "delta_varint", "bitmap"}) {
@@ -99,7 +99,7 @@ class ServerFuzzTest : public ::testing::Test {
     return worker_.Call("Pull", Header().SerializeAsString());
   }
 
-  // Sends the payload under a correct header and expects a refusal.
+  // Sends the payload with a correct header and expects a refusal.
   void ExpectRefused(const std::string& payload, const std::string& what) {
     for (const char* method : {"Push", "InitializeSlice"}) {
       SliceMessage message = Header();
@@ -114,7 +114,7 @@ class ServerFuzzTest : public ::testing::Test {
   const JobConfig config_;
   RunningServer server_;
   RawWorker worker_;
-  std::string before_;  // The answer to Pull.
+  std::string before_;  // The answer to Pull before the test.
 };
 
 template <typename T>
@@ -124,7 +124,8 @@ std::string With(std::string bytes, size_t offset, T value) {
 }
 
 TEST_F(ServerFuzzTest, EachFieldOfAPayloadIsChecked) {
-  // Offsets: compressors/payload/payload.h. Values of raw32 come before its indices.
+  // The offsets are those of compressors/payload/payload.h. With raw32, values come
+  // before indices.
   const std::string good = Bytes(Payload());
   const size_t values = kPayloadHeaderBytes;
   const size_t indices = values + 4 * Indices().size();
@@ -178,7 +179,7 @@ TEST_F(ServerFuzzTest, MessagesCutAnywhereAreRefused) {
   for (size_t length = 0; length < good.size(); ++length) {
     const absl::Status status =
         worker_.Call("Push", good.substr(0, length)).status();
-    // Cut before its worker, it is a message from an unknown one.
+    // A message cut before its worker field comes from an unknown worker.
     EXPECT_TRUE(absl::IsInvalidArgument(status) ||
                 (length == 0 && absl::IsFailedPrecondition(status)))
         << length << ": " << status;
@@ -234,7 +235,8 @@ TEST_F(ServerFuzzTest, SparseFirstWeightsAreRefused) {
           .status()));
 }
 
-// A few bytes of it would make the server allocate any number of weights.
+// A few bytes of such a code could make the server allocate any number of
+// weights.
 TEST_F(ServerFuzzTest, FirstWeightsInAShorterCodeAreRefused) {
   std::vector<float> weights(kElements, 0.0f);
   PayloadCodes codes;
@@ -248,8 +250,8 @@ TEST_F(ServerFuzzTest, FirstWeightsInAShorterCodeAreRefused) {
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
 }
 
-// The iteration is wrong, so that what is well-formed after all is refused as
-// well, with the other code.
+// The iteration is wrong, so that a mutation that is still well-formed is
+// refused as well, with the other code.
 TEST_F(ServerFuzzTest, MutatedPayloadsAreRefused) {
   const uint64_t seed = 31337;
   SCOPED_TRACE(seed);
@@ -279,7 +281,7 @@ TEST_F(ServerFuzzTest, MutatedPayloadsAreRefused) {
   EXPECT_GT(malformed, 1000);
 }
 
-// From another incarnation, for the same reason.
+// The messages come from another incarnation, for the same reason.
 TEST_F(ServerFuzzTest, MutatedMessagesAreRefused) {
   const uint64_t seed = 4242;
   SCOPED_TRACE(seed);
@@ -326,7 +328,7 @@ TEST_F(ServerFuzzTest, RandomBytesAreRefused) {
     const char* const methods[] = {"Push", "Pull", "InitializeSlice",
                                    "Register", "Finish"};
     const absl::Status status = worker_.Call(methods[i % 5], bytes).status();
-    // gRPC itself parses the last two, and this is what it calls a failure.
+    // gRPC itself parses the last two methods' messages and reports this code.
     EXPECT_TRUE(absl::IsInvalidArgument(status) ||
                 absl::IsFailedPrecondition(status) ||
                 (i % 5 > 2 && absl::IsUnimplemented(status)))

@@ -1,4 +1,4 @@
-// Layouts that a peer made up, and where tensors lie in slices.
+// Invalid layouts from a peer, and the positions of tensors in slices.
 #include "server/shard_layout.h"
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// What tests say to a slice, and hear from it.
+// Helpers of tests that call a slice and check its answers.
 #ifndef TESTS_SERVER_SLICE_CALLS_H_
 #define TESTS_SERVER_SLICE_CALLS_H_
 
@@ -44,7 +44,7 @@ inline WorkerPush PushOf(int rank, int64_t iteration,
   return push;
 }
 
-// Elements of a sparse push, of a slice of num_elements.
+// A sparse push for a slice of num_elements.
 inline WorkerPush SparsePushOf(int rank, int64_t iteration,
                                int64_t num_elements,
                                const std::vector<uint32_t>& indices,
@@ -59,7 +59,7 @@ inline WorkerPush SparsePushOf(int rank, int64_t iteration,
   return push;
 }
 
-// Where the answers to pushes go.
+// Collects the answers to pushes.
 class Answers {
  public:
   PushDone Taker() {
@@ -70,7 +70,7 @@ class Answers {
     };
   }
 
-  // Waits for the first one; false: for a minute in vain.
+  // Waits for the first answer; returns false if none arrives within a minute.
   bool Await() {
     const absl::Time deadline = absl::Now() + absl::Minutes(1);
     MutexLock lock(&mu_);
@@ -85,7 +85,7 @@ class Answers {
     return answers_;
   }
 
-  // Of the only answer.
+  // The status of the only answer.
   absl::Status OnlyStatus() {
     const auto answers = Get();
     EXPECT_EQ(answers.size(), 1u);
@@ -118,8 +118,8 @@ inline SliceOptions OptionsOf(const JobConfig& config, int64_t num_elements) {
   return options;
 }
 
-// All weights of a slice that can give them now; another thread that answers at
-// the same time may be the one that does.
+// All weights of a slice that can answer now. The answer may come from another
+// thread that answers calls at the same time.
 inline absl::StatusOr<WeightAnswer> PullFrom(WeightSlice* slice) {
   Answers answers;
   slice->Pull(0, 0, answers.Taker());

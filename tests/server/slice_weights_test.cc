@@ -1,4 +1,4 @@
-// One slice's arithmetic, against plain loops.
+// The arithmetic of one slice, compared with plain loops.
 #include "server/slices/slice_weights.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Pushes of one update, with the bytes that they point to.
+// The pushes of one update; owns the bytes of their payloads.
 class Pushes {
  public:
   void AddDense(const std::vector<float>& values) {
@@ -68,7 +68,7 @@ class SliceWeightsTest : public ::testing::Test {
     return SliceWeights::Create(options, {bytes.span()}).value();
   }
 
-  // Of an update without stages.
+  // The answer of an update without stages.
   PayloadBuffer Update(SliceWeights* weights, const Pushes& pushes) {
     auto outcome = weights->Begin(update_++, pushes.Get(), &phases_);
     EXPECT_TRUE(outcome.ok()) << outcome.status();
@@ -91,7 +91,7 @@ std::vector<float> Decoded(const PayloadBuffer& bytes,
 }
 
 TEST_F(SliceWeightsTest, LongSlicesAreAddedInStretchesAsAWhole) {
-  // Several stretches of the cache, the last one short.
+  // Several pieces that fit the cache; the last one is short.
   const int64_t n = 3 * 16 * 1024 + 77;
   std::mt19937_64 random(1);
   std::normal_distribution<float> normal;
@@ -156,7 +156,7 @@ TEST_F(SliceWeightsTest, OneDensePushTouchesEverything) {
   mixed.AddSparse({0}, {2}, 3);
   mixed.AddDense({2, 0, 4});
   EXPECT_THAT(Decoded(Update(weights.get(), mixed)), ElementsAre(2, 4, 2));
-  // Lazy: weight decay, too, is for what was sent.
+  // With LAZY, weight decay too applies only to the elements that were sent.
   Pushes sparse;
   sparse.AddSparse({1}, {1}, 3);
   EXPECT_THAT(Decoded(Update(weights.get(), sparse)), ElementsAre(1));
@@ -179,7 +179,7 @@ TEST_F(SliceWeightsTest, ClippingAsksForTheNormAndScales) {
     ASSERT_EQ(outcome->squares.size(), 1u);
     EXPECT_EQ(outcome->squares[0].gradient, 25);
     EXPECT_THAT(Decoded(weights->All()), ElementsAre(0, 0, 0));
-    // The other slices are as long as to make it 50.
+    // The other slices' norms make the total 50.
     outcome = weights->Continue({{0, 2500, 0}}, 50, &phases_);
     ASSERT_TRUE(outcome.ok());
     EXPECT_THAT(outcome->squares, IsEmpty());
@@ -223,7 +223,7 @@ TEST_F(SliceWeightsTest, ANormThatIsNotFiniteEndsTheJobIfItIsToldTo) {
   EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
 }
 
-// fp16 and bf16 would send the largest number that they have.
+// fp16 and bf16 would send their largest number instead.
 TEST_F(SliceWeightsTest, ShortCodesDoNotHideWeightsThatAreNotFinite) {
   for (const char* code : {"fp16", "bf16"}) {
     for (const auto mode : {DownlinkConfig::WEIGHTS, DownlinkConfig::UPDATE}) {
@@ -238,7 +238,7 @@ TEST_F(SliceWeightsTest, ShortCodesDoNotHideWeightsThatAreNotFinite) {
   }
 }
 
-// What a worker holds that adds up all answers.
+// `view` is what a worker holds that adds up all answers.
 TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::COMPRESSED);
   CompressorConfig* const down =
@@ -257,7 +257,7 @@ TEST_F(SliceWeightsTest, ACompressedWayBackLosesNothingForEver) {
   EXPECT_EQ(Decoded(answer.bytes).size(), 250u);
   AddPayload({answer.bytes.span()}, view.data());
   EXPECT_EQ(Decoded(weights->All()), view);
-  // Three more updates by nothing bring the rest.
+  // Three more updates with a zero gradient deliver the rest.
   Pushes nothing;
   nothing.AddDense(std::vector<float>(n, 0.0f));
   for (int update = 1; update < 4; ++update) {

@@ -1,4 +1,4 @@
-// Who is waited for, in which order is added, and what is refused.
+// Whom the gatherer waits for, in which order it adds, and what it refuses.
 #include "server/norms/squares_gatherer.h"
 
 #include <algorithm>
@@ -36,7 +36,7 @@ struct Answers {
 };
 
 TEST(SquaresGatherer, AddsInOrderOfContributorWhateverTheArrivalOrder) {
-  // 1e16 + 1 rounds to 1e16: the sum shows the order.
+  // 1e16 + 1 rounds to 1e16, so the sum shows the order.
   const double parts[] = {1e16, 1, -1e16};
   std::vector<int> order = {0, 1, 2};
   do {

@@ -1,5 +1,5 @@
-// Slices for which each push is an update: who waits for whom, what answers
-// hold, and that each push counts once.
+// Slices for which each push is an update: which answers wait for whom, what
+// they contain, and that each push counts once.
 #include <memory>
 #include <string>
 #include <thread>
@@ -16,8 +16,8 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
-// Two workers, rate 2: each push moves the weights by itself, as half the rate
-// is each worker's.
+// Two workers and learning rate 2. Each push moves the weights by minus its
+// gradient, because each worker's rate is half of that.
 class StaleSliceTest : public ::testing::Test {
  protected:
   StaleSliceTest() {
@@ -67,7 +67,7 @@ TEST_F(StaleSliceTest, NobodyWaitsAndStalenessIsCounted) {
   Answers other;
   slice->Push(PushFrom(1, 0, 0, 4), other.Taker());
   ASSERT_TRUE(other.OnlyStatus().ok());
-  // Two updates of worker 0 came before.
+  // Two updates of worker 0 were applied before.
   EXPECT_EQ(other.Get()[0]->staleness, 2);
   EXPECT_EQ(other.Get()[0]->version, 3);
   EXPECT_THAT(WeightsOf(*other.Get()[0]), ElementsAre(-6));
@@ -84,7 +84,7 @@ TEST_F(StaleSliceTest, TheScheduleCountsIterationsNotPushes) {
       slice->Push(PushFrom(rank, iteration, 0, 1), answers.Taker());
     }
   }
-  // Two steps of 1, then two of a half.
+  // Two steps of 1 and then two of 0.5.
   EXPECT_THAT(WeightsOf(*answers.Get()[3]), ElementsAre(-3));
 }
 
@@ -95,14 +95,14 @@ TEST_F(StaleSliceTest, WhoIsAheadByTheBoundWaits) {
   slice->Push(PushFrom(0, 1, 1, 1), quick.Taker());
   ASSERT_EQ(quick.Get().size(), 2u);
   slice->Push(PushFrom(0, 2, 2, 1), quick.Taker());
-  // It has done 3 iterations, the other none.
+  // Worker 0 has done three iterations, the other none.
   ASSERT_EQ(quick.Get().size(), 2u);
   EXPECT_EQ(slice->AwaitedRanks(), std::set<int>{1});
   Answers slow;
   slice->Push(PushFrom(1, 0, 0, 10), slow.Taker());
   EXPECT_TRUE(slow.OnlyStatus().ok());
   ASSERT_EQ(quick.Get().size(), 3u);
-  // What came while it waited is in the answer.
+  // The answer contains the updates that were applied while it waited.
   EXPECT_THAT(WeightsOf(*quick.Get()[2]), ElementsAre(-13));
   EXPECT_EQ(quick.Get()[2]->version, 4);
 }
@@ -152,7 +152,7 @@ TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
   Answers pulled;
   slice->Pull(0, 0, pulled.Taker());
   EXPECT_TRUE(pulled.OnlyStatus().ok());
-  // What it had on its way changes nothing any more.
+  // A push that was still on its way changes nothing any more.
   Answers pushed;
   slice->Push(PushFrom(1, 0, 0, 1), pushed.Taker());
   EXPECT_TRUE(absl::IsFailedPrecondition(pushed.OnlyStatus()));
@@ -182,7 +182,7 @@ TEST_F(StaleSliceTest, AnswersHoldWhatChangedSinceTheWorkersWeights) {
   DecodePayload({mine.Get()[0]->weights.bytes.span()}, &indices, &values);
   EXPECT_THAT(indices, ElementsAre(3, 7, 8, 90));
   EXPECT_THAT(values, ElementsAre(-5, -1, -1, -2));
-  // Of version 3 it lacks nothing but its own.
+  // Since version 3 the worker lacks only its own update.
   WorkerPush next = SparsePushOf(0, 1, 100, {4}, {1});
   next.base_version = 3;
   Answers again;
@@ -242,7 +242,8 @@ TEST_F(StaleSliceTest, StatisticsAreTheMeanOfEveryonesLast) {
   EXPECT_THAT(WeightsOf(*answers.Get()[2]), ElementsAre(5));
 }
 
-// The sum of all steps is the same in any order: none is lost or done twice.
+// The sum of all steps is the same in any order, so it shows that none is lost
+// or applied twice.
 TEST_F(StaleSliceTest, PushesFromManyThreadsAllCount) {
   constexpr int kIterations = 200;
   const auto slice = Bounded(3);

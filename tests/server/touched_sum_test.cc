@@ -1,4 +1,4 @@
-// Sparse sums against plain ones.
+// Sparse sums compared with plain ones.
 #include "server/slices/touched_sum.h"
 
 #include <algorithm>
@@ -17,7 +17,7 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::IsEmpty;
 
-// Owns what Pieces points to.
+// Owns the memory to which Pieces points.
 struct Sparse {
   std::vector<uint32_t> indices;
   std::vector<float> values;
@@ -46,7 +46,7 @@ TEST(TouchedSum, AddsInOrderAndForgets) {
   std::vector<float> values;
   sum.Take(&indices, &values);
   EXPECT_THAT(indices, ElementsAre(3, 64, 128, 299));
-  // 1e8 + 1 rounds to 1e8. What adds up to 0 was touched, too.
+  // 1e8 + 1 rounds to 1e8. Elements whose sum is 0 were touched as well.
   EXPECT_THAT(values, ElementsAre(0, 0, 5, 2));
   sum.Take(&indices, &values);
   EXPECT_THAT(indices, IsEmpty());

@@ -1,4 +1,5 @@
-// One slice: what counts, in which order it is added, and who is answered.
+// One slice: which pushes count, in which order they are added, and who is
+// answered.
 #include "server/slices/weight_slice.h"
 
 #include <algorithm>
@@ -27,7 +28,8 @@ using ::testing::HasSubstr;
 
 class WeightSliceTest : public ::testing::Test {
  protected:
-  // Rate 1 and plain SGD: the weights become minus the mean gradient.
+  // With plain SGD and learning rate 1 the weights become minus the mean
+  // gradient.
   WeightSliceTest() {
     config_.mutable_cluster()->set_num_workers(3);
     config_.mutable_optimizer()->set_learning_rate(1);
@@ -69,7 +71,7 @@ TEST_F(WeightSliceTest, UpdatesWithTheMeanWhenTheLastWorkerHasPushed) {
   }
 }
 
-// 1e8 + 1 rounds to 1e8: the sum shows the order in which it was made.
+// 1e8 + 1 rounds to 1e8, so the sum shows the order of additions.
 TEST_F(WeightSliceTest, SumsInRankOrderWhateverTheArrivalOrder) {
   const std::vector<float> gradients[] = {{1e8f, 1}, {1, 1e8f}, {-1e8f, -1e8f}};
   const std::vector<float> expected = {-(((1e8f + 1) + -1e8f) / 3),
@@ -219,7 +221,7 @@ TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
   EXPECT_EQ(WeightsOf(*answers.Get()[0]), (std::vector<float>{0, -3, 0, -6}));
 }
 
-// One step of each worker's votes, at rate 1.
+// The step that results from each worker's votes, at learning rate 1.
 std::vector<float> StepOfVotes(const JobConfig& config,
                                const std::vector<std::vector<float>>& votes) {
   JobConfig voting = config;
@@ -244,7 +246,7 @@ std::vector<float> StepOfVotes(const JobConfig& config,
 }
 
 TEST_F(WeightSliceTest, TheMajorityOfThreeDecidesEachElement) {
-  // Magnitudes do not count; zero counts as positive.
+  // Magnitudes are ignored; zero counts as positive.
   EXPECT_EQ(StepOfVotes(config_, {{0.1f, -9, 5, -1, 0},
                                   {0.2f, -9, -1e-9f, -1, -1},
                                   {-70, 9, -1e-9f, -1, 0}}),
@@ -283,8 +285,9 @@ TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheFirstWeights) {
   EXPECT_EQ(slice->version(), -1);
 }
 
-// Each worker pushes from its own thread and repeats now and then, while others
-// look; for the thread sanitizer, and for the count of answers.
+// Each worker pushes from its own thread and sometimes repeats a push, while
+// other threads read the state. This is for the thread sanitizer, and checks
+// the number of answers.
 TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
   constexpr int kIterations = 200;
   const auto slice = ZeroSlice(64);
@@ -373,7 +376,8 @@ TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
   options.rule = UpdateRule::kMean;
   const std::unique_ptr<WeightSlice> slice = NewWeightSlice(options);
   ASSERT_TRUE(slice->Initialize(Dense({0, 1})).ok());
-  // Their iterations are not the job's: more of them than total_updates.
+  // Statistics have their own count of iterations, which may exceed
+  // total_updates.
   for (int64_t time = 0; time < 3; ++time) {
     const float x = static_cast<float>(time);
     Answers answers;

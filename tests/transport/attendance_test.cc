@@ -1,5 +1,5 @@
-// What is torn down while both ends of a connection let go: the standing call,
-// and inside gRPC the queue of the last channel or server.
+// Teardown while both ends of a connection close it: of the long-lived call,
+// and inside gRPC of the queue of the last channel or server.
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -17,9 +17,9 @@
 namespace ps {
 namespace {
 
-// Often enough to meet a call that is deleted before its owner has forgotten
-// it, and gRPC's double release (transport/callback_queue.h); AddressSanitizer
-// names either.
+// Enough rounds to hit both a call that is deleted before its owner has
+// forgotten it and gRPC's double release (transport/callback_queue.h).
+// AddressSanitizer reports either.
 constexpr int kRounds = 60;
 
 TEST(Attendance, ClientMayGoWhileTheServersEndTheJob) {

@@ -40,7 +40,8 @@ FakeServer::FakeServer() {
 
 FakeServer::~FakeServer() {
   Die();
-  // After the last callback, which ThreadSanitizer sees by this alone.
+  // All callbacks have returned; ThreadSanitizer learns this only from the
+  // lock.
   MutexLock lock(&mu_);
   CHECK(attending_.empty());
 }

@@ -1,5 +1,5 @@
-// A server that misbehaves as a test wants: for what a real one does only when
-// it is killed.
+// A server that misbehaves as a test requests, in ways in which a real server
+// does only when it is killed.
 #ifndef TESTS_TRANSPORT_FAKE_SERVER_H_
 #define TESTS_TRANSPORT_FAKE_SERVER_H_
 
@@ -16,13 +16,13 @@ namespace ps {
 // Accepts every worker and holds every push. Thread-safe.
 class FakeServer final : public ParameterServer::CallbackService {
  public:
-  // Listens on a free port; CHECKs that it can.
+  // Listens on a free port; CHECKs that this succeeds.
   FakeServer();
   ~FakeServer() override;
 
   std::string address() const;
 
-  // Breaks all connections at once, as a process does that is killed.
+  // Breaks all connections at once, like a process that is killed.
   void Die();
 
   grpc::ServerUnaryReactor* Register(grpc::CallbackServerContext* context,
@@ -34,7 +34,8 @@ class FakeServer final : public ParameterServer::CallbackService {
   grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
                                  const SliceMessage* request,
                                  SliceMessage* response) override;
-  // Ends the standing calls as at the end of a job, but its own answer is lost.
+  // Ends the Attend calls as at the end of a job, but the answer to Finish is
+  // lost.
   grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
                                    const FinishRequest* request,
                                    FinishResponse* response) override;
@@ -46,7 +47,7 @@ class FakeServer final : public ParameterServer::CallbackService {
   class AttendCall;
   class HeldPush;
 
-  // As at the end of a job; the call may be gone already.
+  // Ends the call as at the end of a job; the call may already be gone.
   void EndAttendance(AttendCall* call);
 
   int port_ = 0;

@@ -1,5 +1,5 @@
 // Clients and servers of a job in one process, over loopback: what they agree
-// on, and what a client says when they do not or when a server goes away.
+// on, and what a client reports if they disagree or a server goes away.
 #include "transport/parameter_client.h"
 
 #include <algorithm>
@@ -29,7 +29,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// Nobody listens there: port 1 is privileged, and unused.
+// No process listens there: port 1 is privileged and unused.
 constexpr char kNobody[] = "127.0.0.1:1";
 
 const std::vector<int64_t>& BucketSizes() {
@@ -90,7 +90,7 @@ ParameterClientOptions ClientOptions(const JobConfig& config,
   return options;
 }
 
-// A whole model's numbers, by bucket.
+// The values of a whole model, by bucket.
 using Buckets = std::vector<std::vector<float>>;
 
 Buckets Filled(float value) {
@@ -129,7 +129,7 @@ absl::Status PushAll(ParameterClient* client, const ShardMap& map,
   return absl::OkStatus();
 }
 
-// Two of each: every worker adds 1, 2, ... in each iteration.
+// Two workers and two servers.
 TEST(ParameterClientTest, WeightsAndGradientsMakeTheRoundTrip) {
   constexpr int kIterations = 3;
   const JobConfig config = Job(/*num_workers=*/2, /*num_servers=*/2);
@@ -221,7 +221,7 @@ TEST(ParameterClientTest, AServerThatNeverComesIsNamedAfterTheStartupTimeout) {
                     HasSubstr("cluster.servers[1]")));
 }
 
-// Otherwise the servers that did come would wait for it for ever.
+// Otherwise the servers that it reached would wait for it for ever.
 TEST(ParameterClientTest, AWorkerThatFailsToConnectIsLostForTheOtherServers) {
   JobConfig config = Job(1, 2);
   config.mutable_cluster()->set_lost_worker_timeout_seconds(0.05);
@@ -255,7 +255,7 @@ TEST(ParameterClientTest, ASecondWorkerOfARankIsRefused) {
               HasSubstr("rank 1 is taken by worker 1 (test:1)"));
 }
 
-// Two servers hold a job of two workers; this one has pushed, the other never
+// A job of two servers and two workers. This worker has pushed; the other never
 // will.
 class WaitingClientTest : public ::testing::Test {
  protected:
@@ -322,7 +322,7 @@ TEST_F(WaitingClientTest, EveryoneHearsOfAWorkerThatGivesUp) {
       EXPECT_EQ(status.message(), "worker 1 (test:1) gave up: no data");
     });
   }
-  // With pushes of its own on their way, which nobody will answer.
+  // The worker has pushes under way that nobody will answer.
   ASSERT_TRUE(PushAll(clients_[1].get(), map_, 5, Filled(1)).ok());
   const absl::Status told = clients_[1]->Finish(absl::NotFoundError("no data"));
   EXPECT_TRUE(told.ok()) << told;

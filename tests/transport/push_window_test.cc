@@ -1,4 +1,4 @@
-// Who may send, and that nobody waits for ever.
+// Which pushes may be sent, and that nobody waits for ever.
 #include "transport/push_window.h"
 
 #include <algorithm>
@@ -28,7 +28,7 @@ std::vector<int64_t> StartAll(PushWindow* window) {
 TEST(PushWindow, StaysWithinItsCredit) {
   PushWindow window(/*credit_bytes=*/100);
   for (int64_t number = 0; number < 5; ++number) window.Add(number, 30, 0);
-  // The last 30 are kept for whatever will be the lowest.
+  // The last 30 bytes are reserved for whichever push will be the lowest.
   EXPECT_THAT(StartAll(&window), ElementsAre(0, 1));
   EXPECT_EQ(window.bytes_under_way(), 60);
   window.Answered(0);
@@ -70,8 +70,8 @@ TEST(PushWindow, WhatIsAnsweredBeforeItWasSentIsForgotten) {
 }
 
 // Several workers make the same pushes, in buckets that are ready at different
-// times, and get an answer once all have sent one: the credit holds at every
-// step, and all is answered in the end.
+// times. A push is answered once all workers have sent it. The credit is
+// respected at every step, and all pushes are answered in the end.
 TEST(PushWindow, WorkersWithOtherOrdersNeverWaitForEachOtherForEver) {
   constexpr int kWorkers = 3;
   constexpr int64_t kPushes = 200;

@@ -1,5 +1,5 @@
-// The hand-written codec against protobuf's own, and against bytes that no
-// honest peer would send.
+// Compares the hand-written codec with protobuf's own, and tests it with bytes
+// that no honest peer would send.
 #include "transport/slice_message.h"
 
 #include <algorithm>
@@ -33,7 +33,7 @@ SliceMessage Header() {
   return header;
 }
 
-// Bytes of every value, so that tags and lengths occur among them.
+// Contains bytes of every value, so that tags and lengths occur among them.
 std::string PayloadText(size_t size) {
   std::string text;
   for (size_t i = 0; i < size; ++i) {
@@ -174,8 +174,8 @@ TEST(SliceMessageTest, PiecesOutliveTheMessageAndTheSendersHandle) {
   EXPECT_EQ(PayloadOf(*read), PayloadText(10000));
 }
 
-// A prefix is a message only where it ends between fields, and then it is the
-// one that protobuf reads there, without a payload.
+// A prefix is a valid message only if it ends between fields. It is then the
+// message that protobuf reads from it, without a payload.
 TEST(SliceMessageTest, TruncatedMessagesAreRefused) {
   const std::string bytes = Serialized(Header(), PayloadText(300));
   const size_t header_bytes = Header().ByteSizeLong();
@@ -233,7 +233,8 @@ TEST(SliceMessageTest, MutatedBytesAreRefusedOrReadAsProtobufReadsThem) {
     ASSERT_TRUE(expected.ParseFromString(bytes)) << "mutation " << i;
     EXPECT_EQ(PayloadOf(*read), expected.payload()) << "mutation " << i;
     expected.clear_payload();
-    // Bytes, as a mutated loss may be a NaN, and unknown fields count too.
+    // Compares bytes, because a mutated loss may be a NaN, and unknown fields
+    // must match as well.
     EXPECT_EQ(read->header.SerializeAsString(), expected.SerializeAsString())
         << "mutation " << i;
   }

@@ -1,4 +1,4 @@
-// Answers are written on a device as on the CPU.
+// Answers are written on a device in the same way as on the CPU.
 #include "worker/answer_writer.h"
 
 #include <cstdint>
@@ -14,11 +14,11 @@
 namespace ps {
 namespace {
 
-// Elements of the tensor before and behind the slice.
+// Elements of the tensor before and after the slice.
 constexpr int64_t kBefore = 5;
 constexpr int64_t kBehind = 3;
 
-// A payload in pieces that are cut in the middle of values, too.
+// The payload in pieces, some of which are cut in the middle of values.
 PayloadPieces Cut(const PayloadBuffer& payload, int64_t step) {
   const absl::Span<const uint8_t> bytes = payload.span();
   PayloadPieces pieces;
@@ -30,7 +30,7 @@ PayloadPieces Cut(const PayloadBuffer& payload, int64_t step) {
 
 class AnswerWriterTest : public BackendTest {
  protected:
-  // That an answer changes what it is for, and nothing else.
+  // Checks that an answer changes the elements that it concerns, and no others.
   void ExpectWritten(const PayloadBuffer& payload, int64_t n, bool difference,
                      int64_t step) {
     SliceAnswer answer;
@@ -53,7 +53,7 @@ class AnswerWriterTest : public BackendTest {
     }
     Tensor tensor = Put(before);
     AnswerWriter writer(backend());
-    // Twice: what the first call has left does not show.
+    // Twice, because the state left by the first call must not matter.
     for (int i = 0; i < 2; ++i) {
       if (i == 1) tensor = Put(before);
       const absl::Status status = writer.Write(answer, kBefore - 2, &tensor);
@@ -85,7 +85,7 @@ TEST_P(AnswerWriterTest, WritesWeightsAndDifferencesOfEveryWidth) {
   }
 }
 
-// More than a device takes at a time.
+// The answer is longer than a device processes at a time.
 TEST_P(AnswerWriterTest, WritesLongAnswers) {
   const int64_t n = (int64_t{5} << 19) + 9;
   PayloadCodes codes;

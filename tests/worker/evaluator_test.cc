@@ -1,4 +1,4 @@
-// What an evaluation covers.
+// Which examples an evaluation covers, and in which batches.
 #include "worker/evaluator.h"
 
 #include <algorithm>
@@ -11,7 +11,7 @@
 namespace ps {
 namespace {
 
-// Examples are their own numbers.
+// A data set whose examples are their own numbers.
 class Numbers final : public Dataset {
  public:
   Numbers(Task task, int64_t size) : task_(task), size_(size) {}
@@ -41,7 +41,7 @@ class Numbers final : public Dataset {
   const int64_t size_;
 };
 
-// Remembers what it is given. The loss of an example is its number.
+// Records the batches that it gets. The loss of an example is its number.
 class Witness final : public Model {
  public:
   absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
@@ -63,7 +63,7 @@ class Witness final : public Model {
     std::sort(seen.begin(), seen.end());
     return seen;
   }
-  // Rows that were said to go on, and did not.
+  // Counts rows that were marked as continuing, but did not.
   int breaks() const { return breaks_; }
 
   const std::vector<ParameterInfo>& parameters() const override {

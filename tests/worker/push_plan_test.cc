@@ -15,7 +15,7 @@ PushPlan Plan(int64_t total, int64_t local_steps, int64_t evaluate_every) {
   return PushPlan(options);
 }
 
-// One iteration after the other, as the rule says it.
+// Counts one iteration after the other, following the rule.
 TEST(PushPlan, AgreesWithCounting) {
   for (const int64_t total : {0, 1, 7, 12, 30}) {
     for (const int64_t steps : {1, 2, 3, 5, 100}) {

@@ -55,7 +55,7 @@ TEST_F(ResidualsTest, NormIsOverAllBuckets) {
 }
 
 TEST_F(ResidualsTest, NormOfManyElements) {
-  const int64_t n = 200'000;  // Several stretches, and a part of one.
+  const int64_t n = 200'000;  // Several pieces and a part of one.
   const auto residuals =
       Residuals::Create({{0, n}}, false, backend_.get()).value();
   std::vector<float> values(n, 0.5F);

@@ -11,7 +11,7 @@ namespace {
 
 TEST(TaskThreadTest, RunsTasksInOrderOnAnotherThread) {
   TaskThread thread;
-  std::vector<int> done;  // Without a lock: Await orders it.
+  std::vector<int> done;  // No lock is needed: Await orders the accesses.
   for (int i = 0; i < 100; ++i) {
     ASSERT_TRUE(thread
                     .Run([&done, i] {
@@ -37,7 +37,7 @@ TEST(TaskThreadTest, AFailureDropsWhatComesAfterItUntilSomebodyHasSeenIt) {
   TaskThread thread;
   int later = 0;
   ASSERT_TRUE(thread.Run([] { return absl::DataLossError("first"); }).ok());
-  // Perhaps it has failed already, perhaps not.
+  // The first task may or may not have failed by now.
   const absl::Status status = thread.Run([&later] {
     ++later;
     return absl::InternalError("second");

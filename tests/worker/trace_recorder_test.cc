@@ -18,7 +18,7 @@ const absl::Time kBegin = absl::FromUnixSeconds(1000);
 
 absl::Time At(double micros) { return kBegin + absl::Microseconds(micros); }
 
-// Without the names of the rows.
+// The file's events, without the names of the rows.
 Json EventsOf(const TraceRecorder& trace) {
   Json events = Json::array();
   const Json file = Json::parse(trace.ToJson());
@@ -39,7 +39,8 @@ TEST(TraceRecorderTest, SpansHaveMicrosecondsFromTheBeginAndArguments) {
       "dur": 7.5, "args": {"elements": 7, "ratio": 0.5, "why": "cap"}})"));
 }
 
-// Viewers take the first of two that begin together for the outer one.
+// Of two spans that begin together, viewers take the first one for the outer
+// one.
 TEST(TraceRecorderTest, EventsAreInOrderAndTheLongerFirst) {
   TraceRecorder trace(kBegin);
   trace.Span(Row::kTrainer, "inner", At(5), At(6));

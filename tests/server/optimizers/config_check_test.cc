@@ -1,4 +1,5 @@
-// What is refused of an optimizer's config, and of what goes with it.
+// Which optimizer configs are refused, and which combinations with other
+// fields.
 #include <algorithm>
 #include <string>
 #include <vector>
@@ -74,7 +75,7 @@ TEST(OptimizerConfigTest, UnsetFieldsHaveTheRulesDefaults) {
   EXPECT_EQ(WeightDecay(OptimizerConfig()), 0);
 }
 
-// "adamw" would lose its weight decay if its text said 0 of what is unset.
+// "adamw" would lose its weight decay if the text wrote an unset field as 0.
 TEST(OptimizerConfigTest, AResolvedJobHasTheSameDefaults) {
   JobConfig job = JobOf({"optimizer.name=adamw"});
   const auto resolved = ParseConfig(ResolvedConfigText(job), "resolved");
@@ -83,12 +84,12 @@ TEST(OptimizerConfigTest, AResolvedJobHasTheSameDefaults) {
   EXPECT_EQ(Epsilon(resolved->optimizer()), 1e-8);
 }
 
-// Values that a field refuses, and the rules that read it.
+// The invalid values of a field, and the rules that read it.
 struct FieldCase {
   std::string field;
   std::vector<std::string> refused;
   std::string rule;
-  std::vector<std::string> readers;  // Empty: every one.
+  std::vector<std::string> readers;  // Empty: every rule.
 };
 
 TEST(OptimizerConfigTest, ARangeIsCheckedWhereTheRuleReadsTheField) {
@@ -136,7 +137,7 @@ TEST(OptimizerConfigTest, ARangeIsCheckedWhereTheRuleReadsTheField) {
         const bool read =
             c.readers.empty() ||
             std::count(c.readers.begin(), c.readers.end(), name) > 0;
-        // The only field that a rule refuses without reading it.
+        // This is the only field that a rule refuses without reading it.
         if (c.field == "dampening" && name == "nesterov") continue;
         const std::string path = absl::StrCat("optimizer.", c.field);
         const std::string problems =
@@ -180,7 +181,7 @@ TEST(OptimizerConfigTest, CombinationsThatMakeNoSenseAreNamed) {
   EXPECT_EQ(ProblemsOf(with_votes({"optimizer.name=lars"})), "");
   const struct {
     std::vector<std::string> assignments;
-    std::string problem;  // All that is said.
+    std::string problem;  // The whole message.
   } kCases[] = {
       {{"optimizer.name=nesterov", "optimizer.dampening=0.1"},
        "optimizer.dampening is 0.1; must be 0 with optimizer.name "
@@ -225,8 +226,8 @@ TEST(OptimizerConfigTest, AnUnknownNameListsTheKnownOnes) {
             "novograd, sgd");
 }
 
-// By rule, weight decay and sparse_update: where an update changes only what
-// was pushed, and so downlink.mode may be UPDATE.
+// For each rule, weight decay and sparse_update: whether an update changes only
+// what was pushed, so that downlink.mode may be UPDATE.
 TEST(OptimizerConfigTest,
      DownlinkUpdateNeedsARuleThatChangesOnlyWhatWasPushed) {
   const auto skips = [](const std::string& name) {
@@ -259,7 +260,7 @@ TEST(OptimizerConfigTest,
       }
     }
   }
-  // An unset weight decay counts as the rule's default.
+  // An unset weight decay means the rule's default.
   EXPECT_TRUE(ChangesOnlyWhatWasPushed(JobOf({"optimizer.name=adagrad"})));
   EXPECT_FALSE(ChangesOnlyWhatWasPushed(JobOf({"optimizer.name=sdg"})));
   EXPECT_FALSE(

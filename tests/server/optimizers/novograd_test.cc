@@ -1,4 +1,4 @@
-// What NovoGrad promises, whatever the gradients are.
+// Properties of NovoGrad that hold for any gradients.
 #include <cmath>
 #include <cstdint>
 #include <numeric>
@@ -28,8 +28,8 @@ UpdateInfo AtRate(double learning_rate, int t) {
   return update;
 }
 
-// Of tensors that are not adapted to, too. A second moment that began as 0
-// would make it 1 / sqrt(1 - beta2) times as long.
+// This includes tensors without adaptation. If the second moment started as 0,
+// the step would be 1 / sqrt(1 - beta2) times as long.
 TEST(NovogradTest, TheFirstStepOfEveryTensorIsAsLongAsTheLearningRate) {
   const std::vector<int64_t> sizes = {300, 5, 40};
   const Trajectory trajectory = RandomTrajectory(345, 1, /*seed=*/1);
@@ -38,7 +38,7 @@ TEST(NovogradTest, TheFirstStepOfEveryTensorIsAsLongAsTheLearningRate) {
                                   WholeTensors(sizes));
     std::vector<float> gradient = trajectory.gradients[0];
     for (float& g : gradient) g *= scale;
-    // Small weights, of which not much of the step is rounded away.
+    // The weights are small, so that little of the step is lost to rounding.
     const std::vector<float> start(345, 0.001f);
     std::vector<float> weights = start;
     WholeStep(AtRate(0.125, 0), gradient, novograd.get(), &weights);
@@ -66,8 +66,8 @@ TEST(NovogradTest, ALayerWhoseFirstGradientIsZeroStartsAtItsFirstRealOne) {
   EXPECT_NEAR(Distance(weights, before, 20, 40), 0.5, 1e-6);
 }
 
-// Linear regression by full gradients of `factor` times the loss: the weights
-// after 30 updates.
+// Linear regression with full gradients of `factor` times the loss; returns the
+// weights after 30 updates.
 std::vector<float> Regression(const char* rule, double learning_rate,
                               float factor) {
   constexpr int kSamples = 24;
@@ -102,7 +102,7 @@ TEST(NovogradTest, AConstantFactorOfTheLossChangesNothing) {
     EXPECT_LT(Distance(Regression(kRule, 0.01, factor), expected, 0, 16), 1e-4)
         << factor;
   }
-  // Momentum is not like that, so this problem can tell.
+  // Momentum does depend on the factor, so this problem can show a difference.
   const char* const kMomentum = "name: 'momentum'";
   EXPECT_GT(Distance(Regression(kMomentum, 0.01, 1e-3f),
                      Regression(kMomentum, 0.01, 1), 0, 16),
@@ -112,7 +112,7 @@ TEST(NovogradTest, AConstantFactorOfTheLossChangesNothing) {
 TEST(NovogradTest, UnderAConstantGradientTheStepTendsToTheRateOver1MinusBeta1) {
   const struct {
     const char* config;
-    double expected;  // Over the learning rate.
+    double expected;  // In units of the learning rate.
   } kCases[] = {{"name: 'novograd'", 20},
                 {"name: 'novograd' averaging: true", 1},
                 {"name: 'novograd' beta1: 0.5", 2}};
@@ -131,8 +131,8 @@ TEST(NovogradTest, UnderAConstantGradientTheStepTendsToTheRateOver1MinusBeta1) {
   }
 }
 
-// A float's square may not fit a float: such a step is as long as any other,
-// and the layer must be able to go on.
+// The square of a float may overflow. Such a step is as long as any other, and
+// the layer must be able to continue.
 TEST(NovogradTest, AHugeGradientDoesNotStopALayerForGood) {
   const auto novograd =
       NewRule(OptimizerFrom("name: 'novograd' beta2: 0.5"), WholeTensors({20}));

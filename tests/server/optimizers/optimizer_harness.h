@@ -1,5 +1,5 @@
-// What tests of update rules share: configs, random weights and gradients, and
-// updates as a server does them.
+// Common parts of the tests of update rules: configs, random weights and
+// gradients, and updates as a server applies them.
 #ifndef TESTS_SERVER_OPTIMIZERS_OPTIMIZER_HARNESS_H_
 #define TESTS_SERVER_OPTIMIZERS_OPTIMIZER_HARNESS_H_
 
@@ -13,26 +13,26 @@
 
 namespace ps {
 
-// What stands between the braces of `optimizer { ... }`.
+// Parses the text between the braces of `optimizer { ... }`.
 OptimizerConfig OptimizerFrom(const std::string& text);
 
-// Every rule with its defaults, and with each of its options, weight decay
+// Every rule with its defaults and with each of its options; weight decay is
 // unset.
 std::vector<OptimizerConfig> RuleVariants();
 
 // "novograd averaging: true", for messages.
 std::string TextOf(const OptimizerConfig& config);
 
-// One tensor after the other, whole; those of less than kSmall elements are
-// not adapted to.
+// Whole tensors of these sizes, one after the other. Tensors with fewer than
+// kSmall elements have adapt false.
 constexpr int64_t kSmall = 16;
 std::vector<TensorStretch> WholeTensors(const std::vector<int64_t>& sizes);
 
-// Of these stretches.
+// Options for a slice with these stretches.
 OptimizerOptions OptionsOf(const OptimizerConfig& config,
                            const std::vector<TensorStretch>& stretches);
 
-// Dies on an error.
+// Makes the rule; CHECKs that this succeeds.
 std::unique_ptr<Optimizer> NewRule(const OptimizerConfig& config,
                                    const std::vector<TensorStretch>& stretches);
 
@@ -40,22 +40,22 @@ std::unique_ptr<Optimizer> NewRule(const OptimizerConfig& config,
 struct Trajectory {
   std::vector<float> weights;
   std::vector<std::vector<float>> gradients;
-  // Of every update; 0: that of UpdateOf. For references only.
+  // Learning rate of every update; 0: that of UpdateOf. For references only.
   double rate = 0;
 };
 Trajectory RandomTrajectory(int64_t num_elements, int num_updates,
                             uint64_t seed);
 
-// Update t of a rate that changes, so that a rule which keeps old rates in its
-// buffer, or does not, is found out.
+// Update t, with a learning rate that changes, so that the tests distinguish
+// rules whose buffer contains old rates from those whose buffer does not.
 UpdateInfo UpdateOf(int t);
 
-// Of a slice that holds whole tensors. Layer-wise rules get its squares as
-// totals.
+// One update of a slice that holds whole tensors. Layer-wise rules get the
+// slice's squares as totals.
 void WholeStep(const UpdateInfo& update, const std::vector<float>& gradient,
                Optimizer* optimizer, std::vector<float>* weights);
 
-// Weights after all gradients of `trajectory`, by WholeStep.
+// The weights after all gradients of `trajectory`, applied by WholeStep.
 std::vector<float> WeightsAfter(const OptimizerConfig& config,
                                 const std::vector<TensorStretch>& stretches,
                                 const Trajectory& trajectory);

@@ -18,7 +18,7 @@ double Norm(const Vector& x) {
   return std::sqrt(sum);
 }
 
-// The hyperparameters of a rule, defaults filled in.
+// The hyperparameters of a rule, with defaults filled in.
 struct Hyper {
   double decay;
   double beta1;
@@ -45,16 +45,16 @@ Hyper HyperOf(const OptimizerConfig& config) {
   return hyper;
 }
 
-// Everything that one tensor has seen, the last update included.
+// The history of one tensor, including the last update.
 struct History {
   std::vector<double> rates;
   std::vector<Vector> weights;    // Before each update.
-  std::vector<Vector> gradients;  // As they came.
+  std::vector<Vector> gradients;  // As received.
 
   int size() const { return static_cast<int>(rates.size()); }
 };
 
-// Sum over updates k of base^(t - k) term(k), t the last one.
+// The sum over updates k of base^(t - k) term(k), where t is the last update.
 template <typename Term>
 double Decayed(double base, int size, Term term) {
   double sum = 0;
@@ -62,15 +62,15 @@ double Decayed(double base, int size, Term term) {
   return sum;
 }
 
-// A moment with its bias correction: the mean of the terms with weights
-// base^(t - k).
+// A bias-corrected moment: the mean of the terms, weighted by base^(t - k).
 template <typename Term>
 double DecayedMean(double base, int size, Term term) {
   return Decayed(base, size, term) /
          Decayed(base, size, [](int) { return 1.0; });
 }
 
-// What element i of the tensor loses in the last update of `history`.
+// The amount subtracted from element i of the tensor in the last update of
+// `history`.
 class Rule {
  public:
   Rule(const OptimizerConfig& config, const History& history, bool adapt)
@@ -132,7 +132,7 @@ class Rule {
     return rate * L2(h_.size() - 1, i) / (std::sqrt(sum) + hyper_.epsilon);
   }
 
-  // Tensors that are not adapted to have no weight decay either.
+  // Tensors without adaptation have no weight decay either.
   double Lars(size_t i) const {
     const double decay = adapt_ ? hyper_.decay : 0;
     const auto scaled = [&](int k) {
@@ -171,8 +171,7 @@ class Rule {
     return r;
   }
 
-  // The second moment as of update t, whose first term is not divided by
-  // anything.
+  // The second moment at update t. Its first term is not scaled by 1 - beta2.
   double NovogradLength(int t) const {
     double v = 0;
     bool started = false;

@@ -1,5 +1,6 @@
-// The update rules once more, from their definitions, in double precision and
-// without state: every buffer is the sum over all gradients that it stands for.
+// Independent implementations of the update rules from their definitions, in
+// double precision and without state: every buffer is computed as the sum over
+// all gradients that it represents.
 #ifndef TESTS_SERVER_OPTIMIZERS_OPTIMIZER_REFERENCE_H_
 #define TESTS_SERVER_OPTIMIZERS_OPTIMIZER_REFERENCE_H_
 
@@ -11,8 +12,9 @@
 
 namespace ps {
 
-// Weights after all gradients of `trajectory`, at the rates of UpdateOf.
-// `stretches` are whole tensors. Has a table of defaults of its own.
+// The weights after all gradients of `trajectory`, at the learning rates of
+// UpdateOf. `stretches` are whole tensors. The defaults come from a separate
+// table.
 std::vector<double> ReferenceWeights(
     const OptimizerConfig& config, const std::vector<TensorStretch>& stretches,
     const Trajectory& trajectory);

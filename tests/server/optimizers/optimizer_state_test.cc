@@ -1,4 +1,4 @@
-// Optimizers' state: how much there is, and that it is all there is.
+// The state of optimizers: its size, and that it is complete.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -69,14 +69,14 @@ TEST(OptimizerStateTest, WrittenIntoANewOptimizerContinuesBitForBit) {
   }
 }
 
-// Otherwise the test above would hold for a state that nobody needs.
+// Otherwise the test above would also pass for a state that is not needed.
 TEST(OptimizerStateTest, WithoutAnArrayTheRunGoesElsewhere) {
   const Trajectory trajectory = RandomTrajectory(kElements, 6, /*seed=*/32);
   for (const OptimizerConfig& config : RuleVariants()) {
     const size_t num_arrays = NewRule(config, {})->State().size();
     const std::vector<float> expected =
         WeightsAfter(config, Stretches(), trajectory);
-    // What nothing is kept of, nobody needs.
+    // With beta 0 a moment keeps nothing, so losing it has no effect.
     const bool forgets[] = {config.has_beta1() && config.beta1() == 0,
                             config.has_beta2() && config.beta2() == 0};
     for (size_t lost = 0; lost < num_arrays; ++lost) {

@@ -1,5 +1,5 @@
-// Every update rule against its definition in double precision, and what holds
-// for all rules.
+// Compares every update rule with its definition in double precision, and tests
+// properties of all rules.
 #include "server/optimizers/optimizer.h"
 
 #include <cmath>
@@ -23,7 +23,7 @@ constexpr double kAbsolute = 2e-6;
 constexpr int kUpdates = 12;
 constexpr uint64_t kSeed = 5;
 
-// Some that are adapted to, some that are not.
+// Some tensors with adaptation and some without.
 const std::vector<int64_t>& Sizes() {
   static const auto* const sizes = new std::vector<int64_t>{70, 7, 33, 1, 146};
   return *sizes;
@@ -52,8 +52,8 @@ TEST(OptimizerTest, EveryRuleEqualsItsDefinitionInDoublePrecision) {
   }
 }
 
-// The rules' options change something: otherwise the test above would compare
-// the same thing over and over.
+// The rules' options must have an effect; otherwise the test above would
+// compare the same computation repeatedly.
 TEST(OptimizerTest, NoTwoVariantsGiveTheSameWeights) {
   const Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
   std::vector<std::vector<float>> seen;
@@ -67,8 +67,7 @@ TEST(OptimizerTest, NoTwoVariantsGiveTheSameWeights) {
   }
 }
 
-// The piece that begins first does not come first, and pieces end in the middle
-// of tensors.
+// Pieces are not in order of position, and some end in the middle of a tensor.
 TEST(OptimizerTest, PiecesInAnyOrderGiveTheBitsOfTheWhole) {
   const Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
   const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
@@ -120,7 +119,7 @@ TEST(OptimizerTest, GradientScaleIsAGradientThatWasMultipliedBefore) {
   }
 }
 
-// With epsilon 0 nothing but 0 stands above 0.
+// With epsilon 0 the rules must not divide 0 by 0.
 TEST(OptimizerTest, GradientsOfZeroChangeNothingAtTheStart) {
   const std::vector<TensorStretch> stretches = WholeTensors(Sizes());
   const std::vector<float> zeros(kElements);
@@ -144,8 +143,8 @@ TEST(OptimizerTest, GradientsOfZeroChangeNothingAtTheStart) {
   }
 }
 
-// A tensor of zeros with a gradient, and one with weights and none, both have a
-// step.
+// A zero tensor with a gradient, and a non-zero tensor without one, both get a
+// plain step.
 TEST(OptimizerTest, WithoutANormToCompareTheRateIsThePlainOne) {
   const std::vector<TensorStretch> stretches = WholeTensors({20});
   UpdateInfo update;

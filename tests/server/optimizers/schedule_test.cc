@@ -1,5 +1,5 @@
-// The schedules against PyTorch's definitions: closed forms worked out by hand,
-// and its recurrences.
+// Compares the schedules with PyTorch's definitions: closed forms derived by
+// hand, and PyTorch's recurrences.
 #include "common/schedule.h"
 
 #include <cmath>
@@ -57,7 +57,7 @@ TEST(ScheduleTest, StepWithAPeriodIsStepLR) {
 TEST(ScheduleTest, StepWithMilestonesIsMultiStepLR) {
   ScheduleConfig schedule = Schedule("step");
   for (const int64_t milestone : {2, 5, 6}) schedule.add_milestones(milestone);
-  schedule.set_period(1);  // Milestones come first.
+  schedule.set_period(1);  // Milestones take precedence.
   const double expected[] = {0.4, 0.4, 0.04, 0.04, 0.04, 0.004, 0.0004, 0.0004};
   for (int update = 0; update < 8; ++update) {
     EXPECT_NEAR(Rate(schedule, update), expected[update], 1e-15) << update;

@@ -1,5 +1,6 @@
-// What updates of some elements only do: docs/optimizers.md's table of where
-// they equal updates of all elements by gradients that are 0 elsewhere.
+// Updates of only some elements. Tests the table in docs/optimizers.md of the
+// cases in which they equal updates of all elements with gradients that are 0
+// elsewhere.
 #include <cmath>
 #include <cstdint>
 #include <random>
@@ -38,7 +39,8 @@ std::vector<float> Dense(const SparseGradient& gradient) {
   return dense;
 }
 
-// About one element in `one_in` of each gradient, others each time.
+// About one element in `one_in` of each gradient; a different selection for
+// each.
 std::vector<SparseGradient> SomeOf(const Trajectory& trajectory, int one_in) {
   std::mt19937_64 random(kSeed + 1);
   std::vector<SparseGradient> gradients;
@@ -56,14 +58,14 @@ std::vector<OptimizerConfig> ElementWiseVariants(double weight_decay) {
   std::vector<OptimizerConfig> variants;
   for (OptimizerConfig config : RuleVariants()) {
     config.set_weight_decay(weight_decay);
-    // What lazy updates are refused for.
+    // Lazy updates are refused for layer-wise rules and with dampening.
     if (NewRule(config, {})->layer_wise() || config.dampening() != 0) continue;
     variants.push_back(config);
   }
   return variants;
 }
 
-// Weights and state after lazy or dense updates by the same gradients.
+// Weights and state after lazy or dense updates with the same gradients.
 struct Outcome {
   std::vector<float> weights;
   std::vector<std::vector<float>> state;
@@ -135,7 +137,7 @@ TEST(SparseUpdateTest, UntouchedElementsKeepTheirBits) {
     SCOPED_TRACE(TextOf(config));
     const auto optimizer = NewRule(config, WholeTensors({kElements}));
     std::vector<float> weights = trajectory.weights;
-    // State that is not 0 anywhere.
+    // The first update makes all state non-zero.
     WholeStep(UpdateOf(0), trajectory.gradients[0], optimizer.get(), &weights);
     const auto gradients = SomeOf(trajectory, 4);
     for (int t = 1; t < kUpdates; ++t) {
@@ -162,8 +164,8 @@ TEST(SparseUpdateTest, UntouchedElementsKeepTheirBits) {
   }
 }
 
-// The bias corrections are those of the tensor's updates, not of the element's,
-// as in TensorFlow's LazyAdam and PyTorch's SparseAdam.
+// The bias correction counts the tensor's updates, not the element's, as in
+// TensorFlow's LazyAdam and PyTorch's SparseAdam.
 TEST(SparseUpdateTest, AnElementTouchedLateHasTheTensorsBiasCorrection) {
   const auto adam =
       NewRule(OptimizerFrom("name: 'adam'"), WholeTensors({kElements}));

@@ -1,5 +1,5 @@
-// Tensors that are split over several servers: with their parts' sums of
-// squares added up, any number of them gives what one gives.
+// Tensors that are split over several servers: if the parts' sums of squares
+// are added up, any number of servers gives the result of one server.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
@@ -44,7 +44,7 @@ std::vector<TensorStretch> StretchesOf(int64_t begin, int64_t end) {
   return stretches;
 }
 
-// A cluster of servers, the first of them with `cuts[0]` elements.
+// A cluster of servers; the first one holds `cuts[0]` elements.
 std::vector<Part> Cluster(const OptimizerConfig& config,
                           const std::vector<int64_t>& cuts) {
   std::vector<Part> parts;
@@ -65,8 +65,8 @@ Squares operator+(const Squares& a, const Squares& b) {
   return {a.weights + b.weights, a.gradient + b.gradient, a.step + b.step};
 }
 
-// One update by all servers. Without an exchange each takes its own parts for
-// the whole.
+// One update by all servers. Without an exchange, each server uses the sums of
+// its own parts as totals.
 void StepAll(const UpdateInfo& update, const std::vector<float>& gradient,
              bool exchange, std::vector<Part>* parts,
              std::vector<float>* weights) {
@@ -97,8 +97,8 @@ void StepAll(const UpdateInfo& update, const std::vector<float>& gradient,
   }
 }
 
-// Rows of very different scale, the largest gradients where the weights are
-// smallest.
+// Rows of very different scales, with the largest gradients where the weights
+// are smallest.
 Trajectory UnevenTrajectory() {
   Trajectory trajectory = RandomTrajectory(kElements, kUpdates, kSeed);
   for (int64_t i = 0; i < kElements; ++i) {
@@ -122,7 +122,7 @@ std::vector<float> ClusterWeights(const OptimizerConfig& config,
   return weights;
 }
 
-// |a - b| over |b - start|, of the first tensor.
+// |a - b| / |b - start| over the first tensor.
 double RelativeDifference(const std::vector<float>& a,
                           const std::vector<float>& b,
                           const std::vector<float>& start) {
@@ -165,7 +165,7 @@ TEST(SplitTensorsTest, WithTotalsAnySplitIsTheSingleServer) {
   }
 }
 
-// Otherwise the test above would show nothing.
+// Otherwise the test above would prove nothing.
 TEST(SplitTensorsTest, WithoutTotalsSplitsGiveSomethingElse) {
   const Trajectory trajectory = UnevenTrajectory();
   for (const char* rule : {"name: 'novograd'", "name: 'lamb'",
@@ -180,8 +180,9 @@ TEST(SplitTensorsTest, WithoutTotalsSplitsGiveSomethingElse) {
   }
 }
 
-// Equal slices of a tensor whose gradient is everywhere alike: its own length
-// makes each slice's step as long as the whole tensor's should be.
+// The tensor's gradient is the same everywhere and its slices are equal.
+// Divided by its own norm, each slice's step is as long as the whole tensor's
+// step should be.
 TEST(SplitTensorsTest, NovogradsFirstStepIsSqrtPTimesTooLongWithoutTotals) {
   const OptimizerConfig config = OptimizerFrom("name: 'novograd'");
   for (const int servers : {2, 4, 16}) {

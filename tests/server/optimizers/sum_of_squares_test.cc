@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// Around the lanes and the chunks of the loop.
+// The sizes are around those of the loop's lanes and chunks.
 TEST(SumOfSquaresTest, EqualsTheSumInLongDouble) {
   for (const int64_t n : {0, 1, 15, 16, 17, 4095, 4096, 4097, 100003}) {
     const std::vector<float> x = RandomTrajectory(n, 0, n + 1).weights;

@@ -1,6 +1,7 @@
-// Three updates of w = (3, 4) by gradients (6, 8), (0, 5), (-3, 4), worked out
-// by an implementation of its own in another language, in double precision, and
-// compared there with published implementations of each rule.
+// Three updates of w = (3, 4) with gradients (6, 8), (0, 5), (-3, 4). The
+// expected values come from an independent implementation in another language,
+// in double precision, which was compared with published implementations of
+// each rule.
 #include <string>
 #include <vector>
 
@@ -40,7 +41,7 @@ TEST(WorkedValuesTest, ThreeUpdates) {
        {{2.9, 3.9}, {2.9, 3.847}, {2.944721, 3.807964}}},
   };
   for (const WorkedValues& c : kCases) {
-    // One tensor, adapted to although it is this small.
+    // One tensor, with adaptation although it is small.
     const auto optimizer =
         NewRule(OptimizerFrom(c.config), {{0, 0, 2, /*adapt=*/true}});
     std::vector<float> weights = {3, 4};
