@@ -1,4 +1,4 @@
-// The time of a piece of work.
+// Measures the time of a piece of work.
 #ifndef BENCHMARKS_STOPWATCH_H_
 #define BENCHMARKS_STOPWATCH_H_
 
