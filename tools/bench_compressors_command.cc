@@ -107,7 +107,7 @@ void PrintHeader(int64_t elements, double ratio) {
   std::fflush(stdout);
 }
 
-// "–" for what could not be measured.
+// "–" for a value that could not be measured.
 std::string Cell(double value) {
   constexpr char kMissing[] = "      –";  // As wide as a number.
   return std::isfinite(value) ? absl::StrFormat("%7.2f", value) : kMissing;
@@ -138,7 +138,7 @@ void PrintRow(const std::string& name, int64_t elements,
 
 nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
                                double ratio, const CompressorTiming& timing) {
-  // What is NaN becomes null.
+  // A NaN becomes null.
   return {
       {"name", name},
       {"elements", elements},
@@ -152,7 +152,7 @@ nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
   };
 }
 
-// All rows, printed as they come and as JSON in the end.
+// All rows, printed one by one and returned as JSON at the end.
 absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
                                                int64_t rounds,
                                                Backend* backend) {

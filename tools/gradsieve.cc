@@ -1,4 +1,4 @@
-// The `gradsieve` program: everything that a person starts by hand.
+// The `gradsieve` program: all commands that users start by hand.
 #include "common/flags.h"
 #include "common/program.h"
 #include "tools/bench_command.h"

@@ -54,7 +54,7 @@ CommandText Text() {
   return text;
 }
 
-// Nothing, if the run has dumped none.
+// No plot if the run has dumped no gradients.
 absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
                          std::vector<Plot>* plots) {
   const std::string path =
@@ -72,7 +72,7 @@ absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
   return absl::OkStatus();
 }
 
-// Each plot as DIRECTORY/title.svg.
+// Writes each plot as DIRECTORY/title.svg.
 absl::Status WriteSvgFiles(const std::string& directory,
                            const std::vector<Plot>& plots) {
   std::error_code error;

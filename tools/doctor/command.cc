@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-// It takes a second or two, and a minute on a machine that is very busy.
+// Training takes a second or two, and up to a minute on a very busy machine.
 constexpr absl::Duration kTrainingTimeout = absl::Minutes(3);
 
 CommandText Text() {

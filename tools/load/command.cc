@@ -26,7 +26,7 @@
 namespace ps {
 namespace {
 
-// Seconds between two lines about how far it is.
+// Seconds between two lines of progress.
 constexpr double kProgressSeconds = 10;
 
 CommandText Text() {
@@ -127,7 +127,7 @@ int RunBenchLoadCommand(int argc, char** argv) {
   const absl::StatusOr<std::vector<LoadSettings>> loads =
       LoadSettingsOf(options);
   if (!loads.ok()) {
-    // A file that is not as it should be is no matter of the command line.
+    // An invalid file is not an error of the command line.
     return fail(loads.status(), absl::IsInvalidArgument(loads.status())
                                     ? kExitUsage
                                     : kExitFailed);

@@ -11,8 +11,8 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kMaxMegabytes = 65536;  // As of `gradsieve bench push-pull`.
-// As of cluster.num_workers and cluster.num_servers.
+constexpr int64_t kMaxMegabytes = 65536;  // As in `gradsieve bench push-pull`.
+// As for cluster.num_workers and cluster.num_servers.
 constexpr int64_t kMaxWorkers = 1024;
 constexpr int64_t kMaxServers = 256;
 constexpr int64_t kMaxProcesses = 64;
@@ -40,7 +40,7 @@ absl::Status CheckSettings(const LoadOptions& options) {
                           kMaxMegabytes);
 }
 
-// What the command itself decides cannot be overridden.
+// Fields that the command itself sets cannot be overridden.
 absl::Status CheckOverridden(absl::string_view field, int64_t value,
                              int64_t decided) {
   if (value == decided) return absl::OkStatus();
@@ -51,7 +51,7 @@ absl::Status CheckOverridden(absl::string_view field, int64_t value,
 absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   JobConfig job;
   job.set_name("load");
-  // Of large models several, as jobs that overlap have them.
+  // Gives large models several buckets, as in jobs with overlap.
   job.mutable_training()->set_bucket_megabytes(64);
   job.mutable_compressor()->set_name("sidco_e");
   job.mutable_compressor()->set_ratio(0.001);
@@ -61,7 +61,7 @@ absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   ClusterConfig* const cluster = job.mutable_cluster();
   cluster->set_num_workers(static_cast<int>(options.workers));
   cluster->set_num_servers(static_cast<int>(options.servers));
-  // Between machines, which this stands for.
+  // The bench stands for separate machines, which cannot use them.
   cluster->set_unix_sockets(false);
   for (const std::string& assignment : options.overrides) {
     PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),

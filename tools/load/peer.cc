@@ -63,7 +63,7 @@ absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
   ShardMapOptions map;
   const int64_t wanted = static_cast<int64_t>(
       job.training().bucket_megabytes() * (int64_t{1} << 18));
-  // 0: one bucket.
+  // 0 means one bucket.
   const int64_t bucket = wanted > 0 ? wanted : elements;
   for (int64_t begin = 0; begin < elements; begin += bucket) {
     map.bucket_sizes.push_back(std::min(bucket, elements - begin));
@@ -73,7 +73,7 @@ absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
   return ShardMap::Create(map);
 }
 
-// The workers, with what they borrow.
+// The workers and the objects that they borrow.
 class Peer {
  public:
   static absl::StatusOr<std::unique_ptr<Peer>> Create(const Flags& flags) {

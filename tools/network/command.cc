@@ -74,7 +74,7 @@ absl::Status FindPrograms(NetworkBenchOptions* options) {
   return absl::OkStatus();
 }
 
-// Files are opened before the long measuring, not after it.
+// Files are opened before the measurement, because it takes long.
 class Outputs {
  public:
   absl::Status Open(const NetworkBenchFlags& flags,
@@ -100,7 +100,7 @@ class Outputs {
   }
 
  private:
-  // "loss-100mbit.svg" of "loss.svg".
+  // "loss-100mbit.svg" for "loss.svg".
   static std::string WithBandwidth(const std::string& path,
                                    int64_t bits_per_second) {
     if (path.empty()) return path;
@@ -117,7 +117,7 @@ class Outputs {
     file->emplace(std::move(made));
     return absl::OkStatus();
   }
-  // A plot without any point is no file.
+  // A plot without any point is not written.
   static absl::Status WriteOne(const std::string& text,
                                std::optional<AtomicFile>* file) {
     if (!file->has_value() || text.empty()) return absl::OkStatus();

@@ -91,7 +91,7 @@ absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
   return JoinParameterServer(options);
 }
 
-// The part of the work that is timed.
+// The timed part of the work.
 absl::StatusOr<PeerTiming> Repeat(const PeerRequest& request,
                                   DataPlane* plane) {
   PeerTiming timing;

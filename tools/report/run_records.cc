@@ -117,7 +117,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
       run.evaluations.push_back(
           {Number(json, "iteration"), Number(json, run.metric.c_str())});
     }
-    // Other events are those of newer versions.
+    // Other events are from newer versions and are ignored.
   }
   if (line == 0) {
     return absl::DataLossError(absl::StrCat(
