@@ -209,7 +209,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
         member.name, " ", DescribeExit(exit),
         member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
         "; the job needs ", MinWorkers(config_),
-        " workers and goes on if servers can (consistency.min_workers)"));
+        " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
   culprit_ = absl::AbortedError(absl::StrCat(

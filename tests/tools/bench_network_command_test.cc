@@ -207,7 +207,7 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
       0)
       << output();
   EXPECT_THAT(output(),
-              AllOf(HasSubstr("200 Mbit/s asked for; measured "),
+              AllOf(HasSubstr("200 Mbit/s requested; measured "),
                     HasSubstr("[2/2] topk:0.01:fp16"),
                     HasSubstr("235,146 parameters, 2 workers, 1 server"),
                     HasSubstr("to loss")));

@@ -128,8 +128,8 @@ std::string CudnnVersion(const SharedLibrary& library) {
 std::vector<CudaLibrary> Libraries(int build_version) {
   const int major = build_version / 1000;
   const std::string products = absl::StrCat(
-      "matrix products on the GPU do not work, and so neither "
-      "does training. Install CUDA ",
+      "matrix products on the GPU do not work, and therefore "
+      "training does not either. Install CUDA ",
       major,
       "'s libraries, or name their folder in "
       "LD_LIBRARY_PATH");
@@ -166,7 +166,7 @@ FindingGroup FindCuda(int build_version) {
   if (build_version == 0) {
     group.findings.push_back(
         {"this build", "was made without the CUDA toolkit",
-         absl::StrCat(kNoGpu, "Build it where the toolkit is")});
+         absl::StrCat(kNoGpu, "Build it on a machine with the toolkit")});
     return group;
   }
   group.findings.push_back(

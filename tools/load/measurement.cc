@@ -105,7 +105,8 @@ absl::Status Measurement::StartWorkers(const std::string& job_path) {
   PS_ASSIGN_OR_RETURN(const auto ready, processes_->AwaitReplies(workers_));
   for (const std::vector<int64_t>& numbers : ready) {
     if (numbers.size() != 3 || numbers != ready.front()) {
-      return absl::InternalError("worker processes prepared different things");
+      return absl::InternalError(
+          "worker processes prepared different payloads");
     }
   }
   result_.plan.streams = ready.front()[0];

@@ -40,21 +40,26 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   text.program = absl::StrCat("gradsieve bench load ", kLoadPeer);
   text.description = "A process that gradsieve bench load starts.";
   CommandLine command_line(text);
-  command_line.AddRequiredOption("requests-fd", "FD", "Where requests come.",
+  command_line.AddRequiredOption("requests-fd", "FD",
+                                 "Descriptor from which it reads requests.",
                                  &flags->requests_fd);
-  command_line.AddRequiredOption("job", "JOB", "With its servers.",
-                                 &flags->job);
-  command_line.AddRequiredOption("elements", "N", "Of the model.",
-                                 &flags->elements);
-  command_line.AddRequiredOption("first-rank", "R", "The first worker here.",
+  command_line.AddRequiredOption(
+      "job", "JOB", "File with the job and its servers.", &flags->job);
+  command_line.AddRequiredOption(
+      "elements", "N", "Number of elements in the model.", &flags->elements);
+  command_line.AddRequiredOption("first-rank", "R",
+                                 "Rank of the first worker in this process.",
                                  &flags->first_rank);
-  command_line.AddRequiredOption("end-rank", "R", "One behind the last.",
+  command_line.AddRequiredOption("end-rank", "R",
+                                 "Rank after the last worker in this process.",
                                  &flags->end_rank);
-  command_line.AddOption("gradients", "FILE", "Where they come from.",
+  command_line.AddOption("gradients", "FILE",
+                         "A .npy file of gradients; empty: generated.",
                          &flags->gradients);
-  command_line.AddRequiredOption("ring", "N", "Prepared iterations.",
-                                 &flags->ring);
-  command_line.AddRequiredOption("payload-bytes", "N", "Of all of them.",
+  command_line.AddRequiredOption(
+      "ring", "N", "Prepared iterations of a worker.", &flags->ring);
+  command_line.AddRequiredOption("payload-bytes", "N",
+                                 "Limit for all prepared payloads.",
                                  &flags->payload_bytes);
   return command_line.Run(argc, argv);
 }

@@ -119,7 +119,7 @@ absl::Status NetworkBench::MeasureLinks(NetworkComparison* comparison) {
   PS_ASSIGN_OR_RETURN(comparison->measured_down,
                       MeasureBandwidth(*network_, server, worker));
   absl::PrintF(
-      "%d hosts, %s asked for; measured %s up, %s down\n",
+      "%d hosts, %s requested; measured %s up, %s down\n",
       network_->num_hosts(),
       FormatBandwidth(static_cast<double>(comparison->bits_per_second)),
       FormatBandwidth(comparison->measured_up),

@@ -86,9 +86,9 @@ absl::Status CheckBandwidth(int64_t bits_per_second) {
       bits_per_second <= kMaxBitsPerSecond) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a link of ", bits_per_second, " bits per second cannot be; must be ",
-      kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
+  return absl::InvalidArgumentError(
+      absl::StrCat("a link has ", bits_per_second, " bits per second; must be ",
+                   kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
 }
 
 }  // namespace
@@ -97,8 +97,8 @@ absl::StatusOr<std::unique_ptr<SlowNetwork>> SlowNetwork::Create(
     const SlowNetworkOptions& options) {
   if (options.num_hosts < 1 || options.num_hosts > kMostHosts) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a network of ", options.num_hosts,
-                     " hosts cannot be; must be 1 to ", kMostHosts));
+        absl::StrCat("a network has ", options.num_hosts,
+                     " hosts; must be 1 to ", kMostHosts));
   }
   PS_RETURN_IF_ERROR(CheckBandwidth(options.bits_per_second));
   PS_RETURN_IF_ERROR(CheckAvailable());

@@ -40,15 +40,15 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
                           "Threads of the server's aggregation.",
                           &options->server_threads);
   command_line->AddOption("one-of", "N",
-                          "Push one of N elements only, and get back what "
-                          "changed; 1: all, and nothing comes back.",
+                          "Push every N-th element only, and get back what "
+                          "changed; 1: push all, and get back nothing.",
                           &options->one_of);
   command_line->AddOption("slice-elements", "N",
                           "Elements in one message to or from the server.",
                           &options->slice_elements);
   command_line->AddOption(
       "iterations", "N",
-      "Timed pushes, and pulls, of the whole model in each round.",
+      "Timed pushes and pulls of the whole model in each round.",
       &options->iterations);
   command_line->AddOption("rounds", "N",
                           "Rounds, in each of which everything is timed once.",
@@ -56,7 +56,7 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
   command_line->AddOption("set", "FIELD=VALUE",
                           "Override a field of the job that is measured.",
                           &options->overrides);
-  command_line->AddOption("json", "FILE", "Write the result as an object.",
+  command_line->AddOption("json", "FILE", "Write the result as a JSON object.",
                           &options->json);
 }
 

@@ -158,7 +158,7 @@ TEST_F(SlowNetworkTest, WhatCannotBeIsRefused) {
   SlowNetworkOptions options;
   options.num_hosts = 1024;
   EXPECT_THAT(std::string(SlowNetwork::Create(options).status().message()),
-              HasSubstr("1024 hosts cannot be; must be 1 to 1023"));
+              HasSubstr("1024 hosts; must be 1 to 1023"));
   options.num_hosts = 1;
   options.bits_per_second = 0;
   EXPECT_EQ(SlowNetwork::Create(options).status().code(),

@@ -148,7 +148,7 @@ TEST_F(RunRecordsTest, DamagedLinesAreNamed) {
                 HasSubstr("metrics.jsonl, line 2 "));
   }
   EXPECT_THAT(std::string(Read(IterationLine(1, 1)).status().message()),
-              HasSubstr("line 1 has not the event \"start\""));
+              HasSubstr("line 1 does not have the event \"start\""));
   EXPECT_THAT(
       std::string(Read(absl::StrCat(kStart, kStart)).status().message()),
       HasSubstr("line 2 has the event \"start\" again"));
