@@ -17,7 +17,7 @@ struct RunState {
   int64_t total_iterations = 0;
   double epoch = 0;
   double training_loss = 0;
-  double seconds = 0;  // Of training time.
+  double seconds = 0;  // Training time.
   double samples_per_second = 0;
   double achieved_ratio = 0;  // Since the start.
   int64_t bytes_up = 0;

@@ -36,8 +36,7 @@ CommandText Text() {
   text.examples = {
       {"gradsieve train job.textproto --set training.epochs=3",
        "the same job, but three epochs"},
-      {"gradsieve train job.textproto --check",
-       "only say what is wrong with the job"},
+      {"gradsieve train job.textproto --check", "only check the job"},
   };
   text.exit_codes = {
       {"0", "trained"},
@@ -104,7 +103,7 @@ int RunTrainCommand(int argc, char** argv) {
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",
                          &flags.overrides);
-  command_line.AddSwitch("check", "Say what is wrong with the job, and stop.",
+  command_line.AddSwitch("check", "Only check the job and report its problems.",
                          &flags.check);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   return Train(flags);

@@ -55,7 +55,7 @@ struct RunMeasures {
   double bytes_up = kUnknown;
   double bytes_down = kUnknown;
   double achieved_ratio = kUnknown;     // Mean.
-  std::optional<TargetReached> target;  // Of all iterations.
+  std::optional<TargetReached> target;  // Over all iterations.
 };
 
 // Measures the iterations after the warm-up.

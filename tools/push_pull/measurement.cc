@@ -58,7 +58,7 @@ class Measurement {
   const std::string program_;
   Side raw_;
   Side parameter_server_;
-  int64_t pushes_ = 0;  // Of each worker of a side, after a round.
+  int64_t pushes_ = 0;  // Per worker of a side, after a round.
 };
 
 absl::StatusOr<int> Measurement::StartPeer(const std::string& name,

@@ -73,7 +73,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory);
 // number of stages settles. All zero for a run without a target.
 struct RatioQuality {
   int64_t iterations = 0;      // Number that count; if 0, so are the others.
-  double mean = 0;             // Of achieved over target.
+  double mean = 0;             // Mean of achieved over target.
   double share_within_20 = 0;  // Iterations within 20 % of the target.
 };
 constexpr int kSettlingIterations = 20;
