@@ -40,8 +40,7 @@ CommandText Text() {
       "magnitudes of its last gradient are distributed, against the laws that "
       "SIDCo fits. "
       "The page is one self-contained HTML file. Runs that are still running "
-      "or "
-      "have failed are shown up to their last record.";
+      "or have failed are shown up to their last record.";
   text.examples = {
       {"gradsieve report runs/lenet", "write runs/lenet/report.html"},
       {"gradsieve report runs/e runs/gp runs/p --output=sidco.html",

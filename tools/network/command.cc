@@ -200,7 +200,7 @@ int RunBenchNetworkCommand(int argc, char** argv) {
       "iterations run at the one bandwidth and are timed.",
       &flags.timed_iterations);
   command_line.AddOption("warm-up", "N",
-                         "First iterations, which means leave out.",
+                         "Number of first iterations that means exclude.",
                          &flags.warm_up);
   command_line.AddOption("target-loss", "X",
                          "Also report when the training loss was at most this.",
