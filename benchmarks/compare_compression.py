@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Our compressors beside torch.topk on one device, in turns, in one run.
+"""Times our compressors and torch.topk on one device, in turns, in one run.
 
 Runs `gradsieve bench compressors` and torch_topk.py alternately, so that both
 see the same machine, and prints a Markdown table for each size and ratio: the
-time, how many times the bound that is (on a GPU 12 bytes an element at the rate
-of a copy there, measured by us), and how many times faster than torch.topk.
+time, its ratio to the bound (on a GPU 12 bytes per element at the measured rate
+of a copy there), and how many times faster it is than torch.topk.
 
     benchmarks/compare_compression.py --device cuda:0 --sizes 1e6,26e6,66e6,256e6
 
@@ -22,7 +22,7 @@ import tempfile
 HERE = pathlib.Path(__file__).resolve().parent
 GRADSIEVE = HERE.parent / "bazel-bin/tools/gradsieve"
 
-# Of a device, at 66 million elements: times the bound at most.
+# Goals for a device at 66 million elements: at most this many times the bound.
 GOALS = {"sidco_e": 1.3, "sidco_gp": 1.6, "sidco_p": 1.6}
 GOAL_ELEMENTS = 66_000_000
 GOAL_TOPK = 10
@@ -39,7 +39,7 @@ def rows_of(command, folder):
 
 
 def medians(turns, field):
-    """Of each (elements, ratio, name), over the turns."""
+    """Medians over the turns for each (elements, ratio, name)."""
     times = {}
     for row in (row for rows in turns for row in rows):
         key = row["elements"], row["ratio"], row.get("name", "torch")
@@ -91,7 +91,7 @@ def main():
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--turns", type=int, default=2)
     parser.add_argument("--python", default=sys.executable,
-                        help="the one that has PyTorch")
+                        help="a Python that has PyTorch")
     parser.add_argument("--goals", action="store_true")
     options = parser.parse_args()
     if not GRADSIEVE.exists():

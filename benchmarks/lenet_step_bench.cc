@@ -86,7 +86,7 @@ absl::Status Run() {
   const double reference =
       ReferenceLenet5Loss(std::vector<double>(initial.begin(), initial.end()),
                           options.example, batch);
-  // Written so that a NaN fails too.
+  // Written so that a NaN fails, too.
   if (!(std::abs(result.loss - reference) < 1e-5)) {
     return absl::InternalError(absl::StrCat(
         "the loss is ", result.loss, "; the reference's is ", reference));

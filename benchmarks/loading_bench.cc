@@ -1,5 +1,5 @@
-// Examples per second that one thread reads, for the data set of a job: what
-// training must not wait for.
+// Measures how many examples per second one thread reads from the data set of a
+// job.
 //
 //   loading_bench JOB.textproto [FIELD=VALUE ...]
 //

@@ -1,8 +1,8 @@
-// Size and speed of every index code and value code, on one core.
+// Measures size and speed of every index code and value code on one core.
 //
 // Index codes: random positions at several ratios. Value codes: one long dense
 // vector. Each is verified before it is timed. GB/s counts 4 bytes for each
-// index and for each value, so that the codes compare.
+// index and for each value, so that the codes can be compared.
 
 #include <algorithm>
 #include <cmath>
@@ -76,7 +76,7 @@ void BenchValueCode(const std::string& code) {
   std::vector<float> decoded(kSize);
   DecodeDensePayload({payload.span()}, absl::MakeSpan(decoded));
   for (int64_t i = 0; i < kSize; ++i) CHECK_EQ(values[i] - decoded[i], lost[i]);
-  // Encoding replaces its input; a copy comes with every round.
+  // Encoding overwrites its input, so every round starts with a copy.
   const double encode = MedianSeconds([&] {
     lost = values;
     payload = *EncodeDenseAs(codes, absl::MakeSpan(lost), 1);

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Time of PyTorch's exact top-k with the residual step, on one core or a GPU.
+"""Times PyTorch's exact top-k with the residual step, on one core or a GPU.
 
-The yardstick from outside: residual += gradient, torch.topk of the magnitudes,
-values gathered and cleared in the residual. On a GPU indices and values are
-then copied to the host, where they have to be sent from, and the rate of a copy
-within its memory is measured in the same turns. Needs PyTorch (Debian:
+This is an independent yardstick: residual += gradient, torch.topk of the
+magnitudes, values gathered and cleared in the residual. On a GPU indices and
+values are then copied to the host, from where they would be sent, and the rate
+of a copy within its memory is measured in the same turns. Needs PyTorch (Debian:
 python3-torch, with /usr/bin/python3). Compare it with `gradsieve bench
 compressors` run before and after it on the same machine.
 
@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 
-# A call on fewer elements is too short to be timed a few times only.
+# A call on fewer elements is short and needs more rounds.
 FULL_ELEMENTS = 1 << 22
 
 
@@ -26,7 +26,7 @@ def numbers(kind):
 
 
 class Device:
-    """Times work until it is done."""
+    """Runs work on a device and times it until it is done."""
 
     def __init__(self, torch, name):
         self.torch = torch
@@ -49,7 +49,7 @@ class Device:
 
 
 def laplace(torch, elements, device):
-    """As the other benchmarks draw gradients."""
+    """Draws a gradient as the other benchmarks do."""
     values = torch.empty(elements, device=device).exponential_()
     return values.mul_(torch.randint(0, 2, (elements,), dtype=torch.int8,
                                      device=device).mul_(2).sub_(1))
@@ -60,7 +60,7 @@ def measure(torch, device, elements, ratio, rounds):
     gradient = laplace(torch, elements, device.device)
     residual = torch.zeros(elements, device=device.device)
     copy = torch.empty_like(gradient)
-    # What is sent lies in memory that the network card can read.
+    # The elements to send must be in memory that the network card can read.
     sent = [torch.empty(k, dtype=kind, pin_memory=device.is_cuda)
             for kind in (torch.int64, torch.float32)]
 
@@ -81,9 +81,9 @@ def measure(torch, device, elements, ratio, rounds):
         copies.append(ms)
         ms, values = device.milliseconds(compress)
         times.append(ms)
-        # What was kept is no larger than what was sent.
+        # No kept magnitude may exceed a sent one.
         if not residual.abs().max() <= values.abs().min():
-            sys.exit("torch.topk kept more than it took")
+            sys.exit("torch.topk kept a larger magnitude than it sent")
     return {
         "elements": elements,
         "ratio": ratio,

@@ -1,4 +1,4 @@
-"""What the scripts in this folder share: they train jobs with `gradsieve`."""
+"""The common part of the scripts in this folder, which train with `gradsieve`."""
 
 import argparse
 import json
@@ -13,12 +13,12 @@ _GRADSIEVE = os.path.join(_FOLDER, '..', 'bazel-bin', 'tools', 'gradsieve')
 
 
 class Failure(Exception):
-  """What to tell the user; the script ends."""
+  """An error that ends the script with a message for the user."""
 
 
 def Arguments(description, data="the folder of MNIST's four IDX files",
               epochs=3):
-  """The options that all scripts have."""
+  """A parser with the options that all scripts have."""
   parser = argparse.ArgumentParser(description=description)
   parser.add_argument('--data', metavar='DIR', required=True, help=data)
   parser.add_argument('--runs', metavar='DIR', required=True,

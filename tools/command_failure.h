@@ -1,4 +1,4 @@
-// How a command of `gradsieve` says why it ends.
+// How a command of `gradsieve` reports why it failed.
 #ifndef TOOLS_COMMAND_FAILURE_H_
 #define TOOLS_COMMAND_FAILURE_H_
 
@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// Prints "gradsieve COMMAND: message" to stderr, after what is on its way to
-// stdout. Returns `exit_code`.
+// Flushes stdout, then prints "gradsieve COMMAND: message" to stderr. Returns
+// `exit_code`.
 int FailCommand(const std::string& command, const absl::Status& status,
                 int exit_code);
 

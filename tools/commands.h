@@ -1,4 +1,4 @@
-// A program, or a command of it, that consists of commands.
+// A program, or one of its commands, that consists of subcommands.
 #ifndef TOOLS_COMMANDS_H_
 #define TOOLS_COMMANDS_H_
 
@@ -14,8 +14,8 @@ struct Command {
   int (*run)(int argc, char** argv);
 };
 
-// Runs the command that argv[1] names; prints the help, `text` with the list of
-// commands, or what is wrong. Returns the exit code.
+// Runs the command that argv[1] names, or prints the help (`text` with the list
+// of commands) or an error. Returns the exit code.
 int RunCommand(CommandText text, absl::Span<const Command> commands, int argc,
                char** argv);
 

@@ -35,11 +35,12 @@ CommandText Text() {
       "Applies a compressor with its residual to gradients in a file, one "
       "after the other as in training, and writes what a server would add: "
       "indices.npy (int64) and values.npy (float32) of all iterations, "
-      "offsets.npy (where each iteration begins in them), residual.npy (what "
-      "is left in the end) and summary.json (threshold, counts, bytes and "
+      "offsets.npy (where each iteration begins in them), residual.npy (the "
+      "residual after the last) and summary.json (threshold, counts, bytes and "
       "seconds of each iteration). The job option training.dump_gradients "
-      "makes such files of a real training. A gradient is taken as one tensor "
-      "of unknown shape: adacomp sees one layer, and powersgd is refused.";
+      "writes such files in a real training. A gradient is treated as one "
+      "tensor of unknown shape: adacomp sees one layer, and powersgd is "
+      "refused.";
   text.examples = {
       {"gradsieve compress --compressor='name: \"sidco_e\" ratio: 0.001' "
        "--gradient=g.npy --output=out",
@@ -118,7 +119,7 @@ int RunCompressCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddRequiredOption(
       "compressor", "FILE_OR_TEXT",
-      "The compressor: a .textproto file of a CompressorConfig, or its text.",
+      "The compressor: a .textproto file with a CompressorConfig, or its text.",
       &flags.compressor);
   command_line.AddRequiredOption(
       "gradient", "FILE",
@@ -126,9 +127,9 @@ int RunCompressCommand(int argc, char** argv) {
       &flags.gradient);
   command_line.AddRequiredOption(
       "output", "DIR",
-      "Where the result goes; files of an earlier one are replaced.",
+      "Folder for the result; replaces files of an earlier result.",
       &flags.output);
-  command_line.AddOption("seed", "S", "Seed of random draws.", &flags.seed);
+  command_line.AddOption("seed", "S", "Seed for random draws.", &flags.seed);
   command_line.AddOption("threads", "N",
                          "Threads; the result does not depend on them.",
                          &flags.threads);

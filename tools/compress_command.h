@@ -1,4 +1,4 @@
-// `gradsieve compress`: a compressor applied to gradients in a file.
+// `gradsieve compress`: applies a compressor to gradients in a file.
 #ifndef TOOLS_COMPRESS_COMMAND_H_
 #define TOOLS_COMPRESS_COMMAND_H_
 

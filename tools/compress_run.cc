@@ -25,7 +25,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// The arrays, on their way to the files.
+// Writes the arrays to their files.
 class OutputArrays {
  public:
   static absl::StatusOr<OutputArrays> Create(const fs::path& directory) {
@@ -74,13 +74,14 @@ class OutputArrays {
   NpyWriter<int64_t> offsets_;
   NpyWriter<float> residual_;
   int64_t total_ = 0;
-  std::vector<uint32_t> indices32_;  // Kept for their memory.
+  std::vector<uint32_t> indices32_;  // Members to reuse their memory.
   std::vector<int64_t> indices64_;
   std::vector<float> decoded_;
 };
 
 absl::Status CheckShape(const std::vector<int64_t>& shape) {
-  // Any number of empty rows takes no bytes, but each takes time.
+  // A file without bytes could hold any number of empty rows, and each would
+  // take time.
   if (shape.back() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat("shape is (", absl::StrJoin(shape, ", "),
@@ -93,13 +94,12 @@ absl::Status CheckShape(const std::vector<int64_t>& shape) {
   return absl::OkStatus();
 }
 
-// Another exit code than for input that is wrong: nothing is wrong with the
-// job.
+// Gives output errors another exit code than invalid input.
 absl::Status OutputError(const absl::Status& status) {
   return absl::UnknownError(status.message());
 }
 
-// The compressor with what it works on.
+// The compressor and its data.
 struct Machine {
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Compressor> compressor;
@@ -124,7 +124,7 @@ absl::StatusOr<Machine> MakeMachine(const CompressRunOptions& options,
   return machine;
 }
 
-// Where the first number is that is not finite.
+// Names the first element that is not finite.
 absl::Status NonFiniteError(const Machine& machine) {
   constexpr char kRemedy[] =
       "; leave the row out, or put a finite number there";
@@ -160,7 +160,7 @@ absl::StatusOr<CompressedIteration> CompressOne(
     std::fill_n(machine->residual.data(), machine->residual.size(), 0.0f);
   }
   const PayloadPieces payload = {encoded.parts[0].span()};
-  // What a server does before it adds a payload.
+  // A server does the same before it adds a payload.
   PS_ASSIGN_OR_RETURN(const PayloadInfo info,
                       ValidatePayload(payload, machine->gradient.size()));
   iteration.payload_bytes = static_cast<int64_t>(encoded.parts[0].size_bytes());

@@ -16,8 +16,8 @@ namespace ps {
 struct CompressRunOptions {
   CompressorConfig compressor;   // Validated.
   std::string gradient_path;     // .npy, float32 [n] or [iterations, n].
-  std::string output_directory;  // Made if it is not there.
-  uint64_t seed = 1;             // Of random draws; as a job's.
+  std::string output_directory;  // Created if it does not exist.
+  uint64_t seed = 1;             // For random draws, as in a job.
   int threads = 1;
 };
 
@@ -26,28 +26,27 @@ struct CompressedIteration {
   int64_t payload_bytes = 0;  // Header, values and indices.
   int64_t index_bytes = 0;
   int64_t value_bytes = 0;
-  double seconds = 0;  // Of the compressor alone.
+  double seconds = 0;  // Time of the compressor alone.
 };
 
 struct CompressRunResult {
-  int64_t elements = 0;  // Of one gradient.
+  int64_t elements = 0;  // In one gradient.
   std::vector<CompressedIteration> iterations;
 };
 
 // Starts from a zero residual and compresses the gradients one after the
 // other, each as one bucket and one payload. Without error feedback the
-// residual is set to zero after each of them. Into output_directory go
+// residual is set to zero after each of them. Writes into output_directory
 //   indices.npy   int64, positions sent, all iterations one after the other;
-//   values.npy    float32, for each what a server adds after decoding;
+//   values.npy    float32, the value that a server adds at each position;
 //   offsets.npy   int64 [iterations + 1], where each iteration begins in both;
-//   residual.npy  float32 [n], what a next iteration would start from;
+//   residual.npy  float32 [n], the residual after the last gradient;
 //   summary.json  the result.
-// They replace files of the same names, appear when everything has succeeded,
-// and summary.json is the last.
-// Errors: of NpyReader, NewCompressor and AtomicFile; kInvalidArgument for a
-// file without a row or an element; kFailedPrecondition for a gradient that is
-// not finite, with its row and element; kUnknown for an output directory that
-// cannot be made or written.
+// The files replace files of the same names and appear only when everything has
+// succeeded, summary.json last. Errors: those of NpyReader, NewCompressor and
+// AtomicFile; kInvalidArgument for a file without a row or an element;
+// kFailedPrecondition for a gradient that is not finite, with its row and
+// element; kUnknown for an output directory that cannot be made or written.
 absl::StatusOr<CompressRunResult> RunCompress(
     const CompressRunOptions& options);
 

@@ -18,7 +18,7 @@ absl::StatusOr<CompressorConfig> Parse(const std::string& argument) {
     PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(argument));
     return ParseCompressorConfig(text, argument);
   }
-  // Every text has a colon or a brace; few names of files do.
+  // Every config text has a colon or a brace; few file names do.
   if (argument.find_first_of(":{") == std::string::npos) {
     return absl::NotFoundError(absl::StrCat(
         "there is no file \"", argument,
@@ -38,7 +38,7 @@ absl::StatusOr<CompressorConfig> CompressorFromArgument(
 }
 
 bool NeedsTensorShapes(const std::string& compressor) {
-  // What has fewer than two extents it sends as it is.
+  // It sends a vector, which is not a matrix, uncompressed.
   return compressor == "powersgd";
 }
 
@@ -52,7 +52,7 @@ absl::Status ValidateCompressorConfig(const CompressorConfig& config) {
   // All other fields are at their defaults, which are valid.
   JobConfig job;
   *job.mutable_compressor() = config;
-  // Votes are refused where nobody counts them.
+  // A config with votes is refused unless the optimizer counts them.
   job.mutable_optimizer()->set_majority_vote(config.value_code() == "sign" &&
                                              config.values().sign_scale() ==
                                                  ValueCodeConfig::ONE);

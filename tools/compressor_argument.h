@@ -9,19 +9,19 @@
 
 namespace ps {
 
-// `argument` is the path of a .textproto file of a CompressorConfig, or such
-// text itself: 'name: "topk" ratio: 0.01'. A file of that name goes first.
-// Errors: kInvalidArgument or what ReadFile reports; for a config that makes no
-// sense every problem of it.
+// `argument` is the path of a .textproto file with a CompressorConfig, or such
+// text itself: 'name: "topk" ratio: 0.01'. If a file of that name exists, it is
+// read. Errors: kInvalidArgument, which lists every problem of an invalid
+// config, or those of ReadFile.
 absl::StatusOr<CompressorConfig> CompressorFromArgument(
     const std::string& argument);
 
-// Whether the compressor does its work only where it knows what tensors a
-// vector is made of, as in a job.
+// Whether the compressor must know which tensors a vector consists of, as it
+// does in a job.
 bool NeedsTensorShapes(const std::string& compressor);
 
-// For a vector of unknown shape. Errors: kInvalidArgument with one line for
-// each problem: field, value, rule.
+// Checks a config for a vector of unknown shape. Errors: kInvalidArgument with
+// one line for each problem: field, value, rule.
 absl::Status ValidateCompressorConfig(const CompressorConfig& config);
 
 }  // namespace ps

@@ -17,8 +17,8 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Where a bundle keeps programs that must be started by way of a launcher,
-// which has the same name and lies beside this folder
+// The folder in which a bundle keeps programs that must be started by a
+// launcher. The launcher has the same name and lies beside this folder
 // (tools/bundling/launch.sh).
 constexpr char kLaunchedFolder[] = "elf";
 
@@ -54,7 +54,7 @@ std::string StartedAs(const std::string& file) {
 }
 
 absl::StatusOr<std::string> OwnProgram() {
-  // Not /proc/self/exe: of a program that a launcher starts that is the loader.
+  // Not /proc/self/exe, which is the loader if a launcher started the program.
   PS_ASSIGN_OR_RETURN(const std::string file,
                       FileOfCode(reinterpret_cast<const void*>(&OwnProgram)));
   return StartedAs(file);

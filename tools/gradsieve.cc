@@ -1,4 +1,4 @@
-// The `gradsieve` program: everything that a person starts by hand.
+// The `gradsieve` program: all commands that users start by hand.
 #include "common/flags.h"
 #include "common/program.h"
 #include "tools/bench/bench_command.h"
@@ -19,7 +19,7 @@ const Command kCommands[] = {
     {"report", "Draw what runs have recorded, as an HTML page.",
      RunReportCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},
-    {"doctor", "Say what this machine has, and what it lacks.",
+    {"doctor", "Report what this machine has and what it lacks.",
      RunDoctorCommand},
 };
 
@@ -28,7 +28,7 @@ CommandText Text() {
   text.program = "gradsieve";
   text.description =
       "Trains neural networks on many workers over ordinary networks: workers "
-      "sieve their gradients, parameter servers add up what is left.";
+      "compress their gradients, and parameter servers add them up.";
   text.examples = {
       {"gradsieve train deploy/examples/quickstart.textproto",
        "train LeNet-5 on generated digits, 2 workers and 2 servers"},

@@ -12,7 +12,7 @@ std::string FormatBytes(int64_t bytes) {
   if (bytes < 1000) return absl::StrCat(bytes, " B");
   double value = static_cast<double>(bytes);
   const char* unit = "";
-  // What rounds to 1000 belongs to the next unit.
+  // A value that rounds to 1000 takes the next unit.
   for (const char* next : {"kB", "MB", "GB", "TB", "PB", "EB"}) {
     if (value < 999.5) break;
     value /= 1000;

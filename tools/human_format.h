@@ -9,15 +9,14 @@
 
 namespace ps {
 
-// Three digits and a decimal unit, as networks are sold: "999 B", "1.00 kB",
-// "12.3 MB".
+// Three digits and a decimal unit: "999 B", "1.00 kB", "12.3 MB".
 std::string FormatBytes(int64_t bytes);
 
-// The two units that matter: "850 ms", "4.2 s", "2m 10s", "3h 05m", "2d 03h".
-// "?" for an infinite one.
+// The two largest units: "850 ms", "4.2 s", "2m 10s", "3h 05m", "2d 03h". "?"
+// for an infinite duration.
 std::string FormatTimeSpan(absl::Duration duration);
 
-// Thousands apart: "1,234,567".
+// With separated thousands: "1,234,567".
 std::string FormatCount(int64_t count);
 
 }  // namespace ps

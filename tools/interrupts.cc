@@ -13,15 +13,15 @@
 namespace ps {
 namespace {
 
-// A handler gets nothing but the signal's number, so what it writes to has to
-// be global. -1: no Interrupts exists.
+// The handler only gets the signal's number, so the descriptor that it writes
+// to must be global. -1: no Interrupts exists.
 std::atomic<int> handler_fd{-1};
 static_assert(std::atomic<int>::is_always_lock_free,
               "a signal handler may not wait for a lock");
 
 void HandleSignal(int) {
   const int old_errno = errno;
-  // A full pipe drops it: thousands of others wait there.
+  // A full pipe drops the signal, which does no harm: thousands are waiting.
   const ssize_t ignored = write(handler_fd.load(), "x", 1);
   static_cast<void>(ignored);
   errno = old_errno;

@@ -1,4 +1,4 @@
-// Turns SIGINT and SIGTERM into something that a poll loop can wait for.
+// Turns SIGINT and SIGTERM into events that a poll loop can wait for.
 #ifndef TOOLS_INTERRUPTS_H_
 #define TOOLS_INTERRUPTS_H_
 
@@ -11,23 +11,24 @@
 
 namespace ps {
 
-// While it exists, the two signals end nothing but are counted here. Signal
-// handlers belong to the process, so only one may exist at a time.
+// While it exists, the two signals do not end the process but are counted here.
+// Signal handlers belong to the whole process, so only one object may exist at
+// a time.
 class Interrupts {
  public:
-  // Errors: kFailedPrecondition while another exists; kResourceExhausted if
+  // Errors: kFailedPrecondition while another one exists; kResourceExhausted if
   // the system has no more descriptors.
   static absl::StatusOr<std::unique_ptr<Interrupts>> Create();
 
-  // The signals do again what they did before.
+  // Restores the previous handling of the signals.
   ~Interrupts();
   Interrupts(const Interrupts&) = delete;
   Interrupts& operator=(const Interrupts&) = delete;
 
-  // Readable while there is a signal that Take() has not taken.
+  // Readable while there is a signal that Take() has not returned.
   int fd() const { return read_end_.get(); }
 
-  // The signals that came since the last call.
+  // The number of signals since the last call.
   int Take();
 
  private:

@@ -11,8 +11,9 @@
 
 namespace ps {
 
-// Opened before something is measured, so that a path that cannot be written is
-// said at once. Nothing for an empty path. Errors: those of AtomicFile.
+// To be called before anything is measured, so that a path that cannot be
+// written is reported at once. Returns no file for an empty path. Errors: those
+// of AtomicFile.
 absl::StatusOr<std::optional<AtomicFile>> OpenJsonFile(const std::string& path);
 
 // Writes the file, if there is one, and makes it appear.

@@ -30,14 +30,14 @@ namespace {
 constexpr absl::Duration kGrace = absl::Seconds(5);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
-// Between two looks at the metrics.
+// Time between two reads of the metrics.
 constexpr absl::Duration kTick = absl::Milliseconds(200);
 
-// One child: what it is called, and what is known of its end.
+// The name and the state of one child.
 struct Member {
   std::string name;  // "server-0"
   std::ofstream log;
-  std::string last_error;  // Its last line of glog's severity error or fatal.
+  std::string last_error;  // Last line of severity error or fatal in its log.
 };
 
 class LocalCluster {
@@ -63,11 +63,12 @@ class LocalCluster {
                      const std::vector<std::string>& arguments);
   absl::Status StartServers();
   absl::Status StartWorkers();
-  // Handles what children do until `done`, an end with an error, or Ctrl-C.
+  // Handles events of children until `done` returns true, a child ends with an
+  // error, or Ctrl-C.
   absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
   bool AllServersListen();
   bool AllEnded() {
-    // A worker that the job goes on without may stand still for ever.
+    // A worker that the job continues without may hang for ever.
     const int needed = config_.cluster().num_servers() + 1;
     return enough_ || children_.num_running() == 0 ||
            (MinWorkers(config_) < config_.cluster().num_workers() &&
@@ -75,7 +76,7 @@ class LocalCluster {
   }
   void Relay(int child, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
-  // Shows what is new in the metrics, and asks whether it is enough.
+  // Shows new metrics and calls is_enough.
   void LookAtMetrics();
   void ShowProgress(const RunState& state);
   std::string AddressFile(int server) const {
@@ -93,7 +94,7 @@ class LocalCluster {
   ProgressLine progress_;
   absl::Status culprit_;      // The first child that ended with an error.
   int num_needed_ended_ = 0;  // Servers, and worker 0.
-  int num_lost_ = 0;          // Workers that the job goes on without.
+  int num_lost_ = 0;          // Workers that the job continues without.
   bool enough_ = false;
   bool stopping_ = false;
 };
@@ -143,7 +144,8 @@ absl::Status LocalCluster::StartServers() {
 bool LocalCluster::AllServersListen() {
   config_.mutable_cluster()->clear_servers();
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
-    // Written under another name and renamed: there means complete.
+    // The file is written under another name and renamed, so if it exists it is
+    // complete.
     const absl::StatusOr<std::string> address = ReadFile(AddressFile(i));
     if (!address.ok()) return false;
     config_.mutable_cluster()->add_servers(*address);
@@ -207,7 +209,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
         member.name, " ", DescribeExit(exit),
         member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
         "; the job needs ", MinWorkers(config_),
-        " workers and goes on if servers can (consistency.min_workers)"));
+        " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
   culprit_ = absl::AbortedError(absl::StrCat(

@@ -17,23 +17,26 @@ namespace ps {
 struct ClusterHost {
   // A server listens here, and workers reach it here.
   std::string address = "127.0.0.1";
-  // As of Spawn().
+  // See Spawn().
   int network_namespace = kOwnNetwork;
 };
 
 struct LocalClusterOptions {
   JobConfig config;           // Validated; cluster.servers is filled in here.
-  std::string run_directory;  // Exists, and is this run's alone.
+  std::string run_directory;  // Exists, and is used by this run only.
   std::string server_program;
   std::string worker_program;
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;
-  // Also shows the log's lines; else they are in run_directory/logs only.
+  // Also shows the lines of the logs; otherwise they are written to
+  // run_directory/logs only.
   bool show_log = true;
-  // Asked whenever metrics.jsonl has grown: true ends the run, as done.
+  // Called whenever metrics.jsonl has grown. If it returns true, the run ends
+  // successfully.
   std::function<bool()> is_enough;
-  // Of a caller that has one already; null: the cluster has its own. Not owned.
+  // For a caller that has one already; null: the cluster makes its own. Not
+  // owned.
   Interrupts* interrupts = nullptr;
 };
 
@@ -42,9 +45,9 @@ struct LocalClusterOptions {
 // stdout. Returns when all have ended. The job's resolved config is
 // run_directory/job.textproto.
 // Errors, after everything else has been stopped: kAborted naming the child
-// that ended first with an error, unless the job goes on without it
-// (consistency.min_workers); kCancelled after Ctrl-C or SIGTERM; what the
-// system reports when a process cannot be started.
+// that ended first with an error, unless the job continues without it
+// (consistency.min_workers); kCancelled after Ctrl-C or SIGTERM; those of the
+// system when a process cannot be started.
 absl::Status RunLocalCluster(const LocalClusterOptions& options);
 
 }  // namespace ps

@@ -19,7 +19,7 @@ bool MetricsFollower::Poll() {
     file_.open(path_);
     if (!file_.is_open()) return false;
   }
-  // The end of the file, met last time, is not the end any more.
+  // Clears the end-of-file state of the last read.
   file_.clear();
   bool any = false;
   std::string text;

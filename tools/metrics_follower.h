@@ -11,13 +11,13 @@
 
 namespace ps {
 
-// The newest that the file says.
+// The newest values in the file.
 struct RunState {
   int64_t iteration = 0;
   int64_t total_iterations = 0;
   double epoch = 0;
   double training_loss = 0;
-  double seconds = 0;  // Of training.
+  double seconds = 0;  // Training time.
   double samples_per_second = 0;
   double achieved_ratio = 0;  // Since the start.
   int64_t bytes_up = 0;
@@ -29,9 +29,9 @@ class MetricsFollower {
  public:
   explicit MetricsFollower(std::string path) : path_(std::move(path)) {}
 
-  // Reads what has been added; a file that is not there yet is no error, nor is
-  // a last line without its end. Returns whether anything is new. Lines that
-  // are not JSON objects are passed over: this is for showing progress.
+  // Reads what has been added. A missing file is not an error, nor is an
+  // incomplete last line. Returns whether anything is new. Lines that are not
+  // JSON objects are skipped, because this only serves to show progress.
   bool Poll();
 
   const RunState& state() const { return state_; }

@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// That `value` is in [least, most]. Errors: kInvalidArgument naming the option
-// (without its dashes), the value and the range.
+// Checks that `value` is in [least, most]. Errors: kInvalidArgument naming the
+// option (without its dashes), the value and the range.
 absl::Status CheckOptionRange(absl::string_view option, int64_t value,
                               int64_t least, int64_t most);
 

@@ -1,5 +1,5 @@
-// How far a run is: one live line on a terminal, and now and then a line of its
-// own where the output goes to a file or a log.
+// Shows the progress of a run: one live line on a terminal, and separate lines
+// from time to time if the output goes to a file or a log.
 #ifndef TOOLS_PROGRESS_H_
 #define TOOLS_PROGRESS_H_
 
@@ -21,27 +21,27 @@ struct Progress {
   double achieved_ratio = 0;  // Elements sent over elements.
   int64_t bytes_up = 0;       // From workers to servers, so far.
   int64_t bytes_down = 0;
-  absl::Duration eta = absl::InfiniteDuration();  // Unknown.
+  absl::Duration eta = absl::InfiniteDuration();  // Infinite: unknown.
 };
 
-// One line of at most `columns`: what does not fit is left out from the right,
-// part by part.
+// One line of at most `columns` characters. Parts that do not fit are left out,
+// from the right.
 std::string FormatProgress(const Progress& progress, int columns);
 
-// What remains if the rest goes as what is done: infinite when nothing is.
+// The remaining time at the average speed so far; infinite if nothing is done.
 absl::Duration EstimateRemaining(int64_t done, int64_t total,
                                  absl::Duration elapsed);
 
 struct ProgressOptions {
-  // The live form: a line that is erased and written anew.
+  // Shows a live line that is erased and rewritten.
   bool live = false;
   int columns = 80;
-  // At least this long between two live lines, or two plain ones.
+  // Shortest time between two live lines, or two plain ones.
   absl::Duration live_interval = absl::Milliseconds(100);
   absl::Duration plain_interval = absl::Seconds(10);
 };
 
-// Live if `fd` is a terminal that can erase a line, as wide as it is now.
+// Live, with the current width, if `fd` is a terminal that can erase a line.
 ProgressOptions ProgressOptionsFor(int fd);
 
 // Not thread-safe.
@@ -50,11 +50,11 @@ class ProgressLine {
   // `out` is not owned and outlives this object.
   ProgressLine(const ProgressOptions& options, std::ostream* out);
 
-  // Shows `progress`, unless the last one was shown a moment before `now`; the
-  // last iteration is always shown.
+  // Shows `progress` unless less than the interval has passed since the last
+  // line; the last iteration is always shown.
   void Update(const Progress& progress, absl::Time now);
 
-  // A line of text, above the live line if there is one.
+  // Prints a line of text, above the live line if there is one.
   void Print(absl::string_view line);
 
   // Ends the live line, which stays. Update() may begin another.
@@ -64,7 +64,7 @@ class ProgressLine {
   const ProgressOptions options_;
   std::ostream* const out_;
   absl::Time last_shown_ = absl::InfinitePast();
-  std::string live_line_;  // Now on the terminal; empty if none is.
+  std::string live_line_;  // Shown on the terminal now; empty if none.
 };
 
 }  // namespace ps

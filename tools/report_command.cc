@@ -33,18 +33,18 @@ CommandText Text() {
   CommandText text;
   text.program = "gradsieve report";
   text.description =
-      "Draws what runs have recorded, each a line of its own: achieved over "
+      "Draws what runs have recorded, each run as a line: achieved over "
       "target ratio, stages, residual, training loss, test results, bytes; "
-      "and, where RUN_DIRECTORY/gradients/gradients.npy is there "
+      "and, where RUN_DIRECTORY/gradients/gradients.npy exists "
       "(training.dump_gradients without a directory of its own), how the "
       "magnitudes of its last gradient are distributed, against the laws that "
       "SIDCo fits. "
-      "The page is one HTML file that needs nothing else. Runs that go on, or "
-      "have failed, are shown as far as they are.";
+      "The page is one self-contained HTML file. Runs that are still running "
+      "or have failed are shown up to their last record.";
   text.examples = {
       {"gradsieve report runs/lenet", "write runs/lenet/report.html"},
       {"gradsieve report runs/e runs/gp runs/p --output=sidco.html",
-       "three runs beside each other"},
+       "three runs in the same plots"},
   };
   text.exit_codes = {
       {"0", "written"},
@@ -54,7 +54,7 @@ CommandText Text() {
   return text;
 }
 
-// Nothing, if the run has dumped none.
+// No plot if the run has dumped no gradients.
 absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
                          std::vector<Plot>* plots) {
   const std::string path =
@@ -72,7 +72,7 @@ absl::Status AddTailPlot(const RunRecords& run, const std::string& label,
   return absl::OkStatus();
 }
 
-// Each plot as DIRECTORY/title.svg.
+// Writes each plot as DIRECTORY/title.svg.
 absl::Status WriteSvgFiles(const std::string& directory,
                            const std::vector<Plot>& plots) {
   std::error_code error;
@@ -122,16 +122,15 @@ absl::Status Report(const Flags& flags) {
 int RunReportCommand(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
-  command_line.AddArgument("RUN_DIRECTORY", "What a run has left behind.",
-                           &flags.run);
+  command_line.AddArgument("RUN_DIRECTORY", "Directory of a run.", &flags.run);
   command_line.AddMoreArguments("RUN_DIRECTORY", "Other runs to compare with.",
                                 &flags.more_runs);
   command_line.AddOption("output", "FILE.html",
-                         "Where the page is written; without it report.html in "
-                         "the first run directory.",
+                         "File for the page; default: report.html in the first "
+                         "run directory.",
                          &flags.output);
   command_line.AddOption("svg", "DIR",
-                         "Also write each plot as an SVG file of its own into "
+                         "Also write each plot as a separate SVG file into "
                          "this folder, for documents.",
                          &flags.svg);
   command_line.AddSwitch("markdown", "Also print the table, as Markdown.",

@@ -8,11 +8,11 @@
 
 namespace ps {
 
-// "runs/NAME-20261121-143005": now.
+// "runs/NAME-20261121-143005", with the current time.
 std::string DefaultRunDirectory(const std::string& name);
 
-// Makes it, if need be. Errors: kAlreadyExists if there is something in it;
-// what the system reports.
+// Creates the folder if necessary. Errors: kAlreadyExists if it is not empty;
+// those of the system.
 absl::Status MakeRunDirectory(const std::string& path);
 
 }  // namespace ps

@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// A summary's numbers by name; one that is missing is remembered.
+// A summary's numbers by name. Remembers a missing one.
 class Summary {
  public:
   explicit Summary(nlohmann::json json) : json_(std::move(json)) {}
@@ -25,7 +25,7 @@ class Summary {
   double Number(const std::string& name) {
     const auto it = json_.find(name);
     if (it != json_.end() && it->is_number()) return it->get<double>();
-    // So JSON has what is not finite.
+    // In JSON, null stands for a number that is not finite.
     if (it != json_.end() && it->is_null()) {
       return std::numeric_limits<double>::quiet_NaN();
     }

@@ -8,9 +8,9 @@
 
 namespace ps {
 
-// A few lines for people: accuracy, speed, achieved ratio, bytes each way
-// against dense. Errors: what ReadFile reports; kDataLoss if the file is not a
-// summary.
+// A few lines for people: accuracy, speed, achieved ratio, and the bytes in
+// each direction compared with dense. Errors: those of ReadFile; kDataLoss if
+// the file is not a summary.
 absl::StatusOr<std::string> RunReport(const std::string& run_directory);
 
 }  // namespace ps

@@ -32,8 +32,8 @@ absl::StatusOr<Pipe> MakePipe() {
   return Pipe{UniqueFd(ends[0]), UniqueFd(ends[1])};
 }
 
-// What the child needs, made before the fork: after it, only calls that are
-// safe in a signal handler are allowed, for other threads may have held locks.
+// The child's data, prepared before the fork: after it only calls that are safe
+// in a signal handler are allowed, because other threads may have held locks.
 struct ChildPlan {
   std::vector<char*> argv;  // Ends in a null pointer.
   pid_t parent_pid = 0;
@@ -41,11 +41,11 @@ struct ChildPlan {
   int stdout_fd = -1;
   int stderr_fd = -1;
   int network_namespace = kOwnNetwork;
-  int error_fd = -1;  // Closed by a successful exec, else gets a ChildError.
+  int error_fd = -1;  // Closed by a successful exec; gets errors otherwise.
 };
 
 struct ChildError {
-  bool in_setns = false;  // Else in what comes after it.
+  bool in_setns = false;  // Otherwise in a later call.
   int number = 0;         // errno.
 };
 
@@ -63,7 +63,7 @@ struct ChildError {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   // The parent may have died before the line above.
   if (getppid() != plan.parent_pid) _exit(127);
-  // Handlers end with exec, but what is blocked or ignored stays so.
+  // exec resets handlers, but blocked and ignored signals stay so.
   sigset_t none;
   sigemptyset(&none);
   sigprocmask(SIG_SETMASK, &none, nullptr);
@@ -80,7 +80,7 @@ struct ChildError {
   FailChild(plan, /*in_setns=*/false);
 }
 
-// Waits until the child runs its program; an error if it could not.
+// Waits until the child runs its program, or returns the error.
 absl::Status WaitForExec(int error_fd, const std::string& program) {
   ChildError error;
   ssize_t count;

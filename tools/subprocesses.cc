@@ -23,13 +23,13 @@ namespace {
 
 constexpr size_t kMaxLineBytes = size_t{64} << 10;
 constexpr size_t kPieceBytes = size_t{16} << 10;
-// Linux gives a pipe 64 KiB; each read may get less than it asks for.
+// A Linux pipe holds 64 KiB; each read may return less than requested.
 constexpr int kPiecesOfFullPipe = 64;
 // How long Linux may take to end a process that got SIGKILL: it may be deep in
 // a disk's driver.
 constexpr absl::Duration kKillTimeout = absl::Seconds(10);
 
-// One pipe, cut into lines.
+// Reads a pipe line by line.
 class LineReader {
  public:
   using OnLine = std::function<void(absl::string_view line)>;
@@ -39,9 +39,9 @@ class LineReader {
   // -1 when the other end is closed.
   int fd() const { return fd_.get(); }
 
-  // Reads what there is, but no more than one piece, so that a child that
-  // never stops writing leaves the others their turn. Returns false when there
-  // is nothing more to read now.
+  // Reads at most one piece of the available output, so that a child that never
+  // stops writing does not block the others. Returns false when there is
+  // nothing more to read now.
   bool ReadSome(const OnLine& on_line) {
     if (fd_.get() < 0) return false;
     char piece[kPieceBytes];
@@ -63,16 +63,15 @@ class LineReader {
     return true;
   }
 
-  // The line that was begun and will not be ended.
+  // Delivers an incomplete last line.
   void Flush(const OnLine& on_line) {
     if (!partial_.empty()) Deliver(on_line);
   }
 
  private:
   void Deliver(const OnLine& on_line) {
-    // Cleared first: the callback may look at this object again.
-    std::string line;
-    line.swap(partial_);
+    // Cleared first, because the callback may use this object again.
+    const std::string line = std::exchange(partial_, std::string());
     on_line(line);
   }
 
@@ -84,7 +83,7 @@ int PollMilliseconds(absl::Time deadline) {
   if (deadline == absl::InfiniteFuture()) return -1;
   const double milliseconds =
       absl::ToDoubleMilliseconds(deadline - absl::Now());
-  // Up, so that the deadline has passed when poll() returns.
+  // Rounded up, so that the deadline has passed when poll() returns.
   return static_cast<int>(
       std::min(std::max(milliseconds + 1, 0.0),
                static_cast<double>(std::numeric_limits<int>::max())));
@@ -117,7 +116,7 @@ class Subprocesses::Child {
   pid_t pid() const { return pid_; }
 
   void Signal(int signal) const {
-    // Not reaped yet, so the number cannot belong to another process.
+    // Not reaped yet, so the ID cannot belong to another process.
     if (running_) kill(pid_, signal);
   }
 
@@ -128,7 +127,8 @@ class Subprocesses::Child {
     }
   }
 
-  // Delivers what there is without waiting; true if a callback was made.
+  // Delivers the available output without waiting. Returns true if a callback
+  // was made.
   bool Deliver(const SubprocessCallbacks& callbacks) {
     if (!running_) return false;
     bool delivered = false;
@@ -138,14 +138,14 @@ class Subprocesses::Child {
         if (callbacks.on_line) callbacks.on_line(number_, stream, line);
       };
     };
-    // Asked before reading, so that all that a dead child wrote is read below.
-    // WNOHANG and WNOWAIT: not reaped before its output is out.
+    // Checked before reading, so that all output of a dead child is read below.
+    // With WNOWAIT the child is not reaped before its output is delivered.
     siginfo_t info = {};
     const bool ended =
         waitid(P_PID, pid_, &info, WEXITED | WNOHANG | WNOWAIT) == 0 &&
         info.si_pid == pid_;
-    // A dead child left no more than the pipes hold; without a limit, a child
-    // of its own that goes on writing would keep us here.
+    // A dead child left no more output than the pipes hold. Without a limit,
+    // this would not end if a process that the child started goes on writing.
     const int pieces = ended ? kPiecesOfFullPipe : 1;
     for (int piece = 0; piece < pieces; ++piece) {
       const bool more_out = out_.ReadSome(on_line(OutputStream::kStdout));

@@ -1,4 +1,4 @@
-// The processes of a cluster on this machine: started, listened to and ended
+// The processes of a cluster on this machine, which are started, read and ended
 // together.
 #ifndef TOOLS_SUBPROCESSES_H_
 #define TOOLS_SUBPROCESSES_H_
@@ -20,8 +20,8 @@ namespace ps {
 
 // How a process ended.
 struct ProcessExit {
-  int code = 0;    // What it exited with, if signal is 0.
-  int signal = 0;  // What killed it.
+  int code = 0;    // Exit code, if signal is 0.
+  int signal = 0;  // The signal that killed it; 0: none.
 
   bool ok() const { return code == 0 && signal == 0; }
 };
@@ -31,11 +31,12 @@ std::string DescribeExit(const ProcessExit& exit);
 
 enum class OutputStream { kStdout, kStderr };
 
-// Called from within Poll() and Terminate(), and may call Signal(), but no
-// other method that changes something.
+// Called from within Poll() and Terminate(). They may call Signal(), but no
+// other method that changes the object.
 struct SubprocessCallbacks {
-  // A line without its end. What a process wrote last counts as a line also
-  // without one, and a line longer than 64 KiB comes in pieces.
+  // Gets a line without its end. The last output of a process counts as a line
+  // even without a line end, and a line longer than 64 KiB is delivered in
+  // pieces.
   std::function<void(int child, OutputStream stream, absl::string_view line)>
       on_line;
   // After the last line of the child.
@@ -48,7 +49,7 @@ class Subprocesses {
  public:
   explicit Subprocesses(SubprocessCallbacks callbacks);
 
-  // Kills and reaps what still runs, without callbacks.
+  // Kills and reaps the processes that still run, without callbacks.
   ~Subprocesses();
   Subprocesses(const Subprocesses&) = delete;
   Subprocesses& operator=(const Subprocesses&) = delete;
@@ -58,7 +59,8 @@ class Subprocesses {
   absl::StatusOr<int> Start(const std::vector<std::string>& arguments,
                             int network_namespace = kOwnNetwork);
 
-  // Children that have not ended, or whose end was not reported yet.
+  // Number of children that have not ended, or whose end has not been reported
+  // yet.
   int num_running() const;
   bool is_running(int child) const;
   pid_t pid(int child) const;
@@ -67,13 +69,13 @@ class Subprocesses {
   // `deadline` has passed, or no child runs.
   absl::Status Poll(absl::Time deadline, int wake_fd = -1);
 
-  // Does nothing to a child that has ended.
+  // Does nothing if the child has ended.
   void Signal(int child, int signal);
 
-  // Ends all: SIGTERM, then SIGKILL to those that are still there after
-  // `grace`. Returns when all are gone and reported, or an error if the system
-  // does not report it within another ten seconds. Interrupting the wait with
-  // `wake_fd` means SIGKILL at once.
+  // Ends all children: SIGTERM, then SIGKILL to those that still run after
+  // `grace`. Returns when all have ended and have been reported, or an error if
+  // the system does not report their end within another ten seconds. If
+  // `wake_fd` becomes readable, SIGKILL is sent at once.
   absl::Status Terminate(absl::Duration grace, int wake_fd = -1);
 
  private:
@@ -84,7 +86,7 @@ class Subprocesses {
   void SignalAll(int signal);
 
   const SubprocessCallbacks callbacks_;
-  std::vector<std::unique_ptr<Child>> children_;  // By number; none is removed.
+  std::vector<std::unique_ptr<Child>> children_;  // By number; never removed.
 };
 
 }  // namespace ps

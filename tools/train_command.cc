@@ -29,15 +29,14 @@ CommandText Text() {
   text.program = "gradsieve train";
   text.description =
       "Trains a job on this machine: starts its servers and workers as child "
-      "processes, shows their log and how far they are, stops everything when "
+      "processes, shows their logs and the progress, stops all processes when "
       "one of them fails or at Ctrl-C, and ends with a summary. The run "
       "directory then holds the resolved config, metrics.jsonl, the logs, "
       "weights.safetensors and summary.json.";
   text.examples = {
       {"gradsieve train job.textproto --set training.epochs=3",
        "the same job, but three epochs"},
-      {"gradsieve train job.textproto --check",
-       "only say what is wrong with the job"},
+      {"gradsieve train job.textproto --check", "only check the job"},
   };
   text.exit_codes = {
       {"0", "trained"},
@@ -77,7 +76,7 @@ int Train(const Flags& flags) {
   const absl::Status trained = RunLocalCluster(options);
   if (absl::IsCancelled(trained)) {
     return Fail(absl::CancelledError(absl::StrCat(
-                    "interrupted; everything is stopped. What there is of the "
+                    "interrupted; all processes are stopped. The incomplete "
                     "run is in ",
                     options.run_directory)),
                 kExitInterrupted);
@@ -97,14 +96,14 @@ int RunTrainCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
   command_line.AddOption("run-dir", "DIR",
-                         "Where the run is recorded, a new directory; without "
-                         "it runs/NAME-TIME.",
+                         "New directory for the records of the run; default: "
+                         "runs/NAME-TIME.",
                          &flags.run_dir);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",
                          &flags.overrides);
-  command_line.AddSwitch("check", "Say what is wrong with the job, and stop.",
+  command_line.AddSwitch("check", "Only check the job and report its problems.",
                          &flags.check);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   return Train(flags);

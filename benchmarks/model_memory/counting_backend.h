@@ -1,4 +1,4 @@
-// How much memory is asked of a backend.
+// Counts how much memory is requested from a backend.
 #ifndef BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
 #define BENCHMARKS_MODEL_MEMORY_COUNTING_BACKEND_H_
 
@@ -9,7 +9,8 @@
 
 namespace ps {
 
-// Passes everything on to another backend, and adds up what it allocates.
+// Forwards all calls to another backend and adds up the bytes that it
+// allocates.
 class CountingBackend final : public Backend {
  public:
   // `backend` is not owned and outlives this one.

@@ -44,7 +44,7 @@ absl::StatusOr<MemoryCase> FindMemoryCase(absl::string_view model) {
     result = Images(32, 10, 128);
   } else {
     return absl::InvalidArgumentError(absl::StrCat(
-        "no model \"", model, "\" here; there are lstm_lm, ",
+        "unknown model \"", model, "\"; known are lstm_lm, ",
         absl::StrJoin(kImages, ", "), ", ", absl::StrJoin(kSmallImages, ", ")));
   }
   result.config.set_name(std::string(model));

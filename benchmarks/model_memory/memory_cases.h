@@ -14,14 +14,15 @@ namespace ps {
 struct MemoryCase {
   ModelConfig config;
   ExampleShape example;
-  int64_t batch_size = 0;  // As papers train it.
+  int64_t batch_size = 0;  // As in the papers.
 };
 
-// "lstm_lm" is the one of 2 x 1500 on Penn Treebank; any other architecture of
-// images takes ImageNet's. Errors: kInvalidArgument for an unknown name.
+// "lstm_lm" is the model of 2 x 1500 units on the Penn Treebank; every other
+// model is an image network with ImageNet's shapes. Errors: kInvalidArgument
+// for an unknown name.
 absl::StatusOr<MemoryCase> FindMemoryCase(absl::string_view model);
 
-// Images or text.
+// A random batch of images or text.
 Batch RandomBatch(const ExampleShape& example, int64_t size);
 
 }  // namespace ps

@@ -1,6 +1,6 @@
-// The peak of the memory that a worker's computation takes, against what is
-// planned: forward, backward and compression with a residual, in a process of
-// its own, since the system only counts whole processes.
+// Compares the peak memory of a worker's computation with what is planned:
+// forward, backward and compression with a residual. It runs in its own process
+// because the system counts memory for whole processes only.
 //
 //   model_memory lstm_lm|resnet50|... [--batch=N] [--threads=N]
 //   [--iterations=N]
@@ -31,7 +31,7 @@ namespace {
 
 struct Options {
   std::string model;
-  int64_t batch = 0;  // 0: the case's.
+  int64_t batch = 0;  // 0: that of the case.
   int threads = 1;
   int iterations = 3;
 };
@@ -52,8 +52,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
                !number("--iterations=", &options.iterations)) {
       return absl::InvalidArgumentError(absl::StrCat(
           value,
-          ": what is wanted is one model, and --batch=N, --threads=N, "
-          "--iterations=N, each at least 1"));
+          ": expected one model and --batch=N, --threads=N, --iterations=N, "
+          "each at least 1"));
     }
   }
   return options;

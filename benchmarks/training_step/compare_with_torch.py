@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Gradsieve's training step beside PyTorch's, in turns, in one run.
+"""Times Gradsieve's training step and PyTorch's, in turns, in one run.
 
 Runs training_step_bench and torch_training_step.py alternately, so that both
 see the same machine, and prints both medians, the ratio against PyTorch's
 faster memory format (and against the compiled step, with --compile), and where
-the time goes. On a GPU our times by layer come from a run of its own that waits
+the time goes. On a GPU our times by layer come from a separate run that waits
 for each kernel (CUDA_LAUNCH_BLOCKING=1), and PyTorch's from its profiler.
 
     bazel build --config=opt //benchmarks/training_step:training_step_bench
@@ -50,10 +50,10 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="fp32",
                         choices=["fp32", "tf32", "bf16"])
-    parser.add_argument("--hidden", type=int, default=0, help="of lstm_lm")
+    parser.add_argument("--hidden", type=int, default=0, help="width of lstm_lm")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--python", default="/usr/bin/python3",
-                        help="the one that has PyTorch")
+                        help="a Python that has PyTorch")
     parser.add_argument("--bench", default=str(HERE.parents[1] / BENCH))
     options = parser.parse_args()
     if not os.path.exists(options.bench):
@@ -100,7 +100,7 @@ def main():
 
     timed = ours
     if options.device.startswith("cuda"):
-        # Else the times are those of queueing the work.
+        # Otherwise the times would be those of queueing the work.
         timed = [run(our_command, options.threads, CUDA_LAUNCH_BLOCKING="1")]
     our_kinds = median_kinds(
         {kind: t["forward_ms"] + t["backward_ms"]

@@ -53,7 +53,7 @@ absl::StatusOr<Line> Find(absl::string_view model) {
     names.push_back(line.model);
   }
   return absl::InvalidArgumentError(absl::StrCat(
-      "no model \"", model, "\" here; there are ", absl::StrJoin(names, ", ")));
+      "unknown model \"", model, "\"; known are ", absl::StrJoin(names, ", ")));
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What each timed model is fed: shapes and a random batch.
+// The inputs of each timed model: shapes and a random batch.
 #ifndef BENCHMARKS_TRAINING_STEP_STEP_INPUTS_H_
 #define BENCHMARKS_TRAINING_STEP_STEP_INPUTS_H_
 
@@ -10,13 +10,13 @@
 
 namespace ps {
 
-// Errors: kInvalidArgument for a model that has no line in the list.
+// Errors: kInvalidArgument for a model that is not in the list.
 absl::StatusOr<ExampleShape> StepExample(absl::string_view model);
 
-// Learning rate with which one batch's loss falls from the first steps on.
+// A learning rate at which the loss of one batch falls from the first steps.
 float StepSize(absl::string_view model);
 
-// Always the same.
+// The same batch on every call.
 Batch StepBatch(const ExampleShape& example, int64_t size);
 
 }  // namespace ps

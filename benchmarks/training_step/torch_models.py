@@ -134,10 +134,10 @@ class LanguageModel(nn.Module):
         return self.decoder(self.dropout(hidden)).view(-1, WORDS)
 
 
-# Of text: STEPS tokens for each row of the batch.
+# Models of text, with STEPS tokens for each row of the batch.
 TEXT_MODELS = {"lstm_lm": LanguageModel}
 
-# Of images: what makes one, their extent, the classes.
+# Models of images: a function that makes one, the images' side, the classes.
 IMAGE_MODELS = {
     "resnet20": (lambda: CifarResnet(3), 32, 10),
     "resnet56": (lambda: CifarResnet(9), 32, 10),
@@ -151,7 +151,7 @@ MODELS = [*IMAGE_MODELS, *TEXT_MODELS]
 
 
 def new_model(model, hidden=0):
-    """hidden: of a model of text; 0 for its default."""
+    """`hidden` is the width of a text model; 0 selects its default."""
     if model in TEXT_MODELS:
         make = TEXT_MODELS[model]
         return make(hidden) if hidden else make()
@@ -159,7 +159,7 @@ def new_model(model, hidden=0):
 
 
 def learning_rate(model):
-    """With which one batch's loss falls from the first steps on."""
+    """A learning rate at which the loss of one batch falls from the first steps."""
     return 0.5 if model in TEXT_MODELS else 0.01
 
 

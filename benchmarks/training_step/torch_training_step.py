@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""Time of PyTorch's training step, beside training_step_bench.
+"""Times PyTorch's training step, to compare it with training_step_bench.
 
-The same model, batch and update (SGD with momentum 0.9) on the same random
-batch in every step; of images, with both memory formats; with --compile also by
+Every step uses the same model, random batch and update (SGD with momentum 0.9).
+Models of images are timed with both memory formats, with --compile also after
 torch.compile. On a GPU a step's time ends when the device is idle. Needs
 PyTorch (Debian: python3-torch, with /usr/bin/python3).
 
@@ -17,7 +17,7 @@ import statistics
 import sys
 import time
 
-# What PyTorch calls its parts, by kind of layer; the first that fits counts.
+# The names of PyTorch's operations by kind of layer; the first match counts.
 KINDS = [
     ("convolution", ("conv",)),
     ("dropout", ("dropout", "bernoulli")),
@@ -41,13 +41,13 @@ def kind_of(name):
 
 
 class Precision:
-    """How PyTorch computes what training.precision names."""
+    """Sets PyTorch's precision to what training.precision names."""
 
     def __init__(self, torch, name, device):
         tf32 = name == "tf32"
         torch.backends.cuda.matmul.allow_tf32 = tf32
         torch.backends.cudnn.allow_tf32 = tf32
-        # As our own choice of algorithms: the fastest that is there.
+        # Use the fastest algorithm, as Gradsieve does.
         torch.backends.cudnn.benchmark = True
         self.autocast = lambda: torch.autocast(
             device_type=torch.device(device).type, dtype=torch.bfloat16,
@@ -111,7 +111,7 @@ def measure(options, torch, memory_format, compiled):
 
 
 def self_milliseconds(event, is_cuda):
-    """Of the device where the step runs; its field has had two names."""
+    """Time on the device where the step runs; the field has had two names."""
     if not is_cuda:
         return event.self_cpu_time_total / 1e3
     for name in ("self_device_time_total", "self_cuda_time_total"):
@@ -129,7 +129,7 @@ def main():
     parser.add_argument("--device", default="cpu")
     parser.add_argument("--precision", default="fp32",
                         choices=["fp32", "tf32", "bf16"])
-    parser.add_argument("--hidden", type=int, default=0, help="of lstm_lm")
+    parser.add_argument("--hidden", type=int, default=0, help="width of lstm_lm")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--json", action="store_true")
     options = parser.parse_args()
@@ -140,14 +140,14 @@ def main():
     import torch_models
 
     if options.model not in torch_models.MODELS:
-        sys.exit(f"no model {options.model!r} here; there are "
+        sys.exit(f"unknown model {options.model!r}; known are "
                  + ", ".join(torch_models.MODELS))
     torch.set_num_threads(options.threads)
     formats = {"contiguous": (torch.contiguous_format, False)}
     if options.model in torch_models.IMAGE_MODELS:
         formats["channels_last"] = (torch.channels_last, False)
     if options.compile:
-        # Of the format that is usually the faster one.
+        # Compile for the format that is usually faster.
         name, (memory_format, _) = list(formats.items())[-1]
         formats[f"{name}, compiled"] = (memory_format, True)
     result = {

@@ -1,12 +1,12 @@
-// Time of a training step (forward, backward, update by SGD with momentum) of
-// one model on one batch, without communication, and where it goes.
+// Measures the time of a training step (forward, backward, update by SGD with
+// momentum) of one model on one batch, without communication, and where this
+// time goes.
 //
 //   training_step_bench --model=resnet20 --batch=128 [--threads=1]
 //       [--device=cpu] [--precision=fp32] [--hidden=N] [--json]
-//
-// The steps go on training on one random batch; that the loss falls shows that
-// they are real. On a CUDA device a step's time ends when the device is idle;
-// where it goes is told with CUDA_LAUNCH_BLOCKING=1 in the environment alone,
+// All steps train on one random batch; the falling loss shows that they are
+// real. On a CUDA device a step's time ends when the device is idle. Where the
+// time goes is reported only with CUDA_LAUNCH_BLOCKING=1 in the environment,
 // which makes the step itself slower.
 
 #include <algorithm>
@@ -51,7 +51,7 @@ struct Options {
   int warm_up = 3;  // On a device the second one may be recorded as a graph.
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
-  int hidden = 0;  // Of lstm_lm; 0: the model's default.
+  int hidden = 0;  // For lstm_lm; 0: the model's default.
   bool json = false;
 };
 
@@ -95,13 +95,13 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
   return options;
 }
 
-// Milliseconds, for the table and the runner.
+// Times in milliseconds, for the table and for JSON.
 double Milliseconds(absl::Duration duration) {
   return absl::ToDoubleMilliseconds(duration);
 }
 
 struct Report {
-  std::vector<double> step_ms;  // Of each timed step.
+  std::vector<double> step_ms;  // One for each timed step.
   double update_ms = 0;         // Mean.
   double first_loss = 0;
   double last_loss = 0;
@@ -143,7 +143,7 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
     {
       const TimeAdder timer(&update);
       PS_RETURN_IF_ERROR(momentum->Step(gradient, &weights));
-      // Comes after all that was asked of a device.
+      // This copy runs after all queued work of a device.
       float first;
       PS_RETURN_IF_ERROR(backend->CopyToHost(weights.Slice(0, 1), &first));
     }
@@ -231,7 +231,7 @@ absl::Status Run(int argc, char** argv) {
   } else {
     PrintTable(json);
   }
-  // Written so that a NaN fails too.
+  // Written so that a NaN fails, too.
   if (!(report.last_loss < report.first_loss)) {
     return absl::InternalError(
         absl::StrCat("the loss did not fall: ", report.first_loss, ", then ",

@@ -1,4 +1,5 @@
-// The settings of benchmarks/convergence are jobs, and leave nothing out.
+// The settings of benchmarks/convergence are valid jobs and cover every
+// compressor and value code.
 #include <fstream>
 #include <set>
 #include <string>

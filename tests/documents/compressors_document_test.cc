@@ -1,5 +1,5 @@
-// docs/compressors.md describes every compressor and every value code, and no
-// other.
+// docs/compressors.md describes exactly the registered compressors and value
+// codes.
 #include <fstream>
 #include <regex>
 #include <string>
@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// Names of the table rows with so many columns, the first of them a name.
+// Names in the first column of the table rows that have this number of columns.
 std::vector<std::string> RowNames(int columns) {
   std::ifstream in(ProgramPath("docs/compressors.md"));
   EXPECT_TRUE(in);

@@ -1,5 +1,5 @@
-// Documents hold what they promise: their commands run, their links lead
-// somewhere, the examples are valid jobs.
+// Checks documents: their commands run, their links lead to files, and the
+// examples are valid jobs.
 #include <filesystem>
 #include <fstream>
 #include <regex>
@@ -125,8 +125,7 @@ TEST_F(Documents, ReadmesMnistCommandsRun) {
   const size_t end = readme.find("    done\n", begin);
   ASSERT_NE(begin, std::string::npos);
   ASSERT_NE(end, std::string::npos);
-  // Few iterations: that the commands run is the question here, and what they
-  // reach is in the table.
+  // Few iterations, because this only tests that the commands run.
   const std::string command = absl::StrReplaceAll(
       readme.substr(begin, end + 8 - begin),
       {{"=DIR", absl::StrCat("=", shared, "/data/mnist",

@@ -1,5 +1,5 @@
 // A bundle of few programs, unpacked where nothing of this machine's
-// environment is left.
+// environment is visible.
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -32,7 +32,7 @@ std::string ReadText(const fs::path& path) {
   return text.str();
 }
 
-// A shell's command in a folder; what it prints goes to *output.
+// Runs a shell command in a folder and stores its output in *output.
 int RunIn(const fs::path& folder, const std::string& command,
           std::string* output) {
   TestProcess process(
@@ -82,7 +82,7 @@ class Bundle : public testing::Test {
     return RunIn(directory_, command, &output_);
   }
 
-  // The same with no environment but a PATH.
+  // The same with an environment that only has a PATH.
   int RunClean(const std::string& command) {
     return Run("env -i PATH=/usr/bin:/bin " + command);
   }
@@ -115,7 +115,7 @@ TEST_F(Bundle, RunsElsewhereWithItsOwnLibraries) {
   EXPECT_EQ(RunClean("'else where/b/bin/gradsieve' --help"), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("doctor"));
 
-  // Through a link, as somebody may put it into a folder of the PATH.
+  // Through a link, as in a folder of the PATH.
   EXPECT_EQ(
       Run("ln -s 'else where/b/bin/gradsieve' g && "
           "env -i PATH=/usr/bin:/bin ./g train 'else where/b/job.textproto'"

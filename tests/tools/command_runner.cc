@@ -9,7 +9,7 @@
 namespace ps {
 namespace {
 
-// Far above what any command here needs, also under a sanitizer.
+// Far longer than any command here needs, even under a sanitizer.
 constexpr absl::Duration kBound = absl::Seconds(200);
 
 }  // namespace
@@ -34,7 +34,7 @@ std::vector<std::string> CommandTest::Names(const std::string& folder) const {
 int CommandTest::Gradsieve(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {ProgramPath("tools/gradsieve")};
   command.insert(command.end(), arguments.begin(), arguments.end());
-  // Outside the folder, which a test may list.
+  // Outside the folder, because a test may list it.
   const std::string output_path = absl::StrCat(directory_, ".output");
   TestProcess process(command, output_path);
   const int exit_code = process.WaitForExit(kBound);

@@ -1,4 +1,4 @@
-// The `gradsieve` program run to its end, in a folder of the test's own.
+// Runs the `gradsieve` program to its end, in a folder of the test.
 #ifndef TESTS_TOOLS_COMMAND_RUNNER_H_
 #define TESTS_TOOLS_COMMAND_RUNNER_H_
 
@@ -17,11 +17,12 @@ class CommandTest : public testing::Test {
   // A path in the test's folder.
   std::string Path(const std::string& name) const;
 
-  // The names in a folder below the test's, sorted; "" for the test's own.
+  // The sorted names in a folder below the test's folder; "" for the test's
+  // own.
   std::vector<std::string> Names(const std::string& folder) const;
 
-  // `gradsieve ARGUMENTS`; what it printed is in output(). Returns the exit
-  // code.
+  // Runs `gradsieve ARGUMENTS` and keeps its output in output(). Returns the
+  // exit code.
   int Gradsieve(const std::vector<std::string>& arguments);
   const std::string& output() const { return output_; }
 

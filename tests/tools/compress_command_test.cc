@@ -1,5 +1,5 @@
-// `gradsieve compress` as a process: what it writes obeys the compressors' law,
-// and what it cannot do it refuses without leaving anything.
+// `gradsieve compress` as a process: its output obeys the compressors' law, and
+// when it refuses a request it leaves no files.
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
@@ -63,9 +63,9 @@ class CompressCommand : public CommandTest {
     return Gradsieve(arguments);
   }
 
-  // Reads what the command wrote, and holds it to the law, element by element:
-  // residual before + gradient = decoded + residual after. The residual is
-  // followed from zero; its last value is in a file.
+  // Reads the command's files and checks the law for each element: residual
+  // before + gradient = decoded + residual after. The residual is computed from
+  // zero on; its last value is in a file.
   void ExpectLaw(bool error_feedback) {
     const auto indices = ReadNpy<int64_t>(Path("out/indices.npy"));
     const auto values = ReadNpy<float>(Path("out/values.npy"));
@@ -243,8 +243,8 @@ TEST_F(CompressCommand, ABadGradientFileIsRefusedWithTheReason) {
                               HasSubstr("astype('<f4')")));
   std::ofstream(Path("g.npy")) << "1.0 2.0 3.0";
   EXPECT_EQ(Compress(topk), 78);
-  EXPECT_THAT(output(), HasSubstr("g.npy: not a .npy file"));
-  // Rows without end, and without a byte.
+  EXPECT_THAT(output(), HasSubstr("g.npy: no .npy file"));
+  // An unlimited number of rows without a byte.
   std::string header =
       "{'descr': '<f4', 'fortran_order': False, "
       "'shape': (1152921504606846976, 0)}";
@@ -277,7 +277,7 @@ TEST_F(CompressCommand, ANonFiniteGradientIsNamedAndLeavesTheOldResult) {
 }
 
 TEST_F(CompressCommand, AnOutputThatCannotBeWrittenIsNamed) {
-  // A file where a folder should be: also root cannot write there.
+  // A file in place of a folder, so that even root cannot write there.
   std::ofstream(Path("out")) << "taken";
   EXPECT_EQ(Compress("name: \"topk\""), 1);
   EXPECT_THAT(output(), HasSubstr(Path("out")));

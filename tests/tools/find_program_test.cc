@@ -19,8 +19,7 @@ TEST(FindProgram, OwnProgramIsTheFileThatRuns) {
   ASSERT_TRUE(program.ok()) << program.status();
   EXPECT_EQ(fs::path(*program).filename(), "find_program_test");
   const fs::path exe = fs::read_symlink("/proc/self/exe");
-  // In a bundle that is the loader, and the program's launcher is to be
-  // started.
+  // In a bundle that is the loader, and the program's launcher must be started.
   if (exe.filename() == "ld-linux-x86-64.so.2") {
     EXPECT_NE(fs::path(*program).parent_path().filename(), "elf");
   } else {
@@ -31,7 +30,7 @@ TEST(FindProgram, OwnProgramIsTheFileThatRuns) {
 TEST(FindProgram, CodeOfALibraryIsInTheLibrary) {
   const auto file = FileOfCode(reinterpret_cast<const void*>(&std::printf));
   ASSERT_TRUE(file.ok()) << file.status();
-#ifndef __SANITIZE_ADDRESS__  // It has a printf of its own.
+#ifndef __SANITIZE_ADDRESS__  // The sanitizer has its own printf.
   EXPECT_THAT(*file, HasSubstr("libc"));
 #endif
 }

@@ -47,7 +47,7 @@ TEST_F(GradientDumpCommand, DumpedGradientsCompress) {
   const auto gradients = ReadNpy<float>(dump);
   ASSERT_TRUE(gradients.ok()) << gradients.status();
   ASSERT_THAT(gradients->shape, ElementsAre(3, kParameters));
-  // The last bias belongs to a class that is almost never absent from a batch.
+  // The last bias belongs to a class that is almost never missing from a batch.
   for (int row = 0; row < 3; ++row) {
     EXPECT_NE(gradients->elements[(row + 1) * kParameters - 1], 0) << row;
   }

@@ -1,5 +1,5 @@
-// benchmarks/on_gpu in a folder whose programs are not there: what it runs,
-// what it makes of what they say, and how it ends.
+// benchmarks/on_gpu in a folder with stand-ins for its programs: which of them
+// it runs, how it handles their results, and how it ends.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -18,9 +18,9 @@ namespace fs = std::filesystem;
 using testing::HasSubstr;
 using testing::Not;
 
-// Writes what it was told to `calls`, and the weights of a job to its run
-// directory: the same ones, but for the jobs whose name is in `different`.
-// Fails for the jobs in `failing`.
+// Writes its arguments to `calls`, and the weights of a job to its run
+// directory. They are the same for all jobs except those whose name is in
+// `different`. Fails for the jobs in `failing`.
 constexpr char kGradsieve[] = R"(#!/bin/bash
 echo "$*" >>calls
 for argument in "$@"; do

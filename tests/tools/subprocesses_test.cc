@@ -1,4 +1,4 @@
-// Children are /bin/sh; every wait is for an event of theirs.
+// Children are /bin/sh; tests only wait for events of children.
 #include "tools/subprocesses.h"
 
 #include <dirent.h>
@@ -27,14 +27,14 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
-// Against a test that hangs; nothing waits as long when all is well.
+// Ends a test that hangs. No wait takes as long if everything works.
 absl::Time Soon() { return absl::Now() + absl::Seconds(60); }
 
 std::vector<std::string> Shell(const std::string& script) {
   return {"/bin/sh", "-c", script};
 }
 
-// Collects what the children say, and how they end.
+// Collects the output of the children, and how they end.
 class SubprocessesTest : public testing::Test {
  protected:
   SubprocessesTest() : children_(Callbacks()) {}
@@ -59,7 +59,7 @@ class SubprocessesTest : public testing::Test {
     return child.value_or(-1);
   }
 
-  // Until `child` has written so many lines.
+  // Polls until `child` has written this number of lines.
   void WaitForLines(int child, size_t lines) {
     const absl::Time deadline = Soon();
     while (out_[child].size() < lines && absl::Now() < deadline) {
@@ -173,7 +173,7 @@ TEST_F(SubprocessesTest, ASignalReachesOneChildAlone) {
   EXPECT_EQ(exits_.at(a).signal, SIGUSR1);
   EXPECT_FALSE(children_.is_running(a));
   EXPECT_TRUE(children_.is_running(b));
-  children_.Signal(a, SIGKILL);  // Gone: nothing happens.
+  children_.Signal(a, SIGKILL);  // No effect, because it has ended.
 }
 
 TEST_F(SubprocessesTest, TerminateAsksFirst) {
@@ -276,7 +276,8 @@ TEST(SubprocessesLifetimeTest, ChildrenDieWithUsEvenOfSigkill) {
   close(ends[0]);
   close(ends[1]);
   ASSERT_GT(pid, 0);
-  // Of a process that is not our child: readable when it has ended.
+  // The descriptor of a process that is not our child becomes readable when the
+  // process has ended.
   const UniqueFd pidfd(static_cast<int>(syscall(SYS_pidfd_open, pid, 0)));
   ASSERT_GE(pidfd.get(), 0);
   pollfd polled = {pidfd.get(), POLLIN, 0};

@@ -1,5 +1,5 @@
-// tools/trace_picture: what of a trace its picture shows, and what it says of a
-// file that is none.
+// tools/trace_picture: the contents of a picture, and the errors for a file
+// that is not a trace.
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -39,7 +39,7 @@ class TracePicture : public testing::Test {
  protected:
   ~TracePicture() override { std::filesystem::remove_all(directory_); }
 
-  // tools/trace_picture ARGUMENT; what it printed is in output_.
+  // Runs tools/trace_picture ARGUMENT and keeps its output in output_.
   int Run(const std::string& argument) {
     TestProcess process({ProgramPath("tools/trace_picture"), argument},
                         directory_ + "/output");
@@ -72,7 +72,7 @@ TEST_F(TracePicture, ShowsSpansSlicesAndWhatWasHidden) {
 
 TEST_F(TracePicture, SpansWithinOthersLieBelowThem) {
   ASSERT_EQ(Run(File(kTrace)), 0) << output_;
-  // 850 wide for 8 ms from 110 on, and 16 a line from 24 on.
+  // 8 ms are 850 wide and start at 110; lines are 16 high and start at 24.
   EXPECT_THAT(output_, HasSubstr("<rect x='110.0' y='24' width='840.0'"));
   EXPECT_THAT(output_, HasSubstr("<rect x='215.0' y='40' width='525.0'"));
   EXPECT_THAT(output_, HasSubstr("<rect x='320.0' y='56' width='52.5'"));

@@ -10,8 +10,9 @@
 
 namespace ps {
 
-// What the job says, with its cluster.servers; a new incarnation each time.
-// `total_iterations`: so many will be made at most.
+// Options from the job, which must name its cluster.servers, with a new
+// incarnation on each call. `total_iterations` is the largest number of
+// iterations that will be made.
 ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
                                           int64_t total_iterations);
 

@@ -16,7 +16,8 @@ const Command kSubjects[] = {
     {"push-pull",
      "Gradients to a parameter server and weights back, against plain TCP.",
      RunBenchPushPullCommand},
-    {"load", "Many simulated workers against parameter servers, for long.",
+    {"load",
+     "Many simulated workers against parameter servers for a long time.",
      RunBenchLoadCommand},
     {"network", "One job with several compressors on a slow network.",
      RunBenchNetworkCommand},
@@ -28,8 +29,8 @@ int RunBenchCommand(int argc, char** argv) {
   CommandText text;
   text.program = "gradsieve bench";
   text.description =
-      "Measures what this machine does. Every result is verified before it is "
-      "printed, and stands beside a bound that was measured in the same run.";
+      "Measures the speed of this machine. Every result is verified before it "
+      "is printed, together with a bound that was measured in the same run.";
   text.examples = {
       {"gradsieve bench compressors --names=sidco_e,topk",
        "two of the compressors, at the usual sizes and ratios"},

@@ -3,7 +3,7 @@
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "tools/bench/memory_passes.cc"
 #include "hwy/foreach_target.h"
-// After foreach_target.h, which must be first.
+// Must come after foreach_target.h.
 #include "hwy/highway.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -26,7 +26,7 @@ void AddPass(const float* HWY_RESTRICT x, int64_t n, float* HWY_RESTRICT sum) {
 double SumMagnitudesPass(const float* HWY_RESTRICT x, int64_t n) {
   const hn::ScalableTag<float> d;
   const int64_t lanes = static_cast<int64_t>(hn::Lanes(d));
-  // Four sums: an addition need not wait for the one before it.
+  // With four sums an addition need not wait for the one before it.
   auto sum0 = hn::Zero(d);
   auto sum1 = hn::Zero(d);
   auto sum2 = hn::Zero(d);

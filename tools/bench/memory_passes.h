@@ -1,4 +1,5 @@
-// The plainest passes over memory, as bounds for everything that makes them.
+// The simplest passes over memory, as bounds for everything that makes such
+// passes.
 #ifndef TOOLS_BENCH_MEMORY_PASSES_H_
 #define TOOLS_BENCH_MEMORY_PASSES_H_
 
@@ -6,10 +7,10 @@
 
 namespace ps {
 
-// sum[i] += x[i]: reads 8 bytes an element and writes 4.
+// sum[i] += x[i]. Reads 8 bytes per element and writes 4.
 void AddPass(const float* x, int64_t n, float* sum);
 
-// The sum of |x[i]|, in float: reads 4 bytes an element.
+// The sum of |x[i]|, in float. Reads 4 bytes per element.
 double SumMagnitudesPass(const float* x, int64_t n);
 
 }  // namespace ps

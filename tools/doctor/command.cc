@@ -13,20 +13,21 @@
 namespace ps {
 namespace {
 
-// It takes a second or two, and a minute on a machine that is very busy.
+// Training takes a second or two, and up to a minute on a very busy machine.
 constexpr absl::Duration kTrainingTimeout = absl::Minutes(3);
 
 CommandText Text() {
   CommandText text;
   text.program = "gradsieve doctor";
   text.description =
-      "Says what this machine has: kernel, C library, processor, ports, the "
-      "NVIDIA driver with its devices, CUDA's libraries with their versions "
-      "and folders; what is missing, and what does not work then. Trains a "
-      "small network for a moment to see that it works.";
+      "Reports what this machine has: kernel, C library, processor, ports, the "
+      "NVIDIA driver with its devices, and CUDA's libraries with their "
+      "versions and folders. Also reports what is missing and what does not "
+      "work because of that. Trains a small network for a moment to check that "
+      "training works.";
   text.exit_codes = {
       {"0", "training on the CPU works, whatever else is missing"},
-      {"1", "it does not; the lines marked MISSING say why"},
+      {"1", "training does not work; the lines marked MISSING say why"},
       {"64", "the command line makes no sense"},
   };
   return text;
@@ -37,8 +38,8 @@ CommandText Text() {
 int RunDoctorCommand(int argc, char** argv) {
   bool no_training = false;
   CommandLine command_line(Text());
-  command_line.AddSwitch("no-training", "Look only, and train nothing.",
-                         &no_training);
+  command_line.AddSwitch(
+      "no-training", "Only look at the machine; do not train.", &no_training);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
 
   bool works = true;

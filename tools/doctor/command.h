@@ -1,5 +1,5 @@
-// `gradsieve doctor`: what this machine has, and what does not work without
-// what it lacks.
+// `gradsieve doctor`: reports what this machine has, what it lacks, and what
+// does not work because of that.
 #ifndef TOOLS_DOCTOR_COMMAND_H_
 #define TOOLS_DOCTOR_COMMAND_H_
 

@@ -17,8 +17,8 @@ namespace {
 constexpr char kNoGpu[] =
     "training on a GPU does not work; on the CPU it does. ";
 
-// The functions are those of cuda.h, library_types.h, cublas_api.h and cudnn.h,
-// named here because this file is built without the toolkit, too.
+// The functions are those of cuda.h, library_types.h, cublas_api.h and cudnn.h.
+// They are declared here because this file is also built without the toolkit.
 constexpr int kComputeCapabilityMajor = 75;  // CU_DEVICE_ATTRIBUTE_...
 constexpr int kComputeCapabilityMinor = 76;
 
@@ -40,7 +40,7 @@ std::string DeviceText(const SharedLibrary& driver, int device) {
                       ", compute capability ", major, ".", minor);
 }
 
-// Adds the driver and its devices; whether there is a device.
+// Adds the driver and its devices. Returns whether there is a device.
 bool AddDriver(int build_version, std::vector<Finding>* findings) {
   Finding driver{"driver"};
   const auto library = SharedLibrary::Open("libcuda.so.1");
@@ -95,7 +95,7 @@ struct CudaLibrary {
   std::string subject;
   std::string file;
   std::string consequence;
-  // Of the library that is loaded; empty if it does not say.
+  // Version of the loaded library; empty if it is unknown.
   std::function<std::string(const SharedLibrary&)> version;
 };
 
@@ -128,8 +128,8 @@ std::string CudnnVersion(const SharedLibrary& library) {
 std::vector<CudaLibrary> Libraries(int build_version) {
   const int major = build_version / 1000;
   const std::string products = absl::StrCat(
-      "matrix products on the GPU do not work, and so neither "
-      "does training. Install CUDA ",
+      "matrix products on the GPU do not work, and therefore "
+      "training does not either. Install CUDA ",
       major,
       "'s libraries, or name their folder in "
       "LD_LIBRARY_PATH");
@@ -142,7 +142,7 @@ std::vector<CudaLibrary> Libraries(int build_version) {
       {"cuBLASLt", absl::StrCat("libcublasLt.so.", major), products,
        CublasLtVersion},
       {"cuDNN", "libcudnn.so.9", convolutions, CudnnVersion},
-      // The first one finds these only when it needs them.
+      // cuDNN loads these only when it needs them.
       {"cuDNN graph", "libcudnn_graph.so.9", convolutions, no_version},
       {"cuDNN ops", "libcudnn_ops.so.9", convolutions, no_version},
       {"cuDNN cnn", "libcudnn_cnn.so.9", convolutions, no_version},
@@ -166,7 +166,7 @@ FindingGroup FindCuda(int build_version) {
   if (build_version == 0) {
     group.findings.push_back(
         {"this build", "was made without the CUDA toolkit",
-         absl::StrCat(kNoGpu, "Build it where the toolkit is")});
+         absl::StrCat(kNoGpu, "Build it on a machine with the toolkit")});
     return group;
   }
   group.findings.push_back(

@@ -1,4 +1,5 @@
-// What there is for training on a GPU: driver, devices, CUDA's libraries.
+// What the machine has for training on a GPU: driver, devices, CUDA's
+// libraries.
 #ifndef TOOLS_DOCTOR_CUDA_FINDINGS_H_
 #define TOOLS_DOCTOR_CUDA_FINDINGS_H_
 
@@ -10,7 +11,7 @@ namespace ps {
 FindingGroup FindCuda();
 
 // The same for a build with the toolkit of this version (CudaBuildVersion),
-// which also says what the files of CUDA's libraries are called.
+// which also determines the file names of CUDA's libraries.
 FindingGroup FindCuda(int build_version);
 
 // "13.0" for 13000.

@@ -1,4 +1,4 @@
-// What `gradsieve doctor` has found out about one thing.
+// The findings of `gradsieve doctor`, each about one subject.
 #ifndef TOOLS_DOCTOR_FINDING_H_
 #define TOOLS_DOCTOR_FINDING_H_
 
@@ -8,11 +8,12 @@
 namespace ps {
 
 struct Finding {
-  std::string subject;    // "cuDNN"; at most 14 letters.
-  std::string text = {};  // What there is, or what is missing and why.
-  // What does not work then, and what to do; empty if nothing is missing.
+  std::string subject;    // "cuDNN"; at most 14 characters.
+  std::string text = {};  // What was found, or what is missing and why.
+  // What does not work because of it, and what to do; empty if nothing is
+  // missing.
   std::string consequence = {};
-  // Without it not even the CPU trains.
+  // Whether even training on the CPU needs it.
   bool required = false;
 
   bool missing() const { return !consequence.empty(); }
@@ -23,7 +24,7 @@ struct FindingGroup {
   std::vector<Finding> findings = {};
 };
 
-// Lines of at most about 80 letters, with a mark for what is missing.
+// Lines of at most about 80 characters, which mark what is missing.
 std::string FormatFindings(const FindingGroup& group);
 
 }  // namespace ps

@@ -30,7 +30,7 @@
 namespace ps {
 namespace {
 
-// What follows "KEY:" in a file of /proc; empty if nothing does.
+// The text after "KEY:" in a file of /proc; empty if there is none.
 std::string ProcValue(const std::string& path, const std::string& key) {
   std::ifstream in(path);
   for (std::string line; std::getline(in, line);) {
@@ -63,8 +63,8 @@ Finding Kernel() {
 Finding CLibrary() {
   Finding finding{"C library"};
   finding.text = absl::StrCat("glibc ", gnu_get_libc_version());
-  // A function that is the loader's own. Its place cannot be had from
-  // getauxval(AT_BASE), which is 0 where the loader was started explicitly.
+  // __tls_get_addr is a function of the loader itself. getauxval(AT_BASE) would
+  // not do: it is 0 if the loader was started explicitly.
   const auto loader = FileOfCode(dlsym(RTLD_DEFAULT, "__tls_get_addr"));
   const auto library =
       FileOfCode(reinterpret_cast<const void*>(&gnu_get_libc_version));
@@ -102,7 +102,7 @@ Finding Memory() {
   const int64_t page = sysconf(_SC_PAGESIZE);
   Finding finding{"memory"};
   finding.text = FormatBytes(sysconf(_SC_PHYS_PAGES) * page);
-  // As in "19387544 kB".
+  // For example "19387544 kB".
   const std::string available = ProcValue("/proc/meminfo", "MemAvailable");
   int64_t kibibytes = 0;
   if (absl::SimpleAtoi(available.substr(0, available.find(' ')), &kibibytes)) {
@@ -117,7 +117,8 @@ Finding OpenFiles() {
   getrlimit(RLIMIT_NOFILE, &limit);
   Finding finding{"open files",
                   absl::StrCat("a process may have ", limit.rlim_cur)};
-  // Connections, logs and data files of one server with some tens of workers.
+  // Enough for the connections, logs and data files of one server with some
+  // tens of workers.
   if (limit.rlim_cur < 256) {
     finding.consequence =
         "servers with many workers run out of them; raise it with ulimit -n";

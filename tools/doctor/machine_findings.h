@@ -1,4 +1,4 @@
-// The machine: kernel, C library, processor, memory, network.
+// Findings about the machine: kernel, C library, processor, memory, network.
 #ifndef TOOLS_DOCTOR_MACHINE_FINDINGS_H_
 #define TOOLS_DOCTOR_MACHINE_FINDINGS_H_
 

@@ -11,12 +11,12 @@ namespace ps {
 
 class SharedLibrary {
  public:
-  // `name` as in "libcuda.so.1". It stays loaded for as long as the process
-  // lives: CUDA's do not take it well to be unloaded. Errors: kNotFound with
-  // what the loader says.
+  // `name` as in "libcuda.so.1". The library stays loaded until the process
+  // ends, because CUDA's libraries do not support being unloaded. Errors:
+  // kNotFound with the loader's message.
   static absl::StatusOr<SharedLibrary> Open(const std::string& name);
 
-  // Where it is.
+  // Path of the library.
   const std::string& path() const { return path_; }
 
   // The function of this name and type; null if it has none.

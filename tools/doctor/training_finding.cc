@@ -27,7 +27,7 @@ constexpr char kJob[] = R"(
   cluster { num_workers: 1 num_servers: 1 startup_timeout_seconds: 20 }
 )";
 
-constexpr int kKeptLines = 5;  // Of what a failed training printed last.
+constexpr int kKeptLines = 5;  // Last lines of a failed training.
 
 absl::Status Train(absl::Duration timeout) {
   PS_ASSIGN_OR_RETURN(const std::string program, OwnProgram());

@@ -1,4 +1,4 @@
-// Whether training works here, found out by training.
+// Finds out whether training works on this machine, by training.
 #ifndef TOOLS_DOCTOR_TRAINING_FINDING_H_
 #define TOOLS_DOCTOR_TRAINING_FINDING_H_
 
@@ -7,8 +7,8 @@
 
 namespace ps {
 
-// Trains a small job for a few iterations on the CPU, with this program, one
-// server and one worker as processes of this machine; gives up after `timeout`.
+// Trains a small job for a few iterations on the CPU, with this program and one
+// server and one worker as processes on this machine. Gives up after `timeout`.
 FindingGroup FindTraining(absl::Duration timeout);
 
 }  // namespace ps

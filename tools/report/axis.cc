@@ -9,13 +9,14 @@
 namespace ps {
 namespace {
 
-// Powers of ten between two ticks, if there are too many for one each.
+// Powers of ten between two ticks, if there are too many for a tick each.
 constexpr int kMostDecades = 10;
 
 // A label is one word.
 constexpr char kNoBreakSpace[] = "\u00a0";
 
-// 1, 2 or 5 times a power of ten, the smallest that is at least `step`.
+// The smallest number of the form 1, 2 or 5 times a power of ten that is at
+// least `step`.
 double RoundStep(double step) {
   const double power = std::pow(10.0, std::floor(std::log10(step)));
   for (const double factor : {1.0, 2.0, 5.0}) {
@@ -53,7 +54,7 @@ std::string StepLabel(double value, double step, double largest) {
                          *unit.letter == 0 ? "" : kNoBreakSpace, unit.letter);
 }
 
-// Of a logarithmic axis, where each number has one digit.
+// Label of a logarithmic axis, where each number has one digit.
 std::string PowerLabel(double value) {
   if (value >= 1e13 || value < 1e-3 * (1 - 1e-9)) {
     return absl::StrFormat("%.0e", value);
@@ -79,7 +80,7 @@ Axis LinearAxis(double low, double high, int ticks, bool whole) {
   }
   double step = RoundStep((high - low) / std::max(1, ticks - 1));
   if (whole) step = std::max(1.0, step);
-  // Counted, not added up: a sum of steps would drift.
+  // Multiplies the step by a count, because a sum of steps would drift.
   const double first = std::floor(low / step + 1e-9);
   const double last = std::ceil(high / step - 1e-9);
   Axis axis;

@@ -19,18 +19,18 @@ struct Axis {
   bool logarithmic = false;
   std::vector<Tick> ticks;  // Ascending; at least two.
 
-  // Where `value` lies between low (0) and high (1); outside of [0, 1] if it
-  // lies outside. NaN for a value that the axis cannot show.
+  // Where `value` lies between low (0) and high (1); outside [0, 1] for a value
+  // outside of the axis. NaN for a value that the axis cannot show.
   double Position(double value) const;
 };
 
-// The smallest axis with steps of 1, 2 or 5 times a power of ten, about `ticks`
-// of them, that holds [low, high]; both finite, low at most high. whole: no
-// ticks between whole numbers.
+// The smallest axis that contains [low, high], with about `ticks` steps of 1, 2
+// or 5 times a power of ten. Both must be finite, with low at most high. If
+// `whole`, there are no ticks between whole numbers.
 Axis LinearAxis(double low, double high, int ticks = 6, bool whole = false);
 
-// The same by powers of ten (over less than two of them also by 2 and 5).
-// low above 0.
+// The same with ticks at powers of ten, and also at 2 and 5 times these if the
+// axis spans less than two powers. low must be above 0.
 Axis LogarithmicAxis(double low, double high);
 
 }  // namespace ps

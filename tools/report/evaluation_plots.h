@@ -15,7 +15,7 @@ namespace ps {
 std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
                                   const std::vector<PlotSeries>& series);
 
-// "accuracy 98.70 %"; of a run without evaluations, the sign for a missing
+// "accuracy 98.70 %"; for a run without evaluations, the sign for a missing
 // value.
 std::string LastEvaluation(const RunRecords& run);
 

@@ -7,7 +7,8 @@
 namespace ps {
 
 double ExchangeTimes::HiddenShare() const {
-  // The clock is read a moment earlier for one than for the other.
+  // The clamp is needed because the two times are read at slightly different
+  // moments.
   return std::clamp(1 - await / communication, 0.0, 1.0);
 }
 

@@ -1,4 +1,4 @@
-// What the exchange with the servers cost in time, as a run's records have it.
+// The time of the exchange with the servers, from a run's records.
 #ifndef TOOLS_REPORT_EXCHANGE_TIMES_H_
 #define TOOLS_REPORT_EXCHANGE_TIMES_H_
 
@@ -6,23 +6,24 @@
 
 namespace ps {
 
-// Worker 0's, over all iterations that record phases. Numbers that no record
-// gives are NaN.
+// Times of worker 0 over all iterations that record phases. Numbers that are
+// not in the records are NaN.
 struct ExchangeTimes {
-  // Mean seconds of an iteration, and its parts, which make it up together
-  // with what was done beside the computation, which counts once.
+  // Mean seconds of an iteration and of its parts. The parts add up to the
+  // iteration if `overlapped`, which ran beside the computation, is subtracted.
   double iteration = 0;
   double compute = 0;
   double compress = 0;
   double apply = 0;
   double await = 0;
-  // Of compress and apply: on a thread beside the one that computes.
+  // The part of compress and apply that ran on another thread than the one that
+  // computes.
   double overlapped = 0;
   // From the first push to the last answer.
   double communication = 0;
 
-  // Of the communication, the share during which the worker did something else:
-  // 0 where it only waited, 1 where it never did.
+  // The share of the communication during which the worker did other work: 0 if
+  // it only waited, 1 if it never waited.
   double HiddenShare() const;
 };
 

@@ -63,7 +63,7 @@ struct Column {
   std::function<std::string(const RunRecords& run)> cell;
 };
 
-// The last number that the run has of this kind.
+// The run's last value of this kind.
 double LastBytesUp(const RunRecords& run) {
   if (run.iterations.empty()) return std::numeric_limits<double>::quiet_NaN();
   return run.iterations.back().bytes_up;
@@ -178,7 +178,7 @@ std::string Table(const std::vector<RunRecords>& runs,
   return html + "</table></div>\n";
 }
 
-// A line for run i, without points. Where colours repeat the dashes change.
+// A line for run i, without points. When colours repeat, the dashes change.
 PlotSeries SeriesOf(const std::vector<std::string>& labels, size_t i) {
   PlotSeries series;
   series.label = labels[i];
@@ -187,7 +187,7 @@ PlotSeries SeriesOf(const std::vector<std::string>& labels, size_t i) {
   return series;
 }
 
-// For values that all grow from near zero: what counts is where they end.
+// For values that all grow from near zero, so that only their ends count.
 PlotScale ScaleByLastValues(const Plot& plot) {
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
@@ -199,8 +199,8 @@ PlotScale ScaleByLastValues(const Plot& plot) {
                                                   : PlotScale::kLinear;
 }
 
-// One line for each run: `value` by iteration, over those that have none; NaN
-// is a gap.
+// One line for each run: `value` by iteration. Iterations without a value are
+// skipped; a NaN leaves a gap.
 Plot ByIteration(const std::vector<RunRecords>& runs,
                  const std::vector<std::string>& labels,
                  const std::function<std::optional<double>(
@@ -257,7 +257,8 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
 
   Plot residual =
       ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
-        // Zero, where nothing is kept, has no place on the axis.
+        // A norm of 0, without a residual, cannot be shown on a logarithmic
+        // axis.
         return row.residual_norm == 0.0
                    ? std::numeric_limits<double>::quiet_NaN()
                    : row.residual_norm;

@@ -1,4 +1,4 @@
-// The page that shows one run, or several beside each other.
+// The page that shows one run or compares several.
 #ifndef TOOLS_REPORT_HTML_REPORT_H_
 #define TOOLS_REPORT_HTML_REPORT_H_
 
@@ -10,21 +10,22 @@
 
 namespace ps {
 
-// What can be drawn of these runs, each a line in every plot that it has
-// something for.
+// All plots of these runs. Each run is a line in every plot for which it has
+// data.
 std::vector<Plot> ReportPlots(const std::vector<RunRecords>& runs);
 
-// One HTML file that needs nothing else: a table of the runs, what they
-// recorded by iteration, and `more` plots. Plots of which no run has numbers
-// are left out.
+// A self-contained HTML file: a table of the runs, plots of what they recorded
+// by iteration, and the plots in `more`. Plots for which no run has numbers are
+// left out.
 std::string HtmlReport(const std::vector<RunRecords>& runs,
                        const std::vector<Plot>& more);
 
 // The table alone, as Markdown.
 std::string MarkdownReport(const std::vector<RunRecords>& runs);
 
-// What tells the runs apart: compressor, value code and target ratio; where
-// those are the same for two, the jobs; where these are, the directories.
+// Labels that distinguish the runs: compressor, value code and target ratio. If
+// these are equal for two runs, the jobs; if those are equal, too, the
+// directories.
 std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs);
 
 }  // namespace ps

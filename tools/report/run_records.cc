@@ -103,13 +103,13 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
     if (!json.is_object()) return damaged(line, "is not a JSON object");
     const std::string event = Text(json, "event");
     if ((event == "start") != (line == 1)) {
-      return damaged(line, line == 1 ? "has not the event \"start\""
+      return damaged(line, line == 1 ? "does not have the event \"start\""
                                      : "has the event \"start\" again");
     }
     if (event == "start") {
       TakeStart(json, &run);
     } else if (std::isnan(Number(json, "iteration"))) {
-      return damaged(line, "has no number of an iteration");
+      return damaged(line, "has no iteration number");
     } else if (event == "iteration") {
       TakeIteration(json, &run);
     } else if (event == "evaluation") {
@@ -117,7 +117,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
       run.evaluations.push_back(
           {Number(json, "iteration"), Number(json, run.metric.c_str())});
     }
-    // Other events are those of newer versions.
+    // Other events are from newer versions and are ignored.
   }
   if (line == 0) {
     return absl::DataLossError(absl::StrCat(

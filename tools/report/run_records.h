@@ -1,4 +1,4 @@
-// What a run has recorded, for looking back at it.
+// The records of a run.
 #ifndef TOOLS_REPORT_RUN_RECORDS_H_
 #define TOOLS_REPORT_RUN_RECORDS_H_
 
@@ -22,20 +22,20 @@ struct IterationRow {
   double target_count = 0;
   double stages = 0;
   std::optional<double> residual_norm;  // None: not measured.
-  double achieved_ratio = 0;            // Of this iteration, all workers.
-  // Compressor "auto": of worker 0's elements, those in compressed buckets.
+  double achieved_ratio = 0;            // In this iteration, all workers.
+  // Compressor "auto": the share of worker 0's elements in compressed buckets.
   std::optional<double> compressed_share;
   // Seconds of each phase of this iteration, in the file's order.
   std::vector<std::pair<std::string, double>> phases;
   // Since the start.
-  double seconds = 0;   // Of training.
+  double seconds = 0;   // Training time.
   double bytes_up = 0;  // All workers.
   double bytes_down = 0;
 };
 
 struct EvaluationRow {
   double iteration = 0;
-  double value = 0;  // Of RunRecords::metric.
+  double value = 0;  // Value of RunRecords::metric.
 };
 
 struct RunRecords {
@@ -54,7 +54,7 @@ struct RunRecords {
 
   std::vector<IterationRow> iterations;
   std::vector<EvaluationRow> evaluations;
-  // Of the last iteration, since the start; NaN before the first.
+  // Values at the last iteration, since the start; NaN before the first.
   double seconds = 0;
   double achieved_ratio = 0;  // Elements sent over elements, all workers.
   // Compressor "auto": mean over the iterations; NaN for others.
@@ -64,17 +64,17 @@ struct RunRecords {
   double dense_bytes_down = 0;
 };
 
-// Reads DIRECTORY/metrics.jsonl, also of a run that goes on or has failed: a
-// last line without its end is passed over. Errors: what ReadFile reports, with
-// what to do about it; kDataLoss names the line that is damaged.
+// Reads DIRECTORY/metrics.jsonl, also of a run that is still running or has
+// failed: an incomplete last line is ignored. Errors: those of ReadFile, with
+// what to do about it; kDataLoss naming the damaged line.
 absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory);
 
-// How near a run came to its target, after the iterations in which the number
-// of stages settles. Without a target there is nothing to count.
+// How close a run came to its target ratio after the iterations in which the
+// number of stages settles. All zero for a run without a target.
 struct RatioQuality {
-  int64_t iterations = 0;      // That count; 0: the others say nothing.
-  double mean = 0;             // Of achieved over target.
-  double share_within_20 = 0;  // Of iterations within 20 % of the target.
+  int64_t iterations = 0;      // Number that count; if 0, so are the others.
+  double mean = 0;             // Mean of achieved over target.
+  double share_within_20 = 0;  // Iterations within 20 % of the target.
 };
 constexpr int kSettlingIterations = 20;
 RatioQuality MeasureRatioQuality(const RunRecords& run);

@@ -20,7 +20,8 @@ constexpr double kTitleHeight = 30;
 constexpr double kLegendHeight = 20;
 constexpr double kLabelBegin = kMargin + 34;
 
-// What the page's style leaves to HTML; and the page stretches plots.
+// Styles that the page gives by HTML, and a fixed size, because the page
+// stretches plots.
 constexpr char kFileStyle[] = R"css(
 svg.plot { width: 640px; height: 360px; }
 .paper { fill: var(--ground); }
@@ -29,9 +30,9 @@ svg.plot { width: 640px; height: 360px; }
 .sample { stroke-width: 2.5; }
 )css";
 
-// The page's style with its light colours in place of their names: many
-// programs that show SVG files know no CSS variables, and paint everything
-// black.
+// The page's style with the light colours in place of their names, because many
+// programs that show SVG files do not support CSS variables and paint
+// everything black.
 std::string FileStyle() {
   const absl::string_view style = kPlotStyle;
   const size_t light_end = style.find('}') + 1;
@@ -44,13 +45,14 @@ std::string FileStyle() {
         absl::StrCat("var(", absl::StripAsciiWhitespace(parts[0]), ")"),
         parts[1]);
   }
-  // What follows both sets of colours.
+  // The style after both sets of colours.
   const absl::string_view rest = style.substr(style.find("figure"));
   return absl::StrReplaceAll(absl::StrCat(rest, kFileStyle), colors);
 }
 
-// Smaller letters for a label that is too long for its line: a picture is cut
-// at its edge. 0.6 of its size is what a letter of a usual font is wide.
+// A smaller font size for a label that is too long for its line, because a
+// picture is cut off at its edge. A character is about 0.6 of the font size
+// wide.
 std::string SmallerSize(const std::string& label) {
   constexpr double kUsual = 13;  // As the style has it.
   const double size = (kPlotWidth - kLabelBegin - kMargin) /

@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// Title, legend and curves; brings its own style, light and dark. Empty if no
-// point can be shown.
+// A file with title, legend and curves and its own style, light and dark. Empty
+// if no point can be shown.
 std::string SvgFile(const Plot& plot);
 
 // "test_accuracy.svg" for "Test accuracy".

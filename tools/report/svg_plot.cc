@@ -12,12 +12,12 @@
 namespace ps {
 namespace {
 
-// The picture, in CSS pixels at its natural size.
+// Margins of the picture, in CSS pixels at its natural size.
 constexpr double kLeft = 68;
-constexpr double kRight = 28;  // Half of the last label.
+constexpr double kRight = 28;  // For half of the last label.
 constexpr double kTop = 12;
 constexpr double kBottom = 46;
-// About two pixels each.
+// About two pixels for each point.
 constexpr size_t kMostPoints = 280;
 
 class Canvas {
@@ -46,14 +46,14 @@ class Canvas {
   const Axis y_;
 };
 
-// The numbers of a series that are neighbours on the page.
+// Consecutive points of a series that are drawn as one.
 struct Group {
   PlotPoint mean;
   double low = std::numeric_limits<double>::infinity();
   double high = -std::numeric_limits<double>::infinity();
 };
 
-// NaN in the place of a group of which nothing can be shown.
+// A group without a point that can be shown is NaN.
 std::vector<Group> GroupPoints(const Canvas& canvas,
                                const std::vector<PlotPoint>& points) {
   const size_t size = (points.size() + kMostPoints - 1) / kMostPoints;
@@ -69,7 +69,7 @@ std::vector<Group> GroupPoints(const Canvas& canvas,
       group.low = std::min(group.low, points[i].y);
       group.high = std::max(group.high, points[i].y);
     }
-    // 0 / 0 is the NaN that leaves a gap.
+    // 0 / 0 gives a NaN, which leaves a gap.
     group.mean.x /= count;
     group.mean.y /= count;
     groups.push_back(group);
@@ -213,8 +213,8 @@ Axis YAxis(const Plot& plot, const Range& all, const Range& positive) {
 
 }  // namespace
 
-// Colours after Okabe and Ito, told apart also by those who see no red or
-// green; lighter on a dark ground.
+// Colours of Okabe and Ito, which colour-blind readers can distinguish; lighter
+// on a dark background.
 const char kPlotStyle[] = R"css(
 :root { color-scheme: light dark; --ground: #ffffff; --text: #1b1f24;
   --faint: #5d6772; --grid: #e3e7eb; --panel: #f6f8fa; --good: #2da44e;

@@ -1,4 +1,5 @@
-// Line plots as inline SVG, for a page that brings the style sheet kPlotStyle.
+// Line plots as inline SVG, for a page that contains the style sheet
+// kPlotStyle.
 //
 // Numbers that cannot be shown (not finite, or not positive on a logarithmic
 // axis) leave a gap in their line.
@@ -22,13 +23,14 @@ struct PlotPoint {
 struct PlotSeries {
   std::string label;
   std::vector<PlotPoint> points;  // x ascends.
-  // One of kNumPlotColors, taken round; the same for the same run in all plots.
+  // One of kNumPlotColors, modulo their number; the same for one run in all
+  // plots.
   int color = 0;
-  int dash = 0;          // One of kNumPlotDashes, 0 a whole line.
+  int dash = 0;          // One of kNumPlotDashes; 0: a solid line.
   bool markers = false;  // A dot at each point.
 };
 
-// A horizontal stripe that says what is good.
+// A horizontal stripe that marks good values.
 struct PlotBand {
   double low = 0;
   double high = 0;
@@ -48,36 +50,36 @@ struct Plot {
   std::string title;
   std::string x_label;
   std::string y_label;       // With its unit.
-  bool x_from_zero = false;  // Else from the smallest x.
+  bool x_from_zero = false;  // Otherwise from the smallest x.
   PlotScale y_scale = PlotScale::kLinear;
   bool whole_y = false;  // No ticks between whole numbers.
   std::vector<PlotSeries> series;
   std::optional<PlotBand> band;
-  std::string note;  // Below it.
+  std::string note;  // Below the plot.
 };
 
-// Of the drawing, in its own units.
+// Size of the drawing, in its own units.
 constexpr double kPlotWidth = 640;
 constexpr double kPlotHeight = 360;
 
 constexpr int kNumPlotColors = 8;
 constexpr int kNumPlotDashes = 4;
 
-// For a <style> element. Light and dark, as the reader's system has it.
+// For a <style> element. Light or dark according to the reader's system.
 extern const char kPlotStyle[];
 
 constexpr size_t kMostStripes = 4;
 
-// A series of more points than a reader can tell apart is drawn as the means of
-// groups of neighbours, on a pale stripe from their smallest to their largest;
-// without the stripe in a plot of more than kMostStripes series, whose stripes
+// If a series has more points than a reader can tell apart, the means of groups
+// of neighbours are drawn on a pale stripe from their smallest to their largest
+// value. A plot of more than kMostStripes series has no stripes, because they
 // would cover each other. Empty if no point can be shown.
 std::string DrawPlot(const Plot& plot);
 
-// The <svg> element of DrawPlot alone.
+// Only the <svg> element of DrawPlot.
 std::string DrawCurves(const Plot& plot);
 
-// Text as HTML or SVG, in an element or an attribute.
+// Escapes text for an element or an attribute of HTML or SVG.
 std::string EscapeMarkup(absl::string_view text);
 
 }  // namespace ps

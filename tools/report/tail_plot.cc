@@ -71,7 +71,7 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
   }
   plot.series.push_back(std::move(measured));
 
-  // As far as the measured curve is of interest; a law may reach much farther.
+  // Just beyond the measured curve; a distribution may reach much farther.
   const double farthest = 1.3 * magnitudes.front();
   const TailSample sample = SampleOf(magnitudes);
   const FittedLaw laws[] = {

@@ -1,4 +1,5 @@
-// How large the elements of a gradient are, against the laws that SIDCo fits.
+// How large the elements of a gradient are, compared with the distributions
+// that SIDCo fits.
 #ifndef TOOLS_REPORT_TAIL_PLOT_H_
 #define TOOLS_REPORT_TAIL_PLOT_H_
 
@@ -10,10 +11,11 @@
 
 namespace ps {
 
-// The share of the non-zero elements whose magnitude exceeds x, as measured,
-// and as the exponential, the gamma and the generalized Pareto law have it,
-// each fitted to all magnitudes as by SIDCo's first stage. Elements that are
-// not finite are left out. Fewer than two different magnitudes: no series.
+// Plots the share of the non-zero elements whose magnitude exceeds x: as
+// measured, and for the exponential, the gamma and the generalized Pareto
+// distribution, each fitted to all magnitudes as by SIDCo's first stage.
+// Elements that are not finite are left out. With fewer than two different
+// magnitudes there are no series.
 Plot TailPlot(const std::string& title, const std::vector<float>& gradient);
 
 // The last row of a float32 .npy file of shape [n] or [rows, n]; an empty

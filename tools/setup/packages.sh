@@ -1,5 +1,6 @@
-# Sourced by ./quickstart, ./test and tools/bundle: which Debian packages they need, why, and
-# how the missing ones are installed. docs/dependencies.md says more.
+# Lists the Debian packages that ./quickstart, ./test and tools/bundle need and
+# why, and installs the missing ones. They source this file. docs/dependencies.md
+# says more.
 
 # package|why
 gradsieve_build_packages=(
@@ -27,7 +28,7 @@ gradsieve_bundle_packages=(
   "xz-utils|xz, which makes the archive small"
 )
 
-# Installs what is missing of the given "package|why" entries.
+# Installs the missing ones of the given "package|why" entries.
 install_packages() {
   local entry package missing=()
   for entry in "$@"; do
@@ -63,7 +64,7 @@ install_packages() {
   }
 }
 
-# A log that outlives a failure, in a folder of the user's own.
+# The log of apt-get, in a new file that only this user can access.
 apt_log=$(mktemp "${TMPDIR:-/tmp}/gradsieve-apt.XXXXXX")
 trap 'rm -f "$apt_log"' EXIT
 

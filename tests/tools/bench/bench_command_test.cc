@@ -1,5 +1,6 @@
-// `gradsieve bench` as a process: its rows, its JSON and what it refuses. That
-// the verification finds mistakes: tests/tools/bench/compressors/compression_check_test.cc.
+// `gradsieve bench` as a process: its rows, its JSON and the options that it
+// refuses. tests/tools/bench/compressors/compression_check_test.cc tests that the
+// verification finds mistakes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -35,7 +36,8 @@ class BenchCommand : public CommandTest {
 };
 
 TEST_F(BenchCommand, EveryRegisteredCompressorPassesVerification) {
-  // Enough elements that an estimate is one, and few enough for a sanitizer.
+  // Enough elements for an estimate of the threshold, and few enough for a
+  // sanitizer.
   const nlohmann::json rows = Rows({"--sizes=400000", "--ratios=0.01"});
   std::vector<std::string> names;
   for (const auto& row : rows) {
@@ -59,7 +61,7 @@ TEST_F(BenchCommand, RowsHaveTimesRatioAndBits) {
   EXPECT_GT(row["milliseconds"], 0);
   EXPECT_GT(row["bound_milliseconds"], 0);
   EXPECT_GT(row["topk_milliseconds"], row["bound_milliseconds"]);
-  // Entropy of a position of which one in 1000 is sent, and 32 bits.
+  // The entropy of a position if one in 1000 is sent, plus 32 bits.
   EXPECT_NEAR(row["entropy_bits_per_sent_element"], 43.408, 0.001);
   EXPECT_GT(row["bits_per_sent_element"], row["entropy_bits_per_sent_element"]);
   // A quantized value is shorter.

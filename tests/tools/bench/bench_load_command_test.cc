@@ -1,5 +1,5 @@
-// `gradsieve bench load` as the processes that it is, with a small model: not
-// how fast it is, but that everything is there and was verified.
+// `gradsieve bench load` with its processes and a small model. Tests that all
+// results exist and were verified, not how fast it is.
 #include <csignal>
 #include <cstdlib>
 #include <limits>
@@ -27,7 +27,7 @@ using ::testing::IsEmpty;
 
 class BenchLoadCommand : public CommandTest {
  protected:
-  // The command's own folder for its files is in the test's.
+  // The command makes the folder for its files in the test's folder.
   BenchLoadCommand() { setenv("TMPDIR", Path("").c_str(), 1); }
   ~BenchLoadCommand() override { unsetenv("TMPDIR"); }
 
@@ -53,7 +53,7 @@ TEST_F(BenchLoadCommand, SoManyIterationsOfEveryWorkerAreMadeAndVerified) {
   EXPECT_EQ(json["iterations"], 30);
   EXPECT_EQ(json["workers"], 4);
   EXPECT_EQ(json["parameters"], 1 << 18);
-  // Two slices of each server.
+  // Two slices on each server.
   EXPECT_EQ(json["pushes"], 30 * 4 * 4);
   EXPECT_EQ(json["push_latency_seconds"]["count"], 30 * 4 * 4);
   EXPECT_EQ(json["iteration_latency_seconds"]["count"], 30 * 4);
@@ -73,7 +73,7 @@ TEST_F(BenchLoadCommand, SoManyIterationsOfEveryWorkerAreMadeAndVerified) {
   ASSERT_EQ(json["server_memory"].size(), 2);
   ASSERT_EQ(json["worker_memory"].size(), 2);
   for (const auto& server : json["server_memory"]) {
-    // A program, at least.
+    // At least as much as any program uses.
     EXPECT_GT(server["first_bytes"], 1 << 20);
     EXPECT_GE(server["largest_bytes"], server["last_bytes"]);
   }
@@ -84,7 +84,7 @@ TEST_F(BenchLoadCommand, SoManyIterationsOfEveryWorkerAreMadeAndVerified) {
   EXPECT_THAT(output(),
               AllOf(HasSubstr("4 workers in 2 processes, 2 servers"),
                     HasSubstr("30 iterations in "), HasSubstr("Verified: ")));
-  // Its own folder is gone.
+  // The command has removed its folder.
   EXPECT_THAT(Names(""), ElementsAre("load.json"));
 }
 
@@ -144,7 +144,7 @@ TEST_F(BenchLoadCommand, SweepsPrintARowForEach) {
   EXPECT_EQ(sizes["runs"][1]["parameters"], 1 << 19);
 }
 
-// The number of a process of this load whose command line has `role` in it.
+// The ID of a process of this load whose command line contains `role`.
 pid_t ProcessOf(const std::string& folder, const std::string& role) {
   for (const pid_t pid : ProcessesWith(folder)) {
     const auto line = ReadFile("/proc/" + std::to_string(pid) + "/cmdline");
@@ -160,7 +160,7 @@ TEST_F(BenchLoadCommand, AServerThatDiesEndsTheLoadAndIsNamed) {
                       printed);
   pid_t server = -1;
   ASSERT_TRUE(WaitFor(absl::Seconds(60), [&] {
-    // A worker process is there: all servers listen.
+    // A worker process has started, so all servers listen.
     if (ProcessOf(Path("gradsieve."), "--first-rank=1") < 0) return false;
     server = ProcessOf(Path("gradsieve."), "--index=1");
     return server > 0;

@@ -1,6 +1,6 @@
-// `gradsieve bench network` as a process: what it refuses, real runs on slow
-// links, and that nothing is left of them however it ends. Times are bounded
-// from below only, by what a link can carry.
+// `gradsieve bench network` as a process: options that it refuses, real runs on
+// slow links, and that nothing is left of them however it ends. Times are only
+// bounded from below, by what a link can carry.
 #include <unistd.h>
 
 #include <algorithm>
@@ -45,14 +45,14 @@ constexpr char kJob[] = R"(
 constexpr double kDenseBytes = 4 * 235146;
 constexpr double kBitsPerSecond = 200e6;
 
-// Against a test that hangs.
+// Ends a test that hangs.
 constexpr absl::Duration kBound = absl::Seconds(100);
 
 class BenchNetwork : public CommandTest {
  protected:
   BenchNetwork() { std::ofstream(Path("job.textproto")) << kJob; }
 
-  // Everything that a bench starts has the folder in its command line.
+  // Every process that a bench starts has the folder in its command line.
   ~BenchNetwork() override {
     EXPECT_TRUE(NothingRuns()) << "processes are left";
   }
@@ -139,7 +139,7 @@ TEST_F(BenchNetwork, WithoutRootItSaysWhatIsMissing) {
   EXPECT_FALSE(std::filesystem::exists(Path("run")));
 }
 
-// Those below make networks.
+// The tests below make networks.
 class BenchNetworkRun : public BenchNetwork {
  protected:
   void SetUp() override {
@@ -182,7 +182,7 @@ class BenchNetworkRun : public BenchNetwork {
     });
   }
 
-  // A bench that goes on until it is stopped, and has trained a little.
+  // A bench that continues until it is stopped, and has trained a little.
   std::vector<std::string> EndlessArguments() const {
     return Arguments({"--settings=none", "--iterations=1000000", "--warm-up=1",
                       "--bandwidth=200mbit"});
@@ -207,7 +207,7 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
       0)
       << output();
   EXPECT_THAT(output(),
-              AllOf(HasSubstr("200 Mbit/s asked for; measured "),
+              AllOf(HasSubstr("200 Mbit/s requested; measured "),
                     HasSubstr("[2/2] topk:0.01:fp16"),
                     HasSubstr("235,146 parameters, 2 workers, 1 server"),
                     HasSubstr("to loss")));
@@ -227,7 +227,7 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
   const double seconds = 10 * none["seconds_per_iteration"].get<double>();
   constexpr double kBurstBytes = 128 << 10;
   EXPECT_GE(seconds, 8 * (19 * kDenseBytes - kBurstBytes) / kBitsPerSecond);
-  // With headers, and the weights at the start.
+  // Includes headers, and the weights at the start.
   EXPECT_GE(none["link_bytes"], 12 * 4 * kDenseBytes);
   EXPECT_EQ(none["iterations_to_target_loss"], 3);
   EXPECT_GT(none["test_accuracy"], 0);
@@ -247,7 +247,8 @@ TEST_F(BenchNetworkRun, LinksAreReallySlowAndEverySettingIsMeasured) {
               testing::ElementsAre("01-none", "02-topk_0.01_fp16"));
   EXPECT_THAT(Names("run/02-topk_0.01_fp16"),
               AllOf(Contains("metrics.jsonl"), Contains("summary.json")));
-  // Of three hosts, all different and all gone.
+  // The namespaces of three hosts, which are all different and do not exist any
+  // more.
   std::set<std::string> namespaces;
   for (const auto& host : json["hosts"]) {
     namespaces.insert(host["network_namespace"].get<std::string>());
@@ -321,7 +322,7 @@ TEST_F(BenchNetworkRun, ARunCanEndAtItsTarget) {
 }
 
 TEST_F(BenchNetworkRun, WithoutEvaluateARunEndsWithItsLastIteration) {
-  // Whose evaluation takes longer than any test may.
+  // A job whose evaluation takes longer than any test may.
   ASSERT_EQ(Bench({"--settings=topk", "--iterations=6", "--warm-up=1",
                    "--set=data.name=shapes",
                    "--set=data.shapes.test_examples=10000000"}),

@@ -1,5 +1,5 @@
-// `gradsieve bench push-pull` as the processes that it is, with a tiny model:
-// what it finds out is not looked at, but that it is there and was verified.
+// `gradsieve bench push-pull` with its processes and a tiny model. Tests that
+// all results exist and were verified, not their values.
 #include <csignal>
 #include <cstdlib>
 #include <nlohmann/json.hpp>
@@ -24,7 +24,7 @@ using ::testing::Not;
 
 class BenchPushPullCommand : public CommandTest {
  protected:
-  // The command's own folder for its files is in the test's.
+  // The command makes the folder for its files in the test's folder.
   BenchPushPullCommand() { setenv("TMPDIR", Path("").c_str(), 1); }
   ~BenchPushPullCommand() override { unsetenv("TMPDIR"); }
 
@@ -34,8 +34,8 @@ class BenchPushPullCommand : public CommandTest {
     return Gradsieve(all);
   }
 
-  // Runs it with a model of two buckets and slices that do not divide them, and
-  // reads its JSON.
+  // Runs it with a model of two buckets and a slice size that does not divide
+  // them, and reads its JSON.
   nlohmann::json Result(std::vector<std::string> arguments) {
     for (const char* argument :
          {"--megabytes=3", "--bucket-megabytes=2", "--slice-elements=100000",
@@ -48,7 +48,7 @@ class BenchPushPullCommand : public CommandTest {
   }
 };
 
-// Everything that both numbers of workers have in common.
+// The checks that hold for both numbers of workers.
 void ExpectComplete(const nlohmann::json& json, int workers) {
   for (const char* name :
        {"raw_tcp_gigabytes_per_second", "push_gigabytes_per_second",
@@ -56,7 +56,7 @@ void ExpectComplete(const nlohmann::json& json, int workers) {
         "push_over_raw_tcp", "pull_over_raw_tcp"}) {
     ASSERT_TRUE(json.contains(name)) << name;
     EXPECT_GT(json[name], 0) << name;
-    // Of a single round.
+    // There is a single round.
     EXPECT_EQ(json["spreads"][name]["smallest"], json[name]) << name;
     EXPECT_EQ(json["spreads"][name]["largest"], json[name]) << name;
   }
@@ -85,7 +85,7 @@ TEST_F(BenchPushPullCommand, OneWorkerIsMeasuredAndVerified) {
                     HasSubstr("1 round of 2 iterations, each verified"),
                     HasSubstr("\npush, plain TCP, added on arrival"),
                     HasSubstr("\npull, parameter server")));
-  // Its own folder is gone.
+  // The command has removed its folder.
   EXPECT_THAT(Names(""), testing::ElementsAre("bench.json"));
 }
 
@@ -101,7 +101,7 @@ TEST_F(BenchPushPullCommand, DensePushesBringNoWeightsBack) {
 
 TEST_F(BenchPushPullCommand, SparsePushesBringBackWhatChanged) {
   const nlohmann::json json = Result({"--workers=2", "--one-of=1000"});
-  // 8 bytes a value that is sent, of 4 for each of a thousand.
+  // 8 bytes for each value that is sent, instead of 4 for each of a thousand.
   EXPECT_LT(json["phases"]["push"]["gigabytes"],
             0.003 * json["phases"]["raw_tcp"]["gigabytes"].get<double>());
   EXPECT_GT(json["push_answer_bytes_per_byte"], 0.5);
@@ -128,7 +128,7 @@ TEST_F(BenchPushPullCommand, CtrlCEndsAllProcesses) {
   TestProcess process({ProgramPath("tools/gradsieve"), "bench", "push-pull",
                        "--megabytes=1", "--rounds=100", "--iterations=100"},
                       printed);
-  // The server's job is in the test's folder.
+  // The server's job file is in the test's folder.
   ASSERT_TRUE(WaitFor(absl::Seconds(60), [&] {
     return absl::StrContains(process.Output(), "push ");
   })) << process.Output();

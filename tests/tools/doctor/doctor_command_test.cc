@@ -16,8 +16,8 @@ using ::testing::HasSubstr;
 
 class Doctor : public CommandTest {
  protected:
-  // `gradsieve doctor` with CUDA's libraries from the test's folder. Returns
-  // what it printed.
+  // Runs `gradsieve doctor` with CUDA's libraries from the test's folder.
+  // Returns its output.
   std::string LookOnly() {
     TestProcess process(
         {"/usr/bin/env", absl::StrCat("LD_LIBRARY_PATH=", Path("libraries")),
@@ -29,7 +29,8 @@ class Doctor : public CommandTest {
 
   void AddFake(const std::string& name) {
     std::filesystem::create_directories(Path("libraries"));
-    // Not a link: the loader would take two names of one file for one library.
+    // Not a link, because the loader would treat two names of one file as one
+    // library.
     std::filesystem::copy_file(
         ProgramPath("tests/tools/doctor/libfake_cuda.so"),
         Path("libraries/" + name));

@@ -1,5 +1,5 @@
-// Stands for libcuda.so.1, libcublas.so, libcublasLt.so and libcudnn.so: an old driver that
-// sees no device, and libraries with versions of their own.
+// Replaces libcuda.so.1, libcublas.so, libcublasLt.so and libcudnn.so: an old
+// driver that sees no device, and libraries with other versions.
 #include <stddef.h>
 
 int cuInit(unsigned flags) {

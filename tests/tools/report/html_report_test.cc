@@ -173,7 +173,7 @@ TEST(HtmlReportTest, BytesAreLogarithmicIfRunsEndFarApart) {
     const std::string html = HtmlReport({run, dense}, {});
     return html.substr(html.find("<strong>Sent by all workers"));
   };
-  // The largest tick of a linear axis, and one of a logarithmic.
+  // The largest tick of a linear axis, and a tick of a logarithmic one.
   EXPECT_THAT(bytes_plot(),
               AllOf(HasSubstr(">0.8<"), Not(HasSubstr(">0.01<"))));
   for (IterationRow& row : dense.iterations) row.bytes_up *= 2;

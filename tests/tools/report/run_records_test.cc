@@ -86,7 +86,7 @@ TEST_F(RunRecordsTest, AnIterationHasItsPhasesAndItsRatio) {
   EXPECT_EQ(run->seconds, 4);
   EXPECT_EQ(row.bytes_down, 7);
   EXPECT_EQ(run->bytes_down, 7);
-  // Numbers alone, in the file's order.
+  // Only numbers, in the file's order.
   using Phase = std::pair<std::string, double>;
   EXPECT_EQ(row.phases,
             (std::vector<Phase>{Phase("wire", 0.5), Phase("apply", 1)}));
@@ -148,7 +148,7 @@ TEST_F(RunRecordsTest, DamagedLinesAreNamed) {
                 HasSubstr("metrics.jsonl, line 2 "));
   }
   EXPECT_THAT(std::string(Read(IterationLine(1, 1)).status().message()),
-              HasSubstr("line 1 has not the event \"start\""));
+              HasSubstr("line 1 does not have the event \"start\""));
   EXPECT_THAT(
       std::string(Read(absl::StrCat(kStart, kStart)).status().message()),
       HasSubstr("line 2 has the event \"start\" again"));
@@ -176,7 +176,7 @@ TEST_F(RunRecordsTest, QualityLeavesOutTheFirstTwenty) {
     row.count = count;
     run.iterations.push_back(row);
   }
-  // Nothing was wanted, nothing sent: says nothing.
+  // Iterations without a target and without sent elements do not count.
   row.count = row.target_count = 0;
   run.iterations.push_back(row);
   const RatioQuality quality = MeasureRatioQuality(run);

@@ -1,4 +1,4 @@
-// A picture must look right in programs that know little of CSS.
+// A picture must look right in programs with little support for CSS.
 #include "tools/report/svg_file.h"
 
 #include <string>
@@ -39,7 +39,7 @@ TEST(SvgFile, EscapesTextsAndIsNamedByItsTitle) {
 TEST(SvgFile, LongLabelsFitTheirLine) {
   Plot plot = Line();
   EXPECT_THAT(SvgFile(plot), Not(HasSubstr("style='font-size")));
-  // 574 wide, 0.6 of its size for each of 100 letters.
+  // 574 wide, with 0.6 of the font size for each of 100 characters.
   plot.series[0].label = std::string(100, 'w');
   EXPECT_THAT(SvgFile(plot), HasSubstr("style='font-size: 9.6px'"));
 }

@@ -1,4 +1,4 @@
-// What is drawn, read back from the SVG by its ticks.
+// Reads the drawn values back from the SVG by its ticks.
 #include "tools/report/svg_plot.h"
 
 #include <cmath>
@@ -43,7 +43,7 @@ std::vector<std::smatch> AllMatches(const std::string& text,
           std::sregex_iterator()};
 }
 
-// From pixels to values, by the first and the last tick.
+// Converts pixels to values by the first and the last tick.
 class Scale {
  public:
   Scale(const std::string& svg, const std::string& axis, bool logarithmic)
@@ -52,7 +52,7 @@ class Scale {
                                              : "x='[-.0-9]+' y='([-.0-9]+)'";
     const std::vector<std::smatch> ticks = AllMatches(
         svg, "<text class='" + axis + "' " + position + ">([-.e0-9]+)</text>");
-    // The y labels stand 4 pixels below their line, for the eye.
+    // The y labels are 4 pixels below their line.
     shift_ = axis == "x" ? 0 : -4;
     first_pixel_ = Number(ticks.front()[1]) + shift_;
     last_pixel_ = Number(ticks.back()[1]) + shift_;
@@ -82,7 +82,7 @@ std::vector<std::vector<PlotPoint>> ReadBack(const std::string& svg,
   std::vector<std::vector<PlotPoint>> lines;
   const std::string element = absl::StrCat("<", what, " ");
   const std::string points = "points='";
-  // No regular expression: std::regex recurses over a long match.
+  // Uses no regular expression, because std::regex recurses over a long match.
   for (size_t at = 0; (at = svg.find(element, at)) != std::string::npos;) {
     at = svg.find(points, at) + points.size();
     lines.emplace_back();

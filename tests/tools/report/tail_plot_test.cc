@@ -11,7 +11,8 @@
 namespace ps {
 namespace {
 
-// The quantiles of the exponential law of this mean, signs alternating.
+// The quantiles of the exponential distribution with this mean, with
+// alternating signs.
 std::vector<float> ExponentialGradient(int n, double mean) {
   std::vector<float> gradient(n);
   for (int i = 0; i < n; ++i) {
@@ -24,7 +25,7 @@ std::vector<float> ExponentialGradient(int n, double mean) {
 TEST(TailPlotTest, MeasuredSharesAreThoseOfTheGradient) {
   std::vector<float> gradient;
   for (int i = 1; i <= 1000; ++i) gradient.push_back(i % 2 == 0 ? i : -i);
-  gradient.resize(1500, 0.0f);  // Zeros say nothing of the tail.
+  gradient.resize(1500, 0.0f);  // Zeros are not part of the tail.
   const Plot plot = TailPlot("", gradient);
   ASSERT_EQ(plot.series.size(), 4u);
   EXPECT_EQ(plot.series[0].label, "measured");
@@ -33,7 +34,7 @@ TEST(TailPlotTest, MeasuredSharesAreThoseOfTheGradient) {
   EXPECT_NEAR(plot.series[0].points.back().y, 1e-3, 1e-9);
   EXPECT_EQ(plot.series[0].points.back().x, 1000);
   for (const PlotPoint& point : plot.series[0].points) {
-    // As many as that share of 1000 are this large or larger.
+    // That share of the 1000 elements is this large or larger.
     EXPECT_NEAR(point.y * 1000, 1001 - point.x, 1e-9);
   }
 }
@@ -57,7 +58,7 @@ TEST(TailPlotTest, OnALightTailTheLawsPartFromIt) {
     x = std::copysign(std::pow(std::fabs(x), 0.5f), x);
   }
   const Plot plot = TailPlot("", gradient);
-  // Where a hundredth is above: the law of squares has sqrt(ln 100).
+  // The point that a hundredth exceeds, which is sqrt(ln 100) for squares.
   const auto at = [&plot](int series) {
     for (const PlotPoint& point : plot.series[series].points) {
       if (point.y <= 0.0101) return point.x;

@@ -48,25 +48,26 @@ CommandText Text() {
   text.program = "gradsieve bench compressors";
   text.description =
       "Times compressors on one core or CUDA device, with error feedback, on "
-      "gradients drawn from a Laplace law, until the payload is in the host's "
-      "memory and the residual is ready. On the CPU the bound is one pass "
-      "residual += gradient and one pass over the magnitudes, the yardstick "
-      "(\"top-k\") is the same residual pass and std::nth_element. On a device "
-      "the bound is what one pass must move, 12 bytes an element, at the rate "
-      "of a copy there, and benchmarks/torch_topk.py --device=cuda is the "
-      "yardstick. All are timed in turns with the compressor, so that a busy "
-      "machine slows all alike, and medians are shown. Every row is verified "
-      "by plain loops before it is printed: "
-      "decoded + residual is what came in, and what was sent is what exceeds "
-      "the threshold. The gradient is one tensor of unknown shape: adacomp "
-      "sees one layer, and powersgd cannot be timed. Needs about 32 bytes of "
-      "memory an element; everything takes some minutes.";
+      "gradients drawn from a Laplace distribution, until the payload is in "
+      "the host's memory and the residual is ready. On the CPU the bound is "
+      "one pass residual += gradient and one pass over the magnitudes, and the "
+      "yardstick (\"top-k\") is the same residual pass and std::nth_element. "
+      "On a device the bound is the memory traffic of one pass, 12 bytes per "
+      "element, at the rate of a copy there, and benchmarks/torch_topk.py "
+      "--device=cuda is the yardstick. All are timed in turns with the "
+      "compressor, so that a busy machine slows all alike, and medians are "
+      "shown. Every row is verified by plain loops before it is printed: "
+      "decoded + residual equals the input, and the elements that were sent "
+      "are those that exceed the threshold. The gradient is one tensor of "
+      "unknown shape: adacomp sees one layer, and powersgd cannot be timed. "
+      "Needs about 32 bytes of memory per element; a run with the defaults "
+      "takes some minutes.";
   text.examples = {
       {"gradsieve bench compressors --sizes=66e6 --ratios=0.001 "
        "--names=sidco_e,topk",
-       "two compressors in the case that SIDCo was made for"},
+       "two compressors at the size and ratio for which SIDCo was made"},
       {"gradsieve bench compressors --device=cuda:0 --sizes=66e6",
-       "all of them on the first CUDA device"},
+       "all compressors on the first CUDA device"},
       {"gradsieve bench compressors --names=sidco_e,sidco_e+qsgdinf "
        "--json=bench.json",
        "with another value code; also as JSON"},
@@ -107,7 +108,7 @@ void PrintHeader(int64_t elements, double ratio) {
   std::fflush(stdout);
 }
 
-// "–" for what could not be measured.
+// "–" for a value that could not be measured.
 std::string Cell(double value) {
   constexpr char kMissing[] = "      –";  // As wide as a number.
   return std::isfinite(value) ? absl::StrFormat("%7.2f", value) : kMissing;
@@ -138,7 +139,7 @@ void PrintRow(const std::string& name, int64_t elements,
 
 nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
                                double ratio, const CompressorTiming& timing) {
-  // What is NaN becomes null.
+  // A NaN becomes null.
   return {
       {"name", name},
       {"elements", elements},
@@ -152,7 +153,7 @@ nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
   };
 }
 
-// All rows, printed as they come and as JSON in the end.
+// All rows, printed one by one and returned as JSON at the end.
 absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
                                                int64_t rounds,
                                                Backend* backend) {
@@ -208,17 +209,17 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
   command_line.AddOption("ratios", "R,R,...", "Elements sent over elements.",
                          &flags.ratios);
   command_line.AddOption("names", "NAME,NAME,...",
-                         "Compressors, each with a value code if +CODE "
-                         "follows; without it all that need no shapes, with "
+                         "Compressors, each with an optional value code as "
+                         "+CODE; default: all that need no shapes, with "
                          "fp32.",
                          &flags.names);
   command_line.AddOption("device", "NAME",
-                         "cpu, cuda, cuda:N, or auto, as machine.device.",
+                         "cpu, cuda, cuda:N or auto, as for machine.device.",
                          &flags.device);
   command_line.AddOption("json", "FILE", "Write the rows as a list of objects.",
                          &flags.json);
   command_line.AddOption(
-      "rounds", "N", "Timed calls; more for short gradients.", &flags.rounds);
+      "rounds", "N", "Timed calls; short gradients get more.", &flags.rounds);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const auto fail = [](const absl::Status& status, int exit_code) {
     return FailCommand("bench compressors", status, exit_code);

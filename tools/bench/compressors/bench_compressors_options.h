@@ -1,4 +1,4 @@
-// What `gradsieve bench compressors` is asked for, from its command line.
+// The command line of `gradsieve bench compressors`.
 #ifndef TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
 #define TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
 
@@ -13,20 +13,21 @@
 namespace ps {
 
 // "262144,66e6": whole numbers from 1 to 2^32 - 1. Errors: kInvalidArgument
-// naming the one that is not.
+// naming the invalid one.
 absl::StatusOr<std::vector<int64_t>> ParseSizes(absl::string_view text);
 
-// "0.1,0.001": numbers in (0, 1]. Errors: as of ParseSizes.
+// "0.1,0.001": numbers in (0, 1]. Errors: those of ParseSizes.
 absl::StatusOr<std::vector<double>> ParseRatios(absl::string_view text);
 
-// "topk,sidco_e+qsgdinf": registered compressors, each with a value code if one
-// follows; empty: all that need no shapes of tensors. Errors: kInvalidArgument
-// with the nearest name, or all that there are.
+// "topk,sidco_e+qsgdinf": registered compressors, each with an optional value
+// code. An empty text selects all compressors that need no shapes of tensors.
+// Errors: kInvalidArgument with the nearest known name, or with all known
+// names.
 absl::StatusOr<std::vector<std::string>> ParseNames(absl::string_view text);
 
-// The config of one of ParseNames' results. "threshold" gets the threshold that
-// a Laplace vector of scale 1 exceeds with this ratio. Errors: kInvalidArgument
-// if the combination makes no sense.
+// The config for one result of ParseNames. "threshold" gets the threshold that
+// this ratio of a Laplace vector of scale 1 exceeds. Errors: kInvalidArgument
+// for an invalid combination.
 absl::StatusOr<CompressorConfig> BenchConfig(const std::string& name,
                                              double ratio);
 

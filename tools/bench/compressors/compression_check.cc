@@ -11,17 +11,17 @@
 namespace ps {
 namespace {
 
-// What is kept is a difference, rounded to float once: half a unit in its last
-// place, and a little for the rounding of this test.
+// The residual is a difference that was rounded to float once: half a unit in
+// its last place, plus a little for the rounding of this check.
 constexpr double kRelativeError = 0x1.001p-24;
 
-// The rules that hold element by element.
+// Checks the rules that hold for each element.
 absl::Status CheckElement(double sum, bool sent, double decoded, double kept,
                           double threshold) {
   const double tolerance = sent ? kRelativeError * std::fabs(kept) : 0;
   // Written so that a NaN fails too.
   if (!(std::fabs(decoded + kept - sum) <= tolerance)) {
-    return absl::InternalError("decoded + kept is another number");
+    return absl::InternalError("decoded + kept is not residual + gradient");
   }
   const double magnitude = std::fabs(sum);
   if (threshold > 0 && (sent ? magnitude < threshold : magnitude > threshold)) {

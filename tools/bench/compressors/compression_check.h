@@ -1,4 +1,4 @@
-// What a compressor did to one gradient, judged by plain loops.
+// Verifies with plain loops what a compressor did to one gradient.
 #ifndef TOOLS_BENCH_COMPRESSORS_COMPRESSION_CHECK_H_
 #define TOOLS_BENCH_COMPRESSORS_COMPRESSION_CHECK_H_
 
@@ -10,20 +10,21 @@ namespace ps {
 
 struct CompressionToCheck {
   absl::Span<const float> sum;               // Residual before + gradient, [n].
-  absl::Span<const float> residual;          // What was kept, [n].
-  const EncodedGradient* encoded = nullptr;  // Of one part; not owned.
+  absl::Span<const float> residual;          // Residual after, [n].
+  const EncodedGradient* encoded = nullptr;  // One part; not owned.
   // The compressor promises stats.target_count elements, neither more nor
   // fewer.
   bool exact_count = false;
 };
 
-// That
+// Checks that
 // - the payload is one that a server accepts, its indices ascend, and it has
 //   as many elements as stats.count says;
 // - decoded + residual = sum for every element, exactly where nothing was sent,
-//   else within the rounding of the residual to float;
+//   otherwise within the rounding of the residual to float;
 // - if stats.threshold is above 0: no magnitude above it was kept and none
-//   below it was sent. One equal to it may be either: exact top-k sends some.
+//   below it was sent. A magnitude equal to it may be kept or sent: exact top-k
+//   sends some of them.
 // Errors: kInternal naming the first element that is wrong.
 absl::Status CheckCompression(const CompressionToCheck& check);
 

@@ -33,7 +33,7 @@ class HostYardstick final : public CompressionYardstick {
                                           const Tensor& residual,
                                           int64_t k) override {
     const int64_t n = gradient.size();
-    // How long std::nth_element takes depends on what it is given.
+    // The time of std::nth_element depends on its input.
     std::copy_n(residual.data(), n, sum_.data());
     return Milliseconds([&] {
       AddPass(gradient.data(), n, sum_.data());
@@ -48,7 +48,7 @@ class HostYardstick final : public CompressionYardstick {
  private:
   std::vector<float> sum_;
   std::vector<float> magnitudes_;
-  double sink_ = 0;  // So that the read pass is not left out.
+  double sink_ = 0;  // Keeps the read pass from being optimised away.
 };
 
 class DeviceYardstick final : public CompressionYardstick {
@@ -81,7 +81,7 @@ class DeviceYardstick final : public CompressionYardstick {
   }
 
   absl::Status Await() override {
-    // What is copied to the host comes after all that was asked before.
+    // A copy to the host runs after all work that was queued before it.
     float last;
     return backend_->CopyToHost(copy_.Slice(0, 1), &last);
   }

@@ -19,7 +19,7 @@ namespace {
 
 constexpr int64_t kWindowStep = 64 * 1024;
 constexpr int64_t kWindows = 32;
-// A call on fewer elements is too short to be timed a few times only.
+// A call on fewer elements is short and needs more rounds.
 constexpr int64_t kFullElements = int64_t{1} << 22;
 constexpr int64_t kRoundsPerTopK = 3;
 
@@ -29,17 +29,17 @@ double Median(std::vector<double> values) {
   return *middle;
 }
 
-// Bits of one yes that comes with probability p, or of its no.
+// Entropy, in bits, of an event that happens with probability p.
 double BinaryEntropy(double p) {
   if (p <= 0 || p >= 1) return 0;
   return -p * std::log2(p) - (1 - p) * std::log1p(-p) / std::log(2.0);
 }
 
-// What the payload would take if positions were drawn independently, with the
-// probability that this round's count says.
+// Bits of the payload if its positions were drawn independently, with the
+// probability count / n.
 double EntropyBits(const CompressorConfig& config, int64_t count, int64_t n,
                    int64_t value_bytes) {
-  // Positions and values are one there.
+  // Such a code does not separate positions and values.
   if (WritesOwnCode(config.name())) {
     return std::numeric_limits<double>::quiet_NaN();
   }
@@ -93,7 +93,7 @@ absl::StatusOr<std::unique_ptr<CompressorBench>> CompressorBench::Create(
 }
 
 Tensor CompressorBench::NextGradient() {
-  // 13 has no factor in common with the number of windows.
+  // 13 and the number of windows are coprime.
   const int64_t begin = 13 * next_window_++ % kWindows * kWindowStep;
   return values_.Slice(begin, begin + options_.elements);
 }
@@ -127,7 +127,7 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
   Subject subject;
   PS_ASSIGN_OR_RETURN(subject.compressor, NewCompressor(options));
   PS_ASSIGN_OR_RETURN(subject.residual, backend_->Allocate({n}));
-  // By definition, of these two.
+  // These two send exactly k by definition.
   subject.exact_count = config.name() == "topk" || config.name() == "randomk";
 
   for (int64_t i = 0; i < options_.warm_up; ++i) {

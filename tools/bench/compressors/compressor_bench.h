@@ -19,7 +19,7 @@
 namespace ps {
 
 struct CompressorBenchOptions {
-  int64_t elements = 0;  // Of the gradient; at least 1.
+  int64_t elements = 0;  // In the gradient; at least 1.
   // Calls before timing: an adaptive number of stages settles, and the residual
   // fills. At least 0.
   int64_t warm_up = 20;
@@ -31,16 +31,18 @@ struct CompressorBenchOptions {
 // Medians over the rounds; counts are sums over them.
 struct CompressorTiming {
   double milliseconds = 0;
-  // Of CompressionYardstick, in turns with the compressor, so that a busy
-  // machine slows all alike; top-k with every third call, and NaN on a device.
+  // Times of CompressionYardstick, taken in turns with the compressor, so that
+  // a busy machine slows all alike. Top-k is timed with every third call, and
+  // is NaN on a device.
   double bound_milliseconds = 0;
   double topk_milliseconds = 0;
   int64_t rounds = 0;
   int64_t sent = 0;
   int64_t payload_bytes = 0;
-  // Of positions drawn independently, each round with its own count over the
-  // elements, and of the values as they are coded. NaN where the compressor
-  // writes a code of its own, in which positions and values are one.
+  // Entropy of the positions, as if each round had drawn its number of elements
+  // independently, plus the bits of the values as they are coded. NaN if the
+  // compressor writes a code of its own that does not separate positions and
+  // values.
   double entropy_bits = 0;
   CompressionStats last;
 
@@ -50,9 +52,9 @@ struct CompressorTiming {
   double EntropyBitsPerSentElement() const;
 };
 
-// Gradients are Laplace, drawn from a fixed seed. Needs about 32 bytes of
-// memory an element; on a device some 24 there, and as much on the host. Not
-// thread-safe.
+// Gradients are drawn from a Laplace distribution with a fixed seed. Needs
+// about 32 bytes of memory per element; on a device some 24 there, and as much
+// on the host. Not thread-safe.
 class CompressorBench {
  public:
   // Runs on `backend`, which is not owned and outlives this. Errors:
@@ -60,12 +62,12 @@ class CompressorBench {
   static absl::StatusOr<std::unique_ptr<CompressorBench>> Create(
       const CompressorBenchOptions& options, Backend* backend);
 
-  // Times one compressor. Before and after, CheckCompression verifies a call.
+  // Times one compressor. CheckCompression verifies a call before and after.
   // Errors: those of NewCompressor and Compress; kInternal if verification
   // fails.
   absl::StatusOr<CompressorTiming> Run(const CompressorConfig& config);
 
-  // Memory traffic of the bound.
+  // Bytes of memory traffic per element in the bound.
   double bound_bytes_per_element() const {
     return yardstick_->bytes_per_element();
   }
@@ -87,7 +89,7 @@ class CompressorBench {
   const CompressorBenchOptions options_;
   Backend* const backend_;  // Not owned.
   const std::unique_ptr<CompressionYardstick> yardstick_;
-  // Gradients are windows of one long vector: fresh numbers at no cost.
+  // Gradients are windows of one long vector, which give new values at no cost.
   const Tensor values_;
   int64_t next_window_ = 0;
 };

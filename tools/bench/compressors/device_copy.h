@@ -1,4 +1,4 @@
-// The plainest work of a CUDA device, as a bound for everything else.
+// The simplest work of a CUDA device, a copy, as a bound for everything else.
 #ifndef TOOLS_BENCH_COMPRESSORS_DEVICE_COPY_H_
 #define TOOLS_BENCH_COMPRESSORS_DEVICE_COPY_H_
 
@@ -10,21 +10,22 @@
 
 namespace ps {
 
-// On a stream of its own: orders itself after nothing. Not thread-safe.
+// Copies on a stream of its own, which does not wait for other streams. Not
+// thread-safe.
 class DeviceCopier {
  public:
   virtual ~DeviceCopier() = default;
 
-  // Queues a copy within the device's memory, of `from.size()` floats: reads 4
-  // bytes an element and writes 4.
+  // Queues a copy of `from.size()` floats within the device's memory: reads 4
+  // bytes per element and writes 4.
   virtual absl::Status Copy(const Tensor& from, Tensor* to) = 0;
 
-  // Waits for what was queued.
+  // Waits for the queued copies.
   virtual absl::Status Await() = 0;
 };
 
-// On the calling thread's current device. Errors: CUDA's; kUnimplemented in a
-// build without CUDA.
+// Copies on the calling thread's current device. Errors: CUDA's; kUnimplemented
+// in a build without CUDA.
 absl::StatusOr<std::unique_ptr<DeviceCopier>> NewDeviceCopier();
 
 }  // namespace ps

@@ -1,4 +1,4 @@
-// The time of a piece of work.
+// Measures the time of a piece of work.
 #ifndef TOOLS_BENCH_COMPRESSORS_STOPWATCH_H_
 #define TOOLS_BENCH_COMPRESSORS_STOPWATCH_H_
 

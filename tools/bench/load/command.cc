@@ -26,22 +26,22 @@
 namespace ps {
 namespace {
 
-// Seconds between two lines about how far it is.
+// Seconds between two lines of progress.
 constexpr double kProgressSeconds = 10;
 
 CommandText Text() {
   CommandText text;
   text.program = "gradsieve bench load";
   text.description =
-      "Keeps parameter servers of this machine under load: simulated workers "
-      "push payloads that the job's compressor has made of real or generated "
-      "gradients beforehand, and take the answers, iteration after iteration, "
-      "without computing anything in between. Reports how long pushes and "
-      "iterations took, processor time, and whether the servers' memory "
-      "stays flat. In the end the weights are compared with what the pushes "
-      "must give, element by element (optimizer sgd). Any error of any call "
-      "ends the load. A sweep makes a load for each of several numbers of "
-      "workers, or sizes of the model, and prints a table.";
+      "Keeps parameter servers on this machine under load: simulated workers "
+      "push payloads that the job's compressor made beforehand from real or "
+      "generated gradients, and receive the answers, iteration after "
+      "iteration, without computing anything in between. Reports how long "
+      "pushes and iterations took, processor time, and whether the servers' "
+      "memory stays flat. At the end the weights are compared, element by "
+      "element, with those that the pushes must give (optimizer sgd). An error "
+      "in any call ends the load. A sweep runs a load for each of several "
+      "numbers of workers, or sizes of the model, and prints a table.";
   text.examples = {
       {"gradsieve bench load --seconds=600 --json=load.json",
        "64 workers against 2 servers for ten minutes; also as JSON"},
@@ -53,7 +53,7 @@ CommandText Text() {
        "how it grows with parameters: 1 to 256 million"},
   };
   text.exit_codes = {
-      {"0", "no error; memory is flat, or the load too short to say"},
+      {"0", "no error; memory is flat, or the load was too short to tell"},
       {"1", "a call failed, a weight was wrong, or the servers' memory grows"},
       {"64", "the command line makes no sense"},
       {"130", "interrupted"},
@@ -127,7 +127,7 @@ int RunBenchLoadCommand(int argc, char** argv) {
   const absl::StatusOr<std::vector<LoadSettings>> loads =
       LoadSettingsOf(options);
   if (!loads.ok()) {
-    // A file that is not as it should be is no matter of the command line.
+    // An invalid file is not an error of the command line.
     return fail(loads.status(), absl::IsInvalidArgument(loads.status())
                                     ? kExitUsage
                                     : kExitFailed);

@@ -1,5 +1,5 @@
-// `gradsieve bench load`: whether servers stand many workers for long, and how
-// long everything takes then.
+// `gradsieve bench load`: whether servers can serve many workers for a long
+// time, and how long everything takes.
 #ifndef TOOLS_BENCH_LOAD_COMMAND_H_
 #define TOOLS_BENCH_LOAD_COMMAND_H_
 

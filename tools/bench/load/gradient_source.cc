@@ -15,8 +15,8 @@ namespace {
 
 constexpr int64_t kTable = int64_t{1} << 20;
 constexpr int64_t kStretch = int64_t{1} << 14;
-// Far from any multiple of a row's usual length, so that the same places of a
-// model do not meet.
+// Far from any multiple of the usual row lengths, so that a shifted row does
+// not line up with the model again.
 constexpr int64_t kShift = 1000003;
 
 class Generated final : public GradientSource {
@@ -60,7 +60,7 @@ class OfFile final : public GradientSource {
                     absl::Span<float> out) const override {
     const int64_t row = number % file_.rows();
     const int64_t n = file_.row_elements();
-    // Both factors reduced first: their product fits.
+    // Both factors are reduced first so that their product does not overflow.
     const int64_t shift = (number / file_.rows()) % n * (kShift % n) % n;
     int64_t at = (begin + shift) % n;
     while (!out.empty()) {

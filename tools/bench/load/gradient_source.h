@@ -1,4 +1,4 @@
-// Gradients for a load test: real ones from a file, or generated.
+// Gradients for a load test, read from a file or generated.
 #ifndef TOOLS_BENCH_LOAD_GRADIENT_SOURCE_H_
 #define TOOLS_BENCH_LOAD_GRADIENT_SOURCE_H_
 
@@ -12,32 +12,32 @@
 
 namespace ps {
 
-// Endlessly many gradients of any length, numbered from 0: each is a pure
-// function of its number. Thread-safe.
+// An endless sequence of gradients of any length, numbered from 0. Each is a
+// pure function of its number. Thread-safe.
 class GradientSource {
  public:
   virtual ~GradientSource() = default;
 
-  // Elements [begin, begin + out.size()) of gradient `number`. Errors: what the
-  // file reports; kInvalidArgument for a number that is not finite, with its
-  // place.
+  // Elements [begin, begin + out.size()) of gradient `number`. Errors: those of
+  // the file; kInvalidArgument for a value that is not finite, with its place.
   virtual absl::Status Read(int64_t number, int64_t begin,
                             absl::Span<float> out) const = 0;
 };
 
-// Independent draws from a Laplace law of scale 1 (two-sided exponential), as
-// `gradsieve bench compressors` has them; a table of 2^20 of them that each
-// gradient reads in an order of its own, in stretches of 2^14.
+// Independent draws from a Laplace distribution of scale 1, as in `gradsieve
+// bench compressors`. There is a table of 2^20 draws, which each gradient reads
+// in its own order, in stretches of 2^14.
 std::unique_ptr<GradientSource> GeneratedGradients(uint64_t seed);
 
-// Of a .npy file, float32 [rows, n] or [n], as training.dump_gradients writes
-// it: gradient k is row k % rows, shifted by another amount each time that the
-// rows are used again, and begun anew where more than n elements are asked for.
-// Errors: those of NpyReader; kInvalidArgument if there is no row or element.
+// The gradients of a .npy file, float32 [rows, n] or [n], as
+// training.dump_gradients writes it. Gradient k is row k % rows, shifted by
+// another amount each time that the rows are used again, and repeated if more
+// than n elements are requested. Errors: those of NpyReader; kInvalidArgument
+// if there is no row or element.
 absl::StatusOr<std::unique_ptr<GradientSource>> GradientsOfFile(
     const std::string& path);
 
-// The elements of a row. Errors: as of GradientsOfFile.
+// Number of elements in a row. Errors: those of GradientsOfFile.
 absl::StatusOr<int64_t> GradientFileElements(const std::string& path);
 
 }  // namespace ps

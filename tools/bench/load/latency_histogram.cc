@@ -8,8 +8,8 @@
 namespace ps {
 namespace {
 
-// Values below 64 have a bucket each; from there on each doubling has 64, so
-// that bucket 64 (d + 1) + k is [(64 + k) 2^d, (64 + k + 1) 2^d).
+// Values below 64 have a bucket each. Above that each doubling has 64 buckets:
+// bucket 64 (d + 1) + k is [(64 + k) 2^d, (64 + k + 1) 2^d).
 constexpr int kBits = 6;
 constexpr int64_t kPerDoubling = int64_t{1} << kBits;
 
@@ -59,7 +59,7 @@ double LatencyHistogram::Quantile(double q) const {
   for (int64_t i = 0; i < kNumBuckets; ++i) {
     below += counts_[i];
     if (below >= rank) {
-      // The middle of the last bucket may be above what is in it.
+      // The middle of the last bucket may exceed the largest value in it.
       return std::min(MiddleOf(i), static_cast<double>(largest_));
     }
   }
@@ -91,7 +91,7 @@ absl::StatusOr<LatencyHistogram> LatencyHistogram::FromNumbers(
   }
   if (!valid) {
     return absl::InvalidArgumentError(
-        absl::StrCat(numbers.size(), " numbers are no histogram"));
+        absl::StrCat(numbers.size(), " numbers do not form a histogram"));
   }
   histogram.largest_ = numbers[0];
   return histogram;

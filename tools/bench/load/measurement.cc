@@ -21,11 +21,11 @@
 namespace ps {
 namespace {
 
-// How often memory is looked at.
+// Time between two samples of memory.
 constexpr absl::Duration kSampleEvery = absl::Seconds(1);
-// What one request to the workers should take.
+// Target duration of one request to the workers.
 constexpr double kBatchSeconds = 0.5;
-// How long processes may take to end when all is done.
+// How long processes may take to end after the load.
 constexpr absl::Duration kEnd = absl::Seconds(30);
 
 class Measurement {
@@ -47,11 +47,11 @@ class Measurement {
 
  private:
   absl::Status StartWorkers(const std::string& job_path);
-  // Requests of batches of iterations until there are enough.
+  // Requests batches of iterations until there are enough.
   absl::Status Iterate(
       const std::function<void(const LoadProgress&)>& on_progress);
-  // Of the next request, after `asked` iterations of which `done` took
-  // `seconds`. 0: none.
+  // Number of iterations of the next request, after `asked` iterations were
+  // requested, of which `done` took `seconds`. 0: no more requests.
   int64_t NextBatch(int64_t asked, int64_t done, double seconds) const;
   void SampleMemory();
   double Seconds() const {
@@ -105,7 +105,8 @@ absl::Status Measurement::StartWorkers(const std::string& job_path) {
   PS_ASSIGN_OR_RETURN(const auto ready, processes_->AwaitReplies(workers_));
   for (const std::vector<int64_t>& numbers : ready) {
     if (numbers.size() != 3 || numbers != ready.front()) {
-      return absl::InternalError("worker processes prepared different things");
+      return absl::InternalError(
+          "worker processes prepared different payloads");
     }
   }
   result_.plan.streams = ready.front()[0];
@@ -121,7 +122,8 @@ void Measurement::SampleMemory() {
     for (size_t i = 0; i < children.size(); ++i) {
       const absl::StatusOr<int64_t> bytes =
           processes_->ResidentBytes(children[i]);
-      // One that has just ended: what is waited for fails with the reason.
+      // If the process has just ended, the call that waits fails with the
+      // reason.
       if (bytes.ok()) (*memory)[i].samples.push_back({Seconds(), *bytes});
     }
   };
@@ -131,7 +133,7 @@ void Measurement::SampleMemory() {
 
 int64_t Measurement::NextBatch(int64_t asked, int64_t done,
                                double seconds) const {
-  // The first one says how long an iteration takes.
+  // The first request is one iteration, to measure its time.
   const int64_t usual =
       done == 0
           ? 1
@@ -151,7 +153,7 @@ absl::Status Measurement::Iterate(
   std::deque<int64_t> under_way;
   int64_t asked = 0;
   int64_t done = 0;
-  // Two requests at a time: when workers are done with one, the next is there.
+  // Keeps two requests pending, so that workers never wait for the next one.
   const auto ask = [&] {
     const int64_t batch = NextBatch(asked, done, Seconds());
     if (batch == 0) return;
@@ -181,7 +183,7 @@ absl::Status Measurement::Iterate(
 
 absl::Status Measurement::Load(
     const std::function<void(const LoadProgress&)>& on_progress) {
-  // Not timed: connections and buffers are made.
+  // Not timed, because connections and buffers are made.
   PS_RETURN_IF_ERROR(
       processes_->Ask(workers_, {PeerRequest::kPush, /*count=*/1}).status());
   PS_RETURN_IF_ERROR(

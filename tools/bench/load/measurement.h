@@ -1,4 +1,4 @@
-// Servers and simulated workers, started, kept busy and watched.
+// Starts servers and simulated workers, keeps them busy and watches them.
 #ifndef TOOLS_BENCH_LOAD_MEASUREMENT_H_
 #define TOOLS_BENCH_LOAD_MEASUREMENT_H_
 
@@ -18,31 +18,33 @@
 namespace ps {
 
 struct LoadResult {
-  double seconds = 0;      // Of all iterations but the first.
-  int64_t iterations = 0;  // In this time.
-  ReplayCounts counts;     // Of all workers, in this time.
-  CpuTime servers;         // Used in this time, all together.
+  double seconds = 0;      // For all iterations but the first.
+  int64_t iterations = 0;  // During this time.
+  ReplayCounts counts;     // All workers, during this time.
+  CpuTime servers;         // All servers, during this time.
   CpuTime workers;
   std::vector<ProcessMemory> server_memory;
-  std::vector<ProcessMemory> worker_memory;  // Of their processes.
+  std::vector<ProcessMemory> worker_memory;  // By worker process.
   ReplayPlan plan;
   int64_t payload_bytes = 0;  // Prepared, in each worker process.
   int64_t worker_processes = 0;
-  // Empty: the weights in the end are what they must be. Else why nobody knows.
+  // Empty if the final weights were verified to be correct. Otherwise the
+  // reason why they could not be verified.
   std::string not_verified;
 
   double SecondsPerIteration() const {
     return seconds / static_cast<double>(iterations);
   }
-  // Seconds, of all of them together.
+  // Seconds of all servers together.
   double ServerCpuPerIteration() const {
     return (servers.user + servers.system) / static_cast<double>(iterations);
   }
   double WorkerCpuPerIteration() const {
     return (workers.user + workers.system) / static_cast<double>(iterations);
   }
-  // The servers'. Nothing: too short to say. What worker processes have is up
-  // to how many answers have come that nobody has taken yet.
+  // Whether the servers' memory is flat; no value if the load was too short to
+  // tell. The memory of worker processes is not judged, because it depends on
+  // how many answers have arrived that have not been read yet.
   std::optional<bool> MemoryFlat() const {
     return AllFlat(server_memory, seconds);
   }
@@ -53,7 +55,7 @@ struct LoadRun {
   LoadResult result;
 };
 
-// Those of latencies that are reported.
+// The percentiles of latencies that are reported.
 struct LoadPercentile {
   const char* name;
   double q;
@@ -61,17 +63,17 @@ struct LoadPercentile {
 constexpr LoadPercentile kLoadPercentiles[] = {
     {"p50", 0.5}, {"p90", 0.9}, {"p99", 0.99}, {"p99.9", 0.999}};
 
-// How far a load is.
+// The progress of a load.
 struct LoadProgress {
   double seconds = 0;
   int64_t iterations = 0;
-  int64_t server_bytes = 0;  // Memory of all servers, as looked at last.
+  int64_t server_bytes = 0;  // Memory of all servers, last sample.
 };
 
-// One load, from start to end. `on_progress` is called twice a second or less.
-// Errors: those of BenchProcesses; kAborted for whatever goes wrong in a
-// worker, with its rank, also for a weight in the end that is not what it must
-// be, with its number, its value and what it must be.
+// Runs one load from start to end. `on_progress` is called at most twice a
+// second. Errors: those of BenchProcesses; kAborted for any error of a worker,
+// with its rank, also for a wrong final weight, with its index, its value and
+// the expected value.
 absl::StatusOr<LoadResult> MeasureLoad(
     const LoadSettings& settings,
     const std::function<void(const LoadProgress&)>& on_progress);

@@ -11,8 +11,8 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kMaxMegabytes = 65536;  // As of `gradsieve bench push-pull`.
-// As of cluster.num_workers and cluster.num_servers.
+constexpr int64_t kMaxMegabytes = 65536;  // As in `gradsieve bench push-pull`.
+// As for cluster.num_workers and cluster.num_servers.
 constexpr int64_t kMaxWorkers = 1024;
 constexpr int64_t kMaxServers = 256;
 constexpr int64_t kMaxProcesses = 64;
@@ -40,7 +40,7 @@ absl::Status CheckSettings(const LoadOptions& options) {
                           kMaxMegabytes);
 }
 
-// What the command itself decides cannot be overridden.
+// Fields that the command itself sets cannot be overridden.
 absl::Status CheckOverridden(absl::string_view field, int64_t value,
                              int64_t decided) {
   if (value == decided) return absl::OkStatus();
@@ -51,7 +51,7 @@ absl::Status CheckOverridden(absl::string_view field, int64_t value,
 absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   JobConfig job;
   job.set_name("load");
-  // Of large models several, as jobs that overlap have them.
+  // Gives large models several buckets, as in jobs with overlap.
   job.mutable_training()->set_bucket_megabytes(64);
   job.mutable_compressor()->set_name("sidco_e");
   job.mutable_compressor()->set_ratio(0.001);
@@ -61,7 +61,7 @@ absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   ClusterConfig* const cluster = job.mutable_cluster();
   cluster->set_num_workers(static_cast<int>(options.workers));
   cluster->set_num_servers(static_cast<int>(options.servers));
-  // Between machines, which this stands for.
+  // The bench stands for separate machines, which cannot use them.
   cluster->set_unix_sockets(false);
   for (const std::string& assignment : options.overrides) {
     PS_RETURN_IF_ERROR(Annotate(ApplyOverride(assignment, &job),
@@ -75,8 +75,8 @@ absl::StatusOr<JobConfig> JobOf(const LoadOptions& options) {
   if (NeedsTensorShapes(job.compressor().name())) {
     return absl::InvalidArgumentError(absl::StrCat(
         "compressor.name is ", job.compressor().name(),
-        ", which looks at each tensor of a model; there are none here, only "
-        "a vector"));
+        ", which looks at each tensor of a model; a load has only a "
+        "vector"));
   }
   return job;
 }
@@ -101,9 +101,9 @@ absl::StatusOr<LoadSettings> SettingsOf(const LoadOptions& options) {
 void AddLoadOptions(LoadOptions* options, CommandLine* command_line) {
   command_line->AddOption("workers", "N", "Simulated workers.",
                           &options->workers);
-  command_line->AddOption("processes", "N",
-                          "Processes that the workers share, a thread each.",
-                          &options->processes);
+  command_line->AddOption(
+      "processes", "N", "Processes that the workers share, with a thread each.",
+      &options->processes);
   command_line->AddOption("servers", "N", "Server processes.",
                           &options->servers);
   command_line->AddOption("megabytes", "M",
@@ -111,35 +111,37 @@ void AddLoadOptions(LoadOptions* options, CommandLine* command_line) {
                           "or 16.",
                           &options->megabytes);
   command_line->AddOption("seconds", "S",
-                          "How long, of each load of a sweep, too.",
+                          "Duration of the load, or of each load of a sweep.",
                           &options->seconds);
-  command_line->AddOption("iterations", "N",
-                          "So many iterations, whatever time they take; 0: as "
-                          "many as --seconds takes.",
-                          &options->iterations);
+  command_line->AddOption(
+      "iterations", "N",
+      "Number of iterations, whatever time they take; 0: as "
+      "many as --seconds allows.",
+      &options->iterations);
   command_line->AddOption("gradients", "FILE",
                           "A .npy file of gradients, as "
                           "training.dump_gradients writes it; without it they "
                           "are generated.",
                           &options->gradients);
   command_line->AddOption("ring", "N",
-                          "Iterations of a worker that are prepared, and then "
+                          "Iterations of a worker that are prepared and then "
                           "replayed again and again.",
                           &options->ring);
-  command_line->AddOption("payload-megabytes", "M",
-                          "About so much memory each worker process gives to "
-                          "prepared payloads; where it is not enough, workers "
-                          "share theirs.",
-                          &options->payload_megabytes);
+  command_line->AddOption(
+      "payload-megabytes", "M",
+      "Approximate limit in MiB for the prepared payloads of "
+      "each worker process; if it is too low, workers share "
+      "payloads.",
+      &options->payload_megabytes);
   command_line->AddOption("sweep-workers", "N,N,...",
-                          "A load for each number of workers.",
+                          "Run a load for each number of workers.",
                           &options->sweep_workers);
   command_line->AddOption("sweep-megabytes", "M,M,...",
-                          "A load for each size of the model.",
+                          "Run a load for each size of the model, in MiB.",
                           &options->sweep_megabytes);
   command_line->AddOption("set", "FIELD=VALUE", "Override a field of the job.",
                           &options->overrides);
-  command_line->AddOption("json", "FILE", "Write the result as an object.",
+  command_line->AddOption("json", "FILE", "Write the result as a JSON object.",
                           &options->json);
 }
 

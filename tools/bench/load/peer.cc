@@ -40,21 +40,26 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   text.program = absl::StrCat("gradsieve bench load ", kLoadPeer);
   text.description = "A process that gradsieve bench load starts.";
   CommandLine command_line(text);
-  command_line.AddRequiredOption("requests-fd", "FD", "Where requests come.",
+  command_line.AddRequiredOption("requests-fd", "FD",
+                                 "Descriptor from which it reads requests.",
                                  &flags->requests_fd);
-  command_line.AddRequiredOption("job", "JOB", "With its servers.",
-                                 &flags->job);
-  command_line.AddRequiredOption("elements", "N", "Of the model.",
-                                 &flags->elements);
-  command_line.AddRequiredOption("first-rank", "R", "The first worker here.",
+  command_line.AddRequiredOption(
+      "job", "JOB", "File with the job and its servers.", &flags->job);
+  command_line.AddRequiredOption(
+      "elements", "N", "Number of elements in the model.", &flags->elements);
+  command_line.AddRequiredOption("first-rank", "R",
+                                 "Rank of the first worker in this process.",
                                  &flags->first_rank);
-  command_line.AddRequiredOption("end-rank", "R", "One behind the last.",
+  command_line.AddRequiredOption("end-rank", "R",
+                                 "Rank after the last worker in this process.",
                                  &flags->end_rank);
-  command_line.AddOption("gradients", "FILE", "Where they come from.",
+  command_line.AddOption("gradients", "FILE",
+                         "A .npy file of gradients; empty: generated.",
                          &flags->gradients);
-  command_line.AddRequiredOption("ring", "N", "Prepared iterations.",
-                                 &flags->ring);
-  command_line.AddRequiredOption("payload-bytes", "N", "Of all of them.",
+  command_line.AddRequiredOption(
+      "ring", "N", "Prepared iterations of a worker.", &flags->ring);
+  command_line.AddRequiredOption("payload-bytes", "N",
+                                 "Limit for all prepared payloads.",
                                  &flags->payload_bytes);
   return command_line.Run(argc, argv);
 }
@@ -63,7 +68,7 @@ absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
   ShardMapOptions map;
   const int64_t wanted = static_cast<int64_t>(
       job.training().bucket_megabytes() * (int64_t{1} << 18));
-  // 0: one bucket.
+  // 0 means one bucket.
   const int64_t bucket = wanted > 0 ? wanted : elements;
   for (int64_t begin = 0; begin < elements; begin += bucket) {
     map.bucket_sizes.push_back(std::min(bucket, elements - begin));
@@ -73,7 +78,7 @@ absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
   return ShardMap::Create(map);
 }
 
-// The workers, with what they borrow.
+// The workers and the objects that they borrow.
 class Peer {
  public:
   static absl::StatusOr<std::unique_ptr<Peer>> Create(const Flags& flags) {

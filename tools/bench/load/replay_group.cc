@@ -38,8 +38,8 @@ absl::Status ReplayGroup::ForEach(
               absl::StrCat("worker ", first_rank_ + static_cast<int>(i)));
         }
       }
-      // The others would wait for this one's next push. Whether the servers
-      // still hear it makes no difference to what is wrong.
+      // Ends the job, because the others would wait for this worker's next
+      // push. An error of this call adds nothing to the first failure.
       static_cast<void>(workers_[i]->Finish(status));
     });
   }

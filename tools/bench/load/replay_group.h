@@ -1,4 +1,4 @@
-// Simulated workers that share a process: a thread for each.
+// Simulated workers that share a process, with a thread for each.
 #ifndef TOOLS_BENCH_LOAD_REPLAY_GROUP_H_
 #define TOOLS_BENCH_LOAD_REPLAY_GROUP_H_
 
@@ -15,29 +15,30 @@
 
 namespace ps {
 
-// All pointers are borrowed, and outlive the group.
+// All pointers are borrowed and must outlive the group.
 struct ReplayGroupOptions {
   const JobConfig* job = nullptr;  // With cluster.servers.
   const ShardMap* shard_map = nullptr;
   const ReplayPayloads* payloads = nullptr;
   int first_rank = 0;
-  int end_rank = 1;  // One behind the last.
+  int end_rank = 1;  // One past the last.
 };
 
-// The first worker of the group holds weights, and the others do not: memory is
-// that of one model. Methods make all workers do it at the same time, and
-// return when all have. The first error ends the job, which the others then
-// notice; it is returned with the worker's rank. One thread at a time.
+// The first worker of the group holds weights and the others do not, so that
+// the group needs memory for one model only. Each method runs on all workers at
+// the same time and returns when all are done. The first error ends the job, so
+// that the other workers stop, too; it is returned with the worker's rank. For
+// one thread at a time.
 class ReplayGroup {
  public:
   explicit ReplayGroup(const ReplayGroupOptions& options);
 
-  // As the methods of ReplayWorker.
+  // See the methods of ReplayWorker.
   absl::Status Join();
   absl::Status Iterate(int64_t iterations);
   absl::Status Check();
   absl::Status Finish();
-  ReplayCounts TakeCounts();  // Of all together.
+  ReplayCounts TakeCounts();  // Sum over all workers.
 
  private:
   absl::Status ForEach(const std::function<absl::Status(ReplayWorker*)>& work);

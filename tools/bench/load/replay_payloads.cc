@@ -23,7 +23,7 @@ int64_t BytesOf(const std::vector<PayloadBuffer>& parts) {
   return bytes;
 }
 
-// One bucket of one stream: a compressor with its residual, as a worker has it.
+// One bucket of one stream: a compressor and its residual, as in a worker.
 class BucketStream {
  public:
   static absl::StatusOr<BucketStream> Create(const ReplayOptions& options,
@@ -71,14 +71,15 @@ class BucketStream {
  private:
   const GradientSource* source_ = nullptr;
   bool error_feedback_ = true;
-  int64_t begin_ = 0;  // Of the bucket in the model.
+  int64_t begin_ = 0;  // Offset of the bucket in the model.
   std::unique_ptr<Compressor> compressor_;
   Tensor gradient_;  // [bucket size]
   Tensor residual_;  // [bucket size]
 };
 
-// What an iteration of one worker takes, from the larger one of the first
-// bucket's first two: thresholds are estimates that need a start.
+// Bytes of one worker's iteration, estimated from the larger of the first two
+// payloads of the first bucket: estimated thresholds need a first iteration to
+// settle.
 absl::StatusOr<int64_t> EstimateIterationBytes(const ReplayOptions& options,
                                                int64_t elements,
                                                Backend* backend) {

@@ -1,5 +1,5 @@
-// What simulated workers push: payloads that the job's compressor made of
-// gradients before the load begins, and that are replayed.
+// The payloads that simulated workers push. The job's compressor makes them
+// from gradients before the load begins, and the workers replay them.
 #ifndef TOOLS_BENCH_LOAD_REPLAY_PAYLOADS_H_
 #define TOOLS_BENCH_LOAD_REPLAY_PAYLOADS_H_
 
@@ -14,9 +14,9 @@
 
 namespace ps {
 
-// How much is prepared. Worker r replays stream r % streams, whose iterations
-// follow each other as those of a worker do, with its residual: iteration t is
-// t % ring of them.
+// How much is prepared. Worker r replays stream r % streams. A stream consists
+// of `ring` consecutive iterations of one worker with its residual; iteration t
+// replays iteration t % ring of it.
 struct ReplayPlan {
   int64_t streams = 1;
   int64_t ring = 1;
@@ -24,18 +24,18 @@ struct ReplayPlan {
 
 struct ReplayLimits {
   int64_t workers = 1;
-  int64_t elements = 0;  // Of the model.
-  int64_t ring = 1;      // Wanted.
-  int64_t bytes = 0;     // Of all payloads.
+  int64_t elements = 0;  // In the model.
+  int64_t ring = 1;      // Requested ring.
+  int64_t bytes = 0;     // For all payloads.
 };
 
-// Gradients are compressed for so many elements at most: seconds.
+// The largest number of elements that are compressed, so that preparation takes
+// seconds.
 constexpr int64_t kMaxPreparedElements = int64_t{1} << 29;
 
-// The ring that is wanted and a stream for each worker, or what keeps within
-// the limits where an iteration of one worker takes `iteration_bytes`: first
-// fewer streams, then a shorter ring; at least one of each, whatever the limits
-// say.
+// The requested ring and one stream per worker, reduced as far as the limits
+// require if an iteration of one worker takes `iteration_bytes`: first to fewer
+// streams, then to a shorter ring. Both are at least 1 whatever the limits are.
 ReplayPlan PlanReplay(const ReplayLimits& limits, int64_t iteration_bytes);
 
 struct ReplayOptions {
@@ -43,14 +43,14 @@ struct ReplayOptions {
   const ShardMap* shard_map = nullptr;     // Not owned; outlives the payloads.
   const GradientSource* source = nullptr;  // Not owned; not used afterwards.
   int64_t ring = 1;                        // At least 1.
-  int64_t bytes = 0;                       // What all should take at most.
+  int64_t bytes = 0;                       // Limit for all payloads.
 };
 
-// Immutable, so any thread may read it. Copies share the bytes.
+// Immutable, and therefore thread-safe. Copies share the bytes.
 class ReplayPayloads {
  public:
-  // The same for equal options. Errors: those of NewCompressor and of the
-  // source; kInvalidArgument if the compressor finds a gradient not finite.
+  // Equal options give equal payloads. Errors: those of NewCompressor and of
+  // the source; kInvalidArgument if a gradient is not finite.
   static absl::StatusOr<ReplayPayloads> Make(const ReplayOptions& options);
 
   const ReplayPlan& plan() const { return plan_; }
@@ -62,7 +62,7 @@ class ReplayPayloads {
                      iteration % plan_.ring][bucket];
   }
 
-  // Of one worker's iteration; all buckets.
+  // Bytes of all buckets in one iteration of one worker.
   int64_t IterationBytes(int64_t rank, int64_t iteration) const;
 
   int64_t total_bytes() const { return total_bytes_; }

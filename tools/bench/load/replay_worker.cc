@@ -15,7 +15,7 @@
 namespace ps {
 namespace {
 
-// The load ends when somebody says so; servers want to know a number.
+// The load ends on request, but servers must be told a number of iterations.
 constexpr int64_t kMostIterations = int64_t{1} << 40;
 
 }  // namespace
@@ -44,7 +44,7 @@ absl::StatusOr<ReplayCounts> ReplayCounts::FromNumbers(
   const int64_t size = static_cast<int64_t>(numbers.size());
   if (size < kFixed || numbers[3] < 0 || numbers[3] > size - kFixed) {
     return absl::InvalidArgumentError(
-        absl::StrCat(size, " numbers are no counts of a replay"));
+        absl::StrCat(size, " numbers do not form the counts of a replay"));
   }
   ReplayCounts counts;
   counts.pushes = numbers[0];
@@ -94,10 +94,10 @@ absl::Status ReplayWorker::Join() {
       buckets.push_back(weights_.data() + begin);
     }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(buckets));
-    // What is held from now on has been pulled.
+    // From now on the worker holds only weights that it has pulled.
     std::fill(weights_.begin(), weights_.end(), 0.0f);
   }
-  // Waits until worker 0 is so far.
+  // Waits until worker 0 has sent the initial weights.
   return Pull([this](const SliceAnswer& answer) { return Take(answer); });
 }
 
@@ -177,7 +177,7 @@ absl::Status ReplayWorker::Check() {
       if (held == pulled[i]) continue;
       return absl::DataLossError(absl::StrCat(
           "element ", begin + i, " of ", weights_.size(), " is ", held,
-          " by the answers to pushes; the servers have ", pulled[i]));
+          " according to the answers to pushes; the servers have ", pulled[i]));
     }
     return absl::OkStatus();
   }));

@@ -1,4 +1,4 @@
-// A simulated worker: pushes prepared payloads as fast as servers answer.
+// A simulated worker that pushes prepared payloads as fast as servers answer.
 #ifndef TOOLS_BENCH_LOAD_REPLAY_WORKER_H_
 #define TOOLS_BENCH_LOAD_REPLAY_WORKER_H_
 
@@ -16,55 +16,56 @@
 
 namespace ps {
 
-// What workers did, and how long they waited, in nanoseconds.
+// What workers did, and how long they waited. Times are in nanoseconds.
 struct ReplayCounts {
-  int64_t pushes = 0;          // Messages: one for each slice.
+  int64_t pushes = 0;          // Messages; one per slice.
   int64_t payload_bytes = 0;   // Without the messages' headers.
-  int64_t answer_bytes = 0;    // With them.
+  int64_t answer_bytes = 0;    // With headers.
   LatencyHistogram push;       // From the start of the call to its answer.
   LatencyHistogram iteration;  // From the first push to the last answer.
 
   void Add(const ReplayCounts& other);
 
-  // The same as numbers. Errors of FromNumbers: kInvalidArgument for what
-  // Numbers() does not return.
+  // The counts as numbers. Errors of FromNumbers: kInvalidArgument for numbers
+  // that Numbers() cannot return.
   std::vector<int64_t> Numbers() const;
   static absl::StatusOr<ReplayCounts> FromNumbers(
       const std::vector<int64_t>& numbers);
 };
 
-// All pointers are borrowed, and outlive the worker.
+// All pointers are borrowed and must outlive the worker.
 struct ReplayWorkerOptions {
   const JobConfig* job = nullptr;  // With cluster.servers.
   const ShardMap* shard_map = nullptr;
   const ReplayPayloads* payloads = nullptr;
   int rank = 0;
-  // Keeps the model's weights and writes every answer into them, to be checked.
-  // Must be set of rank 0. Others take answers and drop them.
+  // Keeps the model's weights and writes every answer into them, so that they
+  // can be checked. Must be set for rank 0. Other workers drop the answers.
   bool holds_weights = false;
 };
 
-// One thread at a time. Errors of all methods: those of ParameterClient, and
-// kDataLoss for answers that are not what they must be.
+// For one thread at a time. Errors of all methods: those of ParameterClient,
+// and kDataLoss for wrong answers.
 class ReplayWorker {
  public:
   explicit ReplayWorker(const ReplayWorkerOptions& options);
 
-  // Joins the job and pulls its weights; rank 0 gives the first ones.
+  // Joins the job and pulls its weights; rank 0 sends the initial weights.
   absl::Status Join();
 
-  // Pushes everything, awaits and takes all answers, so many times.
+  // Makes `iterations` iterations: pushes everything, then awaits and takes all
+  // answers.
   absl::Status Iterate(int64_t iterations);
 
-  // Pulls all weights if the worker holds some, and compares: what it holds
-  // must be what the servers have, and, where WeightsCanBeChecked, what they
-  // must have.
+  // If the worker holds weights, pulls all weights and checks that both are
+  // equal and, where WeightsCanBeChecked, that they have the expected values.
   absl::Status Check();
 
-  // Waits until all workers are so far; or gives up, which ends the job.
+  // Waits until all workers have finished. With a failure it gives up instead,
+  // which ends the job.
   absl::Status Finish(const absl::Status& failure);
 
-  // Since the last call.
+  // The counts since the last call.
   ReplayCounts TakeCounts();
 
  private:
@@ -74,8 +75,8 @@ class ReplayWorker {
   absl::Status Pull(const AnswerHandler& handler);
 
   const ReplayWorkerOptions options_;
-  const bool checked_;                  // WeightsCanBeChecked.
-  std::vector<int64_t> bucket_begins_;  // In the model.
+  const bool checked_;                  // Result of WeightsCanBeChecked.
+  std::vector<int64_t> bucket_begins_;  // Offsets in the model.
   std::unique_ptr<ParameterClient> client_;
   std::vector<float> weights_;  // The whole model, or empty.
   int64_t iteration_ = 0;

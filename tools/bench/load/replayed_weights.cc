@@ -11,10 +11,10 @@
 namespace ps {
 namespace {
 
-// So many elements' means and weights stay in the cache over all iterations.
+// Elements whose means and weights stay in the cache over all iterations.
 constexpr int64_t kBlock = 1024;
 
-// No power of two, so that every slice begins differently.
+// Not a power of two, so that slices begin with different values.
 constexpr int64_t kFirstPeriod = 11;
 constexpr float kFirstUnit = 0x1p-20f;
 
@@ -23,8 +23,8 @@ absl::Status Unknown(absl::string_view field, absl::string_view value) {
       "weights are not known beforehand with ", field, " ", value));
 }
 
-// weights[i] -= rate mean[i], product and difference rounded one by one, as
-// processors without fused operations do.
+// weights[i] -= rate mean[i], with product and difference rounded separately,
+// as on processors without fused operations.
 void Step(float rate, const float* __restrict mean, float* __restrict weights) {
   for (int64_t i = 0; i < kBlock; ++i) {
     const float change = rate * mean[i];
@@ -61,8 +61,8 @@ class SliceMeans {
 
   bool touched(int64_t i) const { return touched_[i] != 0; }
 
-  // weights[k], of element at[k] of the slice, after so many iterations.
-  // `weights` has room for kBlock.
+  // Sets weights[k] to element at[k] of the slice after `iterations`
+  // iterations. `weights` has room for kBlock.
   void Replay(const std::vector<int64_t>& at, int64_t iterations, float rate,
               float* weights) const {
     std::vector<float> block(ring_ * kBlock);
@@ -82,15 +82,15 @@ class SliceMeans {
   std::vector<uint8_t> touched_;           // [slice]
 };
 
-// The elements of a slice, and where it begins in the model.
+// The elements of a slice, and its offset in the model.
 struct Checked {
   int64_t begin = 0;
   int64_t model_elements = 0;
-  const float* weights = nullptr;  // Of the slice.
+  const float* weights = nullptr;  // The slice's.
 };
 
 absl::Status Compare(const Checked& checked, int64_t i, float right) {
-  // Written so that NaN is wrong, too.
+  // Written so that a NaN fails, too.
   if (checked.weights[i] == right) return absl::OkStatus();
   return absl::DataLossError(absl::StrCat(
       "element ", checked.begin + i, " of ", checked.model_elements, " is ",
@@ -153,7 +153,7 @@ absl::Status WeightsCanBeChecked(const JobConfig& job) {
   }
   if (job.consistency().mode() != ConsistencyConfig::SYNCHRONOUS ||
       job.consistency().step_timeout_seconds() != 0) {
-    return Unknown("a consistency that is", "not of all workers together");
+    return Unknown("a consistency that does", "not wait for all workers");
   }
   return absl::OkStatus();
 }

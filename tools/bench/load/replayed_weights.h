@@ -1,4 +1,4 @@
-// The weights that servers must have after a load, worked out without them.
+// The weights that servers must have after a load, computed without servers.
 #ifndef TOOLS_BENCH_LOAD_REPLAYED_WEIGHTS_H_
 #define TOOLS_BENCH_LOAD_REPLAYED_WEIGHTS_H_
 
@@ -12,27 +12,28 @@
 
 namespace ps {
 
-// Whether CheckReplayedWeights knows the job's rule: an update is the workers'
-// mean times a constant rate, taken off; and all of them wait for each other.
-// Errors: kUnimplemented naming the first field that says otherwise.
+// OK if CheckReplayedWeights supports the job: an update subtracts the workers'
+// mean times a constant rate, and all workers wait for each other. Errors:
+// kUnimplemented naming the first field that differs.
 absl::Status WeightsCanBeChecked(const JobConfig& job);
 
-// The elements from `begin` on of what worker 0 gives the servers at the start:
-// small, so that updates by real gradients are not lost in rounding; zeros,
-// too.
+// The initial weights that worker 0 sends, from element `begin` on. They are
+// small, so that updates by real gradients are not lost in rounding, and some
+// are 0.
 void FillFirstReplayWeights(int64_t begin, absl::Span<float> weights);
 
 struct Replayed {
   const JobConfig* job = nullptr;       // WeightsCanBeChecked.
-  const ShardMap* shard_map = nullptr;  // Nothing is owned.
+  const ShardMap* shard_map = nullptr;  // No pointer is owned.
   const ReplayPayloads* payloads = nullptr;
-  int64_t iterations = 0;  // That every worker has pushed.
+  int64_t iterations = 0;  // Number that every worker has pushed.
 };
 
 // Adds up what the workers pushed, in order of rank, divides by their number
-// and takes that off, iteration by iteration, in float: bit for bit what a
-// server must do. `weights`: the whole model. Errors: kDataLoss with the first
-// element that differs, its value and what it must be.
+// and subtracts the result, iteration by iteration, in float, so that the
+// weights equal a server's bit for bit. `weights` is the whole model. Errors:
+// kDataLoss with the first element that differs, its value and the expected
+// value.
 absl::Status CheckReplayedWeights(const Replayed& replayed,
                                   absl::Span<const float> weights);
 

@@ -1,4 +1,4 @@
-// What `gradsieve bench load` found out, for people.
+// The results of `gradsieve bench load`, for people.
 #ifndef TOOLS_BENCH_LOAD_REPORT_H_
 #define TOOLS_BENCH_LOAD_REPORT_H_
 
@@ -10,7 +10,7 @@
 
 namespace ps {
 
-// Latencies, processor time, memory and its verdict, of one load.
+// Latencies, processor time, and memory with its verdict, for one load.
 std::string LoadText(const LoadRun& run);
 
 // A row for each load: how time grows with workers or with parameters.

@@ -1,4 +1,4 @@
-// What `gradsieve bench load` found out, for programs. docs/benchmarks.md lists
+// The results of `gradsieve bench load`, for programs. docs/benchmarks.md lists
 // the fields.
 #ifndef TOOLS_BENCH_LOAD_REPORT_JSON_H_
 #define TOOLS_BENCH_LOAD_REPORT_JSON_H_
@@ -13,7 +13,7 @@ namespace ps {
 // One load as a JSON object.
 std::string LoadJson(const LoadRun& run);
 
-// {"runs": [...]}: those of a sweep.
+// {"runs": [...]}, with the loads of a sweep.
 std::string SweepJson(const std::vector<LoadRun>& runs);
 
 }  // namespace ps

@@ -46,7 +46,7 @@ absl::StatusOr<int64_t> ParseBandwidth(absl::string_view text) {
 
 std::string FormatBandwidth(double bits_per_second) {
   const Unit* unit = &kUnits[2];
-  // What rounds to 1000 belongs to the next unit.
+  // A value that rounds to 1000 takes the next unit.
   for (const Unit& each : kUnits) {
     if (bits_per_second >= 0.9995 * each.bits_per_second) {
       unit = &each;

@@ -117,7 +117,7 @@ absl::StatusOr<double> MeasureBandwidth(const SlowNetwork& network,
                                         int from_host, int to_host) {
   PS_ASSIGN_OR_RETURN(const Connection connection,
                       Connect(network, from_host, to_host));
-  // Twice what both filters let through at once.
+  // Twice the bursts of both filters.
   const int64_t unmeasured = 4 * network.burst_bytes();
   const int64_t measured = std::max<int64_t>(
       kPieceBytes, static_cast<int64_t>(
@@ -130,7 +130,7 @@ absl::StatusOr<double> MeasureBandwidth(const SlowNetwork& network,
   const absl::Time start = absl::Now();
   if (received.ok()) received = Receive(connection.to.get(), measured);
   const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
-  // Whoever waits for the other end waits no longer.
+  // Unblocks the sender if receiving has failed.
   shutdown(connection.to.get(), SHUT_RDWR);
   sender.join();
   PS_RETURN_IF_ERROR(received);

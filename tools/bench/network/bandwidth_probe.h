@@ -1,4 +1,4 @@
-// How fast a network between two hosts really is.
+// Measures how fast a network between two hosts really is.
 #ifndef TOOLS_BENCH_NETWORK_BANDWIDTH_PROBE_H_
 #define TOOLS_BENCH_NETWORK_BANDWIDTH_PROBE_H_
 
@@ -8,9 +8,9 @@
 namespace ps {
 
 // Bits per second of one TCP connection's bytes, without headers, in a transfer
-// of about half a second, measured where they arrive and after the filters'
-// bursts are used up. Errors: what the system reports; kDeadlineExceeded if
-// nothing arrives for ten seconds.
+// of about half a second, measured at the receiver after the filters' bursts
+// are used up. Errors: those of the system; kDeadlineExceeded if nothing
+// arrives for ten seconds.
 absl::StatusOr<double> MeasureBandwidth(const SlowNetwork& network,
                                         int from_host, int to_host);
 

@@ -33,7 +33,7 @@ std::string FolderName(size_t number, const std::string& setting) {
   return name;
 }
 
-// Of all hosts together: each byte leaves one of them.
+// Sum over all hosts: each byte leaves one of them.
 absl::StatusOr<int64_t> SentBytes(const SlowNetwork& network) {
   PS_ASSIGN_OR_RETURN(const std::vector<LinkTraffic> traffic,
                       network.ReadTraffic());
@@ -56,18 +56,19 @@ class NetworkBench {
   NetworkBenchResult Run();
 
  private:
-  // All of it; what fails here ends the bench.
+  // Makes the network and all runs. An error here ends the bench.
   absl::Status RunAll();
   absl::Status MakeNetwork();
-  // At the bandwidth that is set.
+  // Measures the links at the current bandwidth.
   absl::Status MeasureLinks(NetworkComparison* comparison);
   absl::Status RunSetting(size_t number);
-  // Changes the links' bandwidth when it is time; true when the run may end.
+  // Changes the links' bandwidth when it is due. Returns true when the run may
+  // end.
   absl::StatusOr<bool> LookAt(const std::string& run_directory);
-  // Sets what a run has recorded, and checks it against what went over the
+  // Reads the records of a run and checks them against the traffic of the
   // links.
   absl::Status TakeRecords(const NetworkSetting& setting, ComparedRun* run);
-  // Adds a run to all comparisons, with its times at each one's bandwidth.
+  // Adds a run to all comparisons, each with the times at its bandwidth.
   void AddRun(const ComparedRun& run);
   LocalClusterOptions ClusterOf(const NetworkSetting& setting,
                                 const std::string& run_directory);
@@ -77,16 +78,16 @@ class NetworkBench {
   }
 
   const NetworkBenchOptions options_;
-  // The most that a setting has. Worker r is host r, and server i is host
-  // num_workers_ + i.
+  // The largest numbers of any setting. Worker r is host r, and server i is
+  // host num_workers_ + i.
   int num_workers_ = 0;
   int num_servers_ = 0;
   std::unique_ptr<Interrupts> interrupts_;
   std::unique_ptr<SlowNetwork> network_;
   std::vector<NetworkComparison> comparisons_;  // By bandwidth.
-  // Of the run that goes on.
+  // State of the current run.
   std::optional<BandwidthStages> stages_;
-  absl::Status links_;  // Why they could not be changed.
+  absl::Status links_;  // An error if the links could not be changed.
 };
 
 absl::Status NetworkBench::MakeNetwork() {
@@ -118,7 +119,7 @@ absl::Status NetworkBench::MeasureLinks(NetworkComparison* comparison) {
   PS_ASSIGN_OR_RETURN(comparison->measured_down,
                       MeasureBandwidth(*network_, server, worker));
   absl::PrintF(
-      "%d hosts, %s asked for; measured %s up, %s down\n",
+      "%d hosts, %s requested; measured %s up, %s down\n",
       network_->num_hosts(),
       FormatBandwidth(static_cast<double>(comparison->bits_per_second)),
       FormatBandwidth(comparison->measured_up),
@@ -136,7 +137,7 @@ ClusterHost NetworkBench::Host(int number) const {
 
 absl::StatusOr<bool> NetworkBench::LookAt(const std::string& run_directory) {
   const absl::StatusOr<RunRecords> records = ReadRunRecords(run_directory);
-  if (!records.ok()) return false;  // Not yet; or it is said after the run.
+  if (!records.ok()) return false;  // None yet, or reported after the run.
   const auto iterations = static_cast<int64_t>(records->iterations.size());
   if (const std::optional<int64_t> due = stages_->Due(iterations)) {
     PS_RETURN_IF_ERROR(network_->SetBandwidth(
@@ -165,7 +166,7 @@ LocalClusterOptions NetworkBench::ClusterOf(const NetworkSetting& setting,
   for (int i = 0; i < setting.config.cluster().num_servers(); ++i) {
     cluster.server_hosts.push_back(Host(num_workers_ + i));
   }
-  // It is in the run's logs.
+  // The run's logs have it.
   cluster.show_log = false;
   cluster.interrupts = interrupts_.get();
   cluster.is_enough = [this, run_directory] {
@@ -180,7 +181,8 @@ absl::Status NetworkBench::TakeRecords(const NetworkSetting& setting,
                                        ComparedRun* run) {
   PS_RETURN_IF_ERROR(links_);
   PS_ASSIGN_OR_RETURN(run->records, ReadRunRecords(run->run_directory));
-  // An evaluation that was not asked for may yet be done before it is stopped.
+  // The run may have been evaluated before it was stopped, although this was
+  // not requested.
   if (!options_.evaluate) run->records.evaluations.clear();
   for (size_t i = 0; i < comparisons_.size(); ++i) {
     if (options_.timed_iterations == 0) break;

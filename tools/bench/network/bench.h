@@ -17,21 +17,22 @@
 namespace ps {
 
 struct NetworkBenchOptions {
-  std::string job;                       // What the comparison is called.
+  std::string job;                       // Name of the comparison.
   std::vector<NetworkSetting> settings;  // At least one.
-  // As of SlowNetworkOptions. At least one; with several of them each run
-  // meets them all, and timed_iterations is not 0.
+  // See SlowNetworkOptions. At least one; with several, each run uses all of
+  // them, and timed_iterations is not 0.
   std::vector<int64_t> bits_per_second;
-  // So many iterations are timed at each bandwidth, after the warm-up, and the
-  // rest of a run passes without a limit: the time to a loss is the number of
-  // iterations to it times the mean of those that are timed. 0: all iterations
-  // are timed. Settings are synchronous then, and choose nothing by the clock.
+  // The number of iterations that are timed at each bandwidth, after the
+  // warm-up; the rest of a run has no limit. The time to a loss is then the
+  // number of iterations to it times the mean of the timed ones, so all
+  // settings must be synchronous and must not depend on measured times. 0: all
+  // iterations are timed.
   int64_t timed_iterations = 0;
   MeasureOptions measure;
   // A run ends when it has reached its target, not only after its iterations.
   bool stop_at_target = false;
-  // Runs go on to their last evaluation and write weights and a summary. Else
-  // they are stopped when their last iteration is recorded.
+  // Runs continue to their last evaluation and write weights and a summary.
+  // Otherwise they are stopped when their last iteration is recorded.
   bool evaluate = false;
   // Exists; each run gets a folder in it, "01-topk_0.01".
   std::string run_directory;
@@ -39,18 +40,19 @@ struct NetworkBenchOptions {
   std::string worker_program;
 };
 
-// How it ended, with what there is of it.
+// The outcome, with the results so far.
 struct NetworkBenchResult {
-  // OK also if runs failed: their `failure` says so, and the others went on.
-  // Else kCancelled after Ctrl-C or SIGTERM, or why there is no network.
+  // OK also if runs failed: their `failure` says so, and the other runs
+  // continued. Otherwise kCancelled after Ctrl-C or SIGTERM, or the reason why
+  // there is no network.
   absl::Status status;
-  // By bandwidth, each perhaps without runs. In all of them the same runs.
+  // By bandwidth. All have the same runs, perhaps none.
   std::vector<NetworkComparison> comparisons;
 };
 
 // Every worker and every server is a host of its own. Shows progress on stdout.
-// A run whose messages did not all go over the links has failed. Whatever
-// happens, no process and no network is left.
+// A run whose messages did not all go over the links counts as failed. No
+// process and no network remains, whatever happens.
 NetworkBenchResult RunNetworkBench(const NetworkBenchOptions& options);
 
 }  // namespace ps

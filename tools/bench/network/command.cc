@@ -31,24 +31,24 @@ CommandText Text() {
   text.program = "gradsieve bench network";
   text.description =
       "Trains one job with several compressors, one after the other, on a slow "
-      "network that it makes on this machine: every worker and every server is "
+      "network that it makes on this machine. Every worker and every server is "
       "a host of its own (a network namespace), joined to the others by a "
-      "switch, and what a host sends and what it gets pass token-bucket "
-      "filters of the given bandwidth. Nothing of the machine's own network is "
-      "touched, and nothing is left when the command ends, however it ends. "
-      "All processes share this machine's processors, so computation takes "
-      "longer than on hosts of their own. Needs root and Debian's package "
-      "iproute2. A setting is NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]...; what "
-      "it does not say is as in the job. Of each setting: "
-      "mean time of an iteration, what of it the links need for its messages, "
-      "bytes, achieved ratio, seconds by phase, and time to a training loss.";
+      "switch, and token-bucket filters limit what a host sends and receives "
+      "to the given bandwidth. The machine's own network is not touched, and "
+      "nothing is left when the command ends, however it ends. All processes "
+      "share this machine's processors, so computation takes longer than on "
+      "separate hosts. Needs root and Debian's package iproute2. A setting is "
+      "NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]...; everything else is as in "
+      "the job. Reports for each setting the mean time of an iteration, the "
+      "time that the links need for its messages, bytes, achieved ratio, "
+      "seconds by phase, and the time to a training loss.";
   text.examples = {
       {"gradsieve bench network job.textproto --bandwidth=100mbit "
        "--settings=none,none:bf16,topk:0.001,sidco_e:0.001",
        "four settings at 100 Mbit/s"},
       {"gradsieve bench network job.textproto --iterations=2000 "
        "--target-loss=0.5 --stop-at-target --svg=loss.svg --json=loss.json",
-       "which one is first at a loss of 0.5; with a plot, and as JSON"},
+       "which setting reaches a loss of 0.5 first; with a plot and JSON"},
       {"gradsieve bench network job.textproto --bandwidth=100mbit,1gbit "
        "--timed-iterations=5 --warm-up=2 --iterations=500 --target-loss=2",
        "the time to a loss at two bandwidths, from one run of each setting"},
@@ -59,11 +59,11 @@ CommandText Text() {
   text.exit_codes = {
       {"0", "measured"},
       {"1",
-       "a run failed, or there can be no such network here; the message "
+       "a run failed, or this machine cannot make the network; the message "
        "says why"},
       {"64", "the command line makes no sense, or the run directory is taken"},
       {"78", "the job's config is wrong"},
-      {"130", "interrupted; what was measured until then is shown"},
+      {"130", "interrupted; the measurements so far are shown"},
   };
   return text;
 }
@@ -74,7 +74,7 @@ absl::Status FindPrograms(NetworkBenchOptions* options) {
   return absl::OkStatus();
 }
 
-// Files are opened before the long measuring, not after it.
+// Files are opened before the measurement, because it takes long.
 class Outputs {
  public:
   absl::Status Open(const NetworkBenchFlags& flags,
@@ -100,7 +100,7 @@ class Outputs {
   }
 
  private:
-  // "loss-100mbit.svg" of "loss.svg".
+  // "loss-100mbit.svg" for "loss.svg".
   static std::string WithBandwidth(const std::string& path,
                                    int64_t bits_per_second) {
     if (path.empty()) return path;
@@ -117,7 +117,7 @@ class Outputs {
     file->emplace(std::move(made));
     return absl::OkStatus();
   }
-  // A plot without any point is no file.
+  // A plot without any point is not written.
   static absl::Status WriteOne(const std::string& text,
                                std::optional<AtomicFile>* file) {
     if (!file->has_value() || text.empty()) return absl::OkStatus();
@@ -183,45 +183,47 @@ int RunBenchNetworkCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
   command_line.AddOption("bandwidth", "RATE,RATE,...",
-                         "Of each host's link, each way: a number with kbit, "
-                         "mbit or gbit. Several need --timed-iterations.",
+                         "Bandwidth of each host's link in each direction: a "
+                         "number with kbit, mbit or gbit. Several need "
+                         "--timed-iterations.",
                          &flags.bandwidth);
   command_line.AddOption("settings", "SETTING,SETTING,...",
-                         "What is compared, with the first one.",
+                         "Settings, which are compared with the first one.",
                          &flags.settings);
   command_line.AddOption("iterations", "N", "Iterations of each run.",
                          &flags.iterations);
   command_line.AddOption(
       "timed-iterations", "N",
-      "Time so many iterations at each bandwidth, one after the other in the "
-      "same run, and let the rest pass without a limit, for the loss: what a "
-      "synchronous job learns does not depend on its network. 0: all are at "
-      "the one bandwidth, and timed.",
+      "Number of iterations to time at each bandwidth, one after the other in "
+      "the same run. The others run without a limit and only show the loss: "
+      "what a synchronous job learns does not depend on its network. 0: all "
+      "iterations run at the one bandwidth and are timed.",
       &flags.timed_iterations);
-  command_line.AddOption(
-      "warm-up", "N", "Iterations that are left out of means.", &flags.warm_up);
+  command_line.AddOption("warm-up", "N",
+                         "Number of first iterations that means exclude.",
+                         &flags.warm_up);
   command_line.AddOption("target-loss", "X",
-                         "Also say when the training loss was at most this.",
+                         "Also report when the training loss was at most this.",
                          &flags.target_loss);
   command_line.AddOption("smoothing", "N",
-                         "The training loss is the mean of so many iterations.",
+                         "Iterations over which the training loss is averaged.",
                          &flags.smoothing);
   command_line.AddSwitch("stop-at-target",
-                         "End a run when it has reached --target-loss; "
-                         "--iterations is the most then.",
+                         "End a run when it has reached --target-loss, or "
+                         "after --iterations.",
                          &flags.stop_at_target);
   command_line.AddSwitch("evaluate",
-                         "Also evaluate each run on the test set, after its "
-                         "last iteration; the time of it does not count.",
+                         "Also evaluate each run on the test set after its "
+                         "last iteration; this time does not count.",
                          &flags.evaluate);
-  command_line.AddOption("json", "FILE", "Write all figures as one object.",
-                         &flags.json);
+  command_line.AddOption("json", "FILE",
+                         "Write all figures as one JSON object.", &flags.json);
   command_line.AddOption("svg", "FILE",
                          "Draw the loss against time, a line for each setting.",
                          &flags.svg);
   command_line.AddOption("run-dir", "DIR",
-                         "Where the runs are recorded, a new directory; "
-                         "without it runs/network-NAME-TIME.",
+                         "New directory for the records of the runs; default: "
+                         "runs/network-NAME-TIME.",
                          &flags.run_dir);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job in all settings.",

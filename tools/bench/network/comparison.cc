@@ -10,8 +10,8 @@ namespace ps {
 
 double LinkSeconds(const NetworkComparison& comparison,
                    const ComparedRun& run) {
-  // Both ways pass the workers' links and the servers', evenly; the fewer share
-  // more.
+  // Both directions use the links of the workers and those of the servers
+  // evenly. Each link carries more on the side that has fewer.
   const double links =
       std::min(run.records.num_workers, run.records.num_servers);
   return 8 / links *

@@ -1,4 +1,4 @@
-// The runs of one job on one slow network beside each other.
+// Compares the runs of one job on one slow network.
 #ifndef TOOLS_BENCH_NETWORK_COMPARISON_H_
 #define TOOLS_BENCH_NETWORK_COMPARISON_H_
 
@@ -21,46 +21,47 @@ struct ComparedHost {
 struct ComparedRun {
   std::string setting;  // NetworkSetting::name.
   std::string run_directory;
-  std::string failure;     // Why it did not end well; empty: it did.
-  int64_t link_bytes = 0;  // That all hosts sent during the run, frames.
+  std::string failure;     // Why it failed; empty if it did not.
+  int64_t link_bytes = 0;  // Frames that all hosts sent during the run.
   RunRecords records;      // Without iterations if it failed before the first.
-  RunMeasures measures;    // Of the records.
+  RunMeasures measures;    // Computed from the records.
 };
 
 struct NetworkComparison {
   std::string job;
-  int64_t bits_per_second = 0;  // Asked for, of each host, each way.
+  int64_t bits_per_second = 0;  // Requested, per host and direction.
   // From the first worker to the first server, and back: MeasureBandwidth().
   double measured_up = 0;
   double measured_down = 0;
   MeasureOptions options;
-  // So many iterations of each run are timed at this bandwidth, and times to a
-  // loss are estimated by them; 0: all are, and times are those of the run.
+  // The number of iterations of each run that are timed at this bandwidth, from
+  // which times to a loss are estimated. 0: all iterations are timed, and times
+  // are those of the run.
   int64_t timed_iterations = 0;
   std::vector<ComparedHost> hosts;
-  // The first is what the others are compared with. Never empty where one of
-  // the functions below is called.
+  // The others are compared with the first. Must not be empty when one of the
+  // functions below is called.
   std::vector<ComparedRun> runs;
 };
 
-// The network's part of an iteration, if nothing else took time: what its
-// messages take on the busiest link at the measured bandwidth, up or down, for
-// both may pass at the same time. A link that was idle can be ahead of it by a
-// filter's burst. NaN if the run has no measures.
+// The time of an iteration if only the network took time: that of its messages
+// on the busiest link at the measured bandwidth, up or down, since both
+// directions can be used at the same time. A link that was idle can be ahead of
+// this by a filter's burst. NaN if the run has no measures.
 double LinkSeconds(const NetworkComparison& comparison, const ComparedRun& run);
 
-// How many times faster than the first run's its iterations are. NaN if one of
-// the two is unknown.
+// How many times faster the run's iterations are than those of the first run.
+// NaN if one of the two is unknown.
 double SpeedUp(const NetworkComparison& comparison, const ComparedRun& run);
 
-// The same of the time to the target.
+// The same for the time to the target.
 double TargetSpeedUp(const NetworkComparison& comparison,
                      const ComparedRun& run);
 
-// NaN if it is not reached.
+// NaN if the target is not reached.
 double SecondsToTarget(const ComparedRun& run);
 
-// The records that say what was trained: of a run that got so far.
+// The records of a run that has some, which say what was trained.
 const RunRecords& AnyRecords(const NetworkComparison& comparison);
 
 // Smoothed training loss against seconds of training.

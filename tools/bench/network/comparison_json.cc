@@ -96,7 +96,7 @@ std::string ComparisonJson(const std::vector<NetworkComparison>& comparisons) {
       json["bandwidths"].push_back(OneComparison(comparison));
     }
   }
-  // A failure's text may quote bytes that are no UTF-8.
+  // The text of a failure may quote bytes that are not UTF-8.
   return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

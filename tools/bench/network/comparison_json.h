@@ -9,8 +9,8 @@
 
 namespace ps {
 
-// One object; what is unknown is null. At least one, each with at least one
-// run; several are in a list, "bandwidths".
+// One object; unknown values are null. There must be at least one comparison,
+// each with at least one run; several are in a list, "bandwidths".
 std::string ComparisonJson(const std::vector<NetworkComparison>& comparisons);
 
 }  // namespace ps

@@ -17,7 +17,7 @@ namespace {
 
 constexpr char kMissing[] = "–";
 
-// Three digits, but not in exponents, as %g has 1234.
+// Three digits without an exponent, which %g would give 1234.
 std::string Number(double value, const char* unit = "") {
   if (!std::isfinite(value)) return kMissing;
   const double size = std::abs(value);

@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// A row for each run, what the columns mean, another table by phase if the
-// records have phases, and the failures. There is at least one run.
+// A row for each run, the meaning of the columns, a second table by phase if
+// the records have phases, and the failures. There must be at least one run.
 std::string ComparisonTable(const NetworkComparison& comparison);
 
 }  // namespace ps

@@ -62,7 +62,7 @@ absl::StatusOr<std::vector<int64_t>> ParseBandwidths(const std::string& text) {
   return bandwidths;
 }
 
-// What the times of a few iterations at each bandwidth ask for.
+// Checks the requirements of --timed-iterations.
 absl::Status CheckTimed(const NetworkBenchFlags& flags,
                         const NetworkBenchOptions& options) {
   const auto bandwidths = static_cast<int64_t>(options.bits_per_second.size());
@@ -95,12 +95,12 @@ absl::Status CheckTimed(const NetworkBenchFlags& flags,
   return absl::OkStatus();
 }
 
-// The job as every setting starts from it.
+// Makes the job from which every setting starts.
 void PrepareJob(int64_t iterations, JobConfig* config) {
   TrainingConfig* const training = config->mutable_training();
   training->set_max_iterations(iterations);
-  // An epoch has one iteration at least. Only after the last one there is an
-  // evaluation.
+  // An epoch has at least one iteration. The job is evaluated only after the
+  // last one.
   const int64_t most = std::numeric_limits<int32_t>::max();
   training->set_epochs(static_cast<int32_t>(
       std::max<int64_t>(training->epochs(), std::min(iterations, most))));

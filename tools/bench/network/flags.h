@@ -12,7 +12,7 @@
 
 namespace ps {
 
-// With the defaults. Empty: not given.
+// The options with their defaults. Empty: not given.
 struct NetworkBenchFlags {
   std::string job;
   std::string bandwidth = "1gbit";
@@ -30,7 +30,7 @@ struct NetworkBenchFlags {
   std::vector<std::string> overrides;
 };
 
-// All but the two programs. `job` has the overrides already. Errors:
+// Fills in all but the two programs. `job` has the overrides already. Errors:
 // kInvalidArgument with the option, its value and the rule.
 absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
     const NetworkBenchFlags& flags, const JobConfig& job);

@@ -19,7 +19,7 @@ double Mean(const std::vector<double>& values) {
 void MeasureTimes(std::vector<double> seconds, RunMeasures* measures) {
   const double mean = Mean(seconds);
   measures->mean = mean;
-  // NaN, which a damaged record may give, has no place in an order.
+  // A NaN, which a damaged record may contain, cannot be ordered.
   if (!std::isfinite(mean)) return;
   double squares = 0;
   for (const double value : seconds) squares += (value - mean) * (value - mean);
@@ -115,7 +115,8 @@ std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window) {
     double sum = RunMeasures::kUnknown;
     if (static_cast<int64_t>(i) + 1 >= window) {
       sum = 0;
-      // Anew each time: a loss that is not finite must not stay in the sum.
+      // Summed anew each time, because a loss that is not finite must not stay
+      // in the sum.
       for (int64_t back = 0; back < window; ++back) {
         sum += run.iterations[i - static_cast<size_t>(back)].training_loss;
       }

@@ -15,10 +15,11 @@
 namespace ps {
 
 struct MeasureOptions {
-  // The first iterations are left out of means: connections open, caches fill,
-  // thresholds settle. At least 0.
+  // The number of first iterations that means leave out, because connections
+  // open, caches fill and thresholds settle in them. At least 0.
   int64_t warm_up = 5;
-  // The training loss counts as the mean of so many iterations; at least 1.
+  // The number of iterations over which the training loss is averaged; at least
+  // 1.
   int64_t smoothing = 5;
   std::optional<double> target_loss;
 };
@@ -31,15 +32,16 @@ struct IterationRange {
 
 // When the smoothed loss first was at or below the target.
 struct TargetReached {
-  int64_t iteration = 0;  // From 1: the last of those that the mean is over.
-  double seconds = 0;  // Of training, from its start to that iteration's end.
+  int64_t iteration = 0;  // From 1; the last one in the mean.
+  double seconds = 0;     // Training time up to that iteration's end.
 };
 
-// Of some of a run's iterations. Numbers that the records do not give are NaN.
+// Measures of some of a run's iterations. Numbers that are not in the records
+// are NaN.
 struct RunMeasures {
   static constexpr double kUnknown = std::numeric_limits<double>::quiet_NaN();
 
-  int64_t iterations = 0;  // So many of them.
+  int64_t iterations = 0;  // Number of these iterations.
   // Seconds of an iteration.
   double mean = kUnknown;
   double deviation = kUnknown;  // Standard deviation; of one iteration unknown.
@@ -53,33 +55,33 @@ struct RunMeasures {
   double bytes_up = kUnknown;
   double bytes_down = kUnknown;
   double achieved_ratio = kUnknown;     // Mean.
-  std::optional<TargetReached> target;  // Of all iterations.
+  std::optional<TargetReached> target;  // Over all iterations.
 };
 
-// Of the iterations after the warm-up.
+// Measures the iterations after the warm-up.
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options);
 
-// Of these iterations; options.warm_up is not looked at.
+// Measures the given iterations and ignores options.warm_up.
 RunMeasures MeasureRun(const RunRecords& run, const MeasureOptions& options,
                        const IterationRange& timed);
 
-// None without a target in the options, or if it is not reached.
+// No value without a target in the options, or if it is not reached.
 std::optional<TargetReached> FindTarget(const RunRecords& run,
                                         const MeasureOptions& options);
 
-// Every iteration ends as if all had taken so many seconds.
+// Sets the times of all iterations as if each had taken this many seconds.
 void SetSecondsPerIteration(double seconds, RunRecords* run);
 
-// By iteration: the mean of the training loss over it and those before it,
-// `window` together; NaN while there are not so many, and where one of them is
-// not finite.
+// By iteration: the mean of the training loss over it and the ones before it,
+// `window` in total; NaN if there are fewer, or if one of them is not finite.
 std::vector<double> SmoothedLoss(const RunRecords& run, int64_t window);
 
-// Whether the messages of a run went over links that carried so many bytes in
-// its time, all together: each message crosses one link of its sender, with
-// headers around it. Where workers drift apart the records estimate the bytes
-// of the others by worker 0's: up to a tenth more may be theirs. Errors:
-// kInternal with both numbers; kDataLoss if the records have no iteration.
+// Checks that all messages of a run can have gone over links that carried
+// `link_bytes` in total during the run: each message crosses one link of its
+// sender, with headers around it. If workers drift apart, the records estimate
+// the bytes of the other workers from those of worker 0, so they may exceed
+// `link_bytes` by up to a tenth. Errors: kInternal with both numbers; kDataLoss
+// if the records have no iteration.
 absl::Status CheckLinkBytes(const RunRecords& run, int64_t link_bytes,
                             bool workers_drift);
 

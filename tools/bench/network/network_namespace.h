@@ -1,5 +1,5 @@
-// A network of its own: interfaces, addresses, routes and sockets that have
-// nothing to do with the machine's (network_namespaces(7)).
+// A separate network: interfaces, addresses, routes and sockets that are
+// independent of the machine's (network_namespaces(7)).
 #ifndef TOOLS_BENCH_NETWORK_NETWORK_NAMESPACE_H_
 #define TOOLS_BENCH_NETWORK_NETWORK_NAMESPACE_H_
 
@@ -13,28 +13,30 @@
 namespace ps {
 
 // It has no name under /run/netns, so it lasts as long as this object and the
-// processes in it: however this program ends, nothing is left that somebody
-// would have to remove. To look inside: nsenter --net=/proc/PID/ns/net, with
-// the number of one of these processes. Thread-safe.
+// processes in it: however this program ends, nothing is left that would have
+// to be removed. To enter it, use nsenter --net=/proc/PID/ns/net with the ID of
+// one of these processes. Thread-safe.
 class NetworkNamespace {
  public:
-  // Empty but for a loopback interface that is down. Errors: kPermissionDenied
-  // with what to do about it; kUnimplemented for a kernel without namespaces;
-  // what else the system reports.
+  // Makes a network with only a loopback interface, which is down. Errors:
+  // kPermissionDenied with what to do about it; kUnimplemented for a kernel
+  // without namespaces; others of the system.
   static absl::StatusOr<NetworkNamespace> Create();
 
-  // For Spawn() and setns(2); valid as long as this object.
+  // For Spawn() and setns(2); valid as long as this object exists.
   int fd() const { return fd_.get(); }
 
-  // Under which other programs of this user find it, as long as this object.
+  // The path for other programs of this user; valid as long as this object
+  // exists.
   std::string path() const;
 
-  // What tells it from all others that there are: "net:[4026532177]".
+  // Identifies it among all existing namespaces: "net:[4026532177]".
   std::string id() const;
 
   // Runs `work` inside, on a thread of its own; the network of all other
-  // threads stays what it is. Sockets that it makes stay inside, also when the
-  // thread is gone. Errors: of entering; else what `work` returns.
+  // threads does not change. Sockets that it makes stay inside, even after the
+  // thread has ended. Errors: those of entering; otherwise the result of
+  // `work`.
   absl::Status Run(const std::function<absl::Status()>& work) const;
 
  private:

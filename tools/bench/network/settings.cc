@@ -20,7 +20,7 @@ bool IsRegistered(const std::string& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-// What follows the name.
+// The parts after the name.
 absl::Status ApplyPart(absl::string_view part, bool* has_ratio, bool* has_code,
                        JobConfig* config) {
   if (part.empty()) {

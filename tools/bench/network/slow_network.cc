@@ -15,23 +15,25 @@
 namespace ps {
 namespace {
 
-// Set aside for measuring networks (RFC 2544, section C.2.2), so no network
-// that a person uses has them: 198.18.0.0 to 198.19.255.255.
+// The addresses 198.18.0.0 to 198.19.255.255 are reserved for benchmarks of
+// networks (RFC 2544, section C.2.2), so no other network uses them.
 constexpr int kAddressBits = 15;
 
-// A burst must not let a link run far ahead of its rate. Of 2 ms, or of enough
-// bytes that the filter need not cut large packets (up to 64 KiB) into small
-// ones, which costs the processor's time; of a really slow link less.
+// A burst must not let a link run far ahead of its rate. It takes 2 ms, or
+// enough bytes that the filter need not split large packets (up to 64 KiB),
+// which costs processor time, but at most kMostBurstSeconds on a very slow
+// link.
 constexpr double kBurstSeconds = 0.002;
 constexpr double kUncutBytes = 128 << 10;
 constexpr double kMostBurstSeconds = 0.05;
 
-// The queue before each filter, beside the burst.
+// The queue before each filter, in addition to the burst.
 constexpr char kQueueTime[] = "50ms";
 
 std::string HubInterface(int host) { return absl::StrCat("h", host); }
 
-// The calling thread's, from /proc/thread-self/net/dev (proc(5)).
+// Traffic in the calling thread's network, from /proc/thread-self/net/dev
+// (proc(5)).
 absl::Status ReadCounters(std::vector<LinkTraffic>* traffic) {
   std::ifstream file("/proc/thread-self/net/dev");
   std::vector<bool> found(traffic->size());
@@ -47,7 +49,7 @@ absl::Status ReadCounters(std::vector<LinkTraffic>* traffic) {
         !absl::SimpleAtoi(name.substr(1), &host) || host >= traffic->size()) {
       continue;
     }
-    // What the hub gets is what the host sends.
+    // The hub receives what the host sends.
     LinkTraffic& link = (*traffic)[host];
     found[host] = numbers.size() > 8 &&
                   absl::SimpleAtoi(numbers[0], &link.sent_bytes) &&
@@ -63,7 +65,7 @@ absl::Status ReadCounters(std::vector<LinkTraffic>* traffic) {
 }  // namespace
 
 absl::Status SlowNetwork::CheckAvailable() {
-  // All that is missing at once.
+  // Reports all missing programs at once.
   absl::Status missing = NetworkNamespace::Create().status();
   for (const char* program : {"ip", "tc"}) {
     const absl::Status found = FindSystemProgram(program).status();
@@ -84,9 +86,9 @@ absl::Status CheckBandwidth(int64_t bits_per_second) {
       bits_per_second <= kMaxBitsPerSecond) {
     return absl::OkStatus();
   }
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a link of ", bits_per_second, " bits per second cannot be; must be ",
-      kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
+  return absl::InvalidArgumentError(
+      absl::StrCat("a link has ", bits_per_second, " bits per second; must be ",
+                   kMinBitsPerSecond, " to ", kMaxBitsPerSecond));
 }
 
 }  // namespace
@@ -95,8 +97,8 @@ absl::StatusOr<std::unique_ptr<SlowNetwork>> SlowNetwork::Create(
     const SlowNetworkOptions& options) {
   if (options.num_hosts < 1 || options.num_hosts > kMostHosts) {
     return absl::InvalidArgumentError(
-        absl::StrCat("a network of ", options.num_hosts,
-                     " hosts cannot be; must be 1 to ", kMostHosts));
+        absl::StrCat("a network has ", options.num_hosts,
+                     " hosts; must be 1 to ", kMostHosts));
   }
   PS_RETURN_IF_ERROR(CheckBandwidth(options.bits_per_second));
   PS_RETURN_IF_ERROR(CheckAvailable());

@@ -1,15 +1,16 @@
-// Hosts with slow links, all on this machine: each host is a network namespace,
-// joined to the others by a switch, and its link lets through a given number of
-// bits a second each way.
+// Hosts with slow links, all on this machine. Each host is a network namespace,
+// joined to the others by a switch, and its link has a given bandwidth in each
+// direction.
 //
 //   host 0: eth0 ======== h0 |
 //   host 1: eth0 ======== h1 | bridge, in a namespace of its own
 //   host 2: eth0 ======== h2 |
 //
 // A link is a veth pair with a token-bucket filter (tc-tbf(8)) at both ends:
-// eth0's shapes what the host sends, h0's what it gets. Links delay nothing and
-// lose nothing but what overflows a full queue, as at a switch. The machine's
-// own interfaces and routes are not touched.
+// the filter at eth0 shapes what the host sends, the one at h0 what it
+// receives. Links add no delay and lose only packets that overflow a full
+// queue, as at a switch. The machine's own interfaces and routes are not
+// touched.
 #ifndef TOOLS_BENCH_NETWORK_SLOW_NETWORK_H_
 #define TOOLS_BENCH_NETWORK_SLOW_NETWORK_H_
 
@@ -25,53 +26,55 @@
 
 namespace ps {
 
-constexpr int kMostHosts = 1023;  // Linux gives a bridge so many ports.
+constexpr int kMostHosts = 1023;  // Limit of the ports of a Linux bridge.
 
 struct SlowNetworkOptions {
   int num_hosts = 2;  // 1 to kMostHosts.
-  // Of each link, each way; kMinBitsPerSecond to kMaxBitsPerSecond.
+  // Bandwidth of each link in each direction; kMinBitsPerSecond to
+  // kMaxBitsPerSecond.
   int64_t bits_per_second = 1'000'000'000;
 };
 
-// What went over a host's link since it was made: bytes of Ethernet frames
-// that passed the filters. The headers of a large packet, which the network
-// card of a real host would cut, count once.
+// The traffic on a host's link since it was made: bytes of Ethernet frames that
+// passed the filters. The headers of a large packet, which the network card of
+// a real host would split, count once.
 struct LinkTraffic {
   int64_t sent_bytes = 0;
   int64_t received_bytes = 0;
 };
 
-// Thread-safe but for SetBandwidth. Disappears with this object and the
-// processes in it.
+// Thread-safe except for SetBandwidth. The network disappears with this object
+// and the processes in it.
 class SlowNetwork {
  public:
-  // Whether Create() can work here. Errors: kPermissionDenied or kNotFound,
-  // with what is missing and what to do.
+  // OK if Create() can work on this machine. Errors: kPermissionDenied or
+  // kNotFound, with what is missing and what to do.
   static absl::Status CheckAvailable();
 
-  // Errors: of CheckAvailable(); kInvalidArgument; kInternal with the command
-  // that failed.
+  // Errors: those of CheckAvailable(); kInvalidArgument; kInternal with the
+  // command that failed.
   static absl::StatusOr<std::unique_ptr<SlowNetwork>> Create(
       const SlowNetworkOptions& options);
 
   int num_hosts() const { return static_cast<int>(hosts_.size()); }
   const SlowNetworkOptions& options() const { return options_; }
 
-  // An IPv4 address that all hosts reach, and nothing else does.
+  // The host's IPv4 address, which can only be reached from the hosts.
   static std::string Address(int host);
 
   const NetworkNamespace& host(int host) const { return hosts_.at(host); }
 
-  // Of all links, from now on: bits per second as in the options, or no limit.
-  // What waits in a filter is lost, as from a full queue. Not while another
-  // thread is in a method. Errors: kInternal with the command that failed.
+  // Sets the bandwidth of all links from now on: bits per second as in the
+  // options, or no limit. Packets that wait in a filter are lost, as in a full
+  // queue. Must not be called while another thread is in a method. Errors:
+  // kInternal with the command that failed.
   absl::Status SetBandwidth(std::optional<int64_t> bits_per_second);
 
-  // By host.
+  // Traffic by host.
   absl::StatusOr<std::vector<LinkTraffic>> ReadTraffic() const;
 
-  // What a filter lets through at once after a pause: a link may be ahead of
-  // its rate by so many bytes. Of the latest bandwidth.
+  // The bytes that a filter lets through at once after a pause, by which a link
+  // may be ahead of its rate, at the current bandwidth.
   int64_t burst_bytes() const;
 
  private:

@@ -7,11 +7,12 @@
 
 namespace ps {
 
-// Rows of cells, as many in each; the first row is the heading.
+// Rows with equally many cells; the first row is the heading.
 using TextTable = std::vector<std::vector<std::string>>;
 
-// Columns as wide as their widest cell, two spaces apart; the first to the
-// left, the others to the right. Characters of UTF-8 count as one.
+// Columns are as wide as their widest cell and two spaces apart. The first is
+// aligned to the left, the others to the right. A UTF-8 character counts as
+// one.
 std::string FormatTextTable(const TextTable& table);
 
 }  // namespace ps

@@ -8,7 +8,7 @@
 
 namespace ps {
 
-// Seconds, of all threads, also those that have ended.
+// Seconds of all threads, including those that have ended.
 struct CpuTime {
   double user = 0;
   double system = 0;
@@ -25,9 +25,9 @@ struct CpuTime {
   }
 };
 
-// Since the process began, in steps of the system's clock tick, 10 ms as a
-// rule. Errors: kNotFound if there is no such process; kDataLoss if the system
-// writes what this does not understand.
+// The time since the process began, in steps of the system's clock tick,
+// usually 10 ms. Errors: kNotFound if there is no such process; kDataLoss if
+// the system's text cannot be parsed.
 absl::StatusOr<CpuTime> CpuTimeOf(pid_t pid);
 
 }  // namespace ps

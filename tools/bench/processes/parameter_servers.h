@@ -1,5 +1,5 @@
-// The parameter servers of a measurement: the `server` program, as many times
-// as the job says, on the loopback interface.
+// The parameter servers of a measurement: processes of the `server` program on
+// the loopback interface, as many as the job needs.
 #ifndef TOOLS_BENCH_PROCESSES_PARAMETER_SERVERS_H_
 #define TOOLS_BENCH_PROCESSES_PARAMETER_SERVERS_H_
 
@@ -13,14 +13,15 @@
 namespace ps {
 
 struct ParameterServers {
-  std::vector<int> children;  // Their numbers, in order of index.
-  // The job with their addresses in cluster.servers: what workers load.
+  std::vector<int> children;  // Their numbers, by server index.
+  // The job that workers load, with the addresses in cluster.servers.
   std::string job_path;
 };
 
-// Returns when all of them listen. Their files go into `directory`, which must
-// outlive them. Errors: those of BenchProcesses, AtomicFile and FindProgram;
-// kDeadlineExceeded if one does not listen after half a minute.
+// Returns when all servers listen. Their files are written to `directory`,
+// which must outlive them. Errors: those of BenchProcesses, AtomicFile and
+// FindProgram; kDeadlineExceeded if a server does not listen after half a
+// minute.
 absl::StatusOr<ParameterServers> StartParameterServers(
     const JobConfig& job, const std::string& directory,
     BenchProcesses* processes);

@@ -1,5 +1,5 @@
-// The other side of BenchProcesses::StartPeer: what a process does that takes
-// requests.
+// The other side of BenchProcesses::StartPeer: the loop of a process that
+// answers requests.
 #ifndef TOOLS_BENCH_PROCESSES_PEER_LOOP_H_
 #define TOOLS_BENCH_PROCESSES_PEER_LOOP_H_
 
@@ -14,13 +14,13 @@ namespace ps {
 
 using PeerAnswer = absl::StatusOr<std::vector<int64_t>>;
 
-// Of the steady clock, which all processes of a machine share.
+// Time of the steady clock, which all processes of a machine share.
 int64_t SteadyNanoseconds();
 
-// Says on stdout what `start` returns: that the process is ready. Then answers
-// what comes on `requests_fd`, one after the other, until that is closed or
-// something is wrong, which is the last thing it says. Closes `requests_fd`.
-// Returns the exit code.
+// Writes the result of `start` to stdout, which says that the process is ready.
+// Then answers the requests from `requests_fd`, one after the other, until the
+// descriptor is closed or an error occurs; the error is the last answer. Closes
+// `requests_fd`. Returns the exit code.
 int ServePeer(int requests_fd, const std::function<PeerAnswer()>& start,
               const std::function<PeerAnswer(const PeerRequest&)>& answer);
 

@@ -17,7 +17,7 @@
 namespace ps {
 namespace {
 
-// Between two looks at a file that is to appear.
+// Time between two checks whether an awaited file exists.
 constexpr absl::Duration kTick = absl::Milliseconds(20);
 
 // Lines of glog begin with their severity.
@@ -25,8 +25,8 @@ bool IsError(absl::string_view line) {
   return !absl::StartsWith(line, "I") && !absl::StartsWith(line, "W");
 }
 
-// A pipe's end is inherited only by the child that is started while this
-// exists.
+// Lets only the child that is started while this object exists inherit an end
+// of a pipe.
 class Inherited {
  public:
   explicit Inherited(UniqueFd fd) : fd_(std::move(fd)) {
@@ -100,7 +100,7 @@ void BenchProcesses::TakeExit(int child, const ProcessExit& exit) {
   if (!failure_.ok() || (ending_ && exit.ok())) return;
   const Member& member = members_[child];
   std::string reason = member.last_error;
-  // A peer's last words.
+  // A peer reports an error before it ends.
   if (!member.replies.empty()) {
     const auto reply = ParseReply(member.replies.back());
     if (!reply.ok()) reason = std::string(reply.status().message());
@@ -117,7 +117,7 @@ absl::Status BenchProcesses::Poll(absl::Time deadline) {
   if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
   const absl::Time now = absl::Now();
   if (now >= next_call_) {
-    // Not next_call_ + period_: what was missed is not made up for.
+    // Not next_call_ + period_, because missed calls are not made up for.
     next_call_ = now + period_;
     periodic_();
   }
@@ -149,7 +149,8 @@ void BenchProcesses::Send(const std::vector<int>& children,
                           const PeerRequest& request) {
   const std::string line = FormatRequest(request) + "\n";
   for (const int child : children) {
-    // A few lines fit the pipe. If the child has ended, Poll says so.
+    // The pipe has room for a few lines. If the child has ended, Poll reports
+    // it.
     const ssize_t ignored =
         write(members_[child].requests.get(), line.data(), line.size());
     static_cast<void>(ignored);

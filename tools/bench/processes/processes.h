@@ -1,5 +1,5 @@
-// The processes of one measurement between processes: started, asked, watched
-// and ended together.
+// The processes of one measurement, which are started, asked, watched and ended
+// together.
 #ifndef TOOLS_BENCH_PROCESSES_PROCESSES_H_
 #define TOOLS_BENCH_PROCESSES_PROCESSES_H_
 
@@ -22,11 +22,11 @@
 
 namespace ps {
 
-// Children are known by the numbers that the Start methods return. When one of
-// them ends with an error, or at all before ExpectEnd(), what is under way then
-// and all that comes later fails with kAborted: its name, how it ended and its
-// last error. Ctrl-C fails it with kCancelled. Children that are left are
-// killed when the object goes. Not thread-safe.
+// Children are identified by the numbers that the Start methods return. When a
+// child ends with an error, or ends at all before ExpectEnd(), the current call
+// and all later ones fail with kAborted and a message with its name, how it
+// ended and its last error. After Ctrl-C they fail with kCancelled. The
+// destructor kills children that are still running. Not thread-safe.
 class BenchProcesses {
  public:
   // Errors: those of Interrupts.
@@ -35,58 +35,60 @@ class BenchProcesses {
   BenchProcesses(const BenchProcesses&) = delete;
   BenchProcesses& operator=(const BenchProcesses&) = delete;
 
-  // A program that says nothing of interest but its log.
+  // Starts a program whose output is only a log.
   absl::StatusOr<int> Start(const std::string& name,
                             const std::vector<std::string>& arguments);
 
-  // A process that takes requests (peer_messages.h): `arguments` and
-  // --requests-fd=N. AwaitReplies() gives its first line.
+  // Starts a process that answers requests (peer_messages.h), with `arguments`
+  // and --requests-fd=N. AwaitReplies() returns its first line.
   absl::StatusOr<int> StartPeer(const std::string& name,
                                 std::vector<std::string> arguments);
 
-  // One answer of each child, in this order. Errors: also kAborted with what
-  // one of them says is wrong, after its name.
+  // One answer of each child, in the order of `children`. Errors: also kAborted
+  // with the name of a child and the error that it reports.
   absl::StatusOr<std::vector<std::vector<int64_t>>> AwaitReplies(
       const std::vector<int>& children);
 
-  // Sends the request to all children. Several may be on their way: each child
-  // takes them one after the other, and AwaitReplies() gives the oldest answer.
+  // Sends the request to all children. Several requests may be pending: each
+  // child answers them one after the other, and AwaitReplies() returns the
+  // oldest answer.
   void Send(const std::vector<int>& children, const PeerRequest& request);
 
   // Sends the request to all children, then awaits their replies.
   absl::StatusOr<std::vector<std::vector<int64_t>>> Ask(
       const std::vector<int>& children, const PeerRequest& request);
 
-  // What a child writes into a file when it is ready; the file appears
-  // complete. Errors: kDeadlineExceeded if it is not there in time.
+  // The contents of a file that a child writes when it is ready; the file must
+  // appear complete. Errors: kDeadlineExceeded if it does not appear in time.
   absl::StatusOr<std::string> AwaitFile(const std::string& path,
                                         absl::Duration timeout);
 
-  // The sum over these children.
+  // The processor time of these children together.
   absl::StatusOr<CpuTime> CpuTimeOfAll(const std::vector<int>& children) const;
 
-  // What a child has of the machine's memory now. Errors: those of
-  // ResidentBytesOf.
+  // The resident memory of a child now. Errors: those of ResidentBytesOf.
   absl::StatusOr<int64_t> ResidentBytes(int child) const;
 
-  // While something is waited for from now on, makes this call once every
-  // `period`, the first time at once; in place of the one before. Empty: none.
-  // The call may ask and send, and do nothing else with this object.
+  // From now on, makes this call once every `period` while a method waits, the
+  // first time at once. Replaces the call that was set before; an empty
+  // function means none. The call may query this object and send requests, but
+  // nothing else.
   void CallEvery(absl::Duration period, std::function<void()> call);
 
-  // What is asked for from now on may let children end.
+  // From now on children may end by themselves without an error.
   void ExpectEnd() { ending_ = true; }
 
-  // Asks for nothing more, and waits until all children have ended by
-  // themselves. Errors: also kDeadlineExceeded if one of them has not.
+  // Sends no more requests, and waits until all children have ended by
+  // themselves. Errors: also kDeadlineExceeded if a child has not ended in
+  // time.
   absl::Status AwaitEnd(absl::Duration timeout);
 
  private:
   struct Member {
     std::string name;
-    UniqueFd requests;                 // Not open where none are taken.
-    std::vector<std::string> replies;  // Not given out yet; oldest first.
-    std::string last_error;            // Last line of its log that is one.
+    UniqueFd requests;                 // Closed if it takes no requests.
+    std::vector<std::string> replies;  // Not returned yet; oldest first.
+    std::string last_error;            // The last error in its log.
   };
 
   explicit BenchProcesses(std::unique_ptr<Interrupts> interrupts);
@@ -95,13 +97,13 @@ class BenchProcesses {
                           const std::vector<std::string>& arguments);
   void TakeLine(int child, OutputStream stream, absl::string_view line);
   void TakeExit(int child, const ProcessExit& exit);
-  // Waits for something to happen, at most until `deadline`, and makes the
-  // periodic call if it is due.
+  // Waits for an event, at most until `deadline`, and makes the periodic call
+  // if it is due.
   absl::Status Poll(absl::Time deadline);
 
   const std::unique_ptr<Interrupts> interrupts_;
   std::map<int, Member> members_;  // By number of the child.
-  absl::Status failure_;           // The first.
+  absl::Status failure_;           // The first one.
   bool ending_ = false;
   std::function<void()> periodic_;
   absl::Duration period_;

@@ -1,4 +1,4 @@
-// How much memory another process has.
+// How much memory another process uses.
 #ifndef TOOLS_BENCH_PROCESSES_RESIDENT_MEMORY_H_
 #define TOOLS_BENCH_PROCESSES_RESIDENT_MEMORY_H_
 
@@ -11,12 +11,12 @@
 
 namespace ps {
 
-// Bytes that are in the machine's memory now, VmRSS. Errors: kNotFound if there
-// is no such process; kDataLoss if the system writes what this does not
-// understand, as it does of one that has ended and was not waited for.
+// The bytes of a process in physical memory now, VmRSS. Errors: kNotFound if
+// there is no such process; kDataLoss if the system's text cannot be parsed, as
+// for a process that has ended and was not waited for.
 absl::StatusOr<int64_t> ResidentBytesOf(pid_t pid);
 
-// The same from the text of /proc/PID/status; `path` is for the error.
+// Parses the same from the text of /proc/PID/status; `path` is for errors.
 absl::StatusOr<int64_t> ParseResidentBytes(absl::string_view status_text,
                                            absl::string_view path);
 

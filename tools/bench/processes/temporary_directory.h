@@ -1,4 +1,4 @@
-// A folder that goes with its owner.
+// A folder that is removed with its owner.
 #ifndef TOOLS_BENCH_PROCESSES_TEMPORARY_DIRECTORY_H_
 #define TOOLS_BENCH_PROCESSES_TEMPORARY_DIRECTORY_H_
 
@@ -11,11 +11,11 @@ namespace ps {
 
 class TemporaryDirectory {
  public:
-  // A new folder, of this user alone, where the system keeps such ($TMPDIR, or
-  // /tmp). Errors: what the system says, with the path.
+  // Makes a new folder in $TMPDIR, or in /tmp, which only this user can access.
+  // Errors: those of the system, with the path.
   static absl::StatusOr<std::unique_ptr<TemporaryDirectory>> Create();
 
-  // Removes it with all that is in it.
+  // Removes the folder and its contents.
   ~TemporaryDirectory();
   TemporaryDirectory(const TemporaryDirectory&) = delete;
   TemporaryDirectory& operator=(const TemporaryDirectory&) = delete;

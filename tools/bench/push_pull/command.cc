@@ -28,13 +28,13 @@ CommandText Text() {
       "Times dense fp32 pushes to a parameter server that adds them up and "
       "takes a step, and pulls of its weights, over TCP on the loopback "
       "interface between processes of this machine. The floor is plain TCP "
-      "between two processes: the same floats in messages of 1 MiB, added up "
-      "where they arrive, and received in place on the way back. All four are "
-      "timed in turns, so that a busy machine slows all alike. After each "
-      "round every worker's weights are verified, element by element: they "
-      "are what the pushes so far must give. GB/s: 10^9 bytes of floats a "
-      "second, of all workers together. Needs about 11 times the "
-      "model's memory, and 7 times for each further worker.";
+      "between two processes: the same floats in messages of 1 MiB, which are "
+      "added up as they arrive when pushed, and received in place when pulled. "
+      "All four are timed in turns, so that a busy machine slows all alike. "
+      "After each round every worker's weights are verified, element by "
+      "element, against those that the pushes so far must give. GB/s means "
+      "10^9 bytes of floats a second, for all workers together. Needs about "
+      "11 times the model's memory, plus 7 times for each further worker.";
   text.examples = {
       {"gradsieve bench push-pull --json=push_pull.json",
        "the usual sizes; also as JSON"},

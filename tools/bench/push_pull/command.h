@@ -1,5 +1,5 @@
 // `gradsieve bench push-pull`: how fast gradients reach a parameter server and
-// weights come back, beside plain TCP.
+// weights come back, compared with plain TCP.
 #ifndef TOOLS_BENCH_PUSH_PULL_COMMAND_H_
 #define TOOLS_BENCH_PUSH_PULL_COMMAND_H_
 

@@ -12,13 +12,13 @@ namespace ps {
 
 struct PushTraffic {
   int64_t payload_bytes = 0;  // 4 for each element of a dense push.
-  // What came back with the push, headers included: a parameter server may
+  // Size of the answers to the push, including headers: a parameter server may
   // answer with its new weights.
   int64_t answer_bytes = 0;
 };
 
-// One worker's side. All workers push equally often; what each of them pushes,
-// and what they must find when they pull, says pushed_values.h. One thread at a
+// One worker's side. All workers push equally often; pushed_values.h defines
+// what each of them pushes and which values they must pull. For one thread at a
 // time.
 class DataPlane {
  public:
@@ -28,16 +28,16 @@ class DataPlane {
   // answered.
   virtual absl::StatusOr<PushTraffic> Push() = 0;
 
-  // Fetches the whole vector as it is over there. Returns its bytes, 4 for each
+  // Fetches the other side's whole vector. Returns its bytes, 4 for each
   // element.
   virtual absl::StatusOr<int64_t> Pull() = 0;
 
-  // Compares what the last Pull() fetched with what must be there after so many
-  // pushes of every worker. Errors: kDataLoss with the first element that is
-  // wrong.
+  // Compares what the last Pull() fetched with the values expected after
+  // `pushes` pushes of every worker. Errors: kDataLoss with the first element
+  // that is wrong.
   virtual absl::Status Check(int64_t pushes) const = 0;
 
-  // Nothing more is pushed or pulled; waits until all workers are so far.
+  // Must be the last call. Waits until all workers have made it.
   virtual absl::Status Finish() = 0;
 };
 

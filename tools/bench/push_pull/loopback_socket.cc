@@ -10,7 +10,7 @@
 namespace ps {
 namespace {
 
-// Connections wait here until they are accepted.
+// Connections that may wait to be accepted.
 constexpr int kBacklog = 1024;
 
 sockaddr_in LoopbackAddress(int port) {
@@ -35,8 +35,8 @@ absl::StatusOr<UniqueFd> NewSocket() {
   return fd;
 }
 
-// The buffers are left to the kernel, which lets those of a fast connection
-// grow to megabytes; a size set here would end that.
+// Does not set the sizes of the buffers: the kernel lets those of a fast
+// connection grow to megabytes, and a fixed size would prevent that.
 absl::Status SendAtOnce(int fd) {
   const int on = 1;
   if (setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on)) != 0) {

@@ -1,4 +1,5 @@
-// TCP sockets of the loopback interface that block until all is sent or there.
+// TCP sockets on the loopback interface. Calls block until all bytes have been
+// sent or received.
 #ifndef TOOLS_BENCH_PUSH_PULL_LOOPBACK_SOCKET_H_
 #define TOOLS_BENCH_PUSH_PULL_LOOPBACK_SOCKET_H_
 
@@ -15,12 +16,13 @@ struct LoopbackListener {
   int port = 0;
 };
 
-// At a free port of 127.0.0.1. Errors of all: what the system says.
+// Listens at a free port of 127.0.0.1. Errors of all functions: those of the
+// system.
 absl::StatusOr<LoopbackListener> ListenOnLoopback();
 
 absl::StatusOr<UniqueFd> ConnectToLoopback(int port);
 
-// The next connection. Errors also when the listener was shut down.
+// The next connection. Also an error when the listener has been shut down.
 absl::StatusOr<UniqueFd> AcceptConnection(int listener_fd);
 
 // Errors: kUnavailable if the other side has closed the connection.

@@ -18,10 +18,10 @@
 namespace ps {
 namespace {
 
-// How long processes may take to end when all is done.
+// How long processes may take to end after the last round.
 constexpr absl::Duration kEnd = absl::Seconds(30);
 
-// The workers of one way to move bytes, and the process at the other end.
+// The workers of one transport, and the process at the other end.
 struct Side {
   int server = -1;
   std::vector<int> workers;
@@ -49,7 +49,7 @@ class Measurement {
                             const std::vector<std::string>& arguments,
                             Side* side);
   absl::StatusOr<TimedPart> Time(const Side& side, PeerRequest::Verb verb);
-  // Of all workers, in the part that has just been timed.
+  // Sums over all workers in the part that has just been timed.
   absl::Status Verify(const Side& side);
 
   const PushPullOptions options_;
@@ -58,7 +58,7 @@ class Measurement {
   const std::string program_;
   Side raw_;
   Side parameter_server_;
-  int64_t pushes_ = 0;  // Of each worker of a side, when a round is done.
+  int64_t pushes_ = 0;  // Per worker of a side, after a round.
 };
 
 absl::StatusOr<int> Measurement::StartPeer(const std::string& name,
@@ -122,7 +122,7 @@ absl::Status Measurement::StartParameterServer() {
 
 absl::StatusOr<TimedPart> Measurement::Time(const Side& side,
                                             PeerRequest::Verb verb) {
-  // Not timed: the memory of all this may have been idle for seconds.
+  // Not timed, because the memory may have been idle for seconds.
   PS_RETURN_IF_ERROR(
       processes_->Ask(side.workers, {verb, /*count=*/1}).status());
   TimedPart part;

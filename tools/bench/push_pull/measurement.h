@@ -1,4 +1,4 @@
-// Plain TCP and a parameter server on this machine, timed in turns.
+// Times plain TCP and a parameter server on this machine, in turns.
 #ifndef TOOLS_BENCH_PUSH_PULL_MEASUREMENT_H_
 #define TOOLS_BENCH_PUSH_PULL_MEASUREMENT_H_
 
@@ -12,13 +12,13 @@
 
 namespace ps {
 
-// What all workers together did in one go.
+// The work of all workers in one timed part.
 struct TimedPart {
   double seconds = 0;  // From the first worker's start to the last one's end.
   int64_t payload_bytes = 0;  // 4 for each element.
-  int64_t answer_bytes = 0;   // Came back while pushing.
-  CpuTime server;             // Used in this time.
-  CpuTime workers;            // The sum of all.
+  int64_t answer_bytes = 0;   // Answers to the pushes.
+  CpuTime server;             // Used during this time.
+  CpuTime workers;            // Sum over all workers.
 
   double Gigabytes() const { return static_cast<double>(payload_bytes) * 1e-9; }
   double GigabytesPerSecond() const { return Gigabytes() / seconds; }
@@ -31,10 +31,10 @@ struct PushPullRound {
   TimedPart pull;
 };
 
-// Starts the processes, times all rounds, and verifies after each of them what
-// the workers then hold. `on_round` is called after each. `options` passed
+// Starts the processes, times all rounds, and after each verifies the values
+// that the workers hold, then calls `on_round`. `options` must have passed
 // CheckPushPullOptions. Errors: those of BenchProcesses; kAborted if
-// verification fails, naming worker, element, value and what it must be.
+// verification fails, naming worker, element, value and expected value.
 absl::StatusOr<std::vector<PushPullRound>> MeasurePushPull(
     const PushPullOptions& options,
     const std::function<void(const PushPullRound&)>& on_round);

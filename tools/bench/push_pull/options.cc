@@ -9,12 +9,12 @@
 namespace ps {
 namespace {
 
-// Both together stay below what the values that are pushed allow.
+// Together they stay within the limit of the values that are pushed.
 constexpr int64_t kMaxIterations = 100;
 constexpr int64_t kMaxRounds = 100;
 static_assert(kMaxRounds * (kMaxIterations + 1) <= kMaxBenchPushes);
 
-// What the command itself measures cannot be overridden.
+// Fields that the command itself sets cannot be overridden.
 absl::Status CheckOverridden(absl::string_view field, int64_t value,
                              int64_t measured) {
   if (value == measured) return absl::OkStatus();
@@ -40,15 +40,15 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
                           "Threads of the server's aggregation.",
                           &options->server_threads);
   command_line->AddOption("one-of", "N",
-                          "Push one of N elements only, and get back what "
-                          "changed; 1: all, and nothing comes back.",
+                          "Push every N-th element only, and get back what "
+                          "changed; 1: push all, and get back nothing.",
                           &options->one_of);
   command_line->AddOption("slice-elements", "N",
                           "Elements in one message to or from the server.",
                           &options->slice_elements);
   command_line->AddOption(
       "iterations", "N",
-      "Timed pushes, and pulls, of the whole model in each round.",
+      "Timed pushes and pulls of the whole model in each round.",
       &options->iterations);
   command_line->AddOption("rounds", "N",
                           "Rounds, in each of which everything is timed once.",
@@ -56,7 +56,7 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
   command_line->AddOption("set", "FIELD=VALUE",
                           "Override a field of the job that is measured.",
                           &options->overrides);
-  command_line->AddOption("json", "FILE", "Write the result as an object.",
+  command_line->AddOption("json", "FILE", "Write the result as a JSON object.",
                           &options->json);
 }
 
@@ -72,7 +72,7 @@ absl::Status CheckPushPullOptions(const PushPullOptions& options) {
   PS_RETURN_IF_ERROR(
       CheckOptionRange("server-threads", options.server_threads, 1, 256));
   PS_RETURN_IF_ERROR(CheckOptionRange("one-of", options.one_of, 1, 1 << 20));
-  // As cluster.max_slice_elements.
+  // The range of cluster.max_slice_elements.
   PS_RETURN_IF_ERROR(CheckOptionRange("slice-elements", options.slice_elements,
                                       1 << 10, 1 << 24));
   PS_RETURN_IF_ERROR(
@@ -87,7 +87,7 @@ absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
   job.mutable_training()->set_bucket_megabytes(
       static_cast<double>(options.bucket_megabytes));
   job.mutable_compressor()->set_name("none");
-  // Whole steps by whole numbers: all weights are known beforehand.
+  // A rate of 1 keeps weights whole, so that they are known beforehand.
   job.mutable_optimizer()->set_name("sgd");
   job.mutable_optimizer()->set_learning_rate(1);
   ClusterConfig* const cluster = job.mutable_cluster();
@@ -95,7 +95,7 @@ absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options) {
   cluster->set_num_servers(1);
   cluster->set_max_slice_elements(options.slice_elements);
   cluster->set_connections(static_cast<int>(options.connections));
-  // The floor is TCP, too.
+  // The floor uses TCP, too.
   cluster->set_unix_sockets(false);
   if (options.one_of > 1) {
     job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);

@@ -1,4 +1,4 @@
-// What `gradsieve bench push-pull` is asked for, from its command line.
+// The command line of `gradsieve bench push-pull`.
 #ifndef TOOLS_BENCH_PUSH_PULL_OPTIONS_H_
 #define TOOLS_BENCH_PUSH_PULL_OPTIONS_H_
 
@@ -18,19 +18,19 @@ struct PushPullOptions {
   int64_t bucket_megabytes = 64;
   int64_t workers = 1;      // Processes.
   int64_t connections = 4;  // From each worker.
-  int64_t one_of = 1;       // So many elements is pushed.
+  int64_t one_of = 1;       // Pushes every one_of-th element.
   int64_t server_threads = 2;
   int64_t slice_elements = int64_t{1} << 20;
-  int64_t iterations = 8;  // Timed, in each round, after one that is not.
+  int64_t iterations = 8;  // Timed in each round, after an untimed one.
   int64_t rounds = 3;
   std::string json;  // Empty: no file.
-  // "field=value" of the job that is measured.
+  // "field=value" for fields of the job that is measured.
   std::vector<std::string> overrides;
 
   int64_t elements() const { return megabytes << 18; }
   int64_t bucket_elements() const { return bucket_megabytes << 18; }
   int64_t payload_bytes() const { return megabytes << 20; }
-  // Of each worker, all rounds.
+  // Pushes of each worker in all rounds.
   int64_t total_pushes() const { return rounds * (iterations + 1); }
 };
 
@@ -40,8 +40,8 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line);
 // Errors: kInvalidArgument naming option, value and rule.
 absl::Status CheckPushPullOptions(const PushPullOptions& options);
 
-// The job of the parameter server that is measured, without its address. Same
-// errors, also for overrides that make no sense.
+// The job of the parameter server that is measured, without its address.
+// Errors: the same, also for invalid overrides.
 absl::StatusOr<JobConfig> PushPullJob(const PushPullOptions& options);
 
 }  // namespace ps

@@ -49,7 +49,7 @@ class Worker final : public DataPlane {
   const ParameterServerOptions options_;
   const ShardMap shard_map_;
   std::unique_ptr<ParameterClient> client_;
-  std::vector<float> weights_;  // [elements], as pulled last.
+  std::vector<float> weights_;  // [elements]; the last ones pulled.
   std::vector<std::vector<PayloadBuffer>> payloads_;  // [bucket][slice]
   int64_t payload_bytes_ = 0;
   int64_t iteration_ = 0;
@@ -67,11 +67,11 @@ absl::Status Worker::Join() {
       buckets.push_back(weights_.data() + BucketBegin(bucket));
     }
     PS_RETURN_IF_ERROR(client_->InitializeWeights(buckets));
-    // What is checked later must have been pulled.
+    // Only pulled weights may pass the checks later.
     std::fill(weights_.begin(), weights_.end(), 0.0f);
   }
   PS_RETURN_IF_ERROR(MakePayloads());
-  // Waits until worker 0 is so far.
+  // Waits until worker 0 has sent the initial weights.
   return Pull().status();
 }
 

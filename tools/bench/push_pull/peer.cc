@@ -41,22 +41,29 @@ std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
   text.program = absl::StrCat("gradsieve bench push-pull ", kPushPullPeer);
   text.description = "A process that gradsieve bench push-pull starts.";
   CommandLine command_line(text);
-  command_line.AddRequiredOption("role", "ROLE", "What it is.", &flags->role);
-  command_line.AddRequiredOption("requests-fd", "FD", "Where requests come.",
+  command_line.AddRequiredOption("role", "ROLE", "Role of this process.",
+                                 &flags->role);
+  command_line.AddRequiredOption("requests-fd", "FD",
+                                 "Descriptor from which it reads requests.",
                                  &flags->requests_fd);
-  command_line.AddRequiredOption("elements", "N", "Of the model.",
-                                 &flags->elements);
-  command_line.AddOption("rank", "R", "Which worker.", &flags->rank);
-  command_line.AddOption("workers", "N", "Of them.", &flags->workers);
-  command_line.AddOption("connections", "N", "Of a raw worker.",
+  command_line.AddRequiredOption(
+      "elements", "N", "Number of elements in the model.", &flags->elements);
+  command_line.AddOption("rank", "R", "Rank of this worker.", &flags->rank);
+  command_line.AddOption("workers", "N", "Number of workers.", &flags->workers);
+  command_line.AddOption("connections", "N",
+                         "Number of connections of a raw worker.",
                          &flags->connections);
-  command_line.AddOption("port", "PORT", "Of the raw server.", &flags->port);
-  command_line.AddOption("job", "JOB", "Of the parameter server.", &flags->job);
-  command_line.AddOption("bucket-elements", "N", "Of a bucket.",
+  command_line.AddOption("port", "PORT", "Port of the raw server.",
+                         &flags->port);
+  command_line.AddOption("job", "JOB", "File with the parameter server's job.",
+                         &flags->job);
+  command_line.AddOption("bucket-elements", "N",
+                         "Number of elements in a bucket.",
                          &flags->bucket_elements);
-  command_line.AddOption("one-of", "N", "One element of so many is pushed.",
+  command_line.AddOption("one-of", "N", "Push every N-th element.",
                          &flags->one_of);
-  command_line.AddOption("total-pushes", "N", "That will be asked for.",
+  command_line.AddOption("total-pushes", "N",
+                         "Number of pushes that will be requested.",
                          &flags->total_pushes);
   return command_line.Run(argc, argv);
 }
@@ -91,7 +98,7 @@ absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
   return JoinParameterServer(options);
 }
 
-// The part of the work that is timed.
+// The timed part of the work.
 absl::StatusOr<PeerTiming> Repeat(const PeerRequest& request,
                                   DataPlane* plane) {
   PeerTiming timing;
@@ -149,7 +156,7 @@ int RunPushPullPeer(int argc, char** argv) {
       [&](const PeerRequest& request) -> PeerAnswer {
         if (plane == nullptr) {
           return absl::InvalidArgumentError(
-              "nothing is asked of the raw TCP server but its end");
+              "the raw TCP server takes no requests");
         }
         return Do(request, plane.get());
       });

@@ -8,8 +8,8 @@
 namespace ps {
 namespace {
 
-// Slices and messages are powers of two long, or end anywhere. A period that
-// has no factor in common with them makes every one of them different.
+// The lengths of most slices and messages are powers of two. Periods that are
+// coprime to them make the values of all of them different.
 constexpr int64_t kMeanPeriod = 13;
 constexpr int64_t kFirstPeriod = 11;
 constexpr double kRounding = 1.0 / (1 << 20);
@@ -40,7 +40,7 @@ absl::Status CheckValues(absl::Span<const float> values,
     const int64_t at = static_cast<int64_t>(i);
     double right = expected.first * First(at);
     if (at % expected.one_of == 0) right += expected.mean * Mean(at);
-    // Written so that NaN is wrong, too.
+    // Written so that a NaN fails, too.
     if (std::fabs(values[i] - right) <=
         kRounding * std::max(1.0, std::fabs(right))) {
       continue;

@@ -1,9 +1,9 @@
 // Vectors of small whole numbers, so that floats add them up exactly, in any
-// order, and every element in the end is known beforehand.
+// order, and the final value of every element is known beforehand.
 //
 // Element i of the workers' mean is 1 + i % 13. Worker r pushes that plus
-// 2r - (N - 1), which adds up to 0 over the N workers: a push that is missing,
-// counted twice or in the wrong place shows.
+// 2r - (N - 1), which adds up to 0 over the N workers. A push that is missing,
+// counted twice or added in the wrong place therefore changes the result.
 #ifndef TOOLS_BENCH_PUSH_PULL_PUSHED_VALUES_H_
 #define TOOLS_BENCH_PUSH_PULL_PUSHED_VALUES_H_
 
@@ -14,11 +14,11 @@
 
 namespace ps {
 
-// The limits within which every sum is exact: below 2^24 in magnitude.
+// Within these limits every sum is exact: it stays below 2^24 in magnitude.
 constexpr int64_t kMaxBenchWorkers = 64;
 constexpr int64_t kMaxBenchPushes = 10100;
 
-// The elements from `begin` on of what this worker pushes.
+// The elements of this worker's push from `begin` on.
 void FillPushedValues(int rank, int num_workers, int64_t begin,
                       absl::Span<float> values);
 
@@ -34,7 +34,7 @@ struct ExpectedValues {
 };
 
 // Errors: kDataLoss with the first element that differs by more than rounding
-// does (2^-20 of its magnitude, or of 1 if that is larger).
+// can explain (2^-20 of its magnitude, or of 1 if that is larger).
 absl::Status CheckValues(absl::Span<const float> values,
                          const ExpectedValues& expected);
 

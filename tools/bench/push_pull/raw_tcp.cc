@@ -19,12 +19,13 @@
 namespace ps {
 namespace {
 
-// What is received before it is added: small enough to be still in the cache.
+// Elements that are received before they are added; few enough to stay in the
+// cache.
 constexpr int64_t kPieceElements = 1 << 16;
 
-// What a worker asks for on one connection: to push, or pull, the messages
-// first, first + stride, first + 2 x stride, ... Both ends run on one machine,
-// so this travels as it lies in memory.
+// A worker's request on one connection: to push or pull the messages first,
+// first + stride, first + 2 x stride, ... Both ends run on one machine, so it
+// is sent in its memory layout.
 struct Command {
   enum Verb : int64_t { kPush = 1, kPull = 2 };
   int64_t verb = 0;
@@ -84,7 +85,7 @@ class Server final : public RawTcpServer {
     }
   }
 
-  // Until the worker closes the connection, or sends nonsense.
+  // Serves until the worker closes the connection or sends an invalid command.
   void Serve(int fd) {
     std::vector<float> piece(kPieceElements);
     Command command;
@@ -120,8 +121,8 @@ class Server final : public RawTcpServer {
     for (int64_t number = command.first; number < NumMessages(elements);
          number += command.stride) {
       const Message message = MessageAt(number, elements);
-      // Sees all that was added before. Nobody adds now: a pull begins when all
-      // pushes have been answered.
+      // Taking the lock makes all earlier additions visible. No additions
+      // happen now, because a pull begins when all pushes have been answered.
       { MutexLock lock(&locks_[number]); }
       if (!SendBytes(fd, sums_.data() + message.begin, Bytes(message.size))
                .ok()) {
@@ -132,9 +133,9 @@ class Server final : public RawTcpServer {
   }
 
   const LoopbackListener listener_;
-  std::vector<float> sums_;  // [elements]; each message has its lock.
+  std::vector<float> sums_;  // [elements]; one lock per message.
   std::deque<Mutex> locks_;
-  std::deque<Connection> connections_;  // Of acceptor_ while that runs.
+  std::deque<Connection> connections_;  // Used by acceptor_ while it runs.
   std::thread acceptor_;
 };
 

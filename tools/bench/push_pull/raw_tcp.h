@@ -1,7 +1,7 @@
-// The floor under a parameter server on one machine: the same floats over plain
-// TCP, added up where they arrive, and nothing else. A few connections on the
-// loopback interface, a thread at each end of each, messages of 1 MiB, no
-// headers.
+// A lower bound for the time of a parameter server on one machine: the same
+// floats over plain TCP, added up as they arrive, and nothing else. It uses a
+// few connections on the loopback interface with a thread at each end, messages
+// of 1 MiB, and no headers.
 #ifndef TOOLS_BENCH_PUSH_PULL_RAW_TCP_H_
 #define TOOLS_BENCH_PUSH_PULL_RAW_TCP_H_
 
@@ -15,10 +15,10 @@ namespace ps {
 
 constexpr int64_t kRawMessageElements = int64_t{1} << 18;
 
-// Holds the sum of all that was pushed, zero at first.
+// Holds the sum of everything that was pushed, which is 0 at first.
 class RawTcpServer {
  public:
-  // Listens at a free port of 127.0.0.1. Errors: what the system says.
+  // Listens at a free port of 127.0.0.1. Errors: those of the system.
   static absl::StatusOr<std::unique_ptr<RawTcpServer>> Start(int64_t elements);
 
   // Breaks the connections and ends their threads.
@@ -28,15 +28,15 @@ class RawTcpServer {
 };
 
 struct RawTcpOptions {
-  int port = 0;  // Of the server.
+  int port = 0;  // The server's.
   int64_t elements = 0;
   int rank = 0;
   int num_workers = 1;
   int connections = 1;
 };
 
-// Errors: what the system says; the methods of the result say kUnavailable when
-// the server goes.
+// Errors: those of the system. The methods of the result return kUnavailable
+// when the server is gone.
 absl::StatusOr<std::unique_ptr<DataPlane>> ConnectRawTcp(
     const RawTcpOptions& options);
 

@@ -15,7 +15,7 @@ using PartOf = TimedPart PushPullRound::*;
 
 struct PartText {
   PartOf part;
-  PartOf floor;  // Plain TCP in the same direction; null of plain TCP itself.
+  PartOf floor;  // Plain TCP in the same direction; null for plain TCP.
   const char* label;
   const char* phase;  // Its name among the phases of the JSON.
 };
@@ -39,7 +39,7 @@ Spread Speed(const std::vector<PushPullRound>& rounds, PartOf part) {
   return SpreadOf(std::move(speeds));
 }
 
-// Round by round, so that a machine that is busy now and then slows both.
+// Compares within each round, because a busy machine then slows both.
 Spread Ratio(const std::vector<PushPullRound>& rounds, PartOf part,
              PartOf floor) {
   std::vector<double> ratios;
@@ -68,7 +68,7 @@ double AnswerBytesPerByte(const std::vector<PushPullRound>& rounds) {
          static_cast<double>(push.payload_bytes);
 }
 
-// Of one iteration of all workers.
+// Seconds for one iteration of all workers.
 double ServerCpuPerPush(const PushPullOptions& options,
                         const std::vector<PushPullRound>& rounds) {
   const CpuTime server = Total(rounds, &PushPullRound::push).server;
@@ -139,7 +139,7 @@ nlohmann::ordered_json CpuJson(const CpuTime& time, double gigabytes) {
           {"system_seconds_per_gigabyte", time.system / gigabytes}};
 }
 
-// Where the time of all rounds went, as far as it is known.
+// Processor time of each part over all rounds.
 nlohmann::ordered_json PhasesJson(const std::vector<PushPullRound>& rounds) {
   nlohmann::ordered_json phases;
   for (const PartText& part : kParts) {

@@ -1,4 +1,4 @@
-// What `gradsieve bench push-pull` found out, for people and for programs.
+// The results of `gradsieve bench push-pull`, for people and for programs.
 #ifndef TOOLS_BENCH_PUSH_PULL_REPORT_H_
 #define TOOLS_BENCH_PUSH_PULL_REPORT_H_
 
@@ -11,19 +11,19 @@
 namespace ps {
 
 struct Spread {
-  double median = 0;  // Of an even number, halfway between the middle two.
+  double median = 0;  // The mean of the middle two if the number is even.
   double smallest = 0;
   double largest = 0;
 };
 
-// At least one value.
+// There must be at least one value.
 Spread SpreadOf(std::vector<double> values);
 
-// One line: the speeds of a round.
+// One line with the speeds of a round.
 std::string PushPullRoundText(const PushPullRound& round);
 
-// Speeds over the rounds, beside those of plain TCP in the same round, and
-// processor time. At least one round, as in the other.
+// Speeds over the rounds, compared with those of plain TCP in the same round,
+// and processor time. There must be at least one round, as for PushPullJson.
 std::string PushPullText(const PushPullOptions& options,
                          const std::vector<PushPullRound>& rounds);
 

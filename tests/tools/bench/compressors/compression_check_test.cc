@@ -16,8 +16,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-// Elements above 2 of {1, -5, 0, 3, 2} are sent: all is right, until a test
-// changes something.
+// Elements above 2 of {1, -5, 0, 3, 2} are sent. The data are correct until a
+// test changes something.
 struct Example {
   std::vector<float> sum = {1, -5, 0, 3, 2};
   std::vector<uint32_t> indices = {1, 3};
@@ -55,7 +55,7 @@ void ExpectRefused(const Example& example, const std::string& message) {
 TEST(CompressionCheck, AcceptsWhatIsRight) {
   Example example;
   EXPECT_TRUE(example.Check().ok()) << example.Check();
-  // What coding loses stays in the residual.
+  // The loss of the value code stays in the residual.
   example.values = {-4.5f, 3};
   example.residual[1] = -0.5f;
   EXPECT_TRUE(example.Check().ok()) << example.Check();

@@ -1,5 +1,5 @@
-// The benchmark of compressors on every backend: what it measured is there, and
-// was verified.
+// The benchmark of compressors on every backend: checks that all measurements
+// exist and were verified.
 #include "tools/bench/compressors/compressor_bench.h"
 
 #include <cmath>

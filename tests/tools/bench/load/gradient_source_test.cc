@@ -42,7 +42,7 @@ TEST(GeneratedGradients, NumbersAndSeedsDiffer) {
   EXPECT_EQ(Read(*one, 0, 0, 100), Read(*GeneratedGradients(1), 0, 0, 100));
   EXPECT_NE(Read(*one, 0, 0, 100), Read(*one, 1, 0, 100));
   EXPECT_NE(Read(*one, 0, 0, 100), Read(*GeneratedGradients(2), 0, 0, 100));
-  // Also from stretch to stretch.
+  // Stretches differ, too.
   EXPECT_NE(Read(*one, 0, 0, 100), Read(*one, 0, 16384, 100));
 }
 

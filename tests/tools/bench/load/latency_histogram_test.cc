@@ -1,4 +1,4 @@
-// Against the exact quantiles of the same values, sorted.
+// Compares with the exact quantiles of the same values, sorted.
 #include "tools/bench/load/latency_histogram.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ TEST(LatencyHistogram, QuantilesAreWithinTheStatedErrorOfTheExactOnes) {
   RandomStream random(RandomKey(7));
   const std::function<double()> laws[] = {
       [&] { return random.Uniform(0, 1e6); },
-      // Four orders of magnitude, as latencies have them.
+      // Four orders of magnitude, as in latencies.
       [&] { return std::exp(random.Uniform(std::log(1e4), std::log(1e8))); },
       [&] { return 1e6 * std::exp(2 * random.Normal()); },
       [&] { return random.Uniform(0, 100); },
@@ -61,7 +61,7 @@ TEST(LatencyHistogram, EveryValueIsWithinTheErrorAlsoAtTheEndsOfBuckets) {
                                 power + power / 64, 2 * power - 1}) {
       LatencyHistogram histogram;
       histogram.Add(value);
-      // Not the largest one, which is known.
+      // Not the largest value, which is exact.
       histogram.Add(LatencyHistogram::kLargest);
       EXPECT_NEAR(histogram.Quantile(0.5), static_cast<double>(value),
                   LatencyHistogram::kRelativeError * static_cast<double>(value))

@@ -54,7 +54,7 @@ TEST(MemoryGrowth, WhatGoesUpAndDownIsFlat) {
 }
 
 TEST(MemoryGrowth, ALeakIsNotFlat) {
-  // Half a megabyte a second, of a process of 200.
+  // Half a megabyte a second, in a process of 200 MB.
   EXPECT_EQ(
       GrowthOf(Memory([](int second) { return 200 + second / 2; }), 100).flat,
       false);

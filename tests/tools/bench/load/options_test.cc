@@ -39,7 +39,7 @@ TEST(LoadOptions, ValuesOutOfRangeAreNamedWithTheRule) {
     int64_t LoadOptions::*option;
     int64_t least;
     int64_t most;
-    std::string message;  // Of one below the least.
+    std::string message;  // For a value below the least.
   } cases[] = {
       {&LoadOptions::workers, 1, 1024, "--workers is 0; must be in [1, 1024]"},
       {&LoadOptions::processes, 1, 64, "--processes is 0; must be in [1, 64]"},

@@ -45,7 +45,7 @@ class ReplayGroupTest : public testing::Test {
     for (std::thread& thread : waiting_) thread.join();
   }
 
-  // They end with the job.
+  // The servers end with the job.
   void StartServers() {
     for (int i = 0; i < kServers; ++i) {
       ServerOptions options;
@@ -95,7 +95,7 @@ class ReplayGroupTest : public testing::Test {
     const auto group = Group(&job_, payloads.get(), 0, kWorkers);
     absl::Status status = group->Join();
     ASSERT_TRUE(status.ok()) << status;
-    // More than one ring; in two calls.
+    // More than one ring, in two calls.
     for (const int64_t iterations : {5, 2}) {
       status = group->Iterate(iterations);
       ASSERT_TRUE(status.ok()) << status;
@@ -180,7 +180,7 @@ TEST_F(ReplayGroupTest, AWorkerThatPushesSomethingElseIsFoundOut) {
 TEST_F(ReplayGroupTest, AWorkerThatFailsEndsTheOthersWithItsReason) {
   StartServers();
   const auto payloads = Payloads(1);
-  // As many slices of other sizes: servers refuse what this worker pushes.
+  // Equally many slices with other sizes, so that servers refuse the pushes.
   ShardMapOptions options;
   options.bucket_sizes = {6990, 3011};
   options.num_servers = kServers;
@@ -196,7 +196,7 @@ TEST_F(ReplayGroupTest, AWorkerThatFailsEndsTheOthersWithItsReason) {
   joins.join();
   ASSERT_TRUE(odd_status.ok()) << odd_status;
   std::thread fails([&] { odd_status = odd->Iterate(1); });
-  // Would wait for ever for the one that has failed.
+  // This would wait for ever for the worker that has failed.
   const absl::Status status = group->Iterate(1);
   fails.join();
   EXPECT_THAT(std::string(odd_status.message()), StartsWith("worker 4: "));
@@ -216,7 +216,7 @@ TEST_F(ReplayGroupTest, AWorkerWithAnotherJobIsRefused) {
   EXPECT_THAT(
       std::string(refused.message()),
       AllOf(StartsWith("worker 0: "), HasSubstr("optimizer.learning_rate")));
-  // Nobody else comes.
+  // No other worker joins.
   for (const auto& server : servers_) {
     server->Stop(absl::CancelledError("stopped by the test"));
   }

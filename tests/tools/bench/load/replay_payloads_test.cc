@@ -52,7 +52,7 @@ TEST(PlanReplay, LargeModelsAreNotCompressedForMinutes) {
 class ReplayPayloadsTest : public testing::Test {
  protected:
   ReplayPayloadsTest() {
-    // Two buckets and slices that do not divide them.
+    // Two buckets, and a slice size that does not divide them.
     ShardMapOptions map;
     map.bucket_sizes = {7000, 3001};
     map.num_servers = 2;
@@ -72,7 +72,7 @@ class ReplayPayloadsTest : public testing::Test {
     return *std::move(payloads);
   }
 
-  // What a worker pushes in an iteration, the whole model.
+  // The whole model that a worker pushes in an iteration.
   std::vector<float> Pushed(const ReplayPayloads& payloads, int64_t rank,
                             int64_t iteration) {
     std::vector<float> model;
@@ -149,13 +149,13 @@ TEST_F(ReplayPayloadsTest, WhatACompressorKeepsBackComesLater) {
   const ReplayPayloads with_residual = Make();
   options_.config.mutable_compressor()->set_error_feedback(false);
   const ReplayPayloads without = Make();
-  // The first iteration has nothing from before.
+  // The first iteration starts with a zero residual.
   EXPECT_EQ(Pushed(with_residual, 1, 0), Pushed(without, 1, 0));
   EXPECT_NE(Pushed(with_residual, 1, 1), Pushed(without, 1, 1));
-  // Each sends the half of each bucket.
+  // Each iteration sends half of each bucket.
   const std::vector<float> pushed = Pushed(with_residual, 1, 1);
   EXPECT_EQ(std::count(pushed.begin(), pushed.end(), 0.0f), 3500 + 1501);
-  // A second time gives the same bits.
+  // Making it again gives the same bits.
   EXPECT_EQ(Pushed(Make(), 1, 1), Pushed(without, 1, 1));
 }
 

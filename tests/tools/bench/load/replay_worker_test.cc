@@ -1,5 +1,5 @@
-// What workers count, on its way to another process; workers that run are in
-// replay_group_test.cc.
+// How the counts of workers are sent to another process. replay_group_test.cc
+// tests running workers.
 #include "tools/bench/load/replay_worker.h"
 
 #include <cstdint>
@@ -49,7 +49,8 @@ TEST(ReplayCounts, OtherNumbersAreRefused) {
   std::vector<int64_t> numbers = Counts(1).Numbers();
   for (size_t size = 0; size < numbers.size(); ++size) {
     const std::vector<int64_t> cut(numbers.begin(), numbers.begin() + size);
-    // What is cut between two buckets is a histogram with fewer of them.
+    // Numbers that are cut between two buckets form a histogram with fewer
+    // buckets.
     if (size == numbers.size() - 2) continue;
     EXPECT_FALSE(ReplayCounts::FromNumbers(cut).ok()) << size;
   }

@@ -108,8 +108,8 @@ TEST_F(ReplayedWeightsTest, AnIterationTooManyOrTooFewIsFoundOut) {
 
 TEST_F(ReplayedWeightsTest, OneElementThatIsWrongIsNamedWithBothValues) {
   const std::vector<float> right = Weights(6);
-  // In the first slice, the middle, another bucket, the last place; touched by
-  // some payload and not.
+  // Elements in the first slice, in the middle, in another bucket and at the
+  // end, which payloads touch or do not touch.
   for (const int64_t i : {0, 1, 2, 5000, 6999, 7000, 10000}) {
     std::vector<float> weights = right;
     weights[i] = std::nextafter(weights[i], 1e9f);

@@ -47,7 +47,7 @@ LoadRun OneLoad(int64_t late_megabytes) {
   result.workers = {/*user=*/5, /*system=*/3};
   result.server_memory = {Memory("server 0", 100),
                           Memory("server 1", late_megabytes)};
-  // Not judged.
+  // Worker processes are not judged.
   result.worker_memory = {Memory("worker process 0", 500)};
   result.plan.streams = 3;
   result.plan.ring = 8;
@@ -160,7 +160,7 @@ TEST(LoadReport, ASweepHasARowAndAnObjectForEachLoad) {
   const std::string text = SweepText({OneLoad(100), larger});
   EXPECT_THAT(text, HasSubstr("\n      3     1,000,000         40   500.000"));
   EXPECT_THAT(text, HasSubstr("\n     64     1,000,000         10  2000.000"));
-  // Of two servers.
+  // There are two servers.
   EXPECT_THAT(text, HasSubstr("210 MB\n"));
   EXPECT_THAT(text, HasSubstr("Each was verified"));
   const auto json = nlohmann::json::parse(SweepJson({OneLoad(100), larger}));

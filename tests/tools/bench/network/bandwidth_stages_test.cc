@@ -30,7 +30,7 @@ TEST(BandwidthStages, EachLastsForItsWarmUpAndItsTimedIterations) {
 
 TEST(BandwidthStages, WhatIsTimedFollowsWhenTheLinksReallyChanged) {
   BandwidthStages stages({kSlow, kFast}, /*warm_up=*/1, /*timed=*/2);
-  // Seen late: nobody looked between iterations 2 and 8.
+  // Nothing was checked between iterations 2 and 8.
   EXPECT_EQ(stages.Due(8), kFast);
   stages.Set(8);
   EXPECT_EQ(stages.Timed(0).end, 3);

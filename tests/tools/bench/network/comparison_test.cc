@@ -206,7 +206,7 @@ TEST(Comparison, ThePlotHasSmoothedLossAgainstTime) {
   ASSERT_EQ(plot.series.size(), 4u);
   EXPECT_EQ(plot.series[1].label, "fast");
   ASSERT_EQ(plot.series[1].points.size(), 8u);
-  // Of the losses 10, 9 and 8.
+  // The mean of the losses 10, 9 and 8.
   EXPECT_DOUBLE_EQ(plot.series[1].points[0].y, 9);
   EXPECT_NEAR(plot.series[1].points[0].x, 0.15, 1e-12);
   EXPECT_THAT(plot.series[2].points, IsEmpty());

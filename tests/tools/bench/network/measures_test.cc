@@ -1,4 +1,4 @@
-// Against figures worked out by hand.
+// Compares with figures computed by hand.
 #include "tools/bench/network/measures.h"
 
 #include <cmath>
@@ -18,7 +18,7 @@ using ::testing::Pair;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
-// Iterations that take so many seconds, and push 10 bytes each and get 20.
+// A run with iterations of these times, which push 10 bytes each and get 20.
 RunRecords RunOf(const std::vector<double>& seconds) {
   RunRecords run;
   double now = 0;
@@ -57,12 +57,12 @@ TEST(Measures, AreOfTheIterationsAfterTheWarmUp) {
   RunRecords run = RunOf({100, 50, 1, 3, 1, 7});
   run.iterations[0].achieved_ratio = 1;
   run.iterations[5].achieved_ratio = 0.1;
-  // Connections and first weights cost bytes that no iteration has.
+  // Connections and initial weights cost bytes outside of iterations.
   for (IterationRow& row : run.iterations) row.bytes_up += 1000;
   const RunMeasures measures = MeasureRun(run, options);
   EXPECT_EQ(measures.iterations, 4);
   EXPECT_DOUBLE_EQ(measures.mean, 3);
-  // Squares of -2, 0, -2, 4, over 3.
+  // The squares of -2, 0, -2 and 4, divided by 3.
   EXPECT_DOUBLE_EQ(measures.deviation, std::sqrt(8));
   EXPECT_DOUBLE_EQ(measures.median, 3);
   EXPECT_DOUBLE_EQ(measures.smallest, 1);
@@ -155,7 +155,7 @@ TEST(Measures, TheTargetIsReachedByTheMeanOfAFullWindow) {
   EXPECT_DOUBLE_EQ(reached->seconds, 8);
   EXPECT_EQ(Target(losses, 1, 3)->iteration, 5);
   EXPECT_FALSE(Target(losses, 0.99, 3).has_value());
-  // One iteration alone is the loss itself.
+  // With a window of 1 it is the loss itself.
   EXPECT_EQ(Target(losses, 2, 1)->iteration, 2);
   EXPECT_FALSE(Target({1, 1}, 5, 3).has_value()) << "not so many iterations";
 }
@@ -163,7 +163,7 @@ TEST(Measures, TheTargetIsReachedByTheMeanOfAFullWindow) {
 TEST(Measures, ALossThatIsNotFiniteIsNeverATarget) {
   const double infinity = std::numeric_limits<double>::infinity();
   EXPECT_FALSE(Target({-infinity, kNaN}, 5, 1).has_value());
-  // And only the windows that it is in are lost.
+  // Only the windows that contain it are NaN.
   EXPECT_EQ(Target({kNaN, infinity, 1, 1}, 5, 2)->iteration, 4);
 }
 

@@ -16,7 +16,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-// Of links like "net:[4026531833]"; others, and what is gone, are passed over.
+// Reads links like "net:[4026531833]"; others, and those that have disappeared,
+// are ignored.
 void AddLink(const fs::path& link, std::set<std::string>* found) {
   std::error_code error;
   const std::string target = fs::read_symlink(link, error).string();

@@ -1,4 +1,4 @@
-// Which network namespaces there are, for tests that must leave none.
+// Lists existing network namespaces, for tests that must leave none.
 #ifndef TESTS_TOOLS_BENCH_NETWORK_NAMESPACES_IN_USE_H_
 #define TESTS_TOOLS_BENCH_NETWORK_NAMESPACES_IN_USE_H_
 
@@ -7,10 +7,10 @@
 
 namespace ps {
 
-// As NetworkNamespace::id() has them: those in which a thread is, on which a
-// process has a descriptor, or that are mounted as `ip netns` does it. No other
-// namespace without a name goes on to exist (network_namespaces(7)). Only what
-// this process may see.
+// Namespaces by NetworkNamespace::id(): those that a thread is in, that a
+// process has a descriptor of, or that are mounted as by `ip netns`. No other
+// namespaces continue to exist (network_namespaces(7)). Contains only those
+// that this process may see.
 std::set<std::string> NetworkNamespacesInUse();
 
 // The network interfaces that this process sees.

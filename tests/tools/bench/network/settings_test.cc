@@ -13,7 +13,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 
-// With values that are not the defaults.
+// A job with values that are not the defaults.
 JobConfig Base() {
   JobConfig base;
   base.set_name("base");
@@ -53,7 +53,7 @@ TEST(Settings, TakeWhatTheyDoNotSayFromTheJob) {
   EXPECT_EQ(settings[0].config.name(), "base");
   EXPECT_EQ(settings[0].config.compressor().ratio(), 0.25);
   EXPECT_EQ(settings[0].config.compressor().value_code(), "fp16");
-  // Not from the setting before.
+  // Not the value of the setting before.
   EXPECT_EQ(settings[1].config.compressor().value_code(), "fp16");
   EXPECT_EQ(settings[1].config.cluster().num_workers(), 3);
 }

@@ -65,13 +65,13 @@ class SlowNetworkTest : public testing::Test {
     for (std::thread& thread : threads) thread.join();
     Timed timed;
     timed.seconds = absl::ToDoubleSeconds(absl::Now() - start);
-    // Half a second of the link, beside what is sent before.
+    // Half a second of the link, in addition to what is sent before.
     timed.bytes = 4 * static_cast<double>(network.burst_bytes()) +
                   0.5 / 8 * kBitsPerSecond;
     return timed;
   }
 
-  // The shortest time in which so many bytes pass one filter.
+  // The shortest time in which this number of bytes passes one filter.
   static double FilterSeconds(const SlowNetwork& network, double bytes) {
     return (bytes - static_cast<double>(network.burst_bytes())) * 8 /
            kBitsPerSecond;
@@ -94,8 +94,8 @@ TEST_F(SlowNetworkTest, ALinkIsAsSlowAsAskedForAndCountsWhatPasses) {
   EXPECT_GT((*after)[1].sent_bytes, (*before)[1].sent_bytes);
 }
 
-// Each of these would pass at twice the rate if only the other hosts' ends of
-// the links were filtered.
+// Each of these transfers would pass at twice the rate if only the other hosts'
+// ends of the links were filtered.
 TEST_F(SlowNetworkTest, ManyToOneShareTheReceiversLink) {
   const auto network = Make(3);
   ASSERT_NE(network, nullptr);
@@ -158,7 +158,7 @@ TEST_F(SlowNetworkTest, WhatCannotBeIsRefused) {
   SlowNetworkOptions options;
   options.num_hosts = 1024;
   EXPECT_THAT(std::string(SlowNetwork::Create(options).status().message()),
-              HasSubstr("1024 hosts cannot be; must be 1 to 1023"));
+              HasSubstr("1024 hosts; must be 1 to 1023"));
   options.num_hosts = 1;
   options.bits_per_second = 0;
   EXPECT_EQ(SlowNetwork::Create(options).status().code(),

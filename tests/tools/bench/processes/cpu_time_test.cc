@@ -24,7 +24,7 @@ CpuTime Usage() {
   return {seconds(usage.ru_utime), seconds(usage.ru_stime)};
 }
 
-// Two ticks, for the two are not read at the same time.
+// Two ticks, because the two times are not read at the same moment.
 constexpr double kTolerance = 0.02;
 
 TEST(CpuTime, IsWhatTheProcessItselfIsTold) {
@@ -37,7 +37,7 @@ TEST(CpuTime, IsWhatTheProcessItselfIsTold) {
   while (Usage().user < 0.4) {
     for (int i = 0; i < 100000; ++i) work = work + i;
   }
-  // A name that could be taken for the fields after it.
+  // A name that looks like the fields after it.
   ASSERT_EQ(prctl(PR_SET_NAME, "a) R 1 2 3 4"), 0);
   const CpuTime expected = Usage();
   const absl::StatusOr<CpuTime> time = CpuTimeOf(getpid());

@@ -1,4 +1,4 @@
-// The loop in this process, with pipes on both sides.
+// Runs the loop in this process, with pipes on both sides.
 #include "tools/bench/processes/peer_loop.h"
 
 #include <unistd.h>
@@ -18,7 +18,7 @@ using ::testing::StartsWith;
 
 class PeerLoopTest : public testing::Test {
  protected:
-  // What it prints when these lines come, and then the end.
+  // The output of the loop for these lines and the end of input.
   std::string Serve(const std::string& requests, const PeerAnswer& ready) {
     int ends[2];
     EXPECT_EQ(pipe(ends), 0);

@@ -1,4 +1,4 @@
-// Children are /bin/sh; every wait is for an event of theirs.
+// Children are /bin/sh; tests only wait for events of children.
 #include "tools/bench/processes/processes.h"
 
 #include <signal.h>
@@ -22,7 +22,7 @@ using ::testing::HasSubstr;
 
 constexpr absl::Duration kBound = absl::Seconds(60);
 
-// A peer's requests become what it reads.
+// Makes a peer's requests its standard input.
 constexpr char kReadRequests[] = "exec < /proc/self/fd/${1#--requests-fd=}; ";
 // Answers each request with its count and the shell's first argument.
 constexpr char kAnswerAll[] =
@@ -75,7 +75,7 @@ TEST_F(BenchProcessesTest, SeveralRequestsMayBeOnTheirWay) {
 }
 
 TEST_F(BenchProcessesTest, ThePeriodicCallIsMadeWhileAnAnswerIsAwaited) {
-  // It answers when it has been written to; the third call does that.
+  // The child answers after a request, which the third call sends.
   const int peer = Peer("read go; echo ok 1; read never");
   int calls = 0;
   absl::StatusOr<int64_t> memory = 0;
@@ -96,7 +96,7 @@ TEST_F(BenchProcessesTest, ThePeriodicCallIsMadeWhileAnAnswerIsAwaited) {
 }
 
 TEST_F(BenchProcessesTest, APipeIsInheritedByItsOwnChildOnly) {
-  // Its files are $2, $3, ...
+  // The files are $2, $3, ...
   const std::string count_files = "set -- $1 /proc/$$/fd/*; echo ok $#; cat";
   const int one = Peer(count_files);
   const auto files_of_one = processes_->AwaitReplies({one});
@@ -112,7 +112,7 @@ TEST_F(BenchProcessesTest, AnErrorThatAPeerSaysIsNamed) {
 }
 
 TEST_F(BenchProcessesTest, TheLastWordsOfAPeerThatEndsAreItsReason) {
-  // Waited for is another one.
+  // The test waits for another child.
   const int silent = Peer("read never");
   Peer("echo 'error out of memory'; exit 1", "1");
   EXPECT_EQ(processes_->AwaitReplies({silent}).status(),
@@ -126,7 +126,7 @@ TEST_F(BenchProcessesTest, TheLastErrorOfALogIsTheReason) {
       "echo 'I1122 1 server.cc:2] going' >&2; exit 3");
   EXPECT_EQ(processes_->AwaitReplies({silent}).status(),
             absl::AbortedError("program exited with code 3: disk full"));
-  // From then on nothing works.
+  // All later calls fail, too.
   EXPECT_EQ(processes_->Ask({silent}, {PeerRequest::kPush, 1}).status().code(),
             absl::StatusCode::kAborted);
 }

@@ -20,7 +20,7 @@ TEST(PushPullOptions, ValuesOutOfRangeAreNamedWithTheRule) {
     int64_t PushPullOptions::*option;
     int64_t least;
     int64_t most;
-    std::string message;  // Of one below the least.
+    std::string message;  // For a value below the least.
   } cases[] = {
       {&PushPullOptions::megabytes, 1, 65536,
        "--megabytes is 0; must be in [1, 65536]"},
@@ -104,7 +104,7 @@ TEST(PushPullOptions, SizesAreOfFloats) {
   options.iterations = 5;
   EXPECT_EQ(4 * options.elements(), 3 << 20);
   EXPECT_EQ(4 * options.bucket_elements(), 2 << 20);
-  // Each round begins with one that is not timed.
+  // Each round begins with an iteration that is not timed.
   EXPECT_EQ(options.total_pushes(), 24);
 }
 

@@ -1,4 +1,4 @@
-// The measured side in one process: a real server, workers as threads.
+// The measured side in one process: a real server, and workers as threads.
 #include "tools/bench/push_pull/parameter_server.h"
 
 #include <memory>
@@ -25,7 +25,8 @@ ParameterServerOptions SmallOptions(int num_workers) {
   options.config.mutable_cluster()->set_num_workers(num_workers);
   options.config.mutable_cluster()->set_num_servers(1);
   options.config.mutable_cluster()->set_max_slice_elements(1024);
-  // Three buckets, the last one shorter; slices that do not divide them.
+  // Three buckets, the last one shorter, and a slice size that does not divide
+  // them.
   options.elements = 7001;
   options.bucket_elements = 3000;
   options.total_pushes = kPushes;
@@ -51,7 +52,7 @@ void RunWorker(const ParameterServerOptions& options) {
     ASSERT_TRUE(traffic.ok()) << traffic.status();
     EXPECT_EQ(traffic->payload_bytes, 4 * options.elements);
   }
-  // What is checked is what was pulled.
+  // Only pulled weights are checked.
   EXPECT_FALSE((*plane)->Check(kPushes).ok());
   const auto pulled = (*plane)->Pull();
   ASSERT_TRUE(pulled.ok()) << pulled.status();
@@ -92,7 +93,7 @@ TEST(ParameterServerPlane, AnotherStepThanTheBenchExpectsIsFoundOut) {
   ASSERT_TRUE((*plane)->Pull().ok());
   EXPECT_EQ((*plane)->Check(1).message(),
             "element 0 of 7001 is -0.5; must be -1");
-  // A server answers the last Finish when somebody waits for the end.
+  // A server answers the last Finish only while Wait() runs.
   std::thread waits([&] { EXPECT_TRUE(server->Wait().ok()); });
   EXPECT_TRUE((*plane)->Finish().ok());
   waits.join();

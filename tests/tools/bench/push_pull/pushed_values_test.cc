@@ -21,7 +21,7 @@ std::vector<float> Pushed(int rank, int num_workers) {
   return values;
 }
 
-// First weights minus so many of the workers' means.
+// First weights minus a multiple of the workers' mean.
 std::vector<float> WeightsAfter(int pushes, int num_workers) {
   std::vector<float> weights(kElements);
   FillFirstWeights(absl::MakeSpan(weights));
@@ -58,7 +58,7 @@ TEST(PushedValues, APushTooManyOrTooFewIsWrong) {
 
 TEST(PushedValues, WorkersPushDifferentThings) {
   EXPECT_NE(Pushed(0, 2), Pushed(1, 2));
-  // One worker's part for both is not the mean.
+  // The part of one of two workers is not the mean.
   EXPECT_FALSE(CheckValues(Pushed(0, 2), {/*first=*/0, /*mean=*/1}).ok());
   EXPECT_TRUE(CheckValues(Pushed(0, 1), {/*first=*/0, /*mean=*/1}).ok());
 }
@@ -93,8 +93,9 @@ TEST(PushedValues, TheFirstWrongElementIsNamedAndRoundingIsNot) {
 }
 
 TEST(PushedValues, SumsAtTheLimitsAreExactInFloat) {
-  // The largest sum that plain TCP adds up, and the steps to it, with room for
-  // one worker that is a round of 100 iterations ahead of all others.
+  // The largest sum that plain TCP adds up, and the partial sums on the way,
+  // with room for one worker that is a round of 100 iterations ahead of all
+  // others.
   const double mean = 13;
   const double ahead = 101 * kMaxBenchWorkers * (mean + kMaxBenchWorkers);
   EXPECT_LT(mean * kMaxBenchWorkers * kMaxBenchPushes + ahead, 1 << 24);

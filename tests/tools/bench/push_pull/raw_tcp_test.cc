@@ -108,7 +108,7 @@ TEST(RawTcp, NonsenseEndsItsConnectionAndNoOther) {
   options.elements = 100;
   const auto server = NewServer(options.elements);
   const auto plane = Connect(*server, options);
-  // A verb that there is not, a message before the first, and no step.
+  // An unknown verb, a message before the first, and a stride of 0.
   for (const std::vector<int64_t>& command :
        {std::vector<int64_t>{3, -1, 1}, std::vector<int64_t>{1, -1, 1},
         std::vector<int64_t>{2, 0, 0}}) {

@@ -32,7 +32,7 @@ PushPullRound Round(double raw_push, double push, double raw_pull,
   return round;
 }
 
-// The second one on a machine that had other things to do.
+// The second round is of a machine with other work.
 std::vector<PushPullRound> ThreeRounds() {
   return {Round(6, 3, 8, 2), Round(2, 1.5, 4, 3), Round(5, 2, 7, 6)};
 }
@@ -53,7 +53,7 @@ TEST(PushPullReport, SpeedsAreMediansAndRatiosAreOfTheSameRound) {
   EXPECT_DOUBLE_EQ(json["push_gigabytes_per_second"], 2);
   EXPECT_DOUBLE_EQ(json["raw_tcp_pull_gigabytes_per_second"], 7);
   EXPECT_DOUBLE_EQ(json["pull_gigabytes_per_second"], 3);
-  // Of 1/2, 3/4 and 2/5; and of 1/4, 3/4 and 6/7.
+  // Medians of 1/2, 3/4 and 2/5, and of 1/4, 3/4 and 6/7.
   EXPECT_DOUBLE_EQ(json["push_over_raw_tcp"], 0.5);
   EXPECT_DOUBLE_EQ(json["pull_over_raw_tcp"], 0.75);
   const auto& spread = json["spreads"]["push_over_raw_tcp"];
