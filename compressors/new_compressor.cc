@@ -7,11 +7,11 @@
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "compressors/combination_check.h"
+#include "compressors/payload/payload.h"
+#include "compressors/selectors/selector_options_check.h"
 #include "compressors/wrappers/gradient_clipping.h"
 #include "compressors/wrappers/momentum_correction.h"
-#include "compressors/payload/payload.h"
 #include "compressors/wrappers/ratio_warmup.h"
-#include "compressors/selectors/selector_options_check.h"
 #include "glog/logging.h"
 
 namespace ps {

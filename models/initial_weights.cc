@@ -12,8 +12,8 @@
 #include "common/config_check.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
-#include "tensor/tensor.h"
 #include "proto/config.pb.h"
+#include "tensor/tensor.h"
 
 namespace ps {
 namespace {

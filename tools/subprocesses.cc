@@ -71,7 +71,8 @@ class LineReader {
  private:
   void Deliver(const OnLine& on_line) {
     // Cleared first, because the callback may use this object again.
-    const std::string line = std::exchange(partial_, std::string());
+    std::string line;
+    line.swap(partial_);
     on_line(line);
   }
 

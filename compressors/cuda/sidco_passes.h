@@ -7,9 +7,9 @@
 #include <cstdint>
 
 #include "common/host_device.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/sidco_request.h"
 #include "compressors/sidco/sidco_steps.h"
-#include "compressors/fits/threshold_formulas.h"
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/sift.h"
 #include "tensor/moments.h"

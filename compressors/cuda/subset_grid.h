@@ -1,6 +1,6 @@
 // The work of a grid of blocks that draws the same subset of n numbers as
-// DrawSubset (compressors/selectors/random_subset.h), and takes these elements of a
-// vector. For host and device.
+// DrawSubset (compressors/selectors/random_subset.h), and takes these elements
+// of a vector. For host and device.
 //
 // DrawSubset draws until it has as many distinct numbers as it needs. If some
 // are missing, at least that many more draws are needed. So the grid makes that

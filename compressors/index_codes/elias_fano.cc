@@ -8,9 +8,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
-#include "compressors/payload/bit_stream.h"
 #include "compressors/index_codes/index_codec.h"
 #include "compressors/index_codes/index_sizes.h"
+#include "compressors/payload/bit_stream.h"
 
 namespace ps {
 namespace {

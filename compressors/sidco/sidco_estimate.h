@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "compressors/fits/threshold_fit.h"
 #include "compressors/sidco/sidco_request.h"
 #include "compressors/sidco/sidco_steps.h"
-#include "compressors/fits/threshold_fit.h"
 #include "tensor/sparse_kernels.h"
 
 namespace ps {

@@ -1,10 +1,10 @@
 // SIDCo-P: fits generalized Pareto laws to magnitudes and exceedances.
 #include <memory>
 
+#include "compressors/fits/threshold_fit.h"
+#include "compressors/selectors/sparsifier.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
-#include "compressors/selectors/sparsifier.h"
-#include "compressors/fits/threshold_fit.h"
 
 namespace ps {
 namespace {

@@ -5,9 +5,9 @@
 
 #include <memory>
 
+#include "compressors/fits/threshold_fit.h"
 #include "compressors/selectors/selector.h"
 #include "compressors/sidco/sidco_options.h"
-#include "compressors/fits/threshold_fit.h"
 
 namespace ps {
 

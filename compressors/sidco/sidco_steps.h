@@ -8,9 +8,9 @@
 #include <cstdint>
 
 #include "common/host_device.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/refine_steps.h"
 #include "compressors/sidco/sidco_request.h"
-#include "compressors/fits/threshold_formulas.h"
 #include "tensor/moments.h"
 
 namespace ps {

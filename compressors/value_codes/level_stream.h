@@ -2,8 +2,9 @@
 // bits are used: the highest is 1 for a negative value, the others are the
 // level, 0 to s. A negative 0 is invalid. The layouts:
 //
-//     fixed  := the codes, as a stream of bits (compressors/payload/bit_stream.h)
-//     sparse := for each bucket: integer(number of levels above 0, plus 1), and
+//     fixed  := the codes, as a stream of bits
+//     (compressors/payload/bit_stream.h) sparse := for each bucket:
+//     integer(number of levels above 0, plus 1), and
 //               for each of those: integer(distance from the one before it, at
 //               least 1), sign bit, integer(level)
 //     dense  := for each value: integer(level + 1), sign bit unless level is 0

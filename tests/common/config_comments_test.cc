@@ -1,4 +1,5 @@
-// config.proto is the reference for all settings: no field may lack a comment.
+// The config's files are the reference of all settings: no field may lack a
+// comment.
 #include <string>
 #include <vector>
 
@@ -20,15 +21,14 @@ using ::google::protobuf::FileDescriptorProto;
 using ::google::protobuf::FileDescriptorSet;
 using ::testing::IsEmpty;
 
-// Reads what protoc wrote with --include_source_info, because compiled-in
-// descriptors have no comments.
-FileDescriptorProto ReadDescriptor(const std::string& path) {
+// What protoc wrote with --include_source_info: compiled-in descriptors have no
+// comments.
+FileDescriptorSet ReadDescriptors(const std::string& path) {
   const auto bytes = ReadFile(path);
   EXPECT_TRUE(bytes.ok()) << bytes.status();
   FileDescriptorSet set;
   EXPECT_TRUE(set.ParseFromString(*bytes));
-  EXPECT_EQ(set.file_size(), 1);
-  return set.file(0);
+  return set;
 }
 
 std::string CommentAbove(const FileDescriptorProto& file,
@@ -42,10 +42,9 @@ std::string CommentAbove(const FileDescriptorProto& file,
   return "";
 }
 
-// Lists the fields without a comment. One comment may serve several consecutive
-// fields if it mentions each: it must contain the field's name or the last word
-// of that. A field that is a message needs no comment; the comments of its own
-// fields suffice.
+// Fields without a comment. One comment may serve several fields in a row if it
+// speaks of each: it holds the field's name or the last word of it. A message
+// speaks for itself, by its own fields' comments.
 std::vector<std::string> Undocumented(const FileDescriptorProto& file) {
   std::vector<std::string> fields;
   for (int m = 0; m < file.message_type_size(); ++m) {
@@ -70,18 +69,23 @@ std::vector<std::string> Undocumented(const FileDescriptorProto& file) {
   return fields;
 }
 
-TEST(ConfigCommentsTest, EveryFieldOfConfigProtoHasOne) {
-  const FileDescriptorProto file =
-      ReadDescriptor("tests/common/config.descriptor");
-  EXPECT_EQ(file.message_type_size(),
-            JobConfig::descriptor()->file()->message_type_count());
-  EXPECT_THAT(Undocumented(file), IsEmpty());
+TEST(ConfigCommentsTest, EveryFieldOfEverySectionHasOne) {
+  const FileDescriptorSet files =
+      ReadDescriptors("tests/common/config.descriptor");
+  const auto& job = *JobConfig::descriptor()->file();
+  EXPECT_EQ(files.file_size(), 1 + job.dependency_count());
+  for (const FileDescriptorProto& file : files.file()) {
+    EXPECT_GT(file.message_type_size(), 0) << file.name();
+    EXPECT_THAT(Undocumented(file), IsEmpty()) << file.name();
+  }
 }
 
 TEST(ConfigCommentsTest, AFieldWithoutOneIsFound) {
-  EXPECT_THAT(
-      Undocumented(ReadDescriptor("tests/common/undocumented.descriptor")),
-      testing::ElementsAre("Job.carrots", "Job.kind", "Inner.x"));
+  const FileDescriptorSet files =
+      ReadDescriptors("tests/common/undocumented.descriptor");
+  ASSERT_EQ(files.file_size(), 1);
+  EXPECT_THAT(Undocumented(files.file(0)),
+              testing::ElementsAre("Job.carrots", "Job.kind", "Inner.x"));
 }
 
 }  // namespace

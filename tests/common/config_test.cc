@@ -165,11 +165,11 @@ TEST(ValidateConfigTest, OnlyCudaHasAnotherPrecision) {
       EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
     }
     config.mutable_machine()->set_device("cpu");
-    EXPECT_THAT(Message(ValidateConfig(config)),
-                HasSubstr(absl::StrCat(
-                    "training.precision is ",
-                    TrainingConfig::Precision_Name(precision),
-                    "; must be FP32 where machine.device is \"cpu\"")));
+    EXPECT_THAT(
+        Message(ValidateConfig(config)),
+        HasSubstr(absl::StrCat(
+            "training.precision is ", TrainingConfig::Precision_Name(precision),
+            "; must be FP32 where machine.device is \"cpu\"")));
   }
   config.mutable_training()->set_precision(TrainingConfig::FP32);
   EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);

@@ -8,8 +8,8 @@
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/compressors/harness.h"
 #include "proto/config.pb.h"
+#include "tests/compressors/harness.h"
 
 namespace ps {
 namespace {

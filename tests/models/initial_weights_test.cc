@@ -15,8 +15,8 @@
 #include "common/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
-#include "tests/models/model_fixture.h"
 #include "proto/config.pb.h"
+#include "tests/models/model_fixture.h"
 
 namespace ps {
 namespace {

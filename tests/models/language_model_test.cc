@@ -13,11 +13,11 @@
 #include "common/config_check.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
+#include "proto/config.pb.h"
 #include "tests/models/model_fixture.h"
 #include "tests/models/reference_models.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/finite_difference.h"
-#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

@@ -16,8 +16,8 @@
 #include "absl/strings/str_join.h"
 #include "common/config_check.h"
 #include "gtest/gtest.h"
-#include "tests/models/model_fixture.h"
 #include "proto/config.pb.h"
+#include "tests/models/model_fixture.h"
 
 namespace ps {
 namespace {

@@ -16,9 +16,9 @@
 #include "gtest/gtest.h"
 #include "models/initial_weights.h"
 #include "models/model.h"
+#include "proto/config.pb.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"
-#include "proto/config.pb.h"
 
 namespace ps {
 namespace {

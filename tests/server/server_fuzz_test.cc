@@ -124,8 +124,8 @@ std::string With(std::string bytes, size_t offset, T value) {
 }
 
 TEST_F(ServerFuzzTest, EachFieldOfAPayloadIsChecked) {
-  // The offsets are those of compressors/payload/payload.h. With raw32, values come
-  // before indices.
+  // The offsets are those of compressors/payload/payload.h. With raw32, values
+  // come before indices.
   const std::string good = Bytes(Payload());
   const size_t values = kPayloadHeaderBytes;
   const size_t indices = values + 4 * Indices().size();

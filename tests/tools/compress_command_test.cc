@@ -243,7 +243,7 @@ TEST_F(CompressCommand, ABadGradientFileIsRefusedWithTheReason) {
                               HasSubstr("astype('<f4')")));
   std::ofstream(Path("g.npy")) << "1.0 2.0 3.0";
   EXPECT_EQ(Compress(topk), 78);
-  EXPECT_THAT(output(), HasSubstr("g.npy: no .npy file"));
+  EXPECT_THAT(output(), HasSubstr("g.npy: not a .npy file"));
   // An unlimited number of rows without a byte.
   std::string header =
       "{'descr': '<f4', 'fortran_order': False, "

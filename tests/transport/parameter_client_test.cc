@@ -333,8 +333,8 @@ TEST_F(WaitingClientTest, EveryoneHearsOfAWorkerThatGivesUp) {
 }
 
 TEST_F(WaitingClientTest, PayloadsMustBeOneForEachSlice) {
-  const absl::Status status =
-      clients_[0]->Push({/*iteration=*/0, /*bucket=*/1, 0, true, {}, std::nullopt}, {});
+  const absl::Status status = clients_[0]->Push(
+      {/*iteration=*/0, /*bucket=*/1, 0, true, {}, std::nullopt}, {});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("bucket 1 has 2 slices and 0 payloads"));

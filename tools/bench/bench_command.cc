@@ -2,10 +2,10 @@
 
 #include "common/flags.h"
 #include "tools/bench/compressors/bench_compressors_command.h"
-#include "tools/commands.h"
 #include "tools/bench/load/command.h"
 #include "tools/bench/network/command.h"
 #include "tools/bench/push_pull/command.h"
+#include "tools/commands.h"
 
 namespace ps {
 namespace {

@@ -23,9 +23,9 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
 #include "common/unique_fd.h"
+#include "tools/bench/network/slow_network.h"
 #include "tools/find_program.h"
 #include "tools/human_format.h"
-#include "tools/bench/network/slow_network.h"
 
 namespace ps {
 namespace {

@@ -7,10 +7,10 @@
 #include <cstdint>
 
 #include "common/partition_point.h"
-#include "compressors/payload/bits.h"
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/part_plan.h"
 #include "compressors/index_codes/index_sizes.h"
+#include "compressors/payload/bits.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
 #include "tensor/cuda/sparse/cores/tile.h"
 
@@ -25,9 +25,9 @@ PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
 #endif
 }
 
-// The index bytes of a payload as a stream of bits (compressors/payload/bit_stream.h).
-// Bits are set and cleared by words, so bit 0 is the first bit of the payload's
-// values.
+// The index bytes of a payload as a stream of bits
+// (compressors/payload/bit_stream.h). Bits are set and cleared by words, so bit
+// 0 is the first bit of the payload's values.
 class IndexBits {
  public:
   PS_HOST_DEVICE IndexBits(const EncodeBatch& batch, const PartPlan& part)

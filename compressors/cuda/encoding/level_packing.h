@@ -7,10 +7,10 @@
 
 #include <cstdint>
 
-#include "compressors/payload/bits.h"
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/payload/bits.h"
 #include "compressors/value_codes/bit_string.h"
 #include "compressors/value_codes/level_layouts.h"
 #include "compressors/value_codes/levels.h"

@@ -2,8 +2,8 @@
 
 #include <string>
 
-#include "compressors/payload/bits.h"
 #include "compressors/index_codes/index_sizes.h"
+#include "compressors/payload/bits.h"
 #include "compressors/value_codes/digits.h"
 #include "compressors/value_codes/level_layouts.h"
 #include "glog/logging.h"

@@ -5,8 +5,8 @@
 #include <cstdint>
 
 #include "common/host_device.h"
-#include "compressors/payload/code_numbers.h"
 #include "compressors/cuda/encoding/level_scratch.h"
+#include "compressors/payload/code_numbers.h"
 #include "compressors/value_codes/level_layouts.h"
 #include "compressors/value_codes/levels.h"
 #include "compressors/value_codes/value_sums.h"

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "compressors/fits/threshold_fit.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
-#include "compressors/fits/threshold_fit.h"
 #include "gtest/gtest.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/sparse_kernels.h"

@@ -1,6 +1,6 @@
 // `gradsieve bench` as a process: its rows, its JSON and the options that it
-// refuses. tests/tools/bench/compressors/compression_check_test.cc tests that the
-// verification finds mistakes.
+// refuses. tests/tools/bench/compressors/compression_check_test.cc tests that
+// the verification finds mistakes.
 #include <algorithm>
 #include <nlohmann/json.hpp>
 #include <string>

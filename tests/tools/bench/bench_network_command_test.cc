@@ -19,8 +19,8 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
-#include "tests/tools/command_runner.h"
 #include "tests/tools/bench/network/namespaces_in_use.h"
+#include "tests/tools/command_runner.h"
 #include "tools/bench/network/slow_network.h"
 
 namespace ps {

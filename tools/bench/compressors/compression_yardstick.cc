@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "tools/bench/compressors/device_copy.h"
-#include "tools/bench/memory_passes.h"
-#include "tools/bench/compressors/stopwatch.h"
 #include "common/status_macros.h"
+#include "tools/bench/compressors/device_copy.h"
+#include "tools/bench/compressors/stopwatch.h"
+#include "tools/bench/memory_passes.h"
 
 namespace ps {
 namespace {

@@ -7,12 +7,12 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/bench/compressors/compression_check.h"
-#include "tools/bench/compressors/stopwatch.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
+#include "tools/bench/compressors/compression_check.h"
+#include "tools/bench/compressors/stopwatch.h"
 
 namespace ps {
 namespace {

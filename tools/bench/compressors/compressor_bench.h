@@ -10,11 +10,11 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/bench/compressors/compression_yardstick.h"
 #include "compressors/compressor.h"
 #include "proto/compressor_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
+#include "tools/bench/compressors/compression_yardstick.h"
 
 namespace ps {
 

@@ -14,14 +14,14 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
-#include "tools/command_failure.h"
-#include "tools/human_format.h"
-#include "tools/json_file.h"
 #include "tools/bench/load/measurement.h"
 #include "tools/bench/load/options.h"
 #include "tools/bench/load/peer.h"
 #include "tools/bench/load/report.h"
 #include "tools/bench/load/report_json.h"
+#include "tools/command_failure.h"
+#include "tools/human_format.h"
+#include "tools/json_file.h"
 
 namespace ps {
 namespace {

@@ -8,15 +8,15 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "tools/bench/load/replayed_weights.h"
 #include "common/status_macros.h"
+#include "tools/bench/load/peer.h"
+#include "tools/bench/load/replayed_weights.h"
 #include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/processes/peer_loop.h"
 #include "tools/bench/processes/peer_messages.h"
 #include "tools/bench/processes/processes.h"
 #include "tools/bench/processes/temporary_directory.h"
 #include "tools/find_program.h"
-#include "tools/bench/load/peer.h"
 
 namespace ps {
 namespace {

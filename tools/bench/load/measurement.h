@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "tools/bench/load/memory_growth.h"
+#include "tools/bench/load/options.h"
 #include "tools/bench/load/replay_payloads.h"
 #include "tools/bench/load/replay_worker.h"
 #include "tools/bench/processes/cpu_time.h"
-#include "tools/bench/load/memory_growth.h"
-#include "tools/bench/load/options.h"
 
 namespace ps {
 

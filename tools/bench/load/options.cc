@@ -1,10 +1,10 @@
 #include "tools/bench/load/options.h"
 
 #include "absl/strings/str_cat.h"
-#include "tools/bench/load/gradient_source.h"
 #include "common/config.h"
 #include "common/status_macros.h"
 #include "tools/bench/compressors/bench_compressors_options.h"
+#include "tools/bench/load/gradient_source.h"
 #include "tools/compressor_argument.h"
 #include "tools/option_range.h"
 

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "proto/config.pb.h"
 #include "tools/bench/load/replay_payloads.h"
 #include "tools/bench/load/replay_worker.h"
-#include "proto/config.pb.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -7,9 +7,9 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "tools/bench/load/gradient_source.h"
 #include "compressors/payload/payload_buffer.h"
 #include "proto/config.pb.h"
+#include "tools/bench/load/gradient_source.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -7,10 +7,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
-#include "tools/bench/bench_client.h"
-#include "tools/bench/load/replayed_weights.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
+#include "tools/bench/bench_client.h"
+#include "tools/bench/load/replayed_weights.h"
 
 namespace ps {
 namespace {

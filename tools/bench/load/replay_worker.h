@@ -8,9 +8,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "proto/config.pb.h"
 #include "tools/bench/load/latency_histogram.h"
 #include "tools/bench/load/replay_payloads.h"
-#include "proto/config.pb.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 

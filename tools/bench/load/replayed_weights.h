@@ -6,8 +6,8 @@
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
-#include "tools/bench/load/replay_payloads.h"
 #include "proto/config.pb.h"
+#include "tools/bench/load/replay_payloads.h"
 #include "transport/shard_map.h"
 
 namespace ps {

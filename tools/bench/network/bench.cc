@@ -12,11 +12,11 @@
 #include "absl/strings/str_format.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
-#include "tools/interrupts.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/bandwidth_probe.h"
 #include "tools/bench/network/bandwidth_stages.h"
 #include "tools/bench/network/slow_network.h"
+#include "tools/interrupts.h"
 #include "tools/run_directory.h"
 
 namespace ps {

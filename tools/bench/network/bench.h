@@ -9,10 +9,10 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "tools/local_cluster.h"
 #include "tools/bench/network/comparison.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
+#include "tools/local_cluster.h"
 
 namespace ps {
 

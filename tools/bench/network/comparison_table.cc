@@ -7,9 +7,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "tools/human_format.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/text_table.h"
+#include "tools/human_format.h"
 #include "tools/report/evaluation_plots.h"
 
 namespace ps {

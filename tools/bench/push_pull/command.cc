@@ -11,12 +11,12 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
-#include "tools/command_failure.h"
-#include "tools/json_file.h"
 #include "tools/bench/push_pull/measurement.h"
 #include "tools/bench/push_pull/options.h"
 #include "tools/bench/push_pull/peer.h"
 #include "tools/bench/push_pull/report.h"
+#include "tools/command_failure.h"
+#include "tools/json_file.h"
 
 namespace ps {
 namespace {

@@ -12,8 +12,8 @@
 #include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/processes/processes.h"
 #include "tools/bench/processes/temporary_directory.h"
-#include "tools/find_program.h"
 #include "tools/bench/push_pull/peer.h"
+#include "tools/find_program.h"
 
 namespace ps {
 namespace {

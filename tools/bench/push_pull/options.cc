@@ -1,9 +1,9 @@
 #include "tools/bench/push_pull/options.h"
 
 #include "absl/strings/str_cat.h"
-#include "tools/bench/push_pull/pushed_values.h"
 #include "common/config.h"
 #include "common/status_macros.h"
+#include "tools/bench/push_pull/pushed_values.h"
 #include "tools/option_range.h"
 
 namespace ps {

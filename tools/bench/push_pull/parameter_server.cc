@@ -6,11 +6,11 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
-#include "tools/bench/bench_client.h"
-#include "tools/bench/push_pull/pushed_values.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
+#include "tools/bench/bench_client.h"
+#include "tools/bench/push_pull/pushed_values.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"
 

@@ -7,8 +7,8 @@
 #include <string>
 
 #include "absl/status/statusor.h"
-#include "tools/bench/push_pull/data_plane.h"
 #include "proto/config.pb.h"
+#include "tools/bench/push_pull/data_plane.h"
 
 namespace ps {
 

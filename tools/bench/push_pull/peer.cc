@@ -10,14 +10,14 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "tools/bench/push_pull/data_plane.h"
-#include "tools/bench/push_pull/parameter_server.h"
-#include "tools/bench/push_pull/raw_tcp.h"
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/peer_loop.h"
 #include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/push_pull/data_plane.h"
+#include "tools/bench/push_pull/parameter_server.h"
+#include "tools/bench/push_pull/raw_tcp.h"
 
 namespace ps {
 namespace {

@@ -10,11 +10,11 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/mutex.h"
+#include "common/status_macros.h"
 #include "tools/bench/memory_passes.h"
 #include "tools/bench/push_pull/loopback_socket.h"
 #include "tools/bench/push_pull/pushed_values.h"
-#include "common/mutex.h"
-#include "common/status_macros.h"
 
 namespace ps {
 namespace {

@@ -8,10 +8,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/bench/load/gradient_source.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/server.h"
+#include "tools/bench/load/gradient_source.h"
 
 namespace ps {
 namespace {

@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "tools/bench/push_pull/loopback_socket.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/bench/push_pull/loopback_socket.h"
 
 namespace ps {
 namespace {
