@@ -1,11 +1,11 @@
 """precompiled_header: GCC's .gch of a header, by the flags of this build."""
 
+load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
+
 # What tests are compiled with: quickly, and without fused products, since many
 # compare bits with a reference that they compute. What they test keeps its
 # options.
 TEST_OPTIONS = ["-O1", "-ffp-contract=off"]
-
-load("@bazel_tools//tools/cpp:toolchain_utils.bzl", "find_cpp_toolchain")
 
 def _impl(ctx):
     toolchain = find_cpp_toolchain(ctx)
