@@ -30,7 +30,7 @@ struct EstimateRequest {
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
   // How many thresholds may be tried by counting after the last stage; with 0,
-  // its threshold is the estimate. See threshold_refine.h.
+  // its threshold is the estimate. See refine_steps.h.
   int refine_steps = 0;
   double refine_tolerance = 0.05;
 };
