@@ -17,8 +17,7 @@ struct EstimateRequest {
   // How many elements should exceed the threshold; in (0, population).
   double target = 0;
   Moments moments;
-  // The sum of ln(magnitude) over the population; only for a family that needs
-  // it.
+  // The sum of ln(magnitude) over the population; only for a law that needs it.
   double sum_logs = 0;
   int stages = 1;
   // Aims each stage by the number of elements left, so that the errors of

@@ -28,12 +28,12 @@ constexpr float kKeepMargin = 0.9f;
 
 class SidcoSelector final : public Selector {
  public:
-  SidcoSelector(const SidcoOptions& options, const TailFamily& family,
+  SidcoSelector(const SidcoOptions& options, TailLaw law,
                 SparseKernels* kernels)
       : options_(options),
-        fits_{family.law},
+        fits_{law},
         kernels_(kernels),
-        estimator_(family),
+        estimator_(law),
         controller_(options.controller),
         sieve_(kernels->NewSieve()),
         top_k_(kernels) {}
@@ -318,9 +318,9 @@ class SidcoSelector final : public Selector {
 }  // namespace
 
 std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,
-                                           const TailFamily& family,
+                                           TailLaw law,
                                            SparseKernels* kernels) {
-  return std::make_unique<SidcoSelector>(options, family, kernels);
+  return std::make_unique<SidcoSelector>(options, law, kernels);
 }
 
 }  // namespace ps

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
 #include "gtest/gtest.h"
@@ -200,7 +200,7 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
         CompressorConfigFrom(absl::StrCat("ratio: ", each.ratio));
     CountingKernels kernels;
     const auto selector = NewSidcoSelector(ResolveSidcoOptions(config),
-                                           kExponentialFamily, &kernels);
+                                           TailLaw::kExponential, &kernels);
     SelectMany("laplace", each.n, static_cast<int64_t>(each.ratio * each.n),
                kIterations, selector.get(), &kernels);
     EXPECT_EQ(kernels.num_second_passes(), 0) << each.n;
@@ -211,14 +211,14 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
 // not: the residual changes the law, but slowly.
 TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
   for (const char* profile : {"ROBUST", "PAPER"}) {
-    for (const TailFamily& family :
-         {kExponentialFamily, kGammaParetoExactFamily, kParetoFamily}) {
+    for (const TailLaw tail_law :
+         {TailLaw::kExponential, TailLaw::kGammaPareto, TailLaw::kPareto}) {
       for (const char* law : {"laplace", "gaussian", "heavy"}) {
         CompressorConfig config = CompressorConfigFrom(
             absl::StrCat("ratio: 0.01 sidco { profile: ", profile, " }"));
         CountingKernels kernels;
         const auto selector =
-            NewSidcoSelector(ResolveSidcoOptions(config), family, &kernels);
+            NewSidcoSelector(ResolveSidcoOptions(config), tail_law, &kernels);
         const bool paper = config.sidco().profile() == SidcoConfig::PAPER;
         const int iterations = paper ? 5 : kIterations;
         SelectMany(law, kSize, static_cast<int64_t>(kTarget), iterations,
