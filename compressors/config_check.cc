@@ -88,7 +88,7 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
   const bool known = problems->lines().size() == before;
   if (known) {
     CheckOwnCode(compressor, path, problems);
-    if (!WritesOwnCode(compressor.name())) {
+    if (!FindCompressor(compressor.name()).writes_own_code) {
       CheckCombination(compressor, path, problems);
     }
   }
@@ -104,7 +104,7 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.downlink().compressor();
   if (config.downlink().mode() != DownlinkConfig::COMPRESSED) return;
   CheckAlone(compressor, path, problems);
-  CheckThat(!WritesOwnCode(compressor.name()), path + "name",
+  CheckThat(!FindCompressor(compressor.name()).writes_own_code, path + "name",
             absl::StrCat("\"", compressor.name(), "\""),
             "must be one that does not treat each tensor separately", problems);
   CheckThat(compressor.name() != "auto", path + "name", "\"auto\"",

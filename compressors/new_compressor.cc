@@ -76,7 +76,7 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   }
   ConfigProblems problems;
   CheckOwnCode(options.config, "", &problems);
-  if (!WritesOwnCode(options.config.name())) {
+  if (!FindCompressor(options.config.name()).writes_own_code) {
     CheckCombination(options.config, "", &problems);
   }
   CheckSelectorOptions(options.config, "", &problems);
@@ -94,13 +94,13 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options) {
   CHECK(options.backend != nullptr);
   const CompressorConfig& config = options.config;
-  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
+  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
                       CompressorRegistry().Find(config.name()));
   PS_RETURN_IF_ERROR(CheckOptions(options));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> compressor,
                       config.warmup().stages() > 0
-                          ? NewRatioWarmup(options, factory)
-                          : factory(options));
+                          ? NewRatioWarmup(options, plugin.factory)
+                          : plugin.factory(options));
   if (config.momentum_correction().momentum() > 0) {
     PS_ASSIGN_OR_RETURN(compressor,
                         NewMomentumCorrection(options, std::move(compressor)));

@@ -73,9 +73,9 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewInner(
   CompressorOptions inner = options;
   inner.config.set_name(name);
   inner.config.set_value_code(value_code);
-  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
+  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
                       CompressorRegistry().Find(name));
-  return factory(inner);
+  return plugin.factory(inner);
 }
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewAutomatic(

@@ -17,7 +17,9 @@ constexpr int kLeastDecideEvery = 10;
 std::vector<std::string> Choices() {
   std::vector<std::string> names;
   for (const std::string& name : CompressorRegistry().Names()) {
-    if (HasTargetRatio(name) && name != "auto") names.push_back(name);
+    if (name != "auto" && FindCompressor(name).has_target_ratio) {
+      names.push_back(name);
+    }
   }
   return names;
 }

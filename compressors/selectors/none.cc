@@ -22,7 +22,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewNone(
   return NewSparsifier(options, std::make_unique<AllSelector>());
 }
 
-REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("none", NewNone);
+REGISTER_COMPRESSOR("none", CompressorPlugin(NewNone).WithoutTargetRatio());
 
 }  // namespace
 }  // namespace ps

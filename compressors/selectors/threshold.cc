@@ -45,7 +45,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
   return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
 }
 
-REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("threshold", NewThreshold);
+REGISTER_COMPRESSOR("threshold",
+                    CompressorPlugin(NewThreshold).WithoutTargetRatio());
 
 }  // namespace
 }  // namespace ps
