@@ -14,9 +14,9 @@ namespace {
 class RedsyncSelector final : public Selector {
  public:
   explicit RedsyncSelector(const CompressorOptions& options)
-      : ratio_(options.config.ratio()),
-        exact_tail_(options.config.redsync().exact_tail()),
-        sieve_(&options.backend->sparse()) {
+      : exact_tail_(options.config.redsync().exact_tail()),
+        kernels_(&options.backend->sparse()),
+        sieve_(kernels_) {
     const RedsyncConfig& config = options.config.redsync();
     rule_.kind = config.search() == RedsyncConfig::TRIMMED
                      ? ThresholdRule::Kind::kDescent
@@ -25,40 +25,24 @@ class RedsyncSelector final : public Selector {
     rule_.fixed_step = config.fixed_step();
   }
 
-  absl::Status AddAndMeasure(SparseKernels* kernels, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    const int64_t k = TargetCount(ratio_, n);
-    if (k == n) {
-      return kernels->AddAndMeasure(residual, gradient, n, out, moments);
-    }
-    return sieve_.AddAndMeasure(residual, gradient, n, {Rule(k), {}, k}, out,
-                                moments);
-  }
-
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    const int64_t k = stats->target_count;
+    const int64_t k = input.target_count;
     if (k == input.n) {
-      selected->all = true;
-      stats->raw_count = k;
-      return absl::OkStatus();
+      return SelectEverything(input, kernels_, selected, stats);
     }
-    PS_RETURN_IF_ERROR(sieve_.Select(input, Rule(k), selected, stats));
+    rule_.k = k;
+    PS_RETURN_IF_ERROR(sieve_.Form(input, {rule_, {}, k}, stats));
+    if (stats->non_finite) return absl::OkStatus();
+    PS_RETURN_IF_ERROR(sieve_.Select(rule_, selected, stats));
     if (!exact_tail_) return absl::OkStatus();
-    return sieve_.Trim(input, k, "tail", selected, stats);
+    return sieve_.Trim(k, "tail", selected, stats);
   }
 
  private:
-  ThresholdRule Rule(int64_t k) const {
-    ThresholdRule rule = rule_;
-    rule.k = k;
-    return rule;
-  }
-
-  const double ratio_;
   const bool exact_tail_;
-  ThresholdRule rule_;  // All but its k.
+  SparseKernels* const kernels_;  // Not owned.
+  ThresholdRule rule_;
   ThresholdSieve sieve_;
 };
 

@@ -165,21 +165,19 @@ class CountingKernels final : public SparseKernels {
 
 // Runs iterations with error feedback, on vectors of n elements.
 void SelectMany(const std::string& law, int64_t n, int64_t target,
-                int iterations, Selector* selector, SparseKernels* kernels) {
+                int iterations, Selector* selector) {
   std::vector<float> residual(n);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     const std::vector<float> gradient = MakeVector(law, n, iteration);
     std::vector<float> u(n);
     SelectorInput input;
+    input.residual = residual.data();
+    input.gradient = gradient.data();
     input.u = u.data();
     input.n = n;
-    ASSERT_TRUE(selector
-                    ->AddAndMeasure(kernels, residual.data(), gradient.data(),
-                                    n, u.data(), &input.moments)
-                    .ok());
+    input.target_count = target;
     Selected selected;
     CompressionStats stats;
-    stats.target_count = target;
     ASSERT_TRUE(selector->Select(input, &selected, &stats).ok());
     for (const uint32_t index : selected.elements.indices) u[index] = 0;
     residual = u;
@@ -202,7 +200,7 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
     const auto selector = NewSidcoSelector(ResolveSidcoOptions(config),
                                            TailLaw::kExponential, &kernels);
     SelectMany("laplace", each.n, static_cast<int64_t>(each.ratio * each.n),
-               kIterations, selector.get(), &kernels);
+               kIterations, selector.get());
     EXPECT_EQ(kernels.num_second_passes(), 0) << each.n;
   }
 }
@@ -222,7 +220,7 @@ TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
         const bool paper = config.sidco().profile() == SidcoConfig::PAPER;
         const int iterations = paper ? 5 : kIterations;
         SelectMany(law, kSize, static_cast<int64_t>(kTarget), iterations,
-                   selector.get(), &kernels);
+                   selector.get());
         SCOPED_TRACE(testing::Message() << profile << " on " << law);
         if (paper) {
           EXPECT_EQ(kernels.num_sums(), iterations);
