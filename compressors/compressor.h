@@ -8,8 +8,10 @@
 #define COMPRESSORS_COMPRESSOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,11 +48,7 @@ struct CompressorOptions {
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
-  int num_workers = 1;  // At least 1.
-  // Used by "auto": which buckets are compressed now, [bucket]; the others are
-  // sent whole. Not owned; must outlive the compressor, and may change only
-  // between calls of Compress. If null, all buckets are compressed.
-  const std::vector<bool>* compressed_buckets = nullptr;
+  int num_workers = 1;         // At least 1.
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
 };
 
@@ -69,7 +67,8 @@ struct CompressionStats {
   // `count` for compressors that do not use the ratio.
   int64_t target_count = 0;
   int stages = 0;
-  // "auto" sent everything because that takes less time.
+  // Everything was sent, although the config asks for less, because that takes
+  // less time; so no element was sent late.
   bool chosen_dense = false;
   // Why the selection differs from what the estimate alone would give; empty if
   // it does not. Each compressor documents its values.
@@ -104,12 +103,14 @@ class Compressor {
 };
 
 using CompressorFactory =
-    absl::StatusOr<std::unique_ptr<Compressor>> (*)(const CompressorOptions&);
+    std::function<absl::StatusOr<std::unique_ptr<Compressor>>(
+        const CompressorOptions&)>;
 
 // What a plug-in registers: its factory, and facts that other code asks for.
 struct CompressorPlugin {
   CompressorPlugin() = default;
-  explicit CompressorPlugin(CompressorFactory factory) : factory(factory) {}
+  explicit CompressorPlugin(CompressorFactory factory)
+      : factory(std::move(factory)) {}
 
   CompressorPlugin WithOwnCode() const {
     CompressorPlugin plugin = WithoutTargetRatio();
@@ -121,16 +122,24 @@ struct CompressorPlugin {
     plugin.has_target_ratio = false;
     return plugin;
   }
+  CompressorPlugin ChoosingByTime() const {
+    CompressorPlugin plugin = *this;
+    plugin.chooses_by_time = true;
+    return plugin;
+  }
 
   // Call NewCompressor (compressors/new_compressor.h) instead: it checks the
   // options first.
-  CompressorFactory factory = nullptr;
+  CompressorFactory factory;
   // Whether the compressor writes a code of its own, so that ratio, index_code
   // and value_code have no effect.
   bool writes_own_code = false;
   // Whether the compressor aims at the config's ratio; false if something else
   // decides how much is sent.
   bool has_target_ratio = true;
+  // Whether the compressor sends all elements, as values in a code of its own
+  // choice, while a worker measures that this takes less time.
+  bool chooses_by_time = false;
 };
 
 // Every compressor that is linked in.

@@ -92,15 +92,20 @@ absl::Status CheckOptions(const CompressorOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options) {
+  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
+                      CompressorRegistry().Find(options.config.name()));
+  return NewCompressor(options, plugin.factory);
+}
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
+    const CompressorOptions& options, const CompressorFactory& factory) {
   CHECK(options.backend != nullptr);
   const CompressorConfig& config = options.config;
-  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
-                      CompressorRegistry().Find(config.name()));
   PS_RETURN_IF_ERROR(CheckOptions(options));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> compressor,
                       config.warmup().stages() > 0
-                          ? NewRatioWarmup(options, plugin.factory)
-                          : plugin.factory(options));
+                          ? NewRatioWarmup(options, factory)
+                          : factory(options));
   if (config.momentum_correction().momentum() > 0) {
     PS_ASSIGN_OR_RETURN(compressor,
                         NewMomentumCorrection(options, std::move(compressor)));
