@@ -1,36 +1,21 @@
 #include "compressors/compressor.h"
 
-#include <set>
-
 #include "absl/strings/str_cat.h"
 
 namespace ps {
-namespace {
 
-std::set<std::string>& NamesWithOwnCode() {
-  static auto* const names = new std::set<std::string>;
-  return *names;
-}
-
-std::set<std::string>& NamesWithoutTargetRatio() {
-  static auto* const names = new std::set<std::string>;
-  return *names;
-}
-
-}  // namespace
-
-Registry<CompressorFactory>& CompressorRegistry() {
-  static auto* const registry = new Registry<CompressorFactory>("compressor");
+Registry<CompressorPlugin>& CompressorRegistry() {
+  static auto* const registry = new Registry<CompressorPlugin>("compressor");
   return *registry;
 }
 
-bool WritesOwnCode(const std::string& name) {
-  return NamesWithOwnCode().count(name) > 0;
+CompressorPlugin FindCompressor(const std::string& name) {
+  return CompressorRegistry().Find(name).value_or(CompressorPlugin());
 }
 
 void CheckOwnCode(const CompressorConfig& config, const std::string& path,
                   ConfigProblems* problems) {
-  if (!WritesOwnCode(config.name())) return;
+  if (!FindCompressor(config.name()).writes_own_code) return;
   const CompressorConfig& defaults = CompressorConfig::default_instance();
   const auto check = [&](const std::string& field, const std::string& value,
                          const std::string& unset) {
@@ -48,18 +33,6 @@ void CheckOwnCode(const CompressorConfig& config, const std::string& path,
                                " needs it: it is biased, and what it loses "
                                "would never be made up for"));
   }
-}
-
-bool RegisterOwnCode(const std::string& name) {
-  return NamesWithOwnCode().insert(name).second;
-}
-
-bool HasTargetRatio(const std::string& name) {
-  return !WritesOwnCode(name) && NamesWithoutTargetRatio().count(name) == 0;
-}
-
-bool RegisterWithoutTargetRatio(const std::string& name) {
-  return NamesWithoutTargetRatio().insert(name).second;
 }
 
 }  // namespace ps

@@ -8,8 +8,10 @@
 #define COMPRESSORS_COMPRESSOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -46,11 +48,7 @@ struct CompressorOptions {
   uint64_t seed = 0;
   int worker_rank = 0;
   int bucket = 0;
-  int num_workers = 1;  // At least 1.
-  // Used by "auto": which buckets are compressed now, [bucket]; the others are
-  // sent whole. Not owned; must outlive the compressor, and may change only
-  // between calls of Compress. If null, all buckets are compressed.
-  const std::vector<bool>* compressed_buckets = nullptr;
+  int num_workers = 1;         // At least 1.
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
 };
 
@@ -69,7 +67,8 @@ struct CompressionStats {
   // `count` for compressors that do not use the ratio.
   int64_t target_count = 0;
   int stages = 0;
-  // "auto" sent everything because that takes less time.
+  // Everything was sent, although the config asks for less, because that takes
+  // less time; so no element was sent late.
   bool chosen_dense = false;
   // Why the selection differs from what the estimate alone would give; empty if
   // it does not. Each compressor documents its values.
@@ -103,49 +102,62 @@ class Compressor {
   virtual absl::Status LoadState(absl::string_view state) = 0;
 };
 
-// The type that plug-ins register. Call NewCompressor
-// (compressors/new_compressor.h) instead: it checks the options first.
 using CompressorFactory =
-    absl::StatusOr<std::unique_ptr<Compressor>> (*)(const CompressorOptions&);
+    std::function<absl::StatusOr<std::unique_ptr<Compressor>>(
+        const CompressorOptions&)>;
+
+// What a plug-in registers: its factory, and facts that other code asks for.
+struct CompressorPlugin {
+  CompressorPlugin() = default;
+  explicit CompressorPlugin(CompressorFactory factory)
+      : factory(std::move(factory)) {}
+
+  CompressorPlugin WithOwnCode() const {
+    CompressorPlugin plugin = WithoutTargetRatio();
+    plugin.writes_own_code = true;
+    return plugin;
+  }
+  CompressorPlugin WithoutTargetRatio() const {
+    CompressorPlugin plugin = *this;
+    plugin.has_target_ratio = false;
+    return plugin;
+  }
+  CompressorPlugin ChoosingByTime() const {
+    CompressorPlugin plugin = *this;
+    plugin.chooses_by_time = true;
+    return plugin;
+  }
+
+  // Call NewCompressor (compressors/new_compressor.h) instead: it checks the
+  // options first.
+  CompressorFactory factory;
+  // Whether the compressor writes a code of its own, so that ratio, index_code
+  // and value_code have no effect.
+  bool writes_own_code = false;
+  // Whether the compressor aims at the config's ratio; false if something else
+  // decides how much is sent.
+  bool has_target_ratio = true;
+  // Whether the compressor sends all elements, as values in a code of its own
+  // choice, while a worker measures that this takes less time.
+  bool chooses_by_time = false;
+};
 
 // Every compressor that is linked in.
-Registry<CompressorFactory>& CompressorRegistry();
+Registry<CompressorPlugin>& CompressorRegistry();
 
-#define REGISTER_COMPRESSOR(name, factory)                                \
-  [[maybe_unused]] static const bool ps_compressor_registered_##factory = \
-      ::ps::CompressorRegistry().Register(name, factory)
+// The plug-in of this name; CompressorPlugin() if the name is unknown.
+CompressorPlugin FindCompressor(const std::string& name);
 
-// Whether the compressor writes a code of its own, so that ratio, index_code
-// and value_code have no effect. False for an unknown name.
-bool WritesOwnCode(const std::string& name);
+// Ends the file of a plug-in. `plugin` is a CompressorPlugin or only a factory.
+#define REGISTER_COMPRESSOR(name, plugin)                       \
+  [[maybe_unused]] static const bool ps_compressor_registered = \
+      ::ps::CompressorRegistry().Register(name,                 \
+                                          ::ps::CompressorPlugin(plugin))
 
 // Reports index_code and value_code if they are set for a compressor that
 // writes its own code; `path` ends in a dot or is empty.
 void CheckOwnCode(const CompressorConfig& config, const std::string& path,
                   ConfigProblems* problems);
-
-// Replaces REGISTER_COMPRESSOR for compressors that write their own code.
-#define REGISTER_COMPRESSOR_WITH_OWN_CODE(name, factory)     \
-  REGISTER_COMPRESSOR(name, factory);                        \
-  [[maybe_unused]] static const bool ps_own_code_##factory = \
-      ::ps::RegisterOwnCode(name)
-
-// Returns true.
-bool RegisterOwnCode(const std::string& name);
-
-// Whether the compressor aims at the config's ratio; false if something else
-// decides how much is sent. True for an unknown name.
-bool HasTargetRatio(const std::string& name);
-
-// Replaces REGISTER_COMPRESSOR for compressors without a target ratio that do
-// not write a code of their own.
-#define REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO(name, factory) \
-  REGISTER_COMPRESSOR(name, factory);                           \
-  [[maybe_unused]] static const bool ps_no_target_##factory =   \
-      ::ps::RegisterWithoutTargetRatio(name)
-
-// Returns true.
-bool RegisterWithoutTargetRatio(const std::string& name);
 
 }  // namespace ps
 

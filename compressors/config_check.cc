@@ -57,10 +57,12 @@ void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
   const bool votes = compressor.value_code() == "sign" &&
                      compressor.values().sign_scale() == ValueCodeConfig::ONE;
-  if (config.optimizer().majority_vote() && compressor.name() == "auto") {
-    problems->Add("optimizer.majority_vote", "true",
-                  "must be false with compressor.name \"auto\", which sends "
-                  "values, not votes");
+  if (config.optimizer().majority_vote() &&
+      FindCompressor(compressor.name()).chooses_by_time) {
+    problems->Add(
+        "optimizer.majority_vote", "true",
+        absl::StrCat("must be false with compressor.name \"", compressor.name(),
+                     "\", which sends values, not votes"));
   } else if (config.optimizer().majority_vote() && !votes) {
     problems->Add("optimizer.majority_vote", "true",
                   "needs votes: compressor.value_code \"sign\" with "
@@ -88,7 +90,7 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
   const bool known = problems->lines().size() == before;
   if (known) {
     CheckOwnCode(compressor, path, problems);
-    if (!WritesOwnCode(compressor.name())) {
+    if (!FindCompressor(compressor.name()).writes_own_code) {
       CheckCombination(compressor, path, problems);
     }
   }
@@ -104,12 +106,14 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.downlink().compressor();
   if (config.downlink().mode() != DownlinkConfig::COMPRESSED) return;
   CheckAlone(compressor, path, problems);
-  CheckThat(!WritesOwnCode(compressor.name()), path + "name",
-            absl::StrCat("\"", compressor.name(), "\""),
+  const CompressorPlugin plugin = FindCompressor(compressor.name());
+  const std::string name = absl::StrCat("\"", compressor.name(), "\"");
+  CheckThat(!plugin.writes_own_code, path + "name", name,
             "must be one that does not treat each tensor separately", problems);
-  CheckThat(compressor.name() != "auto", path + "name", "\"auto\"",
-            "must be another: \"auto\" chooses by the time that a worker's "
-            "iterations take",
+  CheckThat(!plugin.chooses_by_time, path + "name", name,
+            absl::StrCat("must be another: ", name,
+                         " chooses by the time that a worker's iterations "
+                         "take"),
             problems);
   CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
             "must be true: what is left out comes with a later answer",

@@ -76,7 +76,7 @@ absl::Status CheckOptions(const CompressorOptions& options) {
   }
   ConfigProblems problems;
   CheckOwnCode(options.config, "", &problems);
-  if (!WritesOwnCode(options.config.name())) {
+  if (!FindCompressor(options.config.name()).writes_own_code) {
     CheckCombination(options.config, "", &problems);
   }
   CheckSelectorOptions(options.config, "", &problems);
@@ -92,10 +92,15 @@ absl::Status CheckOptions(const CompressorOptions& options) {
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options) {
+  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
+                      CompressorRegistry().Find(options.config.name()));
+  return NewCompressor(options, plugin.factory);
+}
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
+    const CompressorOptions& options, const CompressorFactory& factory) {
   CHECK(options.backend != nullptr);
   const CompressorConfig& config = options.config;
-  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
-                      CompressorRegistry().Find(config.name()));
   PS_RETURN_IF_ERROR(CheckOptions(options));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> compressor,
                       config.warmup().stages() > 0

@@ -20,6 +20,10 @@ namespace ps {
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 
+// The same, but `factory` replaces the one that is registered by the name.
+absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
+    const CompressorOptions& options, const CompressorFactory& factory);
+
 // Reports every problem in the settings of the wrappers; `path` ends in a dot
 // or is empty.
 void CheckWrappers(const CompressorConfig& config, const std::string& path,

@@ -153,7 +153,8 @@ int RunCompressCommand(int argc, char** argv) {
   if (!result.ok()) {
     return fail(result.status(), ExitCodeFor(result.status()));
   }
-  PrintResult(*result, flags, HasTargetRatio(compressor->name()));
+  PrintResult(*result, flags,
+              FindCompressor(compressor->name()).has_target_ratio);
   return kExitDone;
 }
 

@@ -1,13 +1,15 @@
 #include "worker/compression_choice.h"
 
+#include "compressors/automatic/automatic.h"
 #include "compressors/automatic/decision_text.h"
+#include "compressors/new_compressor.h"
 #include "glog/logging.h"
 
 namespace ps {
 
 CompressionChoice::CompressionChoice(const CompressorConfig& config,
                                      int worker_rank, int num_buckets)
-    : automatic_(config.name() == "auto"),
+    : automatic_(FindCompressor(config.name()).chooses_by_time),
       worker_rank_(worker_rank),
       compressed_(num_buckets, true),
       compressed_next_(compressed_) {
@@ -16,6 +18,12 @@ CompressionChoice::CompressionChoice(const CompressorConfig& config,
         num_buckets, config.auto_().decide_every(), /*delay=*/1);
   }
   costs_.buckets.resize(num_buckets);
+}
+
+absl::StatusOr<std::unique_ptr<Compressor>> CompressionChoice::MakeCompressor(
+    const CompressorOptions& options) const {
+  return automatic_ ? NewAutomaticCompressor(options, &compressed_)
+                    : NewCompressor(options);
 }
 
 std::optional<bool> CompressionChoice::Wanted(int bucket) const {

@@ -8,8 +8,10 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "compressors/automatic/chooser.h"
 #include "compressors/automatic/exchange_costs.h"
+#include "compressors/compressor.h"
 #include "proto/compressor_config.pb.h"
 
 namespace ps {
@@ -25,9 +27,10 @@ class CompressionChoice {
   // Whether compressor "auto" is configured.
   bool automatic() const { return automatic_; }
 
-  // Which buckets this iteration compresses: [bucket]. Compressors keep a
-  // pointer to it, so its address does not change.
-  const std::vector<bool>& compressed() const { return compressed_; }
+  // As NewCompressor. A compressor "auto" follows the choice for its bucket,
+  // and must not outlive this object.
+  absl::StatusOr<std::unique_ptr<Compressor>> MakeCompressor(
+      const CompressorOptions& options) const;
 
   // Begins an iteration, which follows the choices in the last one's answers.
   void Begin() { compressed_ = compressed_next_; }
@@ -53,6 +56,8 @@ class CompressionChoice {
   const int worker_rank_;
   // Null except on worker 0.
   std::unique_ptr<CompressionChooser> chooser_;
+  // Whether this iteration compresses a bucket, [bucket]. Compressors keep a
+  // pointer to it.
   std::vector<bool> compressed_;
   std::vector<bool> compressed_next_;
   ExchangeCosts costs_;  // Costs of the current exchange so far.

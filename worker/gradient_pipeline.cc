@@ -10,7 +10,6 @@
 #include "common/consistency.h"
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
-#include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
 
@@ -57,11 +56,8 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     compressor.bucket = static_cast<int>(b);
     compressor.num_workers = options.config->cluster().num_workers();
     compressor.backend = options.backend;
-    if (pipeline->choice_.automatic()) {
-      compressor.compressed_buckets = &pipeline->choice_.compressed();
-    }
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
-                        NewCompressor(compressor));
+                        pipeline->choice_.MakeCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
   }
   const bool may_return = MayLeaveOut(*options.config) &&

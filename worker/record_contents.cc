@@ -12,7 +12,7 @@ RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts) {
   header.model = config.model().name();
   header.compressor = config.compressor().name();
   header.value_code = config.compressor().value_code();
-  header.target_ratio = HasTargetRatio(header.compressor)
+  header.target_ratio = FindCompressor(header.compressor).has_target_ratio
                             ? config.compressor().ratio()
                             : std::numeric_limits<double>::quiet_NaN();
   header.num_workers = config.cluster().num_workers();

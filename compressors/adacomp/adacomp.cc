@@ -193,7 +193,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewAdaComp(
                                  std::make_unique<AdaCompCoder>(options));
 }
 
-REGISTER_COMPRESSOR_WITH_OWN_CODE("adacomp", NewAdaComp);
+REGISTER_COMPRESSOR("adacomp", CompressorPlugin(NewAdaComp).WithOwnCode());
 
 [[maybe_unused]] const bool check_registered =
     RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {

@@ -1,15 +1,12 @@
-// "auto": for each bucket and iteration, either sends the whole bucket in bf16
-// or lets another compressor decide, as the worker's measurements indicate
-// (chooser.h).
-#include <memory>
+#include "compressors/automatic/automatic.h"
+
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 #include "compressors/automatic/options_check.h"
-#include "compressors/compressor.h"
+#include "compressors/new_compressor.h"
 #include "compressors/state_io.h"
 #include "glog/logging.h"
 
@@ -23,17 +20,17 @@ constexpr absl::string_view kKind = "auto";
 // too. State: that of both. The caller that measures owns the choice.
 class Automatic final : public Compressor {
  public:
-  Automatic(const CompressorOptions& options, std::unique_ptr<Compressor> dense,
+  Automatic(int bucket, const std::vector<bool>* compressed,
+            std::unique_ptr<Compressor> dense,
             std::unique_ptr<Compressor> sparse)
-      : bucket_(options.bucket),
-        compressed_buckets_(options.compressed_buckets),
+      : bucket_(bucket),
+        compressed_(compressed),
         dense_(std::move(dense)),
         sparse_(std::move(sparse)) {}
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
                                            Tensor* residual) override {
-    const bool compressed =
-        compressed_buckets_ == nullptr || (*compressed_buckets_)[bucket_];
+    const bool compressed = compressed_ == nullptr || (*compressed_)[bucket_];
     PS_ASSIGN_OR_RETURN(
         EncodedGradient encoded,
         (compressed ? *sparse_ : *dense_).Compress(gradient, residual));
@@ -62,7 +59,7 @@ class Automatic final : public Compressor {
 
  private:
   const int bucket_;
-  const std::vector<bool>* const compressed_buckets_;  // Not owned.
+  const std::vector<bool>* const compressed_;  // Not owned; may be null.
   const std::unique_ptr<Compressor> dense_;
   const std::unique_ptr<Compressor> sparse_;
 };
@@ -73,32 +70,44 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewInner(
   CompressorOptions inner = options;
   inner.config.set_name(name);
   inner.config.set_value_code(value_code);
-  PS_ASSIGN_OR_RETURN(const CompressorFactory factory,
+  PS_ASSIGN_OR_RETURN(const CompressorPlugin plugin,
                       CompressorRegistry().Find(name));
-  return factory(inner);
+  return plugin.factory(inner);
 }
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewAutomatic(
-    const CompressorOptions& options) {
+    const CompressorOptions& options, const std::vector<bool>* compressed) {
   ConfigProblems problems;
   CheckAutoOptions(options.config, "", &problems);
   if (!problems.lines().empty()) {
     return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "; "));
   }
-  const auto* const choice = options.compressed_buckets;
-  CHECK(choice == nullptr ||
-        (options.bucket >= 0 &&
-         options.bucket < static_cast<int>(choice->size())));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> dense,
                       NewInner(options, "none", "bf16"));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> sparse,
                       NewInner(options, options.config.auto_().compressor(),
                                options.config.value_code()));
-  return std::make_unique<Automatic>(options, std::move(dense),
-                                     std::move(sparse));
+  return std::make_unique<Automatic>(options.bucket, compressed,
+                                     std::move(dense), std::move(sparse));
 }
 
-REGISTER_COMPRESSOR("auto", NewAutomatic);
+absl::StatusOr<std::unique_ptr<Compressor>> NewWithoutChoice(
+    const CompressorOptions& options) {
+  return NewAutomatic(options, /*compressed=*/nullptr);
+}
+
+REGISTER_COMPRESSOR("auto",
+                    CompressorPlugin(NewWithoutChoice).ChoosingByTime());
 
 }  // namespace
+
+absl::StatusOr<std::unique_ptr<Compressor>> NewAutomaticCompressor(
+    const CompressorOptions& options, const std::vector<bool>* compressed) {
+  CHECK(options.bucket >= 0 &&
+        options.bucket < static_cast<int>(compressed->size()));
+  return NewCompressor(options, [compressed](const CompressorOptions& inner) {
+    return NewAutomatic(inner, compressed);
+  });
+}
+
 }  // namespace ps

@@ -17,7 +17,10 @@ constexpr int kLeastDecideEvery = 10;
 std::vector<std::string> Choices() {
   std::vector<std::string> names;
   for (const std::string& name : CompressorRegistry().Names()) {
-    if (HasTargetRatio(name) && name != "auto") names.push_back(name);
+    const CompressorPlugin plugin = FindCompressor(name);
+    if (plugin.has_target_ratio && !plugin.chooses_by_time) {
+      names.push_back(name);
+    }
   }
   return names;
 }

@@ -1,5 +1,7 @@
-// Formulas for the thresholds of the fitted laws, for host and device. They are
-// defined only here; threshold_fit.h explains them.
+// Thresholds from distributions ("laws") fitted to the magnitudes, for host and
+// device: pure functions of a few sums. Abdelmoniem et al., "An Efficient
+// Statistical-based Gradient Compression Technique for Distributed Training
+// Systems", MLSys 2021.
 #ifndef COMPRESSORS_FITS_THRESHOLD_FORMULAS_H_
 #define COMPRESSORS_FITS_THRESHOLD_FORMULAS_H_
 
@@ -90,15 +92,22 @@ PS_HOST_DEVICE inline bool ClosedGammaThreshold(const TailSample& sample,
 
 // The laws fitted to all magnitudes and to the exceedances over a threshold.
 enum class TailLaw {
-  kExponential,        // Both; SIDCo-E.
-  kPareto,             // Both; SIDCo-P.
-  kGammaPareto,        // The gamma law, then Pareto laws; SIDCo-GP.
-  kClosedGammaPareto,  // The same by the closed form of the gamma quantile.
+  // SIDCo-E. The exceedances of an exponential law follow the same law.
+  kExponential,
+  // SIDCo-P. The exceedances of a generalized Pareto law follow another
+  // generalized Pareto law, and those of most laws tend to one (Pickands,
+  // Balkema, de Haan).
+  kPareto,
+  // SIDCo-GP: a gamma law, then generalized Pareto laws. The quantile of the
+  // gamma law is exact in the first; the second uses the paper's closed form,
+  // an upper bound for shapes below 1.
+  kGammaPareto,
+  kClosedGammaPareto,
 };
 
-// The fits that SidcoSteps calls. Each sets the number that a fraction
-// `density` in (0, 1] of the fitted law exceeds. False if the sample is so
-// nearly constant that a fit would only reflect rounding.
+// Each fit sets the number that a fraction `density` in (0, 1] of the fitted law
+// exceeds. False if the sample is so nearly constant that a fit would only
+// reflect rounding.
 struct TailFits {
   TailLaw law = TailLaw::kExponential;
 

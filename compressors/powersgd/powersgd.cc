@@ -188,7 +188,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewPowerSgd(
                                  std::make_unique<PowerSgdCoder>(options));
 }
 
-REGISTER_COMPRESSOR_WITH_OWN_CODE("powersgd", NewPowerSgd);
+REGISTER_COMPRESSOR("powersgd", CompressorPlugin(NewPowerSgd).WithOwnCode());
 
 [[maybe_unused]] const bool check_registered =
     RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {

@@ -35,38 +35,29 @@ class DgcSelector final : public Selector {
         top_k_(&backend_->sparse()),
         streams_(kDgcPurpose, options) {}
 
-  absl::Status AddAndMeasure(SparseKernels* kernels, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    const int64_t k = TargetCount(ratio_, n);
-    if (k == n) {
-      return kernels->AddAndMeasure(residual, gradient, n, out, moments);
+  absl::Status Select(const SelectorInput& input, Selected* selected,
+                      CompressionStats* stats) override {
+    if (input.target_count == input.n) {
+      return SelectEverything(input, &backend_->sparse(), selected, stats);
     }
     ThresholdQuery query;
     query.sample.key = streams_.NextKey();
-    query.sample.size = CountOf(config_.sample_ratio(), n);
+    query.sample.size = CountOf(config_.sample_ratio(), input.n);
     query.sample.k = CountOf(ratio_, query.sample.size);
-    query.likely_count = k;
-    return sieve_.AddAndMeasure(residual, gradient, n, query, out, moments);
-  }
-
-  absl::Status Select(const SelectorInput& input, Selected* selected,
-                      CompressionStats* stats) override {
-    if (stats->target_count == input.n) {
-      selected->all = true;
-      stats->raw_count = input.n;
-      return absl::OkStatus();
-    }
+    query.likely_count = input.target_count;
+    PS_RETURN_IF_ERROR(sieve_.Form(input, query, stats));
+    if (stats->non_finite) return absl::OkStatus();
     RandomStream random = streams_.Next();
     ThresholdRule rule;
-    if (!sieve_.Found(input.u)) {
-      PS_ASSIGN_OR_RETURN(rule.threshold, SampleThreshold(input, &random));
+    if (!sieve_.found()) {
+      PS_ASSIGN_OR_RETURN(rule.threshold,
+                          SampleThreshold(input, query.sample, &random));
     }
-    PS_RETURN_IF_ERROR(sieve_.Select(input, rule, selected, stats));
+    PS_RETURN_IF_ERROR(sieve_.Select(rule, selected, stats));
     const int64_t k = CountOf(ratio_, input.n);
     if (static_cast<double>(stats->raw_count) >
         config_.overshoot_cap() * static_cast<double>(k)) {
-      return sieve_.Trim(input, k, "cap", selected, stats);
+      return sieve_.Trim(k, "cap", selected, stats);
     }
     return absl::OkStatus();
   }
@@ -77,20 +68,19 @@ class DgcSelector final : public Selector {
   }
 
  private:
-  // The magnitude that a fraction `ratio_` of a sample reaches or exceeds.
+  // The k-th largest magnitude of a sample.
   absl::StatusOr<double> SampleThreshold(const SelectorInput& input,
+                                         const SampleRule& sample,
                                          RandomStream* random) {
-    const int64_t sample_size = CountOf(config_.sample_ratio(), input.n);
-    if (sample_.size() != sample_size) {
-      PS_ASSIGN_OR_RETURN(sample_, backend_->Allocate({sample_size}));
+    if (sample_.size() != sample.size) {
+      PS_ASSIGN_OR_RETURN(sample_, backend_->Allocate({sample.size}));
     }
     PS_RETURN_IF_ERROR(backend_->sparse().GatherTo(
-        input.u, DrawSubset(input.n, sample_size, random), sample_.data()));
+        input.u, DrawSubset(input.n, sample.size, random), sample_.data()));
     // Selects instead of sorting, which would write the sample several times.
     double threshold = 0;
-    PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample_size,
-                                     CountOf(ratio_, sample_size), &largest_,
-                                     &threshold));
+    PS_RETURN_IF_ERROR(top_k_.Select(sample_.data(), sample.size, sample.k,
+                                     &largest_, &threshold));
     return threshold;
   }
 

@@ -113,85 +113,102 @@ absl::Status ExactTopK::RunOnDevice(const DeviceTopKRequest& request) {
   return device_->Run(request, &on_device_);
 }
 
-absl::Status ExactTopK::AddAndMeasure(const float* residual,
-                                      const float* gradient, int64_t n,
-                                      int64_t k, float* out, Moments* moments) {
-  formed_ = nullptr;
-  formed_on_device_ = nullptr;
-  if (kernels_->device_work() != nullptr && k > 0 && k < n) {
+void ExactTopK::TakeFromDevice(Selected* selected, double* threshold) {
+  selected->on_device = on_device_.selection;
+  *threshold = on_device_.threshold;
+}
+
+absl::Status ExactTopK::SelectOfSum(const SelectorInput& input,
+                                    Selected* selected,
+                                    CompressionStats* stats) {
+  const int64_t n = input.n;
+  const int64_t k = input.target_count;
+  const bool on_device = kernels_->device_work() != nullptr && k < n;
+  Moments moments;
+  if (on_device) {
     DeviceTopKRequest request;
-    request.residual = residual;
-    request.gradient = gradient;
-    request.u = out;
+    request.residual = input.residual;
+    request.gradient = input.gradient;
+    request.u = input.u;
     request.n = n;
     request.k = k;
     request.keep_above = guess_;
     PS_RETURN_IF_ERROR(RunOnDevice(request));
-    *moments = on_device_.moments;
-    formed_on_device_ = out;
+    moments = on_device_.moments;
+  } else {
+    SieveGuess guess;
+    guess.keep_above = guess_;
+    guess.needs_sums = false;
+    PS_RETURN_IF_ERROR(sieve_->ResetToSum(input.residual, input.gradient, n,
+                                          guess, input.u, &moments));
+  }
+  stats->non_finite = moments.num_non_finite > 0;
+  if (stats->non_finite) return absl::OkStatus();
+  stats->raw_count = k;
+  if (k == n) {
+    selected->all = true;
     return absl::OkStatus();
   }
-  SieveGuess guess;
-  guess.keep_above = guess_;
-  guess.needs_sums = false;
-  PS_RETURN_IF_ERROR(
-      sieve_->ResetToSum(residual, gradient, n, guess, out, moments));
-  formed_ = out;
+  if (on_device) {
+    TakeFromDevice(selected, &stats->threshold);
+  } else {
+    bool found = false;
+    if (std::isfinite(guess_)) {
+      // If the vector is unlike the one before it, almost everything may exceed
+      // the guess.
+      Exceedances above;
+      PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
+      if (above.count <= ListLimit(k)) {
+        PS_RETURN_IF_ERROR(
+            SelectByGuess(guess_, k, &selected->elements, &found));
+      }
+    }
+    if (!found) {
+      PS_RETURN_IF_ERROR(Search(input.u, n, k, &selected->elements));
+    }
+    stats->threshold = SmallestMagnitude(selected->elements);
+  }
+  GuessFrom(stats->threshold);
   return absl::OkStatus();
+}
+
+void ExactTopK::GuessFrom(double smallest) {
+  // A guess of 0 would not exclude any non-zero.
+  guess_ = smallest > 0 ? kGuessMargin * static_cast<float>(smallest)
+                        : std::numeric_limits<float>::infinity();
+}
+
+absl::Status ExactTopK::Search(const float* u, int64_t n, int64_t k,
+                               Selection* selection) {
+  float guess = -1;
+  PS_RETURN_IF_ERROR(GuessThreshold(kernels_, u, n, k, &guess));
+  if (guess >= 0) {
+    bool found = false;
+    PS_RETURN_IF_ERROR(SelectByGuess(guess, k, selection, &found));
+    if (found) return absl::OkStatus();
+  }
+  return SelectByBins(u, n, k, selection);
 }
 
 absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
                                Selection* selection) {
   selection->clear();
-  const bool formed = formed_ == u;
-  formed_ = nullptr;
   if (k <= 0) return absl::OkStatus();
-  bool found = false;
-  if (!formed) {
-    sieve_->Reset(u, n);
-  } else if (std::isfinite(guess_)) {
-    // If the vector is unlike the one before it, almost everything may exceed
-    // the guess.
-    Exceedances above;
-    PS_RETURN_IF_ERROR(sieve_->MeasureAbove(guess_, guess_, &above));
-    if (above.count <= ListLimit(k)) {
-      PS_RETURN_IF_ERROR(SelectByGuess(guess_, k, selection, &found));
-    }
-  }
-  if (!found) {
-    float guess = -1;
-    PS_RETURN_IF_ERROR(GuessThreshold(kernels_, u, n, k, &guess));
-    if (guess >= 0) {
-      PS_RETURN_IF_ERROR(SelectByGuess(guess, k, selection, &found));
-    }
-  }
-  if (!found) PS_RETURN_IF_ERROR(SelectByBins(u, n, k, selection));
-  GuessFrom(SmallestMagnitude(*selection));
-  return absl::OkStatus();
-}
-
-void ExactTopK::GuessFrom(float smallest) {
-  // A guess of 0 would not exclude any non-zero.
-  guess_ = smallest > 0 ? kGuessMargin * smallest
-                        : std::numeric_limits<float>::infinity();
+  sieve_->Reset(u, n);
+  return Search(u, n, k, selection);
 }
 
 absl::Status ExactTopK::Select(const float* u, int64_t n, int64_t k,
                                Selected* selected, double* threshold) {
   selected->on_device.reset();
   if (k > 0 && kernels_->device_work() != nullptr) {
-    if (formed_on_device_ != u || on_device_.selection.count != k) {
-      DeviceTopKRequest request;
-      // Run forms no sum here, so it only reads u.
-      request.u = const_cast<float*>(u);
-      request.n = n;
-      request.k = k;
-      PS_RETURN_IF_ERROR(RunOnDevice(request));
-    }
-    formed_on_device_ = nullptr;
-    GuessFrom(on_device_.threshold);
-    selected->on_device = on_device_.selection;
-    *threshold = on_device_.threshold;
+    DeviceTopKRequest request;
+    // Run forms no sum here, so it only reads u.
+    request.u = const_cast<float*>(u);
+    request.n = n;
+    request.k = k;
+    PS_RETURN_IF_ERROR(RunOnDevice(request));
+    TakeFromDevice(selected, threshold);
     return absl::OkStatus();
   }
   PS_RETURN_IF_ERROR(Select(u, n, k, &selected->elements));

@@ -15,20 +15,18 @@
 namespace ps {
 
 // Selects without sorting: the vector is read two or three times, or not at all
-// if AddAndMeasure formed it and it resembles the vector before it. Memory is
+// if SelectOfSum forms it and it resembles the vector before it. Memory is
 // proportional to k. Not thread-safe.
 class ExactTopK {
  public:
   // `kernels` is not owned and must outlive this object.
   explicit ExactTopK(SparseKernels* kernels);
 
-  // Like SparseKernels::AddAndMeasure, but without the moments' sums. For the
-  // next Select of `out` with this k, it also keeps aside the elements that are
-  // likely to be among the `k` largest, or finds these on the device. This
-  // affects only the time that Select takes, never its result.
-  absl::Status AddAndMeasure(const float* residual, const float* gradient,
-                             int64_t n, int64_t k, float* out,
-                             Moments* moments);
+  // As Selector::Select, for input.target_count elements. In the pass that
+  // forms the sum, the elements that are likely to be selected are kept aside,
+  // or the device selects them.
+  absl::Status SelectOfSum(const SelectorInput& input, Selected* selected,
+                           CompressionStats* stats);
 
   // Replaces `selection` with the k largest of u, in ascending order of index.
   // k: at most n. All elements must be finite.
@@ -50,9 +48,14 @@ class ExactTopK {
  private:
   // Runs on the device if the kernels have one.
   absl::Status RunOnDevice(const DeviceTopKRequest& request);
-  // Guesses a threshold for the next vector from the smallest magnitude
-  // selected from this one.
-  void GuessFrom(float smallest);
+  // Returns what the device has selected.
+  void TakeFromDevice(Selected* selected, double* threshold);
+  // Guesses a threshold for the next sum from the smallest magnitude selected
+  // from this one.
+  void GuessFrom(double smallest);
+  // Selects from u, which sieve_ must look at.
+  absl::Status Search(const float* u, int64_t n, int64_t k,
+                      Selection* selection);
   // Sets *found if at least k exceed `threshold`.
   absl::Status SelectByGuess(float threshold, int64_t k, Selection* selection,
                              bool* found);
@@ -62,14 +65,10 @@ class ExactTopK {
 
   SparseKernels* const kernels_;
   const std::unique_ptr<Sieve> sieve_;
-  const float* formed_ = nullptr;  // By AddAndMeasure, not yet selected from.
   std::unique_ptr<DeviceTopK> device_;  // Created on first use.
   DeviceTopKResult on_device_;
-  // The vector of which *on_device_ is the result, if Select has not taken it
-  // yet.
-  const float* formed_on_device_ = nullptr;
-  // A threshold that slightly more than k elements exceeded last time; infinity
-  // if there was none.
+  // A threshold that slightly more than k elements of the last sum exceeded;
+  // infinity if there was none.
   float guess_ = std::numeric_limits<float>::infinity();
 };
 

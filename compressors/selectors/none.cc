@@ -1,6 +1,7 @@
 // Sends every element: the uncompressed baseline.
 #include <memory>
 
+#include "common/status_macros.h"
 #include "compressors/selectors/sparsifier.h"
 
 namespace ps {
@@ -8,21 +9,26 @@ namespace {
 
 class AllSelector final : public Selector {
  public:
+  explicit AllSelector(SparseKernels* kernels) : kernels_(kernels) {}
+
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    selected->all = true;
-    stats->raw_count = input.n;
-    stats->target_count = input.n;
+    PS_RETURN_IF_ERROR(SelectEverything(input, kernels_, selected, stats));
+    if (!stats->non_finite) stats->target_count = input.n;
     return absl::OkStatus();
   }
+
+ private:
+  SparseKernels* const kernels_;  // Not owned.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewNone(
     const CompressorOptions& options) {
-  return NewSparsifier(options, std::make_unique<AllSelector>());
+  return NewSparsifier(
+      options, std::make_unique<AllSelector>(&options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("none", NewNone);
+REGISTER_COMPRESSOR("none", CompressorPlugin(NewNone).WithoutTargetRatio());
 
 }  // namespace
 }  // namespace ps

@@ -16,48 +16,33 @@ constexpr uint64_t kRandomkPurpose = 0x72616e646f6d6b;  // "randomk"
 class RandomkSelector final : public Selector {
  public:
   explicit RandomkSelector(const CompressorOptions& options)
-      : ratio_(options.config.ratio()),
-        kernels_(&options.backend->sparse()),
+      : kernels_(&options.backend->sparse()),
         streams_(kRandomkPurpose, options) {}
-
-  absl::Status AddAndMeasure(SparseKernels* kernels, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    taken_from_ = nullptr;
-    const int64_t k = TargetCount(ratio_, n);
-    if (k == n || kernels_->device_work() == nullptr) {
-      return kernels->AddAndMeasure(residual, gradient, n, out, moments);
-    }
-    if (device_ == nullptr) {
-      PS_ASSIGN_OR_RETURN(device_, NewDeviceRandomK(kernels_->device_work()));
-    }
-    DeviceRandomKRequest request;
-    request.residual = residual;
-    request.gradient = gradient;
-    request.u = out;
-    request.n = n;
-    request.k = k;
-    request.key = streams_.NextKey();
-    PS_RETURN_IF_ERROR(device_->Run(request, &on_device_));
-    *moments = on_device_.moments;
-    taken_from_ = out;
-    return absl::OkStatus();
-  }
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    const int64_t k = stats->target_count;
-    stats->raw_count = k;
-    if (k == input.n) {
-      selected->all = true;
-      return absl::OkStatus();
+    if (input.target_count == input.n) {
+      return SelectEverything(input, kernels_, selected, stats);
     }
+    const bool on_device = kernels_->device_work() != nullptr;
+    Moments moments;
+    if (on_device) {
+      PS_RETURN_IF_ERROR(RunOnDevice(input));
+      moments = on_device_.moments;
+    } else {
+      PS_RETURN_IF_ERROR(kernels_->AddAndMeasure(input.residual, input.gradient,
+                                                 input.n, input.u, &moments));
+    }
+    stats->non_finite = moments.num_non_finite > 0;
+    if (stats->non_finite) return absl::OkStatus();
+    stats->raw_count = input.target_count;
     RandomStream random = streams_.Next();
-    if (taken_from_ == input.u) {
+    if (on_device) {
       selected->on_device = on_device_.selection;
       return absl::OkStatus();
     }
-    selected->elements.indices = DrawSubset(input.n, k, &random);
+    selected->elements.indices =
+        DrawSubset(input.n, input.target_count, &random);
     return kernels_->Gather(input.u, &selected->elements);
   }
 
@@ -67,12 +52,24 @@ class RandomkSelector final : public Selector {
   }
 
  private:
-  const double ratio_;
+  absl::Status RunOnDevice(const SelectorInput& input) {
+    if (device_ == nullptr) {
+      PS_ASSIGN_OR_RETURN(device_, NewDeviceRandomK(kernels_->device_work()));
+    }
+    DeviceRandomKRequest request;
+    request.residual = input.residual;
+    request.gradient = input.gradient;
+    request.u = input.u;
+    request.n = input.n;
+    request.k = input.target_count;
+    request.key = streams_.NextKey();
+    return device_->Run(request, &on_device_);
+  }
+
   SparseKernels* const kernels_;  // Not owned.
   IterationStreams streams_;
   std::unique_ptr<DeviceRandomK> device_;  // Created on first use.
   DeviceRandomKResult on_device_;
-  const float* taken_from_ = nullptr;  // The vector of *on_device_.
 };
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewRandomk(

@@ -14,11 +14,16 @@
 
 namespace ps {
 
-// The vector to choose from: residual + gradient, every element finite.
+// The vector to choose from, u = residual + gradient. The selector forms it,
+// because it may look for candidates in the same pass. All three are in the
+// backend's memory, and u overlaps neither of the others.
 struct SelectorInput {
-  const float* u = nullptr;  // In the backend's memory.
-  int64_t n = 0;             // At least 1.
-  Moments moments;           // As measured by the selector's own AddAndMeasure.
+  const float* residual = nullptr;
+  const float* gradient = nullptr;
+  float* u = nullptr;
+  int64_t n = 0;  // At least 1.
+  // The number of elements that the config's ratio asks for; in [1, n].
+  int64_t target_count = 0;
 };
 
 struct Selected {
@@ -41,19 +46,10 @@ class Selector {
  public:
   virtual ~Selector() = default;
 
-  // Forms the vector to choose from, out = residual + gradient, and its
-  // moments. The default is SparseKernels::AddAndMeasure; a selector may
-  // override it to look for candidates in the same pass. If all elements are
-  // finite, Select of that vector follows.
-  virtual absl::Status AddAndMeasure(SparseKernels* kernels,
-                                     const float* residual,
-                                     const float* gradient, int64_t n,
-                                     float* out, Moments* moments) {
-    return kernels->AddAndMeasure(residual, gradient, n, out, moments);
-  }
-
-  // Fills *selected, which is empty on entry but keeps the memory of earlier
-  // calls, and the fields threshold, raw_count, stages and fallback of *stats.
+  // Forms input.u and chooses from it. Fills *selected, which is empty on entry
+  // but keeps the memory of earlier calls, and the fields threshold, raw_count,
+  // stages and fallback of *stats, and target_count if the ratio has no effect.
+  // If an element of u is not finite, sets stats->non_finite and nothing else.
   virtual absl::Status Select(const SelectorInput& input, Selected* selected,
                               CompressionStats* stats) = 0;
 
@@ -62,6 +58,11 @@ class Selector {
   virtual void Save(StateWriter*) const {}
   virtual absl::Status Load(StateReader* state) { return state->Finish(); }
 };
+
+// As Selector::Select; selects every element.
+absl::Status SelectEverything(const SelectorInput& input,
+                              SparseKernels* kernels, Selected* selected,
+                              CompressionStats* stats);
 
 }  // namespace ps
 

@@ -23,6 +23,13 @@ struct Part {
   int64_t size() const { return end - begin; }
 };
 
+// max(1, floor(ratio x n)); n if the ratio is 1; 0 if n is 0.
+int64_t TargetCount(double ratio, int64_t n) {
+  const int64_t count =
+      static_cast<int64_t>(std::floor(ratio * static_cast<double>(n)));
+  return std::min(n, std::max<int64_t>(1, count));
+}
+
 class Sparsifier final : public Compressor {
  public:
   Sparsifier(const CompressorOptions& options,
@@ -63,20 +70,19 @@ class Sparsifier final : public Compressor {
       return encoded;
     }
     SelectorInput input;
+    input.residual = residual->data();
+    input.gradient = gradient.data();
     input.u = scratch_.data();
     input.n = n_;
-    PS_RETURN_IF_ERROR(selector_->AddAndMeasure(
-        &backend_->sparse(), residual->data(), gradient.data(), n_,
-        scratch_.data(), &input.moments));
-    if (input.moments.num_non_finite > 0) {
-      encoded.stats.non_finite = true;
-      PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
-      return encoded;
-    }
+    input.target_count = target_count_;
     selected_.all = false;
     selected_.on_device.reset();
     selected_.elements.clear();
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
+    if (encoded.stats.non_finite) {
+      PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
+      return encoded;
+    }
     encoded.stats.count = selected_.all ? n_ : selected_.count();
     // The sent part is subtracted from the scratch vector, which becomes the
     // residual.
@@ -219,12 +225,6 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSparsifier(
                       options.backend->Allocate({options.dense_size}));
   return std::make_unique<Sparsifier>(options, std::move(selector),
                                       std::move(scratch));
-}
-
-int64_t TargetCount(double ratio, int64_t n) {
-  const int64_t count =
-      static_cast<int64_t>(std::floor(ratio * static_cast<double>(n)));
-  return std::min(n, std::max<int64_t>(1, count));
 }
 
 }  // namespace ps

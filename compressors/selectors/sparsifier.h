@@ -15,9 +15,6 @@ namespace ps {
 absl::StatusOr<std::unique_ptr<Compressor>> NewSparsifier(
     const CompressorOptions& options, std::unique_ptr<Selector> selector);
 
-// max(1, floor(ratio x n)); n if the ratio is 1; 0 if n is 0.
-int64_t TargetCount(double ratio, int64_t n);
-
 }  // namespace ps
 
 #endif  // COMPRESSORS_SELECTORS_SPARSIFIER_H_

@@ -21,16 +21,12 @@ class ThresholdSelector final : public Selector {
     rule_.threshold = options.config.threshold().threshold();
   }
 
-  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    return sieve_.AddAndMeasure(residual, gradient, n, {rule_, {}, n / kLikely},
-                                out, moments);
-  }
-
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    PS_RETURN_IF_ERROR(sieve_.SelectAll(input, rule_, selected, stats));
+    PS_RETURN_IF_ERROR(
+        sieve_.Form(input, {rule_, {}, input.n / kLikely}, stats));
+    if (stats->non_finite) return absl::OkStatus();
+    PS_RETURN_IF_ERROR(sieve_.SelectAll(rule_, selected, stats));
     stats->target_count = stats->raw_count;
     return absl::OkStatus();
   }
@@ -45,7 +41,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
   return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
 }
 
-REGISTER_COMPRESSOR_WITHOUT_TARGET_RATIO("threshold", NewThreshold);
+REGISTER_COMPRESSOR("threshold",
+                    CompressorPlugin(NewThreshold).WithoutTargetRatio());
 
 }  // namespace
 }  // namespace ps

@@ -24,48 +24,45 @@ absl::Status ThresholdSieve::RunOnDevice(
   return device_->Run(request, &on_device_);
 }
 
-absl::Status ThresholdSieve::AddAndMeasure(const float* residual,
-                                           const float* gradient, int64_t n,
-                                           const ThresholdQuery& query,
-                                           float* out, Moments* moments) {
-  formed_ = nullptr;
-  found_ = nullptr;
+absl::Status ThresholdSieve::Form(const SelectorInput& input,
+                                  const ThresholdQuery& query,
+                                  CompressionStats* stats) {
+  input_ = input;
   const bool fixed =
       query.rule.kind == ThresholdRule::Kind::kFixed && query.sample.k == 0;
   const float fixed_at = FloatAtMost(std::max(0.0, query.rule.threshold));
-  if (n > 0 && kernels_->device_work() != nullptr) {
+  found_ = kernels_->device_work() != nullptr;
+  if (found_) {
     DeviceThresholdRequest request;
-    request.residual = residual;
-    request.gradient = gradient;
-    request.u = out;
-    request.n = n;
+    request.residual = input.residual;
+    request.gradient = input.gradient;
+    request.u = input.u;
+    request.n = input.n;
     request.rule = query.rule;
     request.sample = query.sample;
     request.keep_above = fixed ? fixed_at : guess_;
-    request.capacity = DeviceSelectionCapacity(n, query.likely_count);
+    request.capacity = DeviceSelectionCapacity(input.n, query.likely_count);
     PS_RETURN_IF_ERROR(RunOnDevice(request));
-    *moments = on_device_.moments;
-    found_ = out;
-    return absl::OkStatus();
+    moments_ = on_device_.moments;
+  } else {
+    SieveGuess guess;
+    if (fixed) guess.keep_above = fixed_at;
+    guess.needs_sums = query.rule.NeedsSums();
+    PS_RETURN_IF_ERROR(sieve_->ResetToSum(input.residual, input.gradient,
+                                          input.n, guess, input.u, &moments_));
   }
-  SieveGuess guess;
-  if (fixed) guess.keep_above = fixed_at;
-  guess.needs_sums = query.rule.NeedsSums();
-  PS_RETURN_IF_ERROR(
-      sieve_->ResetToSum(residual, gradient, n, guess, out, moments));
-  formed_ = out;
+  stats->non_finite = moments_.num_non_finite > 0;
   return absl::OkStatus();
 }
 
-absl::Status ThresholdSieve::Search(const SelectorInput& input,
-                                    const ThresholdRule& rule,
+absl::Status ThresholdSieve::Search(const ThresholdRule& rule,
                                     float* threshold) {
   double sum = 0;
   if (rule.of_signed) {
-    PS_RETURN_IF_ERROR(kernels_->SumValues(input.u, input.n, &sum));
+    PS_RETURN_IF_ERROR(kernels_->SumValues(input_.u, input_.n, &sum));
   }
   ThresholdSteps steps;
-  steps.Start(rule, input.n, input.moments, sum);
+  steps.Start(rule, input_.n, moments_, sum);
   while (steps.asks()) {
     const float location = steps.location();
     Exceedances exceedances;
@@ -76,21 +73,17 @@ absl::Status ThresholdSieve::Search(const SelectorInput& input,
   return absl::OkStatus();
 }
 
-absl::Status ThresholdSieve::SelectAll(const SelectorInput& input,
-                                       const ThresholdRule& rule,
+absl::Status ThresholdSieve::SelectAll(const ThresholdRule& rule,
                                        Selected* selected,
                                        CompressionStats* stats) {
-  const bool found = Found(input.u);
-  found_ = nullptr;
-  if (formed_ != input.u) sieve_->Reset(input.u, input.n);
-  formed_ = nullptr;
   float threshold = on_device_.threshold;
-  if (!found) PS_RETURN_IF_ERROR(Search(input, rule, &threshold));
-  if (found && on_device_.selection.count == on_device_.num_selected) {
+  if (!found_) PS_RETURN_IF_ERROR(Search(rule, &threshold));
+  if (found_ && on_device_.selection.count == on_device_.num_selected) {
     selected->on_device = on_device_.selection;
   } else {
     // On the CPU, or if the device has selected more elements than it has space
     // for.
+    if (found_) sieve_->Reset(input_.u, input_.n);
     PS_RETURN_IF_ERROR(sieve_->SelectAbove(threshold, &selected->elements));
   }
   if (threshold > 0) guess_ = kGuessMargin * threshold;
@@ -99,26 +92,24 @@ absl::Status ThresholdSieve::SelectAll(const SelectorInput& input,
   return absl::OkStatus();
 }
 
-absl::Status ThresholdSieve::Select(const SelectorInput& input,
-                                    const ThresholdRule& rule,
+absl::Status ThresholdSieve::Select(const ThresholdRule& rule,
                                     Selected* selected,
                                     CompressionStats* stats) {
-  PS_RETURN_IF_ERROR(SelectAll(input, rule, selected, stats));
-  if (stats->raw_count > 0 || input.moments.num_nonzero == 0) {
+  PS_RETURN_IF_ERROR(SelectAll(rule, selected, stats));
+  if (stats->raw_count > 0 || moments_.num_nonzero == 0) {
     return absl::OkStatus();
   }
   stats->fallback = "empty";
-  return top_k_.Select(input.u, input.n,
-                       std::min(stats->target_count, input.moments.num_nonzero),
+  return top_k_.Select(input_.u, input_.n,
+                       std::min(input_.target_count, moments_.num_nonzero),
                        selected, &stats->threshold);
 }
 
-absl::Status ThresholdSieve::Trim(const SelectorInput& input, int64_t k,
-                                  const char* why, Selected* selected,
-                                  CompressionStats* stats) {
+absl::Status ThresholdSieve::Trim(int64_t k, const char* why,
+                                  Selected* selected, CompressionStats* stats) {
   if (selected->count() <= k) return absl::OkStatus();
   stats->fallback = why;
-  return top_k_.Trim(input.u, input.n, k, selected, &stats->threshold);
+  return top_k_.Trim(input_.u, input_.n, k, selected, &stats->threshold);
 }
 
 }  // namespace ps

@@ -31,47 +31,47 @@ class ThresholdSieve {
   // `kernels` is not owned and must outlive this object.
   explicit ThresholdSieve(SparseKernels* kernels);
 
-  // Like Selector::AddAndMeasure; measures the moments' sums if the rule needs
-  // them. If the kernels have a device, the device also finds the threshold and
-  // selects for the next Select of `out`.
-  absl::Status AddAndMeasure(const float* residual, const float* gradient,
-                             int64_t n, const ThresholdQuery& query, float* out,
-                             Moments* moments);
+  // Forms input.u; measures the moments' sums if the rule needs them. If an
+  // element is not finite, sets stats->non_finite, and nothing may be selected.
+  // If the kernels have a device, the device also finds the threshold and
+  // selects.
+  absl::Status Form(const SelectorInput& input, const ThresholdQuery& query,
+                    CompressionStats* stats);
 
-  // Whether the device has found the threshold of u, so that Select ignores its
+  // Whether the device has found the threshold, so that Select ignores its
   // rule.
-  bool Found(const float* u) const { return found_ == u; }
+  bool found() const { return found_; }
 
-  // Selects all magnitudes above the rule's threshold, and sets threshold and
-  // raw_count of *stats.
-  absl::Status SelectAll(const SelectorInput& input, const ThresholdRule& rule,
-                         Selected* selected, CompressionStats* stats);
+  // Selects all magnitudes of the vector above the rule's threshold, and sets
+  // threshold and raw_count of *stats.
+  absl::Status SelectAll(const ThresholdRule& rule, Selected* selected,
+                         CompressionStats* stats);
 
   // The same, but if nothing is selected: exact top-k of the non-zeros, with
   // fallback "empty". The baselines' own codes then send nothing, and may do so
   // for ever.
-  absl::Status Select(const SelectorInput& input, const ThresholdRule& rule,
-                      Selected* selected, CompressionStats* stats);
+  absl::Status Select(const ThresholdRule& rule, Selected* selected,
+                      CompressionStats* stats);
 
   // If Select has selected more than k elements, keeps the k largest and sets
   // the fallback to `why`.
-  absl::Status Trim(const SelectorInput& input, int64_t k, const char* why,
-                    Selected* selected, CompressionStats* stats);
+  absl::Status Trim(int64_t k, const char* why, Selected* selected,
+                    CompressionStats* stats);
 
  private:
   absl::Status RunOnDevice(const DeviceThresholdRequest& request);
-  absl::Status Search(const SelectorInput& input, const ThresholdRule& rule,
-                      float* threshold);
+  absl::Status Search(const ThresholdRule& rule, float* threshold);
 
   SparseKernels* const kernels_;  // Not owned.
   const std::unique_ptr<Sieve> sieve_;
-  const float* formed_ = nullptr;  // The vector that sieve_ looks at.
   ExactTopK top_k_;
   std::unique_ptr<DeviceThreshold> device_;  // Created on first use.
+  // The vector that was formed last, and the device's result if it was found_
+  // there.
+  SelectorInput input_;
+  Moments moments_;
+  bool found_ = false;
   DeviceThresholdResult on_device_;
-  // The vector of which *on_device_ is the result, if it has not been taken
-  // yet.
-  const float* found_ = nullptr;
   // A lower bound that the device's next threshold will probably respect;
   // infinity if there was none before.
   float guess_ = std::numeric_limits<float>::infinity();

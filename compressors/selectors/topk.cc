@@ -12,28 +12,14 @@ namespace {
 class TopKSelector final : public Selector {
  public:
   explicit TopKSelector(const CompressorOptions& options)
-      : ratio_(options.config.ratio()), top_k_(&options.backend->sparse()) {}
-
-  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    return top_k_.AddAndMeasure(residual, gradient, n, TargetCount(ratio_, n),
-                                out, moments);
-  }
+      : top_k_(&options.backend->sparse()) {}
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    const int64_t k = stats->target_count;
-    stats->raw_count = k;
-    if (k == input.n) {
-      selected->all = true;
-      return absl::OkStatus();
-    }
-    return top_k_.Select(input.u, input.n, k, selected, &stats->threshold);
+    return top_k_.SelectOfSum(input, selected, stats);
   }
 
  private:
-  const double ratio_;
   ExactTopK top_k_;
 };
 

@@ -1,5 +1,9 @@
-// RefineThreshold (threshold_refine.h) as a state machine between counts, for
-// host and device: the caller decides how to count.
+// Corrects an estimated threshold by counting what exceeds it: a state machine
+// between counts, for host and device. The caller decides how to count.
+//
+// This departs from SIDCo's paper, which trusts its last fit and never looks at
+// the exceedances over the last threshold. A count there, among the few
+// elements that the stages have left, costs next to nothing.
 #ifndef COMPRESSORS_SIDCO_REFINE_STEPS_H_
 #define COMPRESSORS_SIDCO_REFINE_STEPS_H_
 
@@ -88,6 +92,12 @@ class RefineBracket {
 };
 
 // Call Start, then Next with the exceedances over threshold() until done().
+//
+// Tries the estimate first. While no threshold is known to be too high, the
+// next one follows from the exponential law of the exceedances; after that it
+// is where the straight line of ln(count) between the nearest thresholds on
+// both sides meets the target (regula falsi, Illinois variant: Dowell and
+// Jarratt, BIT 11, 1971).
 class RefineSteps {
  public:
   PS_HOST_DEVICE void Start(const RefineRequest& request) {

@@ -1,7 +1,7 @@
 // SIDCo-E: fits exponential laws to magnitudes and exceedances.
 #include <memory>
 
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/selectors/sparsifier.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
@@ -13,8 +13,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoE(
     const CompressorOptions& options) {
   return NewSparsifier(
       options,
-      NewSidcoSelector(ResolveSidcoOptions(options.config), kExponentialFamily,
-                       &options.backend->sparse()));
+      NewSidcoSelector(ResolveSidcoOptions(options.config),
+                       TailLaw::kExponential, &options.backend->sparse()));
 }
 
 REGISTER_COMPRESSOR("sidco_e", NewSidcoE);

@@ -11,7 +11,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/sidco_request.h"
 #include "compressors/sidco/sidco_steps.h"
 #include "tensor/sparse_kernels.h"
@@ -41,7 +41,7 @@ struct SidcoTrace {
 // is a pure function of the vector and the request. Not thread-safe.
 class SidcoEstimator {
  public:
-  explicit SidcoEstimator(const TailFamily& family) : fits_{family.law} {}
+  explicit SidcoEstimator(TailLaw law) : fits_{law} {}
 
   // Call before the estimates of another vector.
   void Begin() { counted_.clear(); }

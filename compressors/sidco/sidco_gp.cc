@@ -2,7 +2,7 @@
 // exceedances.
 #include <memory>
 
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/selectors/sparsifier.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
@@ -13,11 +13,12 @@ namespace {
 absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoGp(
     const CompressorOptions& options) {
   const SidcoOptions sidco = ResolveSidcoOptions(options.config);
-  return NewSparsifier(options, NewSidcoSelector(sidco,
-                                                 sidco.exact_gamma_inverse
-                                                     ? kGammaParetoExactFamily
-                                                     : kGammaParetoClosedFamily,
-                                                 &options.backend->sparse()));
+  return NewSparsifier(
+      options,
+      NewSidcoSelector(sidco,
+                       sidco.exact_gamma_inverse ? TailLaw::kGammaPareto
+                                                 : TailLaw::kClosedGammaPareto,
+                       &options.backend->sparse()));
 }
 
 REGISTER_COMPRESSOR("sidco_gp", NewSidcoGp);

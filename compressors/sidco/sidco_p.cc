@@ -1,7 +1,7 @@
 // SIDCo-P: fits generalized Pareto laws to magnitudes and exceedances.
 #include <memory>
 
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/selectors/sparsifier.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoP(
     const CompressorOptions& options) {
   return NewSparsifier(
       options, NewSidcoSelector(ResolveSidcoOptions(options.config),
-                                kParetoFamily, &options.backend->sparse()));
+                                TailLaw::kPareto, &options.backend->sparse()));
 }
 
 REGISTER_COMPRESSOR("sidco_p", NewSidcoP);

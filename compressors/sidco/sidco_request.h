@@ -17,8 +17,7 @@ struct EstimateRequest {
   // How many elements should exceed the threshold; in (0, population).
   double target = 0;
   Moments moments;
-  // The sum of ln(magnitude) over the population; only for a family that needs
-  // it.
+  // The sum of ln(magnitude) over the population; only for a law that needs it.
   double sum_logs = 0;
   int stages = 1;
   // Aims each stage by the number of elements left, so that the errors of
@@ -30,7 +29,7 @@ struct EstimateRequest {
   // With fewer exceedances than this, another fit would be noise.
   int64_t min_exceedances = 32;
   // How many thresholds may be tried by counting after the last stage; with 0,
-  // its threshold is the estimate. See threshold_refine.h.
+  // its threshold is the estimate. See refine_steps.h.
   int refine_steps = 0;
   double refine_tolerance = 0.05;
 };

@@ -28,43 +28,31 @@ constexpr float kKeepMargin = 0.9f;
 
 class SidcoSelector final : public Selector {
  public:
-  SidcoSelector(const SidcoOptions& options, const TailFamily& family,
+  SidcoSelector(const SidcoOptions& options, TailLaw law,
                 SparseKernels* kernels)
       : options_(options),
-        fits_{family.law},
+        fits_{law},
         kernels_(kernels),
-        estimator_(family),
+        estimator_(law),
         controller_(options.controller),
         sieve_(kernels->NewSieve()),
         top_k_(kernels) {}
 
-  absl::Status AddAndMeasure(SparseKernels*, const float* residual,
-                             const float* gradient, int64_t n, float* out,
-                             Moments* moments) override {
-    on_device_.reset();
-    SieveGuess guess;
-    guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
-    guess.needs_sums = !IsWarm();
-    if (EstimatesOnDevice(n)) {
-      return RunOnDevice({residual, gradient, n, guess.keep_above}, out,
-                         moments);
-    }
-    return sieve_->ResetToSum(residual, gradient, n, guess, out, moments);
-  }
-
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    const Moments& moments = input.moments;
+    PS_RETURN_IF_ERROR(Form(input));
+    stats->non_finite = moments_.num_non_finite > 0;
+    if (stats->non_finite) return absl::OkStatus();
     const double target = options_.ratio * static_cast<double>(input.n);
     // The elements that the law describes.
     const int64_t population =
-        options_.exclude_zeros ? moments.num_nonzero : input.n;
+        options_.exclude_zeros ? moments_.num_nonzero : input.n;
     if (options_.ratio >= 1) {
       selected->all = true;
       stats->raw_count = input.n;
       return absl::OkStatus();
     }
-    if (moments.num_nonzero == 0) {
+    if (moments_.num_nonzero == 0) {
       stats->fallback = "zero";
       return absl::OkStatus();
     }
@@ -73,11 +61,11 @@ class SidcoSelector final : public Selector {
     }
     if (target >= static_cast<double>(population)) {
       stats->fallback = "sparse";
-      stats->raw_count = moments.num_nonzero;
+      stats->raw_count = moments_.num_nonzero;
       return SelectAbove(0, input, selected);
     }
-    if (moments.min_nonzero == moments.max &&
-        population == moments.num_nonzero) {
+    if (moments_.min_nonzero == moments_.max &&
+        population == moments_.num_nonzero) {
       return SelectExactly("constant", input, selected, stats);
     }
     PS_RETURN_IF_ERROR(
@@ -89,7 +77,7 @@ class SidcoSelector final : public Selector {
       return SelectExactly("empty", input, selected, stats);
     }
     if (options_.refine_steps > 0 &&
-        stats->raw_count * kFarOff < stats->target_count) {
+        stats->raw_count * kFarOff < input.target_count) {
       return SelectExactly("spike", input, selected, stats);
     }
     return absl::OkStatus();
@@ -140,39 +128,42 @@ class SidcoSelector final : public Selector {
            on_device_->outcome == SidcoOutcome::kEstimated;
   }
 
-  // The sum to form, and a guess of what will be asked of it.
-  struct VectorSum {
-    const float* residual;
-    const float* gradient;
-    int64_t n;
-    float keep_above;
-  };
+  // Forms the vector; the device also makes the estimate if it can.
+  absl::Status Form(const SelectorInput& input) {
+    on_device_.reset();
+    SieveGuess guess;
+    guess.keep_above = IsWarm() ? location_ : kKeepMargin * last_threshold_;
+    guess.needs_sums = !IsWarm();
+    if (EstimatesOnDevice(input.n)) return RunOnDevice(input, guess.keep_above);
+    return sieve_->ResetToSum(input.residual, input.gradient, input.n, guess,
+                              input.u, &moments_);
+  }
 
-  absl::Status RunOnDevice(const VectorSum& sum, float* out, Moments* moments) {
-    const double target = options_.ratio * static_cast<double>(sum.n);
+  absl::Status RunOnDevice(const SelectorInput& input, float keep_above) {
+    const double target = options_.ratio * static_cast<double>(input.n);
     if (device_ == nullptr) {
       const int64_t capacity =
-          DeviceSelectionCapacity(sum.n, static_cast<int64_t>(target));
+          DeviceSelectionCapacity(input.n, static_cast<int64_t>(target));
       PS_ASSIGN_OR_RETURN(
-          device_, NewDeviceSidco(sum.n, capacity, kernels_->device_work()));
+          device_, NewDeviceSidco(input.n, capacity, kernels_->device_work()));
     }
     DeviceSidcoRequest request;
     request.fits = fits_;
     request.estimate = RequestFor(target);
-    request.n = sum.n;
+    request.n = input.n;
     request.exclude_zeros = options_.exclude_zeros;
     if (IsWarm()) request.warm_location = location_;
-    request.keep_above = sum.keep_above;
+    request.keep_above = keep_above;
     const SidcoMemory memory = estimator_.Memory();
     request.num_known_steps = std::min(memory.num_steps, kMaxDeviceStages);
     std::copy_n(memory.steps, request.num_known_steps, request.known_steps);
     request.refine_reach = memory.refine_reach;
     DeviceSidcoResult result;
-    PS_RETURN_IF_ERROR(
-        device_->Run(request, sum.residual, sum.gradient, out, &result));
-    *moments = result.moments;
+    PS_RETURN_IF_ERROR(device_->Run(request, input.residual, input.gradient,
+                                    input.u, &result));
+    moments_ = result.moments;
     on_device_ = std::move(result);
-    sieve_->Reset(out, sum.n);
+    sieve_->Reset(input.u, input.n);
     return absl::OkStatus();
   }
 
@@ -227,7 +218,7 @@ class SidcoSelector final : public Selector {
       PS_RETURN_IF_ERROR(
           kernels_->SumLogs(input.u, input.n, &request->sum_logs));
       request->sum_logs +=
-          static_cast<double>(request->population - input.moments.num_nonzero) *
+          static_cast<double>(request->population - moments_.num_nonzero) *
           LogOfZero(request->moments);
     }
     return estimator_.Estimate(*request, sieve_.get());
@@ -238,7 +229,7 @@ class SidcoSelector final : public Selector {
                                 CompressionStats* stats) {
     EstimateRequest request = RequestFor(target);
     request.population = population;
-    request.moments = input.moments;
+    request.moments = moments_;
     bool warm = false;
     PS_ASSIGN_OR_RETURN(const ThresholdEstimate estimate,
                         Estimate(input, &request, &warm));
@@ -267,11 +258,11 @@ class SidcoSelector final : public Selector {
           estimate.estimated_count.value_or(stats->raw_count);
       controller_.Observe(static_cast<double>(estimated) / target);
     }
-    if (estimate.stopped && selected->count() > stats->target_count) {
+    if (estimate.stopped && selected->count() > input.target_count) {
       PS_RETURN_IF_ERROR(Trim("few", input, selected, stats));
     }
     const double limit = std::ceil(options_.overshoot_cap *
-                                   static_cast<double>(stats->target_count));
+                                   static_cast<double>(input.target_count));
     if (limit > 0 && static_cast<double>(selected->count()) > limit) {
       PS_RETURN_IF_ERROR(Trim("cap", input, selected, stats));
     }
@@ -283,16 +274,15 @@ class SidcoSelector final : public Selector {
   absl::Status SelectExactly(const char* why, const SelectorInput& input,
                              Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    return top_k_.Select(
-        input.u, input.n,
-        std::min(stats->target_count, input.moments.num_nonzero), selected,
-        &stats->threshold);
+    return top_k_.Select(input.u, input.n,
+                         std::min(input.target_count, moments_.num_nonzero),
+                         selected, &stats->threshold);
   }
 
   absl::Status Trim(const char* why, const SelectorInput& input,
                     Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
-    return top_k_.Trim(input.u, input.n, stats->target_count, selected,
+    return top_k_.Trim(input.u, input.n, input.target_count, selected,
                        &stats->threshold);
   }
 
@@ -304,8 +294,8 @@ class SidcoSelector final : public Selector {
   const std::unique_ptr<Sieve> sieve_;
   ExactTopK top_k_;
   std::unique_ptr<DeviceSidco> device_;  // Created on first use.
-  // The result of the last AddAndMeasure, if the device made the whole
-  // estimate.
+  Moments moments_;  // Of the vector that Select has formed.
+  // The result for that vector, if the device made the whole estimate.
   std::optional<DeviceSidcoResult> on_device_;
   // The start of the next vector's estimate; its exceedances over this are
   // listed while the vector is formed.
@@ -318,9 +308,9 @@ class SidcoSelector final : public Selector {
 }  // namespace
 
 std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,
-                                           const TailFamily& family,
+                                           TailLaw law,
                                            SparseKernels* kernels) {
-  return std::make_unique<SidcoSelector>(options, family, kernels);
+  return std::make_unique<SidcoSelector>(options, law, kernels);
 }
 
 }  // namespace ps

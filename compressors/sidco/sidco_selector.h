@@ -5,7 +5,7 @@
 
 #include <memory>
 
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/selectors/selector.h"
 #include "compressors/sidco/sidco_options.h"
 
@@ -25,8 +25,7 @@ namespace ps {
 //   "cap"       more than the overshoot cap allows: exact top-k of those.
 // `kernels` is not owned and outlives the selector.
 std::unique_ptr<Selector> NewSidcoSelector(const SidcoOptions& options,
-                                           const TailFamily& family,
-                                           SparseKernels* kernels);
+                                           TailLaw law, SparseKernels* kernels);
 
 }  // namespace ps
 

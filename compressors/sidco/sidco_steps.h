@@ -39,7 +39,7 @@ struct CountedLocation {
 //     bool Magnitudes(const TailSample&, double density, double* x) const;
 //     bool Exceedances(const TailSample&, double density, double* x) const;
 //
-// These are like TailFit, and return false if there is no threshold.
+// as TailFits has.
 class SidcoSteps {
  public:
   enum class Asks {

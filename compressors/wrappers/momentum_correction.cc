@@ -44,8 +44,7 @@ class MomentumCorrection final : public Compressor {
                          residual));
     if (encoded.stats.non_finite) return encoded;
     // Masking keeps momentum from acting on elements that were sent late. Where
-    // "auto" sends everything, nothing is late, and masking would clear all
-    // momentum.
+    // nothing is late, masking would clear all momentum.
     if (config_.factor_masking() && !encoded.stats.chosen_dense) {
       PS_RETURN_IF_ERROR(MaskSent(encoded));
     }

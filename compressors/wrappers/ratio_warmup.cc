@@ -39,12 +39,13 @@ int64_t StageOf(const CompressorConfig& config, int64_t iteration) {
 
 class RatioWarmup final : public Compressor {
  public:
-  RatioWarmup(const CompressorOptions& options, CompressorFactory factory,
+  RatioWarmup(const CompressorOptions& options,
+              const CompressorFactory& factory,
               std::unique_ptr<Compressor> first)
       : options_(options), factory_(factory), inner_(std::move(first)) {}
 
   static absl::StatusOr<std::unique_ptr<Compressor>> NewInner(
-      const CompressorOptions& options, CompressorFactory factory,
+      const CompressorOptions& options, const CompressorFactory& factory,
       int64_t stage) {
     CompressorOptions inner = options;
     inner.config.set_ratio(StageRatio(options.config, stage));
@@ -114,7 +115,7 @@ double WarmupRatio(const CompressorConfig& config, int64_t iteration) {
 }
 
 absl::StatusOr<std::unique_ptr<Compressor>> NewRatioWarmup(
-    const CompressorOptions& options, CompressorFactory factory) {
+    const CompressorOptions& options, const CompressorFactory& factory) {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> first,
                       RatioWarmup::NewInner(options, factory, 0));
   return std::make_unique<RatioWarmup>(options, factory, std::move(first));

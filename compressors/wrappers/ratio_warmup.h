@@ -21,7 +21,7 @@ double WarmupRatio(const CompressorConfig& config, int64_t iteration);
 // iteration and the state of the inner compressor. Errors: those of `factory`,
 // here and in Compress whenever the ratio changes.
 absl::StatusOr<std::unique_ptr<Compressor>> NewRatioWarmup(
-    const CompressorOptions& options, CompressorFactory factory);
+    const CompressorOptions& options, const CompressorFactory& factory);
 
 }  // namespace ps
 

@@ -28,7 +28,9 @@ class CompressorContractTest : public testing::TestWithParam<std::string> {
     options.tensors = SomeTensors(n);
     return options;
   }
-  bool writes_own_code() const { return WritesOwnCode(GetParam()); }
+  bool writes_own_code() const {
+    return FindCompressor(GetParam()).writes_own_code;
+  }
 };
 
 // Compressor and index code.
@@ -54,7 +56,7 @@ class CodedCompressorContractTest
 
   // If true, the values sent are rounded, and the ratio has no effect.
   bool writes_own_code() const {
-    return WritesOwnCode(std::get<0>(GetParam()));
+    return FindCompressor(std::get<0>(GetParam())).writes_own_code;
   }
 };
 

@@ -142,7 +142,7 @@ TEST(CompressorConfigCheckTest, CompressorWithItsOwnCodeWantsNoOther) {
 TEST(CompressorConfigCheckTest, RatioIsTheTargetOfAllButTheseCompressors) {
   std::vector<std::string> without;
   for (const std::string& name : CompressorRegistry().Names()) {
-    if (!HasTargetRatio(name)) without.push_back(name);
+    if (!FindCompressor(name).has_target_ratio) without.push_back(name);
   }
   EXPECT_THAT(without,
               testing::ElementsAre("adacomp", "none", "powersgd", "threshold"));
@@ -313,7 +313,7 @@ TEST(CombinationTest, SelectionWithoutErrorFeedbackIsAllowed) {
         FeedbackProblem("error_feedback: false name: '" + name + "'");
     // Their own codes are biased.
     EXPECT_EQ(problem,
-              !WritesOwnCode(name)
+              !FindCompressor(name).writes_own_code
                   ? ""
                   : "compressor.error_feedback is false; " + name +
                         " needs it: it is biased, and what it loses would "

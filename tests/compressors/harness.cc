@@ -3,6 +3,7 @@
 #include <cmath>
 #include <cstring>
 
+#include "compressors/automatic/automatic.h"
 #include "compressors/new_compressor.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
@@ -21,7 +22,6 @@ CompressorOptions OptionsFor(const HarnessOptions& options, Backend* backend) {
   made.worker_rank = options.worker_rank;
   made.bucket = options.bucket;
   made.num_workers = options.num_workers;
-  made.compressed_buckets = options.compressed_buckets;
   made.backend = backend;
   return made;
 }
@@ -35,7 +35,11 @@ Harness::Harness(const HarnessOptions& options)
   auto backend = NewCpuBackend(backend_options);
   CHECK(backend.ok()) << backend.status();
   backend_ = *std::move(backend);
-  auto compressor = NewCompressor(OptionsFor(options, backend_.get()));
+  const CompressorOptions made = OptionsFor(options, backend_.get());
+  auto compressor =
+      options.compressed_buckets == nullptr
+          ? NewCompressor(made)
+          : NewAutomaticCompressor(made, options.compressed_buckets);
   CHECK(compressor.ok()) << compressor.status();
   compressor_ = *std::move(compressor);
   auto residual = backend_->Allocate({dense_size_});

@@ -25,7 +25,8 @@ struct HarnessOptions {
   int worker_rank = 0;
   int bucket = 0;
   int num_workers = 1;
-  const std::vector<bool>* compressed_buckets = nullptr;  // Used by "auto".
+  // Used by "auto" (see NewAutomaticCompressor). If null, it always compresses.
+  const std::vector<bool>* compressed_buckets = nullptr;
 };
 
 // Any failure that a test does not request is a CHECK failure.

@@ -4,12 +4,11 @@
 #include <cmath>
 #include <cstdint>
 #include <functional>
-#include <optional>
 
 #include "absl/types/span.h"
 #include "common/npy.h"
 #include "common/status_macros.h"
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 
 namespace ps {
 namespace {
@@ -19,7 +18,7 @@ constexpr int kPointsPerDecade = 40;
 
 struct FittedLaw {
   const char* label;
-  TailFit fit;
+  TailLaw law;
 };
 
 TailSample SampleOf(const std::vector<float>& magnitudes) {
@@ -75,18 +74,20 @@ Plot TailPlot(const std::string& title, const std::vector<float>& gradient) {
   const double farthest = 1.3 * magnitudes.front();
   const TailSample sample = SampleOf(magnitudes);
   const FittedLaw laws[] = {
-      {"exponential law (SIDCo-E)", kExponentialFamily.magnitudes},
-      {"gamma law (SIDCo-GP)", kGammaParetoExactFamily.magnitudes},
-      {"generalized Pareto law (SIDCo-P)", kParetoFamily.magnitudes}};
-  for (const FittedLaw& law : laws) {
+      {"exponential law (SIDCo-E)", TailLaw::kExponential},
+      {"gamma law (SIDCo-GP)", TailLaw::kGammaPareto},
+      {"generalized Pareto law (SIDCo-P)", TailLaw::kPareto}};
+  for (const FittedLaw& fitted : laws) {
     PlotSeries curve;
-    curve.label = law.label;
+    curve.label = fitted.label;
     curve.color = static_cast<int>(plot.series.size());
     curve.dash = 1;
     for (const double share : shares) {
-      const std::optional<double> x = law.fit(sample, share);
-      if (!x.has_value() || *x > farthest) break;
-      curve.points.push_back({*x, share});
+      double x = 0;
+      if (!TailFits{fitted.law}.Magnitudes(sample, share, &x) || x > farthest) {
+        break;
+      }
+      curve.points.push_back({x, share});
     }
     plot.series.push_back(std::move(curve));
   }

@@ -30,7 +30,6 @@ class Side {
     options_.part_ends = {size / 3, size};
     options_.tensors = SomeTensors(size);
     options_.seed = 5;
-    options_.compressed_buckets = &compressed_;
     options_.backend = backend;
     Renew();
     residual_ = backend_->Allocate({size}).value();
@@ -62,7 +61,6 @@ class Side {
   Compressor& compressor() { return *compressor_; }
 
  private:
-  const std::vector<bool> compressed_ = {true};  // Used by "auto".
   const int64_t size_;
   Backend* const backend_;  // Not owned.
   CompressorOptions options_;

@@ -33,20 +33,6 @@ struct Variant {
   bool count_correction = false;
   bool exclude_zeros = false;
   int refine_steps = 0;
-
-  const TailFamily& family() const {
-    switch (law) {
-      case TailLaw::kExponential:
-        break;
-      case TailLaw::kPareto:
-        return kParetoFamily;
-      case TailLaw::kGammaPareto:
-        return kGammaParetoExactFamily;
-      case TailLaw::kClosedGammaPareto:
-        return kGammaParetoClosedFamily;
-    }
-    return kExponentialFamily;
-  }
 };
 
 std::vector<Variant> AllVariants() {
@@ -140,9 +126,8 @@ class EmulatedSidcoTest : public testing::Test {
 
 // The estimate for one vector on the CPU, made as the selector makes it.
 struct CpuSidco {
-  explicit CpuSidco(const TailFamily& family)
-      : needs_logs(TailFits{family.law}.MagnitudesNeedLogs()),
-        estimator(family) {}
+  explicit CpuSidco(TailLaw law)
+      : needs_logs(TailFits{law}.MagnitudesNeedLogs()), estimator(law) {}
 
   ThresholdEstimate Run(const Variant& variant, double ratio,
                         const std::vector<float>& residual,
@@ -213,7 +198,7 @@ void Compare(const std::string& name, int64_t n, double ratio,
              const std::function<DeviceSidcoResult(const std::vector<float>&,
                                                    const std::vector<float>&,
                                                    const Before&)>& run) {
-  CpuSidco cpu(variant.family());
+  CpuSidco cpu(variant.law);
   Before before;
   for (uint64_t iteration = 0; iteration < 5; ++iteration) {
     const std::vector<float> residual =

@@ -41,7 +41,7 @@ TEST(SidcoLaunchTest, SelectsWhatTheCpuSelects) {
                                  SieveGuess(), out.data(), &cpu.moments)
                     .ok());
     cpu.population = cpu.moments.num_nonzero;
-    SidcoEstimator estimator(kExponentialFamily);
+    SidcoEstimator estimator(TailLaw::kExponential);
     const ThresholdEstimate expected =
         estimator.Estimate(cpu, sieve.get()).value();
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "common/status_macros.h"
 #include "compressors/selectors/selector.h"
 #include "compressors/selectors/sparsifier.h"
 #include "gtest/gtest.h"
@@ -31,15 +32,19 @@ class TestSelector final : public Selector {
         sieve_(backend->sparse().NewSieve()) {}
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
-                      CompressionStats*) override {
+                      CompressionStats* stats) override {
+    Moments moments;
+    PS_RETURN_IF_ERROR(backend_->sparse().AddAndMeasure(
+        input.residual, input.gradient, input.n, input.u, &moments));
+    stats->non_finite = moments.num_non_finite > 0;
+    if (stats->non_finite) return absl::OkStatus();
     const int call = num_calls_++;
     if (call % 4 == 1) {
       selected->all = true;
       return absl::OkStatus();
     }
     sieve_->Reset(input.u, input.n);
-    const float threshold =
-        call == 2 ? 2 * input.moments.max : 0.3f * input.moments.max;
+    const float threshold = call == 2 ? 2 * moments.max : 0.3f * moments.max;
     const absl::Status status =
         sieve_->SelectAbove(threshold, &selected->elements);
     if (!status.ok() || !on_device_) return status;

@@ -71,14 +71,16 @@ TEST(ExactTopKTest, VectorsThatChangeAtOnceEqualAFullSort) {
     std::vector<float> gradient = MakeVector("laplace", kSize, ++iteration);
     for (float& each : gradient) each *= scale;
     std::vector<float> u(kSize);
-    Moments moments;
-    ASSERT_TRUE(top_k
-                    .AddAndMeasure(residual.data(), gradient.data(), kSize,
-                                   kCount, u.data(), &moments)
-                    .ok());
-    Selection selection;
-    ASSERT_TRUE(top_k.Select(u.data(), kSize, kCount, &selection).ok());
-    ASSERT_EQ(selection.indices, Reference(gradient, kCount))
+    SelectorInput input;
+    input.residual = residual.data();
+    input.gradient = gradient.data();
+    input.u = u.data();
+    input.n = kSize;
+    input.target_count = kCount;
+    Selected selected;
+    CompressionStats stats;
+    ASSERT_TRUE(top_k.SelectOfSum(input, &selected, &stats).ok());
+    ASSERT_EQ(selected.elements.indices, Reference(gradient, kCount))
         << "iteration " << iteration;
   }
 }

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "compressors/fits/threshold_fit.h"
+#include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/sidco_options.h"
 #include "compressors/sidco/sidco_selector.h"
 #include "gtest/gtest.h"
@@ -165,21 +165,19 @@ class CountingKernels final : public SparseKernels {
 
 // Runs iterations with error feedback, on vectors of n elements.
 void SelectMany(const std::string& law, int64_t n, int64_t target,
-                int iterations, Selector* selector, SparseKernels* kernels) {
+                int iterations, Selector* selector) {
   std::vector<float> residual(n);
   for (int iteration = 0; iteration < iterations; ++iteration) {
     const std::vector<float> gradient = MakeVector(law, n, iteration);
     std::vector<float> u(n);
     SelectorInput input;
+    input.residual = residual.data();
+    input.gradient = gradient.data();
     input.u = u.data();
     input.n = n;
-    ASSERT_TRUE(selector
-                    ->AddAndMeasure(kernels, residual.data(), gradient.data(),
-                                    n, u.data(), &input.moments)
-                    .ok());
+    input.target_count = target;
     Selected selected;
     CompressionStats stats;
-    stats.target_count = target;
     ASSERT_TRUE(selector->Select(input, &selected, &stats).ok());
     for (const uint32_t index : selected.elements.indices) u[index] = 0;
     residual = u;
@@ -200,9 +198,9 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
         CompressorConfigFrom(absl::StrCat("ratio: ", each.ratio));
     CountingKernels kernels;
     const auto selector = NewSidcoSelector(ResolveSidcoOptions(config),
-                                           kExponentialFamily, &kernels);
+                                           TailLaw::kExponential, &kernels);
     SelectMany("laplace", each.n, static_cast<int64_t>(each.ratio * each.n),
-               kIterations, selector.get(), &kernels);
+               kIterations, selector.get());
     EXPECT_EQ(kernels.num_second_passes(), 0) << each.n;
   }
 }
@@ -211,18 +209,18 @@ TEST(WarmStartPassesTest, IsNotTriedWhereItCannotFit) {
 // not: the residual changes the law, but slowly.
 TEST(WarmStartPassesTest, SumsAreTakenInAFewOfManyVectors) {
   for (const char* profile : {"ROBUST", "PAPER"}) {
-    for (const TailFamily& family :
-         {kExponentialFamily, kGammaParetoExactFamily, kParetoFamily}) {
+    for (const TailLaw tail_law :
+         {TailLaw::kExponential, TailLaw::kGammaPareto, TailLaw::kPareto}) {
       for (const char* law : {"laplace", "gaussian", "heavy"}) {
         CompressorConfig config = CompressorConfigFrom(
             absl::StrCat("ratio: 0.01 sidco { profile: ", profile, " }"));
         CountingKernels kernels;
         const auto selector =
-            NewSidcoSelector(ResolveSidcoOptions(config), family, &kernels);
+            NewSidcoSelector(ResolveSidcoOptions(config), tail_law, &kernels);
         const bool paper = config.sidco().profile() == SidcoConfig::PAPER;
         const int iterations = paper ? 5 : kIterations;
         SelectMany(law, kSize, static_cast<int64_t>(kTarget), iterations,
-                   selector.get(), &kernels);
+                   selector.get());
         SCOPED_TRACE(testing::Message() << profile << " on " << law);
         if (paper) {
           EXPECT_EQ(kernels.num_sums(), iterations);

@@ -56,7 +56,7 @@ HarnessOptions Options(const std::string& compressor,
 bool IsAccepted(const CompressorConfig& config) {
   const absl::Status status = Acceptance(config);
   const bool own_code =
-      WritesOwnCode(config.name()) &&
+      FindCompressor(config.name()).writes_own_code &&
       (config.index_code() != "auto" || config.value_code() != "fp32");
   const bool votes_on_part =
       config.values().sign_scale() == ValueCodeConfig::ONE &&

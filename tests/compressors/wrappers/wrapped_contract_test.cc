@@ -56,8 +56,9 @@ TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
           }
           const float u = before[i] + step;
           // A compressor with its own code rounds what it sends.
-          ASSERT_TRUE(WritesOwnCode(GetParam()) ? u - decoded[i] == after[i]
-                                                : u == decoded[i] + after[i])
+          ASSERT_TRUE(FindCompressor(GetParam()).writes_own_code
+                          ? u - decoded[i] == after[i]
+                          : u == decoded[i] + after[i])
               << u << " became " << decoded[i] << " + " << after[i] << " at "
               << i << " of " << n << ", iteration " << iteration;
         }

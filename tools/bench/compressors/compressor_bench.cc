@@ -40,7 +40,7 @@ double BinaryEntropy(double p) {
 double EntropyBits(const CompressorConfig& config, int64_t count, int64_t n,
                    int64_t value_bytes) {
   // Such a code does not separate positions and values.
-  if (WritesOwnCode(config.name())) {
+  if (FindCompressor(config.name()).writes_own_code) {
     return std::numeric_limits<double>::quiet_NaN();
   }
   const double elements = static_cast<double>(n);

@@ -10,6 +10,7 @@
 #include "absl/strings/str_split.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/settings.h"
 #include "tools/run_directory.h"
@@ -83,7 +84,7 @@ absl::Status CheckTimed(const NetworkBenchFlags& flags,
   }
   for (const NetworkSetting& setting : options.settings) {
     if (!WorkersDrift(setting.config) &&
-        setting.config.compressor().name() != "auto") {
+        !FindCompressor(setting.config.compressor().name()).chooses_by_time) {
       continue;
     }
     return absl::InvalidArgumentError(absl::StrCat(

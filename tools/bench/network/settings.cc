@@ -1,7 +1,5 @@
 #include "tools/bench/network/settings.h"
 
-#include <algorithm>
-
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -14,11 +12,6 @@ namespace {
 
 constexpr char kGrammar[] =
     "NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]..., as in \"topk:0.01:fp16\"";
-
-bool IsRegistered(const std::string& name) {
-  const std::vector<std::string> names = CompressorRegistry().Names();
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
 
 // The parts after the name.
 absl::Status ApplyPart(absl::string_view part, bool* has_ratio, bool* has_code,
@@ -62,7 +55,7 @@ absl::StatusOr<JobConfig> ParseSetting(absl::string_view text,
     PS_RETURN_IF_ERROR(ApplyPart(parts[i], &has_ratio, &has_code, &config));
   }
   PS_RETURN_IF_ERROR(ValidateConfig(config));
-  if (has_ratio && IsRegistered(parts[0]) && !HasTargetRatio(parts[0])) {
+  if (has_ratio && !FindCompressor(parts[0]).has_target_ratio) {
     return absl::InvalidArgumentError(
         absl::StrCat("has a ratio, but \"", parts[0],
                      "\" has no target ratio; leave it out"));

@@ -1,5 +1,5 @@
 // Refinement against counts by plain loops.
-#include "compressors/sidco/threshold_refine.h"
+#include "compressors/sidco/refine_steps.h"
 
 #include <algorithm>
 #include <cmath>
@@ -29,9 +29,9 @@ float MagnitudeAt(std::vector<float> u, int64_t rank) {
   return u[rank];
 }
 
-class ThresholdRefineTest : public testing::Test {
+class RefineStepsTest : public testing::Test {
  protected:
-  ThresholdRefineTest()
+  RefineStepsTest()
       : backend_(NewCpuBackend(CpuBackendOptions()).value()),
         sieve_(backend_->sparse().NewSieve()) {}
 
@@ -48,14 +48,23 @@ class ThresholdRefineTest : public testing::Test {
   }
 
   RefinedThreshold Refine(const RefineRequest& request) {
-    return RefineThreshold(request, sieve_.get()).value();
+    RefineSteps steps;
+    for (steps.Start(request); !steps.done();) {
+      Exceedances exceedances;
+      EXPECT_TRUE(sieve_
+                      ->MeasureAbove(steps.threshold(), steps.keep_above(),
+                                     &exceedances)
+                      .ok());
+      steps.Next(exceedances);
+    }
+    return steps.result();
   }
 
   const std::unique_ptr<Backend> backend_;
   const std::unique_ptr<Sieve> sieve_;
 };
 
-TEST_F(ThresholdRefineTest, ComesNearTheTargetFromEitherSideOnEveryLaw) {
+TEST_F(RefineStepsTest, ComesNearTheTargetFromEitherSideOnEveryLaw) {
   for (const char* law : {"laplace", "gamma 0.5", "GP 0.2", "gaussian"}) {
     const std::vector<float> u = DrawLaw(law, kSize, 1);
     for (const double target : {20.0, 200.0, 2000.5}) {
@@ -77,7 +86,7 @@ TEST_F(ThresholdRefineTest, ComesNearTheTargetFromEitherSideOnEveryLaw) {
 
 // Error feedback sends what is large, so the sum falls off steeply above
 // earlier thresholds: far from a straight line.
-TEST_F(ThresholdRefineTest, ComesNearTheTargetOnACliff) {
+TEST_F(RefineStepsTest, ComesNearTheTargetOnACliff) {
   std::vector<float> u = DrawLaw("laplace", kSize, 2);
   for (float& x : u) {
     if (std::fabs(x) > 2) x = std::copysign(2 + 0.02f * (std::fabs(x) - 2), x);
@@ -91,7 +100,7 @@ TEST_F(ThresholdRefineTest, ComesNearTheTargetOnACliff) {
   }
 }
 
-TEST_F(ThresholdRefineTest, ComesDownFromAboveTheLargest) {
+TEST_F(RefineStepsTest, ComesDownFromAboveTheLargest) {
   const std::vector<float> u = DrawLaw("laplace", kSize, 3);
   RefineRequest request = Request(u, 200);
   request.threshold = 1000;
@@ -100,7 +109,7 @@ TEST_F(ThresholdRefineTest, ComesDownFromAboveTheLargest) {
   EXPECT_NEAR(static_cast<double>(CountAbove(u, refined.threshold)), 200, 10);
 }
 
-TEST_F(ThresholdRefineTest, OneCountLeavesTheEstimateAsItIs) {
+TEST_F(RefineStepsTest, OneCountLeavesTheEstimateAsItIs) {
   const std::vector<float> u = DrawLaw("laplace", kSize, 4);
   RefineRequest request = Request(u, 200);
   request.threshold = MagnitudeAt(u, 700);
@@ -110,7 +119,7 @@ TEST_F(ThresholdRefineTest, OneCountLeavesTheEstimateAsItIs) {
   EXPECT_EQ(refined.lowest_tried, request.threshold);
 }
 
-TEST_F(ThresholdRefineTest, ReturnsTheNearestWhereTiesLeaveNoneClose) {
+TEST_F(RefineStepsTest, ReturnsTheNearestWhereTiesLeaveNoneClose) {
   // 1000 elements are at 2, and 3 above; the target lies between.
   std::vector<float> u(kSize, 0.5f);
   for (int i = 0; i < 1000; ++i) u[99 * i] = 2;
@@ -127,7 +136,7 @@ TEST_F(ThresholdRefineTest, ReturnsTheNearestWhereTiesLeaveNoneClose) {
   EXPECT_EQ(CountAbove(u, refined.threshold), 1003);
 }
 
-TEST_F(ThresholdRefineTest, TheGuessOfTheLowestNeverShows) {
+TEST_F(RefineStepsTest, TheGuessOfTheLowestNeverShows) {
   const std::vector<float> u = DrawLaw("GP 0.2", kSize, 5);
   std::vector<float> thresholds;
   for (const double guess : {0.0, 0.5, 0.99, 1.0, 2.0}) {

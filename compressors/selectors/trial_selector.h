@@ -1,0 +1,22 @@
+// Selects what exceeds a threshold that is found by trials. RedSync and
+// GaussianKSGD do so, each with a rule of its own.
+#ifndef COMPRESSORS_SELECTORS_TRIAL_SELECTOR_H_
+#define COMPRESSORS_SELECTORS_TRIAL_SELECTOR_H_
+
+#include <memory>
+
+#include "compressors/selectors/selector.h"
+#include "compressors/selectors/threshold_search.h"
+
+namespace ps {
+
+// Ignores rule.k: the target takes its place. With exact_tail, selects at most
+// the target; the fallback is "tail" if that leaves out elements. `kernels` is
+// not owned and must outlive the selector.
+std::unique_ptr<Selector> NewTrialSelector(const ThresholdRule& rule,
+                                           bool exact_tail,
+                                           SparseKernels* kernels);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_SELECTORS_TRIAL_SELECTOR_H_
