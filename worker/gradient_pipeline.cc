@@ -246,11 +246,9 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   last_answer_ = absl::Now();
   phases.apply += absl::ToDoubleSeconds(last_answer_ - start);
   phases.wire += absl::ToDoubleSeconds(answer.latency) - answer.work.held;
-  phases.held += answer.work.held;
-  phases.server_wait += answer.work.wait;
-  phases.server_sum += answer.work.sum;
-  phases.server_optimizer += answer.work.optimizer;
-  phases.server_encode += answer.work.encode;
+  phases.server.held += answer.work.held;
+  phases.server.wait += answer.work.wait;
+  phases.server.update += answer.work.update;
   ++num_answers_;
   AddCosts(answer, absl::ToDoubleSeconds(last_answer_ - start));
   if (trace_ != nullptr) {
@@ -269,9 +267,9 @@ void GradientPipeline::TraceAnswer(const SliceAnswer& answer) const {
                     {"bytes_down", answer.bytes_down},
                     {"held_us", work.held * kMicros},
                     {"wait_us", work.wait * kMicros},
-                    {"sum_us", work.sum * kMicros},
-                    {"optimizer_us", work.optimizer * kMicros},
-                    {"encode_us", work.encode * kMicros}});
+                    {"sum_us", work.update.sum * kMicros},
+                    {"optimizer_us", work.update.optimizer * kMicros},
+                    {"encode_us", work.update.encode * kMicros}});
 }
 
 void GradientPipeline::AddCosts(const SliceAnswer& answer,
@@ -280,7 +278,7 @@ void GradientPipeline::AddCosts(const SliceAnswer& answer,
   const auto slices = static_cast<double>(options_.shard_map->slices(b).size());
   BucketCosts costs;
   costs.codec = apply_seconds;
-  costs.server = answer.work.sum + answer.work.optimizer + answer.work.encode;
+  costs.server = answer.work.update.total();
   costs.link =
       (absl::ToDoubleSeconds(answer.latency) - answer.work.held) / slices;
   costs.bytes_down = answer.bytes_down;
@@ -305,7 +303,7 @@ absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
   phases.communication =
       std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
   if (num_answers_ > 0) {
-    for (double* mean : {&phases.wire, &phases.held, &phases.server_wait,
+    for (double* mean : {&phases.wire, &phases.server.held, &phases.server.wait,
                          &stats_.mean_staleness}) {
       *mean /= static_cast<double>(num_answers_);
     }
