@@ -87,7 +87,7 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
   stats_.next_push = push + 1;
 }
 
-absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
+absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
   while (next_bucket_ < options_.buckets.size() &&
          options_.buckets[next_bucket_].begin >= begin) {
     const int bucket = static_cast<int>(next_bucket_++);

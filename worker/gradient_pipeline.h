@@ -54,19 +54,19 @@ class GradientPipeline {
   void Trace(TraceRecorder* trace) { trace_ = trace; }
 
   // Begins an iteration. `push` is its number, from 0. `gradient` is the flat
-  // vector to which the ranges of Ready refer. `weights`, of the same shape,
-  // are those that the servers sent; Ready and Await update them as answers
-  // arrive. Both tensors are used until Await returns.
+  // vector to whose elements Ready refers. `weights`, of the same shape, are
+  // those that the servers sent; Ready and Await update them as answers arrive.
+  // Both tensors are used until Await returns.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
-  // Says that elements [begin, end) of the gradient are final. Ranges come in
-  // descending order, as Model::ForwardBackward reports them. Compresses and
-  // sends every bucket that is now complete, and applies the answers that have
-  // arrived for earlier buckets, whose weights this iteration does not need any
-  // more. With `overlap` the separate thread does this, and this or a later
-  // call returns its errors. Errors: kFailedPrecondition for a gradient that is
-  // not finite, if the job's policy is FAIL.
-  absl::Status Ready(double loss, int64_t begin, int64_t end);
+  // Says that the gradient's elements from `begin` on are final. `begin`
+  // decreases from call to call, as Model::ForwardBackward reports it.
+  // Compresses and sends every bucket that is now complete, and applies the
+  // answers that have arrived for earlier buckets, whose weights this iteration
+  // does not need any more. With `overlap` the separate thread does this, and
+  // this or a later call returns its errors. Errors: kFailedPrecondition for a
+  // gradient that is not finite, if the job's policy is FAIL.
+  absl::Status Ready(double loss, int64_t begin);
 
   // Ends a failed iteration: waits until nothing uses the client or the backend
   // any more. Must be the last call.
