@@ -285,11 +285,6 @@ void GradientPipeline::AddCosts(const SliceAnswer& answer,
   choice_.Add(b, costs);
 }
 
-void GradientPipeline::IterationTook(double seconds) {
-  choice_.IterationTook(seconds, num_answers_ > 0, push_);
-  num_answers_ = 0;
-}
-
 absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
   const absl::Time start = absl::Now();
   const TraceSpan span(trace_, TraceRecorder::Row::kTrainer, "await");

@@ -79,7 +79,7 @@ class GradientPipeline {
   // the work before Begin and after Await. With compressor "auto", worker 0
   // bases its choices for all workers on this; they take effect from the
   // iteration after the next.
-  void IterationTook(double seconds);
+  void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
   // Euclidean norm of this worker's residual, over all buckets. Costs a pass
   // over memory.
