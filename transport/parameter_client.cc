@@ -186,8 +186,9 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   answer.arrived = call.end;
   answer.latency = call.end - call.first_start;
   const ServerPhases& phases = message.header.phases();
-  answer.work = {phases.held(), phases.wait(), phases.sum(), phases.optimizer(),
-                 phases.encode()};
+  answer.work = {phases.held(),
+                 phases.wait(),
+                 {phases.sum(), phases.optimizer(), phases.encode()}};
   answer.difference = message.header.difference();
   answer.payload = message.payload.pieces;
   PS_RETURN_IF_ERROR(handler(answer));

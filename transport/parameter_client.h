@@ -15,6 +15,7 @@
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
+#include "transport/server_work.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -44,15 +45,6 @@ struct ParameterClientOptions {
   // When nothing has arrived for this long, the log says which processes the
   // worker waits for.
   absl::Duration patience = absl::Seconds(10);
-};
-
-// The time that a server spent on a push. Seconds.
-struct ServerWork {
-  double held = 0;  // From its arrival to the answer.
-  double wait = 0;  // Part of `held`: waiting for other workers' pushes.
-  double sum = 0;   // Work on the slice, for all workers together.
-  double optimizer = 0;
-  double encode = 0;
 };
 
 // A server's answer about one slice.

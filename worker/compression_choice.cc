@@ -40,11 +40,9 @@ void CompressionChoice::Add(int bucket, const BucketCosts& costs) {
   sum.bytes_down += costs.bytes_down;
 }
 
-void CompressionChoice::IterationTook(double seconds, bool with_exchange,
-                                      int64_t push) {
+void CompressionChoice::IterationTook(double seconds, int64_t push) {
   if (chooser_ == nullptr) return;
-  costs_.seconds += seconds;
-  if (!with_exchange) return;
+  costs_.seconds = seconds;
   const auto decision = chooser_->Observe(costs_);
   const size_t num_buckets = costs_.buckets.size();
   costs_ = ExchangeCosts();

@@ -46,10 +46,8 @@ class CompressionChoice {
   // Adds to the costs of a bucket in this exchange.
   void Add(int bucket, const BucketCosts& costs);
 
-  // Reports the time of the whole iteration of push number `push`. The time of
-  // an iteration without an exchange is added to the next one that has one.
-  // Logs decisions.
-  void IterationTook(double seconds, bool with_exchange, int64_t push);
+  // Reports the time of all iterations of push number `push`. Logs decisions.
+  void IterationTook(double seconds, int64_t push);
 
  private:
   const bool automatic_;

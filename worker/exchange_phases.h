@@ -2,6 +2,8 @@
 #ifndef WORKER_EXCHANGE_PHASES_H_
 #define WORKER_EXCHANGE_PHASES_H_
 
+#include "transport/server_work.h"
+
 namespace ps {
 
 // The phases of one iteration on this worker. Seconds.
@@ -17,16 +19,10 @@ struct ExchangePhases {
   // From the first push to the last answer. The part that is not in `await` was
   // hidden behind other work.
   double communication = 0;
-  // Means over the slices. wire: time between a push and its answer outside the
-  // server. held: time at the server. server_wait: the part of `held` spent
-  // waiting for other workers' pushes.
+  // Mean over the slices: time between a push and its answer outside the server.
   double wire = 0;
-  double held = 0;
-  double server_wait = 0;
-  // Work of the servers on all slices, for all workers together.
-  double server_sum = 0;
-  double server_optimizer = 0;
-  double server_encode = 0;
+  // `held` and `wait` are means over the slices, `update` is their sum.
+  ServerWork server;
 };
 
 }  // namespace ps

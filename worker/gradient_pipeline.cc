@@ -1,7 +1,6 @@
 #include "worker/gradient_pipeline.h"
 
 #include <algorithm>
-#include <cmath>
 #include <string>
 #include <utility>
 
@@ -15,10 +14,6 @@
 
 namespace ps {
 namespace {
-
-std::string SliceName(const Slice& slice) {
-  return absl::StrCat("bucket ", slice.bucket, " slice ", slice.index);
-}
 
 // The parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
@@ -75,15 +70,12 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
   choice_.Begin();
   gradient_ = gradient;
   weights_ = weights;
-  first_push_ = absl::InfiniteFuture();
-  last_answer_ = absl::InfinitePast();
-  num_answers_ = 0;
+  next_push_ = push + 1;
   next_bucket_ = 0;
-  stats_ = ExchangeStats();
-  stats_.next_push = push + 1;
+  account_.Begin();
 }
 
-absl::Status GradientPipeline::Ready(double loss, int64_t begin, int64_t) {
+absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
   while (next_bucket_ < options_.buckets.size() &&
          options_.buckets[next_bucket_].begin >= begin) {
     const int bucket = static_cast<int>(next_bucket_++);
@@ -117,7 +109,7 @@ absl::Status GradientPipeline::SendLater(std::optional<int> bucket,
       PS_RETURN_IF_ERROR(Send(*bucket, loss));
     }
     PS_RETURN_IF_ERROR(PollAnswers());
-    stats_.phases.overlapped += absl::ToDoubleSeconds(absl::Now() - start);
+    account_.Overlapped(absl::ToDoubleSeconds(absl::Now() - start));
     return absl::OkStatus();
   });
 }
@@ -136,55 +128,51 @@ void GradientPipeline::Abandon() {
 }
 
 absl::Status GradientPipeline::Send(int b, double loss) {
-  const absl::Time start = absl::Now();
+  PS_ASSIGN_OR_RETURN(const CompressedBucket compressed, Compress(b));
+  account_.Compressed(compressed, row());
+  AddCosts(compressed);
+  residuals_->Sent(b, compressed.encoded.parts);
+  return Push(b, loss, compressed.encoded.parts);
+}
+
+absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   const Bucket& bucket = options_.buckets[b];
+  CompressedBucket compressed;
+  compressed.bucket = b;
+  compressed.num_elements = bucket.size();
+  compressed.start = absl::Now();
   PS_ASSIGN_OR_RETURN(
-      const EncodedGradient encoded,
+      compressed.encoded,
       compressors_[b]->Compress(gradient_.Slice(bucket.begin, bucket.end),
                                 residuals_->of(b)));
-  if (encoded.stats.non_finite) {
-    const std::string what =
-        absl::StrCat("the gradient of worker ", options_.worker_rank,
-                     " is not finite in push ", push_);
-    if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          what,
-          "; lower optimizer.learning_rate, or set training.non_finite=SKIP to "
-          "leave such iterations out"));
-    }
-    LOG(WARNING) << what << "; nothing is sent";
+  if (compressed.encoded.stats.non_finite) {
+    PS_RETURN_IF_ERROR(NotFinite());
   } else if (!options_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
   }
-  stats_.compression.push_back(encoded.stats);
-  const absl::Time end = absl::Now();
-  stats_.phases.compress += absl::ToDoubleSeconds(end - start);
-  if (choice_.automatic()) {
-    BucketCosts costs;
-    costs.codec = absl::ToDoubleSeconds(end - start);
-    for (const PayloadBuffer& part : encoded.parts) {
-      costs.bytes_up += static_cast<int64_t>(part.size_bytes());
-    }
-    choice_.Add(b, costs);
-    const int64_t compressed = encoded.stats.chosen_dense ? 0 : bucket.size();
-    stats_.compressed_share =
-        stats_.compressed_share.value_or(0) +
-        static_cast<double>(compressed) / static_cast<double>(gradient_.size());
+  compressed.end = absl::Now();
+  for (const PayloadBuffer& part : compressed.encoded.parts) {
+    compressed.size_bytes += static_cast<int64_t>(part.size_bytes());
   }
-  if (trace_ != nullptr) {
-    int64_t bytes = 0;
-    for (const PayloadBuffer& part : encoded.parts) {
-      bytes += static_cast<int64_t>(part.size_bytes());
-    }
-    trace_->Span(row(), absl::StrCat("compress bucket ", b), start, end,
-                 {{"elements", bucket.size()},
-                  {"sent_elements", encoded.stats.count},
-                  {"achieved_ratio", static_cast<double>(encoded.stats.count) /
-                                         static_cast<double>(bucket.size())},
-                  {"bytes", bytes}});
+  return compressed;
+}
+
+absl::Status GradientPipeline::NotFinite() const {
+  const std::string what =
+      absl::StrCat("the gradient of worker ", options_.worker_rank,
+                   " is not finite in push ", push_);
+  if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        what,
+        "; lower optimizer.learning_rate, or set training.non_finite=SKIP to "
+        "leave such iterations out"));
   }
-  first_push_ = std::min(first_push_, end);
-  residuals_->Sent(b, encoded.parts);
+  LOG(WARNING) << what << "; nothing is sent";
+  return absl::OkStatus();
+}
+
+absl::Status GradientPipeline::Push(int b, double loss,
+                                    const std::vector<PayloadBuffer>& parts) {
   BucketPush push;
   push.iteration = push_;
   push.bucket = b;
@@ -194,8 +182,9 @@ absl::Status GradientPipeline::Send(int b, double loss) {
   if (digest_every > 0 && push_ % digest_every == 0) {
     PS_ASSIGN_OR_RETURN(push.weights_digests, WeightsDigests(b));
   }
-  const TraceSpan span(trace_, row(), absl::StrCat("push bucket ", b));
-  return options_.client->Push(push, encoded.parts);
+  const TraceSpan span(account_.trace(), row(),
+                       absl::StrCat("push bucket ", b));
+  return options_.client->Push(push, parts);
 }
 
 absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
@@ -219,94 +208,59 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
                                             " has version ", answer.version));
   }
   if (MayLeaveOut(*options_.config)) {
-    stats_.next_push = std::max(stats_.next_push, answer.version);
+    next_push_ = std::max(next_push_, answer.version);
   }
   if (answer.compress_next.has_value()) {
     choice_.Told(answer.slice->bucket, *answer.compress_next);
   }
   if (answer.left_out) {
-    ++stats_.left_out;
     PS_RETURN_IF_ERROR(residuals_->PutBack(*answer.slice));
   }
-  stats_.mean_staleness += static_cast<double>(answer.staleness);
-  stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
   const absl::Time start = absl::Now();
-  // Every slice's answer carries the same loss, unless workers may drift apart.
-  stats_.mean_loss = answer.mean_loss;
-  stats_.sent_elements += answer.sent_elements;
-  stats_.bytes_up += answer.bytes_up;
-  stats_.bytes_down += answer.bytes_down;
   PS_RETURN_IF_ERROR(writer_.Write(
       answer, options_.buckets[answer.slice->bucket].begin, &weights_));
-  ExchangePhases& phases = stats_.phases;
-  last_answer_ = absl::Now();
-  phases.apply += absl::ToDoubleSeconds(last_answer_ - start);
-  phases.wire += absl::ToDoubleSeconds(answer.latency) - answer.work.held;
-  phases.held += answer.work.held;
-  phases.server_wait += answer.work.wait;
-  phases.server_sum += answer.work.sum;
-  phases.server_optimizer += answer.work.optimizer;
-  phases.server_encode += answer.work.encode;
-  ++num_answers_;
-  AddCosts(answer, absl::ToDoubleSeconds(last_answer_ - start));
-  if (trace_ != nullptr) {
-    TraceAnswer(answer);
-    trace_->Span(row(), absl::StrCat("apply ", SliceName(*answer.slice)), start,
-                 last_answer_, {{"bytes", answer.bytes_down}});
-  }
+  const AppliedAnswer applied = {answer, start, absl::Now()};
+  account_.Applied(applied, row());
+  AddCosts(applied);
   return absl::OkStatus();
-}
-
-void GradientPipeline::TraceAnswer(const SliceAnswer& answer) const {
-  constexpr double kMicros = 1e6;
-  const ServerWork& work = answer.work;
-  trace_->UnderWay(SliceName(*answer.slice), answer.sent, answer.arrived,
-                   {{"server", int64_t{answer.slice->server}},
-                    {"bytes_down", answer.bytes_down},
-                    {"held_us", work.held * kMicros},
-                    {"wait_us", work.wait * kMicros},
-                    {"sum_us", work.sum * kMicros},
-                    {"optimizer_us", work.optimizer * kMicros},
-                    {"encode_us", work.encode * kMicros}});
-}
-
-void GradientPipeline::AddCosts(const SliceAnswer& answer,
-                                double apply_seconds) {
-  const int b = answer.slice->bucket;
-  const auto slices = static_cast<double>(options_.shard_map->slices(b).size());
-  BucketCosts costs;
-  costs.codec = apply_seconds;
-  costs.server = answer.work.sum + answer.work.optimizer + answer.work.encode;
-  costs.link =
-      (absl::ToDoubleSeconds(answer.latency) - answer.work.held) / slices;
-  costs.bytes_down = answer.bytes_down;
-  choice_.Add(b, costs);
-}
-
-void GradientPipeline::IterationTook(double seconds) {
-  choice_.IterationTook(seconds, num_answers_ > 0, push_);
-  num_answers_ = 0;
 }
 
 absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
   const absl::Time start = absl::Now();
-  const TraceSpan span(trace_, TraceRecorder::Row::kTrainer, "await");
+  const TraceSpan span(account_.trace(), TraceRecorder::Row::kTrainer, "await");
   PS_RETURN_IF_ERROR(EndOverlap());
-  const double applied = stats_.phases.apply;
+  account_.BeginAwait(start);
   PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
       [this](const SliceAnswer& answer) { return Answered(answer); }));
-  ExchangePhases& phases = stats_.phases;
-  phases.await =
-      absl::ToDoubleSeconds(absl::Now() - start) - (phases.apply - applied);
-  phases.communication =
-      std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
-  if (num_answers_ > 0) {
-    for (double* mean : {&phases.wire, &phases.held, &phases.server_wait,
-                         &stats_.mean_staleness}) {
-      *mean /= static_cast<double>(num_answers_);
-    }
-  }
-  return std::move(stats_);
+  ExchangeStats stats = account_.End();
+  stats.next_push = next_push_;
+  return stats;
+}
+
+void GradientPipeline::AddCosts(const CompressedBucket& compressed) {
+  if (!choice_.automatic()) return;
+  BucketCosts costs;
+  costs.codec = compressed.seconds();
+  costs.bytes_up = compressed.size_bytes;
+  choice_.Add(compressed.bucket, costs);
+  const int64_t num_compressed =
+      compressed.encoded.stats.chosen_dense ? 0 : compressed.num_elements;
+  account_.AddCompressedShare(static_cast<double>(num_compressed) /
+                              static_cast<double>(gradient_.size()));
+}
+
+void GradientPipeline::AddCosts(const AppliedAnswer& applied) {
+  if (!choice_.automatic()) return;
+  const SliceAnswer& answer = applied.answer;
+  const int b = answer.slice->bucket;
+  const auto slices = static_cast<double>(options_.shard_map->slices(b).size());
+  BucketCosts costs;
+  costs.codec = applied.seconds();
+  costs.server = answer.work.update.total();
+  costs.link =
+      (absl::ToDoubleSeconds(answer.latency) - answer.work.held) / slices;
+  costs.bytes_down = answer.bytes_down;
+  choice_.Add(b, costs);
 }
 
 }  // namespace ps

@@ -10,8 +10,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/time.h"
 #include "compressors/compressor.h"
+#include "compressors/payload/payload_buffer.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -21,6 +21,7 @@
 #include "worker/answer_writer.h"
 #include "worker/bucket_plan.h"
 #include "worker/compression_choice.h"
+#include "worker/exchange_account.h"
 #include "worker/exchange_stats.h"
 #include "worker/residuals.h"
 #include "worker/task_thread.h"
@@ -51,22 +52,22 @@ class GradientPipeline {
 
   // Records all following iterations in `trace`, which is not owned; null ends
   // the recording. Must not be called during an iteration.
-  void Trace(TraceRecorder* trace) { trace_ = trace; }
+  void Trace(TraceRecorder* trace) { account_.Trace(trace); }
 
   // Begins an iteration. `push` is its number, from 0. `gradient` is the flat
-  // vector to which the ranges of Ready refer. `weights`, of the same shape,
-  // are those that the servers sent; Ready and Await update them as answers
-  // arrive. Both tensors are used until Await returns.
+  // vector to whose elements Ready refers. `weights`, of the same shape, are
+  // those that the servers sent; Ready and Await update them as answers arrive.
+  // Both tensors are used until Await returns.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
-  // Says that elements [begin, end) of the gradient are final. Ranges come in
-  // descending order, as Model::ForwardBackward reports them. Compresses and
-  // sends every bucket that is now complete, and applies the answers that have
-  // arrived for earlier buckets, whose weights this iteration does not need any
-  // more. With `overlap` the separate thread does this, and this or a later
-  // call returns its errors. Errors: kFailedPrecondition for a gradient that is
-  // not finite, if the job's policy is FAIL.
-  absl::Status Ready(double loss, int64_t begin, int64_t end);
+  // Says that the gradient's elements from `begin` on are final. `begin`
+  // decreases from call to call, as Model::ForwardBackward reports it.
+  // Compresses and sends every bucket that is now complete, and applies the
+  // answers that have arrived for earlier buckets, whose weights this iteration
+  // does not need any more. With `overlap` the separate thread does this, and
+  // this or a later call returns its errors. Errors: kFailedPrecondition for a
+  // gradient that is not finite, if the job's policy is FAIL.
+  absl::Status Ready(double loss, int64_t begin);
 
   // Ends a failed iteration: waits until nothing uses the client or the backend
   // any more. Must be the last call.
@@ -79,7 +80,7 @@ class GradientPipeline {
   // the work before Begin and after Await. With compressor "auto", worker 0
   // bases its choices for all workers on this; they take effect from the
   // iteration after the next.
-  void IterationTook(double seconds);
+  void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
   // Euclidean norm of this worker's residual, over all buckets. Costs a pass
   // over memory.
@@ -99,11 +100,18 @@ class GradientPipeline {
   absl::Status EndOverlap();
   absl::Status PollAnswers();
   absl::Status Send(int bucket, double loss);
+  absl::StatusOr<CompressedBucket> Compress(int bucket);
+  // Applies the job's policy to a gradient that is not finite.
+  absl::Status NotFinite() const;
+  absl::Status Push(int bucket, double loss,
+                    const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
   // Digests of this worker's weights, for each slice of a bucket.
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
-  void AddCosts(const SliceAnswer& answer, double apply_seconds);
-  void TraceAnswer(const SliceAnswer& answer) const;
+  // Both collect what compressor "auto" chooses by; the first also counts the
+  // share of the elements that it compresses. No effect with others.
+  void AddCosts(const CompressedBucket& compressed);
+  void AddCosts(const AppliedAnswer& applied);
 
   const GradientPipelineOptions options_;
   CompressionChoice choice_;
@@ -112,15 +120,12 @@ class GradientPipeline {
   std::unique_ptr<Residuals> residuals_;
   std::vector<float> staging_;  // Host copy of a slice's weights.
 
-  TraceRecorder* trace_ = nullptr;  // Not owned; null if nothing is recorded.
+  ExchangeAccount account_;
   int64_t push_ = 0;
-  Tensor gradient_;  // [num_parameters]
-  Tensor weights_;   // [num_parameters]
-  absl::Time first_push_;
-  absl::Time last_answer_;
-  int64_t num_answers_ = 0;
+  int64_t next_push_ = 0;  // As in ExchangeStats.
+  Tensor gradient_;        // [num_parameters]
+  Tensor weights_;         // [num_parameters]
   size_t next_bucket_ = 0;
-  ExchangeStats stats_;
   // While true, thread_ uses the client and all members except next_bucket_.
   bool overlap_ = false;
   // Null without overlap. Declared last: it must end first.

@@ -56,11 +56,11 @@ Json PhasesJson(const IterationRecord& record) {
   json["overlapped"] = exchange.overlapped;
   json["communication"] = exchange.communication;
   json["wire"] = exchange.wire;
-  json["held"] = exchange.held;
-  json["server_wait"] = exchange.server_wait;
-  json["server_sum"] = exchange.server_sum;
-  json["server_optimizer"] = exchange.server_optimizer;
-  json["server_encode"] = exchange.server_encode;
+  json["held"] = exchange.server.held;
+  json["server_wait"] = exchange.server.wait;
+  json["server_sum"] = exchange.server.update.sum;
+  json["server_optimizer"] = exchange.server.update.optimizer;
+  json["server_encode"] = exchange.server.update.encode;
   return json;
 }
 

@@ -29,7 +29,6 @@ struct RunTotals {
 struct PushOutcome {
   ExchangeStats stats;
   double seconds = 0;
-  double loss = 0;              // Sum over the iterations.
   int64_t num_iterations = 0;   // Iterations that the push covers.
   int64_t num_samples = 0;      // This worker's examples in them.
   int64_t iterations_done = 0;  // Iterations of the whole job so far.

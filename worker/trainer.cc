@@ -257,7 +257,7 @@ absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
         if (local_ != nullptr) {
           PS_RETURN_IF_ERROR(local_->AddTo(begin, end, &gradient_));
         }
-        return pipeline_->Ready((loss_ + forward.loss) / steps, begin, end);
+        return pipeline_->Ready((loss_ + forward.loss) / steps, begin);
       });
 }
 

@@ -17,15 +17,9 @@
 #include "server/slices/change_log.h"
 #include "server/slices/downlink.h"
 #include "server/slices/slice_options.h"
+#include "transport/server_work.h"
 
 namespace ps {
-
-// Seconds of work on one update.
-struct UpdatePhases {
-  double sum = 0;
-  double optimizer = 0;
-  double encode = 0;
-};
 
 // The workers' pushes for one update, in the order in which they are added.
 struct GradientPayloads {

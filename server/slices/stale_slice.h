@@ -18,6 +18,7 @@
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_weights.h"
 #include "server/slices/weight_slice.h"
+#include "transport/server_work.h"
 
 namespace ps {
 

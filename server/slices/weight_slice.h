@@ -17,6 +17,7 @@
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_weights.h"
 #include "server/timer.h"
+#include "transport/server_work.h"
 #include "transport/slice_message.h"
 
 namespace ps {

@@ -1,0 +1,92 @@
+#include "worker/exchange_account.h"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+
+namespace ps {
+
+void ExchangeAccount::Begin() {
+  stats_ = ExchangeStats();
+  num_answers_ = 0;
+  first_push_ = absl::InfiniteFuture();
+  last_answer_ = absl::InfinitePast();
+}
+
+void ExchangeAccount::Compressed(const CompressedBucket& compressed,
+                                 TraceRecorder::Row row) {
+  const CompressionStats& stats = compressed.encoded.stats;
+  stats_.compression.push_back(stats);
+  stats_.phases.compress += compressed.seconds();
+  first_push_ = std::min(first_push_, compressed.end);
+  if (trace_ == nullptr) return;
+  trace_->Span(
+      row, absl::StrCat("compress bucket ", compressed.bucket),
+      compressed.start, compressed.end,
+      {{"elements", compressed.num_elements},
+       {"sent_elements", stats.count},
+       {"achieved_ratio", static_cast<double>(stats.count) /
+                              static_cast<double>(compressed.num_elements)},
+       {"bytes", compressed.size_bytes}});
+}
+
+void ExchangeAccount::Applied(const AppliedAnswer& applied,
+                              TraceRecorder::Row row) {
+  const SliceAnswer& answer = applied.answer;
+  const ServerWork& work = answer.work;
+  ++num_answers_;
+  last_answer_ = applied.end;
+  // Every slice's answer carries the same loss, unless workers may drift apart.
+  stats_.mean_loss = answer.mean_loss;
+  stats_.sent_elements += answer.sent_elements;
+  stats_.bytes_up += answer.bytes_up;
+  stats_.bytes_down += answer.bytes_down;
+  stats_.left_out += answer.left_out ? 1 : 0;
+  stats_.mean_staleness += static_cast<double>(answer.staleness);
+  stats_.max_staleness = std::max(stats_.max_staleness, answer.staleness);
+  ExchangePhases& phases = stats_.phases;
+  phases.apply += applied.seconds();
+  phases.wire += absl::ToDoubleSeconds(answer.latency) - work.held;
+  phases.server.held += work.held;
+  phases.server.wait += work.wait;
+  phases.server.update += work.update;
+  if (trace_ == nullptr) return;
+  constexpr double kMicros = 1e6;
+  const std::string slice = absl::StrCat("bucket ", answer.slice->bucket,
+                                         " slice ", answer.slice->index);
+  trace_->UnderWay(slice, answer.sent, answer.arrived,
+                   {{"server", int64_t{answer.slice->server}},
+                    {"bytes_down", answer.bytes_down},
+                    {"held_us", work.held * kMicros},
+                    {"wait_us", work.wait * kMicros},
+                    {"sum_us", work.update.sum * kMicros},
+                    {"optimizer_us", work.update.optimizer * kMicros},
+                    {"encode_us", work.update.encode * kMicros}});
+  trace_->Span(row, absl::StrCat("apply ", slice), applied.start, applied.end,
+               {{"bytes", answer.bytes_down}});
+}
+
+void ExchangeAccount::BeginAwait(absl::Time start) {
+  await_start_ = start;
+  applied_before_await_ = stats_.phases.apply;
+}
+
+ExchangeStats ExchangeAccount::End() {
+  ExchangePhases& phases = stats_.phases;
+  phases.await = absl::ToDoubleSeconds(absl::Now() - await_start_) -
+                 (phases.apply - applied_before_await_);
+  phases.communication =
+      std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));
+  if (num_answers_ > 0) {
+    for (double* mean : {&phases.wire, &phases.server.held, &phases.server.wait,
+                         &stats_.mean_staleness}) {
+      *mean /= static_cast<double>(num_answers_);
+    }
+  }
+  return std::move(stats_);
+}
+
+}  // namespace ps
