@@ -1,4 +1,4 @@
-#include "tools/bench/compressors/bench_compressors_command.h"
+#include "tools/bench/compressors/command.h"
 
 #include <cmath>
 #include <cstdio>
@@ -18,8 +18,8 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "tensor/new_backend.h"
-#include "tools/bench/compressors/bench_compressors_options.h"
-#include "tools/bench/compressors/compressor_bench.h"
+#include "tools/bench/compressors/measurement.h"
+#include "tools/bench/compressors/options.h"
 #include "tools/command_failure.h"
 #include "tools/human_format.h"
 #include "tools/json_file.h"
