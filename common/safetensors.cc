@@ -2,8 +2,6 @@
 
 #include <algorithm>
 #include <cstring>
-#include <nlohmann/json.hpp>
-#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -11,8 +9,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/safetensors_dtype.h"
 #include "common/status_macros.h"
+#include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
@@ -50,27 +50,10 @@ bool SizeBytes(int64_t element_bytes, const std::vector<int64_t>& shape,
   return !overflow;
 }
 
-// Parses without exceptions, and rejects repeated keys, of which nlohmann's
-// parser would silently keep the last.
 absl::StatusOr<nlohmann::json> ParseHeader(absl::string_view text) {
-  using Event = nlohmann::json::parse_event_t;
-  std::vector<std::set<std::string>> keys;  // One for each open object.
   std::string repeated_key;
-  const auto note_keys = [&](int, Event event, nlohmann::json& parsed) {
-    if (event == Event::object_start) keys.emplace_back();
-    if (event == Event::object_end) keys.pop_back();
-    if (event == Event::key) {
-      const std::string key = parsed.get<std::string>();
-      if (!keys.back().insert(key).second) repeated_key = key;
-    }
-    return true;
-  };
-  nlohmann::json header =
-      text.substr(0, 1) == "{"
-          ? nlohmann::json::parse(text.begin(), text.end(), note_keys,
-                                  /*allow_exceptions=*/false)
-          : nlohmann::json(nlohmann::json::value_t::discarded);
-  if (header.is_discarded()) {
+  nlohmann::json header = ParseSortedJson(text, &repeated_key);
+  if (!header.is_object() || text[0] != '{') {
     return absl::DataLossError("the header is not a JSON object");
   }
   if (!repeated_key.empty()) {
@@ -169,7 +152,7 @@ absl::Status SortAndCheckCover(uint64_t data_bytes,
 absl::StatusOr<std::string> BuildHeader(
     absl::Span<const SafetensorsView> tensors,
     const SafetensorsMetadata& metadata) {
-  nlohmann::ordered_json header = nlohmann::ordered_json::object();
+  Json header = Json::object();
   if (!metadata.empty()) header[kMetadataKey] = metadata;
   uint64_t offset = 0;
   for (const SafetensorsView& tensor : tensors) {
@@ -191,13 +174,9 @@ absl::StatusOr<std::string> BuildHeader(
                            {"data_offsets", {offset, offset + bytes}}};
     offset += bytes;
   }
-  // Bytes that are not UTF-8 are replaced, so that the comparison finds them;
-  // the default would throw.
-  std::string text =
-      header.dump(/*indent=*/-1, /*indent_char=*/' ', /*ensure_ascii=*/false,
-                  nlohmann::ordered_json::error_handler_t::replace);
-  if (nlohmann::ordered_json::parse(text, nullptr,
-                                    /*allow_exceptions=*/false) != header) {
+  std::string text = JsonText(header, /*indent=*/-1);
+  // Bytes that are not UTF-8 have been replaced.
+  if (ParseJson(text) != header) {
     return absl::InvalidArgumentError(
         "the name of a tensor or the metadata is not UTF-8");
   }

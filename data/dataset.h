@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "common/batch.h"
+#include "common/labelled_sequences.h"
 #include "common/registry.h"
 #include "data/example_order.h"
 #include "proto/data_config.pb.h"
@@ -25,14 +26,9 @@ class Dataset {
 
   virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
 
-  // For speech: checks that every transcript fits a model with one output per
-  // frames_per_output frames. Connectionist temporal classification needs an
-  // output for each character, and one between two equal characters. Errors:
-  // kInvalidArgument, with the number of transcripts that do not fit and the
-  // name of the first.
-  virtual absl::Status CheckTranscripts(int64_t /*frames_per_output*/) const {
-    return absl::OkStatus();
-  }
+  // The same examples, for Model::CheckSequences; null if all examples have one
+  // length. Lives as long as the data set.
+  virtual const LabelledSequences* sequences() const { return nullptr; }
 
   // Fills *batch with the examples of these numbers, each in [0, size()), as
   // they look in `epoch`. If a training set changes its examples at random

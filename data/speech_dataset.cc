@@ -1,13 +1,17 @@
 #include "data/speech_dataset.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/labelled_sequences.h"
 #include "common/status_macros.h"
 #include "data/config_rules.h"
 
@@ -18,17 +22,7 @@ constexpr int64_t kStepsMultiple = 32;
 
 const bool kSpeechCheckRegistered = RegisterConfigCheck(CheckSpeech);
 
-// The minimum number of frames that connectionist temporal classification
-// needs.
-int64_t OutputsFor(const std::vector<int32_t>& labels) {
-  int64_t outputs = static_cast<int64_t>(labels.size());
-  for (size_t i = 1; i < labels.size(); ++i) {
-    if (labels[i] == labels[i - 1]) ++outputs;
-  }
-  return outputs;
-}
-
-class SpeechDataset final : public Dataset {
+class SpeechDataset final : public Dataset, public LabelledSequences {
  public:
   SpeechDataset(std::unique_ptr<Recordings> recordings,
                 const SpeechFeatures& features, absl::string_view alphabet,
@@ -49,28 +43,20 @@ class SpeechDataset final : public Dataset {
 
   int64_t size() const override { return recordings_->size(); }
 
-  absl::Status CheckTranscripts(int64_t frames_per_output) const override {
-    int64_t misfits = 0;
-    std::string first;
-    for (int64_t i = 0; i < size(); ++i) {
-      const std::optional<int64_t> samples = recordings_->num_samples(i);
-      if (!samples.has_value()) continue;
-      const int64_t frames = features_.NumFrames(*samples);
-      const int64_t outputs =
-          (frames + frames_per_output - 1) / frames_per_output;
-      const int64_t needed = OutputsFor(labels_[i]);
-      if (needed <= outputs) continue;
-      if (++misfits > 1) continue;
-      first = absl::StrCat(recordings_->name(i), " has ", frames,
-                           " frames, and so ", outputs,
-                           " outputs; its transcript needs ", needed);
-    }
-    if (misfits == 0) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        misfits, " of ", size(),
-        " recordings are too short for their transcripts at ",
-        frames_per_output, " frames an output: ", first,
-        "; let the model take fewer frames an output, or leave them out"));
+  const LabelledSequences* sequences() const override { return this; }
+
+  std::string name(int64_t number) const override {
+    return recordings_->name(number);
+  }
+
+  std::optional<int64_t> num_steps(int64_t number) const override {
+    const std::optional<int64_t> samples = recordings_->num_samples(number);
+    if (!samples.has_value()) return std::nullopt;
+    return features_.NumFrames(*samples);
+  }
+
+  absl::Span<const int32_t> labels(int64_t number) const override {
+    return labels_[number];
   }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t /*epoch*/,

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/batch.h"
+#include "common/labelled_sequences.h"
 #include "common/registry.h"
 #include "models/batch_result.h"
 #include "models/layers/layer_times.h"
@@ -71,9 +72,12 @@ class Model {
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
 
-  // For speech: frames of a recording for each output; a shorter last group
-  // counts as a whole one.
-  virtual int64_t frames_per_output() const { return 1; }
+  // Checks that each sequence is long enough for its labels. Errors:
+  // kInvalidArgument, with the number of sequences that are not and the name of
+  // the first.
+  virtual absl::Status CheckSequences(const LabelledSequences&) const {
+    return absl::OkStatus();
+  }
 
   // Sets the beginnings of the gradient's buckets. If steps are recorded,
   // `ready` may be called only when all elements from one of these places on

@@ -90,8 +90,9 @@ class SequentialModel final : public Model {
     return plan->Forward(batch, weights.data(), statistics_values_.data());
   }
 
-  int64_t frames_per_output() const override {
-    return loss_->frames_per_output();
+  absl::Status CheckSequences(
+      const LabelledSequences& sequences) const override {
+    return loss_->CheckSequences(sequences);
   }
 
   void ReportGradientFrom(std::vector<int64_t> begins) override {

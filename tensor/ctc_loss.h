@@ -18,6 +18,15 @@ struct CtcTargets {
   absl::Span<const int32_t> label_lengths;  // [batch], each at least 0.
 };
 
+// Frames that a transcript needs: a blank must separate equal neighbours.
+inline int64_t CtcFramesNeeded(absl::Span<const int32_t> labels) {
+  int64_t frames = static_cast<int64_t>(labels.size());
+  for (size_t i = 1; i < labels.size(); ++i) {
+    if (labels[i] == labels[i - 1]) ++frames;
+  }
+  return frames;
+}
+
 // Connectionist temporal classification (Graves, Fernandez, Gomez, Schmidhuber,
 // "Connectionist temporal classification: labelling unsegmented sequence data
 // with recurrent neural networks", ICML 2006): p is the probability, under a

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <filesystem>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <system_error>
 #include <utility>
 
@@ -14,10 +13,12 @@
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/npy.h"
 #include "common/status_macros.h"
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
+#include "nlohmann/json.hpp"
 #include "tensor/backend.h"
 
 namespace ps {
@@ -172,12 +173,12 @@ absl::StatusOr<CompressedIteration> CompressOne(
 
 std::string SummaryJson(const CompressRunOptions& options,
                         const CompressRunResult& result) {
-  nlohmann::ordered_json summary;
+  Json summary;
   summary["compressor"] = options.compressor.ShortDebugString();
   summary["gradient"] = options.gradient_path;
   summary["elements"] = result.elements;
   summary["seed"] = options.seed;
-  auto& iterations = summary["iterations"] = nlohmann::ordered_json::array();
+  auto& iterations = summary["iterations"] = Json::array();
   for (const CompressedIteration& each : result.iterations) {
     iterations.push_back({{"threshold", each.stats.threshold},
                           {"raw_count", each.stats.raw_count},
@@ -190,9 +191,7 @@ std::string SummaryJson(const CompressRunOptions& options,
                           {"value_bytes", each.value_bytes},
                           {"seconds", each.seconds}});
   }
-  // Paths need not be UTF-8; JSON must be.
-  return summary.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
+  return JsonText(summary) + "\n";
 }
 
 }  // namespace

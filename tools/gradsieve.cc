@@ -1,7 +1,7 @@
 // The `gradsieve` program: all commands that users start by hand.
 #include "common/flags.h"
 #include "common/program.h"
-#include "tools/bench/bench_command.h"
+#include "tools/bench/command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"

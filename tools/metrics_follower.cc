@@ -1,5 +1,6 @@
 #include "tools/metrics_follower.h"
 
+#include "common/json.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {
@@ -7,7 +8,7 @@ namespace {
 
 // Sets *target if the object has such a number.
 template <typename T>
-void Get(const nlohmann::json& json, const char* name, T* target) {
+void Get(const Json& json, const char* name, T* target) {
   const auto it = json.find(name);
   if (it != json.end() && it->is_number()) *target = it->get<T>();
 }
@@ -34,8 +35,7 @@ bool MetricsFollower::Poll() {
 }
 
 void MetricsFollower::Take(const std::string& line) {
-  const nlohmann::json json =
-      nlohmann::json::parse(line, /*cb=*/nullptr, /*allow_exceptions=*/false);
+  const Json json = ParseJson(line);
   if (!json.is_object()) return;
   Get(json, "total_iterations", &state_.total_iterations);
   Get(json, "iteration", &state_.iteration);

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/metric.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
@@ -18,7 +19,7 @@ namespace {
 // A summary's numbers by name. Remembers a missing one.
 class Summary {
  public:
-  explicit Summary(nlohmann::json json) : json_(std::move(json)) {}
+  explicit Summary(Json json) : json_(std::move(json)) {}
 
   bool Has(const std::string& name) const { return json_.contains(name); }
 
@@ -43,7 +44,7 @@ class Summary {
   const std::string& missing() const { return missing_; }
 
  private:
-  const nlohmann::json json_;
+  const Json json_;
   std::string missing_;
 };
 
@@ -66,8 +67,7 @@ std::string Traffic(Summary* summary, const char* name,
 absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
   const std::string path = absl::StrCat(run_directory, "/summary.json");
   PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
-  nlohmann::json json = nlohmann::json::parse(text, /*cb=*/nullptr,
-                                              /*allow_exceptions=*/false);
+  Json json = ParseJson(text);
   if (!json.is_object()) {
     return absl::DataLossError(absl::StrCat(path, " is not a JSON object"));
   }

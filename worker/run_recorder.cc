@@ -8,15 +8,13 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
-
-// This type keeps the order in which fields are written.
-using Json = nlohmann::ordered_json;
 
 Json ToJson(const RunTotals& totals) {
   Json json;
@@ -72,10 +70,7 @@ class RunRecorder::Stream {
   explicit Stream(const std::string& path) : path_(path), out_(path) {}
 
   absl::Status Write(const Json& json) {
-    // External text (such as a job's name) may contain bytes that are not
-    // UTF-8.
-    out_ << json.dump(-1, ' ', false, Json::error_handler_t::replace) << '\n'
-         << std::flush;
+    out_ << JsonText(json, /*indent=*/-1) << '\n' << std::flush;
     if (out_) return absl::OkStatus();
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
   }
@@ -190,9 +185,8 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["num_parameters"] = header_.num_parameters;
   AddMetrics(evaluation, &json);
   json.update(ToJson(totals));
-  return WriteFileAtomically(
-      absl::StrCat(directory_, "/summary.json"),
-      json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n");
+  return WriteFileAtomically(absl::StrCat(directory_, "/summary.json"),
+                             JsonText(json) + "\n");
 }
 
 }  // namespace ps

@@ -4,12 +4,11 @@
 
 #include "absl/time/clock.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // There is one process; thread 0 stands for activities that occupy no thread.
 constexpr int kProcess = 1;
@@ -109,8 +108,7 @@ std::string TraceRecorder::ToJson() const {
   file["displayTimeUnit"] = "ms";
   file["otherData"] = ArgumentsJson(notes);
   file["traceEvents"] = std::move(list);
-  // External text (such as a job's name) may contain bytes that are not UTF-8.
-  return file.dump(1, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(file, /*indent=*/1) + "\n";
 }
 
 absl::Status TraceRecorder::Write(const std::string& path) const {

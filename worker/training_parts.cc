@@ -90,9 +90,9 @@ absl::Status MakeModel(const JobConfig& config, TrainingParts* parts) {
   for (const auto& [name, set] :
        {std::make_pair("training", parts->data.train.get()),
         std::make_pair("test", parts->data.test.get())}) {
-    PS_RETURN_IF_ERROR(
-        Annotate(set->CheckTranscripts(parts->model->frames_per_output()),
-                 absl::StrCat("the ", name, " set")));
+    if (set->sequences() == nullptr) continue;
+    PS_RETURN_IF_ERROR(Annotate(parts->model->CheckSequences(*set->sequences()),
+                                absl::StrCat("the ", name, " set")));
   }
   return absl::OkStatus();
 }

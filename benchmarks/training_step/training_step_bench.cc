@@ -29,6 +29,7 @@
 #include "benchmarks/training_step/step_inputs.h"
 #include "benchmarks/training_step/step_update.h"
 #include "common/batch.h"
+#include "common/json.h"
 #include "common/status_macros.h"
 #include "models/layers/layer_times.h"
 #include "models/model.h"
@@ -40,8 +41,6 @@
 
 namespace ps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 struct Options {
   std::string model = "resnet20";
@@ -227,7 +226,7 @@ absl::Status Run(int argc, char** argv) {
                       Measure(options, backend, model.get(), batch));
   const Json json = ToJson(options, report, model->layer_times());
   if (options.json) {
-    std::printf("%s\n", json.dump().c_str());
+    std::printf("%s\n", JsonText(json, /*indent=*/-1).c_str());
   } else {
     PrintTable(json);
   }

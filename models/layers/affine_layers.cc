@@ -1,70 +1,92 @@
 #include "models/layers/affine_layers.h"
 
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 namespace {
 
 class PlannedAffine final : public PlannedLayer {
  public:
-  // bias_offset: distance of the bias from the weight, in elements.
-  PlannedAffine(std::unique_ptr<AffineOp> op, int64_t bias_offset)
-      : op_(std::move(op)), bias_offset_(bias_offset) {}
+  explicit PlannedAffine(AffinePlan plan) : plan_(std::move(plan)) {}
 
-  const ActivationDesc& output() const override { return op_->output(); }
+  const ActivationDesc& output() const override { return plan_.op->output(); }
 
   bool backward_reads_output() const override { return false; }
 
   absl::Status Forward(const ForwardArguments& a) override {
-    return op_->Forward(a.x, a.weights, a.weights + bias_offset_, a.y);
+    return plan_.op->Forward(a.x, plan_.tied ? a.model_weights : a.weights,
+                             Bias(a.weights), a.y);
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
-    return op_->Backward(a.x, a.weights, a.dy, a.dx, a.gradient,
-                         a.gradient + bias_offset_);
+    return plan_.op->Backward(
+        a.x, plan_.tied ? a.model_weights : a.weights, a.dy, a.dx,
+        plan_.tied ? a.model_gradient : a.gradient, Bias(a.gradient));
   }
 
  private:
-  const std::unique_ptr<AffineOp> op_;
-  const int64_t bias_offset_;
+  template <typename Float>
+  Float* Bias(Float* parameters) const {
+    return plan_.bias_offset.has_value() ? parameters + *plan_.bias_offset
+                                         : nullptr;
+  }
+
+  const AffinePlan plan_;
 };
 
 class LinearLayer final : public Layer {
  public:
-  LinearLayer(std::string name, int64_t in_features, int64_t out_features,
-              const AffineInitializers& initializers)
-      : name_(std::move(name)),
-        weight_({out_features, in_features}),
-        initializers_(initializers) {}
+  explicit LinearLayer(const LinearOptions& options) : options_(options) {}
 
   std::string kind() const override { return "linear"; }
 
   std::vector<LayerParameter> parameters() const override {
-    return {{absl::StrCat(name_, ".weight"), weight_, initializers_.weight},
-            {absl::StrCat(name_, ".bias"), {weight_[0]}, initializers_.bias}};
+    std::vector<LayerParameter> parameters;
+    if (!options_.tied) {
+      parameters.push_back({absl::StrCat(options_.name, ".weight"),
+                            {options_.out_features, options_.in_features},
+                            options_.initializers.weight});
+    }
+    parameters.push_back({absl::StrCat(options_.name, ".bias"),
+                          {options_.out_features},
+                          options_.initializers.bias});
+    return parameters;
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
-    if (input.shape.empty() ||
-        NumElements(input.shape) != input.shape[0] * weight_[1]) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(name_, " gets ", ShapeString(input.shape), "; needs ",
-                       weight_[1], " features for each example"));
+    const int64_t in = options_.in_features;
+    const Shape& shape = input.shape;
+    const bool fits =
+        options_.each_step
+            ? shape.size() == 3 && shape[2] == in
+            : !shape.empty() && NumElements(shape) == shape[0] * in;
+    if (!fits) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          options_.name, " gets ", ShapeString(shape), "; needs ",
+          options_.each_step ? absl::StrCat("[steps, batch, ", in, "]")
+                             : absl::StrCat(in, " features for each example")));
     }
-    auto op = context.backend->nn().PlanLinear(weight_[0], input);
-    PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
-    return std::make_unique<PlannedAffine>(*std::move(op),
-                                           NumElements(weight_));
+    auto op =
+        options_.each_step
+            ? context.backend->sequences().PlanSequenceLinear(
+                  options_.out_features, input)
+            : context.backend->nn().PlanLinear(options_.out_features, input);
+    PS_RETURN_IF_ERROR(Annotate(op.status(), options_.name));
+    AffinePlan plan;
+    plan.op = *std::move(op);
+    plan.bias_offset = options_.tied ? 0 : options_.out_features * in;
+    plan.tied = options_.tied;
+    return NewPlannedAffine(std::move(plan));
   }
 
  private:
-  const std::string name_;
-  const Shape weight_;  // [out, in]
-  const AffineInitializers initializers_;
+  const LinearOptions options_;
 };
 
 }  // namespace
@@ -72,6 +94,14 @@ class LinearLayer final : public Layer {
 AffineInitializers AffineInitializers::FanInUniform(int64_t fan_in) {
   const Initializer initializer = Initializer::FanInUniform(fan_in);
   return {initializer, initializer};
+}
+
+std::unique_ptr<PlannedLayer> NewPlannedAffine(AffinePlan plan) {
+  return std::make_unique<PlannedAffine>(std::move(plan));
+}
+
+std::unique_ptr<Layer> NewLinearLayer(const LinearOptions& options) {
+  return std::make_unique<LinearLayer>(options);
 }
 
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
@@ -83,8 +113,12 @@ std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
 std::unique_ptr<Layer> NewLinearLayer(std::string name, int64_t in_features,
                                       int64_t out_features,
                                       const AffineInitializers& initializers) {
-  return std::make_unique<LinearLayer>(std::move(name), in_features,
-                                       out_features, initializers);
+  LinearOptions options;
+  options.name = std::move(name);
+  options.in_features = in_features;
+  options.out_features = out_features;
+  options.initializers = initializers;
+  return NewLinearLayer(options);
 }
 
 }  // namespace ps

@@ -9,33 +9,6 @@
 namespace ps {
 namespace {
 
-class PlannedConvolution final : public PlannedLayer {
- public:
-  // bias_offset: distance of the bias from the weight, in elements; -1: no
-  // bias.
-  PlannedConvolution(std::unique_ptr<AffineOp> op, int64_t bias_offset)
-      : op_(std::move(op)), bias_offset_(bias_offset) {}
-
-  const ActivationDesc& output() const override { return op_->output(); }
-
-  bool backward_reads_output() const override { return false; }
-
-  absl::Status Forward(const ForwardArguments& a) override {
-    const float* const bias =
-        bias_offset_ < 0 ? nullptr : a.weights + bias_offset_;
-    return op_->Forward(a.x, a.weights, bias, a.y);
-  }
-
-  absl::Status Backward(const BackwardArguments& a) override {
-    float* const dbias = bias_offset_ < 0 ? nullptr : a.gradient + bias_offset_;
-    return op_->Backward(a.x, a.weights, a.dy, a.dx, a.gradient, dbias);
-  }
-
- private:
-  const std::unique_ptr<AffineOp> op_;
-  const int64_t bias_offset_;
-};
-
 class ConvolutionLayer final : public Layer {
  public:
   ConvolutionLayer(std::string name, int64_t in_channels,
@@ -70,8 +43,10 @@ class ConvolutionLayer final : public Layer {
     }
     auto op = context.backend->nn().PlanConvolution(shape_, input);
     PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
-    return std::make_unique<PlannedConvolution>(
-        *std::move(op), shape_.bias ? NumElements(weight_) : -1);
+    AffinePlan plan;
+    plan.op = *std::move(op);
+    if (shape_.bias) plan.bias_offset = NumElements(weight_);
+    return NewPlannedAffine(std::move(plan));
   }
 
  private:

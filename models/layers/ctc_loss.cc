@@ -1,10 +1,13 @@
 #include "models/layers/ctc_loss.h"
 
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/labelled_sequences.h"
 #include "common/status_macros.h"
 #include "models/speech/ctc_decoding.h"
 #include "models/speech/transcript_errors.h"
@@ -134,8 +137,29 @@ class CtcLoss final : public Loss {
  public:
   explicit CtcLoss(const CtcLossOptions& options) : options_(options) {}
 
-  int64_t frames_per_output() const override {
-    return options_.frames_per_step;
+  absl::Status CheckSequences(
+      const LabelledSequences& recordings) const override {
+    const int64_t frames_per_output = options_.frames_per_step;
+    int64_t misfits = 0;
+    std::string first;
+    for (int64_t i = 0; i < recordings.size(); ++i) {
+      const std::optional<int64_t> frames = recordings.num_steps(i);
+      if (!frames.has_value()) continue;
+      const int64_t outputs =
+          (*frames + frames_per_output - 1) / frames_per_output;
+      const int64_t needed = CtcFramesNeeded(recordings.labels(i));
+      if (needed <= outputs) continue;
+      if (++misfits > 1) continue;
+      first =
+          absl::StrCat(recordings.name(i), " has ", *frames, " frames, and so ",
+                       outputs, " outputs; its transcript needs ", needed);
+    }
+    if (misfits == 0) return absl::OkStatus();
+    return absl::InvalidArgumentError(absl::StrCat(
+        misfits, " of ", recordings.size(),
+        " recordings are too short for their transcripts at ",
+        frames_per_output, " frames an output: ", first,
+        "; let the model take fewer frames an output, or leave them out"));
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(

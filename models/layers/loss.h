@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/batch.h"
+#include "common/labelled_sequences.h"
 #include "models/batch_result.h"
 #include "models/layers/layer.h"
 #include "tensor/nn_kernels.h"
@@ -30,8 +31,10 @@ class Loss {
  public:
   virtual ~Loss() = default;
 
-  // For speech: frames of a recording for each output.
-  virtual int64_t frames_per_output() const { return 1; }
+  // See Model::CheckSequences.
+  virtual absl::Status CheckSequences(const LabelledSequences&) const {
+    return absl::OkStatus();
+  }
 
   // Errors: kInvalidArgument for logits of the wrong shape.
   virtual absl::StatusOr<std::unique_ptr<PlannedLoss>> Plan(

@@ -4,11 +4,11 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "models/layers/affine_layers.h"
 #include "models/layers/dropout.h"
 #include "models/layers/embedding.h"
 #include "models/layers/layer.h"
 #include "models/layers/recurrent.h"
-#include "models/layers/sequence_linear.h"
 #include "models/sequential_model.h"
 
 namespace ps {
@@ -55,12 +55,15 @@ absl::StatusOr<std::unique_ptr<Model>> NewLanguageModel(
     layers.push_back(NewRecurrentLayer(recurrent));
     add_dropout();
   }
-  SequenceLinearOptions output;
+  LinearOptions output;
+  output.name = "decoder";
   output.in_features = hidden;
   output.out_features = model.example.num_classes;
-  output.initializer = options.output_initializer;
+  output.initializers = {options.output_initializer,
+                         options.output_initializer};
+  output.each_step = true;
   output.tied = options.tied_output;
-  layers.push_back(NewSequenceLinearLayer(output));
+  layers.push_back(NewLinearLayer(output));
   return NewSequentialModel(model, std::move(layers));
 }
 

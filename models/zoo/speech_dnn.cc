@@ -15,9 +15,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
+#include "models/layers/affine_layers.h"
 #include "models/layers/dropout.h"
 #include "models/layers/frame_window_layer.h"
-#include "models/layers/sequence_linear.h"
 #include "models/layers/unary_layers.h"
 #include "models/model.h"
 #include "models/zoo/speech_model.h"
@@ -48,13 +48,13 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
   speech.layers.push_back(NewFrameWindowLayer(window));
   int64_t features = window.window * options.example.features;
   for (int i = 0; i < config.layers(); ++i) {
-    SequenceLinearOptions linear;
+    LinearOptions linear;
     linear.name = absl::StrCat("hidden.", i);
     linear.in_features = features;
     linear.out_features = config.hidden();
-    linear.initializer = Initializer::HeNormal(features);
-    linear.bias_initializer = Initializer::Constant(0);
-    speech.layers.push_back(NewSequenceLinearLayer(linear));
+    linear.initializers.weight = Initializer::HeNormal(features);
+    linear.each_step = true;
+    speech.layers.push_back(NewLinearLayer(linear));
     speech.layers.push_back(NewReluLayer());
     if (config.dropout() > 0) {
       speech.layers.push_back(NewDropoutLayer(config.dropout()));

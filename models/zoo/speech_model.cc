@@ -3,8 +3,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "models/layers/affine_layers.h"
 #include "models/layers/ctc_loss.h"
-#include "models/layers/sequence_linear.h"
 #include "models/sequential_model.h"
 
 namespace ps {
@@ -21,12 +21,13 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
         absl::StrCat("an alphabet of ", example.alphabet.size(),
                      " characters for ", example.num_classes, " classes"));
   }
-  SequenceLinearOptions output;
+  LinearOptions output;
   output.name = "output";
   output.in_features = options.hidden;
   output.out_features = example.num_classes;
-  output.initializer = Initializer::FanInUniform(options.hidden);
-  options.layers.push_back(NewSequenceLinearLayer(output));
+  output.initializers = AffineInitializers::FanInUniform(options.hidden);
+  output.each_step = true;
+  options.layers.push_back(NewLinearLayer(output));
   CtcLossOptions loss;
   loss.alphabet = example.alphabet;
   loss.frames_per_step = options.frames_per_step;

@@ -14,15 +14,6 @@
 namespace ps {
 namespace {
 
-// Frames that a transcript needs: a blank must separate equal neighbours.
-int64_t FramesNeeded(absl::Span<const int32_t> labels) {
-  int64_t frames = static_cast<int64_t>(labels.size());
-  for (size_t i = 1; i < labels.size(); ++i) {
-    if (labels[i] == labels[i - 1]) ++frames;
-  }
-  return frames;
-}
-
 class CpuCtcLoss final : public CtcLossOp {
  public:
   CpuCtcLoss(ThreadPool* pool, const Shape& logits)
@@ -93,7 +84,7 @@ class CpuCtcLoss final : public CtcLossOp {
           return error("has label ", label, "; must be 1 to ", classes_ - 1);
         }
       }
-      const int64_t needed = FramesNeeded(labels);
+      const int64_t needed = CtcFramesNeeded(labels);
       if (needed > frames) {
         return error("has a transcript of ", length, " labels, ",
                      needed - length, " of them repeated, which needs ", needed,

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/labelled_sequences.h"
 #include "common/random.h"
 #include "data/dataset.h"
 #include "data/transcripts.h"
@@ -18,7 +19,6 @@
 namespace ps {
 namespace {
 
-using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -118,17 +118,16 @@ TEST_F(SpeechTest, FramesDoNotDependOnTheCompanyAndZerosFollow) {
   for (int t = 24; t < 128; ++t) EXPECT_THAT(frame(both, 2, t, 1), Each(0.0f));
 }
 
-TEST_F(SpeechTest, TranscriptsThatNeedMoreOutputsThanThereAreAreNamed) {
-  // 24 frames; "C--" also needs an output between the equal characters.
-  folder_.Write("x_train/transcripts.tsv", "a.wav\tA B\nb.wav\tC--\n");
+TEST_F(SpeechTest, FramesAndLabelsAreKnownBeforeARecordingIsRead) {
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();
-  EXPECT_TRUE(pair->train->CheckTranscripts(7).ok());  // 3 x 7 < 24: 4 outputs.
-  const absl::Status status = pair->train->CheckTranscripts(8);
-  EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << status;
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr("1 of 2 recordings"), HasSubstr("x_train/b.wav"),
-                    HasSubstr("3 outputs; its transcript needs 4")));
+  const LabelledSequences* const sequences = pair->train->sequences();
+  ASSERT_NE(sequences, nullptr);
+  EXPECT_EQ(sequences->size(), 2);
+  EXPECT_THAT(sequences->name(1), HasSubstr("x_train/b.wav"));
+  EXPECT_EQ(sequences->num_steps(0), 99);
+  EXPECT_EQ(sequences->num_steps(1), 24);
+  EXPECT_THAT(sequences->labels(1), ElementsAre(6, 3));
 }
 
 TEST_F(SpeechTest, LongTrainingRecordingsAreLeftOut) {

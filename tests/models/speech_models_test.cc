@@ -6,12 +6,15 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/config_check.h"
+#include "common/labelled_sequences.h"
 #include "common/safetensors.h"
 #include "gtest/gtest.h"
 #include "models/initial_weights.h"
@@ -288,6 +291,45 @@ TEST(SpeechModels, DropoutChangesTrainingOnly) {
     EXPECT_EQ(run(0.5, false), run(0, false));
     EXPECT_NE(run(0.5, true), run(0, true));
   }
+}
+
+// A recording of 24 frames, one of unknown length, and another of 24 frames.
+class ThreeRecordings final : public LabelledSequences {
+ public:
+  int64_t size() const override { return 3; }
+  std::string name(int64_t number) const override {
+    return absl::StrCat(number, ".wav");
+  }
+  std::optional<int64_t> num_steps(int64_t number) const override {
+    if (number == 1) return std::nullopt;
+    return 24;
+  }
+  absl::Span<const int32_t> labels(int64_t number) const override {
+    return number == 2 ? more_ : few_;
+  }
+
+ private:
+  const std::vector<int32_t> few_ = {1, 2, 3};
+  // Also needs an output between the equal labels.
+  const std::vector<int32_t> more_ = {1, 2, 2};
+};
+
+TEST(SpeechModels, TranscriptsThatNeedMoreOutputsThanThereAreAreNamed) {
+  ModelConfig config = Lstm();
+  config.mutable_speech_lstm()->set_stack(7);  // 3 x 7 < 24: 4 outputs.
+  const ThreeRecordings recordings;
+  EXPECT_TRUE(ModelFixture(config, SmallShape())
+                  .model()
+                  .CheckSequences(recordings)
+                  .ok());
+  config.mutable_speech_lstm()->set_stack(8);
+  EXPECT_EQ(
+      ModelFixture(config, SmallShape()).model().CheckSequences(recordings),
+      absl::InvalidArgumentError(
+          "1 of 3 recordings are too short for their transcripts at 8 frames "
+          "an output: 2.wav has 24 frames, and so 3 outputs; its transcript "
+          "needs 4; let the model take fewer frames an output, or leave them "
+          "out"));
 }
 
 TEST(SpeechModels, OtherDataSetsAreRefused) {

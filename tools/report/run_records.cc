@@ -7,14 +7,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "common/file.h"
+#include "common/json.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
-
-// Keeps the order in which fields were written.
-using Json = nlohmann::ordered_json;
 
 constexpr double kNaN = std::numeric_limits<double>::quiet_NaN();
 
@@ -98,8 +96,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
   for (size_t end; (end = rest.find('\n')) != absl::string_view::npos;
        rest.remove_prefix(end + 1)) {
     ++line;
-    const Json json = Json::parse(rest.begin(), rest.begin() + end,
-                                  /*cb=*/nullptr, /*allow_exceptions=*/false);
+    const Json json = ParseJson(rest.substr(0, end));
     if (!json.is_object()) return damaged(line, "is not a JSON object");
     const std::string event = Text(json, "event");
     if ((event == "start") != (line == 1)) {

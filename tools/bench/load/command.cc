@@ -19,6 +19,7 @@
 #include "tools/bench/load/peer.h"
 #include "tools/bench/load/report.h"
 #include "tools/bench/load/report_json.h"
+#include "tools/bench/processes/peer_messages.h"
 #include "tools/command_failure.h"
 #include "tools/human_format.h"
 #include "tools/json_file.h"
@@ -114,7 +115,7 @@ absl::Status Bench(const LoadOptions& options,
 }  // namespace
 
 int RunBenchLoadCommand(int argc, char** argv) {
-  if (argc > 1 && absl::string_view(argv[1]) == kLoadPeer) {
+  if (argc > 1 && absl::string_view(argv[1]) == kPeer) {
     return RunLoadPeer(argc - 1, argv + 1);
   }
   LoadOptions options;

@@ -9,14 +9,11 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/status_macros.h"
-#include "tools/bench/load/peer.h"
 #include "tools/bench/load/replayed_weights.h"
 #include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/processes/peer_loop.h"
 #include "tools/bench/processes/peer_messages.h"
 #include "tools/bench/processes/processes.h"
-#include "tools/bench/processes/temporary_directory.h"
-#include "tools/find_program.h"
 
 namespace ps {
 namespace {
@@ -25,24 +22,18 @@ namespace {
 constexpr absl::Duration kSampleEvery = absl::Seconds(1);
 // Target duration of one request to the workers.
 constexpr double kBatchSeconds = 0.5;
-// How long processes may take to end after the load.
-constexpr absl::Duration kEnd = absl::Seconds(30);
 
 class Measurement {
  public:
   Measurement(const LoadSettings& settings,
-              std::unique_ptr<TemporaryDirectory> directory,
-              std::unique_ptr<BenchProcesses> processes, std::string program)
-      : settings_(settings),
-        directory_(std::move(directory)),
-        processes_(std::move(processes)),
-        program_(std::move(program)) {}
+              std::unique_ptr<BenchProcesses> processes)
+      : settings_(settings), processes_(std::move(processes)) {}
 
   absl::Status Start();
   absl::Status Load(
       const std::function<void(const LoadProgress&)>& on_progress);
   absl::Status Verify();
-  absl::Status Finish();
+  absl::Status Finish() { return processes_->Finish(workers_); }
   LoadResult& result() { return result_; }
 
  private:
@@ -59,9 +50,7 @@ class Measurement {
   }
 
   const LoadSettings settings_;
-  const std::unique_ptr<TemporaryDirectory> directory_;
   const std::unique_ptr<BenchProcesses> processes_;
-  const std::string program_;
   std::vector<int> servers_;
   std::vector<int> workers_;
   int64_t start_nanoseconds_ = 0;
@@ -70,8 +59,7 @@ class Measurement {
 
 absl::Status Measurement::Start() {
   PS_ASSIGN_OR_RETURN(const ParameterServers servers,
-                      StartParameterServers(settings_.job, directory_->path(),
-                                            processes_.get()));
+                      StartParameterServers(settings_.job, processes_.get()));
   servers_ = servers.children;
   PS_RETURN_IF_ERROR(StartWorkers(servers.job_path));
   for (size_t i = 0; i < servers_.size(); ++i) {
@@ -91,9 +79,9 @@ absl::Status Measurement::StartWorkers(const std::string& job_path) {
     const int64_t end = options.workers * (i + 1) / count;
     PS_ASSIGN_OR_RETURN(
         const int child,
-        processes_->StartPeer(
-            absl::StrCat("worker process ", i),
-            {program_, "bench", "load", kLoadPeer, "--job=" + job_path,
+        processes_->StartBenchPeer(
+            absl::StrCat("worker process ", i), "load",
+            {"--job=" + job_path,
              absl::StrCat("--elements=", settings_.elements),
              absl::StrCat("--first-rank=", first),
              absl::StrCat("--end-rank=", end),
@@ -222,23 +210,13 @@ absl::Status Measurement::Verify() {
       "verification failed");
 }
 
-absl::Status Measurement::Finish() {
-  processes_->ExpectEnd();
-  PS_RETURN_IF_ERROR(
-      processes_->Ask(workers_, {PeerRequest::kFinish, /*count=*/0}).status());
-  return processes_->AwaitEnd(kEnd);
-}
-
 }  // namespace
 
 absl::StatusOr<LoadResult> MeasureLoad(
     const LoadSettings& settings,
     const std::function<void(const LoadProgress&)>& on_progress) {
-  PS_ASSIGN_OR_RETURN(std::string program, OwnProgram());
-  PS_ASSIGN_OR_RETURN(auto directory, TemporaryDirectory::Create());
   PS_ASSIGN_OR_RETURN(auto processes, BenchProcesses::Create());
-  Measurement measurement(settings, std::move(directory), std::move(processes),
-                          std::move(program));
+  Measurement measurement(settings, std::move(processes));
   PS_RETURN_IF_ERROR(measurement.Start());
   PS_RETURN_IF_ERROR(measurement.Load(on_progress));
   PS_RETURN_IF_ERROR(measurement.Verify());

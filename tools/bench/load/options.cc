@@ -3,7 +3,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/status_macros.h"
-#include "tools/bench/compressors/bench_compressors_options.h"
+#include "tools/bench/compressors/options.h"
 #include "tools/bench/load/gradient_source.h"
 #include "tools/compressor_argument.h"
 #include "tools/option_range.h"

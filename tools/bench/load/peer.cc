@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,7 +24,6 @@ namespace ps {
 namespace {
 
 struct Flags {
-  int64_t requests_fd = -1;
   std::string job;
   int64_t elements = 0;
   int64_t first_rank = 0;
@@ -35,33 +33,25 @@ struct Flags {
   int64_t payload_bytes = 0;
 };
 
-std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
-  CommandText text;
-  text.program = absl::StrCat("gradsieve bench load ", kLoadPeer);
-  text.description = "A process that gradsieve bench load starts.";
-  CommandLine command_line(text);
-  command_line.AddRequiredOption("requests-fd", "FD",
-                                 "Descriptor from which it reads requests.",
-                                 &flags->requests_fd);
-  command_line.AddRequiredOption(
+void AddOptions(Flags* flags, CommandLine* command_line) {
+  command_line->AddRequiredOption(
       "job", "JOB", "File with the job and its servers.", &flags->job);
-  command_line.AddRequiredOption(
+  command_line->AddRequiredOption(
       "elements", "N", "Number of elements in the model.", &flags->elements);
-  command_line.AddRequiredOption("first-rank", "R",
-                                 "Rank of the first worker in this process.",
-                                 &flags->first_rank);
-  command_line.AddRequiredOption("end-rank", "R",
-                                 "Rank after the last worker in this process.",
-                                 &flags->end_rank);
-  command_line.AddOption("gradients", "FILE",
-                         "A .npy file of gradients; empty: generated.",
-                         &flags->gradients);
-  command_line.AddRequiredOption(
+  command_line->AddRequiredOption("first-rank", "R",
+                                  "Rank of the first worker in this process.",
+                                  &flags->first_rank);
+  command_line->AddRequiredOption("end-rank", "R",
+                                  "Rank after the last worker in this process.",
+                                  &flags->end_rank);
+  command_line->AddOption("gradients", "FILE",
+                          "A .npy file of gradients; empty: generated.",
+                          &flags->gradients);
+  command_line->AddRequiredOption(
       "ring", "N", "Prepared iterations of a worker.", &flags->ring);
-  command_line.AddRequiredOption("payload-bytes", "N",
-                                 "Limit for all prepared payloads.",
-                                 &flags->payload_bytes);
-  return command_line.Run(argc, argv);
+  command_line->AddRequiredOption("payload-bytes", "N",
+                                  "Limit for all prepared payloads.",
+                                  &flags->payload_bytes);
 }
 
 absl::StatusOr<ShardMap> ShardMapOf(const JobConfig& job, int64_t elements) {
@@ -151,10 +141,11 @@ class Peer {
 
 int RunLoadPeer(int argc, char** argv) {
   Flags flags;
-  if (const auto exit_code = ParseFlags(argc, argv, &flags)) return *exit_code;
+  CommandLine command_line(PeerText("load"));
+  AddOptions(&flags, &command_line);
   std::unique_ptr<Peer> peer;
-  return ServePeer(
-      static_cast<int>(flags.requests_fd),
+  return RunPeer(
+      &command_line, argc, argv,
       [&]() -> PeerAnswer {
         PS_ASSIGN_OR_RETURN(peer, Peer::Create(flags));
         return peer->Join();

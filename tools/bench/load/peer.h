@@ -1,18 +1,14 @@
-// The processes of the simulated workers run the same program, started as
-// `gradsieve bench load peer ...`. Users do not call this command.
+// A process of simulated workers: `gradsieve bench load peer ...`.
 #ifndef TOOLS_BENCH_LOAD_PEER_H_
 #define TOOLS_BENCH_LOAD_PEER_H_
 
 namespace ps {
 
-// The first argument of `gradsieve bench load` that makes it a peer.
-constexpr char kLoadPeer[] = "peer";
-
 // Prepares the payloads, joins the job with all its workers, and writes to
 // stdout that it is ready, with streams, ring and bytes of the payloads. Then
-// answers the requests from its file descriptor --requests-fd
-// (tools/bench_processes). The answer to kPush has no numbers, that to kReport
-// has the numbers of ReplayCounts. argv[0] is "peer". Returns the exit code.
+// answers the requests from its file descriptor --requests-fd (peer_loop.h).
+// The answer to kPush has no numbers, that to kReport has the numbers of
+// ReplayCounts. argv[0] is "peer". Returns the exit code.
 int RunLoadPeer(int argc, char** argv);
 
 }  // namespace ps

@@ -9,7 +9,7 @@
 #include "absl/types/span.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
-#include "tools/bench/bench_client.h"
+#include "tools/bench/client.h"
 #include "tools/bench/load/replayed_weights.h"
 
 namespace ps {

@@ -1,16 +1,17 @@
 #include "tools/bench/load/report_json.h"
 
-#include <nlohmann/json.hpp>
 #include <optional>
 
+#include "common/json.h"
+#include "nlohmann/json.hpp"
 #include "tools/bench/load/latency_histogram.h"
 #include "tools/bench/load/memory_growth.h"
 
 namespace ps {
 namespace {
 
-nlohmann::ordered_json LatencyJson(const LatencyHistogram& latency) {
-  nlohmann::ordered_json json;
+Json LatencyJson(const LatencyHistogram& latency) {
+  Json json;
   json["count"] = latency.count();
   for (const LoadPercentile& percentile : kLoadPercentiles) {
     json[percentile.name] = 1e-9 * latency.Quantile(percentile.q);
@@ -19,13 +20,12 @@ nlohmann::ordered_json LatencyJson(const LatencyHistogram& latency) {
   return json;
 }
 
-nlohmann::ordered_json FlatJson(const std::optional<bool>& flat) {
+Json FlatJson(const std::optional<bool>& flat) {
   if (!flat.has_value()) return nullptr;
   return *flat;
 }
 
-nlohmann::ordered_json MemoryJson(const std::string& name,
-                                  const MemoryGrowth& growth) {
+Json MemoryJson(const std::string& name, const MemoryGrowth& growth) {
   return {{"process", name},
           {"first_bytes", growth.first},
           {"after_tenth_bytes", growth.after_tenth},
@@ -33,11 +33,11 @@ nlohmann::ordered_json MemoryJson(const std::string& name,
           {"largest_bytes", growth.largest}};
 }
 
-nlohmann::ordered_json ServerMemoryJson(const LoadResult& result) {
-  auto servers = nlohmann::ordered_json::array();
+Json ServerMemoryJson(const LoadResult& result) {
+  auto servers = Json::array();
   for (const ProcessMemory& process : result.server_memory) {
     const MemoryGrowth growth = GrowthOf(process, result.seconds);
-    nlohmann::ordered_json server = MemoryJson(process.name, growth);
+    Json server = MemoryJson(process.name, growth);
     server["largest_before_half_bytes"] = growth.largest_before_half;
     server["largest_after_half_bytes"] = growth.largest_after_half;
     server["flat"] = FlatJson(growth.flat);
@@ -46,8 +46,8 @@ nlohmann::ordered_json ServerMemoryJson(const LoadResult& result) {
   return servers;
 }
 
-nlohmann::ordered_json WorkerMemoryJson(const LoadResult& result) {
-  auto workers = nlohmann::ordered_json::array();
+Json WorkerMemoryJson(const LoadResult& result) {
+  auto workers = Json::array();
   for (const ProcessMemory& process : result.worker_memory) {
     workers.push_back(
         MemoryJson(process.name, GrowthOf(process, result.seconds)));
@@ -55,10 +55,10 @@ nlohmann::ordered_json WorkerMemoryJson(const LoadResult& result) {
   return workers;
 }
 
-nlohmann::ordered_json RunJson(const LoadRun& run) {
+Json RunJson(const LoadRun& run) {
   const LoadOptions& options = run.settings.options;
   const LoadResult& result = run.result;
-  nlohmann::ordered_json json;
+  Json json;
   json["workers"] = options.workers;
   json["servers"] = options.servers;
   json["parameters"] = run.settings.elements;
@@ -98,21 +98,17 @@ nlohmann::ordered_json RunJson(const LoadRun& run) {
   return json;
 }
 
-// Paths need not be UTF-8; JSON must be.
-std::string Dump(const nlohmann::ordered_json& json) {
-  return json.dump(2, ' ', false, nlohmann::json::error_handler_t::replace) +
-         "\n";
-}
-
 }  // namespace
 
-std::string LoadJson(const LoadRun& run) { return Dump(RunJson(run)); }
+std::string LoadJson(const LoadRun& run) {
+  return JsonText(RunJson(run)) + "\n";
+}
 
 std::string SweepJson(const std::vector<LoadRun>& runs) {
-  nlohmann::ordered_json json;
-  json["runs"] = nlohmann::ordered_json::array();
+  Json json;
+  json["runs"] = Json::array();
   for (const LoadRun& run : runs) json["runs"].push_back(RunJson(run));
-  return Dump(json);
+  return JsonText(json) + "\n";
 }
 
 }  // namespace ps

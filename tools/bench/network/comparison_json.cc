@@ -1,12 +1,12 @@
 #include "tools/bench/network/comparison_json.h"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "common/json.h"
+#include "nlohmann/json.hpp"
 
 namespace ps {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 // Records have counts as doubles.
 Json Whole(double count) {
@@ -96,8 +96,7 @@ std::string ComparisonJson(const std::vector<NetworkComparison>& comparisons) {
       json["bandwidths"].push_back(OneComparison(comparison));
     }
   }
-  // The text of a failure may quote bytes that are not UTF-8.
-  return json.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace ps

@@ -19,8 +19,8 @@ std::string AddressPath(const std::string& directory, int index) {
 }  // namespace
 
 absl::StatusOr<ParameterServers> StartParameterServers(
-    const JobConfig& job, const std::string& directory,
-    BenchProcesses* processes) {
+    const JobConfig& job, BenchProcesses* processes) {
+  const std::string& directory = processes->directory();
   PS_ASSIGN_OR_RETURN(const std::string program, FindProgram("server"));
   const std::string servers_job = directory + "/servers.textproto";
   PS_RETURN_IF_ERROR(WriteFileAtomically(servers_job, ResolvedConfigText(job)));

@@ -18,13 +18,11 @@ struct ParameterServers {
   std::string job_path;
 };
 
-// Returns when all servers listen. Their files are written to `directory`,
-// which must outlive them. Errors: those of BenchProcesses, AtomicFile and
-// FindProgram; kDeadlineExceeded if a server does not listen after half a
+// Returns when all servers listen. Errors: those of BenchProcesses, AtomicFile
+// and FindProgram; kDeadlineExceeded if a server does not listen after half a
 // minute.
 absl::StatusOr<ParameterServers> StartParameterServers(
-    const JobConfig& job, const std::string& directory,
-    BenchProcesses* processes);
+    const JobConfig& job, BenchProcesses* processes);
 
 }  // namespace ps
 

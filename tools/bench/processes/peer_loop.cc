@@ -55,4 +55,23 @@ int ServePeer(int requests_fd, const std::function<PeerAnswer()>& start,
   return kExitFailed;
 }
 
+CommandText PeerText(const std::string& subject) {
+  const std::string bench = "gradsieve bench " + subject;
+  CommandText text;
+  text.program = absl::StrCat(bench, " ", kPeer);
+  text.description = absl::StrCat("A process that ", bench, " starts.");
+  return text;
+}
+
+int RunPeer(CommandLine* command_line, int argc, char** argv,
+            const std::function<PeerAnswer()>& start,
+            const std::function<PeerAnswer(const PeerRequest&)>& answer) {
+  int64_t requests_fd = -1;
+  command_line->AddRequiredOption("requests-fd", "FD",
+                                  "Descriptor from which it reads requests.",
+                                  &requests_fd);
+  if (const auto exit_code = command_line->Run(argc, argv)) return *exit_code;
+  return ServePeer(static_cast<int>(requests_fd), start, answer);
+}
+
 }  // namespace ps

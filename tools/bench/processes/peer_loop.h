@@ -5,9 +5,11 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "common/flags.h"
 #include "tools/bench/processes/peer_messages.h"
 
 namespace ps {
@@ -23,6 +25,15 @@ int64_t SteadyNanoseconds();
 // `requests_fd`. Returns the exit code.
 int ServePeer(int requests_fd, const std::function<PeerAnswer()>& start,
               const std::function<PeerAnswer(const PeerRequest&)>& answer);
+
+// The help of `gradsieve bench SUBJECT peer`.
+CommandText PeerText(const std::string& subject);
+
+// Adds --requests-fd to the options, parses them, and calls ServePeer.
+// argv[0] is "peer". Returns the exit code.
+int RunPeer(CommandLine* command_line, int argc, char** argv,
+            const std::function<PeerAnswer()>& start,
+            const std::function<PeerAnswer(const PeerRequest&)>& answer);
 
 }  // namespace ps
 

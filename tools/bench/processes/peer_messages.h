@@ -13,6 +13,10 @@
 
 namespace ps {
 
+// The first argument of `gradsieve bench SUBJECT` that makes it such a process.
+// Users do not call this command.
+constexpr char kPeer[] = "peer";
+
 struct PeerRequest {
   enum Verb { kPush, kPull, kCheck, kReport, kFinish };
   Verb verb = kPush;

@@ -13,12 +13,15 @@
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/resident_memory.h"
+#include "tools/find_program.h"
 
 namespace ps {
 namespace {
 
 // Time between two checks whether an awaited file exists.
 constexpr absl::Duration kTick = absl::Milliseconds(20);
+// How long processes may take to end after the last work.
+constexpr absl::Duration kEnd = absl::Seconds(30);
 
 // Lines of glog begin with their severity.
 bool IsError(absl::string_view line) {
@@ -40,8 +43,10 @@ class Inherited {
 
 }  // namespace
 
-BenchProcesses::BenchProcesses(std::unique_ptr<Interrupts> interrupts)
+BenchProcesses::BenchProcesses(std::unique_ptr<Interrupts> interrupts,
+                               std::unique_ptr<TemporaryDirectory> directory)
     : interrupts_(std::move(interrupts)),
+      directory_(std::move(directory)),
       children_(SubprocessCallbacks{
           [this](int child, OutputStream stream, absl::string_view line) {
             TakeLine(child, stream, line);
@@ -53,8 +58,10 @@ BenchProcesses::BenchProcesses(std::unique_ptr<Interrupts> interrupts)
 absl::StatusOr<std::unique_ptr<BenchProcesses>> BenchProcesses::Create() {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<Interrupts> interrupts,
                       Interrupts::Create());
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<TemporaryDirectory> directory,
+                      TemporaryDirectory::Create());
   return std::unique_ptr<BenchProcesses>(
-      new BenchProcesses(std::move(interrupts)));
+      new BenchProcesses(std::move(interrupts), std::move(directory)));
 }
 
 absl::StatusOr<int> BenchProcesses::Add(
@@ -82,6 +89,16 @@ absl::StatusOr<int> BenchProcesses::StartPeer(
   PS_ASSIGN_OR_RETURN(const int child, Add(name, arguments));
   members_[child].requests = std::move(writer);
   return child;
+}
+
+absl::StatusOr<int> BenchProcesses::StartBenchPeer(
+    const std::string& name, const std::string& subject,
+    const std::vector<std::string>& arguments) {
+  PS_ASSIGN_OR_RETURN(std::string program, OwnProgram());
+  std::vector<std::string> command = {std::move(program), "bench", subject,
+                                      kPeer};
+  command.insert(command.end(), arguments.begin(), arguments.end());
+  return StartPeer(name, std::move(command));
 }
 
 void BenchProcesses::TakeLine(int child, OutputStream stream,
@@ -211,6 +228,13 @@ absl::Status BenchProcesses::AwaitEnd(absl::Duration timeout) {
     PS_RETURN_IF_ERROR(Poll(deadline));
   }
   return failure_;
+}
+
+absl::Status BenchProcesses::Finish(const std::vector<int>& children) {
+  ExpectEnd();
+  PS_RETURN_IF_ERROR(
+      Ask(children, {PeerRequest::kFinish, /*count=*/0}).status());
+  return AwaitEnd(kEnd);
 }
 
 }  // namespace ps

@@ -17,6 +17,7 @@
 #include "common/unique_fd.h"
 #include "tools/bench/processes/cpu_time.h"
 #include "tools/bench/processes/peer_messages.h"
+#include "tools/bench/processes/temporary_directory.h"
 #include "tools/interrupts.h"
 #include "tools/subprocesses.h"
 
@@ -29,7 +30,7 @@ namespace ps {
 // destructor kills children that are still running. Not thread-safe.
 class BenchProcesses {
  public:
-  // Errors: those of Interrupts.
+  // Errors: those of Interrupts and TemporaryDirectory.
   static absl::StatusOr<std::unique_ptr<BenchProcesses>> Create();
 
   BenchProcesses(const BenchProcesses&) = delete;
@@ -43,6 +44,12 @@ class BenchProcesses {
   // and --requests-fd=N. AwaitReplies() returns its first line.
   absl::StatusOr<int> StartPeer(const std::string& name,
                                 std::vector<std::string> arguments);
+
+  // The same for this program: `gradsieve bench SUBJECT peer ARGUMENTS`
+  // (RunPeer).
+  absl::StatusOr<int> StartBenchPeer(const std::string& name,
+                                     const std::string& subject,
+                                     const std::vector<std::string>& arguments);
 
   // One answer of each child, in the order of `children`. Errors: also kAborted
   // with the name of a child and the error that it reports.
@@ -83,6 +90,13 @@ class BenchProcesses {
   // time.
   absl::Status AwaitEnd(absl::Duration timeout);
 
+  // Asks these children to finish, then waits half a minute at most until all
+  // children have ended.
+  absl::Status Finish(const std::vector<int>& children);
+
+  // A directory for files of the children. Outlives them.
+  const std::string& directory() const { return directory_->path(); }
+
  private:
   struct Member {
     std::string name;
@@ -91,7 +105,8 @@ class BenchProcesses {
     std::string last_error;            // The last error in its log.
   };
 
-  explicit BenchProcesses(std::unique_ptr<Interrupts> interrupts);
+  BenchProcesses(std::unique_ptr<Interrupts> interrupts,
+                 std::unique_ptr<TemporaryDirectory> directory);
 
   absl::StatusOr<int> Add(const std::string& name,
                           const std::vector<std::string>& arguments);
@@ -102,6 +117,7 @@ class BenchProcesses {
   absl::Status Poll(absl::Time deadline);
 
   const std::unique_ptr<Interrupts> interrupts_;
+  const std::unique_ptr<TemporaryDirectory> directory_;
   std::map<int, Member> members_;  // By number of the child.
   absl::Status failure_;           // The first one.
   bool ending_ = false;

@@ -11,6 +11,7 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/status_macros.h"
+#include "tools/bench/processes/peer_messages.h"
 #include "tools/bench/push_pull/measurement.h"
 #include "tools/bench/push_pull/options.h"
 #include "tools/bench/push_pull/peer.h"
@@ -69,7 +70,7 @@ absl::Status Bench(const PushPullOptions& options) {
 }  // namespace
 
 int RunBenchPushPullCommand(int argc, char** argv) {
-  if (argc > 1 && absl::string_view(argv[1]) == kPushPullPeer) {
+  if (argc > 1 && absl::string_view(argv[1]) == kPeer) {
     return RunPushPullPeer(argc - 1, argv + 1);
   }
   PushPullOptions options;

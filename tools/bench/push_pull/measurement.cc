@@ -11,15 +11,10 @@
 #include "common/status_macros.h"
 #include "tools/bench/processes/parameter_servers.h"
 #include "tools/bench/processes/processes.h"
-#include "tools/bench/processes/temporary_directory.h"
 #include "tools/bench/push_pull/peer.h"
-#include "tools/find_program.h"
 
 namespace ps {
 namespace {
-
-// How long processes may take to end after the last round.
-constexpr absl::Duration kEnd = absl::Seconds(30);
 
 // The workers of one transport, and the process at the other end.
 struct Side {
@@ -30,12 +25,8 @@ struct Side {
 class Measurement {
  public:
   Measurement(const PushPullOptions& options,
-              std::unique_ptr<TemporaryDirectory> directory,
-              std::unique_ptr<BenchProcesses> processes, std::string program)
-      : options_(options),
-        directory_(std::move(directory)),
-        processes_(std::move(processes)),
-        program_(std::move(program)) {}
+              std::unique_ptr<BenchProcesses> processes)
+      : options_(options), processes_(std::move(processes)) {}
 
   absl::Status StartRawTcp();
   absl::Status StartParameterServer();
@@ -53,9 +44,7 @@ class Measurement {
   absl::Status Verify(const Side& side);
 
   const PushPullOptions options_;
-  const std::unique_ptr<TemporaryDirectory> directory_;
   const std::unique_ptr<BenchProcesses> processes_;
-  const std::string program_;
   Side raw_;
   Side parameter_server_;
   int64_t pushes_ = 0;  // Per worker of a side, after a round.
@@ -64,16 +53,9 @@ class Measurement {
 absl::StatusOr<int> Measurement::StartPeer(const std::string& name,
                                            const char* role,
                                            std::vector<std::string> arguments) {
-  std::vector<std::string> command = {
-      program_,
-      "bench",
-      "push-pull",
-      kPushPullPeer,
-      absl::StrCat("--role=", role),
-      absl::StrCat("--elements=", options_.elements()),
-  };
-  command.insert(command.end(), arguments.begin(), arguments.end());
-  return processes_->StartPeer(name, std::move(command));
+  arguments.push_back(absl::StrCat("--role=", role));
+  arguments.push_back(absl::StrCat("--elements=", options_.elements()));
+  return processes_->StartBenchPeer(name, "push-pull", arguments);
 }
 
 absl::Status Measurement::StartWorkers(
@@ -107,9 +89,8 @@ absl::Status Measurement::StartRawTcp() {
 
 absl::Status Measurement::StartParameterServer() {
   PS_ASSIGN_OR_RETURN(const JobConfig job, PushPullJob(options_));
-  PS_ASSIGN_OR_RETURN(
-      const ParameterServers servers,
-      StartParameterServers(job, directory_->path(), processes_.get()));
+  PS_ASSIGN_OR_RETURN(const ParameterServers servers,
+                      StartParameterServers(job, processes_.get()));
   parameter_server_.server = servers.children.front();
   return StartWorkers(
       "worker", kWorkerRole,
@@ -170,13 +151,10 @@ absl::StatusOr<PushPullRound> Measurement::RunRound() {
 }
 
 absl::Status Measurement::Finish() {
-  processes_->ExpectEnd();
-  for (const Side& side : {raw_, parameter_server_}) {
-    PS_RETURN_IF_ERROR(
-        processes_->Ask(side.workers, {PeerRequest::kFinish, /*count=*/0})
-            .status());
-  }
-  return processes_->AwaitEnd(kEnd);
+  std::vector<int> workers = raw_.workers;
+  workers.insert(workers.end(), parameter_server_.workers.begin(),
+                 parameter_server_.workers.end());
+  return processes_->Finish(workers);
 }
 
 }  // namespace
@@ -184,11 +162,8 @@ absl::Status Measurement::Finish() {
 absl::StatusOr<std::vector<PushPullRound>> MeasurePushPull(
     const PushPullOptions& options,
     const std::function<void(const PushPullRound&)>& on_round) {
-  PS_ASSIGN_OR_RETURN(std::string program, OwnProgram());
-  PS_ASSIGN_OR_RETURN(auto directory, TemporaryDirectory::Create());
   PS_ASSIGN_OR_RETURN(auto processes, BenchProcesses::Create());
-  Measurement measurement(options, std::move(directory), std::move(processes),
-                          std::move(program));
+  Measurement measurement(options, std::move(processes));
   PS_RETURN_IF_ERROR(measurement.StartRawTcp());
   PS_RETURN_IF_ERROR(measurement.StartParameterServer());
   std::vector<PushPullRound> rounds;

@@ -9,7 +9,7 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
-#include "tools/bench/bench_client.h"
+#include "tools/bench/client.h"
 #include "tools/bench/push_pull/pushed_values.h"
 #include "transport/parameter_client.h"
 #include "transport/shard_map.h"

@@ -2,7 +2,6 @@
 
 #include <cstdint>
 #include <memory>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -24,7 +23,6 @@ namespace {
 
 struct Flags {
   std::string role;
-  int64_t requests_fd = -1;
   int64_t rank = 0;
   int64_t workers = 1;
   int64_t elements = 0;
@@ -36,36 +34,29 @@ struct Flags {
   int64_t total_pushes = 0;
 };
 
-std::optional<int> ParseFlags(int argc, char** argv, Flags* flags) {
-  CommandText text;
-  text.program = absl::StrCat("gradsieve bench push-pull ", kPushPullPeer);
-  text.description = "A process that gradsieve bench push-pull starts.";
-  CommandLine command_line(text);
-  command_line.AddRequiredOption("role", "ROLE", "Role of this process.",
-                                 &flags->role);
-  command_line.AddRequiredOption("requests-fd", "FD",
-                                 "Descriptor from which it reads requests.",
-                                 &flags->requests_fd);
-  command_line.AddRequiredOption(
+void AddOptions(Flags* flags, CommandLine* command_line) {
+  command_line->AddRequiredOption("role", "ROLE", "Role of this process.",
+                                  &flags->role);
+  command_line->AddRequiredOption(
       "elements", "N", "Number of elements in the model.", &flags->elements);
-  command_line.AddOption("rank", "R", "Rank of this worker.", &flags->rank);
-  command_line.AddOption("workers", "N", "Number of workers.", &flags->workers);
-  command_line.AddOption("connections", "N",
-                         "Number of connections of a raw worker.",
-                         &flags->connections);
-  command_line.AddOption("port", "PORT", "Port of the raw server.",
-                         &flags->port);
-  command_line.AddOption("job", "JOB", "File with the parameter server's job.",
-                         &flags->job);
-  command_line.AddOption("bucket-elements", "N",
-                         "Number of elements in a bucket.",
-                         &flags->bucket_elements);
-  command_line.AddOption("one-of", "N", "Push every N-th element.",
-                         &flags->one_of);
-  command_line.AddOption("total-pushes", "N",
-                         "Number of pushes that will be requested.",
-                         &flags->total_pushes);
-  return command_line.Run(argc, argv);
+  command_line->AddOption("rank", "R", "Rank of this worker.", &flags->rank);
+  command_line->AddOption("workers", "N", "Number of workers.",
+                          &flags->workers);
+  command_line->AddOption("connections", "N",
+                          "Number of connections of a raw worker.",
+                          &flags->connections);
+  command_line->AddOption("port", "PORT", "Port of the raw server.",
+                          &flags->port);
+  command_line->AddOption("job", "JOB", "File with the parameter server's job.",
+                          &flags->job);
+  command_line->AddOption("bucket-elements", "N",
+                          "Number of elements in a bucket.",
+                          &flags->bucket_elements);
+  command_line->AddOption("one-of", "N", "Push every N-th element.",
+                          &flags->one_of);
+  command_line->AddOption("total-pushes", "N",
+                          "Number of pushes that will be requested.",
+                          &flags->total_pushes);
 }
 
 absl::StatusOr<std::unique_ptr<DataPlane>> NewDataPlane(const Flags& flags) {
@@ -140,11 +131,12 @@ PeerAnswer Do(const PeerRequest& request, DataPlane* plane) {
 
 int RunPushPullPeer(int argc, char** argv) {
   Flags flags;
-  if (const auto exit_code = ParseFlags(argc, argv, &flags)) return *exit_code;
+  CommandLine command_line(PeerText("push-pull"));
+  AddOptions(&flags, &command_line);
   std::unique_ptr<RawTcpServer> raw_server;
   std::unique_ptr<DataPlane> plane;
-  return ServePeer(
-      static_cast<int>(flags.requests_fd),
+  return RunPeer(
+      &command_line, argc, argv,
       [&]() -> PeerAnswer {
         if (flags.role == kRawServerRole) {
           PS_ASSIGN_OR_RETURN(raw_server, RawTcpServer::Start(flags.elements));

@@ -1,13 +1,9 @@
-// The processes between which `gradsieve bench push-pull` moves bytes run the
-// same program, started as `gradsieve bench push-pull peer ...`. Users do not
-// call this command.
+// The processes between which `gradsieve bench push-pull` moves bytes:
+// `gradsieve bench push-pull peer ...`.
 #ifndef TOOLS_BENCH_PUSH_PULL_PEER_H_
 #define TOOLS_BENCH_PUSH_PULL_PEER_H_
 
 namespace ps {
-
-// The first argument of `gradsieve bench push-pull` that makes it a peer.
-constexpr char kPushPullPeer[] = "peer";
 
 // The values of --role.
 constexpr char kRawServerRole[] = "raw-server";
@@ -15,7 +11,7 @@ constexpr char kRawWorkerRole[] = "raw-worker";
 constexpr char kWorkerRole[] = "worker";
 
 // Writes to stdout that it is ready, then answers the requests from its file
-// descriptor --requests-fd, one after the other (peer_messages.h), until the
+// descriptor --requests-fd, one after the other (peer_loop.h), until the
 // descriptor is closed or an error occurs. A raw server's first answer is its
 // port. argv[0] is "peer". Returns the exit code.
 int RunPushPullPeer(int argc, char** argv);

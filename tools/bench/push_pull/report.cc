@@ -1,11 +1,12 @@
 #include "tools/bench/push_pull/report.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/json.h"
+#include "nlohmann/json.hpp"
 #include "tools/human_format.h"
 
 namespace ps {
@@ -126,13 +127,13 @@ std::string CpuText(const std::vector<PushPullRound>& rounds) {
   return text;
 }
 
-nlohmann::ordered_json SpreadJson(const Spread& spread) {
+Json SpreadJson(const Spread& spread) {
   return {{"median", spread.median},
           {"smallest", spread.smallest},
           {"largest", spread.largest}};
 }
 
-nlohmann::ordered_json CpuJson(const CpuTime& time, double gigabytes) {
+Json CpuJson(const CpuTime& time, double gigabytes) {
   return {{"user_seconds", time.user},
           {"system_seconds", time.system},
           {"user_seconds_per_gigabyte", time.user / gigabytes},
@@ -140,8 +141,8 @@ nlohmann::ordered_json CpuJson(const CpuTime& time, double gigabytes) {
 }
 
 // Processor time of each part over all rounds.
-nlohmann::ordered_json PhasesJson(const std::vector<PushPullRound>& rounds) {
-  nlohmann::ordered_json phases;
+Json PhasesJson(const std::vector<PushPullRound>& rounds) {
+  Json phases;
   for (const PartText& part : kParts) {
     const TimedPart total = Total(rounds, part.part);
     phases[part.phase] = {
@@ -197,8 +198,8 @@ std::string PushPullText(const PushPullOptions& options,
 
 std::string PushPullJson(const PushPullOptions& options,
                          const std::vector<PushPullRound>& rounds) {
-  nlohmann::ordered_json json;
-  nlohmann::ordered_json spreads;
+  Json json;
+  Json spreads;
   for (const PartText& part : kParts) {
     const std::string name = absl::StrCat(part.phase, "_gigabytes_per_second");
     const Spread speed = Speed(rounds, part.part);
@@ -227,7 +228,7 @@ std::string PushPullJson(const PushPullOptions& options,
       {"rounds", options.rounds},
       {"overrides", options.overrides},
   };
-  return json.dump(2) + "\n";
+  return JsonText(json) + "\n";
 }
 
 }  // namespace ps

@@ -1,6 +1,6 @@
 // The benchmark of compressors on every backend: checks that all measurements
 // exist and were verified.
-#include "tools/bench/compressors/compressor_bench.h"
+#include "tools/bench/compressors/measurement.h"
 
 #include <cmath>
 #include <string>

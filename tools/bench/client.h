@@ -1,7 +1,7 @@
 // A worker's connection to the servers of a job, for benchmarks that push and
 // pull without training.
-#ifndef TOOLS_BENCH_BENCH_CLIENT_H_
-#define TOOLS_BENCH_BENCH_CLIENT_H_
+#ifndef TOOLS_BENCH_CLIENT_H_
+#define TOOLS_BENCH_CLIENT_H_
 
 #include <cstdint>
 
@@ -18,4 +18,4 @@ ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_BENCH_CLIENT_H_
+#endif  // TOOLS_BENCH_CLIENT_H_

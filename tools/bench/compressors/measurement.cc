@@ -1,4 +1,4 @@
-#include "tools/bench/compressors/compressor_bench.h"
+#include "tools/bench/compressors/measurement.h"
 
 #include <algorithm>
 #include <cmath>

@@ -1,6 +1,6 @@
 // `gradsieve bench`: measurements, one command for each subject.
-#ifndef TOOLS_BENCH_BENCH_COMMAND_H_
-#define TOOLS_BENCH_BENCH_COMMAND_H_
+#ifndef TOOLS_BENCH_COMMAND_H_
+#define TOOLS_BENCH_COMMAND_H_
 
 namespace ps {
 
@@ -9,4 +9,4 @@ int RunBenchCommand(int argc, char** argv);
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_BENCH_COMMAND_H_
+#endif  // TOOLS_BENCH_COMMAND_H_

@@ -1,9 +1,8 @@
-#include "tools/bench/compressors/bench_compressors_command.h"
+#include "tools/bench/compressors/command.h"
 
 #include <cmath>
 #include <cstdio>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <utility>
@@ -15,11 +14,13 @@
 #include "common/device_name.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/json.h"
 #include "common/program.h"
 #include "common/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "tensor/new_backend.h"
-#include "tools/bench/compressors/bench_compressors_options.h"
-#include "tools/bench/compressors/compressor_bench.h"
+#include "tools/bench/compressors/measurement.h"
+#include "tools/bench/compressors/options.h"
 #include "tools/command_failure.h"
 #include "tools/human_format.h"
 #include "tools/json_file.h"
@@ -137,8 +138,8 @@ void PrintRow(const std::string& name, int64_t elements,
   std::fflush(stdout);
 }
 
-nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
-                               double ratio, const CompressorTiming& timing) {
+Json RowJson(const std::string& name, int64_t elements, double ratio,
+             const CompressorTiming& timing) {
   // A NaN becomes null.
   return {
       {"name", name},
@@ -154,10 +155,9 @@ nlohmann::ordered_json RowJson(const std::string& name, int64_t elements,
 }
 
 // All rows, printed one by one and returned as JSON at the end.
-absl::StatusOr<nlohmann::ordered_json> Measure(const Request& request,
-                                               int64_t rounds,
-                                               Backend* backend) {
-  nlohmann::ordered_json rows = nlohmann::ordered_json::array();
+absl::StatusOr<Json> Measure(const Request& request, int64_t rounds,
+                             Backend* backend) {
+  Json rows = Json::array();
   for (const int64_t elements : request.sizes) {
     CompressorBenchOptions options;
     options.elements = elements;
@@ -194,9 +194,9 @@ absl::Status Bench(const Request& request, const Flags& flags) {
       "of its bytes; x top-k: times faster than\nstd::nth_element; bits and "
       "their entropy: for each element that is sent.\n",
       chosen.description);
-  PS_ASSIGN_OR_RETURN(const nlohmann::ordered_json rows,
+  PS_ASSIGN_OR_RETURN(const Json rows,
                       Measure(request, flags.rounds, chosen.backend.get()));
-  return CommitJsonFile(rows.dump(2) + "\n", &json);
+  return CommitJsonFile(JsonText(rows) + "\n", &json);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "tools/bench/compressors/bench_compressors_options.h"
+#include "tools/bench/compressors/options.h"
 
 #include <algorithm>
 #include <cmath>

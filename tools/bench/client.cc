@@ -1,4 +1,4 @@
-#include "tools/bench/bench_client.h"
+#include "tools/bench/client.h"
 
 #include <random>
 

@@ -1,7 +1,7 @@
-#include "tools/bench/bench_command.h"
+#include "tools/bench/command.h"
 
 #include "common/flags.h"
-#include "tools/bench/compressors/bench_compressors_command.h"
+#include "tools/bench/compressors/command.h"
 #include "tools/bench/load/command.h"
 #include "tools/bench/network/command.h"
 #include "tools/bench/push_pull/command.h"

@@ -1,8 +1,8 @@
 // Time to compress one long gradient on one core or device, with error
 // feedback, against the memory traffic that no threshold compressor can avoid,
 // and on the CPU against exact top-k by the standard library.
-#ifndef TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_
-#define TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_
+#ifndef TOOLS_BENCH_COMPRESSORS_MEASUREMENT_H_
+#define TOOLS_BENCH_COMPRESSORS_MEASUREMENT_H_
 
 #include <cstdint>
 #include <memory>
@@ -96,4 +96,4 @@ class CompressorBench {
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_COMPRESSORS_COMPRESSOR_BENCH_H_
+#endif  // TOOLS_BENCH_COMPRESSORS_MEASUREMENT_H_

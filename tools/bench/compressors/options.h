@@ -1,6 +1,6 @@
 // The command line of `gradsieve bench compressors`.
-#ifndef TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
-#define TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
+#ifndef TOOLS_BENCH_COMPRESSORS_OPTIONS_H_
+#define TOOLS_BENCH_COMPRESSORS_OPTIONS_H_
 
 #include <cstdint>
 #include <string>
@@ -33,4 +33,4 @@ absl::StatusOr<CompressorConfig> BenchConfig(const std::string& name,
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_COMPRESSORS_BENCH_COMPRESSORS_OPTIONS_H_
+#endif  // TOOLS_BENCH_COMPRESSORS_OPTIONS_H_

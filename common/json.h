@@ -1,0 +1,32 @@
+// Parses and writes JSON. The parser and the writer of nlohmann's library are
+// templates that take seconds to compile; json.cc compiles them once.
+#ifndef COMMON_JSON_H_
+#define COMMON_JSON_H_
+
+#include <string>
+
+#include "absl/strings/string_view.h"
+#include "nlohmann/json_fwd.hpp"
+
+namespace ps {
+
+// Keeps the order in which fields are written. Code that uses its methods
+// includes nlohmann/json.hpp.
+using Json = nlohmann::ordered_json;
+
+// Returns a value that is_discarded() if the text is not JSON.
+Json ParseJson(absl::string_view text);
+
+// The same, with the fields of objects sorted, so that finding one of very many
+// is fast. Sets *repeated_key to a key that an object has twice, if there is
+// one.
+nlohmann::json ParseSortedJson(absl::string_view text,
+                               std::string* repeated_key);
+
+// Writes `indent` spaces for each level, or one line if it is negative.
+// Replaces bytes of strings that are not UTF-8.
+std::string JsonText(const Json& json, int indent = 2);
+
+}  // namespace ps
+
+#endif  // COMMON_JSON_H_
