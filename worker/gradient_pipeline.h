@@ -51,7 +51,8 @@ class GradientPipeline {
       const GradientPipelineOptions& options);
 
   // Records all following iterations in `trace`, which is not owned; null ends
-  // the recording. Must not be called during an iteration.
+  // the recording. Only Begin, Ready and Await use `trace`. Must not be called
+  // during an iteration.
   void Trace(TraceRecorder* trace) { account_.Trace(trace); }
 
   // Begins an iteration. `push` is its number, from 0. `gradient` is the flat

@@ -1,6 +1,7 @@
 #include "worker/iteration_trace.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
@@ -9,57 +10,80 @@
 
 namespace ps {
 
-absl::Status CheckTraceOptions(int64_t iteration, int64_t num_pushes,
-                               bool no_directory) {
-  if (iteration < 0 || iteration >= num_pushes) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("training.trace_iteration is ", iteration,
-                     "; must be below the number of pushes, ", num_pushes));
+absl::StatusOr<std::unique_ptr<IterationTrace>> IterationTrace::Create(
+    const IterationTraceOptions& options) {
+  const int64_t iteration = options.config->trace_iteration();
+  if (options.config->has_trace_iteration()) {
+    if (iteration < 0 || iteration >= options.num_pushes) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "training.trace_iteration is ", iteration,
+          "; must be below the number of pushes, ", options.num_pushes));
+    }
+    if (options.worker_rank == 0 && options.run_directory.empty()) {
+      return absl::InvalidArgumentError(
+          "training.trace_iteration is set and there is no run directory for "
+          "trace.json");
+    }
   }
-  if (no_directory) {
-    return absl::InvalidArgumentError(
-        "training.trace_iteration is set and there is no run directory for "
-        "trace.json");
-  }
-  return absl::OkStatus();
+  return std::unique_ptr<IterationTrace>(new IterationTrace(options));
 }
 
-IterationTrace::IterationTrace(LayerTimes* layers)
-    : layers_(layers), begin_(absl::Now()), recorder_(begin_) {
-  layers_->Listen([this](const LayerTimes::Span& span) {
+IterationTrace::IterationTrace(const IterationTraceOptions& options)
+    : options_(options),
+      awaited_(options.config->has_trace_iteration() &&
+               options.worker_rank == 0) {}
+
+IterationTrace::~IterationTrace() { options_.layers->Listen(nullptr); }
+
+void IterationTrace::Begin(int64_t push) {
+  if (!awaited_ || push < options_.config->trace_iteration()) return;
+  awaited_ = false;
+  begin_ = absl::Now();
+  recorder_ = std::make_unique<TraceRecorder>(begin_);
+  options_.layers->Listen([this](const LayerTimes::Span& span) {
     const bool forward = span.direction == LayerTimes::Direction::kForward;
-    recorder_.Span(TraceRecorder::Row::kTrainer,
-                   absl::StrCat(span.kind, forward ? " forward" : " backward"),
-                   span.start, span.end);
+    recorder_->Span(TraceRecorder::Row::kTrainer,
+                    absl::StrCat(span.kind, forward ? " forward" : " backward"),
+                    span.start, span.end);
   });
 }
 
-IterationTrace::~IterationTrace() { layers_->Listen(nullptr); }
-
 void IterationTrace::End(int64_t push, const ExchangeStats& stats) {
-  recorder_.Span(TraceRecorder::Row::kTrainer, absl::StrCat("iteration ", push),
-                 begin_, absl::Now(),
-                 {{"mean_loss", stats.mean_loss},
-                  {"sent_elements", stats.sent_elements},
-                  {"bytes_up", stats.bytes_up},
-                  {"bytes_down", stats.bytes_down}});
+  if (recorder_ == nullptr) return;
+  recorder_->Span(TraceRecorder::Row::kTrainer,
+                  absl::StrCat("iteration ", push), begin_, absl::Now(),
+                  {{"mean_loss", stats.mean_loss},
+                   {"sent_elements", stats.sent_elements},
+                   {"bytes_up", stats.bytes_up},
+                   {"bytes_down", stats.bytes_down}});
   const ExchangePhases& phases = stats.phases;
-  recorder_.Note({"communication_us", phases.communication * 1e6});
-  recorder_.Note({"await_us", phases.await * 1e6});
+  recorder_->Note({"communication_us", phases.communication * 1e6});
+  recorder_->Note({"await_us", phases.await * 1e6});
   if (phases.communication > 0) {
-    recorder_.Note(
+    recorder_->Note(
         {"hidden_share",
          std::clamp(1 - phases.await / phases.communication, 0.0, 1.0)});
   }
 }
 
-absl::Status IterationTrace::Write(const std::string& directory) const {
-  const std::string path = absl::StrCat(directory, "/trace.json");
+absl::Status IterationTrace::Write() {
+  if (recorder_ == nullptr) return absl::OkStatus();
+  options_.layers->Listen(nullptr);
+  const std::unique_ptr<TraceRecorder> recorder = std::move(recorder_);
+  const std::string path = absl::StrCat(options_.run_directory, "/trace.json");
   PS_RETURN_IF_ERROR(
-      Annotate(recorder_.Write(path), "training.trace_iteration"));
+      Annotate(recorder->Write(path), "training.trace_iteration"));
   LOG(INFO) << "the trace is in " << path
             << "; chrome://tracing and https://ui.perfetto.dev open it";
   return absl::OkStatus();
+}
+
+void IterationTrace::Close() const {
+  if (!awaited_) return;
+  LOG(WARNING) << "training.trace_iteration is "
+               << options_.config->trace_iteration()
+               << "; the servers went on without that push and all after it, "
+                  "so there is no trace";
 }
 
 }  // namespace ps

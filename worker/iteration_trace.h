@@ -7,46 +7,59 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "models/layers/layer_times.h"
+#include "proto/training_config.pb.h"
 #include "worker/exchange_stats.h"
 #include "worker/trace_recorder.h"
 
 namespace ps {
 
-// Errors: kInvalidArgument if `iteration` is not below the number of pushes, or
-// if there is no directory for the file.
-absl::Status CheckTraceOptions(int64_t iteration, int64_t num_pushes,
-                               bool no_directory);
+struct IterationTraceOptions {
+  const TrainingConfig* config = nullptr;  // Not owned.
+  int worker_rank = 0;
+  std::string run_directory;  // Gets trace.json.
+  int64_t num_pushes = 0;
+  LayerTimes* layers = nullptr;  // Not owned; outlives the trace.
+};
 
-// The trace of one iteration, which begins with the construction of this
-// object; it has a span for each layer. Not thread-safe, except for its
-// recorder.
+// The trace of one iteration, with a span for each layer. All calls do nothing
+// if no trace is configured, and on workers other than worker 0. Not
+// thread-safe, except for its recorder.
 class IterationTrace {
  public:
-  // `layers` belongs to the model; it must outlive this object.
-  explicit IterationTrace(LayerTimes* layers);
+  // Errors: kInvalidArgument if the configured iteration is not below the
+  // number of pushes, or if there is no directory for the file.
+  static absl::StatusOr<std::unique_ptr<IterationTrace>> Create(
+      const IterationTraceOptions& options);
   ~IterationTrace();
 
-  TraceRecorder* recorder() { return &recorder_; }
+  // Begins the iterations of one push. Starts the trace at the configured push,
+  // or at the next one if the servers went on without that push.
+  void Begin(int64_t push);
+
+  // Null except between Begin and Write of the traced push.
+  TraceRecorder* recorder() { return recorder_.get(); }
 
   // Ends the iteration. Also notes the share of the communication that was
   // hidden behind other work of the worker.
   void End(int64_t push, const ExchangeStats& stats);
 
-  // Writes trace.json and logs its path.
-  absl::Status Write(const std::string& directory) const;
+  // Writes trace.json and logs its path, if this push was traced.
+  absl::Status Write();
+
+  // Ends the run. Logs a warning if the trace never began.
+  void Close() const;
 
  private:
-  LayerTimes* const layers_;
-  const absl::Time begin_;
-  TraceRecorder recorder_;
-};
+  explicit IterationTrace(const IterationTraceOptions& options);
 
-// The recorder of a trace that may be null.
-inline TraceRecorder* TraceOf(const std::unique_ptr<IterationTrace>& trace) {
-  return trace == nullptr ? nullptr : trace->recorder();
-}
+  const IterationTraceOptions options_;
+  bool awaited_;  // The trace is configured and has not begun.
+  absl::Time begin_;
+  std::unique_ptr<TraceRecorder> recorder_;
+};
 
 }  // namespace ps
 

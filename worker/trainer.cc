@@ -46,10 +46,8 @@ class Trainer {
   absl::Status GiveFirstWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecording();
   absl::Status StartDump();
-  absl::Status CheckTrace() const;
+  absl::Status PrepareTrace();
   absl::Status RunIterations();
-  // Calls RunPush, and traces it if a trace is due.
-  absl::StatusOr<int64_t> RunPushAndTrace(int64_t push);
   // Runs all iterations of one push; returns the number of the next push.
   absl::StatusOr<int64_t> RunPush(int64_t push);
   absl::StatusOr<Batch*> ReadBatch(int64_t iteration);
@@ -86,8 +84,7 @@ class Trainer {
 
   std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null if not configured.
-  std::unique_ptr<IterationTrace> trace_;  // Null except in one iteration.
-  bool traced_ = false;
+  std::unique_ptr<IterationTrace> trace_;
   std::unique_ptr<BatchFeed> feed_;
   double loss_ = 0;          // Sum over this push's earlier iterations.
   int64_t num_samples_ = 0;  // Likewise.
@@ -190,11 +187,15 @@ absl::Status Trainer::StartDump() {
   return absl::OkStatus();
 }
 
-absl::Status Trainer::CheckTrace() const {
-  if (!config().training().has_trace_iteration()) return absl::OkStatus();
-  return CheckTraceOptions(
-      config().training().trace_iteration(), parts_.plan->num_pushes(),
-      options_.worker_rank == 0 && options_.run_directory.empty());
+absl::Status Trainer::PrepareTrace() {
+  IterationTraceOptions trace;
+  trace.config = &config().training();
+  trace.worker_rank = options_.worker_rank;
+  trace.run_directory = options_.run_directory;
+  trace.num_pushes = parts_.plan->num_pushes();
+  trace.layers = &model_->layer_times();
+  PS_ASSIGN_OR_RETURN(trace_, IterationTrace::Create(trace));
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::EvaluateNow(int64_t number) {
@@ -222,7 +223,7 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
 }
 
 absl::StatusOr<Batch*> Trainer::ReadBatch(int64_t iteration) {
-  const TraceSpan span(TraceOf(trace_), TraceRecorder::Row::kTrainer,
+  const TraceSpan span(trace_->recorder(), TraceRecorder::Row::kTrainer,
                        "read batch");
   return feed_->At(iteration);
 }
@@ -231,7 +232,7 @@ absl::Status Trainer::StepLocally(int64_t iteration, double rate) {
   PS_ASSIGN_OR_RETURN(Batch* const batch, ReadBatch(iteration));
   absl::StatusOr<BatchResult> result;
   {
-    const TraceSpan span(TraceOf(trace_), TraceRecorder::Row::kTrainer,
+    const TraceSpan span(trace_->recorder(), TraceRecorder::Row::kTrainer,
                          "forward and backward");
     PS_ASSIGN_OR_RETURN(
         result, model_->ForwardBackward(*batch, weights_, &gradient_, nullptr));
@@ -243,7 +244,7 @@ absl::Status Trainer::StepLocally(int64_t iteration, double rate) {
 
 absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
                                                     double steps) {
-  TraceRecorder* const trace = TraceOf(trace_);
+  TraceRecorder* const trace = trace_->recorder();
   const TraceSpan span(trace, TraceRecorder::Row::kTrainer,
                        "forward and backward");
   return model_->ForwardBackward(
@@ -264,7 +265,7 @@ absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
 absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
                                                     int64_t push) {
   PS_ASSIGN_OR_RETURN(Batch* const batch, ReadBatch(iteration));
-  pipeline_->Trace(TraceOf(trace_));
+  pipeline_->Trace(trace_->recorder());
   pipeline_->Begin(push, gradient_, from_servers_);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
@@ -280,23 +281,6 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
     PS_RETURN_IF_ERROR(local_->NextRound(from_servers_, &weights_));
   }
   return stats;
-}
-
-absl::StatusOr<int64_t> Trainer::RunPushAndTrace(int64_t push) {
-  const TrainingConfig& training = config().training();
-  // The servers may have gone on without the requested push.
-  const bool due = options_.worker_rank == 0 && !traced_ &&
-                   training.has_trace_iteration() &&
-                   training.trace_iteration() <= push;
-  if (!due) return RunPush(push);
-  traced_ = true;
-  trace_ = std::make_unique<IterationTrace>(&model_->layer_times());
-  const absl::StatusOr<int64_t> next = RunPush(push);
-  pipeline_->Trace(nullptr);
-  const std::unique_ptr<IterationTrace> trace = std::move(trace_);
-  PS_RETURN_IF_ERROR(next.status());
-  PS_RETURN_IF_ERROR(trace->Write(options_.run_directory));
-  return next;
 }
 
 absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
@@ -318,7 +302,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   outcome.num_samples = num_samples_;
   outcome.iterations_done = parts_.plan->Begin(outcome.stats.next_push);
   pipeline_->IterationTook(outcome.seconds);
-  if (trace_ != nullptr) trace_->End(push, outcome.stats);
+  trace_->End(push, outcome.stats);
   if (dump_ != nullptr) {
     PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
   }
@@ -348,25 +332,21 @@ absl::Status Trainer::Record(const PushOutcome& outcome) {
 }
 
 absl::Status Trainer::RunIterations() {
-  PS_RETURN_IF_ERROR(CheckTrace());
+  PS_RETURN_IF_ERROR(PrepareTrace());
   feed_ = std::make_unique<BatchFeed>(config(), options_.worker_rank, parts_);
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
   for (int64_t push = 0; push < parts_.plan->num_pushes();) {
     const int64_t done = parts_.plan->NumEvaluations(push);
-    PS_ASSIGN_OR_RETURN(push, RunPushAndTrace(push));
+    trace_->Begin(push);
+    PS_ASSIGN_OR_RETURN(push, RunPush(push));
+    PS_RETURN_IF_ERROR(trace_->Write());
     // If this worker skipped pushes and with them several evaluations, only the
     // last of these is made.
     const int64_t due = parts_.plan->NumEvaluations(push);
     if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
   }
-  if (config().training().has_trace_iteration() && !traced_ &&
-      options_.worker_rank == 0) {
-    LOG(WARNING) << "training.trace_iteration is "
-                 << config().training().trace_iteration()
-                 << "; the servers went on without that push and all after "
-                    "it, so there is no trace";
-  }
+  trace_->Close();
   if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());
   return absl::OkStatus();
 }
