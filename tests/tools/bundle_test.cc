@@ -52,8 +52,8 @@ void Pack(const fs::path& folder, const std::string& name) {
     list << "link\tbin/" << fs::path(program).filename().string() << "\t../"
          << program << "\n";
   }
-  list << "test\ttests/tools/find_program_test\t"
-       << ProgramPath("tests/tools/find_program_test") << "\n";
+  list << "test\ttests/tools/tools_test\t"
+       << ProgramPath("tests/tools/tools_test") << "\n";
   list << "file\tjob.textproto\t"
        << ProgramPath("deploy/examples/mlp_digits.textproto") << "\n";
   list.close();
@@ -132,7 +132,7 @@ TEST_F(Bundle, RunsElsewhereWithItsOwnLibraries) {
                     HasSubstr(lib + "/libc.so.6, loaded by " + lib + "/ld-"),
                     HasSubstr("a server and a worker have trained")));
 
-  EXPECT_EQ(RunClean("'else where/b/run_tests' find_program"), 0) << output_;
+  EXPECT_EQ(RunClean("'else where/b/run_tests' tools_test"), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("1 passed, 0 skipped, 0 failed"));
   EXPECT_EQ(RunClean("'else where/b/run_tests' no_such_test"), 64) << output_;
 }

@@ -17,7 +17,7 @@ using ::testing::HasSubstr;
 TEST(FindProgram, OwnProgramIsTheFileThatRuns) {
   const auto program = OwnProgram();
   ASSERT_TRUE(program.ok()) << program.status();
-  EXPECT_EQ(fs::path(*program).filename(), "find_program_test");
+  EXPECT_EQ(fs::path(*program).filename(), "tools_test");
   const fs::path exe = fs::read_symlink("/proc/self/exe");
   // In a bundle that is the loader, and the program's launcher must be started.
   if (exe.filename() == "ld-linux-x86-64.so.2") {
