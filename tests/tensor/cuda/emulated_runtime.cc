@@ -219,6 +219,8 @@ cudaError_t cudaMalloc(void** memory, size_t size) {
   *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
                  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (*memory == MAP_FAILED) return cudaErrorMemoryAllocation;
+  // Each launch changes the protection of all pages; let there be few.
+  madvise(*memory, size, MADV_HUGEPAGE);
   ps::Poison(*memory, size);
   if (ps::is_protected) PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
   ps::DeviceMemory()[*memory] = size;
