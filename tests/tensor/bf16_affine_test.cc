@@ -13,6 +13,7 @@
 namespace ps {
 namespace {
 
+// For the tests of the other bf16_*_test.cc as well.
 INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers,
                          testing::ValuesIn(Bf16BackendNames()),
                          BackendTestName);

@@ -12,10 +12,6 @@
 namespace ps {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers,
-                         testing::ValuesIn(Bf16BackendNames()),
-                         BackendTestName);
-
 struct NormResults {
   std::vector<float> y, dy, dx, dweight, dbias, mean, variance;
 };

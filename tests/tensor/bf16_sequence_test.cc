@@ -12,10 +12,6 @@
 namespace ps {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers,
-                         testing::ValuesIn(Bf16BackendNames()),
-                         BackendTestName);
-
 TEST_P(Bf16Layers, Embedding) {
   EmbeddingShape shape;
   shape.num_rows = 6;

@@ -11,10 +11,6 @@
 namespace ps {
 namespace {
 
-INSTANTIATE_TEST_SUITE_P(Backends, Bf16Layers,
-                         testing::ValuesIn(Bf16BackendNames()),
-                         BackendTestName);
-
 TEST_P(Bf16Layers, Pooling) {
   for (const auto kind :
        {PoolingShape::Kind::kMax, PoolingShape::Kind::kAverage}) {
