@@ -13,7 +13,7 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name) {
   if (name == "cuda") {
     CudaBackendOptions cuda;
-    cuda.memory_bytes = int64_t{1} << 27;
+    cuda.memory_bytes = int64_t{1} << 29;
     return NewCudaBackend(cuda);
   }
   CpuBackendOptions cpu;
