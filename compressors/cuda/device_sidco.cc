@@ -63,18 +63,24 @@ class DeviceSidcoImpl final : public DeviceSidco {
     return runner_.Allocate(what);
   }
 
-  absl::Status Run(const DeviceSidcoRequest& request, const float* residual,
-                   const float* gradient, float* out,
-                   DeviceSidcoResult* result) override {
+  absl::Status Queue(const DeviceSidcoRequest& request, const float* residual,
+                     const float* gradient, float* out) override {
     PS_RETURN_IF_ERROR(CheckRequest(request, n_));
-    PS_ASSIGN_OR_RETURN(const SidcoPasses* const left,
-                        runner_.Run(Arguments(request, residual, gradient, out),
-                                    NumSparseChunks(n_)));
-    const SidcoPasses& passes = *left;
+    return runner_.Queue(Arguments(request, residual, gradient, out),
+                         NumSparseChunks(n_));
+  }
+
+  DeviceSelection queued_selection() const override {
+    return selected_.queued(&runner_.on_device()->num_left);
+  }
+
+  absl::Status Finish(DeviceSidcoResult* result) override {
+    const SidcoState& state = runner_.on_host();
+    const SidcoPasses& passes = state.passes;
     if (!passes.done()) {
       return absl::InternalError(absl::StrCat(
-          "SIDCo did not finish in ", SidcoPasses::MaxPasses(request),
-          " passes over ", n_, " elements"));
+          "SIDCo did not finish in ", passes.max_passes(), " passes over ", n_,
+          " elements"));
     }
     *result = DeviceSidcoResult();
     result->outcome = passes.outcome();
@@ -83,10 +89,17 @@ class DeviceSidcoImpl final : public DeviceSidco {
     result->warm = passes.warm();
     result->estimate = EstimateOf(passes.steps());
     result->trace = TraceOf(passes);
-    result->num_selected = passes.num_selected();
-    if (result->num_selected > capacity_) return absl::OkStatus();
-    result->selection = selected_.selection(result->num_selected);
+    result->num_selected = state.num_selected;
+    result->selection = selected_.selection(state.num_left);
     return absl::OkStatus();
+  }
+
+  absl::Status Run(const DeviceSidcoRequest& request, const float* residual,
+                   const float* gradient, float* out,
+                   DeviceSidcoResult* result) override {
+    PS_RETURN_IF_ERROR(Queue(request, residual, gradient, out));
+    PS_RETURN_IF_ERROR(work_->streams().Await(work_->stream()));
+    return Finish(result);
   }
 
  private:

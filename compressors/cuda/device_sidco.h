@@ -1,5 +1,5 @@
-// SIDCo's estimate and selection on a device in one launch; the host waits only
-// for the end of it.
+// SIDCo's estimate and selection on a device in one launch; the host need not
+// wait for it before it queues what uses the selection.
 #ifndef COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 #define COMPRESSORS_CUDA_DEVICE_SIDCO_H_
 
@@ -23,7 +23,7 @@ struct DeviceSidcoResult {
   ThresholdEstimate estimate;
   int64_t num_selected = 0;  // Elements above the threshold.
   // The selected elements, if there are no more than `capacity`. Valid until
-  // the next Run.
+  // the next Queue or Run.
   DeviceSelection selection;
   SidcoTrace trace;
 };
@@ -35,10 +35,23 @@ class DeviceSidco {
  public:
   virtual ~DeviceSidco() = default;
 
-  // Forms out = residual + gradient, all in device memory, and selects from it
-  // by SIDCo. `out` must not overlap either input. Errors: kInvalidArgument for
-  // a request of another length or with more than kMaxDeviceStages stages, or
-  // CUDA errors.
+  // Queues: out = residual + gradient, all in device memory, and a selection
+  // from it by SIDCo. Returns without waiting. `out` must not overlap either
+  // input. Errors: kInvalidArgument for a request of another length or with
+  // more than kMaxDeviceStages stages, or CUDA errors.
+  virtual absl::Status Queue(const DeviceSidcoRequest& request,
+                             const float* residual, const float* gradient,
+                             float* out) = 0;
+
+  // The selection that the queued work leaves, with a device_count: 0 if there
+  // is no estimate, or if more than `capacity` elements are selected.
+  virtual DeviceSelection queued_selection() const = 0;
+
+  // What the queued work has found. Call after Queue, once its work is done:
+  // when the caller has waited for the compression stream.
+  virtual absl::Status Finish(DeviceSidcoResult* result) = 0;
+
+  // Queue, a wait, and Finish.
   virtual absl::Status Run(const DeviceSidcoRequest& request,
                            const float* residual, const float* gradient,
                            float* out, DeviceSidcoResult* result) = 0;

@@ -1,5 +1,5 @@
 // Runs a Work and fetches the state that it leaves, with one launch and one
-// wait. For files between the host and the device; includes CUDA's headers.
+// wait, which may be the caller's. For files between the host and the device; includes CUDA's headers.
 #ifndef COMPRESSORS_CUDA_GRID_RUNNER_H_
 #define COMPRESSORS_CUDA_GRID_RUNNER_H_
 
@@ -40,11 +40,10 @@ class GridRunner {
     return absl::OkStatus();
   }
 
-  // Runs after the work that layers have queued so far. At most num_chunks
-  // blocks, at least 1, have something to do. The result is valid until the
-  // next call.
-  absl::StatusOr<const State*> Run(const Arguments& arguments,
-                                   int64_t num_chunks) {
+  // Queues the work, after the work that layers have queued so far, and returns
+  // without waiting. At most num_chunks blocks, at least 1, have something to
+  // do.
+  absl::Status Queue(const Arguments& arguments, int64_t num_chunks) {
     PS_RETURN_IF_ERROR(work_->Begin());
     const cudaStream_t stream = work_->stream();
     const int num_blocks =
@@ -54,8 +53,23 @@ class GridRunner {
     PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(pinned_.get(), state_.get(),
                                             sizeof(State),
                                             cudaMemcpyDeviceToHost, stream));
-    PS_RETURN_IF_ERROR(work_->streams().Await(stream));
-    return static_cast<const State*>(pinned_.get());
+    return absl::OkStatus();
+  }
+
+  // The state that the queued work leaves: on the device, for work queued on
+  // the same stream after it; and on the host, valid from when the caller has
+  // waited for the stream until the next call of Queue.
+  const State* on_device() const { return state_.get(); }
+  const State& on_host() const {
+    return *static_cast<const State*>(pinned_.get());
+  }
+
+  // Queues the work and waits for it.
+  absl::StatusOr<const State*> Run(const Arguments& arguments,
+                                   int64_t num_chunks) {
+    PS_RETURN_IF_ERROR(Queue(arguments, num_chunks));
+    PS_RETURN_IF_ERROR(work_->streams().Await(work_->stream()));
+    return &on_host();
   }
 
  private:

@@ -25,6 +25,14 @@ struct SidcoArguments {
   float* values = nullptr;      // [capacity]
 };
 
+// In device memory. One block writes it, between phases in which all blocks
+// read it.
+struct SidcoState {
+  SidcoPasses passes;
+  int64_t num_selected = 0;
+  int64_t num_left = 0;  // num_selected, or 0 if that exceeds the capacity.
+};
+
 // The shared memory of a block in one phase.
 union SidcoShared {
   SiftShared sift;
@@ -53,18 +61,21 @@ PS_HOST_DEVICE void AdvanceSidco(Block& block, const ChunkStats* stats,
 // All of the work; tensor/cuda/sparse/cores/host_device.h describes a Grid.
 template <class Grid>
 PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
-                             SidcoPasses* passes) {
+                             SidcoState* state) {
+  SidcoPasses* const passes = &state->passes;
   const int64_t num_chunks = NumSparseChunks(arguments.sift.input.n);
   const ChunkStats* const stats = arguments.sift.stats;
   grid.Phase([&](auto& block, int64_t b, int64_t, SidcoShared*) {
     if (b != 0) return;
     block.Phase([&](int thread) {
-      if (thread == 0) passes->Start(arguments.request);
+      if (thread != 0) return;
+      passes->Start(arguments.request);
+      state->num_selected = state->num_left = 0;
     });
   });
   // The bound guards against our own bugs: a kernel that never ends is worse
   // than an error.
-  const int max_passes = SidcoPasses::MaxPasses(arguments.request);
+  const int max_passes = passes->max_passes();
   for (int pass = 0; pass < max_passes && !passes->done(); ++pass) {
     grid.Phase(
         [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
@@ -97,10 +108,13 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
     if (b != 0) return;
     ScanCounts(block, stats, num_chunks, &shared->scan, arguments.bases);
     block.Phase([&](int thread) {
-      if (thread == 0) passes->set_num_selected(arguments.bases[num_chunks]);
+      if (thread != 0) return;
+      const int64_t count = arguments.bases[num_chunks];
+      state->num_selected = count;
+      state->num_left = count > arguments.capacity ? 0 : count;
     });
   });
-  if (passes->num_selected() > arguments.capacity) return;
+  if (state->num_left == 0) return;
   SelectArguments select;
   select.input = input;
   select.wanted = selected;
@@ -119,13 +133,13 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
 // See grid_launch.h.
 struct SidcoWork {
   using Arguments = SidcoArguments;
-  using State = SidcoPasses;
+  using State = SidcoState;
   using Shared = SidcoShared;
 
   template <class Grid>
   PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
-                                 State* passes) {
-    RunSidco(grid, arguments, passes);
+                                 State* state) {
+    RunSidco(grid, arguments, state);
   }
 };
 

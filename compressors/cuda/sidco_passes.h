@@ -117,10 +117,6 @@ class SidcoPasses {
     return has_lists_ && steps_.threshold() >= kept_above_;
   }
 
-  // The number of selected elements; 0 before it is set.
-  PS_HOST_DEVICE int64_t num_selected() const { return num_selected_; }
-  PS_HOST_DEVICE void set_num_selected(int64_t count) { num_selected_ = count; }
-
   PS_HOST_DEVICE bool done() const { return task_ == Task::kDone; }
   PS_HOST_DEVICE SidcoOutcome outcome() const { return outcome_; }
   PS_HOST_DEVICE const Moments& moments() const {
@@ -136,13 +132,13 @@ class SidcoPasses {
   PS_HOST_DEVICE int num_taken() const { return num_taken_; }
   PS_HOST_DEVICE double taken(int i) const { return taken_[i]; }
 
-  // The maximum number of passes that a request takes.
-  PS_HOST_DEVICE static int MaxPasses(const DeviceSidcoRequest& request) {
-    const EstimateRequest& estimate = request.estimate;
+  // The maximum number of passes that the request takes.
+  PS_HOST_DEVICE int max_passes() const {
+    const EstimateRequest& estimate = request_.estimate;
     // Each stage but the first measures once, and may ask whether all
     // exceedances are as large as the maximum.
     const int cold = 2 * (estimate.stages - 1) + estimate.refine_steps;
-    const bool warm = request.warm_location < HUGE_VALF;
+    const bool warm = request_.warm_location < HUGE_VALF;
     // A warm start that fails ends before its corrections, and then needs the
     // sums.
     return 1 + (warm ? 3 : 0) + cold;
@@ -252,7 +248,6 @@ class SidcoPasses {
   int num_counted_ = 0;
   double taken_[kMaxDeviceStages];
   int num_taken_ = 0;
-  int64_t num_selected_ = 0;
 };
 
 }  // namespace ps

@@ -23,15 +23,25 @@ KeptLists ListRoom::lists() const {
 
 absl::Status SelectionRoom::Reserve(SparseWork* work, int64_t count,
                                     absl::string_view what) {
+  capacity_ = 0;
   PS_RETURN_IF_ERROR(indices_.Reserve(work, count, what));
-  return values_.Reserve(work, count, what);
+  PS_RETURN_IF_ERROR(values_.Reserve(work, count, what));
+  capacity_ = count;
+  return absl::OkStatus();
 }
 
 DeviceSelection SelectionRoom::selection(int64_t count) const {
   DeviceSelection selection;
   selection.indices = indices_.get();
   selection.values = values_.get();
+  selection.capacity = capacity_;
   selection.count = count;
+  return selection;
+}
+
+DeviceSelection SelectionRoom::queued(const int64_t* device_count) const {
+  DeviceSelection selection = this->selection(0);
+  selection.device_count = device_count;
   return selection;
 }
 

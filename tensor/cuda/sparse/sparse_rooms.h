@@ -63,11 +63,14 @@ class SelectionRoom {
 
   uint32_t* indices() const { return indices_.get(); }
   float* values() const { return values_.get(); }
+  // `count` elements, or a number that queued work writes to *device_count.
   DeviceSelection selection(int64_t count) const;
+  DeviceSelection queued(const int64_t* device_count) const;
 
  private:
   DeviceRoom<uint32_t> indices_;
   DeviceRoom<float> values_;
+  int64_t capacity_ = 0;
 };
 
 }  // namespace ps

@@ -98,10 +98,25 @@ class EmulatedSidcoTest : public testing::Test {
     request.refine_reach = before.refine_reach;
     sidco_ = NewDeviceSidco(n, kCapacity, work_.get()).value();
     std::vector<float> out(n);
-    DeviceSidcoResult result;
-    const absl::Status status = sidco_->Run(
-        request, residual.data(), gradient.data(), out.data(), &result);
+    absl::Status status =
+        sidco_->Queue(request, residual.data(), gradient.data(), out.data());
     EXPECT_TRUE(status.ok()) << status;
+    // Queued work finds the selection before the host has waited.
+    const DeviceSelection queued = sidco_->queued_selection();
+    int64_t count = -1;
+    EXPECT_EQ(QueueOnEmulatedStream(work_->stream(),
+                                    [&] { count = *queued.device_count; }),
+              cudaSuccess);
+    EXPECT_TRUE(streams_->Await(work_->stream()).ok());
+    DeviceSidcoResult result;
+    status = sidco_->Finish(&result);
+    EXPECT_TRUE(status.ok()) << status;
+    EXPECT_EQ(count, result.selection.count);
+    EXPECT_EQ(queued.capacity, kCapacity);
+    if (count > 0) {
+      EXPECT_EQ(queued.indices, result.selection.indices);
+      EXPECT_EQ(queued.values, result.selection.values);
+    }
     for (int64_t i = 0; i < n; ++i) {
       EXPECT_EQ(out[i], residual[i] + gradient[i]);
     }
