@@ -4,6 +4,7 @@
 #define COMPRESSORS_SELECTORS_SELECTOR_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -24,6 +25,12 @@ struct SelectorInput {
   int64_t n = 0;  // At least 1.
   // The number of elements that the config's ratio asks for; in [1, n].
   int64_t target_count = 0;
+  // Encodes a selection that queued work will leave on the device, and waits
+  // for that work: so the host waits once for both. The selector may call this
+  // at most once, and says in Selected::encoded whether the result counts; if
+  // not, nothing has changed but the selection's values. Null if the backend
+  // has no device_work().
+  std::function<absl::Status(const DeviceSelection&)> encode;
 };
 
 struct Selected {
@@ -33,6 +40,7 @@ struct Selected {
   // device_work(); `elements` is then ignored. Valid until the selector's next
   // call.
   std::optional<DeviceSelection> on_device;
+  bool encoded = false;  // SelectorInput::encode has encoded on_device.
   Selection elements;
 
   // Valid unless `all` is true.

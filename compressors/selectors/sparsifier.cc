@@ -75,10 +75,17 @@ class Sparsifier final : public Compressor {
     input.u = scratch_.data();
     input.n = n_;
     input.target_count = target_count_;
+    if (encoder_ != nullptr) {
+      input.encode = [this, &encoded](const DeviceSelection& selection) {
+        return EncodeOnDevice(selection, &encoded);
+      };
+    }
     selected_.all = false;
     selected_.on_device.reset();
+    selected_.encoded = false;
     selected_.elements.clear();
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
+    if (!selected_.encoded) encoded.parts.clear();
     if (encoded.stats.non_finite) {
       PS_RETURN_IF_ERROR(EncodeNothing(&encoded));
       return encoded;
@@ -89,7 +96,12 @@ class Sparsifier final : public Compressor {
     if (selected_.all) {
       PS_RETURN_IF_ERROR(EncodeAll(&encoded));
     } else if (selected_.on_device.has_value()) {
-      PS_RETURN_IF_ERROR(EncodeOnDevice(&encoded));
+      if (!selected_.encoded) {
+        PS_RETURN_IF_ERROR(EncodeOnDevice(*selected_.on_device, &encoded));
+      }
+      // The values now hold the coding errors.
+      PS_RETURN_IF_ERROR(
+          encoder_->Scatter(*selected_.on_device, scratch_.data()));
     } else {
       PS_RETURN_IF_ERROR(EncodeSelected(&encoded));
     }
@@ -125,12 +137,11 @@ class Sparsifier final : public Compressor {
     return absl::OkStatus();
   }
 
-  absl::Status EncodeOnDevice(EncodedGradient* encoded) {
-    PS_ASSIGN_OR_RETURN(
-        encoded->parts,
-        encoder_->EncodeSelected(*selected_.on_device, PayloadParts()));
-    // The values now hold the coding errors.
-    return encoder_->Scatter(*selected_.on_device, scratch_.data());
+  absl::Status EncodeOnDevice(const DeviceSelection& selection,
+                              EncodedGradient* encoded) {
+    PS_ASSIGN_OR_RETURN(encoded->parts,
+                        encoder_->EncodeSelected(selection, PayloadParts()));
+    return absl::OkStatus();
   }
 
   absl::Status EncodeSelected(EncodedGradient* encoded) {
@@ -158,21 +169,20 @@ class Sparsifier final : public Compressor {
   }
 
   absl::Status EncodeAll(EncodedGradient* encoded) {
+    if (encoder_ != nullptr) {
+      PS_ASSIGN_OR_RETURN(encoded->parts,
+                          encoder_->EncodeAll(scratch_.data(), PayloadParts()));
+      return absl::OkStatus();
+    }
     if (codes_.value_code == "fp32") {
-      // Copies straight from the backend's memory into the payload.
+      // Copies straight from the vector into the payload.
       for (const Part& part : parts_) {
-        PayloadBuffer payload = DenseOver(
-            backend_->HostBuffer(DensePayloadBytes(part.size())), part.size());
+        PayloadBuffer payload = AllocateDense(part.size());
         PS_RETURN_IF_ERROR(backend_->CopyToHost(
             scratch_.Slice(part.begin, part.end), DenseValues(&payload)));
         encoded->parts.push_back(std::move(payload));
       }
       return backend_->sparse().Clear(scratch_.data(), n_);
-    }
-    if (encoder_ != nullptr) {
-      PS_ASSIGN_OR_RETURN(encoded->parts,
-                          encoder_->EncodeAll(scratch_.data(), PayloadParts()));
-      return absl::OkStatus();
     }
     std::vector<float>& values = selected_.elements.values;
     for (const Part& part : parts_) {

@@ -158,9 +158,13 @@ class SidcoSelector final : public Selector {
     request.num_known_steps = std::min(memory.num_steps, kMaxDeviceStages);
     std::copy_n(memory.steps, request.num_known_steps, request.known_steps);
     request.refine_reach = memory.refine_reach;
+    PS_RETURN_IF_ERROR(
+        device_->Queue(request, input.residual, input.gradient, input.u));
+    // Most selections stand. One that does not, because the device made no
+    // estimate or Select replaces it, is encoded for nothing.
+    PS_RETURN_IF_ERROR(input.encode(device_->queued_selection()));
     DeviceSidcoResult result;
-    PS_RETURN_IF_ERROR(device_->Run(request, input.residual, input.gradient,
-                                    input.u, &result));
+    PS_RETURN_IF_ERROR(device_->Finish(&result));
     moments_ = result.moments;
     on_device_ = std::move(result);
     sieve_->Reset(input.u, input.n);
@@ -173,6 +177,7 @@ class SidcoSelector final : public Selector {
     if (WasEstimatedOnDevice()) {
       if (on_device_->selection.count == on_device_->num_selected) {
         selected->on_device = on_device_->selection;
+        selected->encoded = true;
         return absl::OkStatus();
       }
       // The device has selected more elements than it has space for.
@@ -274,6 +279,7 @@ class SidcoSelector final : public Selector {
   absl::Status SelectExactly(const char* why, const SelectorInput& input,
                              Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
+    selected->encoded = false;
     return top_k_.Select(input.u, input.n,
                          std::min(input.target_count, moments_.num_nonzero),
                          selected, &stats->threshold);
@@ -282,6 +288,7 @@ class SidcoSelector final : public Selector {
   absl::Status Trim(const char* why, const SelectorInput& input,
                     Selected* selected, CompressionStats* stats) {
     stats->fallback = why;
+    selected->encoded = false;
     return top_k_.Trim(input.u, input.n, input.target_count, selected,
                        &stats->threshold);
   }

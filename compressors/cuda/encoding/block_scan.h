@@ -48,25 +48,32 @@ PS_HOST_DEVICE inline int64_t TotalLength(const LengthShared& shared) {
 }
 
 // One block: replaces each of the `count` lengths that at(k) refers to with the
-// sum of those before it. Returns the total to every thread.
+// sum of those before it, and at(count) with the sum of all.
 template <class Block, class At>
-PS_HOST_DEVICE int64_t ScanLengths(Block& block, int64_t count,
-                                   LengthShared* shared, At at) {
-  int64_t before = 0;
-  for (int64_t begin = 0; begin < count; begin += kSparseThreads) {
-    block.Phase([&](int thread) {
-      const int64_t k = begin + thread;
-      shared->lengths[thread] = k < count ? at(k) : 0;
-    });
-    SumGroups(block, shared);
-    block.Phase([&](int thread) {
-      const int64_t k = begin + thread;
-      if (k < count) at(k) = before + LengthBefore(*shared, thread);
-    });
-    // The sums of groups are written again only two phases after this.
-    before += TotalLength(*shared);
-  }
-  return before;
+PS_HOST_DEVICE void ScanLengths(Block& block, int64_t count,
+                                LengthShared* shared, At at) {
+  // Each thread scans a run of them.
+  const int64_t run = (count + kSparseThreads - 1) / kSparseThreads;
+  const auto begin_of = [count, run](int thread) {
+    return thread * run < count ? thread * run : count;
+  };
+  block.Phase([&](int thread) {
+    int64_t length = 0;
+    for (int64_t k = begin_of(thread); k < begin_of(thread + 1); ++k) {
+      length += at(k);
+    }
+    shared->lengths[thread] = length;
+  });
+  SumGroups(block, shared);
+  block.Phase([&](int thread) {
+    int64_t before = LengthBefore(*shared, thread);
+    for (int64_t k = begin_of(thread); k < begin_of(thread + 1); ++k) {
+      const int64_t length = at(k);
+      at(k) = before;
+      before += length;
+    }
+    if (thread == kSparseThreads - 1) at(count) = before;
+  });
 }
 
 // A position per thread, -1 if it has none, and the last of each group of

@@ -1,14 +1,13 @@
 #include "compressors/cuda/encoding/device_encoder.h"
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/cuda/encoding/encode_launch.h"
 #include "compressors/cuda/encoding/level_work.h"
-#include "compressors/cuda/encoding/packing_choice.h"
+#include "compressors/cuda/encoding/packing_of_codes.h"
+#include "compressors/cuda/encoding/pinned_blocks.h"
 #include "compressors/cuda/encoding/reserve.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_status.h"
@@ -17,21 +16,20 @@
 namespace ps {
 namespace {
 
-// Alignment of payloads in device memory, so that no two parts share a word.
-constexpr int64_t kAlignmentBytes = 256;
-// The maximum size of payloads held there together; a single part may have
-// more.
-constexpr int64_t kMaxHeldBytes = int64_t{32} << 20;
+static_assert(kFrontBytes == kPayloadHeaderBytes, "room for the header");
 
-int64_t RoundedUp(int64_t bytes) {
-  return (bytes + kAlignmentBytes - 1) / kAlignmentBytes * kAlignmentBytes;
+// The size of a window, unless a single payload may take more.
+constexpr int64_t kMaxWindowBytes = int64_t{32} << 20;
+
+// The number of blocks that copy to the host: enough for the bus, and few,
+// since blocks that wait for the bus keep others from computing.
+constexpr int64_t kCopyBlocks = 32;
+
+IndexPacking NoIndices() {
+  IndexPacking packing;
+  packing.code = IndexCode::kDense;
+  return packing;
 }
-
-// Parts that are held in device memory together: [begin, end).
-struct Group {
-  int begin = 0;
-  int end = 0;
-};
 
 class CudaEncoder final : public DeviceEncoder {
  public:
@@ -40,46 +38,32 @@ class CudaEncoder final : public DeviceEncoder {
       : codes_(codes),
         values_(values),
         indices_(indices),
-        backend_(backend),
         work_(backend->sparse().device_work()),
         levels_(values, work_) {}
 
   absl::StatusOr<std::vector<PayloadBuffer>> EncodeSelected(
       const DeviceSelection& selection,
       absl::Span<const PayloadPart> parts) override {
-    EncodeBatch batch;
-    batch.indices = selection.indices;
-    batch.values = selection.values;
-    whole_ = false;
-    return Waited([&](std::vector<PayloadBuffer>* payloads) -> absl::Status {
-      PS_RETURN_IF_ERROR(StartPlans(parts, selection.count, &batch));
-      if (selection.count > 0) PS_RETURN_IF_ERROR(MeasureSelection(&batch));
-      for (PartPlan& part : Plans()) ChooseIndexCode(indices_, &part);
-      return QueuePayloads(&batch, payloads);
-    });
+    Elements elements;
+    elements.batch.indices = selection.indices;
+    elements.batch.values = selection.values;
+    elements.number = {selection.count, selection.device_count};
+    elements.max_count = selection.device_count == nullptr ? selection.count
+                                                           : selection.capacity;
+    elements.indices = indices_;
+    return Encode(elements, parts);
   }
 
   absl::StatusOr<std::vector<PayloadBuffer>> EncodeAll(
       float* u, absl::Span<const PayloadPart> parts) override {
-    EncodeBatch batch;
-    batch.values = u;
-    whole_ = true;
-    return Waited([&](std::vector<PayloadBuffer>* payloads) -> absl::Status {
-      int64_t n = 0;
-      for (const PayloadPart& part : parts) n += part.end - part.begin;
-      PS_RETURN_IF_ERROR(StartPlans(parts, n, &batch));
-      for (PartPlan& part : Plans()) {
-        part.first = part.begin;
-        part.count = part.dense_size;
-      }
-      PlaceParts(values_.bucket_size, num_parts_, Plans().data());
-      if (count_ > 0 && values_.elias) {
-        PS_RETURN_IF_ERROR(PlansToDevice());
-        PS_RETURN_IF_ERROR(levels_.Queue(count_, &batch));
-        PS_RETURN_IF_ERROR(AwaitPlans());
-      }
-      return QueuePayloads(&batch, payloads);
-    });
+    if (values_.code == ValueCode::kFp32) return CopyAll(u, parts);
+    Elements elements;
+    elements.batch.values = u;
+    for (const PayloadPart& part : parts) {
+      elements.max_count += part.end - part.begin;
+    }
+    elements.indices = NoIndices();
+    return Encode(elements, parts);
   }
 
   absl::Status Scatter(const DeviceSelection& selection, float* u) override {
@@ -92,105 +76,176 @@ class CudaEncoder final : public DeviceEncoder {
   }
 
  private:
-  // Calls queue(&payloads) and waits for what it has queued, even if it failed
-  // half-way: the device may still write to the payloads.
-  template <class Queue>
-  absl::StatusOr<std::vector<PayloadBuffer>> Waited(const Queue& queue) {
+  // The blocks that windows are copied to.
+  using Windows = std::vector<std::shared_ptr<uint8_t[]>>;
+
+  // What is encoded.
+  struct Elements {
+    EncodeBatch batch;
+    ElementCount number;
+    int64_t max_count = 0;
+    IndexPacking indices;
+  };
+
+  // A whole vector in fp32 is its own payload: copies leave the device's
+  // multiprocessors to others.
+  absl::StatusOr<std::vector<PayloadBuffer>> CopyAll(
+      float* u, absl::Span<const PayloadPart> parts) {
+    PS_RETURN_IF_ERROR(work_->Begin());
     std::vector<PayloadBuffer> payloads;
-    const absl::Status queued = queue(&payloads);
-    const absl::Status done = work_->streams().Await(work_->stream());
-    PS_RETURN_IF_ERROR(queued);
-    PS_RETURN_IF_ERROR(done);
+    const auto queue = [&]() -> absl::Status {
+      for (const PayloadPart& part : parts) {
+        const int64_t size = part.end - part.begin;
+        PS_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t[]> block,
+                            blocks_.Acquire(DensePayloadBytes(size)));
+        payloads.push_back(DenseOver(std::move(block), size));
+        if (size == 0) continue;
+        PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
+            DenseValues(&payloads.back()), u + part.begin, size * sizeof(float),
+            cudaMemcpyDeviceToHost, work_->stream()));
+        PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
+            u + part.begin, 0, size * sizeof(float), work_->stream()));
+      }
+      return absl::OkStatus();
+    };
+    PS_RETURN_IF_ERROR(Awaited(queue()));
     return payloads;
   }
 
-  absl::Span<PartPlan> Plans() {
-    return absl::MakeSpan(static_cast<PartPlan*>(pinned_plans_.get()),
-                          num_parts_);
+  // Waits for what has been queued, even if that has failed half-way: the
+  // device may still write to the payloads.
+  absl::Status Awaited(absl::Status queued) {
+    queued.Update(work_->streams().Await(work_->stream()));
+    return queued;
   }
 
-  // Plans the parts, and allocates memory for them and for `count` elements.
-  absl::Status StartPlans(absl::Span<const PayloadPart> parts, int64_t count,
-                          EncodeBatch* batch) {
+  absl::StatusOr<std::vector<PayloadBuffer>> Encode(
+      Elements elements, absl::Span<const PayloadPart> parts) {
     PS_RETURN_IF_ERROR(work_->Begin());
+    PS_RETURN_IF_ERROR(StartPlans(parts, &elements.batch));
+    Windows windows;
+    if (elements.max_count > 0) {
+      const absl::Status packed = Pack(elements, &windows);
+      if (!packed.ok()) return Awaited(packed);
+    }
+    std::vector<PayloadBuffer> payloads;
+    for (const PartPlan& part : Plans()) {
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer payload,
+          part.count == 0
+              ? NothingOf(part, elements)
+              : PayloadIn(windows[static_cast<size_t>(part.window)], part));
+      payloads.push_back(std::move(payload));
+    }
+    return payloads;
+  }
+
+  // Packs the planned parts, and waits for them.
+  absl::Status Pack(Elements& elements, Windows* windows) {
+    PS_RETURN_IF_ERROR(ClearWindow(WindowBytes(elements)));
+    is_clear_ = false;
+    PS_RETURN_IF_ERROR(QueuePlans(&elements));
+    // As many windows as the last time, and then those that are missing. They
+    // use the same memory of the device one after the other.
+    int window = 0;
+    for (int end = num_windows_; window < end;) {
+      for (; window < end; ++window) {
+        PS_RETURN_IF_ERROR(QueueWindow(elements, window, windows));
+      }
+      PS_RETURN_IF_ERROR(AwaitPlans());
+      end = num_windows_ = PinnedPlans()[num_parts_].window;
+    }
+    is_clear_ = true;
+    return absl::OkStatus();
+  }
+
+  // The queued windows may be more than there are.
+  absl::Status QueueWindow(const Elements& elements, int window,
+                           Windows* windows) {
+    PS_ASSIGN_OR_RETURN(std::shared_ptr<uint8_t[]> block,
+                        blocks_.Acquire(window_bytes_));
+    const EncodeBatch& batch = elements.batch;
+    const int64_t num_chunks = MaxChunks(elements);
+    PS_RETURN_IF_CUDA_ERROR(LaunchPackPayloads(batch, values_, window,
+                                               num_chunks, work_->stream()));
+    PS_RETURN_IF_CUDA_ERROR(
+        LaunchCopyPayloads(batch, window, block.get(),
+                           std::min(num_chunks, kCopyBlocks), work_->stream()));
+    windows->push_back(std::move(block));
+    return absl::OkStatus();
+  }
+
+  // Queues everything that the plans depend on, and the plans.
+  absl::Status QueuePlans(Elements* elements) {
+    EncodeBatch* const batch = &elements->batch;
+    const int64_t num_chunks = MaxChunks(*elements);
+    const cudaStream_t stream = work_->stream();
+    batch->payloads = window_.get();
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(plans_.get(), pinned_plans_.get(),
+                                            PlanBytes(), cudaMemcpyHostToDevice,
+                                            stream));
+    PS_RETURN_IF_CUDA_ERROR(
+        LaunchFindParts(*batch, values_.bucket_size, elements->number, stream));
+    if (elements->indices.needs_gaps()) {
+      PS_RETURN_IF_ERROR(lengths_.AtLeast(num_chunks + 1, work_));
+      batch->lengths = lengths_.get();
+      PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, num_chunks, stream));
+    }
+    if (NeedsSums()) {
+      PS_RETURN_IF_ERROR(sums_.AtLeast(num_chunks, work_));
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchSumValues(*batch, values_, num_chunks, sums_.get(), stream));
+      PS_RETURN_IF_CUDA_ERROR(
+          LaunchFoldValues(*batch, values_, sums_.get(), stream));
+    }
+    PS_RETURN_IF_ERROR(levels_.Queue(elements->max_count, batch));
+    PS_RETURN_IF_CUDA_ERROR(LaunchPlanPayloads(
+        *batch, values_, elements->indices, window_bytes_, stream));
+    return absl::OkStatus();
+  }
+
+  PartPlan* PinnedPlans() {
+    return static_cast<PartPlan*>(pinned_plans_.get());
+  }
+  absl::Span<PartPlan> Plans() {
+    return absl::MakeSpan(PinnedPlans(), num_parts_);
+  }
+  size_t PlanBytes() const { return (num_parts_ + 1) * sizeof(PartPlan); }
+
+  // Sets what the host knows of the parts.
+  absl::Status StartPlans(absl::Span<const PayloadPart> parts,
+                          EncodeBatch* batch) {
     num_parts_ = static_cast<int>(parts.size());
     if (num_parts_ > max_parts_) {
-      pinned_plans_.reset();
       max_parts_ = 0;
-      PS_ASSIGN_OR_RETURN(pinned_plans_,
-                          AllocatePinnedMemory(num_parts_ * sizeof(PartPlan)));
-      PS_RETURN_IF_ERROR(plans_.AtLeast(num_parts_, work_));
+      pinned_plans_.reset();
+      PS_ASSIGN_OR_RETURN(pinned_plans_, AllocatePinnedMemory(PlanBytes()));
+      PS_RETURN_IF_ERROR(plans_.AtLeast(num_parts_ + 1, work_));
       max_parts_ = num_parts_;
     }
     for (int p = 0; p < num_parts_; ++p) {
-      PartPlan& plan = Plans()[p];
+      PartPlan& plan = PinnedPlans()[p];
       plan = PartPlan();
       plan.begin = parts[p].begin;
       plan.dense_size = parts[p].end - parts[p].begin;
       plan.random_key = parts[p].random_key;
     }
-    count_ = count;
+    PinnedPlans()[num_parts_] = PartPlan();
     batch->parts = plans_.get();
     batch->num_parts = num_parts_;
     return absl::OkStatus();
   }
 
-  absl::Status PlansToDevice() {
-    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
-        plans_.get(), pinned_plans_.get(), num_parts_ * sizeof(PartPlan),
-        cudaMemcpyHostToDevice, work_->stream()));
-    return absl::OkStatus();
-  }
-
-  // Waits for the results of the device about the parts.
   absl::Status AwaitPlans() {
-    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
-        pinned_plans_.get(), plans_.get(), num_parts_ * sizeof(PartPlan),
-        cudaMemcpyDeviceToHost, work_->stream()));
+    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(pinned_plans_.get(), plans_.get(),
+                                            PlanBytes(), cudaMemcpyDeviceToHost,
+                                            work_->stream()));
     return work_->streams().Await(work_->stream());
   }
 
-  // For a selection of at least one element.
-  absl::Status MeasureSelection(EncodeBatch* batch) {
-    const cudaStream_t stream = work_->stream();
-    PS_RETURN_IF_ERROR(PlansToDevice());
-    PS_RETURN_IF_CUDA_ERROR(
-        LaunchFindParts(*batch, values_.bucket_size, count_, stream));
-    if (indices_.needs_gaps()) {
-      // An upper bound, however the elements are distributed.
-      const int64_t max_chunks = count_ / kEncodeChunk + num_parts_;
-      PS_RETURN_IF_ERROR(lengths_.AtLeast(max_chunks, work_));
-      batch->lengths = lengths_.get();
-      PS_RETURN_IF_CUDA_ERROR(LaunchMeasureGaps(*batch, max_chunks, stream));
-      PS_RETURN_IF_CUDA_ERROR(LaunchScanGaps(*batch, stream));
-    }
-    // The size of Elias's codes depends on the values.
-    if (values_.elias) PS_RETURN_IF_ERROR(levels_.Queue(count_, batch));
-    return AwaitPlans();
-  }
-
-  // Continues when counts and index codes are known: queues all payloads.
-  absl::Status QueuePayloads(EncodeBatch* batch,
-                             std::vector<PayloadBuffer>* payloads) {
-    const std::vector<Group> groups = PlacePayloads();
-    PS_RETURN_IF_ERROR(held_.AtLeast(held_bytes_, work_));
-    batch->payloads = held_.get();
-    PS_RETURN_IF_ERROR(PlansToDevice());
-    const int64_t num_chunks = ChunksBefore(num_parts_);
-    if (num_chunks > 0 && NeedsSums()) {
-      PS_RETURN_IF_ERROR(sums_.AtLeast(num_chunks, work_));
-      PS_RETURN_IF_CUDA_ERROR(LaunchSumValues(*batch, values_, num_chunks,
-                                              sums_.get(), work_->stream()));
-      PS_RETURN_IF_CUDA_ERROR(
-          LaunchFoldValues(*batch, values_, sums_.get(), work_->stream()));
-    }
-    if (num_chunks > 0 && !values_.elias) {
-      PS_RETURN_IF_ERROR(levels_.Queue(count_, batch));
-    }
-    for (const Group& group : groups) {
-      PS_RETURN_IF_ERROR(QueueGroup(group, batch, payloads));
-    }
-    return absl::OkStatus();
+  // An upper bound, however the elements are distributed.
+  int64_t MaxChunks(const Elements& elements) const {
+    return elements.max_count / kEncodeChunk + num_parts_;
   }
 
   bool NeedsSums() const {
@@ -199,100 +254,39 @@ class CudaEncoder final : public DeviceEncoder {
            (values_.code == ValueCode::kSign && !values_.unit_scale);
   }
 
-  // Chooses sizes and places; several groups may use a place one after the
-  // other.
-  std::vector<Group> PlacePayloads() {
-    std::vector<Group> groups;
-    int64_t held = 0;
-    held_bytes_ = 0;
-    for (int p = 0; p < num_parts_; ++p) {
-      PartPlan& part = Plans()[p];
-      ChooseValueBytes(values_, &part);
-      part.scales[0] = part.scales[1] = 1;  // Unless overwritten by a sum.
-      const int64_t bytes = RoundedUp(part.value_bytes + part.index_bytes);
-      if (groups.empty() || held + bytes > kMaxHeldBytes) {
-        groups.push_back({p, p});
-        held = 0;
-      }
-      part.offset = held;
-      held += bytes;
-      held_bytes_ = std::max(held_bytes_, held);
-      groups.back().end = p + 1;
+  // The size of a window into which each of the parts fits.
+  int64_t WindowBytes(const Elements& elements) {
+    int64_t dense_size = 0;
+    int64_t largest = 0;
+    for (const PartPlan& part : Plans()) {
+      dense_size += part.dense_size;
+      largest = std::max(
+          largest, MaxPlaces(codes_, elements.indices, 1,
+                             std::min(part.dense_size, elements.max_count),
+                             part.dense_size));
     }
-    return groups;
+    const int64_t all = MaxPlaces(codes_, elements.indices, num_parts_,
+                                  elements.max_count, dense_size);
+    return std::max(largest, std::min(all, kMaxWindowBytes));
   }
 
-  // The number of chunks in the parts before p.
-  int64_t ChunksBefore(int p) {
-    if (p == 0) return 0;
-    const PartPlan& last = Plans()[p - 1];
-    return last.chunk_base + last.num_chunks();
-  }
-
-  absl::Status QueueGroup(const Group& group, EncodeBatch* batch,
-                          std::vector<PayloadBuffer>* payloads) {
-    batch->first_chunk = ChunksBefore(group.begin);
-    const int64_t chunks = ChunksBefore(group.end) - batch->first_chunk;
-    if (chunks > 0) PS_RETURN_IF_ERROR(QueueValues(group, chunks, *batch));
-    if (chunks > 0 && !whole_) {
-      for (int p = group.begin; p < group.end; ++p) {
-        PS_RETURN_IF_ERROR(FillIndexBytes(Plans()[p]));
-      }
-      PS_RETURN_IF_CUDA_ERROR(
-          LaunchWriteIndices(*batch, chunks, work_->stream()));
+  // Makes room for a window, and sets its bits to zeros.
+  absl::Status ClearWindow(int64_t bytes) {
+    if (bytes > window_bytes_) {
+      window_bytes_ = 0;
+      is_clear_ = false;
+      PS_RETURN_IF_ERROR(window_.AtLeast(bytes, work_));
+      window_bytes_ = bytes;
     }
-    for (int p = group.begin; p < group.end; ++p) {
-      PS_RETURN_IF_ERROR(QueueCopy(Plans()[p], payloads));
-    }
-    return absl::OkStatus();
-  }
-
-  absl::Status QueueValues(const Group& group, int64_t num_chunks,
-                           const EncodeBatch& batch) {
-    const cudaStream_t stream = work_->stream();
-    if (!values_.elias) {
-      PS_RETURN_IF_CUDA_ERROR(
-          LaunchPackValues(batch, values_, num_chunks, stream));
-      return absl::OkStatus();
-    }
-    for (int p = group.begin; p < group.end; ++p) {
-      const PartPlan& part = Plans()[p];
-      if (part.count == 0) continue;
-      // Whole words are cleared, since bits are set by words.
-      PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
-          held_.get() + part.offset, 0, RoundedUp(part.value_bytes), stream));
-    }
+    if (is_clear_) return absl::OkStatus();
     PS_RETURN_IF_CUDA_ERROR(
-        LaunchWriteLevels(batch, values_, num_chunks, stream));
+        cudaMemsetAsync(window_.get(), 0, window_bytes_, work_->stream()));
     return absl::OkStatus();
   }
 
-  // Initializes the index bytes as WriteIndices expects them.
-  absl::Status FillIndexBytes(const PartPlan& part) {
-    if (part.count == 0 || part.index_bytes == 0 ||
-        part.index_code == IndexCode::kDeltaVarint) {
-      return absl::OkStatus();
-    }
-    const int ones = part.index_code == IndexCode::kRice ? 0xff : 0;
-    PS_RETURN_IF_CUDA_ERROR(
-        cudaMemsetAsync(held_.get() + part.offset + part.value_bytes, ones,
-                        part.index_bytes, work_->stream()));
-    return absl::OkStatus();
-  }
-
-  absl::Status QueueCopy(const PartPlan& part,
-                         std::vector<PayloadBuffer>* payloads) {
-    if (part.count == 0) {
-      // The host can write a payload without elements by itself.
-      PS_ASSIGN_OR_RETURN(
-          PayloadBuffer nothing,
-          whole_ ? EncodeDenseAs(codes_, {}, part.random_key)
-                 : EncodeElements(codes_, {}, {},
-                                  static_cast<uint32_t>(part.begin),
-                                  part.dense_size, part.random_key));
-      payloads->push_back(std::move(nothing));
-      return absl::OkStatus();
-    }
+  // The payload uses the block as long as it exists.
+  PayloadBuffer PayloadIn(const std::shared_ptr<uint8_t[]>& block,
+                          const PartPlan& part) const {
     PayloadInfo info;
     info.index_code = part.index_code;
     info.value_code = values_.code;
@@ -300,33 +294,36 @@ class CudaEncoder final : public DeviceEncoder {
     info.dense_size = part.dense_size;
     info.value_bytes = part.value_bytes;
     info.index_bytes = part.index_bytes;
-    payloads->push_back(
-        PayloadOver(info, backend_->HostBuffer(PayloadBytes(info))));
-    PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(
-        payloads->back().data() + kPayloadHeaderBytes,
-        held_.get() + part.offset, part.value_bytes + part.index_bytes,
-        cudaMemcpyDeviceToHost, work_->stream()));
-    return absl::OkStatus();
+    return PayloadOver(
+        info, std::shared_ptr<uint8_t[]>(block, block.get() + part.offset));
+  }
+
+  // The host can write a payload without elements by itself.
+  absl::StatusOr<PayloadBuffer> NothingOf(const PartPlan& part,
+                                          const Elements& elements) {
+    if (elements.batch.indices == nullptr) {
+      return EncodeDenseAs(codes_, {}, part.random_key);
+    }
+    return EncodeElements(codes_, {}, {}, static_cast<uint32_t>(part.begin),
+                          part.dense_size, part.random_key);
   }
 
   const PayloadCodes codes_;
   const ValuePacking values_;
   const IndexPacking indices_;
-  Backend* const backend_;  // Not owned.
   SparseWork* const work_;  // The backend's.
-  // State of the current call:
-  bool whole_ = false;  // A whole vector, not a selection.
-  int num_parts_ = 0;
-  int64_t count_ = 0;       // Elements of all parts.
-  int64_t held_bytes_ = 0;  // Size of the largest group.
-  // State for all calls:
+  int num_parts_ = 0;       // Of the current call.
+  int num_windows_ = 1;     // Of the last call.
   int max_parts_ = 0;
-  std::shared_ptr<void> pinned_plans_;  // [max_parts_]
+  std::shared_ptr<void> pinned_plans_;  // [max_parts_ + 1]
   Reserve<PartPlan> plans_;
   Reserve<GapLengths> lengths_;
   Reserve<ValueSums> sums_;
   LevelWork levels_;
-  Reserve<uint8_t> held_;  // Payloads without headers.
+  Reserve<uint8_t> window_;
+  int64_t window_bytes_ = 0;
+  bool is_clear_ = false;  // All bits of the window are zeros.
+  PinnedBlocks blocks_;
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
-// Packs payloads on the device that holds the elements, so that for a selection
-// only the payload's bytes are copied to the host.
+// Packs payloads on the device that holds the elements, so that of a selection
+// only the payload's bytes come to the host.
 #ifndef COMPRESSORS_CUDA_ENCODING_DEVICE_ENCODER_H_
 #define COMPRESSORS_CUDA_ENCODING_DEVICE_ENCODER_H_
 
@@ -25,15 +25,21 @@ struct PayloadPart {
 };
 
 // Payloads and coding errors are, byte for byte, those of EncodeElements and
-// EncodeDenseAs. Payloads lie in buffers of Backend::HostBuffer, in the order
-// of the parts, and are complete when a call returns. There must be at least
-// one part.
+// EncodeDenseAs. Payloads lie in pinned memory, in the order of the parts, and
+// are complete when a call returns; any thread may drop them at any time. There
+// must be at least one part.
 //
-// For use by one thread at a time. Device memory is allocated when it is first
-// needed, and again for more elements than ever before. Most of it holds
-// payloads, at most 32 MiB of them at a time, or one part if that is larger.
-// Level codes also need a float per scale, Elias's codes a byte per element,
-// and "alq" about 400 KB per part.
+// A call waits once, at its end. It waits once more if it allocates memory, and
+// if the payloads take more windows of 32 MiB than those of the call before.
+//
+// For use by one thread at a time. Memory is allocated when it is first needed,
+// and again for more elements than ever before: on the device for one window,
+// which is longer than 32 MiB only if a single payload may be, and shorter if
+// all are; and as much pinned memory for each window of payloads that have not
+// been dropped. Level codes also need a float per scale on the device, Elias's
+// codes a byte per element, and "alq" about 400 KB per part. Whole vectors in
+// "fp32" need pinned memory only. A selection whose count the host does not know
+// needs space for its capacity.
 // Errors: kResourceExhausted, or CUDA errors; values may then be lost.
 class DeviceEncoder {
  public:
@@ -41,7 +47,8 @@ class DeviceEncoder {
 
   // Returns a payload for each part, of the selected elements that lie in it.
   // Parts are in ascending order, and every element lies in one of them. The
-  // selection's values are replaced with their coding errors.
+  // selection's values are replaced with their coding errors. The selection may
+  // still be in the making (device_count).
   virtual absl::StatusOr<std::vector<PayloadBuffer>> EncodeSelected(
       const DeviceSelection& selection,
       absl::Span<const PayloadPart> parts) = 0;

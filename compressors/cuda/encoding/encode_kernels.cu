@@ -1,5 +1,5 @@
-// The encoding kernels. Their bodies are in index_packing.h, value_packing.h
-// and the headers of level codes.
+// The encoding kernels. Their bodies are in the headers that encode_launch.h
+// includes.
 
 #include <cuda_runtime.h>
 
@@ -10,9 +10,11 @@ namespace ps {
 namespace {
 
 __global__ void __launch_bounds__(kSparseThreads)
-    FindPartsKernel(EncodeBatch batch, uint32_t bucket_size, int64_t count) {
+    FindPartsKernel(EncodeBatch batch, uint32_t bucket_size,
+                    ElementCount number) {
+  PS_SHARED_MEMORY(LengthShared, shared);
   DeviceBlock block;
-  FindParts(block, batch, bucket_size, count);
+  FindParts(block, batch, bucket_size, number, shared);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
@@ -20,13 +22,6 @@ __global__ void __launch_bounds__(kSparseThreads)
   PS_SHARED_MEMORY(MeasureShared, shared);
   DeviceBlock block;
   MeasureGaps(block, batch, blockIdx.x, shared);
-}
-
-__global__ void __launch_bounds__(kSparseThreads)
-    ScanGapsKernel(EncodeBatch batch) {
-  PS_SHARED_MEMORY(LengthShared, shared);
-  DeviceBlock block;
-  ScanGaps(block, batch, blockIdx.x, shared);
 }
 
 template <class Sums>
@@ -75,30 +70,24 @@ __global__ void __launch_bounds__(kSparseThreads)
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
-    ScanLevelsKernel(EncodeBatch batch) {
-  PS_SHARED_MEMORY(LengthShared, shared);
+    PlanPayloadsKernel(EncodeBatch batch, ValuePacking values,
+                       IndexPacking indices, int64_t window_bytes) {
+  PS_SHARED_MEMORY(PlanShared, shared);
   DeviceBlock block;
-  ScanLevels(block, batch, blockIdx.x, shared);
+  PlanPayloads(block, batch, values, indices, window_bytes, shared);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
-    WriteLevelsKernel(EncodeBatch batch, ValuePacking packing) {
-  PS_SHARED_MEMORY(LevelShared, shared);
+    PackPayloadsKernel(EncodeBatch batch, ValuePacking packing, int window) {
+  PS_SHARED_MEMORY(PackShared, shared);
   DeviceBlock block;
-  WriteLevels(block, batch, packing, blockIdx.x, shared);
+  PackPayloads(block, batch, packing, window, blockIdx.x, shared);
 }
 
 __global__ void __launch_bounds__(kSparseThreads)
-    PackValuesKernel(EncodeBatch batch, ValuePacking packing) {
+    CopyPayloadsKernel(EncodeBatch batch, int window, uint8_t* to) {
   DeviceBlock block;
-  PackValues(block, batch, packing, blockIdx.x);
-}
-
-__global__ void __launch_bounds__(kSparseThreads)
-    WriteIndicesKernel(EncodeBatch batch) {
-  PS_SHARED_MEMORY(IndexShared, shared);
-  DeviceBlock block;
-  WriteIndices(block, batch, blockIdx.x, shared);
+  CopyPayloads(block, batch, window, blockIdx.x, gridDim.x, to);
 }
 
 template <class Sums>
@@ -121,8 +110,8 @@ cudaError_t LaunchFold(const EncodeBatch& batch, const ValuePacking& packing,
 }  // namespace
 
 cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
-                            int64_t count, cudaStream_t stream) {
-  FindPartsKernel<<<1, kSparseThreads, 0, stream>>>(batch, bucket_size, count);
+                            const ElementCount& number, cudaStream_t stream) {
+  FindPartsKernel<<<1, kSparseThreads, 0, stream>>>(batch, bucket_size, number);
   return cudaGetLastError();
 }
 
@@ -130,12 +119,6 @@ cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
                               cudaStream_t stream) {
   MeasureGapsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
                       stream>>>(batch);
-  return cudaGetLastError();
-}
-
-cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream) {
-  ScanGapsKernel<<<static_cast<unsigned>(batch.num_parts), kSparseThreads, 0,
-                   stream>>>(batch);
   return cudaGetLastError();
 }
 
@@ -194,32 +177,29 @@ cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
   return cudaGetLastError();
 }
 
-cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream) {
-  ScanLevelsKernel<<<static_cast<unsigned>(batch.num_parts), kSparseThreads, 0,
-                     stream>>>(batch);
+cudaError_t LaunchPlanPayloads(const EncodeBatch& batch,
+                               const ValuePacking& values,
+                               const IndexPacking& indices,
+                               int64_t window_bytes, cudaStream_t stream) {
+  PlanPayloadsKernel<<<1, kSparseThreads, 0, stream>>>(batch, values, indices,
+                                                       window_bytes);
   return cudaGetLastError();
 }
 
-cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
-                              const ValuePacking& packing, int64_t num_blocks,
-                              cudaStream_t stream) {
-  WriteLevelsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
-                      stream>>>(batch, packing);
+cudaError_t LaunchPackPayloads(const EncodeBatch& batch,
+                               const ValuePacking& packing, int window,
+                               int64_t num_chunks, cudaStream_t stream) {
+  PackPayloadsKernel<<<static_cast<unsigned>(num_chunks *
+                                             BlocksPerChunk(batch)),
+                       kSparseThreads, 0, stream>>>(batch, packing, window);
   return cudaGetLastError();
 }
 
-cudaError_t LaunchPackValues(const EncodeBatch& batch,
-                             const ValuePacking& packing, int64_t num_blocks,
-                             cudaStream_t stream) {
-  PackValuesKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
-                     stream>>>(batch, packing);
-  return cudaGetLastError();
-}
-
-cudaError_t LaunchWriteIndices(const EncodeBatch& batch, int64_t num_blocks,
+cudaError_t LaunchCopyPayloads(const EncodeBatch& batch, int window,
+                               uint8_t* to, int64_t num_blocks,
                                cudaStream_t stream) {
-  WriteIndicesKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
-                       stream>>>(batch);
+  CopyPayloadsKernel<<<static_cast<unsigned>(num_blocks), kSparseThreads, 0,
+                       stream>>>(batch, window, to);
   return cudaGetLastError();
 }
 

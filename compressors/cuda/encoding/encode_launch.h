@@ -15,24 +15,24 @@
 #include "compressors/cuda/encoding/level_fit.h"
 #include "compressors/cuda/encoding/level_packing.h"
 #include "compressors/cuda/encoding/level_values.h"
+#include "compressors/cuda/encoding/packing_choice.h"
 #include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/cuda/encoding/payload_packing.h"
+#include "compressors/cuda/encoding/payload_plans.h"
 #include "compressors/cuda/encoding/value_packing.h"
 
 namespace ps {
 
-// Launches one block.
+// One block.
 cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
-                            int64_t count, cudaStream_t stream);
+                            const ElementCount& number, cudaStream_t stream);
 
 // One block per chunk; there may be more blocks than chunks.
 cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
                               cudaStream_t stream);
 
-// One block per part.
-cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream);
-
 // The sums that packing.code needs, for "sign", "onebit" and "ternary": one
-// block per chunk. sums: [chunks].
+// block per chunk; there may be more. sums: [chunks].
 union ValueSums {
   double alignment;
   unsigned char bytes[sizeof(SidedSums)];
@@ -66,17 +66,21 @@ cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
                                 const ValuePacking& packing, int64_t num_blocks,
                                 cudaStream_t stream);
 
-// One block per part.
-cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream);
+// One block.
+cudaError_t LaunchPlanPayloads(const EncodeBatch& batch,
+                               const ValuePacking& values,
+                               const IndexPacking& indices,
+                               int64_t window_bytes, cudaStream_t stream);
 
-// One block per chunk.
-cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
-                              const ValuePacking& packing, int64_t num_blocks,
-                              cudaStream_t stream);
-cudaError_t LaunchPackValues(const EncodeBatch& batch,
-                             const ValuePacking& packing, int64_t num_blocks,
-                             cudaStream_t stream);
-cudaError_t LaunchWriteIndices(const EncodeBatch& batch, int64_t num_blocks,
+// Two blocks per chunk of a selection, one per chunk of a whole vector.
+// num_chunks: may be more than there are.
+cudaError_t LaunchPackPayloads(const EncodeBatch& batch,
+                               const ValuePacking& packing, int window,
+                               int64_t num_chunks, cudaStream_t stream);
+
+// Any number of blocks. `to` may be pinned memory.
+cudaError_t LaunchCopyPayloads(const EncodeBatch& batch, int window,
+                               uint8_t* to, int64_t num_blocks,
                                cudaStream_t stream);
 
 }  // namespace ps

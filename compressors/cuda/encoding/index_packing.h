@@ -6,9 +6,9 @@
 
 #include <cstdint>
 
-#include "common/partition_point.h"
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/cuda/encoding/stretch.h"
 #include "compressors/index_codes/index_sizes.h"
 #include "compressors/payload/bits.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
@@ -16,26 +16,18 @@
 
 namespace ps {
 
-// Clears bits in any order: each bit belongs to one element.
-PS_HOST_DEVICE inline void AtomicAnd(uint32_t* word, uint32_t bits) {
-#ifdef __CUDA_ARCH__
-  atomicAnd(word, bits);
-#else
-  *word &= bits;
-#endif
-}
-
 // The index bytes of a payload as a stream of bits
-// (compressors/payload/bit_stream.h). Bits are set and cleared by words, so bit
-// 0 is the first bit of the payload's values.
+// (compressors/payload/bit_stream.h), zeros at first. Bits are set by words, so
+// bit 0 is the first bit of the payload's values. "rice" is written inverted:
+// its unary parts are ones, so that a gap of any length costs the same, and
+// CopyPayloads inverts the bytes.
 class IndexBits {
  public:
   PS_HOST_DEVICE IndexBits(const EncodeBatch& batch, const PartPlan& part)
-      : words_(reinterpret_cast<uint32_t*>(batch.payloads + part.offset)),
-        begin_(8 * part.value_bytes) {}
+      : words_(ValueWords(batch, part)), begin_(8 * part.value_bytes) {}
 
   // Sets a code of at most 32 bits at `position`, counted from the first index
-  // byte. The bits there must be zeros.
+  // byte. Each bit belongs to one element, but a word to several.
   PS_HOST_DEVICE void Set(int64_t position, uint32_t bits) const {
     const int64_t at = begin_ + position;
     const uint64_t shifted = uint64_t{bits} << (at % 32);
@@ -45,47 +37,10 @@ class IndexBits {
     }
   }
 
-  // Clears these bits, which must be ones.
-  PS_HOST_DEVICE void Clear(int64_t position, uint32_t bits) const {
-    const int64_t at = begin_ + position;
-    const uint64_t shifted = uint64_t{bits} << (at % 32);
-    AtomicAnd(words_ + at / 32, ~static_cast<uint32_t>(shifted));
-    if (shifted >> 32 != 0) {
-      AtomicAnd(words_ + at / 32 + 1, ~static_cast<uint32_t>(shifted >> 32));
-    }
-  }
-
  private:
   uint32_t* const words_;
   const int64_t begin_;
 };
-
-// The position of the first of `count` ascending indices that is at least
-// `position`.
-PS_HOST_DEVICE inline int64_t LowerBound(const uint32_t* indices, int64_t count,
-                                         int64_t position) {
-  return PartitionPoint(0, count, [&](int64_t i) {
-    return static_cast<int64_t>(indices[i]) < position;
-  });
-}
-
-// One block: finds which of the `count` selected elements belong to which part.
-template <class Block>
-PS_HOST_DEVICE void FindParts(Block& block, const EncodeBatch& batch,
-                              uint32_t bucket_size, int64_t count) {
-  block.Phase([&](int thread) {
-    for (int p = thread; p < batch.num_parts; p += kSparseThreads) {
-      PartPlan& part = batch.parts[p];
-      part.first = LowerBound(batch.indices, count, part.begin);
-      part.count =
-          LowerBound(batch.indices, count, part.begin + part.dense_size) -
-          part.first;
-    }
-  });
-  block.Phase([&](int thread) {
-    if (thread == 0) PlaceParts(bucket_size, batch.num_parts, batch.parts);
-  });
-}
 
 // The number of positions skipped before element i of a part.
 PS_HOST_DEVICE inline uint32_t GapBefore(const EncodeBatch& batch,
@@ -94,6 +49,17 @@ PS_HOST_DEVICE inline uint32_t GapBefore(const EncodeBatch& batch,
   const uint32_t next =
       i == 0 ? static_cast<uint32_t>(part.begin) : indices[i - 1] + 1;
   return indices[i] - next;
+}
+
+// One thread's share of a chunk's gaps.
+using GapShare = Share<uint32_t, kItemsPerThread>;
+
+PS_HOST_DEVICE inline GapShare GapsOf(const EncodeBatch& batch,
+                                      const PartPlan& part,
+                                      const ChunkOfPart& chunk, int thread) {
+  return GapShare(thread, chunk.size, [&](int i) {
+    return GapBefore(batch, part, chunk.begin + i);
+  });
 }
 
 struct MeasureShared {
@@ -111,11 +77,11 @@ PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
   const int k = RiceParameter(part.count, part.dense_size);
   block.Phase([&](int thread) {
     GapLengths lengths;
-    for (int i = thread; i < chunk.size; i += kSparseThreads) {
-      const uint32_t gap = GapBefore(batch, part, chunk.begin + i);
-      lengths.varint_bytes += VarintBytes(gap);
-      lengths.rice_bits += int64_t{gap >> k} + 1 + k;
-    }
+    GapsOf(batch, part, chunk, thread)
+        .ForEach(thread, chunk.size, [&](int, uint32_t gap) {
+          lengths.varint_bytes += VarintBytes(gap);
+          lengths.rice_bits += int64_t{gap >> k} + 1 + k;
+        });
     shared->varint.lengths[thread] = lengths.varint_bytes;
     shared->rice.lengths[thread] = lengths.rice_bits;
   });
@@ -125,26 +91,6 @@ PS_HOST_DEVICE void MeasureGaps(Block& block, const EncodeBatch& batch,
     if (thread != 0) return;
     batch.lengths[chunk_index].varint_bytes = TotalLength(shared->varint);
     batch.lengths[chunk_index].rice_bits = TotalLength(shared->rice);
-  });
-}
-
-// One block, for part p: replaces the lengths of its chunks with the sums
-// before each, and stores the totals in the plan.
-template <class Block>
-PS_HOST_DEVICE void ScanGaps(Block& block, const EncodeBatch& batch, int64_t p,
-                             LengthShared* shared) {
-  PartPlan& part = batch.parts[p];
-  GapLengths* const lengths = batch.lengths + part.chunk_base;
-  const int64_t varint_bytes = ScanLengths(
-      block, part.num_chunks(), shared,
-      [&](int64_t k) -> int64_t& { return lengths[k].varint_bytes; });
-  const int64_t rice_bits =
-      ScanLengths(block, part.num_chunks(), shared,
-                  [&](int64_t k) -> int64_t& { return lengths[k].rice_bits; });
-  block.Phase([&](int thread) {
-    if (thread != 0) return;
-    part.varint_bytes = varint_bytes;
-    part.rice_bits = rice_bits;
   });
 }
 
@@ -163,9 +109,10 @@ PS_HOST_DEVICE void ForEachGapAtOnce(Block& block, const EncodeBatch& batch,
                                      IndexShared* shared, Length length,
                                      Write write) {
   block.Phase([&](int thread) {
-    for (int i = thread; i < chunk.size; i += kSparseThreads) {
-      shared->gaps[PaddedIndex(i)] = GapBefore(batch, part, chunk.begin + i);
-    }
+    GapsOf(batch, part, chunk, thread)
+        .ForEach(thread, chunk.size, [&](int i, uint32_t gap) {
+          shared->gaps[PaddedIndex(i)] = gap;
+        });
   });
   block.Phase([&](int thread) {
     int64_t sum = 0;
@@ -188,8 +135,7 @@ PS_HOST_DEVICE void ForEachGapAtOnce(Block& block, const EncodeBatch& batch,
   });
 }
 
-// The unary parts are ones that are already there, since the bytes are filled
-// with ones: so a gap of any length costs the same.
+// Sets the bits that are zeros in the payload: see IndexBits.
 template <class Block>
 PS_HOST_DEVICE void WriteRice(Block& block, const EncodeBatch& batch,
                               const PartPlan& part, const ChunkOfPart& chunk,
@@ -203,14 +149,13 @@ PS_HOST_DEVICE void WriteRice(Block& block, const EncodeBatch& batch,
       [k](uint32_t gap) { return int64_t{gap >> k} + 1 + k; },
       [&](int64_t i, uint32_t gap, int64_t position) {
         const int64_t zero = position + (gap >> k);
-        bits.Clear(zero, 1u);
-        bits.Clear(zero + 1, ~gap & low_mask);
-        if (i == 0) bits.Clear(0, ~static_cast<uint32_t>(k) & 0xff);
+        bits.Set(zero, 1u | (~gap & low_mask) << 1);
+        if (i == 0) bits.Set(0, ~static_cast<uint32_t>(k) & 0xff);
         if (i + 1 < part.count) return;
         // The last byte is filled with zeros.
         const int64_t end = zero + 1 + k;
-        bits.Clear(end, static_cast<uint32_t>(
-                            LowBits(static_cast<int>((8 - end % 8) % 8))));
+        bits.Set(end, static_cast<uint32_t>(
+                          LowBits(static_cast<int>((8 - end % 8) % 8))));
       });
 }
 
@@ -218,15 +163,15 @@ template <class Block>
 PS_HOST_DEVICE void WriteVarints(Block& block, const EncodeBatch& batch,
                                  const PartPlan& part, const ChunkOfPart& chunk,
                                  int64_t before, IndexShared* shared) {
-  uint8_t* const bytes = batch.payloads + part.offset + part.value_bytes;
+  const IndexBits bits(batch, part);
   ForEachGapAtOnce(
       block, batch, part, chunk, before, shared,
       [](uint32_t gap) { return int64_t{VarintBytes(gap)}; },
       [&](int64_t, uint32_t gap, int64_t position) {
         for (; gap >= kVarintMore; gap >>= kVarintBits) {
-          bytes[position++] = static_cast<uint8_t>(gap | kVarintMore);
+          bits.Set(8 * position++, (gap | kVarintMore) & 0xff);
         }
-        bytes[position] = static_cast<uint8_t>(gap);
+        bits.Set(8 * position, gap);
       });
 }
 
@@ -258,15 +203,22 @@ PS_HOST_DEVICE void WriteEliasFano(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block: writes the index bytes of its chunk. Before the launch, the index
-// bytes must be zeros for "bitmap", "elias_fano" and "raw32", and ones for
-// "rice".
+// The lengths of the gaps before the chunk in its part.
+PS_HOST_DEVICE inline GapLengths LengthsBefore(const EncodeBatch& batch,
+                                               const PartPlan& part,
+                                               const ChunkOfPart& chunk) {
+  const GapLengths* const first = batch.lengths + part.chunk_base;
+  GapLengths lengths = first[chunk.begin / kEncodeChunk];
+  lengths.varint_bytes -= first->varint_bytes;
+  lengths.rice_bits -= first->rice_bits;
+  return lengths;
+}
+
+// One block: writes the index bytes of a chunk.
 template <class Block>
 PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
-                                 int64_t block_index, IndexShared* shared) {
-  const int64_t chunk_index = batch.first_chunk + block_index;
-  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
-  if (chunk.size == 0) return;
+                                 const ChunkOfPart& chunk,
+                                 IndexShared* shared) {
   const PartPlan& part = batch.parts[chunk.part];
   const IndexBits bits(batch, part);
   switch (part.index_code) {
@@ -277,7 +229,7 @@ PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
       break;
     case IndexCode::kDeltaVarint:
       WriteVarints(block, batch, part, chunk,
-                   batch.lengths[chunk_index].varint_bytes, shared);
+                   LengthsBefore(batch, part, chunk).varint_bytes, shared);
       break;
     case IndexCode::kBitmap:
       ForEachPosition(
@@ -285,8 +237,8 @@ PS_HOST_DEVICE void WriteIndices(Block& block, const EncodeBatch& batch,
           [&](int64_t, uint32_t position) { bits.Set(position, 1u); });
       break;
     case IndexCode::kRice:
-      WriteRice(block, batch, part, chunk, batch.lengths[chunk_index].rice_bits,
-                shared);
+      WriteRice(block, batch, part, chunk,
+                LengthsBefore(batch, part, chunk).rice_bits, shared);
       break;
     case IndexCode::kEliasFano:
       WriteEliasFano(block, batch, part, chunk);

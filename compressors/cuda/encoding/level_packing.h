@@ -1,7 +1,7 @@
 // Packs level codes in Elias's layouts
 // (compressors/value_codes/level_stream.h): first stores the codes separately,
 // then counts the bits of each layout, scans them once, and writes to the
-// resulting positions in the layout that the host has chosen.
+// resulting positions in the smaller layout.
 #ifndef COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
 #define COMPRESSORS_CUDA_ENCODING_LEVEL_PACKING_H_
 
@@ -79,9 +79,8 @@ PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
 }
 
 // One block: rounds its chunk to codes, and adds the number of levels above 0
-// to those of its buckets, which must be 0 initially. Values are replaced with
-// their errors. Runs after ScaleBuckets, and after FitSamples if levels are
-// fitted.
+// to those of its buckets. Values are replaced with their errors. Runs after
+// ScaleBuckets, and after FitSamples if levels are fitted.
 template <class Block>
 PS_HOST_DEVICE void RoundLevels(Block& block, const EncodeBatch& batch,
                                 const ValuePacking& packing,
@@ -192,26 +191,6 @@ PS_HOST_DEVICE void MeasureLevels(Block& block, const EncodeBatch& batch,
   });
 }
 
-// One block, for part p: replaces the bit counts of its chunks with the sums
-// before each, and stores the totals in the plan.
-template <class Block>
-PS_HOST_DEVICE void ScanLevels(Block& block, const EncodeBatch& batch,
-                               int64_t p, LengthShared* shared) {
-  PartPlan& part = batch.parts[p];
-  LevelLengths* const lengths = batch.levels.lengths + part.chunk_base;
-  const int64_t dense_bits =
-      ScanLengths(block, part.num_chunks(), shared,
-                  [&](int64_t k) -> int64_t& { return lengths[k].dense_bits; });
-  const int64_t sparse_bits = ScanLengths(
-      block, part.num_chunks(), shared,
-      [&](int64_t k) -> int64_t& { return lengths[k].sparse_bits; });
-  block.Phase([&](int thread) {
-    if (thread != 0) return;
-    part.dense_bits = dense_bits;
-    part.sparse_bits = sparse_bits;
-  });
-}
-
 // Writes bits from a position on, highest bit of each byte first, into zeroed
 // words whose other bits may be written by other threads.
 class HighBitsOfWords {
@@ -250,18 +229,19 @@ class HighBitsOfWords {
   int held_;             // fewer than 32 of them between calls.
 };
 
-// One block: writes its chunk of the value bytes, which must be zeros
-// initially, in the layout of its part. Runs after ScanLevels.
+// One block: writes a chunk of the value bytes in the layout of its part. Runs
+// after PlanPayloads.
 template <class Block>
 PS_HOST_DEVICE void WriteLevels(Block& block, const EncodeBatch& batch,
                                 const ValuePacking& packing,
-                                int64_t block_index, LevelShared* shared) {
-  const int64_t chunk_index = batch.first_chunk + block_index;
-  const ChunkOfPart chunk = FindChunk(batch, chunk_index);
-  if (chunk.size == 0) return;
+                                const ChunkOfPart& chunk, LevelShared* shared) {
   const PartPlan& part = batch.parts[chunk.part];
-  const LevelLengths& lengths = batch.levels.lengths[chunk_index];
+  const LevelLengths& first = batch.levels.lengths[part.chunk_base];
+  const LevelLengths& lengths =
+      batch.levels.lengths[part.chunk_base + chunk.begin / kEncodeChunk];
   const bool sparse = IsSparse(part.layout);
+  const int64_t begin = sparse ? lengths.sparse_bits - first.sparse_bits
+                               : lengths.dense_bits - first.dense_bits;
   WriteLevelFront(block, batch, packing, chunk);
   FindLasts(block, batch, chunk, &shared->last);
   typename Block::template PerThread<int64_t> last;
@@ -277,9 +257,7 @@ PS_HOST_DEVICE void WriteLevels(Block& block, const EncodeBatch& batch,
   uint32_t* const words =
       ValueWords(batch, part) + WordsBeforeLevels(packing, part.count);
   block.Phase([&](int thread) {
-    HighBitsOfWords writer(words,
-                           (sparse ? lengths.sparse_bits : lengths.dense_bits) +
-                               LengthBefore(shared->sparse, thread));
+    HighBitsOfWords writer(words, begin + LengthBefore(shared->sparse, thread));
     ForEachString(batch, packing, part, sparse, RunOf(chunk, thread),
                   last[thread],
                   [&writer](BitString string) { writer.Put(string); });

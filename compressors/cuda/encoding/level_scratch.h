@@ -15,7 +15,7 @@ constexpr int64_t kLevelTable = NumLevels(kMaxLevelBits) + 1;
 // Lengths of a chunk's levels in Elias's codes. Positions count within the
 // part; -1: none.
 struct LevelLengths {
-  // Bits in each of the two layouts; after the scan, those of the chunks
+  // Bits in each of the two layouts; after the scan, those of all chunks
   // before.
   int64_t dense_bits = 0;
   int64_t sparse_bits = 0;
@@ -34,7 +34,7 @@ struct LevelScratch {
   // Used for Elias's codes.
   uint8_t* codes = nullptr;           // [chunks, kEncodeChunk]
   uint32_t* bucket_levels = nullptr;  // [buckets], levels above 0.
-  LevelLengths* lengths = nullptr;    // [chunks]
+  LevelLengths* lengths = nullptr;    // [chunks + 1]
 };
 
 }  // namespace ps

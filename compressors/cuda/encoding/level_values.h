@@ -70,7 +70,8 @@ PS_HOST_DEVICE inline BucketOfPart FindBucket(const EncodeBatch& batch,
   return found;
 }
 
-// One block: computes the scales of kBucketsPerBlock buckets.
+// One block: computes the scales of kBucketsPerBlock buckets, and sets their
+// numbers of levels to 0 for RoundLevels.
 template <class Block>
 PS_HOST_DEVICE void ScaleBuckets(Block& block, const EncodeBatch& batch,
                                  const ValuePacking& packing,
@@ -106,6 +107,7 @@ PS_HOST_DEVICE void ScaleBuckets(Block& block, const EncodeBatch& batch,
       }
     }
     batch.levels.scales[bucket] = scale;
+    if (packing.elias) batch.levels.bucket_levels[bucket] = 0;
   });
 }
 

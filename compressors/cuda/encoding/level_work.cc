@@ -13,14 +13,17 @@ absl::Status LevelWork::Queue(int64_t count, EncodeBatch* batch) {
   const int64_t num_buckets = count / packing_.bucket_size + batch->num_parts;
   PS_RETURN_IF_ERROR(scales_.AtLeast(num_buckets, work_));
   batch->levels.scales = scales_.get();
+  if (packing_.elias) {
+    PS_RETURN_IF_ERROR(bucket_levels_.AtLeast(num_buckets, work_));
+    batch->levels.bucket_levels = bucket_levels_.get();
+  }
   PS_RETURN_IF_CUDA_ERROR(LaunchScaleBuckets(
       *batch, packing_, (num_buckets + kBucketsPerBlock - 1) / kBucketsPerBlock,
       work_->stream()));
   if (packing_.spacing == LevelSpacing::kFitted) {
     PS_RETURN_IF_ERROR(QueueFits(count, batch));
   }
-  if (!packing_.elias) return absl::OkStatus();
-  return QueueCodes(count, num_buckets, batch);
+  return packing_.elias ? QueueCodes(count, batch) : absl::OkStatus();
 }
 
 absl::Status LevelWork::QueueFits(int64_t count, EncodeBatch* batch) {
@@ -37,23 +40,17 @@ absl::Status LevelWork::QueueFits(int64_t count, EncodeBatch* batch) {
   return absl::OkStatus();
 }
 
-absl::Status LevelWork::QueueCodes(int64_t count, int64_t num_buckets,
-                                   EncodeBatch* batch) {
+absl::Status LevelWork::QueueCodes(int64_t count, EncodeBatch* batch) {
   const cudaStream_t stream = work_->stream();
   const int64_t num_chunks = count / kEncodeChunk + batch->num_parts;
   PS_RETURN_IF_ERROR(codes_.AtLeast(num_chunks * kEncodeChunk, work_));
-  PS_RETURN_IF_ERROR(bucket_levels_.AtLeast(num_buckets, work_));
-  PS_RETURN_IF_ERROR(lengths_.AtLeast(num_chunks, work_));
+  PS_RETURN_IF_ERROR(lengths_.AtLeast(num_chunks + 1, work_));
   batch->levels.codes = codes_.get();
-  batch->levels.bucket_levels = bucket_levels_.get();
   batch->levels.lengths = lengths_.get();
-  PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
-      bucket_levels_.get(), 0, num_buckets * sizeof(uint32_t), stream));
   PS_RETURN_IF_CUDA_ERROR(
       LaunchRoundLevels(*batch, packing_, num_chunks, stream));
   PS_RETURN_IF_CUDA_ERROR(
       LaunchMeasureLevels(*batch, packing_, num_chunks, stream));
-  PS_RETURN_IF_CUDA_ERROR(LaunchScanLevels(*batch, stream));
   return absl::OkStatus();
 }
 

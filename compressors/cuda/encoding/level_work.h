@@ -25,16 +25,15 @@ class LevelWork {
       : packing_(packing), work_(work) {}
 
   // Queues the computation of scales and fitted levels and, for Elias's codes,
-  // of all codes and their lengths; the plans receive the lengths, and values
-  // are replaced with their errors. Sets in *batch where the results are.
-  // `count`, at least 1, is the number of elements in the batch's parts; only
-  // the device knows which part each belongs to.
+  // of all codes and their lengths; values are then replaced with their errors.
+  // Sets in *batch where the results are. The batch's parts have at most
+  // `count` elements, at least 1; only the device knows how many, and which
+  // part each belongs to.
   absl::Status Queue(int64_t count, EncodeBatch* batch);
 
  private:
   absl::Status QueueFits(int64_t count, EncodeBatch* batch);
-  absl::Status QueueCodes(int64_t count, int64_t num_buckets,
-                          EncodeBatch* batch);
+  absl::Status QueueCodes(int64_t count, EncodeBatch* batch);
 
   const ValuePacking packing_;
   SparseWork* const work_;  // Not owned.

@@ -34,7 +34,7 @@ struct ValuePacking {
   bool elias = false;    // Levels are in Elias's codes;
   bool omega = false;    // omega if true, else gamma.
 
-  bool has_levels() const { return bucket_size > 0; }
+  PS_HOST_DEVICE bool has_levels() const { return bucket_size > 0; }
 };
 
 PS_HOST_DEVICE inline int64_t NumBuckets(int64_t count, uint32_t bucket_size) {
@@ -46,48 +46,47 @@ struct PartPlan {
   int64_t begin = 0;
   int64_t dense_size = 0;
   uint64_t random_key = 0;
-  // Its range in the selection; filled in by FindParts or, for whole vectors,
-  // by the host.
+  // Its range in the selection; filled in by FindParts.
   int64_t first = 0;  // The part's first element.
   int64_t count = 0;  // Number of elements.
-  // Totals over the parts before; filled in by PlaceParts.
+  // Totals over the parts before; filled in by FindParts.
   int64_t chunk_base = 0;
   int64_t bucket_base = 0;  // 0 unless values share scales.
-  // The size of the gaps between indices; filled in by ScanGaps.
+  // Filled in by PlanPayloads. The size of the gaps between indices,
   int64_t varint_bytes = 0;
   int64_t rice_bits = 0;
-  // The size of the levels in Elias's codes; filled in by ScanLevels.
+  // the size of the levels in Elias's codes,
   int64_t dense_bits = 0;
   int64_t sparse_bits = 0;
-  // The host's choices. Offsets are in bytes.
+  // the codes that are chosen, the bytes that they take,
   IndexCode index_code = IndexCode::kDense;
   LevelLayout layout = LevelLayout::kFixed;  // For level codes.
   int64_t value_bytes = 0;
   int64_t index_bytes = 0;
-  int64_t offset = 0;  // Start of the values; a multiple of 256.
-  // Filled in by FoldValues.
-  float scales[2] = {0, 0};
+  // and the window, and the place in it, that the payload goes to, in bytes.
+  int window = 0;
+  int64_t offset = 0;  // A multiple of kPlaceBytes.
+  // Filled in by FoldValues; 1 for codes without sums.
+  float scales[2] = {1, 1};
 
   PS_HOST_DEVICE int64_t num_chunks() const {
     return (count + kEncodeChunk - 1) / kEncodeChunk;
   }
 };
 
-// Call when the counts are known. bucket_size: 0 unless values share scales.
-PS_HOST_DEVICE inline void PlaceParts(uint32_t bucket_size, int num_parts,
-                                      PartPlan* parts) {
-  int64_t chunks = 0;
-  int64_t buckets = 0;
-  for (int p = 0; p < num_parts; ++p) {
-    parts[p].chunk_base = chunks;
-    parts[p].bucket_base = buckets;
-    chunks += parts[p].num_chunks();
-    if (bucket_size > 0) buckets += NumBuckets(parts[p].count, bucket_size);
-  }
+// Payloads are placed so that no two of them share a word.
+constexpr int64_t kPlaceBytes = 256;
+// Space that a place has for the payload's header, which the host writes.
+constexpr int64_t kFrontBytes = 32;
+
+// The space that a payload takes in a window.
+PS_HOST_DEVICE constexpr int64_t PlaceOf(int64_t value_and_index_bytes) {
+  return (kFrontBytes + value_and_index_bytes + kPlaceBytes - 1) / kPlaceBytes *
+         kPlaceBytes;
 }
 
-// Lengths of the codes of a chunk's gaps; after the scan, of the gaps before
-// it.
+// Lengths of the codes of a chunk's gaps; after the scan, of the gaps in all
+// chunks before it.
 struct GapLengths {
   int64_t varint_bytes = 0;
   int64_t rice_bits = 0;
@@ -97,17 +96,25 @@ struct GapLengths {
 struct EncodeBatch {
   const uint32_t* indices = nullptr;  // Ascending; null for whole vectors.
   float* values = nullptr;            // Replaced with their coding errors.
-  PartPlan* parts = nullptr;          // [num_parts]
+  // The last one ends the list: its chunk_base and bucket_base are the totals,
+  // and its window is the number of windows.
+  PartPlan* parts = nullptr;  // [num_parts + 1]
   int num_parts = 0;
-  int64_t first_chunk = 0;        // The launch's first, over all parts.
-  GapLengths* lengths = nullptr;  // [chunks]
+  GapLengths* lengths = nullptr;  // [chunks + 1]; null if they are not needed.
   LevelScratch levels;
-  uint8_t* payloads = nullptr;  // Without headers.
+  // Space for one window of payloads. All bits are zeros, but between
+  // PackPayloads and CopyPayloads.
+  uint8_t* payloads = nullptr;
+
+  PS_HOST_DEVICE int64_t num_chunks() const {
+    return parts[num_parts].chunk_base;
+  }
 };
 
 PS_HOST_DEVICE inline uint32_t* ValueWords(const EncodeBatch& batch,
                                            const PartPlan& part) {
-  return reinterpret_cast<uint32_t*>(batch.payloads + part.offset);
+  return reinterpret_cast<uint32_t*>(batch.payloads + part.offset +
+                                     kFrontBytes);
 }
 
 // The last part whose base is at most `place`. The place belongs to this part,

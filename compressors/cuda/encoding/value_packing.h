@@ -10,6 +10,7 @@
 #include "common/float_bits.h"
 #include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/cuda/encoding/stretch.h"
 #include "compressors/value_codes/philox_words.h"
 #include "compressors/value_codes/two_byte_formats.h"
 #include "compressors/value_codes/value_steps.h"
@@ -31,9 +32,8 @@ static_assert(kSumLanes * kSumStretches == kSparseThreads,
 // One block: computes sums[chunk] of its chunk.
 template <class Sums, class Block>
 PS_HOST_DEVICE void SumValues(Block& block, const EncodeBatch& batch,
-                              int64_t block_index, SumShared<Sums>* shared,
+                              int64_t chunk_index, SumShared<Sums>* shared,
                               Sums* sums) {
-  const int64_t chunk_index = batch.first_chunk + block_index;
   const ChunkOfPart chunk = FindChunk(batch, chunk_index);
   if (chunk.size == 0) return;
   const float* const values =
@@ -41,9 +41,17 @@ PS_HOST_DEVICE void SumValues(Block& block, const EncodeBatch& batch,
   block.Phase([&](int thread) {
     Sums lane;
     const int first = thread / kSumLanes * kSumStretch + thread % kSumLanes;
+    // All values are loaded before any is added.
+    float loaded[kLaneValues];
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
     for (int k = 0; k < kLaneValues; ++k) {
       const int i = first + k * kSumLanes;
-      if (i < chunk.size) lane.Add(values[i]);
+      loaded[k] = i < chunk.size ? values[i] : 0;
+    }
+    for (int k = 0; k < kLaneValues; ++k) {
+      if (first + k * kSumLanes < chunk.size) lane.Add(loaded[k]);
     }
     shared->lanes[thread] = lane;
   });
@@ -130,9 +138,10 @@ class WordWriter {
     held_ -= 32;
   }
 
-  // Writes the last word, filled with zeros.
+  // Writes the rest of the bits. Their word may have other bits behind them,
+  // which other threads write.
   PS_HOST_DEVICE void Finish() {
-    if (held_ > 0) *out_ = static_cast<uint32_t>(window_);
+    if (held_ > 0) AtomicOr(out_, static_cast<uint32_t>(window_));
   }
 
  private:
@@ -279,94 +288,94 @@ class NaturalValues {
 template <class Values, class Block>
 PS_HOST_DEVICE void PackUnits(Block& block, const EncodeBatch& batch,
                               const ValuePacking& packing,
-                              const ChunkOfPart& chunk) {
+                              const ChunkOfPart& chunk, Stretch* stretch) {
   const PartPlan& part = batch.parts[chunk.part];
-  float* const values = batch.values + part.first;
   uint32_t* const words = ValueWords(batch, part);
   const int64_t first_unit = (chunk.begin + Values::kUnit - 1) / Values::kUnit;
   const int64_t end_unit =
       (chunk.begin + chunk.size + Values::kUnit - 1) / Values::kUnit;
+  const int64_t begin = first_unit * Values::kUnit;
+  const int64_t end = end_unit * Values::kUnit < part.count
+                          ? end_unit * Values::kUnit
+                          : part.count;
+  if (end <= begin) return;  // The last values belong to an earlier unit.
+  static_assert(kEncodeChunk + Values::kUnit <= Stretch::kMaxSize, "fits");
+  const int size = static_cast<int>(end - begin);
+  float* const values = batch.values + part.first + begin;
+  LoadStretch(block, values, size, stretch);
   block.Phase([&](int thread) {
     Values code(packing, batch, part);
     if (chunk.begin == 0 && thread == 0) code.WriteHeader(words);
     uint32_t* const out = words + code.header_words();
     const int64_t unit_words =
         Values::kUnit / Values::kPerWord * code.bits() / 32;
-    for (int64_t unit = first_unit + thread; unit < end_unit;
-         unit += kSparseThreads) {
-      WordWriter writer(out + unit * unit_words);
-      const int64_t begin = unit * Values::kUnit;
-      const int64_t end = begin + Values::kUnit < part.count
-                              ? begin + Values::kUnit
-                              : part.count;
-      for (int64_t i = begin; i < end; i += Values::kPerWord) {
+    for (int first = thread * Values::kUnit; first < size;
+         first += kSparseThreads * Values::kUnit) {
+      WordWriter writer(out + (begin + first) / Values::kUnit * unit_words);
+      const int last =
+          first + Values::kUnit < size ? first + Values::kUnit : size;
+      for (int i = first; i < last; i += Values::kPerWord) {
         uint32_t word = 0;
-        for (int j = 0; j < Values::kPerWord && i + j < end; ++j) {
-          word += code.Place(j, code.Take(i + j, values + i + j));
+        for (int j = 0; j < Values::kPerWord && i + j < last; ++j) {
+          word += code.Place(j, code.Take(begin + i + j, stretch->at(i + j)));
         }
         writer.Put(word, code.bits());
       }
       writer.Finish();
     }
   });
+  StoreStretch(block, stretch, size, values);
 }
 
-// Writes level codes in the fixed layout.
-template <class Block>
-PS_HOST_DEVICE void PackLevels(Block& block, const EncodeBatch& batch,
-                               const ValuePacking& packing,
-                               const ChunkOfPart& chunk) {
-  WriteLevelFront(block, batch, packing, chunk);
+template <class Values>
+struct PackerType {
+  using type = Values;
+};
+
+// Calls visit(PackerType<Values>()) with the class that writes values, or fixed
+// levels.
+template <class Visit>
+PS_HOST_DEVICE void VisitPacker(const ValuePacking& packing, Visit visit) {
+  switch (packing.code) {
+    case ValueCode::kFp32:
+      return visit(PackerType<FloatValues>());
+    case ValueCode::kFp16:
+      return visit(PackerType<TwoByteValues<Fp16>>());
+    case ValueCode::kBf16:
+      return visit(PackerType<TwoByteValues<Bf16>>());
+    case ValueCode::kSign:
+      return visit(PackerType<SignValues<1>>());
+    case ValueCode::kOneBit:
+      return visit(PackerType<SignValues<2>>());
+    case ValueCode::kTernary:
+      return visit(PackerType<TernaryValues>());
+    case ValueCode::kTwoBitThreshold:
+      return visit(PackerType<PairValues>());
+    case ValueCode::kNatural:
+      return visit(PackerType<NaturalValues>());
+    default:
+      break;
+  }
   switch (packing.spacing) {
     case LevelSpacing::kUniform:
-      PackUnits<LevelValues<UniformLevels>>(block, batch, packing, chunk);
-      break;
+      return visit(PackerType<LevelValues<UniformLevels>>());
     case LevelSpacing::kExponential:
-      PackUnits<LevelValues<ExponentialLevels>>(block, batch, packing, chunk);
-      break;
+      return visit(PackerType<LevelValues<ExponentialLevels>>());
     case LevelSpacing::kFitted:
-      PackUnits<LevelValues<TableLevels>>(block, batch, packing, chunk);
-      break;
+      return visit(PackerType<LevelValues<TableLevels>>());
   }
 }
 
-// One block: writes the value bytes of its chunk. The bytes of the last word
-// past the value bytes are set to zero.
+// One block: writes the value bytes of a chunk, unless they are Elias's codes.
 template <class Block>
 PS_HOST_DEVICE void PackValues(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing,
-                               int64_t block_index) {
-  const ChunkOfPart chunk = FindChunk(batch, batch.first_chunk + block_index);
-  if (chunk.size == 0) return;
-  switch (packing.code) {
-    case ValueCode::kFp32:
-      PackUnits<FloatValues>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kFp16:
-      PackUnits<TwoByteValues<Fp16>>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kBf16:
-      PackUnits<TwoByteValues<Bf16>>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kSign:
-      PackUnits<SignValues<1>>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kOneBit:
-      PackUnits<SignValues<2>>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kTernary:
-      PackUnits<TernaryValues>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kTwoBitThreshold:
-      PackUnits<PairValues>(block, batch, packing, chunk);
-      break;
-    case ValueCode::kNatural:
-      PackUnits<NaturalValues>(block, batch, packing, chunk);
-      break;
-    default:
-      PackLevels(block, batch, packing, chunk);
-      break;
-  }
+                               const ChunkOfPart& chunk, Stretch* stretch) {
+  if (packing.has_levels()) WriteLevelFront(block, batch, packing, chunk);
+  VisitPacker(packing, [&](auto packer) {
+    PackUnits<typename decltype(packer)::type>(block, batch, packing, chunk,
+                                               stretch);
+  });
 }
 
 }  // namespace ps

@@ -274,6 +274,45 @@ TEST_F(DeviceEncoderTest, CutsParts) {
   }
 }
 
+TEST_F(DeviceEncoderTest, WritesASelectionThatOnlyTheDeviceKnows) {
+  for (const PayloadCodes& value_codes : DeviceValueCodes()) {
+    for (const char* const index_code : kIndexCodes) {
+      PayloadCodes codes = value_codes;
+      codes.index_code = index_code;
+      const auto encoder = NewDeviceEncoder(codes, backend());
+      for (const int64_t count : {0, 1, 33, 5003}) {
+        SCOPED_TRACE(testing::Message() << Name(codes) << ", " << count);
+        EncodingCase encoding =
+            CaseOf(codes, SomeIndices(count, 300000, 7), 300000);
+        encoding.part_ends = {0, 1000, 150000, 150000, 300000};
+        ExpectSameSelected(encoding, true, encoder.get(), backend());
+        if (HasFatalFailure()) return;
+      }
+    }
+  }
+}
+
+// More parts than a block has threads, some without elements or positions.
+TEST_F(DeviceEncoderTest, CutsManyParts) {
+  constexpr int64_t kSize = 700001;
+  for (const char* const value_code : {"fp32", "onebit", "alq"}) {
+    SCOPED_TRACE(value_code);
+    PayloadCodes codes = Codes("auto", value_code);
+    codes.value_config.set_integer_code(ValueCodeConfig::ELIAS_OMEGA);
+    std::vector<uint32_t> indices = SomeIndices(20000, 500000, 3);
+    for (uint32_t& index : indices) index += 100000;
+    EncodingCase encoding = CaseOf(codes, indices, kSize);
+    for (int64_t p = 1; p < 600; ++p) {
+      encoding.part_ends.push_back(p / 3 * 3 * (kSize / 600));
+    }
+    encoding.part_ends.push_back(kSize);
+    ExpectSameSelected(encoding, backend());
+    encoding.values = MakeVector("laplace", kSize, 3);
+    ExpectSameAll(encoding, backend());
+    if (HasFatalFailure()) return;
+  }
+}
+
 // More chunks than a block scans at a time.
 TEST_F(DeviceEncoderTest, WritesAMillionElements) {
   constexpr int64_t kCount = 1'100'000;
@@ -286,8 +325,19 @@ TEST_F(DeviceEncoderTest, WritesAMillionElements) {
   }
 }
 
-// More bytes than are held on the device at a time: the parts use the same
+// More bytes than are packed on the device at a time: the parts use the same
 // memory one after the other.
+TEST_F(DeviceEncoderTest, CutsASelectionThatIsTooLongToBeHeldAtOnce) {
+  constexpr int64_t kCount = 6'000'000;
+  EncodingCase encoding = CaseOf(
+      Codes("raw32", "fp32"), SomeIndices(kCount, 2 * kCount, 5), 2 * kCount);
+  encoding.part_ends = {kCount, kCount + 3, 2 * kCount};
+  const auto encoder = NewDeviceEncoder(encoding.codes, backend());
+  for (int call = 0; call < 2; ++call) {
+    ExpectSameSelected(encoding, true, encoder.get(), backend());
+  }
+}
+
 TEST_F(DeviceEncoderTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kSize = 25'000'001;
   EncodingCase encoding;
@@ -327,6 +377,35 @@ TEST_F(DeviceEncoderTest, EncodesAgainWithMoreAndFewerElements) {
       }
     }
     ASSERT_EQ(indices, encoding.indices);
+  }
+}
+
+// The memory of payloads is used again, but only when they have been dropped.
+TEST_F(DeviceEncoderTest, LeavesPayloadsAloneUntilTheyAreDropped) {
+  for (const char* const value_code : {"fp32", "bf16", "qsgd"}) {
+    SCOPED_TRACE(value_code);
+    const PayloadCodes codes = Codes("auto", value_code);
+    const auto encoder = NewDeviceEncoder(codes, backend());
+    const std::vector<PayloadPart> parts = {{0, 3000, 1}, {3000, 9000, 2}};
+    std::vector<PayloadBuffer> kept;
+    std::vector<std::vector<uint8_t>> bytes;
+    for (int call = 0; call < 6; ++call) {
+      UploadedSelection selection(SomeIndices(700, 9000, call),
+                                  MakeVector("laplace", 700, call), backend());
+      Tensor u = backend()->Allocate({9000}).value();
+      const std::vector<float> values = MakeVector("laplace", 9000, call);
+      ASSERT_TRUE(backend()->CopyFromHost(values.data(), &u).ok());
+      auto payloads = call % 2 == 0
+                          ? encoder->EncodeSelected(selection.get(), parts)
+                          : encoder->EncodeAll(u.data(), parts);
+      ASSERT_TRUE(payloads.ok()) << payloads.status();
+      // One of the two payloads keeps their memory.
+      kept.push_back((*payloads)[static_cast<size_t>(call / 2 % 2)]);
+      bytes.emplace_back(kept.back().span().begin(), kept.back().span().end());
+    }
+    for (size_t i = 0; i < kept.size(); ++i) {
+      EXPECT_EQ(kept[i].span(), absl::MakeConstSpan(bytes[i])) << i;
+    }
   }
 }
 

@@ -54,10 +54,10 @@ cudaError_t QueueFold(const EncodeBatch& batch, const ValuePacking& packing,
 }  // namespace
 
 cudaError_t LaunchFindParts(const EncodeBatch& batch, uint32_t bucket_size,
-                            int64_t count, cudaStream_t stream) {
-  return QueueBlocks<NothingShared>(
-      1, stream, [=](HostBlock& block, int64_t, NothingShared*) {
-        FindParts(block, batch, bucket_size, count);
+                            const ElementCount& number, cudaStream_t stream) {
+  return QueueBlocks<LengthShared>(
+      1, stream, [=](HostBlock& block, int64_t, LengthShared* shared) {
+        FindParts(block, batch, bucket_size, number, shared);
       });
 }
 
@@ -67,14 +67,6 @@ cudaError_t LaunchMeasureGaps(const EncodeBatch& batch, int64_t num_blocks,
       num_blocks, stream,
       [=](HostBlock& block, int64_t b, MeasureShared* shared) {
         MeasureGaps(block, batch, b, shared);
-      });
-}
-
-cudaError_t LaunchScanGaps(const EncodeBatch& batch, cudaStream_t stream) {
-  return QueueBlocks<LengthShared>(
-      batch.num_parts, stream,
-      [=](HostBlock& block, int64_t b, LengthShared* shared) {
-        ScanGaps(block, batch, b, shared);
       });
 }
 
@@ -141,39 +133,32 @@ cudaError_t LaunchMeasureLevels(const EncodeBatch& batch,
       });
 }
 
-cudaError_t LaunchScanLevels(const EncodeBatch& batch, cudaStream_t stream) {
-  return QueueBlocks<LengthShared>(
-      batch.num_parts, stream,
-      [=](HostBlock& block, int64_t b, LengthShared* shared) {
-        ScanLevels(block, batch, b, shared);
+cudaError_t LaunchPlanPayloads(const EncodeBatch& batch,
+                               const ValuePacking& values,
+                               const IndexPacking& indices,
+                               int64_t window_bytes, cudaStream_t stream) {
+  return QueueBlocks<PlanShared>(
+      1, stream, [=](HostBlock& block, int64_t, PlanShared* shared) {
+        PlanPayloads(block, batch, values, indices, window_bytes, shared);
       });
 }
 
-cudaError_t LaunchWriteLevels(const EncodeBatch& batch,
-                              const ValuePacking& packing, int64_t num_blocks,
-                              cudaStream_t stream) {
-  return QueueBlocks<LevelShared>(
-      num_blocks, stream,
-      [=](HostBlock& block, int64_t b, LevelShared* shared) {
-        WriteLevels(block, batch, packing, b, shared);
+cudaError_t LaunchPackPayloads(const EncodeBatch& batch,
+                               const ValuePacking& packing, int window,
+                               int64_t num_chunks, cudaStream_t stream) {
+  return QueueBlocks<PackShared>(
+      num_chunks * BlocksPerChunk(batch), stream,
+      [=](HostBlock& block, int64_t b, PackShared* shared) {
+        PackPayloads(block, batch, packing, window, b, shared);
       });
 }
 
-cudaError_t LaunchPackValues(const EncodeBatch& batch,
-                             const ValuePacking& packing, int64_t num_blocks,
-                             cudaStream_t stream) {
+cudaError_t LaunchCopyPayloads(const EncodeBatch& batch, int window,
+                               uint8_t* to, int64_t num_blocks,
+                               cudaStream_t stream) {
   return QueueBlocks<NothingShared>(
       num_blocks, stream, [=](HostBlock& block, int64_t b, NothingShared*) {
-        PackValues(block, batch, packing, b);
-      });
-}
-
-cudaError_t LaunchWriteIndices(const EncodeBatch& batch, int64_t num_blocks,
-                               cudaStream_t stream) {
-  return QueueBlocks<IndexShared>(
-      num_blocks, stream,
-      [=](HostBlock& block, int64_t b, IndexShared* shared) {
-        WriteIndices(block, batch, b, shared);
+        CopyPayloads(block, batch, window, b, num_blocks, to);
       });
 }
 

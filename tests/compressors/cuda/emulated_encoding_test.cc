@@ -208,6 +208,60 @@ TEST(EmulatedEncodingTest, SaysWhatFailed) {
   }
 }
 
+// A window that a failed call has left half written is cleared.
+TEST(EmulatedEncodingTest, PacksTheSameAfterAFailure) {
+  const auto backend = NewBackendForTest("cuda").value();
+  for (const char* const value_code : {"bf16", "alq"}) {
+    EncodingCase encoding = SomeCase(value_code);
+    encoding.codes.index_code = "rice";
+    const auto encoder = NewDeviceEncoder(encoding.codes, backend.get());
+    ExpectSameSelected(encoding, true, encoder.get(), backend.get());
+    const std::vector<PayloadPart> parts = {{0, 1000, 1}, {1000, kSize, 2}};
+    for (int calls = 0;; ++calls) {
+      SCOPED_TRACE(testing::Message() << value_code << ", " << calls);
+      UploadedSelection selection(encoding.indices, encoding.values,
+                                  backend.get());
+      FailEmulatedCallsAfter(calls, cudaErrorLaunchFailure);
+      const auto failed = encoder->EncodeSelected(selection.get(), parts);
+      FailEmulatedCallsAfter(-1, cudaSuccess);
+      ExpectSameSelected(encoding, true, encoder.get(), backend.get());
+      if (HasFatalFailure()) return;
+      if (failed.ok()) break;
+    }
+  }
+}
+
+// Payloads of more than 4 MiB, too, and any number of them.
+TEST(EmulatedEncodingTest, PayloadsAreInPinnedMemory) {
+  constexpr int64_t kLong = 3'000'000;
+  const auto backend = NewBackendForTest("cuda").value();
+  Tensor u = backend->Allocate({kLong}).value();
+  const std::vector<PayloadPart> parts = {
+      {0, 5, 0}, {5, 5, 0}, {5, 10, 0}, {10, kLong, 0}};
+  for (const char* const value_code : {"fp32", "bf16"}) {
+    SCOPED_TRACE(value_code);
+    PayloadCodes codes;
+    codes.value_code = value_code;
+    const auto encoder = NewDeviceEncoder(codes, backend.get());
+    std::vector<PayloadBuffer> kept;
+    for (int call = 0; call < 3; ++call) {
+      const auto payloads = encoder->EncodeAll(u.data(), parts);
+      ASSERT_TRUE(payloads.ok()) << payloads.status();
+      EXPECT_GT(payloads->back().size_bytes(), size_t{4} << 20);
+      for (const size_t p : {0, 2, 3}) kept.push_back((*payloads)[p]);
+    }
+    for (const PayloadBuffer& payload : kept) {
+      EXPECT_TRUE(IsEmulatedPinnedMemory(payload.data(), payload.size_bytes()));
+    }
+    kept.clear();
+    const int64_t allocations = NumEmulatedAllocations();
+    for (int call = 0; call < 5; ++call) {
+      EXPECT_TRUE(encoder->EncodeAll(u.data(), parts).ok());
+    }
+    EXPECT_EQ(NumEmulatedAllocations(), allocations);
+  }
+}
+
 TEST(EmulatedEncodingTest, SaysThatThereIsNoMemory) {
   const auto backend = NewBackendForTest("cuda").value();
   const EncodingCase encoding = SomeCase("alq");

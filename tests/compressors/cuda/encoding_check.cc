@@ -42,17 +42,33 @@ std::string BytesOf(const PayloadBuffer& payload) {
 UploadedSelection::UploadedSelection(const std::vector<uint32_t>& indices,
                                      const std::vector<float>& values,
                                      Backend* backend)
-    : backend_(backend),
-      indices_(Upload(reinterpret_cast<const float*>(indices.data()),
-                      static_cast<int64_t>(indices.size()), backend)),
-      values_(Upload(values.data(), static_cast<int64_t>(values.size()),
-                     backend)) {}
+    : backend_(backend), count_(static_cast<int64_t>(values.size())) {
+  // What lies behind the elements must not matter.
+  std::vector<uint32_t> all_indices = indices;
+  all_indices.resize(count_ + kMoreCapacity, 7);
+  std::vector<float> all_values = values;
+  all_values.resize(count_ + kMoreCapacity, 1e30f);
+  indices_ = Upload(reinterpret_cast<const float*>(all_indices.data()),
+                    count_ + kMoreCapacity, backend);
+  values_ = Upload(all_values.data(), count_ + kMoreCapacity, backend);
+  device_count_ = Upload(reinterpret_cast<const float*>(&count_),
+                         sizeof(count_) / sizeof(float), backend);
+}
 
 DeviceSelection UploadedSelection::get() {
   DeviceSelection selection;
   selection.indices = reinterpret_cast<const uint32_t*>(indices_.data());
   selection.values = values_.data();
-  selection.count = values_.size();
+  selection.capacity = values_.size();
+  selection.count = count_;
+  return selection;
+}
+
+DeviceSelection UploadedSelection::get_queued() {
+  DeviceSelection selection = get();
+  selection.count = 0;
+  selection.device_count =
+      reinterpret_cast<const int64_t*>(device_count_.data());
   return selection;
 }
 
@@ -60,15 +76,16 @@ std::vector<float> UploadedSelection::values() const {
   std::vector<float> values(values_.size());
   const absl::Status status = backend_->CopyToHost(values_, values.data());
   CHECK(status.ok()) << status;
+  values.resize(count_);
   return values;
 }
 
-void ExpectSameSelected(const EncodingCase& encoding, Backend* backend) {
-  const auto encoder = NewDeviceEncoder(encoding.codes, backend);
-  ASSERT_NE(encoder, nullptr);
+void ExpectSameSelected(const EncodingCase& encoding, bool queued,
+                        DeviceEncoder* encoder, Backend* backend) {
   const std::vector<PayloadPart> parts = PartsOf(encoding);
   UploadedSelection selection(encoding.indices, encoding.values, backend);
-  const auto actual = encoder->EncodeSelected(selection.get(), parts);
+  const auto actual = encoder->EncodeSelected(
+      queued ? selection.get_queued() : selection.get(), parts);
   ASSERT_TRUE(actual.ok()) << actual.status();
   ASSERT_EQ(actual->size(), parts.size());
   std::vector<float> lost = encoding.values;
@@ -92,6 +109,13 @@ void ExpectSameSelected(const EncodingCase& encoding, Backend* backend) {
     ASSERT_EQ(BytesOf((*actual)[p]), BytesOf(*expected));
   }
   ASSERT_EQ(Bits(selection.values()), Bits(lost));
+}
+
+void ExpectSameSelected(const EncodingCase& encoding, Backend* backend) {
+  const auto encoder = NewDeviceEncoder(encoding.codes, backend);
+  ASSERT_NE(encoder, nullptr);
+  ExpectSameSelected(encoding, encoding.values.size() % 2 == 1, encoder.get(),
+                     backend);
 }
 
 void ExpectSameAll(const EncodingCase& encoding, Backend* backend) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "compressors/cuda/encoding/device_encoder.h"
 #include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 #include "tensor/device_selection.h"
@@ -28,16 +29,28 @@ class UploadedSelection {
                     const std::vector<float>& values, Backend* backend);
 
   DeviceSelection get();
+  // The same selection as queued work leaves it: the host knows its capacity
+  // only, which is this much larger.
+  DeviceSelection get_queued();
   std::vector<float> values() const;
 
  private:
+  // More than a chunk of the device.
+  static constexpr int64_t kMoreCapacity = 5000;
+
   Backend* const backend_;  // Not owned.
-  Tensor indices_;          // Viewed as floats.
+  const int64_t count_;
+  Tensor indices_;  // Viewed as floats.
   Tensor values_;
+  Tensor device_count_;  // The same.
 };
 
-// Encodes the elements with a DeviceEncoder of `backend` and with
+// Encodes the elements with `encoder`, from get_queued() if `queued`, and with
 // EncodeElements, and expects the same payloads and coding errors.
+void ExpectSameSelected(const EncodingCase& encoding, bool queued,
+                        DeviceEncoder* encoder, Backend* backend);
+
+// The same with a new encoder, `queued` if the number of elements is odd.
 void ExpectSameSelected(const EncodingCase& encoding, Backend* backend);
 
 // The same for whole vectors: `values` has dense_size elements, and indices are

@@ -34,6 +34,9 @@ void FailEmulatedCallsAfter(int num_calls, cudaError_t error);
 // now on; any other access is a segmentation fault. Slow. Returns true.
 bool ProtectEmulatedDeviceMemory();
 
+// Whether all of these bytes are in one piece of pinned memory.
+bool IsEmulatedPinnedMemory(const void* data, size_t size_bytes);
+
 // Number of allocation calls so far, and of all calls that can fail.
 int64_t NumEmulatedAllocations();
 int64_t NumEmulatedCalls();

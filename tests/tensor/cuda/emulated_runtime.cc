@@ -164,6 +164,11 @@ bool ProtectEmulatedDeviceMemory() {
   return true;
 }
 
+bool IsEmulatedPinnedMemory(const void* data, size_t size_bytes) {
+  const CallLock lock(Lock());
+  return IsPinned(data, size_bytes);
+}
+
 int64_t NumEmulatedAllocations() { return num_allocations; }
 int64_t NumEmulatedCalls() { return num_calls; }
 int64_t NumEmulatedLaunches() { return num_launches; }

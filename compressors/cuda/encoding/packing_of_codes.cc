@@ -1,35 +1,30 @@
-#include "compressors/cuda/encoding/packing_choice.h"
+#include "compressors/cuda/encoding/packing_of_codes.h"
 
 #include <string>
 
-#include "compressors/index_codes/index_sizes.h"
-#include "compressors/payload/bits.h"
-#include "compressors/value_codes/digits.h"
-#include "compressors/value_codes/level_layouts.h"
+#include "compressors/value_codes/value_codec.h"
 #include "glog/logging.h"
 
 namespace ps {
 namespace {
 
-// Returns -1 if the code cannot hold the indices.
-int64_t IndexBytes(IndexCode code, const PartPlan& part) {
-  switch (code) {
+// As MaxPlaces, of the indices alone.
+int64_t MaxIndexBytes(const IndexPacking& packing, int64_t num_parts,
+                      int64_t count, int64_t dense_size) {
+  if (packing.smallest) return 4 * count;  // "raw32" takes no more.
+  switch (packing.code) {
     case IndexCode::kDense:
-      return part.count == part.dense_size ? 0 : -1;
+      return 0;
     case IndexCode::kRaw32:
-      return part.count * static_cast<int64_t>(sizeof(uint32_t));
-    case IndexCode::kDeltaVarint:
-      return part.varint_bytes;
+      return 4 * count;
     case IndexCode::kBitmap:
-      return BytesOfBits(part.dense_size);
-    case IndexCode::kRice:
-      return kRiceParameterBytes + BytesOfBits(part.rice_bits);
-    case IndexCode::kEliasFano:
-      return EliasFanoLayout(part.count, part.dense_size).total_bytes();
-    case IndexCode::kAdaComp:
-      break;
+      return dense_size / 8 + num_parts;
+    default:
+      // 5 bytes for an index: "delta_varint" takes at most these, "elias_fano"
+      // 34 bits, and "rice" 32 bits and on average up to 2.7 ones for the
+      // skipped positions. And 8 bytes for a part, for what is not full.
+      return 5 * count + 8 * num_parts;
   }
-  return -1;
 }
 
 }  // namespace
@@ -84,46 +79,6 @@ ValuePacking ValuePackingOf(const PayloadCodes& codes) {
   LOG(FATAL) << "a device knows no value code \"" << name << '"';
 }
 
-void ChooseValueBytes(const ValuePacking& packing, PartPlan* part) {
-  const int64_t count = part->count;
-  if (count == 0) return;
-  constexpr int64_t kFloatBytes = sizeof(float);
-  switch (packing.code) {
-    case ValueCode::kFp32:
-      part->value_bytes = count * kFloatBytes;
-      return;
-    case ValueCode::kFp16:
-    case ValueCode::kBf16:
-      part->value_bytes = count * 2;
-      return;
-    case ValueCode::kSign:
-      part->value_bytes = kFloatBytes + kBits.bytes(count);
-      return;
-    case ValueCode::kOneBit:
-      part->value_bytes = 2 * kFloatBytes + kBits.bytes(count);
-      return;
-    case ValueCode::kTernary:
-      part->value_bytes = kFloatBytes + kTrits.bytes(count);
-      return;
-    case ValueCode::kTwoBitThreshold:
-      part->value_bytes = kFloatBytes + kBitPairs.bytes(count);
-      return;
-    case ValueCode::kNatural:
-      part->value_bytes = BytesOfBits(count * kNaturalBits);
-      return;
-    default:
-      break;
-  }
-  int64_t level_bits = count * packing.bits;
-  if (packing.elias) {
-    part->layout =
-        SmallerLayout(packing.omega, part->sparse_bits, part->dense_bits);
-    level_bits = IsSparse(part->layout) ? part->sparse_bits : part->dense_bits;
-  }
-  part->value_bytes =
-      WordsBeforeLevels(packing, count) * kFloatBytes + BytesOfBits(level_bits);
-}
-
 IndexPacking IndexPackingOf(const PayloadCodes& codes) {
   const std::string& name = codes.index_code;
   IndexPacking packing;
@@ -145,26 +100,18 @@ IndexPacking IndexPackingOf(const PayloadCodes& codes) {
   return packing;
 }
 
-void ChooseIndexCode(const IndexPacking& packing, PartPlan* part) {
-  if (part->count == 0) return;
-  if (!packing.smallest) {
-    part->index_code = packing.code;
-    part->index_bytes = IndexBytes(packing.code, *part);
-    return;
-  }
-  part->index_bytes = -1;
-  // In order of wire numbers, so that the first of equally small codes is
-  // taken.
-  for (const IndexCode code :
-       {IndexCode::kDense, IndexCode::kRaw32, IndexCode::kDeltaVarint,
-        IndexCode::kBitmap, IndexCode::kRice, IndexCode::kEliasFano}) {
-    const int64_t bytes = IndexBytes(code, *part);
-    if (bytes < 0 || (part->index_bytes >= 0 && bytes >= part->index_bytes)) {
-      continue;
-    }
-    part->index_code = code;
-    part->index_bytes = bytes;
-  }
+int64_t MaxPlaces(const PayloadCodes& codes, const IndexPacking& indices,
+                  int64_t num_parts, int64_t count, int64_t dense_size) {
+  const auto codec = ValueCodecs().Find(codes.value_code);
+  CHECK(codec.ok()) << codec.status();
+  const auto max_bytes = [&](int64_t size) {
+    return (*codec)->MaxEncodedSize(size, codes.value_config);
+  };
+  // Every part has a header, and may have a bucket and a byte that are not
+  // full.
+  const int64_t value_bytes = max_bytes(count) + num_parts * max_bytes(1);
+  return value_bytes + MaxIndexBytes(indices, num_parts, count, dense_size) +
+         num_parts * (kFrontBytes + kPlaceBytes);
 }
 
 }  // namespace ps
