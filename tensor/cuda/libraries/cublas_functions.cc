@@ -1,5 +1,7 @@
 #include "tensor/cuda/libraries/cublas_functions.h"
 
+#include <type_traits>
+
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/libraries/dynamic_library.h"
@@ -14,6 +16,11 @@ namespace {
 
 constexpr const char* kNames[] = {PS_CUBLAS_FILE_,
                                   "/usr/local/cuda/lib64/" PS_CUBLAS_FILE_};
+
+using GemmEx = decltype(CublasFunctions::gemm_ex);
+static_assert(
+    std::is_same_v<GemmEx, decltype(static_cast<GemmEx>(&::cublasGemmEx))>,
+    "cuBLAS has a cublasGemmEx of another type");
 
 const char* NameOf(cublasStatus_t status) {
   switch (status) {
@@ -63,14 +70,10 @@ absl::StatusOr<CublasFunctions> LoadCublas() {
   const absl::StatusOr<DynamicLibrary> library = DynamicLibrary::Open(kNames);
   if (!library.ok()) return Annotate(library.status(), "cuBLAS");
   CublasFunctions f;
-  PS_RETURN_IF_ERROR(library->Find("cublasCreate_v2", &f.create));
-  PS_RETURN_IF_ERROR(library->Find("cublasDestroy_v2", &f.destroy));
-  PS_RETURN_IF_ERROR(library->Find("cublasSetStream_v2", &f.set_stream));
-  PS_RETURN_IF_ERROR(library->Find("cublasSetWorkspace_v2", &f.set_workspace));
-  PS_RETURN_IF_ERROR(library->Find("cublasSetMathMode", &f.set_math_mode));
-  PS_RETURN_IF_ERROR(
-      library->Find("cublasSetAtomicsMode", &f.set_atomics_mode));
-  PS_RETURN_IF_ERROR(library->Find("cublasSgemm_v2", &f.sgemm));
+#define PS_FIND(member, function) \
+  PS_RETURN_IF_ERROR(library->Find(#function, &f.member));
+  PS_CUBLAS_FUNCTIONS(PS_FIND)
+#undef PS_FIND
   PS_RETURN_IF_ERROR(library->Find("cublasGemmEx", &f.gemm_ex));
   return f;
 }

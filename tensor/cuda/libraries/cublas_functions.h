@@ -15,14 +15,20 @@
 
 namespace ps {
 
+// X(member, function) for each of them except gemm_ex, as in cudnn_functions.h.
+#define PS_CUBLAS_FUNCTIONS(X)              \
+  X(create, cublasCreate_v2)                \
+  X(destroy, cublasDestroy_v2)              \
+  X(set_stream, cublasSetStream_v2)         \
+  X(set_workspace, cublasSetWorkspace_v2)   \
+  X(set_math_mode, cublasSetMathMode)       \
+  X(set_atomics_mode, cublasSetAtomicsMode) \
+  X(sgemm, cublasSgemm_v2)
+
 struct CublasFunctions {
-  decltype(&::cublasCreate_v2) create = nullptr;
-  decltype(&::cublasDestroy_v2) destroy = nullptr;
-  decltype(&::cublasSetStream_v2) set_stream = nullptr;
-  decltype(&::cublasSetWorkspace_v2) set_workspace = nullptr;
-  decltype(&::cublasSetMathMode) set_math_mode = nullptr;
-  decltype(&::cublasSetAtomicsMode) set_atomics_mode = nullptr;
-  decltype(&::cublasSgemm_v2) sgemm = nullptr;
+#define PS_MEMBER(member, function) decltype(&::function) member = nullptr;
+  PS_CUBLAS_FUNCTIONS(PS_MEMBER)
+#undef PS_MEMBER
   // Spelt out, since C++ has two overloads of cublasGemmEx.
   cublasStatus_t (*gemm_ex)(cublasHandle_t, cublasOperation_t,
                             cublasOperation_t, int m, int n, int k,

@@ -21,29 +21,10 @@ absl::StatusOr<CublasLtFunctions> LoadCublasLt() {
   if (!opened.ok()) return Annotate(opened.status(), "cuBLASLt");
   const DynamicLibrary& library = *opened;
   CublasLtFunctions f;
-  PS_RETURN_IF_ERROR(library.Find("cublasLtCreate", &f.create));
-  PS_RETURN_IF_ERROR(library.Find("cublasLtDestroy", &f.destroy));
-
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulDescCreate", &f.create_product));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulDescDestroy", &f.destroy_product));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulDescSetAttribute", &f.set_product));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatrixLayoutCreate", &f.create_layout));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatrixLayoutDestroy", &f.destroy_layout));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceCreate", &f.create_preference));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceDestroy", &f.destroy_preference));
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulPreferenceSetAttribute", &f.set_preference));
-
-  PS_RETURN_IF_ERROR(
-      library.Find("cublasLtMatmulAlgoGetHeuristic", &f.heuristics));
-  PS_RETURN_IF_ERROR(library.Find("cublasLtMatmul", &f.matmul));
+#define PS_FIND(member, function) \
+  PS_RETURN_IF_ERROR(library.Find(#function, &f.member));
+  PS_CUBLAS_LT_FUNCTIONS(PS_FIND)
+#undef PS_FIND
   return f;
 }
 

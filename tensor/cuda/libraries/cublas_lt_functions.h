@@ -9,21 +9,25 @@
 
 namespace ps {
 
+// X(member, function) for each of them, as in cudnn_functions.h.
+#define PS_CUBLAS_LT_FUNCTIONS(X)                         \
+  X(create, cublasLtCreate)                               \
+  X(destroy, cublasLtDestroy)                             \
+  X(create_product, cublasLtMatmulDescCreate)             \
+  X(destroy_product, cublasLtMatmulDescDestroy)           \
+  X(set_product, cublasLtMatmulDescSetAttribute)          \
+  X(create_layout, cublasLtMatrixLayoutCreate)            \
+  X(destroy_layout, cublasLtMatrixLayoutDestroy)          \
+  X(create_preference, cublasLtMatmulPreferenceCreate)    \
+  X(destroy_preference, cublasLtMatmulPreferenceDestroy)  \
+  X(set_preference, cublasLtMatmulPreferenceSetAttribute) \
+  X(heuristics, cublasLtMatmulAlgoGetHeuristic)           \
+  X(matmul, cublasLtMatmul)
+
 struct CublasLtFunctions {
-  decltype(&::cublasLtCreate) create = nullptr;
-  decltype(&::cublasLtDestroy) destroy = nullptr;
-
-  decltype(&::cublasLtMatmulDescCreate) create_product = nullptr;
-  decltype(&::cublasLtMatmulDescDestroy) destroy_product = nullptr;
-  decltype(&::cublasLtMatmulDescSetAttribute) set_product = nullptr;
-  decltype(&::cublasLtMatrixLayoutCreate) create_layout = nullptr;
-  decltype(&::cublasLtMatrixLayoutDestroy) destroy_layout = nullptr;
-  decltype(&::cublasLtMatmulPreferenceCreate) create_preference = nullptr;
-  decltype(&::cublasLtMatmulPreferenceDestroy) destroy_preference = nullptr;
-  decltype(&::cublasLtMatmulPreferenceSetAttribute) set_preference = nullptr;
-
-  decltype(&::cublasLtMatmulAlgoGetHeuristic) heuristics = nullptr;
-  decltype(&::cublasLtMatmul) matmul = nullptr;
+#define PS_MEMBER(member, function) decltype(&::function) member = nullptr;
+  PS_CUBLAS_LT_FUNCTIONS(PS_MEMBER)
+#undef PS_MEMBER
 };
 
 // Loads the library of the same major version as the headers. Errors:

@@ -7,13 +7,21 @@
 // Looks for "libcudnn.so.9", also where the toolkit's installer puts it.
 #define PS_STRING_INNER_(x) #x
 #define PS_STRING_(x) PS_STRING_INNER_(x)
-#define PS_CUDNN_FILE_ "libcudnn.so." PS_STRING_(CUDNN_MAJOR)
+#define PS_CUDNN_FILE_(name) name ".so." PS_STRING_(CUDNN_MAJOR)
 
 namespace ps {
 namespace {
 
-constexpr const char* kNames[] = {PS_CUDNN_FILE_,
-                                  "/usr/local/cuda/lib64/" PS_CUDNN_FILE_};
+constexpr const char* kNames[] = {
+    PS_CUDNN_FILE_("libcudnn"),
+    PS_CUDNN_FILE_("/usr/local/cuda/lib64/libcudnn")};
+
+// libcudnn contains no functions: it loads these libraries when one of their
+// functions is first called, and ends the process ("Invalid handle. Cannot load
+// symbol") where one is missing.
+constexpr const char* kParts[] = {
+    PS_CUDNN_FILE_("libcudnn_graph"), PS_CUDNN_FILE_("libcudnn_ops"),
+    PS_CUDNN_FILE_("libcudnn_cnn"), PS_CUDNN_FILE_("libcudnn_adv")};
 
 absl::StatusCode CodeOf(cudnnStatus_t status) {
   switch (status) {
@@ -39,53 +47,14 @@ absl::StatusOr<CudnnFunctions> LoadCudnn() {
   const absl::StatusOr<DynamicLibrary> opened = DynamicLibrary::Open(kNames);
   if (!opened.ok()) return Annotate(opened.status(), "cuDNN");
   const DynamicLibrary& library = *opened;
+  for (const char* const part : kParts) {
+    PS_RETURN_IF_ERROR(Annotate(library.LoadBeside(part), "cuDNN"));
+  }
   CudnnFunctions f;
-  PS_RETURN_IF_ERROR(library.Find("cudnnCreate", &f.create));
-  PS_RETURN_IF_ERROR(library.Find("cudnnDestroy", &f.destroy));
-  PS_RETURN_IF_ERROR(library.Find("cudnnSetStream", &f.set_stream));
-  PS_RETURN_IF_ERROR(library.Find("cudnnGetErrorString", &f.get_error_string));
-
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnCreateTensorDescriptor", &f.create_tensor));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnDestroyTensorDescriptor", &f.destroy_tensor));
-  PS_RETURN_IF_ERROR(library.Find("cudnnSetTensor4dDescriptor", &f.set_tensor));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnCreateFilterDescriptor", &f.create_filter));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnDestroyFilterDescriptor", &f.destroy_filter));
-  PS_RETURN_IF_ERROR(library.Find("cudnnSetFilter4dDescriptor", &f.set_filter));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnCreateConvolutionDescriptor", &f.create_convolution));
-  PS_RETURN_IF_ERROR(library.Find("cudnnDestroyConvolutionDescriptor",
-                                  &f.destroy_convolution));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnSetConvolution2dDescriptor", &f.set_convolution));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnSetConvolutionMathType", &f.set_math_type));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnSetConvolutionGroupCount", &f.set_group_count));
-
-  PS_RETURN_IF_ERROR(library.Find("cudnnGetConvolutionForwardAlgorithm_v7",
-                                  &f.forward_algorithms));
-  PS_RETURN_IF_ERROR(library.Find("cudnnGetConvolutionBackwardDataAlgorithm_v7",
-                                  &f.backward_data_algorithms));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnGetConvolutionBackwardFilterAlgorithm_v7",
-                   &f.backward_filter_algorithms));
-  PS_RETURN_IF_ERROR(library.Find("cudnnGetConvolutionForwardWorkspaceSize",
-                                  &f.forward_workspace));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnGetConvolutionBackwardDataWorkspaceSize",
-                   &f.backward_data_workspace));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnGetConvolutionBackwardFilterWorkspaceSize",
-                   &f.backward_filter_workspace));
-  PS_RETURN_IF_ERROR(library.Find("cudnnConvolutionForward", &f.forward));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnConvolutionBackwardData", &f.backward_data));
-  PS_RETURN_IF_ERROR(
-      library.Find("cudnnConvolutionBackwardFilter", &f.backward_filter));
+#define PS_FIND(member, function) \
+  PS_RETURN_IF_ERROR(library.Find(#function, &f.member));
+  PS_CUDNN_FUNCTIONS(PS_FIND)
+#undef PS_FIND
   return f;
 }
 

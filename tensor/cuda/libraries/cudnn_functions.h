@@ -11,39 +11,38 @@
 
 namespace ps {
 
+// X(member, function) for each of them, so that the type of a member and the
+// name under which it is looked up cannot differ.
+#define PS_CUDNN_FUNCTIONS(X)                                                  \
+  X(create, cudnnCreate)                                                       \
+  X(destroy, cudnnDestroy)                                                     \
+  X(set_stream, cudnnSetStream)                                                \
+  X(get_error_string, cudnnGetErrorString)                                     \
+  X(create_tensor, cudnnCreateTensorDescriptor)                                \
+  X(destroy_tensor, cudnnDestroyTensorDescriptor)                              \
+  X(set_tensor, cudnnSetTensor4dDescriptor)                                    \
+  X(create_filter, cudnnCreateFilterDescriptor)                                \
+  X(destroy_filter, cudnnDestroyFilterDescriptor)                              \
+  X(set_filter, cudnnSetFilter4dDescriptor)                                    \
+  X(create_convolution, cudnnCreateConvolutionDescriptor)                      \
+  X(destroy_convolution, cudnnDestroyConvolutionDescriptor)                    \
+  X(set_convolution, cudnnSetConvolution2dDescriptor)                          \
+  X(set_math_type, cudnnSetConvolutionMathType)                                \
+  X(set_group_count, cudnnSetConvolutionGroupCount)                            \
+  X(forward_algorithms, cudnnGetConvolutionForwardAlgorithm_v7)                \
+  X(backward_data_algorithms, cudnnGetConvolutionBackwardDataAlgorithm_v7)     \
+  X(backward_filter_algorithms, cudnnGetConvolutionBackwardFilterAlgorithm_v7) \
+  X(forward_workspace, cudnnGetConvolutionForwardWorkspaceSize)                \
+  X(backward_data_workspace, cudnnGetConvolutionBackwardDataWorkspaceSize)     \
+  X(backward_filter_workspace, cudnnGetConvolutionBackwardFilterWorkspaceSize) \
+  X(forward, cudnnConvolutionForward)                                          \
+  X(backward_data, cudnnConvolutionBackwardData)                               \
+  X(backward_filter, cudnnConvolutionBackwardFilter)
+
 struct CudnnFunctions {
-  decltype(&::cudnnCreate) create = nullptr;
-  decltype(&::cudnnDestroy) destroy = nullptr;
-  decltype(&::cudnnSetStream) set_stream = nullptr;
-  decltype(&::cudnnGetErrorString) get_error_string = nullptr;
-
-  decltype(&::cudnnCreateTensorDescriptor) create_tensor = nullptr;
-  decltype(&::cudnnDestroyTensorDescriptor) destroy_tensor = nullptr;
-  decltype(&::cudnnSetTensor4dDescriptor) set_tensor = nullptr;
-  decltype(&::cudnnCreateFilterDescriptor) create_filter = nullptr;
-  decltype(&::cudnnDestroyFilterDescriptor) destroy_filter = nullptr;
-  decltype(&::cudnnSetFilter4dDescriptor) set_filter = nullptr;
-  decltype(&::cudnnCreateConvolutionDescriptor) create_convolution = nullptr;
-  decltype(&::cudnnDestroyConvolutionDescriptor) destroy_convolution = nullptr;
-  decltype(&::cudnnSetConvolution2dDescriptor) set_convolution = nullptr;
-  decltype(&::cudnnSetConvolutionMathType) set_math_type = nullptr;
-  decltype(&::cudnnSetConvolutionGroupCount) set_group_count = nullptr;
-
-  decltype(&::cudnnGetConvolutionForwardAlgorithm_v7) forward_algorithms =
-      nullptr;
-  decltype(&::cudnnGetConvolutionBackwardDataAlgorithm_v7)
-      backward_data_algorithms = nullptr;
-  decltype(&::cudnnGetConvolutionBackwardFilterAlgorithm_v7)
-      backward_filter_algorithms = nullptr;
-  decltype(&::cudnnGetConvolutionForwardWorkspaceSize) forward_workspace =
-      nullptr;
-  decltype(&::cudnnGetConvolutionBackwardDataWorkspaceSize)
-      backward_data_workspace = nullptr;
-  decltype(&::cudnnGetConvolutionBackwardFilterWorkspaceSize)
-      backward_filter_workspace = nullptr;
-  decltype(&::cudnnConvolutionForward) forward = nullptr;
-  decltype(&::cudnnConvolutionBackwardData) backward_data = nullptr;
-  decltype(&::cudnnConvolutionBackwardFilter) backward_filter = nullptr;
+#define PS_MEMBER(member, function) decltype(&::function) member = nullptr;
+  PS_CUDNN_FUNCTIONS(PS_MEMBER)
+#undef PS_MEMBER
 };
 
 // Loads the library of the same major version as the headers. Errors:

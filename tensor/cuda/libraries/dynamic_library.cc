@@ -1,6 +1,7 @@
 #include "tensor/cuda/libraries/dynamic_library.h"
 
 #include <dlfcn.h>
+#include <limits.h>
 
 #include "absl/strings/str_cat.h"
 
@@ -24,6 +25,16 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
     absl::StrAppend(&errors, errors.empty() ? "" : "; ", LoaderError());
   }
   return absl::UnavailableError(errors);
+}
+
+absl::Status DynamicLibrary::LoadBeside(const std::string& name) const {
+  const std::string beside = absl::StrCat(Folder(), "/", name);
+  return Open({beside.c_str(), name.c_str()}).status();
+}
+
+std::string DynamicLibrary::Folder() const {
+  char folder[PATH_MAX];
+  return dlinfo(handle_, RTLD_DI_ORIGIN, folder) == 0 ? folder : ".";
 }
 
 absl::StatusOr<void*> DynamicLibrary::Address(const char* name) const {

@@ -20,6 +20,11 @@ class DynamicLibrary {
   static absl::StatusOr<DynamicLibrary> Open(
       absl::Span<const char* const> names);
 
+  // Loads another library, from the folder of this one or else from where the
+  // system's loader finds it: a later search for `name` finds it loaded.
+  // Errors: kUnavailable, with the loader's messages.
+  absl::Status LoadBeside(const std::string& name) const;
+
   // Looks up the function of this name; the caller guarantees that its type is
   // right. Errors: kUnavailable, naming library and function.
   template <typename Function>
@@ -35,6 +40,7 @@ class DynamicLibrary {
       : handle_(handle), name_(std::move(name)) {}
 
   absl::StatusOr<void*> Address(const char* name) const;
+  std::string Folder() const;
 
   void* handle_;
   std::string name_;

@@ -49,36 +49,9 @@ FakeCudnn& Library() {
 std::map<std::string, void*>* NewFunctions() {
   Library();
   const CudnnFunctions f = FakeCudnn::Functions();
-  return new std::map<std::string, void*>{
-      {"cudnnCreate", Erased(f.create)},
-      {"cudnnDestroy", Erased(f.destroy)},
-      {"cudnnSetStream", Erased(f.set_stream)},
-      {"cudnnGetErrorString", Erased(f.get_error_string)},
-      {"cudnnCreateTensorDescriptor", Erased(f.create_tensor)},
-      {"cudnnDestroyTensorDescriptor", Erased(f.destroy_tensor)},
-      {"cudnnSetTensor4dDescriptor", Erased(f.set_tensor)},
-      {"cudnnCreateFilterDescriptor", Erased(f.create_filter)},
-      {"cudnnDestroyFilterDescriptor", Erased(f.destroy_filter)},
-      {"cudnnSetFilter4dDescriptor", Erased(f.set_filter)},
-      {"cudnnCreateConvolutionDescriptor", Erased(f.create_convolution)},
-      {"cudnnDestroyConvolutionDescriptor", Erased(f.destroy_convolution)},
-      {"cudnnSetConvolution2dDescriptor", Erased(f.set_convolution)},
-      {"cudnnSetConvolutionMathType", Erased(f.set_math_type)},
-      {"cudnnSetConvolutionGroupCount", Erased(f.set_group_count)},
-      {"cudnnGetConvolutionForwardAlgorithm_v7", Erased(f.forward_algorithms)},
-      {"cudnnGetConvolutionBackwardDataAlgorithm_v7",
-       Erased(f.backward_data_algorithms)},
-      {"cudnnGetConvolutionBackwardFilterAlgorithm_v7",
-       Erased(f.backward_filter_algorithms)},
-      {"cudnnGetConvolutionForwardWorkspaceSize", Erased(f.forward_workspace)},
-      {"cudnnGetConvolutionBackwardDataWorkspaceSize",
-       Erased(f.backward_data_workspace)},
-      {"cudnnGetConvolutionBackwardFilterWorkspaceSize",
-       Erased(f.backward_filter_workspace)},
-      {"cudnnConvolutionForward", Erased(f.forward)},
-      {"cudnnConvolutionBackwardData", Erased(f.backward_data)},
-      {"cudnnConvolutionBackwardFilter", Erased(f.backward_filter)},
-  };
+#define PS_ENTRY(member, function) {#function, Erased(f.member)},
+  return new std::map<std::string, void*>{PS_CUDNN_FUNCTIONS(PS_ENTRY)};
+#undef PS_ENTRY
 }
 
 }  // namespace

@@ -179,20 +179,9 @@ Functions* NewCublasLt() {
     return StatusOf(QueueOnEmulatedStream(stream, std::move(work)));
   };
   const CublasLtFunctions f = FakeCublasLt::Functions();
-  return new Functions{
-      {"cublasLtCreate", Erased(f.create)},
-      {"cublasLtDestroy", Erased(f.destroy)},
-      {"cublasLtMatmulDescCreate", Erased(f.create_product)},
-      {"cublasLtMatmulDescDestroy", Erased(f.destroy_product)},
-      {"cublasLtMatmulDescSetAttribute", Erased(f.set_product)},
-      {"cublasLtMatrixLayoutCreate", Erased(f.create_layout)},
-      {"cublasLtMatrixLayoutDestroy", Erased(f.destroy_layout)},
-      {"cublasLtMatmulPreferenceCreate", Erased(f.create_preference)},
-      {"cublasLtMatmulPreferenceDestroy", Erased(f.destroy_preference)},
-      {"cublasLtMatmulPreferenceSetAttribute", Erased(f.set_preference)},
-      {"cublasLtMatmulAlgoGetHeuristic", Erased(f.heuristics)},
-      {"cublasLtMatmul", Erased(f.matmul)},
-  };
+#define PS_ENTRY(member, function) {#function, Erased(f.member)},
+  return new Functions{PS_CUBLAS_LT_FUNCTIONS(PS_ENTRY)};
+#undef PS_ENTRY
 }
 
 Functions* CublasLt() {
@@ -211,12 +200,16 @@ absl::StatusOr<DynamicLibrary> DynamicLibrary::Open(
     if (absl::StrContains(name, "libcublasLt.so")) {
       return DynamicLibrary(CublasLt(), name);
     }
-    if (absl::StrContains(name, "libcudnn.so") && EmulatedCudnn() != nullptr) {
+    if (absl::StrContains(name, "libcudnn") && EmulatedCudnn() != nullptr) {
       return DynamicLibrary(EmulatedCudnn(), name);
     }
   }
   return absl::UnavailableError(
       absl::StrCat("an emulated device has no ", names.front()));
+}
+
+absl::Status DynamicLibrary::LoadBeside(const std::string& name) const {
+  return Open({name.c_str()}).status();
 }
 
 absl::StatusOr<void*> DynamicLibrary::Address(const char* name) const {
