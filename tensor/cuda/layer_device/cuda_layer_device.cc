@@ -17,9 +17,11 @@
 #include "tensor/cuda/libraries/cublas_lt_functions.h"
 #include "tensor/cuda/libraries/cublas_lt_products.h"
 #include "tensor/cuda/libraries/cublas_products.h"
+#include "tensor/cuda/libraries/event_timer.h"
+#include "tensor/cuda/libraries/trials.h"
 #ifdef PS_HAVE_CUDNN
 #include "tensor/cuda/libraries/cudnn_convolution.h"
-#include "tensor/cuda/libraries/cudnn_functions.h"
+#include "tensor/cuda/libraries/cudnn_handle.h"
 #endif
 
 namespace ps {
@@ -34,7 +36,8 @@ class CudaLayerDevice final : public LayerDevice {
   explicit CudaLayerDevice(const CudaNnOptions& options)
       : LayerDevice(options.precision),
         options_(options),
-        stream_(static_cast<cudaStream_t>(options.stream)) {}
+        stream_(static_cast<cudaStream_t>(options.stream)),
+        trials_(NewEventTimer(stream_)) {}
 
   // The members destroyed after this need the device to be current.
   ~CudaLayerDevice() override { UseDevice().IgnoreError(); }
@@ -62,12 +65,12 @@ class CudaLayerDevice final : public LayerDevice {
     PS_RETURN_IF_ERROR(StartCublasLt());
 #ifdef PS_HAVE_CUDNN
     if (options_.use_cudnn) {
-      const absl::StatusOr<CudnnFunctions> cudnn = LoadCudnn();
+      absl::StatusOr<std::shared_ptr<CudnnHandle>> cudnn =
+          NewCudnnHandle(stream_);
       if (cudnn.ok()) {
-        PS_ASSIGN_OR_RETURN(cudnn_, CudnnHandle::Create(*cudnn, stream_));
+        cudnn_ = *std::move(cudnn);
       } else {
-        LOG(INFO) << "convolutions are products of matrices, which is slower: "
-                  << cudnn.status().message();
+        DoWithoutCudnn(cudnn.status());
       }
     }
 #endif
@@ -165,6 +168,7 @@ class CudaLayerDevice final : public LayerDevice {
       PS_RETURN_IF_ERROR(UseDevice());
       CudnnConvolutionOptions cudnn_options;
       cudnn_options.deterministic = options_.deterministic;
+      cudnn_options.trials = &trials_;
       cudnn_options.allow_tf32 = options_.precision == Precision::kTf32;
       auto convolution =
           PlanCudnnConvolution(this, cudnn_, cudnn_options, geometry);
@@ -172,9 +176,11 @@ class CudaLayerDevice final : public LayerDevice {
         return std::make_unique<ConvolutionOfDevice>(this,
                                                      *std::move(convolution));
       }
-      // The layer uses products for convolutions that cuDNN does not support,
-      // or supports only with bits that vary.
-      if (!absl::IsUnimplemented(convolution.status())) return convolution;
+      if (absl::IsUnavailable(convolution.status())) {
+        DoWithoutCudnn(convolution.status());
+      } else if (!absl::IsUnimplemented(convolution.status())) {
+        return convolution;
+      }
     }
 #endif
     static_cast<void>(geometry);
@@ -217,6 +223,9 @@ class CudaLayerDevice final : public LayerDevice {
                         std::unique_ptr<LibraryConvolution> convolution)
         : device_(device), convolution_(std::move(convolution)) {}
 
+    bool Computes(ConvolutionPass pass) const override {
+      return convolution_->Computes(pass);
+    }
     absl::Status Forward(const void* x, const void* weight, void* y) override {
       PS_RETURN_IF_ERROR(device_->UseDevice());
       return convolution_->Forward(x, weight, y);
@@ -237,6 +246,16 @@ class CudaLayerDevice final : public LayerDevice {
     const std::unique_ptr<LibraryConvolution> convolution_;
   };
 
+#ifdef PS_HAVE_CUDNN
+  // For a cuDNN that is not there or cannot start: it loads some of its
+  // libraries when the first convolution is planned.
+  void DoWithoutCudnn(const absl::Status& reason) {
+    LOG(WARNING) << "convolutions are products of matrices, which is slower: "
+                 << reason.message();
+    cudnn_ = nullptr;
+  }
+#endif
+
   absl::Status StartCublasLt() {
     if (!options_.use_cublas_lt) return absl::OkStatus();
     const absl::StatusOr<CublasLtFunctions> cublas_lt = LoadCublasLt();
@@ -248,6 +267,7 @@ class CudaLayerDevice final : public LayerDevice {
     CublasLtOptions lt_options;
     lt_options.stream = stream_;
     lt_options.deterministic = options_.deterministic;
+    lt_options.trials = &trials_;
     lt_options.allow_tf32 = options_.precision == Precision::kTf32;
     PS_ASSIGN_OR_RETURN(fused_products_,
                         CublasLtProducts::Create(*cublas_lt, lt_options));
@@ -289,12 +309,14 @@ class CudaLayerDevice final : public LayerDevice {
 
   const CudaNnOptions options_;
   const cudaStream_t stream_;
+  Trials trials_;
   std::shared_ptr<void> cublas_workspace_;
   std::unique_ptr<CublasProducts> products_;
   // Null if not installed or not wanted.
   std::unique_ptr<CublasLtProducts> fused_products_;
 #ifdef PS_HAVE_CUDNN
-  std::shared_ptr<CudnnHandle> cudnn_;  // Null if not installed or not wanted.
+  std::shared_ptr<CudnnHandle>
+      cudnn_;  // Null if it cannot or must not be used.
 #endif
 };
 

@@ -19,7 +19,8 @@ struct CudaNnOptions {
   // Whether results must have the same bits from run to run, on the same kind
   // of device and with the same versions of its libraries. If not, cuBLAS may
   // use atomic additions, cuBLASLt may add the parts of a sum in the order they
-  // finish, and cuDNN may use algorithms that do either.
+  // finish, cuDNN may use algorithms that do either, and the algorithms of both
+  // are tried when a layer is planned, and the fastest is used.
   bool deterministic = true;
   Precision precision = Precision::kFp32;
   // Whether convolutions use cuDNN if it is installed; otherwise they use

@@ -19,6 +19,8 @@
 
 namespace ps {
 
+enum class ConvolutionPass { kForward, kBackwardData, kBackwardWeights };
+
 // A convolution without its bias, computed by a library of the device. Pointers
 // are to arrays on the device, in the format it was planned for: either plain
 // floats; or bfloat16, with images as [batch, height, width, channels] and
@@ -28,6 +30,8 @@ namespace ps {
 class LibraryConvolution {
  public:
   virtual ~LibraryConvolution() = default;
+  // Whether the library supports this pass; the others may be called.
+  virtual bool Computes(ConvolutionPass) const { return true; }
   virtual absl::Status Forward(const void* x, const void* weight, void* y) = 0;
   virtual absl::Status BackwardData(const void* weight, const void* dy,
                                     void* dx) = 0;

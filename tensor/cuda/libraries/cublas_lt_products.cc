@@ -2,8 +2,10 @@
 
 #include <algorithm>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
@@ -83,49 +85,55 @@ class CublasLtProduct final : public FusedProduct {
   // Returns whether there is an algorithm.
   absl::StatusOr<bool> Plan() {
     PS_RETURN_IF_ERROR(Describe());
-    PS_RETURN_IF_ERROR(
-        Choose(kWideAlignment, kWideAlignment, kWideAlignment, &wide_));
-    const int64_t factors = StorageBytes(p_.factors);
-    const int64_t result = StorageBytes(p_.result);
-    PS_RETURN_IF_ERROR(Choose(factors, factors, result, &narrow_));
-    PS_RETURN_IF_ERROR(device_->ReserveScratch(static_cast<int64_t>(
-        std::max(wide_.workspace_bytes, narrow_.workspace_bytes))));
-    return wide_.is_there || narrow_.is_there;
+    PS_ASSIGN_OR_RETURN(wide_, Choose({kWideAlignment, kWideAlignment}));
+    PS_ASSIGN_OR_RETURN(
+        narrow_, Choose({StorageBytes(p_.factors), StorageBytes(p_.result)}));
+    bool is_there = false;
+    for (const std::optional<Algorithm>& algorithm : {wide_, narrow_}) {
+      if (!algorithm.has_value()) continue;
+      is_there = true;
+      PS_RETURN_IF_ERROR(device_->ReserveScratch(
+          static_cast<int64_t>(algorithm->workspace_bytes)));
+    }
+    return is_there;
   }
 
   // Whether operands at any address are supported.
-  bool takes_all() const { return narrow_.is_there; }
+  bool takes_all() const { return narrow_.has_value(); }
 
   bool Takes(const FusedOperands& operands) const override {
-    return ChoiceFor(operands).is_there;
+    return AlgorithmFor(operands).has_value();
   }
 
   absl::Status Multiply(const FusedOperands& operands) override {
-    const Choice& choice = ChoiceFor(operands);
-    if (!choice.is_there) {
+    const std::optional<Algorithm>& algorithm = AlgorithmFor(operands);
+    if (!algorithm.has_value()) {
       return absl::InvalidArgumentError(
           absl::StrCat("the product of ", NameOf(p_, epilogue_),
                        ": an operand is not aligned to ", kWideAlignment,
                        " bytes, as cuBLASLt needs them here"));
     }
+    return Run(*algorithm, operands, device_->scratch());
+  }
+
+ private:
+  struct Algorithm {
+    cublasLtMatmulAlgo_t algorithm = {};
+    size_t workspace_bytes = 0;
+  };
+
+  absl::Status Run(const Algorithm& algorithm, const FusedOperands& operands,
+                   void* workspace) {
     PS_RETURN_IF_ERROR(
         Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER, VectorOf(operands)));
     constexpr float kOne = 1, kZero = 0;
     return CublasToStatus(
         cublas_lt().matmul(handle_->get(), product_, &kOne, operands.b, a_,
                            operands.a, b_, &kZero, operands.c, c_, operands.c,
-                           c_, &choice.algorithm, device_->scratch(),
-                           choice.workspace_bytes, options_.stream),
+                           c_, &algorithm.algorithm, workspace,
+                           algorithm.workspace_bytes, options_.stream),
         absl::StrCat("cublasLtMatmul of ", NameOf(p_, epilogue_)));
   }
-
- private:
-  // An algorithm for operands with a given alignment.
-  struct Choice {
-    bool is_there = false;
-    cublasLtMatmulAlgo_t algorithm = {};
-    size_t workspace_bytes = 0;
-  };
 
   const CublasLtFunctions& cublas_lt() const { return handle_->functions(); }
 
@@ -133,8 +141,9 @@ class CublasLtProduct final : public FusedProduct {
     return epilogue_ == Epilogue::kAddBias ? operands.bias : operands.sums;
   }
 
-  const Choice& ChoiceFor(const FusedOperands& operands) const {
-    if (!wide_.is_there) return narrow_;
+  const std::optional<Algorithm>& AlgorithmFor(
+      const FusedOperands& operands) const {
+    if (!wide_.has_value()) return narrow_;
     const void* const all[] = {operands.a, operands.b, operands.c,
                                VectorOf(operands)};
     return std::all_of(
@@ -192,10 +201,90 @@ class CublasLtProduct final : public FusedProduct {
         "cublasLtMatrixLayoutCreate");
   }
 
-  // Uses the heuristics rather than timing: the fastest algorithm on a busy
-  // device would depend on its load, and so would the bits.
-  absl::Status Choose(int64_t a_alignment, int64_t b_alignment,
-                      int64_t c_alignment, Choice* choice) {
+  // Addresses that are multiples of these numbers of bytes.
+  struct Alignment {
+    int64_t factors;
+    int64_t result;  // Also of the bias or the sums.
+  };
+
+  // The fastest algorithm where bits may vary. Otherwise the first: which one
+  // is the fastest on a busy device depends on its load, and so would the bits.
+  // None if there is no algorithm.
+  absl::StatusOr<std::optional<Algorithm>> Choose(const Alignment& alignment) {
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> algorithms,
+                        Suitable(alignment));
+    if (algorithms.empty()) return std::nullopt;
+    if (options_.deterministic || options_.trials == nullptr) {
+      return algorithms.front();
+    }
+    TrialArrays arrays;
+    const std::string work = absl::StrCat(
+        "the product of ", NameOf(p_, epilogue_),
+        p_.result == Storage::kBfloat16 ? " to bfloat16" : " to floats",
+        ", transposed ", p_.transpose_a ? "T" : "N", p_.transpose_b ? "T" : "N",
+        ", rows of ", p_.a_row(), ", ", p_.b_row(), " and ", p_.c_row(),
+        ", aligned to ", alignment.factors, " and ", alignment.result,
+        " bytes");
+    return algorithms[options_.trials->Fastest(
+        work, static_cast<int>(algorithms.size()),
+        [&](int number) -> absl::Status {
+          if (arrays.workspace == nullptr) {
+            PS_ASSIGN_OR_RETURN(arrays, Allocate(algorithms));
+          }
+          return Run(algorithms[number], OperandsOf(arrays, alignment),
+                     arrays.workspace.get());
+        })];
+  }
+
+  // What algorithms are tried on, zeroed.
+  struct TrialArrays {
+    std::shared_ptr<void> a, b, c, vector, workspace;
+  };
+
+  absl::StatusOr<TrialArrays> Allocate(
+      const std::vector<Algorithm>& algorithms) const {
+    // With space for operands that are not aligned.
+    const auto allocate = [this](int64_t elements, Storage storage) {
+      return device_->Allocate(elements * StorageBytes(storage) +
+                               kWideAlignment);
+    };
+    TrialArrays arrays;
+    PS_ASSIGN_OR_RETURN(
+        arrays.a,
+        allocate((p_.transpose_a ? p_.k : p_.m) * p_.a_row(), p_.factors));
+    PS_ASSIGN_OR_RETURN(
+        arrays.b,
+        allocate((p_.transpose_b ? p_.n : p_.k) * p_.b_row(), p_.factors));
+    PS_ASSIGN_OR_RETURN(arrays.c, allocate(p_.m * p_.c_row(), p_.result));
+    PS_ASSIGN_OR_RETURN(arrays.vector,
+                        allocate(std::max(p_.m, p_.n), p_.result));
+    size_t workspace_bytes = 0;
+    for (const Algorithm& algorithm : algorithms) {
+      workspace_bytes = std::max(workspace_bytes, algorithm.workspace_bytes);
+    }
+    PS_ASSIGN_OR_RETURN(
+        arrays.workspace,
+        device_->Allocate(static_cast<int64_t>(workspace_bytes)));
+    return arrays;
+  }
+
+  // At addresses that are aligned as said, and no better unless they must.
+  static FusedOperands OperandsOf(const TrialArrays& arrays,
+                                  const Alignment& alignment) {
+    const auto at = [](const std::shared_ptr<void>& array, int64_t offset) {
+      return static_cast<void*>(static_cast<char*>(array.get()) + offset);
+    };
+    FusedOperands operands;
+    operands.a = at(arrays.a, alignment.factors);
+    operands.b = at(arrays.b, alignment.factors);
+    operands.c = at(arrays.c, alignment.result);
+    operands.bias = at(arrays.vector, alignment.result);
+    operands.sums = at(arrays.vector, alignment.result);
+    return operands;
+  }
+
+  // The heuristics' algorithms that meet the options, the best first.
+  absl::StatusOr<std::vector<Algorithm>> Suitable(const Alignment& alignment) {
     cublasLtMatmulPreference_t preference = nullptr;
     PS_RETURN_IF_ERROR(
         CublasToStatus(cublas_lt().create_preference(&preference),
@@ -225,17 +314,17 @@ class CublasLtProduct final : public FusedProduct {
         set(CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK, schemes));
     const std::pair<cublasLtMatmulPreferenceAttributes_t, int64_t>
         alignments[] = {
-            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, b_alignment},
-            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, a_alignment},
-            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, c_alignment},
-            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, c_alignment}};
-    for (const auto& [attribute, alignment] : alignments) {
-      PS_RETURN_IF_ERROR(set(attribute, static_cast<uint32_t>(alignment)));
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, alignment.factors},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES, alignment.factors},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, alignment.result},
+            {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES, alignment.result}};
+    for (const auto& [attribute, bytes] : alignments) {
+      PS_RETURN_IF_ERROR(set(attribute, static_cast<uint32_t>(bytes)));
     }
     // The heuristics read only the alignment of this address. The bias and the
     // sums are aligned as the result is.
     PS_RETURN_IF_ERROR(Set(CUBLASLT_MATMUL_DESC_BIAS_POINTER,
-                           reinterpret_cast<const void*>(c_alignment)));
+                           reinterpret_cast<const void*>(alignment.result)));
 
     constexpr int kMaxAlgorithms = 8;
     cublasLtMatmulHeuristicResult_t found[kMaxAlgorithms];
@@ -247,22 +336,20 @@ class CublasLtProduct final : public FusedProduct {
     // the second for types and epilogues that cannot be combined.
     if (status == CUBLAS_STATUS_NOT_SUPPORTED ||
         status == CUBLAS_STATUS_INVALID_VALUE) {
-      return absl::OkStatus();
+      return std::vector<Algorithm>();
     }
     PS_RETURN_IF_ERROR(
         CublasToStatus(status, "cublasLtMatmulAlgoGetHeuristic"));
+    std::vector<Algorithm> suitable;
     for (int i = 0; i < num_found; ++i) {
       if (found[i].state != CUBLAS_STATUS_SUCCESS) continue;
       if (static_cast<int64_t>(found[i].workspaceSize) >
           options_.max_workspace_bytes) {
         continue;
       }
-      choice->is_there = true;
-      choice->algorithm = found[i].algo;
-      choice->workspace_bytes = found[i].workspaceSize;
-      break;
+      suitable.push_back({found[i].algo, found[i].workspaceSize});
     }
-    return absl::OkStatus();
+    return suitable;
   }
 
   LayerDevice* const device_;  // Not owned.
@@ -275,8 +362,8 @@ class CublasLtProduct final : public FusedProduct {
   cublasLtMatrixLayout_t a_ = nullptr;
   cublasLtMatrixLayout_t b_ = nullptr;
   cublasLtMatrixLayout_t c_ = nullptr;
-  Choice wide_;    // For operands aligned to kWideAlignment.
-  Choice narrow_;  // For all others.
+  std::optional<Algorithm> wide_;    // For operands aligned to kWideAlignment.
+  std::optional<Algorithm> narrow_;  // For all others.
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 #include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/cuda/layer_device/matrix_product.h"
 #include "tensor/cuda/libraries/cublas_lt_functions.h"
+#include "tensor/cuda/libraries/trials.h"
 
 namespace ps {
 
@@ -18,6 +19,9 @@ struct CublasLtOptions {
   // If set, the parts of a sum are added only in a fixed order, or the sum is
   // not split.
   bool deterministic = true;
+  // If set, and bits may vary, the fastest algorithm of each product is used.
+  // Not owned; must outlive the planning.
+  Trials* trials = nullptr;
   bool allow_tf32 = false;
   // Algorithms that need more of the device's scratch are not used. The value
   // is NVIDIA's recommendation for Hopper ("cuBLAS library", 2.1.8,
@@ -36,13 +40,13 @@ class CublasLtProducts {
       const CublasLtFunctions& cublas_lt, const CublasLtOptions& options);
 
   // See LayerDevice::PlanFusedProduct. Picks the algorithm that cuBLASLt's
-  // heuristics expect to be fastest, once for operands that are aligned to 16
-  // bytes and once for any, and reserves the device's scratch for it: Multiply
-  // allocates nothing, and can be captured in a graph. `device` outlives the
-  // result. Null if there is no algorithm. The first product without any
-  // algorithm, or without one for operands at any address, is logged. Errors:
-  // kInvalidArgument for extents below 1 or a product that accumulates;
-  // CublasToStatus.
+  // heuristics expect to be fastest, or the one that was fastest in trials,
+  // once for operands that are aligned to 16 bytes and once for any, and
+  // reserves the device's scratch for it: Multiply allocates nothing, and can
+  // be captured in a graph. `device` outlives the result. Null if there is no
+  // algorithm. The first product without any algorithm, or without one for
+  // operands at any address, is logged. Errors: kInvalidArgument for extents
+  // below 1 or a product that accumulates; CublasToStatus.
   absl::StatusOr<std::unique_ptr<FusedProduct>> Plan(
       LayerDevice* device, const MatrixProduct& product, Epilogue epilogue);
 

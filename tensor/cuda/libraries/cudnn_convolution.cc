@@ -3,11 +3,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
+#include <string>
 #include <utility>
+#include <vector>
 
-#include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/nn/reorder_cores.h"
 
@@ -23,21 +26,28 @@ bool IsAligned(const void* data) {
   return reinterpret_cast<uintptr_t>(data) % 16 == 0;
 }
 
-// The algorithm that a pass uses.
-template <typename Algorithm>
-struct Choice {
-  Algorithm algorithm = {};
+constexpr int kMaxAlgorithms = 16;
+
+std::string NameOf(const ConvolutionGeometry& g) {
+  return absl::StrCat(g.batch, " x ", g.channels, " x ", g.height, " x ",
+                      g.width, " with ", g.out_channels, " kernels of ",
+                      g.kernel_height, " x ", g.kernel_width, ", stride ",
+                      g.stride, ", padding ", g.padding, ", groups ", g.groups);
+}
+
+struct Algorithm {
+  int number = 0;  // Of the pass's own enumeration.
   size_t workspace_bytes = 0;
 };
 
-// `found` is the result of cuDNN's heuristics, the best first.
-// workspace_bytes(algorithm, &size) is for the math type of the descriptor,
-// which may differ from an entry's own.
-template <typename Algorithm, typename Performance, typename WorkspaceBytes>
-absl::Status Choose(const CudnnConvolutionOptions& options,
-                    const Performance* found, int num_found, const char* pass,
-                    const WorkspaceBytes& workspace_bytes,
-                    Choice<Algorithm>* choice) {
+// Those of the heuristics' algorithms that meet the options, in the same order:
+// the best first. workspace_bytes(algorithm, &size) is for the math type of the
+// descriptor, which may differ from an entry's own.
+template <typename Performance, typename WorkspaceBytes>
+std::vector<Algorithm> Suitable(const CudnnConvolutionOptions& options,
+                                const Performance* found, int num_found,
+                                const WorkspaceBytes& workspace_bytes) {
+  std::vector<Algorithm> suitable;
   for (int i = 0; i < num_found; ++i) {
     const Performance& one = found[i];
     if (one.status != CUDNN_STATUS_SUCCESS) continue;
@@ -47,14 +57,9 @@ absl::Status Choose(const CudnnConvolutionOptions& options,
     size_t size = 0;
     if (workspace_bytes(one.algo, &size) != CUDNN_STATUS_SUCCESS) continue;
     if (static_cast<int64_t>(size) > options.max_workspace_bytes) continue;
-    choice->algorithm = one.algo;
-    choice->workspace_bytes = size;
-    return absl::OkStatus();
+    suitable.push_back({one.algo, size});
   }
-  return absl::UnimplementedError(absl::StrCat(
-      "no ", options.deterministic ? "deterministic " : "",
-      "algorithm for the ", pass, " of this convolution with at most ",
-      options.max_workspace_bytes >> 20, " MiB of workspace"));
+  return suitable;
 }
 
 class CudnnConvolution final : public LibraryConvolution {
@@ -79,35 +84,68 @@ class CudnnConvolution final : public LibraryConvolution {
     if (convolution_ != nullptr) cudnn().destroy_convolution(convolution_);
   }
 
-  absl::Status Plan(const ConvolutionGeometry& g) {
-    PS_RETURN_IF_ERROR(Describe(g));
-    PS_RETURN_IF_ERROR(ChooseAlgorithms());
-    const size_t workspace =
-        std::max({forward_.workspace_bytes, backward_data_.workspace_bytes,
-                  backward_filter_.workspace_bytes});
+  absl::Status Plan() {
+    PS_RETURN_IF_ERROR(Describe(geometry_));
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> forward,
+                        ForwardAlgorithms());
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> data,
+                        BackwardDataAlgorithms());
+    PS_ASSIGN_OR_RETURN(const std::vector<Algorithm> filter,
+                        BackwardFilterAlgorithms());
+    TrialArrays on;
+    for (const std::vector<Algorithm>& pass : {forward, data, filter}) {
+      for (const Algorithm& algorithm : pass) {
+        on.workspace_bytes =
+            std::max(on.workspace_bytes, algorithm.workspace_bytes);
+      }
+    }
+    forward_ = Choose("forward pass", forward, &on, [&](const Algorithm& a) {
+      return RunForward(a, on.workspace.get(), on.x.get(), on.weight.get(),
+                        on.y.get());
+    });
+    backward_data_ =
+        Choose("input's gradient", data, &on, [&](const Algorithm& a) {
+          return RunBackwardData(a, on.workspace.get(), on.weight.get(),
+                                 on.y.get(), on.x.get());
+        });
+    backward_filter_ =
+        Choose("weights' gradient", filter, &on, [&](const Algorithm& a) {
+          return RunBackwardFilter(a, on.workspace.get(), on.x.get(),
+                                   on.y.get(), on.weight.get());
+        });
+    size_t workspace = 0;
+    for (const auto& pass : {forward_, backward_data_, backward_filter_}) {
+      if (pass.has_value()) {
+        workspace = std::max(workspace, pass->workspace_bytes);
+      }
+    }
     return device_->ReserveScratch(weight_bytes_ +
                                    static_cast<int64_t>(workspace));
+  }
+
+  bool Computes(ConvolutionPass pass) const override {
+    switch (pass) {
+      case ConvolutionPass::kForward:
+        return forward_.has_value();
+      case ConvolutionPass::kBackwardData:
+        return backward_data_.has_value();
+      case ConvolutionPass::kBackwardWeights:
+        return backward_filter_.has_value();
+    }
+    return false;
   }
 
   absl::Status Forward(const void* x, const void* weight, void* y) override {
     PS_RETURN_IF_ERROR(CheckAligned("Forward", x, y));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
-    return ToStatus(
-        cudnn().forward(handle_->get(), &kOne, x_, x, weights_, weight,
-                        convolution_, forward_.algorithm, workspace(),
-                        forward_.workspace_bytes, &kZero, y_, y),
-        "cudnnConvolutionForward");
+    return RunForward(*forward_, workspace(), x, weight, y);
   }
 
   absl::Status BackwardData(const void* weight, const void* dy,
                             void* dx) override {
     PS_RETURN_IF_ERROR(CheckAligned("BackwardData", dy, dx));
     PS_ASSIGN_OR_RETURN(weight, Aligned(weight));
-    return ToStatus(cudnn().backward_data(
-                        handle_->get(), &kOne, weights_, weight, y_, dy,
-                        convolution_, backward_data_.algorithm, workspace(),
-                        backward_data_.workspace_bytes, &kZero, x_, dx),
-                    "cudnnConvolutionBackwardData");
+    return RunBackwardData(*backward_data_, workspace(), weight, dy, dx);
   }
 
   absl::Status BackwardWeights(const void* x, const void* dy,
@@ -117,12 +155,8 @@ class CudnnConvolution final : public LibraryConvolution {
     const bool is_bfloat16 = device_->storage() == Storage::kBfloat16;
     void* const target =
         IsAligned(dweight) && !is_bfloat16 ? dweight : device_->scratch();
-    PS_RETURN_IF_ERROR(ToStatus(
-        cudnn().backward_filter(handle_->get(), &kOne, x_, x, y_, dy,
-                                convolution_, backward_filter_.algorithm,
-                                workspace(), backward_filter_.workspace_bytes,
-                                &kZero, weights_, target),
-        "cudnnConvolutionBackwardFilter"));
+    PS_RETURN_IF_ERROR(
+        RunBackwardFilter(*backward_filter_, workspace(), x, dy, target));
     if (target == dweight) return absl::OkStatus();
     if (!is_bfloat16) return device_->Copy(target, num_weight_bytes_, dweight);
     PlainOrderCore<Bfloat16> core;
@@ -141,6 +175,45 @@ class CudnnConvolution final : public LibraryConvolution {
 
   absl::Status ToStatus(cudnnStatus_t status, const char* call) const {
     return CudnnToStatus(cudnn(), status, call);
+  }
+
+  // cuDNN's arrays while its algorithms are tried, zeroed.
+  struct TrialArrays {
+    std::shared_ptr<void> x, weight, y, workspace;
+    size_t workspace_bytes = 0;
+  };
+
+  absl::Status RunForward(const Algorithm& algorithm, void* workspace,
+                          const void* x, const void* weight, void* y) const {
+    return ToStatus(
+        cudnn().forward(
+            handle_->get(), &kOne, x_, x, weights_, weight, convolution_,
+            static_cast<cudnnConvolutionFwdAlgo_t>(algorithm.number), workspace,
+            algorithm.workspace_bytes, &kZero, y_, y),
+        "cudnnConvolutionForward");
+  }
+
+  absl::Status RunBackwardData(const Algorithm& algorithm, void* workspace,
+                               const void* weight, const void* dy,
+                               void* dx) const {
+    return ToStatus(
+        cudnn().backward_data(
+            handle_->get(), &kOne, weights_, weight, y_, dy, convolution_,
+            static_cast<cudnnConvolutionBwdDataAlgo_t>(algorithm.number),
+            workspace, algorithm.workspace_bytes, &kZero, x_, dx),
+        "cudnnConvolutionBackwardData");
+  }
+
+  // dweight is of the weights' type and order.
+  absl::Status RunBackwardFilter(const Algorithm& algorithm, void* workspace,
+                                 const void* x, const void* dy,
+                                 void* dweight) const {
+    return ToStatus(
+        cudnn().backward_filter(
+            handle_->get(), &kOne, x_, x, y_, dy, convolution_,
+            static_cast<cudnnConvolutionBwdFilterAlgo_t>(algorithm.number),
+            workspace, algorithm.workspace_bytes, &kZero, weights_, dweight),
+        "cudnnConvolutionBackwardFilter");
   }
 
   // The workspace comes after the space for aligned weights.
@@ -221,48 +294,94 @@ class CudnnConvolution final : public LibraryConvolution {
                     "cudnnSetConvolutionMathType");
   }
 
-  // Uses cuDNN's heuristics rather than timing: the fastest algorithm on a busy
-  // device would depend on its load, and so would the bits.
-  absl::Status ChooseAlgorithms() {
-    constexpr int kMaxAlgorithms = 16;
+  absl::StatusOr<std::vector<Algorithm>> ForwardAlgorithms() const {
     int found = 0;
-    cudnnConvolutionFwdAlgoPerf_t forward[kMaxAlgorithms];
+    cudnnConvolutionFwdAlgoPerf_t algorithms[kMaxAlgorithms];
     PS_RETURN_IF_ERROR(ToStatus(
         cudnn().forward_algorithms(handle_->get(), x_, weights_, convolution_,
-                                   y_, kMaxAlgorithms, &found, forward),
+                                   y_, kMaxAlgorithms, &found, algorithms),
         "cudnnGetConvolutionForwardAlgorithm_v7"));
-    PS_RETURN_IF_ERROR(Choose(
-        options_, forward, found, "forward pass",
-        [this](cudnnConvolutionFwdAlgo_t algorithm, size_t* size) {
-          return cudnn().forward_workspace(handle_->get(), x_, weights_,
-                                           convolution_, y_, algorithm, size);
-        },
-        &forward_));
-    cudnnConvolutionBwdDataAlgoPerf_t data[kMaxAlgorithms];
+    return Suitable(options_, algorithms, found,
+                    [this](cudnnConvolutionFwdAlgo_t algorithm, size_t* size) {
+                      return cudnn().forward_workspace(handle_->get(), x_,
+                                                       weights_, convolution_,
+                                                       y_, algorithm, size);
+                    });
+  }
+
+  absl::StatusOr<std::vector<Algorithm>> BackwardDataAlgorithms() const {
+    int found = 0;
+    cudnnConvolutionBwdDataAlgoPerf_t algorithms[kMaxAlgorithms];
     PS_RETURN_IF_ERROR(ToStatus(cudnn().backward_data_algorithms(
                                     handle_->get(), weights_, y_, convolution_,
-                                    x_, kMaxAlgorithms, &found, data),
+                                    x_, kMaxAlgorithms, &found, algorithms),
                                 "cudnnGetConvolutionBackwardDataAlgorithm_v7"));
-    PS_RETURN_IF_ERROR(Choose(
-        options_, data, found, "input's gradient",
+    return Suitable(
+        options_, algorithms, found,
         [this](cudnnConvolutionBwdDataAlgo_t algorithm, size_t* size) {
           return cudnn().backward_data_workspace(
               handle_->get(), weights_, y_, convolution_, x_, algorithm, size);
-        },
-        &backward_data_));
-    cudnnConvolutionBwdFilterAlgoPerf_t filter[kMaxAlgorithms];
+        });
+  }
+
+  absl::StatusOr<std::vector<Algorithm>> BackwardFilterAlgorithms() const {
+    int found = 0;
+    cudnnConvolutionBwdFilterAlgoPerf_t algorithms[kMaxAlgorithms];
     PS_RETURN_IF_ERROR(ToStatus(
         cudnn().backward_filter_algorithms(handle_->get(), x_, y_, convolution_,
                                            weights_, kMaxAlgorithms, &found,
-                                           filter),
+                                           algorithms),
         "cudnnGetConvolutionBackwardFilterAlgorithm_v7"));
-    return Choose(
-        options_, filter, found, "weights' gradient",
+    return Suitable(
+        options_, algorithms, found,
         [this](cudnnConvolutionBwdFilterAlgo_t algorithm, size_t* size) {
           return cudnn().backward_filter_workspace(
               handle_->get(), x_, y_, convolution_, weights_, algorithm, size);
-        },
-        &backward_filter_);
+        });
+  }
+
+  // The fastest algorithm where bits may vary. Otherwise the first: which one
+  // is the fastest on a busy device depends on its load, and so would the bits.
+  // None if there is no algorithm.
+  template <typename Run>
+  std::optional<Algorithm> Choose(const char* pass,
+                                  const std::vector<Algorithm>& algorithms,
+                                  TrialArrays* arrays, const Run& run) const {
+    const std::string work =
+        absl::StrCat("the ", pass, " of a convolution of ", NameOf(geometry_));
+    if (algorithms.empty()) {
+      LOG(INFO) << "cuDNN has no "
+                << (options_.deterministic ? "deterministic " : "")
+                << "algorithm with at most "
+                << (options_.max_workspace_bytes >> 20)
+                << " MiB of workspace for " << work
+                << ", which products of matrices compute";
+      return std::nullopt;
+    }
+    if (options_.deterministic || options_.trials == nullptr) {
+      return algorithms.front();
+    }
+    return algorithms[options_.trials->Fastest(
+        work, static_cast<int>(algorithms.size()),
+        [&](int number) -> absl::Status {
+          PS_RETURN_IF_ERROR(Allocate(arrays));
+          return run(algorithms[number]);
+        })];
+  }
+
+  absl::Status Allocate(TrialArrays* arrays) const {
+    if (arrays->workspace != nullptr) return absl::OkStatus();
+    const int64_t element = StorageBytes(device_->storage());
+    const ConvolutionGeometry& g = geometry_;
+    PS_ASSIGN_OR_RETURN(arrays->x, device_->Allocate(g.batch * g.channels *
+                                                     g.pixels() * element));
+    PS_ASSIGN_OR_RETURN(arrays->y, device_->Allocate(g.batch * g.out_channels *
+                                                     g.out_pixels() * element));
+    PS_ASSIGN_OR_RETURN(arrays->weight, device_->Allocate(num_weight_bytes_));
+    PS_ASSIGN_OR_RETURN(
+        arrays->workspace,
+        device_->Allocate(static_cast<int64_t>(arrays->workspace_bytes)));
+    return absl::OkStatus();
   }
 
   LayerDevice* const device_;  // Not owned.
@@ -275,27 +394,12 @@ class CudnnConvolution final : public LibraryConvolution {
   cudnnTensorDescriptor_t y_ = nullptr;
   cudnnFilterDescriptor_t weights_ = nullptr;
   cudnnConvolutionDescriptor_t convolution_ = nullptr;
-  Choice<cudnnConvolutionFwdAlgo_t> forward_;
-  Choice<cudnnConvolutionBwdDataAlgo_t> backward_data_;
-  Choice<cudnnConvolutionBwdFilterAlgo_t> backward_filter_;
+  std::optional<Algorithm> forward_;
+  std::optional<Algorithm> backward_data_;
+  std::optional<Algorithm> backward_filter_;
 };
 
 }  // namespace
-
-absl::StatusOr<std::shared_ptr<CudnnHandle>> CudnnHandle::Create(
-    const CudnnFunctions& cudnn, cudaStream_t stream) {
-  std::shared_ptr<CudnnHandle> handle(new CudnnHandle(cudnn));
-  PS_RETURN_IF_ERROR(
-      CudnnToStatus(cudnn, cudnn.create(&handle->handle_), "cudnnCreate"));
-  PS_RETURN_IF_ERROR(CudnnToStatus(
-      cudnn, cudnn.set_stream(handle->handle_, stream), "cudnnSetStream"));
-  return handle;
-}
-
-CudnnHandle::~CudnnHandle() {
-  // Nothing useful can be done about an error here.
-  if (handle_ != nullptr) cudnn_.destroy(handle_);
-}
 
 absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanCudnnConvolution(
     LayerDevice* device, std::shared_ptr<CudnnHandle> handle,
@@ -303,7 +407,7 @@ absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanCudnnConvolution(
     const ConvolutionGeometry& geometry) {
   auto convolution = std::make_unique<CudnnConvolution>(
       device, std::move(handle), options, geometry);
-  PS_RETURN_IF_ERROR(Annotate(convolution->Plan(geometry), "cuDNN"));
+  PS_RETURN_IF_ERROR(Annotate(convolution->Plan(), "cuDNN"));
   return convolution;
 }
 

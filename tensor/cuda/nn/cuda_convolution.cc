@@ -19,21 +19,56 @@
 namespace ps {
 namespace {
 
+// The classes that compute the passes of a convolution.
+class ConvolutionPasses {
+ public:
+  // The passes that `library` does not compute are products of matrices. It may
+  // be null.
+  static absl::StatusOr<ConvolutionPasses> Plan(
+      LayerDevice* device, const ConvolutionGeometry& geometry,
+      int64_t max_column_bytes) {
+    ConvolutionPasses passes;
+    PS_ASSIGN_OR_RETURN(passes.library_, device->PlanConvolution(geometry));
+    for (const ConvolutionPass pass :
+         {ConvolutionPass::kForward, ConvolutionPass::kBackwardData,
+          ConvolutionPass::kBackwardWeights}) {
+      if (passes.products_ != nullptr || passes.IsOfLibrary(pass)) continue;
+      PS_ASSIGN_OR_RETURN(
+          passes.products_,
+          device->storage() == Storage::kBfloat16
+              ? PlanLastChannelConvolution(device, geometry, max_column_bytes)
+              : PlanColumnConvolution(device, geometry, max_column_bytes));
+    }
+    return passes;
+  }
+
+  LibraryConvolution* Of(ConvolutionPass pass) const {
+    return IsOfLibrary(pass) ? library_.get() : products_.get();
+  }
+
+ private:
+  bool IsOfLibrary(ConvolutionPass pass) const {
+    return library_ != nullptr && library_->Computes(pass);
+  }
+
+  std::unique_ptr<LibraryConvolution> library_;   // Null if there is none.
+  std::unique_ptr<LibraryConvolution> products_;  // Null if not needed.
+};
+
 // Adds the bias to a convolution computed by another class, and converts
 // weights and plain images to the form that this class needs.
 template <typename T>
 class CudaConvolution final : public AffineOp {
  public:
   CudaConvolution(LayerDevice* device, const ConvolutionGeometry& g,
-                  bool has_bias,
-                  std::unique_ptr<LibraryConvolution> convolution)
+                  bool has_bias, ConvolutionPasses passes)
       : device_(device),
         g_(g),
         has_bias_(has_bias),
         output_(CudaActivation(device->storage(), {g.batch, g.out_channels,
                                                    g.out_height, g.out_width})),
         outputs_(ChannelGeometryOf(device->storage(), output_.shape)),
-        convolution_(std::move(convolution)) {}
+        passes_(std::move(passes)) {}
 
   const ActivationDesc& output() const override { return output_; }
 
@@ -55,7 +90,8 @@ class CudaConvolution final : public AffineOp {
                        float* y) override {
     PS_RETURN_IF_ERROR(weight_.Take(device_, weight));
     PS_RETURN_IF_ERROR(TakeInput(x));
-    PS_RETURN_IF_ERROR(convolution_->Forward(x_.of(x), weight_.of(weight), y));
+    PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kForward)
+                           ->Forward(x_.of(x), weight_.of(weight), y));
     if (!has_bias_) return absl::OkStatus();
     if constexpr (std::is_same_v<T, Bfloat16>) {
       return AddToRows(
@@ -75,17 +111,18 @@ class CudaConvolution final : public AffineOp {
   absl::Status Backward(const float* x, const float* weight, const float* dy,
                         float* dx, float* dweight, float* dbias) override {
     if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
-    PS_RETURN_IF_ERROR(convolution_->BackwardWeights(x_.of(x), dy, dweight));
+    PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kBackwardWeights)
+                           ->BackwardWeights(x_.of(x), dy, dweight));
     if (has_bias_) PS_RETURN_IF_ERROR(SumBias(Elements<T>(dy), dbias));
     if (dx == nullptr) return absl::OkStatus();
+    LibraryConvolution* const data = passes_.Of(ConvolutionPass::kBackwardData);
     if (!x_.is_copy()) {
-      return convolution_->BackwardData(weight_.of(weight), dy, dx);
+      return data->BackwardData(weight_.of(weight), dy, dx);
     }
     // Overwrites the copy of x; a second Backward, which is not expected, would
     // copy again.
     holds_gradient_ = true;
-    PS_RETURN_IF_ERROR(
-        convolution_->BackwardData(weight_.of(weight), dy, x_.data()));
+    PS_RETURN_IF_ERROR(data->BackwardData(weight_.of(weight), dy, x_.data()));
     if (x_.reorders()) device_->CountReorder();
     return x_.ToPlain(device_, dx);
   }
@@ -114,7 +151,7 @@ class CudaConvolution final : public AffineOp {
   const bool has_bias_;
   const ActivationDesc output_;
   const ChannelGeometry outputs_;
-  const std::unique_ptr<LibraryConvolution> convolution_;
+  const ConvolutionPasses passes_;
   ProductFactor weight_;
   ProductFactor x_;
   bool holds_gradient_ = false;  // In x_, instead of the latest x.
@@ -168,19 +205,13 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaConvolution(
     const ActivationDesc& input, int64_t max_column_bytes) {
   PS_ASSIGN_OR_RETURN(const ConvolutionGeometry geometry,
                       CheckedGeometry(shape, input));
-  PS_ASSIGN_OR_RETURN(auto convolution, device->PlanConvolution(geometry));
-  const Storage storage = device->storage();
-  if (convolution == nullptr) {
-    PS_ASSIGN_OR_RETURN(
-        convolution,
-        storage == Storage::kBfloat16
-            ? PlanLastChannelConvolution(device, geometry, max_column_bytes)
-            : PlanColumnConvolution(device, geometry, max_column_bytes));
-  }
+  PS_ASSIGN_OR_RETURN(
+      ConvolutionPasses passes,
+      ConvolutionPasses::Plan(device, geometry, max_column_bytes));
   using Planned = absl::StatusOr<std::unique_ptr<AffineOp>>;
-  return WithElementOf(storage, [&](auto element) -> Planned {
+  return WithElementOf(device->storage(), [&](auto element) -> Planned {
     auto op = std::make_unique<CudaConvolution<decltype(element)>>(
-        device, geometry, shape.bias, std::move(convolution));
+        device, geometry, shape.bias, std::move(passes));
     PS_RETURN_IF_ERROR(op->Allocate(
         input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
     return op;

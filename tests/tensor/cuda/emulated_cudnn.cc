@@ -16,6 +16,8 @@ namespace ps {
 
 bool InstallEmulatedCudnn(bool) { return false; }
 
+void FailEmulatedCudnn(const std::string&) {}
+
 int64_t NumEmulatedConvolutions() { return 0; }
 
 std::map<std::string, void*>* EmulatedCudnn() { return nullptr; }
@@ -59,6 +61,11 @@ std::map<std::string, void*>* NewFunctions() {
 bool InstallEmulatedCudnn(bool installed) {
   is_installed = installed;
   return true;
+}
+
+void FailEmulatedCudnn(const std::string& call) {
+  Library().failing = call;
+  Library().failure = CUDNN_STATUS_SUBLIBRARY_LOADING_FAILED;
 }
 
 int64_t NumEmulatedConvolutions() { return Library().num_calls; }

@@ -13,6 +13,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 #include "tests/tensor/cuda/host_block.h"
 
@@ -46,12 +47,19 @@ int64_t NumEmulatedCalls();
 int64_t NumEmulatedLaunches();
 int64_t NumEmulatedWaits();
 
+// Number of times that the time between two events was asked for.
+int64_t NumEmulatedTimings();
+
 // Sets whether backends that are made from now on find cuDNN; initially they do
 // not. Returns false if the build does not have its headers. Only for tests
 // that link the device's layers.
 bool InstallEmulatedCudnn(bool installed);
 
-// Number of convolutions and convolution gradients requested so far.
+// From now on the call of cuDNN with this name (FakeCudnn::failing) fails,
+// since a part of the library cannot be loaded; empty: no call fails.
+void FailEmulatedCudnn(const std::string& call);
+
+// Number of calls of cuDNN for passes of layers so far.
 int64_t NumEmulatedConvolutions();
 
 }  // namespace ps

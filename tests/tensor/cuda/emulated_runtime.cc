@@ -57,6 +57,7 @@ int64_t num_allocations = 0;
 int64_t num_calls = 0;
 int64_t num_launches = 0;
 int64_t num_waits = 0;
+int64_t num_timings = 0;
 
 cudaError_t Call() {
   ++num_calls;
@@ -173,6 +174,7 @@ int64_t NumEmulatedAllocations() { return num_allocations; }
 int64_t NumEmulatedCalls() { return num_calls; }
 int64_t NumEmulatedLaunches() { return num_launches; }
 int64_t NumEmulatedWaits() { return num_waits; }
+int64_t NumEmulatedTimings() { return num_timings; }
 
 }  // namespace ps
 
@@ -311,6 +313,17 @@ cudaError_t cudaEventRecord(cudaEvent_t event, cudaStream_t stream) {
   CHECK(!stream->is_capturing) << "an event within a capture";
   event->stream = stream;
   event->after = stream->num_queued;
+  return ps::Call();
+}
+
+// Each piece of work takes a millisecond.
+cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
+                                 cudaEvent_t end) {
+  const ps::CallLock lock(ps::Lock());
+  ++ps::num_timings;
+  CHECK(start->stream == end->stream);
+  if (end->stream->num_done < end->after) return cudaErrorNotReady;
+  *milliseconds = static_cast<float>(end->after - start->after);
   return ps::Call();
 }
 

@@ -5,18 +5,19 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstring>
+#include <functional>
 #include <memory>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
-#include "glog/logging.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/libraries/cublas_functions.h"
 #include "tensor/cuda/nn/cuda_linear.h"
+#include "tests/common/log_messages.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/cuda/layers/fake_cublas_lt.h"
@@ -289,22 +290,6 @@ TEST(CublasLtProducts, ALinearLayerIsTwoCallsWithoutKernelsForItsBias) {
   }
 }
 
-// Collects log messages while it exists.
-class Log final : public google::LogSink {
- public:
-  Log() { google::AddLogSink(this); }
-  ~Log() override { google::RemoveLogSink(this); }
-  void send(google::LogSeverity, const char*, const char*, int,
-            const google::LogMessageTime&, const char* message,
-            size_t size) override {
-    messages_.emplace_back(message, size);
-  }
-  const std::vector<std::string>& messages() const { return messages_; }
-
- private:
-  std::vector<std::string> messages_;
-};
-
 // Operands that the library's algorithm does not support are handled the other
 // way, decided for each call.
 TEST(CublasLtProducts, OperandsThatNoAlgorithmTakesAreMultipliedByCublas) {
@@ -314,12 +299,12 @@ TEST(CublasLtProducts, OperandsThatNoAlgorithmTakesAreMultipliedByCublas) {
   EmulatedLayerDevice kernels(options);
   const Linear expected = RunLinear(&kernels, 1);
   LtDevice unaligned(CublasLtOptions(), options);
-  const Log log;
+  const LogMessages log;
   const Linear actual = RunLinear(&unaligned, 1);
-  ASSERT_EQ(log.messages().size(), 1);
+  ASSERT_EQ(log.all().size(), 1);
   EXPECT_TRUE(absl::StrContains(
-      log.messages()[0], "with a bias at addresses that are not multiples"))
-      << log.messages()[0];
+      log.all()[0], "with a bias at addresses that are not multiples"))
+      << log.all()[0];
   EXPECT_EQ(actual.y, expected.y);
   EXPECT_EQ(actual.dbias, expected.dbias);
   EXPECT_EQ(NumBiasKernels(unaligned), 4);
@@ -351,17 +336,17 @@ TEST(CublasLtProducts, WithoutAnAlgorithmAreCublassAndTheLogSaysSoOnce) {
     cublas_lt.failing = "heuristics";
     cublas_lt.failure = answer;
     LtDevice device(CublasLtOptions(), options);
-    const Log log;
+    const LogMessages log;
     const Linear actual = RunLinear(&device, 1);
     EXPECT_EQ(actual.y, expected.y);
     EXPECT_EQ(actual.dweight, expected.dweight);
     EXPECT_EQ(actual.dbias, expected.dbias);
     EXPECT_EQ(cublas_lt.num_products, 0);
-    ASSERT_EQ(log.messages().size(), 1);
+    ASSERT_EQ(log.all().size(), 1);
     EXPECT_TRUE(absl::StrContains(
-        log.messages()[0],
+        log.all()[0],
         "no algorithm for the product of 9 x 7 by 7 x 5 in bfloat16"))
-        << log.messages()[0];
+        << log.all()[0];
   }
 }
 
@@ -392,6 +377,48 @@ TEST(CublasLtProducts, OptionsReachTheLibrary) {
   options.max_workspace_bytes = 999;
   LtDevice small(options);
   EXPECT_EQ(*small.PlanFusedProduct(p, Epilogue::kAddBias), nullptr);
+}
+
+// Also at addresses that are aligned to no more than an element.
+TEST(CublasLtProducts, TheFastestAlgorithmIsTakenWhereBitsMayVary) {
+  for (const auto fastest :
+       {FakeCublasLt::kInPlace, FakeCublasLt::kAligned, FakeCublasLt::kAny}) {
+    FakeCublasLt cublas_lt;
+    for (const int algorithm : {4, 5, 6}) {
+      cublas_lt.milliseconds[algorithm] = algorithm == fastest ? 1 : 2;
+    }
+    Trials trials([&](const std::function<absl::Status()>& work)
+                      -> absl::StatusOr<absl::Duration> {
+      const double start = cublas_lt.elapsed_milliseconds;
+      const absl::Status status = work();
+      if (!status.ok()) return status;
+      return absl::Milliseconds(cublas_lt.elapsed_milliseconds - start);
+    });
+    CublasLtOptions options;
+    options.trials = &trials;
+    MatrixProduct p;
+    p.m = 3, p.n = 5, p.k = 7;
+    LtDevice deterministic(options);
+    ASSERT_TRUE(deterministic.PlanFusedProduct(p, Epilogue::kSumA).ok());
+    EXPECT_EQ(cublas_lt.num_products, 0);
+    options.deterministic = false;
+    LtDevice device(options);
+    const LogMessages log;
+    ExpectRight(&device, p, Epilogue::kSumA, 0);
+    EXPECT_EQ(cublas_lt.algorithm, fastest);
+    ExpectRight(&device, p, Epilogue::kSumA, 1);
+    EXPECT_EQ(cublas_lt.algorithm, fastest == FakeCublasLt::kAny
+                                       ? FakeCublasLt::kAny
+                                       : FakeCublasLt::kInPlace);
+    // One for each alignment, though both products were planned twice.
+    ASSERT_EQ(log.all().size(), 2);
+    EXPECT_TRUE(absl::StrContains(log.all()[0],
+                                  "rows of 11, 12 and 13, aligned to 16 and 16 "
+                                  "bytes: of 3 algorithms number"))
+        << log.all()[0];
+    EXPECT_TRUE(absl::StrContains(log.all()[1], "of 2 algorithms number"))
+        << log.all()[1];
+  }
 }
 
 TEST(CublasLtProducts, ErrorsNameTheCallAndNothingIsLeftBehind) {

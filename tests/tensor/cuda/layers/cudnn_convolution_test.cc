@@ -5,16 +5,20 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "gtest/gtest.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/nn/cuda_convolution.h"
 #include "tensor/cuda/nn/cuda_reorder.h"
 #include "tensor/precision.h"
+#include "tests/common/log_messages.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/cuda/layers/fake_cudnn.h"
@@ -61,6 +65,17 @@ struct Convolved {
   std::vector<float> dbias;
 };
 
+// By the fake's own clock.
+TimeWork TimerOf(const FakeCudnn& cudnn) {
+  return [&cudnn](const std::function<absl::Status()>& work)
+             -> absl::StatusOr<absl::Duration> {
+    const double start = cudnn.elapsed_milliseconds;
+    const absl::Status status = work();
+    if (!status.ok()) return status;
+    return absl::Milliseconds(cudnn.elapsed_milliseconds - start);
+  };
+}
+
 // Runs one iteration.
 Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
                          const Shape& input, absl::Status* status) {
@@ -105,9 +120,9 @@ Convolved RunConvolution(LayerDevice* device, const ConvolutionShape& shape,
 }
 
 void ExpectSame(const std::vector<float>& actual,
-                const std::vector<float>& expected) {
+                const std::vector<float>& expected, double tolerance = 1e-5) {
   ExpectClose(actual, std::vector<double>(expected.begin(), expected.end()),
-              1e-5);
+              tolerance);
 }
 
 TEST(CudnnConvolution, EqualsTheProductsOfMatrices) {
@@ -183,15 +198,96 @@ TEST(CudnnConvolution, OptionsReachTheLibrary) {
   EXPECT_EQ(cudnn.algorithm, 3);  // The first of the heuristics.
 }
 
-TEST(CudnnConvolution, SaysWhereNoAlgorithmIsDeterministic) {
+// Each pass stands for itself: the other two stay with cuDNN.
+TEST(CudnnConvolution, PassesWithoutAnAlgorithmAreProductsOfMatrices) {
+  const Shape input = {3, 4, 9, 7};
+  for (const Precision precision : {Precision::kFp32, Precision::kBf16}) {
+    EmulatedLayerDeviceOptions options;
+    options.precision = precision;
+    absl::Status status;
+    EmulatedLayerDevice products(options);
+    const Convolved expected =
+        RunConvolution(&products, Shape3x2(6, 2, 1, 2), input, &status);
+    const std::pair<const char*, const char*> passes[] = {
+        {"forward", "forward pass"},
+        {"backward_data", "input's gradient"},
+        {"backward_filter", "weights' gradient"}};
+    for (const auto& [pass, name] : passes) {
+      FakeCudnn cudnn;
+      cudnn.only_atomics = {pass};
+      const LogMessages log;
+      CudnnDevice device(CudnnConvolutionOptions(), options);
+      const Convolved actual =
+          RunConvolution(&device, Shape3x2(6, 2, 1, 2), input, &status);
+      ASSERT_TRUE(status.ok()) << status;
+      ASSERT_EQ(log.all().size(), 1);
+      EXPECT_EQ(log.all()[0],
+                absl::StrCat("cuDNN has no deterministic algorithm with at "
+                             "most 512 MiB of workspace for the ",
+                             name,
+                             " of a convolution of 3 x 4 x 9 x 7 with 6 "
+                             "kernels of 3 x 2, stride 2, padding 1, groups 2, "
+                             "which products of matrices compute"));
+      EXPECT_EQ(cudnn.num_calls, 2);
+      const double tolerance = precision == Precision::kFp32 ? 1e-5 : 0.02;
+      ExpectSame(actual.y, expected.y, tolerance);
+      ExpectSame(actual.dx, expected.dx, tolerance);
+      ExpectSame(actual.dweight, expected.dweight, tolerance);
+      ExpectSame(actual.dbias, expected.dbias, tolerance);
+    }
+  }
+}
+
+TEST(CudnnConvolution, TheFastestAlgorithmOfEachPassIsTakenWhereBitsMayVary) {
+  for (const int fastest : {1, 3}) {
+    FakeCudnn cudnn;
+    cudnn.milliseconds = {{1, fastest == 1 ? 1 : 5}, {3, 2}};
+    Trials trials(TimerOf(cudnn));
+    CudnnConvolutionOptions options;
+    options.deterministic = false;
+    options.trials = &trials;
+    const LogMessages log;
+    {
+      CudnnDevice device(options);
+      absl::Status status;
+      const ConvolutionShape shape = Shape3x2(4, 1, 0, 1);
+      const auto plan = [&] {
+        return PlanCudaConvolution(&device, shape,
+                                   ActivationDesc::Plain({1, 2, 4, 4}));
+      };
+      ASSERT_TRUE(plan().ok());
+      const int tried = cudnn.num_calls;
+      // Three passes, two algorithms, at most four runs.
+      EXPECT_GE(tried, 3 * 2 * 2);
+      EXPECT_LE(tried, 3 * 2 * 4);
+      ASSERT_TRUE(plan().ok());
+      EXPECT_EQ(cudnn.num_calls, tried) << "the same convolution, tried again";
+      RunConvolution(&device, shape, {1, 2, 4, 4}, &status);
+      ASSERT_TRUE(status.ok()) << status;
+      EXPECT_EQ(cudnn.num_calls, tried + 3);
+      EXPECT_EQ(cudnn.algorithm, fastest);
+    }
+    ASSERT_EQ(log.all().size(), 3);
+    EXPECT_EQ(log.all()[0],
+              absl::StrCat("the forward pass of a convolution of 1 x 2 x 4 x 4 "
+                           "with 4 kernels of 3 x 2, stride 1, padding 0, "
+                           "groups 1: of 2 algorithms number ",
+                           fastest == 1 ? 2 : 1, " is the fastest with ",
+                           fastest == 1 ? 1 : 2, "ms, the first takes 2ms"));
+    EXPECT_EQ(cudnn.num_descriptors, 0);
+  }
+}
+
+TEST(CudnnConvolution, NothingIsTriedWhereBitsMustBeTheSame) {
   FakeCudnn cudnn;
-  cudnn.only_atomics = true;
-  CudnnDevice device{CudnnConvolutionOptions()};
-  absl::Status status;
-  RunConvolution(&device, Shape3x2(4, 1, 0, 1), {1, 2, 4, 4}, &status);
-  EXPECT_EQ(status.code(), absl::StatusCode::kUnimplemented);
-  EXPECT_TRUE(absl::StrContains(status.message(), "no deterministic algorithm"))
-      << status;
+  Trials trials(TimerOf(cudnn));
+  CudnnConvolutionOptions options;
+  options.trials = &trials;
+  CudnnDevice device(options);
+  const auto planned = PlanCudaConvolution(&device, Shape3x2(4, 1, 0, 1),
+                                           ActivationDesc::Plain({1, 2, 4, 4}));
+  ASSERT_TRUE(planned.ok()) << planned.status();
+  EXPECT_EQ(cudnn.num_calls, 0);
 }
 
 TEST(CudnnConvolution, ErrorsNameTheCallAndNothingIsLeftBehind) {

@@ -337,6 +337,10 @@ CublasLtFunctions FakeCublasLt::Functions() {
     const int chosen = static_cast<int>(algorithm->data[0]);
     ++fake->num_products;
     fake->algorithm = chosen;
+    if (const auto time = fake->milliseconds.find(chosen);
+        time != fake->milliseconds.end()) {
+      fake->elapsed_milliseconds += time->second;
+    }
     fake->compute = p.compute;
     fake->stream = stream;
     if (workspace_bytes < kWorkspaceBytes || !IsAligned(workspace, 256)) {

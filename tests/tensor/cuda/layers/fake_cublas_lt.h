@@ -5,6 +5,7 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
 #include <string>
 
 #include "tensor/cuda/libraries/cublas_lt_functions.h"
@@ -43,6 +44,10 @@ class FakeCublasLt {
   // Which of the correct and deterministic algorithms exist.
   bool has_aligned = true;
   bool has_any = true;
+
+  // How long each algorithm takes, and the time that all have taken.
+  std::map<int, double> milliseconds;
+  double elapsed_milliseconds = 0;
 
   // Arguments of the latest product.
   std::atomic<int> algorithm = 0;

@@ -87,10 +87,11 @@ cudnnStatus_t Destroy(Descriptor descriptor) {
 }
 
 template <typename Performance, typename Algorithm>
-cudnnStatus_t Heuristics(int requested, int* returned, Performance* found) {
+cudnnStatus_t Heuristics(const char* pass, int requested, int* returned,
+                         Performance* found) {
   CHECK_GE(requested, 3);
   const int algorithms[] = {kAtomics, kHuge, kGood};
-  *returned = fake->only_atomics ? 1 : 3;
+  *returned = fake->only_atomics.count(pass) > 0 ? 1 : 3;
   for (int i = 0; i < *returned; ++i) {
     found[i].algo = static_cast<Algorithm>(algorithms[i]);
     found[i].status = CUDNN_STATUS_SUCCESS;
@@ -167,6 +168,10 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
                   void* target) {
   ++fake->num_calls;
   fake->algorithm = algorithm;
+  if (const auto time = fake->milliseconds.find(algorithm);
+      time != fake->milliseconds.end()) {
+    fake->elapsed_milliseconds += time->second;
+  }
   fake->math = c.math;
   if (workspace_bytes < kWorkspaceBytes || algorithm == kHuge) {
     return CUDNN_STATUS_BAD_PARAM_SIZE_INSUFFICIENT;
@@ -265,23 +270,23 @@ CudnnFunctions FakeCudnn::Functions() {
                             int* returned,
                             cudnnConvolutionFwdAlgoPerf_t* found) {
     return Heuristics<cudnnConvolutionFwdAlgoPerf_t, cudnnConvolutionFwdAlgo_t>(
-        requested, returned, found);
+        "forward", requested, returned, found);
   };
   f.backward_data_algorithms =
       [](cudnnHandle_t, cudnnFilterDescriptor_t, cudnnTensorDescriptor_t,
          cudnnConvolutionDescriptor_t, cudnnTensorDescriptor_t, int requested,
          int* returned, cudnnConvolutionBwdDataAlgoPerf_t* found) {
         return Heuristics<cudnnConvolutionBwdDataAlgoPerf_t,
-                          cudnnConvolutionBwdDataAlgo_t>(requested, returned,
-                                                         found);
+                          cudnnConvolutionBwdDataAlgo_t>(
+            "backward_data", requested, returned, found);
       };
   f.backward_filter_algorithms =
       [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnTensorDescriptor_t,
          cudnnConvolutionDescriptor_t, cudnnFilterDescriptor_t, int requested,
          int* returned, cudnnConvolutionBwdFilterAlgoPerf_t* found) {
         return Heuristics<cudnnConvolutionBwdFilterAlgoPerf_t,
-                          cudnnConvolutionBwdFilterAlgo_t>(requested, returned,
-                                                           found);
+                          cudnnConvolutionBwdFilterAlgo_t>(
+            "backward_filter", requested, returned, found);
       };
   f.forward_workspace =
       [](cudnnHandle_t, cudnnTensorDescriptor_t, cudnnFilterDescriptor_t,

@@ -5,6 +5,8 @@
 
 #include <atomic>
 #include <functional>
+#include <map>
+#include <set>
 #include <string>
 
 #include "tensor/cuda/libraries/cudnn_functions.h"
@@ -31,8 +33,11 @@ class FakeCudnn {
   // Runs a convolution's work in the order of its stream; null: immediately.
   std::function<cudnnStatus_t(cudaStream_t stream, std::function<void()> work)>
       queue;
-  // If set, there is no deterministic algorithm.
-  bool only_atomics = false;
+  // The passes ("backward_data") that have no deterministic algorithm.
+  std::set<std::string> only_atomics;
+  // How long each algorithm takes, and the time that all have taken.
+  std::map<int, double> milliseconds;
+  double elapsed_milliseconds = 0;
 
   // Arguments of the latest convolution.
   std::atomic<int> algorithm = -1;
