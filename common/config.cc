@@ -289,6 +289,11 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   require(config.machine().workers_on_machine() >= 1,
           "machine.workers_on_machine", config.machine().workers_on_machine(),
           "must be at least 1");
+  require(
+      !config.machine().cudnn_recurrent() || !config.machine().deterministic(),
+      "machine.cudnn_recurrent", "true",
+      "must be false unless machine.deterministic is false, since cuDNN "
+      "does not promise the same bits in every run");
 }
 
 }  // namespace

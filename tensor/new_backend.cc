@@ -118,6 +118,7 @@ absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   CudaLayersOptions layers;
   layers.precision = options.precision;
   layers.deterministic = options.deterministic;
+  layers.cudnn_recurrent = options.cudnn_recurrent;
   cuda.layers = CudaLayersOfThisBuild(layers);
   facts.has_layers = cuda.layers != nullptr;
   facts.layers_have_run = kCudaLayersHaveRun;

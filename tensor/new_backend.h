@@ -29,6 +29,9 @@ struct DeviceOptions {
   // kind of device and with the same versions of its libraries. The CPU always
   // does.
   bool deterministic = true;
+  // Whether recurrent layers on a CUDA device must use cuDNN; not if
+  // `deterministic`.
+  bool cudnn_recurrent = false;
 };
 
 struct ChosenBackend {

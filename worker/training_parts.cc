@@ -71,6 +71,7 @@ absl::Status ChooseBackend(const JobConfig& config, int worker_rank,
       config.machine().device_memory_megabytes() * (int64_t{1} << 20);
   device.precision = PrecisionOf(config.training().precision());
   device.deterministic = config.machine().deterministic();
+  device.cudnn_recurrent = config.machine().cudnn_recurrent();
   PS_ASSIGN_OR_RETURN(ChosenBackend chosen, NewBackend(device));
   LOG(INFO) << "worker " << worker_rank << " computes on "
             << chosen.description;

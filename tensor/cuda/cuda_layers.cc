@@ -19,6 +19,7 @@ absl::StatusOr<CudaLayers> NewLayers(
   CudaNnOptions options;
   options.precision = layers_options.precision;
   options.deterministic = layers_options.deterministic;
+  options.cudnn_recurrent = layers_options.cudnn_recurrent;
   options.device_ordinal = streams.device();
   options.stream = streams.compute();
   options.allocate =

@@ -13,8 +13,9 @@ constexpr bool kCudaLayersHaveRun = false;
 
 struct CudaLayersOptions {
   Precision precision = Precision::kFp32;
-  // Whether results must have the same bits from run to run; see CudaNnOptions.
+  // See CudaNnOptions.
   bool deterministic = true;
+  bool cudnn_recurrent = false;
 };
 
 // A factory for CudaBackendOptions.layers; the layers take all their memory

@@ -175,6 +175,16 @@ TEST(ValidateConfigTest, OnlyCudaHasAnotherPrecision) {
   EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
 }
 
+TEST(ValidateConfigTest, CudnnsRecurrentLayersAreNotDeterministic) {
+  JobConfig config;
+  config.mutable_machine()->set_cudnn_recurrent(true);
+  EXPECT_THAT(Message(ValidateConfig(config)),
+              HasSubstr("machine.cudnn_recurrent is true; must be false unless "
+                        "machine.deterministic is false"));
+  config.mutable_machine()->set_deterministic(false);
+  EXPECT_TRUE(ValidateConfig(config).ok()) << ValidateConfig(config);
+}
+
 TEST(ApplyOverrideTest, SetsFieldsOfEveryKind) {
   JobConfig config;
   for (const char* assignment :

@@ -28,8 +28,9 @@ absl::StatusOr<DeviceForTest> NewDevice(const std::string& name,
       absl::string_view(name).substr(0, name.size() - (is_bf16 ? 5 : 0));
   const Precision precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
   if (kind == "cuda" || kind == "cuda_without_cudnn" ||
-      kind == "cuda_without_cublas_lt") {
+      kind == "cuda_without_cublas_lt" || kind == "cuda_cudnn_recurrent") {
     CudaNnOptions options;
+    options.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
     options.use_cudnn = kind != "cuda_without_cudnn";
     options.use_cublas_lt = kind != "cuda_without_cublas_lt";
     options.precision = precision;

@@ -123,6 +123,14 @@ std::vector<double> ToDouble(const std::vector<float>& values) {
 
 using Recurrent = EveryBackendAndCase<RecurrentCase>;
 
+std::vector<std::string> RecurrentBackendNames() {
+  std::vector<std::string> names = BackendNames();
+#ifdef PS_HAVE_CUDNN
+  names.push_back("cuda_cudnn_recurrent");
+#endif
+  return names;
+}
+
 // Tests the second of two windows: its initial state comes from the first one,
 // and is a constant for its gradient.
 TEST_P(Recurrent, EqualsItsEquationsForwardAndBackwardFromACarriedState) {
@@ -203,7 +211,7 @@ TEST_P(Recurrent, BackwardLeavesTheStateAsItIs) {
 INSTANTIATE_TEST_SUITE_P(
     Shapes, Recurrent,
     testing::Combine(
-        testing::ValuesIn(BackendNames()),
+        testing::ValuesIn(RecurrentBackendNames()),
         testing::Values(RecurrentCase{RecurrentShape::Cell::kLstm, 7, 3, 4, 5},
                         RecurrentCase{RecurrentShape::Cell::kLstm, 1, 1, 1, 1},
                         RecurrentCase{RecurrentShape::Cell::kLstm, 3, 9, 5, 21},

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <string>
 #include <utility>
 
 #include "absl/memory/memory.h"
@@ -22,6 +23,7 @@
 #ifdef PS_HAVE_CUDNN
 #include "tensor/cuda/libraries/cudnn_convolution.h"
 #include "tensor/cuda/libraries/cudnn_handle.h"
+#include "tensor/cuda/libraries/cudnn_recurrent.h"
 #endif
 
 namespace ps {
@@ -187,6 +189,21 @@ class CudaLayerDevice final : public LayerDevice {
     return std::unique_ptr<LibraryConvolution>();
   }
 
+  absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
+      const RecurrentShape& shape, const ActivationDesc& input) override {
+    if (!options_.cudnn_recurrent) return std::unique_ptr<RecurrentOp>();
+#ifdef PS_HAVE_CUDNN
+    if (cudnn_ != nullptr) {
+      PS_RETURN_IF_ERROR(UseDevice());
+      return PlanCudnnRecurrent(this, cudnn_, shape, input);
+    }
+#endif
+    static_cast<void>(shape);
+    static_cast<void>(input);
+    return absl::FailedPreconditionError(
+        absl::StrCat("recurrent layers by cuDNN: ", why_no_cudnn_));
+  }
+
  protected:
   absl::Status Launch(const KernelCall& call) override {
     PS_RETURN_IF_ERROR(UseDevice());
@@ -253,6 +270,7 @@ class CudaLayerDevice final : public LayerDevice {
     LOG(WARNING) << "convolutions are products of matrices, which is slower: "
                  << reason.message();
     cudnn_ = nullptr;
+    why_no_cudnn_ = std::string(reason.message());
   }
 #endif
 
@@ -317,6 +335,9 @@ class CudaLayerDevice final : public LayerDevice {
 #ifdef PS_HAVE_CUDNN
   std::shared_ptr<CudnnHandle>
       cudnn_;  // Null if it cannot or must not be used.
+  std::string why_no_cudnn_ = "it must not be used";
+#else
+  const std::string why_no_cudnn_ = "this build has no cuDNN";
 #endif
 };
 

@@ -26,6 +26,9 @@ struct CudaNnOptions {
   // Whether convolutions use cuDNN if it is installed; otherwise they use
   // products of cuBLAS.
   bool use_cudnn = true;
+  // Whether recurrent layers must use cuDNN. They then may have other bits from
+  // run to run, even if `deterministic`.
+  bool cudnn_recurrent = false;
   // Whether cuBLASLt computes the biases of linear layers together with the
   // products, if it is installed and supports them; otherwise kernels do.
   bool use_cublas_lt = true;

@@ -6,6 +6,11 @@
 
 namespace ps {
 
+absl::StatusOr<std::unique_ptr<RecurrentOp>> LayerDevice::PlanRecurrent(
+    const RecurrentShape&, const ActivationDesc&) {
+  return std::unique_ptr<RecurrentOp>();
+}
+
 absl::Status LayerDevice::ReserveScratch(int64_t size_bytes) {
   if (size_bytes <= scratch_bytes_) return absl::OkStatus();
   ++scratch_version_;

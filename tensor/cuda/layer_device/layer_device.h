@@ -16,6 +16,7 @@
 #include "tensor/cuda/layer_device/fused_product.h"
 #include "tensor/cuda/layer_device/matrix_product.h"
 #include "tensor/precision.h"
+#include "tensor/sequence_kernels.h"
 
 namespace ps {
 
@@ -93,6 +94,11 @@ class LayerDevice {
   // convolutions: the layer then computes them itself.
   virtual absl::StatusOr<std::unique_ptr<LibraryConvolution>> PlanConvolution(
       const ConvolutionGeometry& geometry) = 0;
+
+  // Null if the layer is to compute such recurrences itself. Shape and input
+  // are valid. This device must outlive the result.
+  virtual absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanRecurrent(
+      const RecurrentShape& shape, const ActivationDesc& input);
 
   // Calls the core for each of `count` elements or blocks (kernel_core.h).
   template <typename Core>

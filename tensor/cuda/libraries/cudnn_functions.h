@@ -37,7 +37,20 @@ namespace ps {
   X(backward_filter_workspace, cudnnGetConvolutionBackwardFilterWorkspaceSize) \
   X(forward, cudnnConvolutionForward)                                          \
   X(backward_data, cudnnConvolutionBackwardData)                               \
-  X(backward_filter, cudnnConvolutionBackwardFilter)
+  X(backward_filter, cudnnConvolutionBackwardFilter)                           \
+  X(create_rnn, cudnnCreateRNNDescriptor)                                      \
+  X(destroy_rnn, cudnnDestroyRNNDescriptor)                                    \
+  X(set_rnn, cudnnSetRNNDescriptor_v8)                                         \
+  X(create_rnn_data, cudnnCreateRNNDataDescriptor)                             \
+  X(destroy_rnn_data, cudnnDestroyRNNDataDescriptor)                           \
+  X(set_rnn_data, cudnnSetRNNDataDescriptor)                                   \
+  X(set_tensor_nd, cudnnSetTensorNdDescriptor)                                 \
+  X(rnn_weight_space_size, cudnnGetRNNWeightSpaceSize)                         \
+  X(rnn_weight_params, cudnnGetRNNWeightParams)                                \
+  X(rnn_temp_space_sizes, cudnnGetRNNTempSpaceSizes)                           \
+  X(rnn_forward, cudnnRNNForward)                                              \
+  X(rnn_backward_data, cudnnRNNBackwardData_v8)                                \
+  X(rnn_backward_weights, cudnnRNNBackwardWeights_v8)
 
 struct CudnnFunctions {
 #define PS_MEMBER(member, function) decltype(&::function) member = nullptr;

@@ -313,6 +313,9 @@ absl::StatusOr<std::unique_ptr<RecurrentOp>> PlanCudaRecurrent(
     return absl::InvalidArgumentError(
         absl::StrCat(what, ": needs at least one unit"));
   }
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<RecurrentOp> of_library,
+                      device->PlanRecurrent(shape, input));
+  if (of_library != nullptr) return of_library;
   using Planned = absl::StatusOr<std::unique_ptr<RecurrentOp>>;
   return WithElementOf(device->storage(), [&](auto element) -> Planned {
     auto op = std::make_unique<CudaRecurrent<decltype(element)>>(

@@ -1,5 +1,5 @@
-// LSTM and GRU on CUDA: products by cuBLAS, and one kernel for the cells of a
-// step.
+// LSTM and GRU on CUDA, computed by the device's library (cuDNN) if it is asked
+// to, else by products, and one kernel for the cells of a step.
 #ifndef TENSOR_CUDA_SEQUENCES_CUDA_RECURRENT_H_
 #define TENSOR_CUDA_SEQUENCES_CUDA_RECURRENT_H_
 

@@ -100,6 +100,26 @@ TEST_F(CudaLayerDeviceTest, OnlyWhereBitsMayVaryIsAnythingTimed) {
   }
 }
 
+TEST_F(CudaLayerDeviceTest, RecurrentLayersUseCudnnIfTheyMust) {
+  RecurrentShape shape;
+  shape.hidden = 3;
+  const ActivationDesc input = ActivationDesc::Plain({2, 4, 5});
+  EXPECT_EQ(*NewDevice()->PlanRecurrent(shape, input), nullptr);
+  options_.cudnn_recurrent = true;
+  {
+    const auto device = NewDevice();
+    const auto layer = device->PlanRecurrent(shape, input);
+    ASSERT_TRUE(layer.ok()) << layer.status();
+    EXPECT_EQ((*layer)->output().shape, (Shape{2, 4, 3}));
+  }
+  FailEmulatedCudnn("create");
+  const absl::Status status = NewDevice()->PlanRecurrent(shape, input).status();
+  EXPECT_EQ(status.code(), absl::StatusCode::kFailedPrecondition) << status;
+  EXPECT_TRUE(absl::StrContains(status.message(),
+                                "recurrent layers by cuDNN: cudnnCreate"))
+      << status;
+}
+
 #endif  // PS_HAVE_CUDA
 
 }  // namespace

@@ -6,6 +6,7 @@
 
 #include "glog/logging.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
+#include "tests/tensor/cuda/layers/fake_cudnn_parts.h"
 
 namespace ps {
 namespace {
@@ -16,38 +17,7 @@ constexpr int kAtomics = 3;
 constexpr int kHuge = 2;
 constexpr int kGood = 1;
 
-FakeCudnn* fake = nullptr;
-
-struct Handle {
-  cudaStream_t stream = nullptr;
-};
-
-struct Tensor4 {
-  int n, c, h, w;
-  cudnnDataType_t type;
-  cudnnTensorFormat_t format;
-
-  // The position of an element, by its number in the order n, c, h, w.
-  int64_t Place(int64_t i) const {
-    if (format == CUDNN_TENSOR_NCHW) return i;
-    const int64_t pixels = int64_t{h} * w;
-    const int64_t pixel = i % pixels, channel = i / pixels % c;
-    return (i / (pixels * c) * pixels + pixel) * c + channel;
-  }
-  float Load(const void* data, int64_t i) const {
-    if (type == CUDNN_DATA_FLOAT) {
-      return static_cast<const float*>(data)[Place(i)];
-    }
-    return static_cast<const Bfloat16*>(data)[Place(i)];
-  }
-  void Store(float value, int64_t i, void* data) const {
-    if (type == CUDNN_DATA_FLOAT) {
-      static_cast<float*>(data)[Place(i)] = value;
-    } else {
-      static_cast<Bfloat16*>(data)[Place(i)] = value;
-    }
-  }
-};
+using namespace fake_cudnn;
 
 // Allows the types and formats that can be combined ("cuDNN API", the
 // convolutions' tables of configurations).
@@ -62,29 +32,6 @@ struct Convolution {
   int padding_h, padding_w, stride_h, stride_w, groups;
   cudnnMathType_t math;
 };
-
-template <typename Struct, typename Descriptor>
-Struct& As(Descriptor descriptor) {
-  return *reinterpret_cast<Struct*>(
-      const_cast<void*>(static_cast<const void*>(descriptor)));
-}
-
-cudnnStatus_t Call(const char* name) {
-  return fake->failing == name ? fake->failure : CUDNN_STATUS_SUCCESS;
-}
-
-template <typename Struct, typename Descriptor>
-cudnnStatus_t Create(Descriptor* descriptor) {
-  *descriptor = reinterpret_cast<Descriptor>(new Struct());
-  ++fake->num_descriptors;
-  return CUDNN_STATUS_SUCCESS;
-}
-template <typename Struct, typename Descriptor>
-cudnnStatus_t Destroy(Descriptor descriptor) {
-  delete &As<Struct>(descriptor);
-  --fake->num_descriptors;
-  return CUDNN_STATUS_SUCCESS;
-}
 
 template <typename Performance, typename Algorithm>
 cudnnStatus_t Heuristics(const char* pass, int requested, int* returned,
@@ -185,20 +132,15 @@ cudnnStatus_t Run(cudnnHandle_t handle, Pass pass, const char* name,
   CHECK_EQ(*static_cast<const float*>(alpha), 1);
   CHECK_EQ(*static_cast<const float*>(beta), 0);
   // Descriptors may be destroyed before the work runs.
-  const auto work = [=] {
+  return Queue(handle, name, [=] {
     std::memset(workspace, 0xff, workspace_bytes);
     Compute(pass, xd, x, wd, w, yd, y, c, target);
-  };
-  if (fake->queue != nullptr) {
-    const cudnnStatus_t queued = fake->queue(As<Handle>(handle).stream, work);
-    if (queued != CUDNN_STATUS_SUCCESS) return queued;
-  } else {
-    work();
-  }
-  return Call(name);
+  });
 }
 
 }  // namespace
+
+FakeCudnn* fake_cudnn::fake = nullptr;
 
 FakeCudnn::FakeCudnn() {
   CHECK(fake == nullptr);
@@ -228,6 +170,17 @@ CudnnFunctions FakeCudnn::Functions() {
   f.set_tensor = [](cudnnTensorDescriptor_t d, cudnnTensorFormat_t format,
                     cudnnDataType_t type, int n, int c, int h, int w) {
     return SetTensor(&As<Tensor4>(d), {n, c, h, w, type, format}, "set_tensor");
+  };
+  f.set_tensor_nd = [](cudnnTensorDescriptor_t d, cudnnDataType_t type,
+                       int num_extents, const int extents[],
+                       const int strides[]) {
+    CHECK_EQ(num_extents, 3);
+    CHECK_EQ(strides[0], extents[1] * extents[2]);
+    CHECK_EQ(strides[1], extents[2]);
+    CHECK_EQ(strides[2], 1);
+    As<Tensor4>(d) = {extents[0], extents[1], extents[2],
+                      1,          type,       CUDNN_TENSOR_NCHW};
+    return Call("set_tensor_nd");
   };
   f.create_filter = [](cudnnFilterDescriptor_t* d) {
     return Create<Tensor4>(d);
@@ -338,6 +291,7 @@ CudnnFunctions FakeCudnn::Functions() {
                    As<Convolution>(cd), algorithm, workspace, workspace_bytes,
                    alpha, beta, dw);
       };
+  AddRecurrentFunctions(&f);
   return f;
 }
 

@@ -1,5 +1,5 @@
 // A fake cuDNN: host functions that implement what its documentation says about
-// convolutions.
+// convolutions and recurrent layers.
 #ifndef TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 #define TESTS_TENSOR_CUDA_LAYERS_FAKE_CUDNN_H_
 
@@ -39,7 +39,11 @@ class FakeCudnn {
   std::map<int, double> milliseconds;
   double elapsed_milliseconds = 0;
 
-  // Arguments of the latest convolution.
+  // Whether recurrent weights lie in the order of PyTorch's arrays; else with
+  // the gates in reverse, and gaps.
+  bool weights_in_order = false;
+
+  // Arguments of the latest call.
   std::atomic<int> algorithm = -1;
   std::atomic<cudnnMathType_t> math = CUDNN_DEFAULT_MATH;
   std::atomic<int> num_calls = 0;        // Calls of convolutions.
