@@ -9,7 +9,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 #include "transport/slice_message.h"
 
 namespace ps {

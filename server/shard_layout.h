@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 #include "transport/shard_map.h"
 
 namespace ps {

@@ -3,7 +3,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 
 namespace ps {
 namespace {

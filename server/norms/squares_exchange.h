@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 
 namespace ps {
 

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "proto/config.pb.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 
 namespace ps {
 

@@ -10,7 +10,7 @@
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
-#include "server/optimizers/sum_of_squares.h"
+#include "optimizers/sum_of_squares.h"
 #include "server/slices/touched_sum.h"
 
 namespace ps {

@@ -13,7 +13,7 @@
 #include "absl/status/statusor.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 #include "server/slices/change_log.h"
 #include "server/slices/downlink.h"
 #include "server/slices/slice_options.h"

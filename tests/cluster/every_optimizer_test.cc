@@ -9,10 +9,10 @@
 #include "data/sampler.h"
 #include "gtest/gtest.h"
 #include "models/model.h"
-#include "server/optimizers/optimizer.h"
+#include "optimizers/optimizer.h"
 #include "tensor/backend.h"
 #include "tests/cluster/in_process_cluster.h"
-#include "tests/server/optimizers/optimizer_reference.h"
+#include "tests/optimizers/optimizer_reference.h"
 
 namespace ps {
 namespace {

@@ -1,0 +1,122 @@
+// Update rules: how an averaged gradient changes weights. docs/optimizers.md
+// has the formula of each.
+#ifndef OPTIMIZERS_OPTIMIZER_H_
+#define OPTIMIZERS_OPTIMIZER_H_
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "common/registry.h"
+#include "proto/optimizer_config.pb.h"
+
+namespace ps {
+
+// The part of one tensor that lies in a slice: elements [begin, end) of the
+// slice.
+struct TensorStretch {
+  int tensor = 0;  // Its number in the model.
+  int64_t begin = 0;
+  int64_t end = 0;
+  // False for tensors with one extent, such as biases and the scales of
+  // normalisations: layer-wise rules treat those apart.
+  bool adapt = true;
+};
+
+// Sums of squares over a tensor or a part of one.
+struct Squares {
+  double weights = 0;
+  double gradient = 0;
+  double step = 0;  // Step at learning rate 1; "lamb" only.
+};
+
+// One update of a slice.
+struct UpdateInfo {
+  double learning_rate = 0;
+  int64_t update = 0;  // From 0.
+  // Multiplies the gradient; less than 1 if clipping shortened it.
+  double gradient_scale = 1;
+};
+
+struct OptimizerOptions {
+  OptimizerConfig config;  // Validated.
+  int64_t num_elements = 0;
+  // The stretches of the slice, without gaps. Only layer-wise rules read them.
+  std::vector<TensorStretch> stretches;
+};
+
+// The update rule of one slice, with its state. An update consists of
+// PartialSquares and SetTotals, if the rule is layer-wise, and then either Step
+// for pieces that cover each element of the slice once, in any order, or a
+// single StepTouched. Not thread-safe.
+class Optimizer {
+ public:
+  virtual ~Optimizer() = default;
+
+  // Whether the rule needs sums of squares over whole tensors, that is,
+  // SetTotals.
+  virtual bool layer_wise() const { return false; }
+
+  // Whether an element with gradient 0 keeps its weight and its state, so that
+  // an update need only visit the touched elements.
+  virtual bool skips_zeros() const { return false; }
+
+  // Changes `weights` [end - begin], elements [begin, end) of the slice, by
+  // `gradient` of the same shape: the mean over workers, or what their majority
+  // voted for.
+  virtual void Step(const UpdateInfo& update, int64_t begin, int64_t end,
+                    const float* gradient, float* weights) = 0;
+
+  // Like Step, for the elements with these ascending indices only: gradient[i]
+  // belongs to element indices[i] of `weights`, the whole slice. Not called for
+  // layer-wise rules.
+  virtual void StepTouched(const UpdateInfo& update,
+                           absl::Span<const uint32_t> indices,
+                           const float* gradient, float* weights) = 0;
+
+  // Layer-wise rules only: the squares of each stretch, computed from the
+  // slice's whole gradient (times gradient_scale) and weights. May prepare the
+  // step.
+  virtual std::vector<Squares> PartialSquares(const UpdateInfo& /*update*/,
+                                              const float* /*gradient*/,
+                                              const float* /*weights*/) {
+    return {};
+  }
+
+  // Layer-wise rules only: totals[i] are the squares of the whole tensor of
+  // stretch i. Called after PartialSquares of the same update.
+  virtual void SetTotals(const UpdateInfo& /*update*/,
+                         absl::Span<const Squares> /*totals*/) {}
+
+  // State arrays by name, for checkpoints. Each has as many elements as the
+  // slice, or one for each stretch. The pointers are valid as long as the
+  // optimizer; writing to the arrays restores the state.
+  virtual std::vector<std::pair<absl::string_view, std::vector<float>*>>
+  State() = 0;
+};
+
+using OptimizerFactory =
+    absl::StatusOr<std::unique_ptr<Optimizer>> (*)(const OptimizerOptions&);
+
+// Every rule that is linked in.
+Registry<OptimizerFactory>& OptimizerRegistry();
+
+// Makes the rule that config.name() names. Errors: kInvalidArgument.
+absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(
+    const OptimizerOptions& options);
+
+// Whether an update needs sums over whole tensors or the whole gradient, as
+// layer-wise rules and clip_norm do. False for an unknown name.
+bool NeedsNorms(const OptimizerConfig& config);
+
+#define REGISTER_OPTIMIZER(name, factory)               \
+  static const bool ps_optimizer_registered_##factory = \
+      ::ps::OptimizerRegistry().Register(name, factory)
+
+}  // namespace ps
+
+#endif  // OPTIMIZERS_OPTIMIZER_H_
