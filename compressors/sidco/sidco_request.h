@@ -35,10 +35,10 @@ struct EstimateRequest {
 };
 
 // The value used for the logarithm of a zero, if zeros are in the population:
-// SIDCo's code divides by the Euclidean norm and then adds 2.2e-16 to every
-// magnitude.
+// SIDCo's code divides by the Euclidean norm and then adds the distance from 1
+// to the next double to every magnitude.
 PS_HOST_DEVICE inline double LogOfZero(const Moments& moments) {
-  return std::log(2.2e-16) + 0.5 * std::log(moments.sum_squares);
+  return std::log(2.220446049250313e-16) + 0.5 * std::log(moments.sum_squares);
 }
 
 PS_HOST_DEVICE inline double TargetDensity(const EstimateRequest& request) {

@@ -18,7 +18,7 @@ namespace {
 
 // If the count above a threshold is still below the target by this factor after
 // refinement, a few elements far from all the others have misled the estimate.
-constexpr int64_t kFarOff = 8;
+constexpr int64_t kFarOff = 4;
 
 // The location that means no warm start.
 constexpr float kNowhere = std::numeric_limits<float>::infinity();

@@ -41,7 +41,9 @@ void StageController::DecideFixed(double quality) {
 void StageController::DecideReverse(double quality) {
   const double error = std::abs(quality - 1);
   if (error > last_error_) direction_ = -direction_;
-  last_error_ = error;
+  // SIDCo's code does not turn after a quality of 0, which is also the value
+  // with which it begins.
+  last_error_ = quality > 0 ? error : std::numeric_limits<double>::infinity();
   if (InBand(quality)) return;
   stages_ = std::clamp(stages_ + (quality < 1 ? direction_ : -direction_), 1,
                        options_.max_stages);

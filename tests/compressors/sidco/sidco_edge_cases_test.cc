@@ -228,6 +228,21 @@ TEST(SidcoEdgeCasesTest, SpikeAmongOthersDoesNotHideThem) {
   }
 }
 
+// However far away it is, and however few elements are wanted: 8 here.
+TEST(SidcoEdgeCasesTest, AnOutlierDoesNotHideAFewWantedOnes) {
+  for (const float outlier : {1e3f, 1e6f, 1e10f, 1e30f}) {
+    for (const char* name : {"sidco_e", "sidco_gp", "sidco_p"}) {
+      SCOPED_TRACE(testing::Message() << name << " " << outlier);
+      std::vector<float> gradient = MakeVector("laplace", 80000, 1);
+      gradient[777] = outlier;
+      const Result result = RunCompressor(
+          absl::StrCat("ratio: 0.0001 name: '", name, "'"), gradient);
+      EXPECT_GE(result.stats.count, 8 / 4);
+      EXPECT_LE(result.stats.count, 4 * 8);
+    }
+  }
+}
+
 TEST(SidcoEdgeCasesTest, NoMoreNonZerosThanTheTargetAreAllSent) {
   std::vector<float> gradient(kSize, 0.0f);
   for (int i = 0; i < 900; ++i) gradient[100 * i + 3] = 1 + i;

@@ -73,6 +73,17 @@ TEST(StageControllerTest, ReverseTurnsWhenTheErrorGrows) {
   EXPECT_EQ(controller.stages(), 2) << "below the band: the other way";
 }
 
+// In SIDCo's code the last mean quality must be above 0 for a turn.
+TEST(StageControllerTest, ReverseDoesNotTurnAfterNothingWasSelected) {
+  StageController controller(Options(Rule::kReverse, 1, 7));
+  ObserveTimes(5, 0, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "too few: more stages";
+  ObserveTimes(5, 3, &controller);
+  EXPECT_EQ(controller.stages(), 1) << "the error grew, but after a 0";
+  ObserveTimes(5, 3.5, &controller);
+  EXPECT_EQ(controller.stages(), 2) << "the error grew: it turns";
+}
+
 TEST(StageControllerTest, ProbeTurnsAtTheFloor) {
   StageController controller(Options(Rule::kProbe, 1, 7));
   ObserveTimes(5, 8, &controller);
