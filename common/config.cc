@@ -21,6 +21,7 @@
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/host_and_port.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
@@ -123,7 +124,9 @@ std::string KindOf(const FieldDescriptor& field) {
   return absl::StrCat("of type ", field.cpp_type_name());
 }
 
-// Writes a copy of *message in which every scalar field is set explicitly.
+// Writes a copy of *message in which every scalar field is set explicitly,
+// except those of a worker_optimizer that is not there: its presence means
+// something.
 void SetDefaults(Message* message) {
   const Reflection& reflection = *message->GetReflection();
   const Descriptor& type = *message->GetDescriptor();
@@ -131,6 +134,11 @@ void SetDefaults(Message* message) {
     const FieldDescriptor* field = type.field(i);
     if (field->is_repeated()) continue;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
+      if (field->number() == JobConfig::kWorkerOptimizerFieldNumber &&
+          &type == JobConfig::descriptor() &&
+          !reflection.HasField(*message, field)) {
+        continue;
+      }
       SetDefaults(reflection.MutableMessage(message, field));
       continue;
     }
@@ -401,6 +409,7 @@ absl::StatusOr<JobConfig> LoadJob(const std::string& path,
 
 std::string ResolvedConfigText(const JobConfig& config) {
   JobConfig resolved = config;
+  resolved.mutable_optimizer()->set_learning_rate(BaseLearningRate(config));
   SetDefaults(&resolved);
   std::string text;
   TextFormat::PrintToString(resolved, &text);
@@ -410,6 +419,7 @@ std::string ResolvedConfigText(const JobConfig& config) {
 std::string SharedConfigText(const JobConfig& config) {
   JobConfig shared = config;
   shared.clear_machine();
+  shared.mutable_optimizer()->set_learning_rate(BaseLearningRate(config));
   SetDefaults(&shared);
   shared.clear_machine();
   shared.mutable_cluster()->clear_servers();

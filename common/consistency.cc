@@ -59,17 +59,10 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
       "is SYNCHRONOUS");
   require(consistency.local_steps() >= 1, "local_steps",
           consistency.local_steps(), "must be at least 1");
-  const double rate = consistency.local_learning_rate();
-  require(std::isfinite(rate) && rate >= 0, "local_learning_rate", rate,
-          "must be above 0, or 0 for optimizer.learning_rate");
-  const std::string& rule = config.optimizer().name();
-  require(
-      consistency.local_steps() <= 1 || rate > 0 || rule == "sgd" ||
-          rule == "momentum" || rule == "nesterov",
-      "local_learning_rate", rate,
-      absl::StrCat("must be above 0 with consistency.local_steps and "
-                   "optimizer.name \"",
-                   rule, "\", whose learning rate does not suit plain SGD"));
+  require(consistency.local_steps() <= 1 || config.has_worker_optimizer(),
+          "local_steps", consistency.local_steps(),
+          "must be 1 without worker_optimizer, whose steps a worker takes "
+          "between two pushes");
   require(consistency.digest_every() >= 0, "digest_every",
           consistency.digest_every(), "must be at least 0 (0: never)");
   require(synchronous || consistency.digest_every() == 0, "digest_every",

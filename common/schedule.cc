@@ -105,4 +105,17 @@ double LearningRate(const OptimizerConfig& optimizer,
   return end + (base - end) * left;
 }
 
+double BaseLearningRate(const JobConfig& job) {
+  if (job.has_worker_optimizer() && !job.optimizer().has_learning_rate()) {
+    return 1;
+  }
+  return job.optimizer().learning_rate();
+}
+
+double ServersLearningRate(const JobConfig& job, int64_t total_updates,
+                           int64_t update) {
+  if (job.has_worker_optimizer()) return BaseLearningRate(job);
+  return LearningRate(job.optimizer(), job.schedule(), total_updates, update);
+}
+
 }  // namespace ps

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 
+#include "proto/config.pb.h"
 #include "proto/optimizer_config.pb.h"
 
 namespace ps {
@@ -17,6 +18,16 @@ namespace ps {
 double LearningRate(const OptimizerConfig& optimizer,
                     const ScheduleConfig& schedule, int64_t total_updates,
                     int64_t update);
+
+// The learning rate of job.optimizer() before the schedule. Beside a
+// worker_optimizer, whose pushes are steps already, it is 1 by default.
+double BaseLearningRate(const JobConfig& job);
+
+// The learning rate of the servers' update number `update`: that of
+// job.optimizer() by the schedule, or, beside a worker_optimizer, which follows
+// the schedule itself, always the same.
+double ServersLearningRate(const JobConfig& job, int64_t total_updates,
+                           int64_t update);
 
 }  // namespace ps
 

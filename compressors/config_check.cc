@@ -108,6 +108,12 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   CheckAlone(compressor, path, problems);
   const CompressorPlugin plugin = FindCompressor(compressor.name());
   const std::string name = absl::StrCat("\"", compressor.name(), "\"");
+  CheckThat(compressor.name() != "none" || compressor.value_code() != "fp32",
+            path + "name", name,
+            "must leave elements out, or have a value_code of fewer than 32 "
+            "bits, with downlink.mode COMPRESSED; AUTO uses the job's "
+            "compressor",
+            problems);
   CheckThat(!plugin.writes_own_code, path + "name", name,
             "must be one that does not treat each tensor separately", problems);
   CheckThat(!plugin.chooses_by_time, path + "name", name,

@@ -1,31 +1,13 @@
 // Duchi et al., "Adaptive subgradient methods for online learning and
 // stochastic optimization", JMLR 2011, with PyTorch's epsilon and decay of the
 // rate.
-#include <cmath>
-
 #include "optimizers/element_loop.h"
+#include "optimizers/elements.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
-
-// d = g + weight_decay w;  a = a + d^2;  w = w - rate d / (sqrt(a) + epsilon).
-struct AdagradElement {
-  float scale;  // Multiplies the gradient.
-  float weight_decay;
-  float rate;
-  float epsilon;
-
-  void operator()(float gradient, float* w, float* sum) const {
-    const float d = gradient * scale + weight_decay * *w;
-    const float a = *sum + d * d;
-    *sum = a;
-    const float divisor = std::sqrt(a) + epsilon;
-    // With epsilon 0, both d and the root are 0 until the first gradient.
-    *w -= rate * d / (divisor == 0 ? 1 : divisor);
-  }
-};
 
 class Adagrad final : public Optimizer {
  public:
@@ -47,6 +29,10 @@ class Adagrad final : public Optimizer {
   void StepTouched(const UpdateInfo& update, absl::Span<const uint32_t> indices,
                    const float* gradient, float* weights) override {
     ForTouched(ElementOf(update), indices, gradient, weights, sums_.data());
+  }
+
+  std::optional<ElementRule> RuleOf(const UpdateInfo& update) const override {
+    return ElementOf(update);
   }
 
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()

@@ -3,29 +3,13 @@
 // ICLR 2019), which shrinks the weights instead. Epsilon stands outside the
 // root and after the bias correction, for touched elements too.
 #include "optimizers/element_loop.h"
+#include "optimizers/elements.h"
 #include "optimizers/moments.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
-
-// Adam:  d = g + weight_decay w;  w = w - rate direction(d).
-// AdamW: d = g;  w = (1 - rate weight_decay) w - rate direction(d).
-struct AdamElement {
-  Moments moments;
-  float scale;   // Multiplies the gradient.
-  float added;   // Weight decay of Adam, 0 for AdamW.
-  float shrink;  // Rate x weight decay of AdamW, 0 for Adam.
-  float rate;
-
-  void operator()(float gradient, float* w, float* first, float* second) const {
-    const float d = gradient * scale + added * *w;
-    const float direction = moments.Direction(d, first, second);
-    // Computing 1 - shrink first would lose most digits of a small shrink.
-    *w -= rate * direction + shrink * *w;
-  }
-};
 
 class Adam final : public Optimizer {
  public:
@@ -48,6 +32,10 @@ class Adam final : public Optimizer {
                second_.data());
   }
 
+  std::optional<ElementRule> RuleOf(const UpdateInfo& update) const override {
+    return ElementOf(update);
+  }
+
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()
       override {
     return {{"first_moment", &first_}, {"second_moment", &second_}};
@@ -56,7 +44,8 @@ class Adam final : public Optimizer {
  private:
   AdamElement ElementOf(const UpdateInfo& update) const {
     const double shrink = update.learning_rate * weight_decay_;
-    return {Moments(config_, update), static_cast<float>(update.gradient_scale),
+    return {MomentsOf(config_, update),
+            static_cast<float>(update.gradient_scale),
             decoupled_ ? 0 : static_cast<float>(weight_decay_),
             decoupled_ ? static_cast<float>(shrink) : 0,
             static_cast<float>(update.learning_rate)};

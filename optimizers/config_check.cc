@@ -34,55 +34,59 @@ std::string Quoted(const std::string& text) {
   return absl::StrCat("\"", text, "\"");
 }
 
-void CheckFieldsOfRule(const OptimizerConfig& config,
+// Checks the fields of one rule; `path` is "optimizer." or "worker_optimizer.".
+void CheckFieldsOfRule(const OptimizerConfig& config, const std::string& path,
                        ConfigProblems* problems) {
+  CheckThat(AboveZero(config.learning_rate()), path + "learning_rate",
+            config.learning_rate(), "must be above 0", problems);
+  CheckThat(AtLeastZero(WeightDecay(config)), path + "weight_decay",
+            WeightDecay(config), "must be at least 0", problems);
   const auto is = [&config](const std::vector<std::string>& names) {
     return absl::c_linear_search(names, config.name());
   };
   if (is({"momentum", "nesterov", "lars"})) {
-    CheckThat(config.momentum() > 0 && config.momentum() < 1,
-              "optimizer.momentum", config.momentum(),
-              is({"lars"}) ? "must be in (0, 1)"
-                           : "must be in (0, 1); for none use "
-                             "optimizer.name=sgd",
+    CheckThat(config.momentum() > 0 && config.momentum() < 1, path + "momentum",
+              config.momentum(),
+              is({"lars"}) ? std::string("must be in (0, 1)")
+                           : absl::StrCat("must be in (0, 1); for none use ",
+                                          path, "name=sgd"),
               problems);
   }
   if (is({"adam", "adamw", "lamb", "novograd"})) {
-    CheckThat(IsPart(Beta1(config)), "optimizer.beta1", Beta1(config),
+    CheckThat(IsPart(Beta1(config)), path + "beta1", Beta1(config),
               "must be in [0, 1)", problems);
-    CheckThat(IsPart(Beta2(config)), "optimizer.beta2", Beta2(config),
+    CheckThat(IsPart(Beta2(config)), path + "beta2", Beta2(config),
               "must be in [0, 1)", problems);
   }
   if (is({"adam", "adamw", "lamb", "novograd", "adagrad", "lars"})) {
-    CheckThat(AtLeastZero(Epsilon(config)), "optimizer.epsilon",
-              Epsilon(config), "must be at least 0", problems);
+    CheckThat(AtLeastZero(Epsilon(config)), path + "epsilon", Epsilon(config),
+              "must be at least 0", problems);
   }
   if (is({"momentum"})) {
-    CheckThat(IsPart(config.dampening()), "optimizer.dampening",
+    CheckThat(IsPart(config.dampening()), path + "dampening",
               config.dampening(), "must be in [0, 1)", problems);
   }
   if (is({"nesterov"})) {
-    CheckThat(config.dampening() == 0, "optimizer.dampening",
-              config.dampening(),
-              "must be 0 with optimizer.name \"nesterov\", which looks ahead "
-              "by whole gradients",
+    CheckThat(config.dampening() == 0, path + "dampening", config.dampening(),
+              absl::StrCat("must be 0 with ", path,
+                           "name \"nesterov\", which looks ahead by whole "
+                           "gradients"),
               problems);
   }
   if (is({"adagrad"})) {
     CheckThat(AtLeastZero(config.initial_accumulator()),
-              "optimizer.initial_accumulator", config.initial_accumulator(),
+              path + "initial_accumulator", config.initial_accumulator(),
               "must be at least 0", problems);
     CheckThat(AtLeastZero(config.learning_rate_decay()),
-              "optimizer.learning_rate_decay", config.learning_rate_decay(),
+              path + "learning_rate_decay", config.learning_rate_decay(),
               "must be at least 0", problems);
   }
   if (is({"lars"})) {
-    CheckThat(AboveZero(config.trust_coefficient()),
-              "optimizer.trust_coefficient", config.trust_coefficient(),
-              "must be above 0", problems);
+    CheckThat(AboveZero(config.trust_coefficient()), path + "trust_coefficient",
+              config.trust_coefficient(), "must be above 0", problems);
   }
   if (is({"lamb"})) {
-    CheckThat(AtLeastZero(config.trust_clip()), "optimizer.trust_clip",
+    CheckThat(AtLeastZero(config.trust_clip()), path + "trust_clip",
               config.trust_clip(), "must be above 0, or 0 for no limit",
               problems);
   }
@@ -181,23 +185,80 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
   }
 }
 
-void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
-  const OptimizerConfig& config = job.optimizer();
-  CheckThat(AboveZero(config.learning_rate()), "optimizer.learning_rate",
-            config.learning_rate(), "must be above 0", problems);
-  CheckThat(AtLeastZero(WeightDecay(config)), "optimizer.weight_decay",
-            WeightDecay(config), "must be at least 0", problems);
-  CheckClipping(job, problems);
+// Returns null, and reports it, if the rule's name is unknown.
+std::unique_ptr<Optimizer> MakeRule(const OptimizerConfig& config,
+                                    const std::string& path,
+                                    ConfigProblems* problems) {
   OptimizerOptions options;
   options.config = config;
-  const absl::StatusOr<std::unique_ptr<Optimizer>> rule = NewOptimizer(options);
-  if (!rule.ok()) {
-    problems->Add("optimizer.name", Quoted(config.name()),
-                  absl::StrCat(rule.status().message()));
-    return;
-  }
-  CheckFieldsOfRule(config, problems);
-  CheckSparseUpdate(config, (*rule)->layer_wise(), problems);
+  absl::StatusOr<std::unique_ptr<Optimizer>> rule = NewOptimizer(options);
+  if (rule.ok()) return *std::move(rule);
+  problems->Add(path + "name", Quoted(config.name()),
+                absl::StrCat(rule.status().message()));
+  return nullptr;
+}
+
+// Delta mode: what the rule of the workers needs, and what does not go with it.
+void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
+  if (!job.has_worker_optimizer()) return;
+  const OptimizerConfig& config = job.worker_optimizer();
+  const std::string path = "worker_optimizer.";
+  const auto rule = MakeRule(config, path, problems);
+  if (rule == nullptr) return;
+  CheckFieldsOfRule(config, path, problems);
+  CheckThat(!rule->layer_wise(), path + "name", Quoted(config.name()),
+            "must be a rule that needs no norms of whole tensors, which are "
+            "those of all workers' gradients: use it as optimizer.name, "
+            "without worker_optimizer",
+            problems);
+  CheckThat(config.sparse_update() == OptimizerConfig::DENSE,
+            path + "sparse_update", "LAZY",
+            "must be DENSE: a worker's own gradient has all elements",
+            problems);
+  CheckThat(!config.majority_vote() && !job.optimizer().majority_vote(),
+            "optimizer.majority_vote", "true",
+            "must be false with worker_optimizer: workers push steps, which "
+            "are no votes",
+            problems);
+  CheckThat(AtLeastZero(config.clip_norm()), path + "clip_norm",
+            config.clip_norm(), "must be finite and above 0, or 0 for no limit",
+            problems);
+  CheckThat(config.clip_norm() == 0 || job.training().bucket_megabytes() == 0,
+            "training.bucket_megabytes", job.training().bucket_megabytes(),
+            "must be 0 with worker_optimizer.clip_norm, which needs the norm "
+            "of the whole gradient",
+            problems);
+  CheckThat(!NeedsNorms(job.optimizer()), "optimizer.name",
+            Quoted(job.optimizer().name()),
+            "must be a rule without norms, and optimizer.clip_norm 0, with "
+            "worker_optimizer, whose pushes are not gradients",
+            problems);
+  const CompressorConfig& compressor = job.compressor();
+  CheckThat(compressor.error_feedback(), "compressor.error_feedback", "false",
+            "must be true with worker_optimizer: what is not sent stays in a "
+            "worker's own weights",
+            problems);
+  CheckThat(compressor.clip_norm() == 0, "compressor.clip_norm",
+            compressor.clip_norm(),
+            "must be 0 with worker_optimizer, whose steps are compressed: use "
+            "worker_optimizer.clip_norm, which limits the gradient",
+            problems);
+  CheckThat(compressor.momentum_correction().momentum() == 0,
+            "compressor.momentum_correction.momentum",
+            compressor.momentum_correction().momentum(),
+            "must be 0 with worker_optimizer, which has the momentum: use "
+            "worker_optimizer.name=momentum",
+            problems);
+}
+
+void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {
+  const OptimizerConfig& config = job.optimizer();
+  CheckClipping(job, problems);
+  const auto rule = MakeRule(config, "optimizer.", problems);
+  CheckWorkerOptimizer(job, problems);
+  if (rule == nullptr) return;
+  CheckFieldsOfRule(config, "optimizer.", problems);
+  CheckSparseUpdate(config, rule->layer_wise(), problems);
   CheckDownlink(job, problems);
   CheckEachPush(job, problems);
 }

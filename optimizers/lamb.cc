@@ -18,7 +18,7 @@ constexpr int64_t kPiece = 4096;  // Elements.
 
 // r = direction(g) + weight_decay w, in `step`.
 struct LambDirection {
-  Moments moments;
+  AdamMoments moments;
   float scale;  // Multiplies the gradient.
   float weight_decay;
 
@@ -51,7 +51,7 @@ class Lamb final : public LayerWiseOptimizer {
   std::vector<Squares> PartialSquares(const UpdateInfo& update,
                                       const float* gradient,
                                       const float* weights) override {
-    const Moments moments(config_, update);
+    const AdamMoments moments = MomentsOf(config_, update);
     const float scale = static_cast<float>(update.gradient_scale);
     std::vector<Squares> squares(stretches().size());
     for (int64_t s = 0; s < stretches().size(); ++s) {

@@ -3,30 +3,12 @@
 // PyTorch's conventions: the learning rate stays outside the buffer, and the
 // buffer starts as the first gradient, which dampening does not shorten.
 #include "optimizers/element_loop.h"
+#include "optimizers/elements.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
-
-// d = g + weight_decay w;  b = momentum b + entering d;
-// heavy ball: w = w - learning_rate b;
-// Nesterov:   w = w - learning_rate (d + momentum b).
-template <bool kNesterov>
-struct MomentumElement {
-  float scale;  // Multiplies the gradient.
-  float weight_decay;
-  float momentum;
-  float entering;  // The share of d that enters the buffer.
-  float rate;
-
-  void operator()(float gradient, float* w, float* buffer) const {
-    const float d = gradient * scale + weight_decay * *w;
-    const float b = momentum * *buffer + entering * d;
-    *buffer = b;
-    *w -= rate * (kNesterov ? d + momentum * b : b);
-  }
-};
 
 template <bool kNesterov>
 class Momentum final : public Optimizer {
@@ -47,6 +29,10 @@ class Momentum final : public Optimizer {
   void StepTouched(const UpdateInfo& update, absl::Span<const uint32_t> indices,
                    const float* gradient, float* weights) override {
     ForTouched(ElementOf(update), indices, gradient, weights, buffer_.data());
+  }
+
+  std::optional<ElementRule> RuleOf(const UpdateInfo& update) const override {
+    return ElementOf(update);
   }
 
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()

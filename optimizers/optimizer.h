@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/types/span.h"
 #include "common/registry.h"
+#include "optimizers/element_rule.h"
 #include "proto/optimizer_config.pb.h"
 
 namespace ps {
@@ -91,6 +93,13 @@ class Optimizer {
   // stretch i. Called after PartialSquares of the same update.
   virtual void SetTotals(const UpdateInfo& /*update*/,
                          absl::Span<const Squares> /*totals*/) {}
+
+  // This update of one element, for rules that treat each by itself; nullopt
+  // for layer-wise rules.
+  virtual std::optional<ElementRule> RuleOf(
+      const UpdateInfo& /*update*/) const {
+    return std::nullopt;
+  }
 
   // State arrays by name, for checkpoints. Each has as many elements as the
   // slice, or one for each stretch. The pointers are valid as long as the

@@ -1,22 +1,11 @@
 // Plain gradient descent.
 #include "optimizers/element_loop.h"
+#include "optimizers/elements.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
 
 namespace ps {
 namespace {
-
-// d = g + weight_decay w;  w = w - learning_rate d.
-struct SgdElement {
-  float scale;  // Multiplies the gradient.
-  float weight_decay;
-  float rate;
-
-  void operator()(float gradient, float* w) const {
-    const float d = gradient * scale + weight_decay * *w;
-    *w -= rate * d;
-  }
-};
 
 class Sgd final : public Optimizer {
  public:
@@ -33,6 +22,10 @@ class Sgd final : public Optimizer {
   void StepTouched(const UpdateInfo& update, absl::Span<const uint32_t> indices,
                    const float* gradient, float* weights) override {
     ForTouched(ElementOf(update), indices, gradient, weights);
+  }
+
+  std::optional<ElementRule> RuleOf(const UpdateInfo& update) const override {
+    return ElementOf(update);
   }
 
   std::vector<std::pair<absl::string_view, std::vector<float>*>> State()

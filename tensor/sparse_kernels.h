@@ -106,6 +106,7 @@ struct MagnitudeBins {
 };
 
 class SparseWork;  // tensor/cuda/sparse/sparse_work.h
+class ThreadPool;  // common/thread_pool.h
 
 // Vectors have fewer than 2^32 elements. Pointers are to the backend's memory.
 class SparseKernels : public VectorKernels {
@@ -163,6 +164,10 @@ class SparseKernels : public VectorKernels {
   // compressors (compressors/cuda). Null if the memory is the host's. Lives as
   // long as these kernels.
   virtual SparseWork* device_work() { return nullptr; }
+
+  // The threads of these kernels, for other loops over the same memory. Null if
+  // the memory is a device's.
+  virtual ThreadPool* host_threads() { return nullptr; }
 };
 
 }  // namespace ps

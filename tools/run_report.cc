@@ -98,6 +98,9 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
   report += Line("bytes up", Traffic(&summary, "bytes_up", "dense_bytes_up"));
   report +=
       Line("bytes down", Traffic(&summary, "bytes_down", "dense_bytes_down"));
+  if (summary.Has("traffic_advice")) {
+    report += Line("advice", summary.Text("traffic_advice"));
+  }
   if (!summary.missing().empty()) {
     return absl::DataLossError(
         absl::StrCat(path, " has no field ", summary.missing()));

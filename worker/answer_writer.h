@@ -27,6 +27,12 @@ class AnswerWriter {
   // the backend.
   absl::Status Write(const SliceAnswer& answer, int64_t begin, Tensor* values);
 
+  // If the last answer consisted of new values of some elements: their indices,
+  // ascending, counted from the slice's begin. Null if it was of another kind.
+  const std::vector<uint32_t>* replaced() const {
+    return replaced_ ? &selection_.indices : nullptr;
+  }
+
  private:
   absl::Status WriteDense(const SliceAnswer& answer, Tensor part);
   absl::Status WriteNarrow(const SliceAnswer& answer, Tensor part);
@@ -36,6 +42,7 @@ class AnswerWriter {
   std::unique_ptr<DeviceWidener> widener_;  // Made on first use.
   std::vector<float> staging_;              // Host copy of a slice's weights.
   Selection selection_;                     // Host copy of a sparse answer.
+  bool replaced_ = false;                   // See replaced().
 };
 
 }  // namespace ps

@@ -141,6 +141,10 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   compressed.bucket = b;
   compressed.num_elements = bucket.size();
   compressed.start = absl::Now();
+  if (options_.own_weights != nullptr) {
+    PS_RETURN_IF_ERROR(
+        options_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
+  }
   PS_ASSIGN_OR_RETURN(
       compressed.encoded,
       compressors_[b]->Compress(gradient_.Slice(bucket.begin, bucket.end),
@@ -219,9 +223,36 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   const absl::Time start = absl::Now();
   PS_RETURN_IF_ERROR(writer_.Write(
       answer, options_.buckets[answer.slice->bucket].begin, &weights_));
+  if (options_.own_weights != nullptr) PS_RETURN_IF_ERROR(Follow(answer));
   const AppliedAnswer applied = {answer, start, absl::Now()};
   account_.Applied(applied, row());
   AddCosts(applied);
+  return absl::OkStatus();
+}
+
+absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
+  const Slice& slice = *answer.slice;
+  const int64_t begin = options_.buckets[slice.bucket].begin + slice.begin;
+  const Tensor x = weights_.Slice(begin, begin + slice.size());
+  const Tensor e = residuals_->of(slice.bucket)->Slice(slice.begin, slice.end);
+  // The servers have applied all that this worker sent, unless it was left out;
+  // so what changed in e has changed in x.
+  const std::vector<uint32_t>* const indices = writer_.replaced();
+  if (indices != nullptr && !answer.left_out &&
+      options_.backend->sparse().host_threads() != nullptr) {
+    options_.own_weights->FollowAt(*indices, begin, x, e);
+    return absl::OkStatus();
+  }
+  return options_.own_weights->Follow(begin, x, e);
+}
+
+absl::Status GradientPipeline::FollowServers(const Tensor& from_servers) {
+  for (size_t b = 0; b < options_.buckets.size(); ++b) {
+    const Bucket& bucket = options_.buckets[b];
+    PS_RETURN_IF_ERROR(options_.own_weights->Follow(
+        bucket.begin, from_servers.Slice(bucket.begin, bucket.end),
+        *residuals_->of(static_cast<int>(b))));
+  }
   return absl::OkStatus();
 }
 

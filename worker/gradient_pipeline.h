@@ -26,6 +26,7 @@
 #include "worker/residuals.h"
 #include "worker/task_thread.h"
 #include "worker/trace_recorder.h"
+#include "worker/worker_weights.h"
 
 namespace ps {
 
@@ -38,6 +39,9 @@ struct GradientPipelineOptions {
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
+  // In delta mode; else null. It makes steps of the gradients that Ready gets,
+  // and follows the weights that the servers send.
+  WorkerWeights* own_weights = nullptr;
   // Compress, send and apply on a separate thread while the calling thread
   // continues with earlier layers (tensor/backend.h). The results are the same.
   bool overlap = false;
@@ -58,7 +62,8 @@ class GradientPipeline {
   // Begins an iteration. `push` is its number, from 0. `gradient` is the flat
   // vector to whose elements Ready refers. `weights`, of the same shape, are
   // those that the servers sent; Ready and Await update them as answers arrive.
-  // Both tensors are used until Await returns.
+  // Both tensors are used until Await returns. In delta mode the gradient is
+  // replaced by the worker's steps.
   void Begin(int64_t push, const Tensor& gradient, const Tensor& weights);
 
   // Says that the gradient's elements from `begin` on are final. `begin`
@@ -69,6 +74,14 @@ class GradientPipeline {
   // this or a later call returns its errors. Errors: kFailedPrecondition for a
   // gradient that is not finite, if the job's policy is FAIL.
   absl::Status Ready(double loss, int64_t begin);
+
+  // In delta mode: keeps the worker's steps, [num_parameters], for the next
+  // push.
+  absl::Status KeepSteps(const Tensor& steps) { return residuals_->Add(steps); }
+
+  // In delta mode: makes the worker's own weights follow `from_servers`, which
+  // came in another way than as answers to pushes.
+  absl::Status FollowServers(const Tensor& from_servers);
 
   // Ends a failed iteration: waits until nothing uses the client or the backend
   // any more. Must be the last call.
@@ -107,6 +120,8 @@ class GradientPipeline {
   absl::Status Push(int bucket, double loss,
                     const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
+  // Makes the worker's own weights follow an answer that has been written.
+  absl::Status Follow(const SliceAnswer& answer);
   // Digests of this worker's weights, for each slice of a bucket.
   absl::StatusOr<std::vector<uint64_t>> WeightsDigests(int bucket);
   // Both collect what compressor "auto" chooses by; the first also counts the

@@ -20,6 +20,7 @@ absl::StatusOr<std::unique_ptr<Residuals>> Residuals::Create(
   for (const Bucket& bucket : buckets) {
     PS_ASSIGN_OR_RETURN(Tensor tensor, backend->Allocate({bucket.size()}));
     residuals->tensors_.push_back(std::move(tensor));
+    residuals->begins_.push_back(bucket.begin);
   }
   residuals->sent_.resize(buckets.size());
   return residuals;
@@ -28,6 +29,16 @@ absl::StatusOr<std::unique_ptr<Residuals>> Residuals::Create(
 absl::Status Residuals::Clear(int bucket) {
   Tensor& tensor = tensors_[bucket];
   return backend_->sparse().Clear(tensor.data(), tensor.size());
+}
+
+absl::Status Residuals::Add(const Tensor& values) {
+  for (size_t b = 0; b < tensors_.size(); ++b) {
+    float* const residual = tensors_[b].data();
+    PS_RETURN_IF_ERROR(backend_->sparse().AddScaled(
+        {residual, 1}, {values.data() + begins_[b], 1}, tensors_[b].size(),
+        residual));
+  }
+  return absl::OkStatus();
 }
 
 void Residuals::Sent(int bucket, const std::vector<PayloadBuffer>& payloads) {

@@ -3,6 +3,7 @@
 #ifndef WORKER_RESIDUALS_H_
 #define WORKER_RESIDUALS_H_
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
@@ -29,6 +30,9 @@ class Residuals {
 
   absl::Status Clear(int bucket);
 
+  // Adds elements of all buckets: [parameters].
+  absl::Status Add(const Tensor& values);
+
   // Remembers the payloads that were sent for a bucket, by slice. Shares their
   // memory.
   void Sent(int bucket, const std::vector<PayloadBuffer>& payloads);
@@ -45,6 +49,7 @@ class Residuals {
 
   const bool may_return_;
   Backend* const backend_;
+  std::vector<int64_t> begins_;                   // [bucket]
   std::vector<Tensor> tensors_;                   // [bucket]
   std::vector<std::vector<PayloadBuffer>> sent_;  // [bucket][slice]
   std::vector<float> staging_;                    // Host copy of a part.

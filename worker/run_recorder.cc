@@ -173,7 +173,8 @@ absl::Status RunRecorder::WriteWeights(const Values& weights,
 }
 
 absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
-                                       const Evaluation& evaluation) {
+                                       const Evaluation& evaluation,
+                                       const std::string& traffic_advice) {
   Json json;
   json["job"] = header_.job;
   json["model"] = header_.model;
@@ -185,6 +186,7 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["num_parameters"] = header_.num_parameters;
   AddMetrics(evaluation, &json);
   json.update(ToJson(totals));
+  if (!traffic_advice.empty()) json["traffic_advice"] = traffic_advice;
   return WriteFileAtomically(absl::StrCat(directory_, "/summary.json"),
                              JsonText(json) + "\n");
 }

@@ -9,7 +9,6 @@
 #include "absl/time/time.h"
 #include "common/batch.h"
 #include "common/consistency.h"
-#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/model.h"
@@ -21,18 +20,21 @@
 #include "worker/gradient_pipeline.h"
 #include "worker/iteration_trace.h"
 #include "worker/join_cluster.h"
-#include "worker/local_steps.h"
 #include "worker/record_contents.h"
 #include "worker/run_recorder.h"
 #include "worker/server_state.h"
 #include "worker/trace_recorder.h"
+#include "worker/traffic_advice.h"
 #include "worker/training_parts.h"
+#include "worker/worker_weights.h"
 
 namespace ps {
 namespace {
 
 // The norm costs a pass over memory.
 constexpr int64_t kResidualNormEvery = 10;
+// Compressors have settled after these.
+constexpr int64_t kPushesBeforeAdvice = 20;
 
 class Trainer {
  public:
@@ -52,8 +54,7 @@ class Trainer {
   absl::StatusOr<int64_t> RunPush(int64_t push);
   absl::StatusOr<Batch*> ReadBatch(int64_t iteration);
   // StepLocally runs an iteration without a push, StepWithPush one with a push.
-  double LocalLearningRate(int64_t push) const;
-  absl::Status StepLocally(int64_t iteration, double rate);
+  absl::Status StepLocally(int64_t iteration);
   absl::StatusOr<ExchangeStats> StepWithPush(int64_t iteration, int64_t push);
   // Forward and backward pass; sends each bucket when it is complete. `steps`
   // is the number of iterations of this push.
@@ -71,12 +72,11 @@ class Trainer {
   TrainingParts parts_;
   Backend* backend_ = nullptr;  // Owned by parts_.
   Model* model_ = nullptr;      // Likewise.
-  Tensor weights_;              // [num_parameters]
-  Tensor gradient_;             // [num_parameters]
-  // The weights that servers sent, [num_parameters]; shares weights_ without
-  // local steps.
+  // The weights that servers sent, [num_parameters]. They are evaluated, saved,
+  // and the same for all workers, or nearly so.
   Tensor from_servers_;
-  std::unique_ptr<LocalSteps> local_;  // Null without local steps.
+  Tensor gradient_;                     // [num_parameters]
+  std::unique_ptr<WorkerWeights> own_;  // In delta mode; else null.
 
   ClusterLink link_;
   std::unique_ptr<GradientPipeline> pipeline_;
@@ -94,12 +94,15 @@ class Trainer {
 
 absl::Status Trainer::AllocateVectors() {
   const int64_t n = model_->num_parameters();
-  PS_ASSIGN_OR_RETURN(weights_, backend_->Allocate({n}));
-  PS_ASSIGN_OR_RETURN(gradient_, backend_->Allocate({n}));
-  from_servers_ = weights_;
-  if (config().consistency().local_steps() == 1) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(from_servers_, backend_->Allocate({n}));
-  PS_ASSIGN_OR_RETURN(local_, LocalSteps::Create(n, backend_));
+  PS_ASSIGN_OR_RETURN(gradient_, backend_->Allocate({n}));
+  if (!config().has_worker_optimizer()) return absl::OkStatus();
+  WorkerWeightsOptions own;
+  own.config = &options_.config;
+  own.num_parameters = n;
+  own.total_iterations = parts_.total_iterations;
+  own.backend = backend_;
+  PS_ASSIGN_OR_RETURN(own_, WorkerWeights::Create(own));
   return absl::OkStatus();
 }
 
@@ -127,6 +130,7 @@ absl::Status Trainer::StartExchange() {
   pipeline.shard_map = link_.shard_map.get();
   pipeline.backend = backend_;
   pipeline.client = link_.client.get();
+  pipeline.own_weights = own_.get();
   pipeline.overlap =
       options_.overlap_compression.value_or(backend_->overlaps_compression());
   PS_ASSIGN_OR_RETURN(pipeline_, GradientPipeline::Create(pipeline));
@@ -147,8 +151,8 @@ absl::Status Trainer::StartExchange() {
   }
   PS_RETURN_IF_ERROR(
       servers_->Pull(&from_servers_, &model_->statistics_values()));
-  if (local_ == nullptr) return absl::OkStatus();
-  return local_->NextRound(from_servers_, &weights_);
+  if (own_ == nullptr) return absl::OkStatus();
+  return pipeline_->FollowServers(from_servers_);
 }
 
 absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
@@ -209,13 +213,13 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
     // Other workers may be behind; the weights that are saved must include all
     // their pushes.
     PS_RETURN_IF_ERROR(servers_->PullLast(parts_.plan->num_pushes(), number + 1,
-                                          &weights_,
+                                          &from_servers_,
                                           &model_->statistics_values()));
   }
   // One worker is enough: all hold the same weights, or nearly the same.
   if (options_.worker_rank != 0) return absl::OkStatus();
   PS_ASSIGN_OR_RETURN(evaluation_,
-                      Evaluate(*parts_.data.test, weights_, model_));
+                      Evaluate(*parts_.data.test, from_servers_, model_));
   LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
   if (recorder_ == nullptr) return absl::OkStatus();
@@ -228,18 +232,20 @@ absl::StatusOr<Batch*> Trainer::ReadBatch(int64_t iteration) {
   return feed_->At(iteration);
 }
 
-absl::Status Trainer::StepLocally(int64_t iteration, double rate) {
+absl::Status Trainer::StepLocally(int64_t iteration) {
   PS_ASSIGN_OR_RETURN(Batch* const batch, ReadBatch(iteration));
   absl::StatusOr<BatchResult> result;
   {
     const TraceSpan span(trace_->recorder(), TraceRecorder::Row::kTrainer,
                          "forward and backward");
-    PS_ASSIGN_OR_RETURN(
-        result, model_->ForwardBackward(*batch, weights_, &gradient_, nullptr));
+    PS_ASSIGN_OR_RETURN(result, model_->ForwardBackward(*batch, own_->values(),
+                                                        &gradient_, nullptr));
   }
   loss_ += result->loss;
   num_samples_ += result->examples;
-  return local_->Step(gradient_, rate, &weights_);
+  own_->Begin(iteration);
+  PS_RETURN_IF_ERROR(own_->Step(0, gradient_.size(), &gradient_));
+  return pipeline_->KeepSteps(gradient_);
 }
 
 absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
@@ -248,15 +254,12 @@ absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
   const TraceSpan span(trace, TraceRecorder::Row::kTrainer,
                        "forward and backward");
   return model_->ForwardBackward(
-      batch, weights_, &gradient_,
+      batch, own_ == nullptr ? from_servers_ : own_->values(), &gradient_,
       [&](const BatchResult& forward, int64_t begin,
           int64_t end) -> absl::Status {
         if (trace != nullptr) {
           trace->Instant(TraceRecorder::Row::kTrainer, "gradient ready",
                          absl::Now(), {{"begin", begin}, {"end", end}});
-        }
-        if (local_ != nullptr) {
-          PS_RETURN_IF_ERROR(local_->AddTo(begin, end, &gradient_));
         }
         return pipeline_->Ready((loss_ + forward.loss) / steps, begin);
       });
@@ -267,6 +270,7 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
   PS_ASSIGN_OR_RETURN(Batch* const batch, ReadBatch(iteration));
   pipeline_->Trace(trace_->recorder());
   pipeline_->Begin(push, gradient_, from_servers_);
+  if (own_ != nullptr) own_->Begin(iteration);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
       ComputeAndSend(*batch, static_cast<double>(parts_.plan->End(push) -
@@ -276,9 +280,9 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
   if (stats.next_push > push + 1) {
     PS_ASSIGN_OR_RETURN(stats.next_push,
                         servers_->CatchUp(stats.next_push, &from_servers_));
-  }
-  if (local_ != nullptr) {
-    PS_RETURN_IF_ERROR(local_->NextRound(from_servers_, &weights_));
+    if (own_ != nullptr) {
+      PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
+    }
   }
   return stats;
 }
@@ -289,8 +293,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   loss_ = 0;
   num_samples_ = 0;
   for (int64_t i = parts_.plan->Begin(push); i < last; ++i) {
-    PS_RETURN_IF_ERROR(Annotate(StepLocally(i, LocalLearningRate(push)),
-                                absl::StrCat("iteration ", i)));
+    PS_RETURN_IF_ERROR(Annotate(StepLocally(i), absl::StrCat("iteration ", i)));
   }
   absl::StatusOr<ExchangeStats> stats = StepWithPush(last, push);
   PS_RETURN_IF_ERROR(
@@ -307,16 +310,13 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
     PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
   }
   totals_->AddPush(outcome);
+  if (totals_->num_pushes() == kPushesBeforeAdvice &&
+      options_.worker_rank == 0) {
+    const std::string advice = TrafficAdvice(config(), totals());
+    if (!advice.empty()) LOG(WARNING) << advice;
+  }
   PS_RETURN_IF_ERROR(Record(outcome));
   return outcome.stats.next_push;
-}
-
-double Trainer::LocalLearningRate(int64_t push) const {
-  OptimizerConfig rule = config().optimizer();
-  const double own = config().consistency().local_learning_rate();
-  if (own > 0) rule.set_learning_rate(own);
-  return LearningRate(rule, config().schedule(), parts_.plan->num_pushes(),
-                      push);
 }
 
 absl::Status Trainer::Record(const PushOutcome& outcome) {
@@ -371,7 +371,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   absl::Status status = StartExchange();
   if (status.ok()) status = RunIterations();
   if (status.ok()) {
-    status = backend_->CopyToHost(weights_, result.weights.data());
+    status = backend_->CopyToHost(from_servers_, result.weights.data());
   }
   if (status.ok()) {
     status = backend_->CopyToHost(model_->statistics_values(),
@@ -396,7 +396,8 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   PS_RETURN_IF_ERROR(
       Annotate(link_.client->Finish(absl::OkStatus()), "at the end"));
   if (recorder_ != nullptr) {
-    PS_RETURN_IF_ERROR(recorder_->WriteSummary(totals(), evaluation_));
+    PS_RETURN_IF_ERROR(recorder_->WriteSummary(
+        totals(), evaluation_, TrafficAdvice(config(), totals())));
   }
   result.evaluation = evaluation_;
   result.totals = totals();

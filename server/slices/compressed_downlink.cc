@@ -16,10 +16,11 @@ namespace {
 
 class CompressedDownlink final : public Downlink {
  public:
-  absl::Status Init(const SliceOptions& options, const PayloadBuffer& weights) {
+  absl::Status Init(const CompressorConfig& config, const SliceOptions& options,
+                    const PayloadBuffer& weights) {
     PS_ASSIGN_OR_RETURN(backend_, NewCpuBackend(CpuBackendOptions()));
     CompressorOptions compressor;
-    compressor.config = options.config->downlink().compressor();
+    compressor.config = config;
     compressor.dense_size = options.num_elements;
     compressor.seed = options.config->seed();
     // A rank that no worker has, so that the random draws differ from all
@@ -71,9 +72,10 @@ class CompressedDownlink final : public Downlink {
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
-    const SliceOptions& options, const PayloadBuffer& weights) {
+    const CompressorConfig& config, const SliceOptions& options,
+    const PayloadBuffer& weights) {
   auto downlink = std::make_unique<CompressedDownlink>();
-  PS_RETURN_IF_ERROR(downlink->Init(options, weights));
+  PS_RETURN_IF_ERROR(downlink->Init(config, options, weights));
   return downlink;
 }
 

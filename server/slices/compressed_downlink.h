@@ -15,9 +15,10 @@
 
 namespace ps {
 
-// Uses downlink.compressor. Errors: those of NewCompressor.
+// Errors: those of NewCompressor.
 absl::StatusOr<std::unique_ptr<Downlink>> NewCompressedDownlink(
-    const SliceOptions& options, const PayloadBuffer& weights);
+    const CompressorConfig& config, const SliceOptions& options,
+    const PayloadBuffer& weights);
 
 }  // namespace ps
 

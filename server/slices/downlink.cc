@@ -9,6 +9,7 @@
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
 #include "server/slices/compressed_downlink.h"
+#include "server/slices/downlink_choice.h"
 
 namespace ps {
 namespace {
@@ -57,7 +58,8 @@ class WeightsDownlink : public Downlink {
   PayloadCodes codes_;
 };
 
-// Sends the new values of the elements that changed.
+// Sends the new values of the elements that changed, or all values where that
+// takes no more bytes.
 class UpdateDownlink final : public WeightsDownlink {
  public:
   using WeightsDownlink::WeightsDownlink;
@@ -74,6 +76,12 @@ class UpdateDownlink final : public WeightsDownlink {
         PayloadBuffer bytes,
         EncodeElements(codes(), *changed, absl::MakeSpan(values_),
                        /*begin=*/0, static_cast<int64_t>(all.size())));
+    if (2 * changed->size() >= all.size()) {
+      PayloadBuffer everything = All(weights);
+      if (everything.size_bytes() <= bytes.size_bytes()) {
+        bytes = std::move(everything);
+      }
+    }
     return DownlinkPayload{std::move(bytes), /*difference=*/false};
   }
 
@@ -85,17 +93,19 @@ class UpdateDownlink final : public WeightsDownlink {
 
 absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     const SliceOptions& options, const PayloadBuffer& weights) {
-  const DownlinkConfig& config = options.config->downlink();
   if (options.rule == UpdateRule::kMean) {
     return std::make_unique<WeightsDownlink>("fp32");
   }
+  const DownlinkConfig config = ChosenDownlink(*options.config);
   switch (config.mode()) {
     case DownlinkConfig::WEIGHTS:
       return std::make_unique<WeightsDownlink>(config.value_code());
     case DownlinkConfig::UPDATE:
       return std::make_unique<UpdateDownlink>(config.value_code());
     case DownlinkConfig::COMPRESSED:
-      return NewCompressedDownlink(options, weights);
+      return NewCompressedDownlink(config.compressor(), options, weights);
+    case DownlinkConfig::AUTO:
+      break;
   }
   return absl::InternalError("a downlink of unknown mode");
 }

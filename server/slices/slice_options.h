@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "proto/config.pb.h"
 #include "optimizers/optimizer.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 

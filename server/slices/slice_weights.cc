@@ -11,6 +11,7 @@
 #include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
 #include "optimizers/sum_of_squares.h"
+#include "server/slices/downlink_choice.h"
 #include "server/slices/touched_sum.h"
 
 namespace ps {
@@ -69,7 +70,7 @@ uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements) {
 SliceWeights::SliceWeights(const SliceOptions& options)
     : options_(options), each_push_(UpdatesByEachPush(*options.config)) {
   if (each_push_ &&
-      options.config->downlink().mode() == DownlinkConfig::UPDATE) {
+      ChosenDownlink(*options.config).mode() == DownlinkConfig::UPDATE) {
     log_.emplace(options.num_elements);
   }
 }
@@ -178,8 +179,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceWeights::Begin(
   info_.update = update;
   const int64_t pushes = UpdatesPerIteration(*options_.config);
   info_.learning_rate =
-      LearningRate(options_.config->optimizer(), options_.config->schedule(),
-                   options_.total_updates, update / pushes) /
+      ServersLearningRate(*options_.config, options_.total_updates,
+                          update / pushes) /
       static_cast<double>(pushes);
   num_workers_ = static_cast<int>(gradients.payloads.size());
   sent_elements_ = gradients.sent_elements;

@@ -297,6 +297,8 @@ class CpuSparseKernels final : public SparseKernels {
     return absl::OkStatus();
   }
 
+  ThreadPool* host_threads() override { return &pool_; }
+
  private:
   // The part of `x` from the chunk's first element on.
   static ScaledVector Tail(const ScaledVector& x, const ChunkRange& chunk) {

@@ -17,6 +17,7 @@ JobConfig SieveJob() {
   job.mutable_compressor()->set_ratio(0.02);
   job.mutable_optimizer()->set_name("sgd");
   job.mutable_optimizer()->clear_weight_decay();
+  job.mutable_downlink()->set_mode(DownlinkConfig::WEIGHTS);
   return job;
 }
 
@@ -91,6 +92,37 @@ TEST(Downlink, WeightsInHalfTheBytesAreThoseOfTheServersRounded) {
     }
   }
 }
+
+struct AutoCase {
+  std::string optimizer;
+  std::string compressor;
+  DownlinkConfig::Mode expected;
+};
+
+class AutoDownlink : public testing::TestWithParam<AutoCase> {};
+
+// AUTO gives the bits and bytes of the mode that it stands for.
+TEST_P(AutoDownlink, IsTheModeThatSendsLeast) {
+  JobConfig job = SieveJob();
+  job.mutable_optimizer()->set_name(GetParam().optimizer);
+  job.mutable_compressor()->set_name(GetParam().compressor);
+  job.mutable_downlink()->set_mode(DownlinkConfig::AUTO);
+  const ClusterRun run = RunJob(job);
+  job.mutable_downlink()->set_mode(GetParam().expected);
+  *job.mutable_downlink()->mutable_compressor() = job.compressor();
+  const ClusterRun expected = RunJob(job);
+  EXPECT_EQ(FirstOf(run).weights, FirstOf(expected).weights);
+  EXPECT_EQ(FirstOf(run).totals.bytes_down,
+            FirstOf(expected).totals.bytes_down);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Rules, AutoDownlink,
+    testing::Values(AutoCase{"sgd", "topk", DownlinkConfig::UPDATE},
+                    AutoCase{"sgd", "none", DownlinkConfig::UPDATE},
+                    AutoCase{"momentum", "topk", DownlinkConfig::COMPRESSED},
+                    AutoCase{"momentum", "threshold", DownlinkConfig::WEIGHTS},
+                    AutoCase{"momentum", "none", DownlinkConfig::WEIGHTS}));
 
 class CompressedDownlink : public testing::TestWithParam<std::string> {};
 

@@ -86,6 +86,23 @@ TEST_F(EmulatedCuda, ADenseJobTrainsAsOnTheCpu) {
   EXPECT_LT(Distance(WeightsOf(job), WeightsOnCpu(job)), 1e-5);
 }
 
+// Delta mode: the workers' own rules run on the device.
+TEST_F(EmulatedCuda, WorkersOptimizersTrainAsOnTheCpu) {
+  for (const std::string rule :
+       {"sgd", "momentum", "nesterov", "adagrad", "adam"}) {
+    SCOPED_TRACE(rule);
+    JobConfig job = CompressedJob(rule == "sgd" ? "none" : "topk");
+    job.clear_optimizer();
+    job.mutable_worker_optimizer()->set_name(rule);
+    job.mutable_worker_optimizer()->set_learning_rate(rule[0] == 'a' ? 1e-3
+                                                                     : 0.05);
+    job.mutable_worker_optimizer()->set_weight_decay(1e-4);
+    job.mutable_consistency()->set_local_steps(2);
+    EXPECT_LT(Distance(WeightsOf(job), WeightsOnCpu(job)), 1e-4);
+    EXPECT_EQ(WeightsOf(job, /*overlap=*/false), WeightsOf(job, true));
+  }
+}
+
 struct CompressedCase {
   std::string compressor;
   std::string value_code = "fp32";

@@ -110,38 +110,6 @@ TEST(Asynchronous, LearnsAsSynchronousJobsDo) {
   EXPECT_GT(asynchronous, synchronous - 0.15);
 }
 
-// The local steps of a single worker are the steps that the server would take.
-TEST(LocalSteps, OfOneWorkerArePlainTraining) {
-  JobConfig job = PlainJob(1, 2);
-  job.mutable_training()->set_max_iterations(11);
-  const ClusterRun plain = RunJob(job);
-  job.mutable_consistency()->set_local_steps(4);
-  const ClusterRun local = RunJob(job);
-  EXPECT_LT(DistanceOver(local.workers[0]->weights, plain.workers[0]->weights),
-            1e-5);
-  // 3 pushes instead of 11.
-  EXPECT_LT(local.workers[0]->totals.bytes_up,
-            0.3 * plain.workers[0]->totals.bytes_up);
-  EXPECT_EQ(local.workers[0]->totals.iterations, 11);
-}
-
-TEST(LocalSteps, OfSeveralWorkersLeaveTheSyncedRunBehind) {
-  JobConfig job = PlainJob(3, 2);
-  const ClusterRun plain = RunJob(job);
-  job.mutable_consistency()->set_local_steps(3);
-  job.mutable_compressor()->set_name("topk");
-  job.mutable_compressor()->set_ratio(0.05);
-  const ClusterRun whole = RunJob(job);
-  EXPECT_GT(DistanceOver(whole.workers[0]->weights, plain.workers[0]->weights),
-            1e-6);
-  // Local steps have changed all of a worker's weights, so unchanged elements
-  // must be restored as well.
-  job.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
-  job.mutable_consistency()->set_digest_every(1);
-  const ClusterRun update = RunJob(job);
-  EXPECT_EQ(update.workers[0]->weights, whole.workers[0]->weights);
-}
-
 TEST(Digests, PassWithEveryWayBack) {
   JobConfig job = PlainJob(2, 2);
   job.mutable_consistency()->set_digest_every(1);
@@ -267,8 +235,6 @@ INSTANTIATE_TEST_SUITE_P(
         BadCase{{"consistency.mode=ASYNCHRONOUS", "consistency.digest_every=5"},
                 "consistency.digest_every is 5; must be 0 unless"},
         BadCase{{"consistency.local_steps=0"}, "consistency.local_steps is 0"},
-        BadCase{{"consistency.local_steps=2", "optimizer.name=adam"},
-                "consistency.local_learning_rate is 0; must be above 0 with"},
         BadCase{{"consistency.mode=ASYNCHRONOUS", "optimizer.name=lamb"},
                 "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "
                 "\"lars\""},

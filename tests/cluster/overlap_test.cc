@@ -50,8 +50,8 @@ TEST(OverlapTest, AndWithSeveralThreadsOfOneOperation) {
 
 TEST(OverlapTest, AndWithLocalSteps) {
   JobConfig job = BucketJob(2, 1);
-  job.mutable_optimizer()->set_name("sgd");
-  job.mutable_optimizer()->clear_weight_decay();
+  job.mutable_worker_optimizer()->set_name("momentum");
+  job.clear_optimizer();
   job.mutable_consistency()->set_local_steps(3);
   ExpectSameWithAndWithout(job);
 }

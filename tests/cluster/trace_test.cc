@@ -181,6 +181,7 @@ TEST(TraceTest, AnIterationThatNeverComesIsAnErrorBeforeTraining) {
             "pushes, 4");
   // With local steps there are fewer pushes.
   job.mutable_training()->set_trace_iteration(2);
+  job.mutable_worker_optimizer()->set_name("sgd");
   job.mutable_consistency()->set_local_steps(2);
   EXPECT_THAT(Message(RunCluster(job, Directory("never"))),
               HasSubstr("the number of pushes, 2"));

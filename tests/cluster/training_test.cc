@@ -151,9 +151,15 @@ TEST_P(ClusterWithAnyCompressor, RepeatsBitByBitAndSendsWhatItShould) {
   EXPECT_EQ(result.totals.iterations, 12);
   EXPECT_GT(result.totals.achieved_ratio, SmallestRatio(GetParam()));
   EXPECT_LE(result.totals.achieved_ratio, 1.0);
-  // All weights come back, with a header for each slice.
-  EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);
-  EXPECT_LT(result.totals.bytes_down, 1.01 * result.totals.dense_bytes_down);
+  // Either all weights come back, with a header for each slice, or those that
+  // the same compressor chooses.
+  const CompressorPlugin plugin = FindCompressor(GetParam());
+  const bool compressed = plugin.has_target_ratio && !plugin.chooses_by_time;
+  EXPECT_LT(result.totals.bytes_down,
+            (compressed ? 0.2 : 1.01) * result.totals.dense_bytes_down);
+  if (!compressed) {
+    EXPECT_GT(result.totals.bytes_down, result.totals.dense_bytes_down);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Registered, ClusterWithAnyCompressor,

@@ -8,8 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "proto/optimizer_config.pb.h"
 #include "optimizers/optimizer.h"
+#include "proto/optimizer_config.pb.h"
 
 namespace ps {
 

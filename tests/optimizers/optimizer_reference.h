@@ -6,8 +6,8 @@
 
 #include <vector>
 
-#include "proto/optimizer_config.pb.h"
 #include "optimizers/optimizer.h"
+#include "proto/optimizer_config.pb.h"
 #include "tests/optimizers/optimizer_harness.h"
 
 namespace ps {

@@ -206,6 +206,7 @@ TEST_F(WeightSliceTest, FailAnswersEveryoneNowAndLater) {
 }
 
 TEST_F(WeightSliceTest, SparsePushesAddWhereTheyPoint) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::WEIGHTS);
   const auto slice = ZeroSlice(4);
   Answers answers;
   for (int rank = 0; rank < 3; ++rank) {

@@ -1,0 +1,150 @@
+#include "worker/worker_weights.h"
+
+#include <algorithm>
+#include <cmath>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/schedule.h"
+#include "common/status_macros.h"
+#include "common/thread_pool.h"
+#include "compressors/state_io.h"
+#include "optimizers/cuda/device_step.h"
+#include "optimizers/element_rule.h"
+
+namespace ps {
+namespace {
+
+constexpr absl::string_view kStateKind = "worker_optimizer";
+// Elements that a thread steps at a time.
+constexpr int64_t kChunk = 64 * 1024;
+// Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
+constexpr double kClipEpsilon = 1e-6;
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<WorkerWeights>> WorkerWeights::Create(
+    const WorkerWeightsOptions& options) {
+  std::unique_ptr<WorkerWeights> weights(new WorkerWeights(options));
+  PS_RETURN_IF_ERROR(weights->Init());
+  return weights;
+}
+
+absl::Status WorkerWeights::Init() {
+  const Shape shape = {options_.num_parameters};
+  PS_ASSIGN_OR_RETURN(values_, options_.backend->Allocate(shape));
+  OptimizerOptions rule;
+  rule.config = options_.config->worker_optimizer();
+  rule.num_elements = 1;  // One, to see what its state begins with.
+  PS_ASSIGN_OR_RETURN(optimizer_, NewOptimizer(rule));
+  for (const auto& [name, first] : optimizer_->State()) {
+    State state;
+    state.name = std::string(name);
+    PS_ASSIGN_OR_RETURN(state.values, options_.backend->Allocate(shape));
+    if (first->front() != 0) {
+      const std::vector<float> host(options_.num_parameters, first->front());
+      PS_RETURN_IF_ERROR(
+          options_.backend->CopyFromHost(host.data(), &state.values));
+    }
+    states_.push_back(std::move(state));
+  }
+  return absl::OkStatus();
+}
+
+void WorkerWeights::Begin(int64_t iteration) {
+  update_.update = iteration;
+  update_.learning_rate = LearningRate(options_.config->worker_optimizer(),
+                                       options_.config->schedule(),
+                                       options_.total_iterations, iteration);
+}
+
+absl::Status WorkerWeights::Step(int64_t begin, int64_t end, Tensor* gradient) {
+  SparseKernels& kernels = options_.backend->sparse();
+  float* const steps = gradient->data() + begin;
+  const double clip_norm = options_.config->worker_optimizer().clip_norm();
+  if (clip_norm > 0 ||
+      options_.config->training().non_finite() == TrainingConfig::SKIP) {
+    double squares = 0;
+    PS_RETURN_IF_ERROR(kernels.SumSquares(steps, end - begin, &squares));
+    if (!std::isfinite(squares)) return absl::OkStatus();
+    update_.gradient_scale =
+        clip_norm > 0
+            ? std::min(1.0, clip_norm / (std::sqrt(squares) + kClipEpsilon))
+            : 1;
+  }
+  const ElementRule rule = *optimizer_->RuleOf(update_);
+  const auto arrays_from = [&](int64_t first) {
+    StepArrays arrays;
+    arrays.gradient = gradient->data() + first;
+    arrays.weights = values_.data() + first;
+    for (size_t s = 0; s < states_.size(); ++s) {
+      arrays.states[s] = states_[s].values.data() + first;
+    }
+    return arrays;
+  };
+  if (kernels.host_threads() == nullptr) {
+    return StepElementsOnDevice(rule, arrays_from(begin), end - begin,
+                                kernels.device_work());
+  }
+  kernels.host_threads()->ParallelFor(
+      end - begin, kChunk, [&](const ChunkRange& chunk) {
+        StepElements(rule, arrays_from(begin + chunk.begin),
+                     chunk.end - chunk.begin);
+      });
+  return absl::OkStatus();
+}
+
+absl::Status WorkerWeights::Follow(int64_t begin, const Tensor& x,
+                                   const Tensor& e) {
+  return options_.backend->sparse().AddScaled({x.data(), 1}, {e.data(), -1},
+                                              x.size(), values_.data() + begin);
+}
+
+void WorkerWeights::FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
+                             const Tensor& x, const Tensor& e) {
+  float* const y = values_.data() + begin;
+  for (const uint32_t i : indices) y[i] = x.data()[i] - e.data()[i];
+}
+
+absl::StatusOr<std::string> WorkerWeights::SaveState() const {
+  StateWriter writer(kStateKind);
+  writer.PutBytes(options_.config->worker_optimizer().name());
+  writer.PutInt(options_.num_parameters);
+  std::vector<float> host(options_.num_parameters);
+  for (const State& state : states_) {
+    PS_RETURN_IF_ERROR(options_.backend->CopyToHost(state.values, host.data()));
+    writer.PutBytes(state.name);
+    writer.PutFloats(host);
+  }
+  return std::move(writer).Finish();
+}
+
+absl::Status WorkerWeights::LoadState(absl::string_view bytes) {
+  PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kStateKind, bytes));
+  PS_ASSIGN_OR_RETURN(const absl::string_view rule, reader.GetBytes());
+  PS_ASSIGN_OR_RETURN(const int64_t size, reader.GetInt());
+  const std::string& own_rule = options_.config->worker_optimizer().name();
+  if (rule != own_rule || size != options_.num_parameters) {
+    return absl::DataLossError(absl::StrCat(
+        "the state of optimizer \"", rule, "\" with ", size,
+        " parameters for \"", own_rule, "\" with ", options_.num_parameters));
+  }
+  std::vector<std::vector<float>> read(states_.size());
+  for (size_t s = 0; s < states_.size(); ++s) {
+    PS_ASSIGN_OR_RETURN(const absl::string_view name, reader.GetBytes());
+    if (name != states_[s].name) {
+      return absl::DataLossError(absl::StrCat(
+          "optimizer state \"", name, "\" for \"", states_[s].name, "\""));
+    }
+    read[s].resize(size);
+    PS_RETURN_IF_ERROR(reader.GetFloats(absl::MakeSpan(read[s])));
+  }
+  PS_RETURN_IF_ERROR(reader.Finish());
+  for (size_t s = 0; s < states_.size(); ++s) {
+    PS_RETURN_IF_ERROR(
+        options_.backend->CopyFromHost(read[s].data(), &states_[s].values));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace ps

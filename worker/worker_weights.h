@@ -1,0 +1,93 @@
+// The weights that a worker keeps itself in delta mode, and the optimizer that
+// moves them.
+//
+// In delta mode (config.proto, worker_optimizer) worker r holds the servers'
+// weights x, which all workers share, and its own weights y. Its residual e is
+// what it has not sent yet of its moves, so that y = x - e. An iteration makes
+// the step s = optimizer(gradient at y), moves y by it, compresses e + s, which
+// is the difference x - y, and keeps the rest as the new residual. The servers
+// move x by the mean of what was sent, and y follows: y = x - e. Gradients are
+// therefore always taken where the worker's own unsent moves are included:
+// step-ahead error feedback, after Xu, Huo, Huang, AAAI 2021, arXiv 2008.05823.
+#ifndef WORKER_WORKER_WEIGHTS_H_
+#define WORKER_WORKER_WEIGHTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/types/span.h"
+#include "optimizers/optimizer.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+struct WorkerWeightsOptions {
+  const JobConfig* config = nullptr;  // With a worker_optimizer. Not owned.
+  int64_t num_parameters = 0;
+  int64_t total_iterations = 0;  // For the schedule.
+  Backend* backend = nullptr;    // Not owned; outlives this object.
+};
+
+// Not thread-safe. Begin is called first in each iteration, and then Step once
+// for each element.
+class WorkerWeights {
+ public:
+  // The weights are 0 until Follow sets them. Errors: kResourceExhausted.
+  static absl::StatusOr<std::unique_ptr<WorkerWeights>> Create(
+      const WorkerWeightsOptions& options);
+
+  // y: [num_parameters].
+  const Tensor& values() const { return values_; }
+
+  // Begins iteration number `iteration`, from 0.
+  void Begin(int64_t iteration);
+
+  // Moves elements [begin, end) of y by a step of the optimizer, and replaces
+  // these elements of *gradient, [num_parameters], with the step. With
+  // clip_norm or training.non_finite SKIP, a gradient that is not finite
+  // changes nothing and stays as it is.
+  absl::Status Step(int64_t begin, int64_t end, Tensor* gradient);
+
+  // y = x - e for the elements of y from `begin` on, as many as both tensors
+  // have.
+  absl::Status Follow(int64_t begin, const Tensor& x, const Tensor& e);
+
+  // The same for the elements with these indices, counted from `begin`, which
+  // must be the only ones that changed in x or e. Memory must be the host's.
+  void FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
+                const Tensor& x, const Tensor& e);
+
+  // The optimizer's state, for checkpoints; opaque bytes. LoadState returns
+  // kDataLoss, and changes nothing, for bytes that SaveState did not write for
+  // the same rule and number of parameters.
+  absl::StatusOr<std::string> SaveState() const;
+  absl::Status LoadState(absl::string_view state);
+
+ private:
+  // One of the rule's arrays.
+  struct State {
+    std::string name;
+    Tensor values;  // [num_parameters]
+  };
+
+  explicit WorkerWeights(const WorkerWeightsOptions& options)
+      : options_(options) {}
+  absl::Status Init();
+
+  const WorkerWeightsOptions options_;
+  Tensor values_;                         // y
+  std::unique_ptr<Optimizer> optimizer_;  // The rule, without elements.
+  std::vector<State> states_;
+  UpdateInfo update_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_WORKER_WEIGHTS_H_
