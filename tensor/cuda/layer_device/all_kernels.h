@@ -27,29 +27,33 @@ namespace ps {
 template <template <typename> class Core>
 using OfBothTypes = KernelList<Core<float>, Core<Bfloat16>>;
 
+// Sums over channels, by packets and by single elements.
+template <template <typename> class Terms>
+using ChannelSums = KernelList<
+    ChannelSumsCore<Terms<float>, 4>, ChannelSumsCore<Terms<float>, 1>,
+    ChannelSumsCore<Terms<Bfloat16>, 8>, ChannelSumsCore<Terms<Bfloat16>, 1>>;
+
 using AllKernels = JoinedKernels<
     // tensor/cuda/nn
-    OfBothTypes<AddToRowsCore>, OfBothTypes<SumRowsPartCore>,
-    OfBothTypes<ReluCore>, OfBothTypes<TanhCore>, OfBothTypes<TanhGradientCore>,
-    OfBothTypes<SigmoidCore>, OfBothTypes<SigmoidGradientCore>,
-    OfBothTypes<SumCore>, OfBothTypes<DropoutCore>, OfBothTypes<MaxPoolCore>,
+    OfBothTypes<AddBiasCore>, OfBothTypes<ActivationCore>,
+    OfBothTypes<ActivationGradientCore>, OfBothTypes<SumCore>,
+    OfBothTypes<DropoutCore>, OfBothTypes<MaxPoolCore>,
     OfBothTypes<MaxPoolGradientCore>, OfBothTypes<AveragePoolCore>,
     OfBothTypes<AveragePoolGradientCore>, OfBothTypes<AdaptivePoolCore>,
     OfBothTypes<AdaptivePoolGradientCore>, OfBothTypes<PlaneMeanGradientCore>,
     OfBothTypes<SubsampleCore>, OfBothTypes<SubsampleGradientCore>,
-    OfBothTypes<SoftmaxCore>, OfBothTypes<FinishStatisticsCore>,
-    OfBothTypes<NormalizeCore>, OfBothTypes<NormInputGradientCore>,
-    OfBothTypes<PlainOrderCore>,
-    KernelList<SumPartsCore, PlaneMeanCore, ChannelMeanCore<Bfloat16>,
-               ChannelSumsCore<BiasTerms<float>>,
-               LastChannelSumsCore<BiasTerms<Bfloat16>>, FinishBiasCore,
-               ChannelSumsCore<ShiftedTerms<float>>,
-               LastChannelSumsCore<ShiftedTerms<Bfloat16>>,
-               InferenceStatisticsCore,
-               ChannelSumsCore<NormGradientTerms<float>>,
-               LastChannelSumsCore<NormGradientTerms<Bfloat16>>,
-               FinishNormGradientCore, ColumnsCore, ColumnsGradientCore,
-               ChannelsFirstCore, ImagesFirstCore, AddToChannelsCore,
+    OfBothTypes<SoftmaxCore>, OfBothTypes<NormalizeOnlyCore>,
+    OfBothTypes<NormalizeAndAddCore>, OfBothTypes<NormInputGradientCore>,
+    OfBothTypes<PlainOrderCore>, ChannelSums<BiasTerms>,
+    ChannelSums<ShiftedTerms>, ChannelSums<UnmaskedNormGradientTerms>,
+    ChannelSums<NormGradientTermsByInput>,
+    ChannelSums<NormGradientTermsByOutput>,
+    KernelList<FinishChannelsCore<FinishBias>,
+               FinishChannelsCore<FinishStatistics<float>>,
+               FinishChannelsCore<FinishStatistics<Bfloat16>>,
+               FinishChannelsCore<FinishNormGradient>, InferenceStatisticsCore,
+               PlaneMeanCore, ChannelMeanCore<Bfloat16>, ColumnsCore,
+               ColumnsGradientCore, ChannelsFirstCore, ImagesFirstCore,
                ChannelsLastCore, RowsCore, RowsGradientCore>,
     // tensor/cuda/sequences
     OfBothTypes<EmbeddingCore>, OfBothTypes<EmbeddingGradientCore>,

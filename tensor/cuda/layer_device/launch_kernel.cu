@@ -14,6 +14,24 @@ namespace {
 // during the last blocks.
 constexpr int64_t kMaxBlocks = 16384;
 
+// Fewer for packets, so that a thread has several for the channels whose values
+// it holds.
+constexpr int64_t kMaxPacketBlocks = 4096;
+
+template <int N, typename Core>
+__global__ void __launch_bounds__(kBlockThreads)
+    PacketKernel(const Core core, int64_t count) {
+  RunPackets<N>(core, count, int64_t{blockIdx.x} * blockDim.x + threadIdx.x,
+                int64_t{gridDim.x} * blockDim.x);
+}
+
+template <int N, typename Core>
+void LaunchPackets(const Core& core, int64_t count, cudaStream_t stream) {
+  const unsigned blocks =
+      static_cast<unsigned>(PacketBlocks<N>(core, count, kMaxPacketBlocks));
+  PacketKernel<N><<<blocks, kBlockThreads, 0, stream>>>(core, count);
+}
+
 // Each thread starts at its index in the grid, and advances by the grid's size.
 template <typename Core>
 __global__ void __launch_bounds__(kBlockThreads)
@@ -38,17 +56,25 @@ __global__ void __launch_bounds__(kBlockThreads)
   }
 }
 
+unsigned GridExtent(int64_t blocks) {
+  return static_cast<unsigned>(Smaller(blocks, kMaxBlocks));
+}
+
 template <typename Core>
 int Launch(const void* core, int64_t count, cudaStream_t stream) {
-  constexpr bool kElements = std::is_base_of_v<ElementCore, Core>;
-  const int64_t wanted =
-      kElements ? (count + kBlockThreads - 1) / kBlockThreads : count;
-  const unsigned blocks = static_cast<unsigned>(Smaller(wanted, kMaxBlocks));
   const Core& typed = *static_cast<const Core*>(core);
-  if constexpr (kElements) {
-    ElementKernel<<<blocks, kBlockThreads, 0, stream>>>(typed, count);
+  if constexpr (std::is_base_of_v<PacketCore, Core>) {
+    if (TakesPackets(typed)) {
+      LaunchPackets<kPacket<Core>>(typed, count, stream);
+    } else {
+      LaunchPackets<1>(typed, count, stream);
+    }
+  } else if constexpr (std::is_base_of_v<ElementCore, Core>) {
+    const int64_t blocks = (count + kBlockThreads - 1) / kBlockThreads;
+    ElementKernel<<<GridExtent(blocks), kBlockThreads, 0, stream>>>(typed,
+                                                                    count);
   } else {
-    BlockKernel<<<blocks, kBlockThreads, 0, stream>>>(typed, count);
+    BlockKernel<<<GridExtent(count), kBlockThreads, 0, stream>>>(typed, count);
   }
   return cudaGetLastError();
 }

@@ -9,8 +9,12 @@
 #include <cstdint>
 
 #include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/layer_device/packet_core.h"
 
 namespace ps {
+
+// The function of a layer's output, if there is one.
+enum class ActivationKind { kNone, kRelu, kTanh, kSigmoid };
 
 // 1 / (1 + exp(-x)); an infinite exponential gives 0.
 PS_HOST_DEVICE inline float Sigmoid(float x) { return 1 / (1 + expf(-x)); }
@@ -25,73 +29,78 @@ PS_HOST_DEVICE inline float WherePositive(float sign, float value) {
   return sign <= 0 ? 0 : value;
 }
 
-// y = max(x, 0) with sign = value = x; dx with sign = y and value = dy.
-template <typename T>
-struct ReluCore : ElementCore {
-  static constexpr const char* kName = "Relu";
-  const T* sign;
-  const T* value;
-  T* result;
+PS_HOST_DEVICE inline float Activated(ActivationKind kind, float x) {
+  switch (kind) {
+    case ActivationKind::kRelu:
+      return WherePositive(x, x);
+    case ActivationKind::kTanh:
+      return tanhf(x);
+    case ActivationKind::kSigmoid:
+      return Sigmoid(x);
+    case ActivationKind::kNone:
+      break;
+  }
+  return x;
+}
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    result[i] = WherePositive(sign[i], value[i]);
+// The gradient of x, where y is the function's value.
+PS_HOST_DEVICE inline float ActivationGradient(ActivationKind kind, float y,
+                                               float dy) {
+  switch (kind) {
+    case ActivationKind::kRelu:
+      return WherePositive(y, dy);
+    case ActivationKind::kTanh:
+      return dy * TanhSlope(y);
+    case ActivationKind::kSigmoid:
+      return dy * SigmoidSlope(y);
+    case ActivationKind::kNone:
+      break;
+  }
+  return dy;
+}
+
+template <typename T>
+struct ActivationCore : PacketCore {
+  static constexpr const char* kName = "Activation";
+  ActivationKind kind;
+  const T* x;
+  T* y;
+
+  using Inputs = Arrays<&ActivationCore::x>;
+  using Output = Arrays<&ActivationCore::y>;
+  PS_HOST_DEVICE float operator()(int64_t, int, float x) const {
+    return Activated(kind, x);
   }
 };
 
 template <typename T>
-struct TanhCore : ElementCore {
-  static constexpr const char* kName = "Tanh";
-  const T* x;
-  T* y;
-
-  PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = tanhf(x[i]); }
-};
-
-template <typename T>
-struct TanhGradientCore : ElementCore {
-  static constexpr const char* kName = "TanhGradient";
+struct ActivationGradientCore : PacketCore {
+  static constexpr const char* kName = "ActivationGradient";
+  ActivationKind kind;
   const T* y;
   const T* dy;
   T* dx;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    dx[i] = dy[i] * TanhSlope(y[i]);
+  using Inputs =
+      Arrays<&ActivationGradientCore::y, &ActivationGradientCore::dy>;
+  using Output = Arrays<&ActivationGradientCore::dx>;
+  PS_HOST_DEVICE float operator()(int64_t, int, float y, float dy) const {
+    return ActivationGradient(kind, y, dy);
   }
 };
 
+// y = a + b.
 template <typename T>
-struct SigmoidCore : ElementCore {
-  static constexpr const char* kName = "Sigmoid";
-  const T* x;
-  T* y;
-
-  PS_HOST_DEVICE void operator()(int64_t i) const { y[i] = Sigmoid(x[i]); }
-};
-
-template <typename T>
-struct SigmoidGradientCore : ElementCore {
-  static constexpr const char* kName = "SigmoidGradient";
-  const T* y;
-  const T* dy;
-  T* dx;
-
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    dx[i] = dy[i] * SigmoidSlope(y[i]);
-  }
-};
-
-// y = a + b, or y = a if b is null.
-template <typename T>
-struct SumCore : ElementCore {
+struct SumCore : PacketCore {
   static constexpr const char* kName = "Sum";
   const T* a;
   const T* b;
   T* y;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    float sum = a[i];
-    if (b != nullptr) sum += b[i];
-    y[i] = sum;
+  using Inputs = Arrays<&SumCore::a, &SumCore::b>;
+  using Output = Arrays<&SumCore::y>;
+  PS_HOST_DEVICE float operator()(int64_t, int, float a, float b) const {
+    return a + b;
   }
 };
 

@@ -8,8 +8,10 @@
 #include <math.h>
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/layer_device/packet_core.h"
 #include "tensor/cuda/nn/channel_sum_cores.h"
 
 namespace ps {
@@ -21,17 +23,18 @@ struct NormStatistics {
   float* scale;   // weight / deviation
   float* offset;  // bias - mean * scale
 
-  // A single rounding, the same forward and backward: the ReLU must pass the
-  // same elements both times.
-  PS_HOST_DEVICE float Normalized(int64_t channel, float x) const {
-    return fmaf(x, scale[channel], offset[channel]);
-  }
   PS_HOST_DEVICE void SetScale(int64_t channel, const float* weight,
                                const float* bias) const {
     scale[channel] = weight[channel] * inverse_deviation[channel];
     offset[channel] = bias[channel] - mean[channel] * scale[channel];
   }
 };
+
+// The last step of normalisation, without a residual. A single rounding, the
+// same forward and backward: the ReLU must pass the same elements both times.
+PS_HOST_DEVICE inline float Normalized(float x, float scale, float offset) {
+  return fmaf(x, scale, offset);
+}
 
 // The sums of x - shift and (x - shift)^2. The shift, the first element of the
 // channel, is close enough to the mean to keep the variance free of
@@ -41,22 +44,27 @@ struct ShiftedTerms {
   using Element = T;
   static constexpr const char* kName = "SumShifted";
   const T* x;
-  Divisor pixels;
+  int64_t pixels;
 
-  PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
-    const double d = static_cast<double>(x[place]) -
-                     static_cast<double>(x[channel * pixels.value()]);
-    return {d, d * d};
+  using Inputs = Arrays<&ShiftedTerms::x>;
+  using Output = Arrays<>;
+  struct Channel {
+    double shift;
+  };
+  PS_HOST_DEVICE Channel OfChannel(int64_t channel) const {
+    return {static_cast<double>(x[channel * pixels])};
+  }
+  PS_HOST_DEVICE Term operator()(const Channel& channel, float x) const {
+    const double d = static_cast<double>(x) - channel.shift;
+    return {d, d * d, 0};
   }
 };
 
-// Count: channels.
 template <typename T>
-struct FinishStatisticsCore : ElementCore {
+struct FinishStatistics {
   static constexpr const char* kName = "FinishStatistics";
-  ChannelGeometry geometry;
-  const double* sums;
-  const double* squares;
+  int64_t elements;  // Of a channel.
+  int64_t pixels;
   const T* x;
   const float* weight;
   const float* bias;
@@ -66,15 +74,13 @@ struct FinishStatisticsCore : ElementCore {
   float* running_variance;
   NormStatistics statistics;
 
-  PS_HOST_DEVICE void operator()(int64_t c) const {
-    const double count = static_cast<double>(geometry.elements);
-    const double from_shift = geometry.Total(sums, c) / count;
-    const double about_mean =
-        geometry.Total(squares, c) - count * from_shift * from_shift;
+  PS_HOST_DEVICE void operator()(int64_t c, double sum, double squares) const {
+    const double count = static_cast<double>(elements);
+    const double from_shift = sum / count;
+    const double about_mean = squares - count * from_shift * from_shift;
     // Rounding alone could make it negative; a NaN stays NaN.
     const double sum_squares = about_mean < 0 ? 0 : about_mean;
-    const double mean =
-        static_cast<double>(x[c * geometry.pixels.value()]) + from_shift;
+    const double mean = static_cast<double>(x[c * pixels]) + from_shift;
     statistics.mean[c] = static_cast<float>(mean);
     statistics.inverse_deviation[c] = static_cast<float>(
         1 / sqrt(sum_squares / count + static_cast<double>(epsilon)));
@@ -112,21 +118,34 @@ struct InferenceStatisticsCore : ElementCore {
 };
 
 // y may be x or the residual. Count: elements.
-template <typename T>
-struct NormalizeCore : ElementCore {
+template <typename T, bool kResidual>
+struct NormalizeCore : ChannelPacketCore {
   static constexpr const char* kName = "Normalize";
-  ChannelGeometry geometry;
+  ChannelMap map;
   NormStatistics statistics;
   const T* x;
-  const T* residual;  // Null: none.
+  const T* residual;  // If kResidual.
   bool relu;
   T* y;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    float value = statistics.Normalized(geometry.Channel(i), x[i]);
-    if (residual != nullptr) value += residual[i];
+  using Inputs =
+      std::conditional_t<kResidual,
+                         Arrays<&NormalizeCore::x, &NormalizeCore::residual>,
+                         Arrays<&NormalizeCore::x>>;
+  using Output = Arrays<&NormalizeCore::y>;
+  struct Channel {
+    float scale;
+    float offset;
+  };
+  PS_HOST_DEVICE Channel OfChannel(int64_t c) const {
+    return {statistics.scale[c], statistics.offset[c]};
+  }
+  PS_HOST_DEVICE float operator()(const Channel& c, float x,
+                                  float residual = 0) const {
+    float value = Normalized(x, c.scale, c.offset);
+    if (kResidual) value += residual;
     if (relu && value <= 0) value = 0;  // A NaN stays NaN.
-    y[i] = value;
+    return value;
   }
 };
 
@@ -138,40 +157,40 @@ enum class NormGradientMask {
   kFromOutput,
 };
 
-template <typename T>
-struct NormGradient {
-  NormGradientMask mask;
+// The sums of g and g * (x - mean), where g is the gradient that passes the
+// ReLU.
+template <typename T, NormGradientMask kMask>
+struct NormGradientTerms {
+  using Element = T;
+  static constexpr const char* kName = "SumNormGradients";
+  static constexpr bool kClears = kMask == NormGradientMask::kFromOutput;
   NormStatistics statistics;
   const T* x;
   const T* y;  // For kFromOutput.
   T* dy;
 
-  PS_HOST_DEVICE float At(int64_t channel, int64_t place) const {
-    const float g = dy[place];
-    if (mask == NormGradientMask::kFromInput) {
-      return statistics.Normalized(channel, x[place]) > 0 ? g : 0;
-    }
-    return g;
+  using Inputs =
+      std::conditional_t<kClears,
+                         Arrays<&NormGradientTerms::dy, &NormGradientTerms::x,
+                                &NormGradientTerms::y>,
+                         Arrays<&NormGradientTerms::dy, &NormGradientTerms::x>>;
+  using Output =
+      std::conditional_t<kClears, Arrays<&NormGradientTerms::dy>, Arrays<>>;
+  struct Channel {
+    float mean;
+    float scale;
+    float offset;
+  };
+  PS_HOST_DEVICE Channel OfChannel(int64_t c) const {
+    return {statistics.mean[c], statistics.scale[c], statistics.offset[c]};
   }
-};
-
-// The sums of g and g * (x - mean), where g is the gradient that passes the
-// ReLU.
-template <typename T>
-struct NormGradientTerms {
-  using Element = T;
-  static constexpr const char* kName = "SumNormGradients";
-  NormGradient<T> gradient;
-
-  PS_HOST_DEVICE PairOfSums operator()(int64_t channel, int64_t place) const {
-    float g = gradient.At(channel, place);
-    if (gradient.mask == NormGradientMask::kFromOutput) {
-      if (!(gradient.y[place] > 0.0f)) g = 0;
-      gradient.dy[place] = g;
-    }
-    const double from_mean = static_cast<double>(gradient.x[place]) -
-                             gradient.statistics.mean[channel];
-    return {g, g * from_mean};
+  PS_HOST_DEVICE Term operator()(const Channel& c, float dy, float x,
+                                 float y = 0) const {
+    const bool passes = kMask == NormGradientMask::kNone ||
+                        (kClears ? y : Normalized(x, c.scale, c.offset)) > 0;
+    const float g = passes ? dy : 0;
+    const double from_mean = static_cast<double>(x) - c.mean;
+    return {g, g * from_mean, g};
   }
 };
 
@@ -181,23 +200,19 @@ struct NormInputFactors {
   float* constant;
 };
 
-// Count: channels.
-struct FinishNormGradientCore : ElementCore {
+struct FinishNormGradient {
   static constexpr const char* kName = "FinishNormGradient";
-  ChannelGeometry geometry;
+  int64_t elements;  // Of a channel.
   NormStatistics statistics;
-  const double* sums;
-  const double* products;
   float* dweight;
   float* dbias;
   NormInputFactors factors;
 
-  PS_HOST_DEVICE void operator()(int64_t c) const {
-    const double count = static_cast<double>(geometry.elements);
+  PS_HOST_DEVICE void operator()(int64_t c, double sum, double product) const {
+    const double count = static_cast<double>(elements);
     const double inverse = statistics.inverse_deviation[c];
     const double scale = statistics.scale[c];
-    const double sum = geometry.Total(sums, c);
-    const double sum_hat = geometry.Total(products, c) * inverse;
+    const double sum_hat = product * inverse;
     dweight[c] = static_cast<float>(sum_hat);
     dbias[c] = static_cast<float>(sum);
     const double of_input = -scale * sum_hat / count * inverse;
@@ -207,23 +222,50 @@ struct FinishNormGradientCore : ElementCore {
   }
 };
 
-// Runs after NormGradientTerms has cleared dy where the ReLU blocks it. dx may
-// be dy. Count: elements.
+// Runs after NormGradientTerms, which clears dy if the mask is from the output.
+// dx may be dy. Count: elements.
 template <typename T>
-struct NormInputGradientCore : ElementCore {
+struct NormInputGradientCore : ChannelPacketCore {
   static constexpr const char* kName = "NormInputGradient";
-  ChannelGeometry geometry;
-  NormGradient<T> gradient;
+  ChannelMap map;
+  bool masks;  // kFromInput.
+  NormStatistics statistics;
   NormInputFactors factors;
+  const T* x;
+  const T* dy;
   T* dx;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    const int64_t c = geometry.Channel(i);
-    const float rest =
-        fmaf(gradient.x[i], factors.of_input[c], factors.constant[c]);
-    dx[i] = fmaf(gradient.At(c, i), gradient.statistics.scale[c], rest);
+  using Inputs = Arrays<&NormInputGradientCore::x, &NormInputGradientCore::dy>;
+  using Output = Arrays<&NormInputGradientCore::dx>;
+  struct Channel {
+    float scale;
+    float offset;
+    float of_input;
+    float constant;
+  };
+  PS_HOST_DEVICE Channel OfChannel(int64_t c) const {
+    return {statistics.scale[c], statistics.offset[c], factors.of_input[c],
+            factors.constant[c]};
+  }
+  PS_HOST_DEVICE float operator()(const Channel& c, float x, float dy) const {
+    const bool passes = !masks || Normalized(x, c.scale, c.offset) > 0;
+    return fmaf(passes ? dy : 0, c.scale, fmaf(x, c.of_input, c.constant));
   }
 };
+
+// By the type of the elements alone.
+template <typename T>
+using NormalizeOnlyCore = NormalizeCore<T, false>;
+template <typename T>
+using NormalizeAndAddCore = NormalizeCore<T, true>;
+template <typename T>
+using UnmaskedNormGradientTerms = NormGradientTerms<T, NormGradientMask::kNone>;
+template <typename T>
+using NormGradientTermsByInput =
+    NormGradientTerms<T, NormGradientMask::kFromInput>;
+template <typename T>
+using NormGradientTermsByOutput =
+    NormGradientTerms<T, NormGradientMask::kFromOutput>;
 
 }  // namespace ps
 

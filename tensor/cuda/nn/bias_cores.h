@@ -1,65 +1,58 @@
-// Adding the bias of a linear layer, and sums over rows.
+// Adding the bias of a linear layer or a convolution, and its gradient.
 #ifndef TENSOR_CUDA_NN_BIAS_CORES_H_
 #define TENSOR_CUDA_NN_BIAS_CORES_H_
 
 #include <cstdint>
 
-#include "tensor/cuda/layer_device/divisor.h"
 #include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/layer_device/packet_core.h"
+#include "tensor/cuda/nn/channel_sum_cores.h"
 
 namespace ps {
 
-// matrix[r, c] += bias[c]. Count: rows x columns.
+// y += bias of the channel. Count: elements.
 template <typename T>
-struct AddToRowsCore : ElementCore {
-  static constexpr const char* kName = "AddToRows";
-  Divisor columns;
-  const float* bias;
-  T* matrix;
+struct AddBiasCore : ChannelPacketCore {
+  static constexpr const char* kName = "AddBias";
+  ChannelMap map;
+  const float* bias;  // [channels]
+  T* y;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    matrix[i] = matrix[i] + bias[columns.Remainder(i)];
+  using Inputs = Arrays<&AddBiasCore::y>;
+  using Output = Arrays<&AddBiasCore::y>;
+  struct Channel {
+    float bias;
+  };
+  PS_HOST_DEVICE Channel OfChannel(int64_t channel) const {
+    return {bias[channel]};
+  }
+  PS_HOST_DEVICE float operator()(const Channel& channel, float y) const {
+    return y + channel.bias;
   }
 };
 
-// Number of rows that one thread adds up.
-inline constexpr int64_t kRowsPerPart = 64;
-
-// partial[k, c]: the sum of the k-th group of kRowsPerPart rows in column c.
-// Adjacent threads read adjacent columns. Count: parts x columns.
+// The gradient of the bias, as the first sum.
 template <typename T>
-struct SumRowsPartCore : ElementCore {
-  static constexpr const char* kName = "SumRowsPart";
-  Divisor columns;
-  int64_t rows;
-  const T* matrix;
-  double* partial;
+struct BiasTerms {
+  using Element = T;
+  static constexpr const char* kName = "SumBias";
+  const T* dy;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    int64_t column = 0;
-    const int64_t part = columns.Divide(i, &column);
-    const int64_t begin = part * kRowsPerPart;
-    const int64_t end = Smaller(begin + kRowsPerPart, rows);
-    double sum = 0;
-    for (int64_t r = begin; r < end; ++r) {
-      sum += matrix[r * columns.value() + column];
-    }
-    partial[i] = sum;
+  using Inputs = Arrays<&BiasTerms::dy>;
+  using Output = Arrays<>;
+  struct Channel {};
+  PS_HOST_DEVICE Channel OfChannel(int64_t) const { return {}; }
+  PS_HOST_DEVICE Term operator()(const Channel&, float dy) const {
+    return {dy, 0, 0};
   }
 };
 
-// sums[c]: the sum of all parts, in their order. Count: columns.
-struct SumPartsCore : ElementCore {
-  static constexpr const char* kName = "SumParts";
-  int64_t parts;
-  int64_t columns;
-  const double* partial;
-  float* sums;
+struct FinishBias {
+  static constexpr const char* kName = "FinishBias";
+  float* dbias;
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    double sum = 0;
-    for (int64_t k = 0; k < parts; ++k) sum += partial[k * columns + i];
-    sums[i] = static_cast<float>(sum);
+  PS_HOST_DEVICE void operator()(int64_t channel, double sum, double) const {
+    dbias[channel] = static_cast<float>(sum);
   }
 };
 

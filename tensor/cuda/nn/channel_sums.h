@@ -3,9 +3,9 @@
 #define TENSOR_CUDA_NN_CHANNEL_SUMS_H_
 
 #include <cstdint>
-#include <type_traits>
 
 #include "absl/status/status.h"
+#include "common/status_macros.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/layer_device.h"
 #include "tensor/cuda/nn/channel_sum_cores.h"
@@ -16,48 +16,42 @@ namespace ps {
 // The geometry of images, or of [batch, channels].
 inline ChannelGeometry ChannelGeometryOf(Storage storage, const Shape& shape) {
   const int64_t pixels = NumElements(shape) / (shape[0] * shape[1]);
-  if (storage == Storage::kBfloat16) {
-    return ChannelGeometry::ChannelsLast(shape[0] * pixels, shape[1]);
-  }
-  return ChannelGeometry::Plain(shape[0], shape[1], pixels);
+  return storage == Storage::kBfloat16
+             ? ChannelGeometry(shape[0] * pixels, shape[1], 1)
+             : ChannelGeometry(shape[0], shape[1], pixels);
 }
 
-// The arrays for the sums of a geometry's chunks; num_partial() elements each.
-struct ChannelSums {
-  double* first = nullptr;
-  double* second = nullptr;
+// Scratch that SumChannels uses.
+inline int64_t ChannelSumsScratchBytes(const ChannelGeometry& geometry) {
+  return 2 * geometry.num_partial() * static_cast<int64_t>(sizeof(double));
+}
 
-  static int64_t ScratchBytes(const ChannelGeometry& geometry) {
-    return 2 * geometry.num_partial() * static_cast<int64_t>(sizeof(double));
-  }
-  static ChannelSums InScratch(LayerDevice* device,
-                               const ChannelGeometry& geometry) {
-    double* const first = static_cast<double*>(device->scratch());
-    return {first, first + geometry.num_partial()};
-  }
-};
-
-// Arrays of bfloat16 must have their channels last.
-template <typename Terms>
+// Calls finish(channel, first sum, second sum) on the device for each channel.
+template <typename Terms, typename Finish>
 absl::Status SumChannels(LayerDevice* device, const ChannelGeometry& geometry,
-                         const Terms& terms, const ChannelSums& sums) {
-  if constexpr (std::is_same_v<typename Terms::Element, Bfloat16>) {
-    using Core = LastChannelSumsCore<Terms>;
-    Core core;
-    core.geometry = geometry;
-    core.tiles = Divisor(Core::NumTiles(geometry));
-    core.terms = terms;
-    core.first = sums.first;
-    core.second = sums.second;
-    return device->Run(core, Core::NumBlocks(geometry));
-  } else {
-    ChannelSumsCore<Terms> core;
+                         const Terms& terms, const Finish& finish) {
+  double* const first = static_cast<double*>(device->scratch());
+  double* const second = first + geometry.num_partial();
+  const auto sum = [&](auto core) {
     core.geometry = geometry;
     core.terms = terms;
-    core.first = sums.first;
-    core.second = sums.second;
-    return device->Run(core, geometry.num_partial());
-  }
+    core.first = first;
+    core.second = second;
+    return device->Run(core, core.NumBlocks(geometry));
+  };
+  constexpr int kPacket = 16 / sizeof(typename Terms::Element);
+  const bool takes_packets =
+      geometry.map.row() % kPacket == 0 &&
+      Packets<1, typename Terms::Inputs>::AreAligned(terms);
+  PS_RETURN_IF_ERROR(takes_packets ? sum(ChannelSumsCore<Terms, kPacket>())
+                                   : sum(ChannelSumsCore<Terms, 1>()));
+  FinishChannelsCore<Finish> core;
+  core.channels = geometry.channels();
+  core.chunks = geometry.chunks;
+  core.first = first;
+  core.second = second;
+  core.finish = finish;
+  return device->Run(core, core.NumBlocks(geometry));
 }
 
 }  // namespace ps

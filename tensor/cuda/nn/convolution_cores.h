@@ -151,19 +151,6 @@ struct ImagesFirstCore : ElementCore {
   }
 };
 
-// y[n, c, p] += bias[c]. Count: elements.
-struct AddToChannelsCore : ElementCore {
-  static constexpr const char* kName = "AddToChannels";
-  Divisor channels;
-  Divisor pixels;
-  const float* bias;
-  float* y;
-
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    y[i] += bias[channels.Remainder(pixels.Quotient(i))];
-  }
-};
-
 }  // namespace ps
 
 #endif  // TENSOR_CUDA_NN_CONVOLUTION_CORES_H_

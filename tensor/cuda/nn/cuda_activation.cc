@@ -13,53 +13,25 @@ namespace ps {
 namespace {
 
 template <typename T>
-class CudaRelu final : public UnaryOp {
+class CudaActivationFunction final : public UnaryOp {
  public:
-  CudaRelu(LayerDevice* device, const ActivationDesc& output)
-      : device_(device), output_(output) {}
+  CudaActivationFunction(LayerDevice* device, ActivationKind kind,
+                         const ActivationDesc& output)
+      : device_(device), kind_(kind), output_(output) {}
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    return Run(x, x, y);
-  }
-  absl::Status Backward(const float*, const float* y, const float* dy,
-                        float* dx) override {
-    return Run(y, dy, dx);
-  }
-
- private:
-  absl::Status Run(const float* sign, const float* value, float* result) {
-    ReluCore<T> core;
-    core.sign = Elements<T>(sign);
-    core.value = Elements<T>(value);
-    core.result = Elements<T>(result);
-    return device_->Run(core, NumElements(output_.shape));
-  }
-
-  LayerDevice* const device_;  // Not owned.
-  const ActivationDesc output_;
-};
-
-// Used for tanh and sigmoid.
-template <typename T, template <typename> class Core,
-          template <typename> class GradientCore>
-class CudaSmoothActivation final : public UnaryOp {
- public:
-  CudaSmoothActivation(LayerDevice* device, const ActivationDesc& output)
-      : device_(device), output_(output) {}
-
-  const ActivationDesc& output() const override { return output_; }
-
-  absl::Status Forward(const float* x, float* y) override {
-    Core<T> core;
+    ActivationCore<T> core;
+    core.kind = kind_;
     core.x = Elements<T>(x);
     core.y = Elements<T>(y);
     return device_->Run(core, NumElements(output_.shape));
   }
   absl::Status Backward(const float*, const float* y, const float* dy,
                         float* dx) override {
-    GradientCore<T> core;
+    ActivationGradientCore<T> core;
+    core.kind = kind_;
     core.y = Elements<T>(y);
     core.dy = Elements<T>(dy);
     core.dx = Elements<T>(dx);
@@ -68,24 +40,20 @@ class CudaSmoothActivation final : public UnaryOp {
 
  private:
   LayerDevice* const device_;  // Not owned.
+  const ActivationKind kind_;
   const ActivationDesc output_;
 };
 
-template <typename T>
-std::unique_ptr<UnaryOp> NewActivation(LayerDevice* device, Activation function,
-                                       const ActivationDesc& input) {
+ActivationKind KindOf(Activation function) {
   switch (function) {
     case Activation::kRelu:
       break;
     case Activation::kTanh:
-      return std::make_unique<
-          CudaSmoothActivation<T, TanhCore, TanhGradientCore>>(device, input);
+      return ActivationKind::kTanh;
     case Activation::kSigmoid:
-      return std::make_unique<
-          CudaSmoothActivation<T, SigmoidCore, SigmoidGradientCore>>(device,
-                                                                     input);
+      return ActivationKind::kSigmoid;
   }
-  return std::make_unique<CudaRelu<T>>(device, input);
+  return ActivationKind::kRelu;
 }
 
 template <typename T>
@@ -94,6 +62,10 @@ class CudaSum final : public SumOp {
   CudaSum(LayerDevice* device, int64_t n) : device_(device), n_(n) {}
 
   absl::Status Run(const float* a, const float* b, float* y) override {
+    if (b == nullptr) {
+      return a == y ? absl::OkStatus()
+                    : device_->Copy(a, n_ * static_cast<int64_t>(sizeof(T)), y);
+    }
     SumCore<T> core;
     core.a = Elements<T>(a);
     core.b = Elements<T>(b);
@@ -115,8 +87,9 @@ absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(
       CheckCudaActivation(
           absl::StrCat("activation function of ", ShapeString(input.shape)),
           input));
-  return WithElementOf(storage, [&](auto element) {
-    return NewActivation<decltype(element)>(device, function, input);
+  return WithElementOf(storage, [&](auto element) -> std::unique_ptr<UnaryOp> {
+    return std::make_unique<CudaActivationFunction<decltype(element)>>(
+        device, KindOf(function), input);
   });
 }
 

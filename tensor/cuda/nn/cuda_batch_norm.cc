@@ -30,7 +30,7 @@ class CudaBatchNorm final : public BatchNormOp {
 
   absl::Status Allocate() {
     constexpr int64_t kVectors = 6;
-    const int64_t channels = geometry_.channels.value();
+    const int64_t channels = geometry_.channels();
     PS_ASSIGN_OR_RETURN(
         vectors_, DeviceArray<float>::Create(device_, kVectors * channels));
     const auto vector = [&](int64_t i) {
@@ -39,73 +39,76 @@ class CudaBatchNorm final : public BatchNormOp {
     statistics_ = {vector(0), vector(1), vector(2), vector(3)};
     factors_ = {vector(4), vector(5)};
     if (!shape_.training) return absl::OkStatus();
-    return device_->ReserveScratch(ChannelSums::ScratchBytes(geometry_));
+    return device_->ReserveScratch(ChannelSumsScratchBytes(geometry_));
   }
 
   absl::Status Forward(const ForwardArguments& a) override {
     PS_RETURN_IF_ERROR(shape_.training ? MeasureBatch(a) : TakeRunning(a));
-    NormalizeCore<T> core;
-    core.geometry = geometry_;
-    core.statistics = statistics_;
-    core.x = Elements<T>(a.x);
-    core.residual = has_residual_ ? Elements<T>(a.residual) : nullptr;
-    core.relu = shape_.relu;
-    core.y = Elements<T>(a.y);
-    return device_->Run(core, geometry_.size());
+    return has_residual_ ? Normalize<true>(a) : Normalize<false>(a);
   }
 
   absl::Status Backward(const BackwardArguments& a) override {
-    NormGradient<T> gradient;
-    gradient.mask = !shape_.relu    ? NormGradientMask::kNone
-                    : has_residual_ ? NormGradientMask::kFromOutput
-                                    : NormGradientMask::kFromInput;
-    gradient.statistics = statistics_;
-    gradient.x = Elements<T>(a.x);
-    gradient.y = Elements<T>(a.y);
-    gradient.dy = Elements<T>(a.dy);
-    NormGradientTerms<T> terms;
-    terms.gradient = gradient;
-    const ChannelSums sums = ChannelSums::InScratch(device_, geometry_);
-    PS_RETURN_IF_ERROR(SumChannels(device_, geometry_, terms, sums));
-    FinishNormGradientCore finish;
-    finish.geometry = geometry_;
-    finish.statistics = statistics_;
-    finish.sums = sums.first;
-    finish.products = sums.second;
-    finish.dweight = a.dweight;
-    finish.dbias = a.dbias;
-    finish.factors = factors_;
-    PS_RETURN_IF_ERROR(device_->Run(finish, geometry_.channels.value()));
+    PS_RETURN_IF_ERROR(!shape_.relu ? SumGradients<NormGradientMask::kNone>(a)
+                       : has_residual_
+                           ? SumGradients<NormGradientMask::kFromOutput>(a)
+                           : SumGradients<NormGradientMask::kFromInput>(a));
     if (a.dx == nullptr) return absl::OkStatus();
     NormInputGradientCore<T> core;
-    core.geometry = geometry_;
-    core.gradient = gradient;
+    core.map = geometry_.map;
+    core.masks = shape_.relu && !has_residual_;
+    core.statistics = statistics_;
     core.factors = factors_;
+    core.x = Elements<T>(a.x);
+    core.dy = Elements<T>(a.dy);
     core.dx = Elements<T>(a.dx);
     return device_->Run(core, geometry_.size());
   }
 
  private:
-  // Computes the mean and deviation of the batch, and updates the running ones.
+  template <bool kResidual>
+  absl::Status Normalize(const ForwardArguments& a) {
+    NormalizeCore<T, kResidual> core;
+    core.map = geometry_.map;
+    core.statistics = statistics_;
+    core.x = Elements<T>(a.x);
+    core.residual = Elements<T>(a.residual);
+    core.relu = shape_.relu;
+    core.y = Elements<T>(a.y);
+    return device_->Run(core, geometry_.size());
+  }
+
+  template <NormGradientMask kMask>
+  absl::Status SumGradients(const BackwardArguments& a) {
+    NormGradientTerms<T, kMask> terms;
+    terms.statistics = statistics_;
+    terms.x = Elements<T>(a.x);
+    terms.y = Elements<T>(a.y);
+    terms.dy = Elements<T>(a.dy);
+    FinishNormGradient finish;
+    finish.elements = geometry_.elements;
+    finish.statistics = statistics_;
+    finish.dweight = a.dweight;
+    finish.dbias = a.dbias;
+    finish.factors = factors_;
+    return SumChannels(device_, geometry_, terms, finish);
+  }
+
   absl::Status MeasureBatch(const ForwardArguments& a) {
     ShiftedTerms<T> terms;
     terms.x = Elements<T>(a.x);
-    terms.pixels = geometry_.pixels;
-    const ChannelSums sums = ChannelSums::InScratch(device_, geometry_);
-    PS_RETURN_IF_ERROR(SumChannels(device_, geometry_, terms, sums));
-    FinishStatisticsCore<T> core;
-    core.geometry = geometry_;
-    core.sums = sums.first;
-    core.squares = sums.second;
-    core.x = Elements<T>(a.x);
-    core.weight = a.weight;
-    core.bias = a.bias;
-    core.epsilon = shape_.epsilon;
-    core.momentum = shape_.momentum;
-    core.running_mean = a.running_mean;
-    core.running_variance = a.running_variance;
-    core.statistics = statistics_;
-    return device_->Run(core, geometry_.channels.value());
+    terms.pixels = geometry_.map.pixels.value();
+    FinishStatistics<T> finish;
+    finish.elements = geometry_.elements;
+    finish.pixels = terms.pixels;
+    finish.x = terms.x;
+    finish.weight = a.weight;
+    finish.bias = a.bias;
+    finish.epsilon = shape_.epsilon;
+    finish.momentum = shape_.momentum;
+    finish.running_mean = a.running_mean;
+    finish.running_variance = a.running_variance;
+    finish.statistics = statistics_;
+    return SumChannels(device_, geometry_, terms, finish);
   }
 
   absl::Status TakeRunning(const ForwardArguments& a) {
@@ -116,7 +119,7 @@ class CudaBatchNorm final : public BatchNormOp {
     core.bias = a.bias;
     core.epsilon = shape_.epsilon;
     core.statistics = statistics_;
-    return device_->Run(core, geometry_.channels.value());
+    return device_->Run(core, geometry_.channels());
   }
 
   LayerDevice* const device_;  // Not owned.

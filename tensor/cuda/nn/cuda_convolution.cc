@@ -2,18 +2,16 @@
 
 #include <memory>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/nn/bias.h"
 #include "tensor/cuda/nn/channel_sums.h"
 #include "tensor/cuda/nn/column_convolution.h"
-#include "tensor/cuda/nn/convolution_cores.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/last_channel_convolution.h"
 #include "tensor/cuda/nn/product_factor.h"
-#include "tensor/cuda/nn/row_sums.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -57,7 +55,6 @@ class ConvolutionPasses {
 
 // Adds the bias to a convolution computed by another class, and converts
 // weights and plain images to the form that this class needs.
-template <typename T>
 class CudaConvolution final : public AffineOp {
  public:
   CudaConvolution(LayerDevice* device, const ConvolutionGeometry& g,
@@ -83,7 +80,7 @@ class CudaConvolution final : public AffineOp {
                                   g_.channels, g_.pixels()));
     }
     if (!has_bias_) return absl::OkStatus();
-    return device_->ReserveScratch(ChannelSums::ScratchBytes(outputs_));
+    return device_->ReserveScratch(ChannelSumsScratchBytes(outputs_));
   }
 
   absl::Status Forward(const float* x, const float* weight, const float* bias,
@@ -93,19 +90,7 @@ class CudaConvolution final : public AffineOp {
     PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kForward)
                            ->Forward(x_.of(x), weight_.of(weight), y));
     if (!has_bias_) return absl::OkStatus();
-    if constexpr (std::is_same_v<T, Bfloat16>) {
-      return AddToRows(
-          device_,
-          {Storage::kBfloat16, g_.batch * g_.out_pixels(), g_.out_channels},
-          bias, y);
-    } else {
-      AddToChannelsCore core;
-      core.channels = outputs_.channels;
-      core.pixels = outputs_.pixels;
-      core.bias = bias;
-      core.y = y;
-      return device_->Run(core, outputs_.size());
-    }
+    return AddBias(device_, device_->storage(), outputs_, bias, y);
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
@@ -113,7 +98,10 @@ class CudaConvolution final : public AffineOp {
     if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
     PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kBackwardWeights)
                            ->BackwardWeights(x_.of(x), dy, dweight));
-    if (has_bias_) PS_RETURN_IF_ERROR(SumBias(Elements<T>(dy), dbias));
+    if (has_bias_) {
+      PS_RETURN_IF_ERROR(
+          SumBias(device_, device_->storage(), outputs_, dy, dbias));
+    }
     if (dx == nullptr) return absl::OkStatus();
     LibraryConvolution* const data = passes_.Of(ConvolutionPass::kBackwardData);
     if (!x_.is_copy()) {
@@ -132,18 +120,6 @@ class CudaConvolution final : public AffineOp {
     if (x_.reorders()) device_->CountReorder();
     holds_gradient_ = false;
     return x_.Take(device_, x);
-  }
-
-  absl::Status SumBias(const T* dy, float* dbias) {
-    BiasTerms<T> terms;
-    terms.dy = dy;
-    const ChannelSums sums = ChannelSums::InScratch(device_, outputs_);
-    PS_RETURN_IF_ERROR(SumChannels(device_, outputs_, terms, sums));
-    FinishBiasCore finish;
-    finish.geometry = outputs_;
-    finish.partial = sums.first;
-    finish.dbias = dbias;
-    return device_->Run(finish, outputs_.channels.value());
   }
 
   LayerDevice* const device_;  // Not owned.
@@ -208,14 +184,11 @@ absl::StatusOr<std::unique_ptr<AffineOp>> PlanCudaConvolution(
   PS_ASSIGN_OR_RETURN(
       ConvolutionPasses passes,
       ConvolutionPasses::Plan(device, geometry, max_column_bytes));
-  using Planned = absl::StatusOr<std::unique_ptr<AffineOp>>;
-  return WithElementOf(device->storage(), [&](auto element) -> Planned {
-    auto op = std::make_unique<CudaConvolution<decltype(element)>>(
-        device, geometry, shape.bias, std::move(passes));
-    PS_RETURN_IF_ERROR(op->Allocate(
-        input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
-    return op;
-  });
+  auto op = std::make_unique<CudaConvolution>(device, geometry, shape.bias,
+                                              std::move(passes));
+  PS_RETURN_IF_ERROR(op->Allocate(
+      input.layout == nullptr ? Storage::kFloat : Storage::kBfloat16));
+  return op;
 }
 
 }  // namespace ps

@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/layer_device/packet_core.h"
 
 namespace ps {
 
@@ -16,7 +17,7 @@ inline constexpr int kDropoutDrawBits = 24;
 
 // Count: elements. y may be x.
 template <typename T>
-struct DropoutCore : ElementCore {
+struct DropoutCore : PacketCore {
   static constexpr const char* kName = "Dropout";
   uint64_t key;
   int32_t drop_below;  // In units of 2^-kDropoutDrawBits.
@@ -41,17 +42,20 @@ struct DropoutCore : ElementCore {
     return v ^ (v >> 16);
   }
 
-  PS_HOST_DEVICE void operator()(int64_t i) const {
-    const uint64_t chunk = static_cast<uint64_t>(i) >> kDropoutChunkBits;
+  using Inputs = Arrays<&DropoutCore::x>;
+  using Output = Arrays<&DropoutCore::y>;
+  PS_HOST_DEVICE float operator()(int64_t first, int k, float x) const {
+    // The same for all of the packet, whose length divides a chunk's.
+    const uint64_t chunk = static_cast<uint64_t>(first) >> kDropoutChunkBits;
     const uint64_t chunk_key =
         Mix64(key ^ (Mix64(chunk) * 0xd1342543de82ef95u));
-    const uint32_t number =
-        static_cast<uint32_t>(i) & ((uint32_t{1} << kDropoutChunkBits) - 1);
+    const uint32_t number = static_cast<uint32_t>(first + k) &
+                            ((uint32_t{1} << kDropoutChunkBits) - 1);
     const uint32_t hash =
         Mix32(Mix32(number ^ static_cast<uint32_t>(chunk_key)) +
               static_cast<uint32_t>(chunk_key >> 32));
     const int32_t draw = static_cast<int32_t>(hash >> (32 - kDropoutDrawBits));
-    y[i] = draw < drop_below ? 0.0f : x[i] * scale;
+    return draw < drop_below ? 0.0f : x * scale;
   }
 };
 

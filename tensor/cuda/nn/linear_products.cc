@@ -1,7 +1,8 @@
 #include "tensor/cuda/nn/linear_products.h"
 
 #include "common/status_macros.h"
-#include "tensor/cuda/nn/row_sums.h"
+#include "tensor/cuda/nn/bias.h"
+#include "tensor/cuda/nn/channel_sums.h"
 
 namespace ps {
 
@@ -35,8 +36,8 @@ absl::Status BiasedProduct::Multiply(const void* x, const void* weight,
   }
   product_.a = x, product_.b = weight, product_.c = y;
   PS_RETURN_IF_ERROR(device_->Multiply(product_));
-  const RowMatrix rows = {product_.result, product_.m, product_.n};
-  return AddToRows(device_, rows, bias, y);
+  return AddBias(device_, product_.result,
+                 ChannelGeometry(product_.m, product_.n, 1), bias, y);
 }
 
 absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,
@@ -50,8 +51,8 @@ absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,
   PS_ASSIGN_OR_RETURN(planned.fused_,
                       device->PlanFusedProduct(product, Epilogue::kSumA));
   // Needed because the library may not accept the operands of a call.
-  PS_RETURN_IF_ERROR(
-      device->ReserveScratch(RowSumsScratchBytes(shape.rows, shape.out)));
+  PS_RETURN_IF_ERROR(device->ReserveScratch(
+      ChannelSumsScratchBytes(ChannelGeometry(shape.rows, shape.out, 1))));
   return planned;
 }
 
@@ -65,8 +66,8 @@ absl::Status WeightGradient::Multiply(const void* dy, const void* x,
   }
   product_.a = dy, product_.b = x, product_.c = dweight;
   PS_RETURN_IF_ERROR(device_->Multiply(product_));
-  const RowMatrix rows = {product_.factors, product_.k, product_.m};
-  return SumRows(device_, rows, dy, dbias);
+  return SumBias(device_, product_.factors,
+                 ChannelGeometry(product_.k, product_.m, 1), dy, dbias);
 }
 
 }  // namespace ps

@@ -262,7 +262,7 @@ EmulatedLayerDeviceOptions Unfused(Precision precision) {
 int64_t NumBiasKernels(const EmulatedLayerDevice& device) {
   int64_t n = 0;
   for (const std::string& name : device.launches()) {
-    n += name == "AddToRows" || name == "SumRowsPart";
+    n += name == "AddBias" || name == "SumBias";
   }
   return n;
 }

@@ -17,10 +17,26 @@ void ForEach(EmulatedOrder order, int64_t n, const Body& body) {
   }
 }
 
+// Few blocks, so that threads take several packets also of small arrays.
+template <int N, typename Core>
+void EmulatePackets(EmulatedOrder order, const Core& core, int64_t count) {
+  constexpr int64_t kMaxBlocks = 3;
+  const int64_t threads =
+      PacketBlocks<N>(core, count, kMaxBlocks) * kBlockThreads;
+  ForEach(order, threads,
+          [&](int64_t thread) { RunPackets<N>(core, count, thread, threads); });
+}
+
 template <typename Core>
 void Emulate(EmulatedOrder order, const void* erased, int64_t count) {
   const Core& core = *static_cast<const Core*>(erased);
-  if constexpr (std::is_base_of_v<ElementCore, Core>) {
+  if constexpr (std::is_base_of_v<PacketCore, Core>) {
+    if (TakesPackets(core)) {
+      EmulatePackets<kPacket<Core>>(order, core, count);
+    } else {
+      EmulatePackets<1>(order, core, count);
+    }
+  } else if constexpr (std::is_base_of_v<ElementCore, Core>) {
     ForEach(order, count, [&](int64_t i) { core(i); });
   } else {
     using Shared = typename Core::Shared;

@@ -1,0 +1,26 @@
+// The bias of linear layers and convolutions, where no library adds it.
+#ifndef TENSOR_CUDA_NN_BIAS_H_
+#define TENSOR_CUDA_NN_BIAS_H_
+
+#include "absl/status/status.h"
+#include "tensor/cuda/layer_device/bfloat16.h"
+#include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/nn/channel_sum_cores.h"
+
+namespace ps {
+
+// Adds the bias of its channel to each element of y. The columns of a matrix
+// [rows, columns] are the channels of ChannelGeometry(rows, columns, 1).
+absl::Status AddBias(LayerDevice* device, Storage storage,
+                     const ChannelGeometry& geometry, const float* bias,
+                     void* y);
+
+// dbias[c]: the sum of channel c of dy, in a fixed order and in double. Uses
+// ChannelSumsScratchBytes of the device's scratch.
+absl::Status SumBias(LayerDevice* device, Storage storage,
+                     const ChannelGeometry& geometry, const void* dy,
+                     float* dbias);
+
+}  // namespace ps
+
+#endif  // TENSOR_CUDA_NN_BIAS_H_
