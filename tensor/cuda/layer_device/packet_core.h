@@ -167,21 +167,21 @@ bool TakesPackets(const Core& core) {
          Packets<1, typename Core::Output>::AreAligned(core);
 }
 
-// The number of blocks for packets of N elements, at most `max_blocks`. With
-// the channels last, all packets of a thread belong to the same channels if
-// that is possible.
+// The number of blocks for packets of N elements, at most `max_blocks`. If
+// threads take several packets, and the channels are last, all packets of a
+// thread belong to the same channels where that is possible.
 template <int N, typename Core>
 int64_t PacketBlocks(const Core& core, int64_t count, int64_t max_blocks) {
   constexpr int64_t kBlockElements = int64_t{N} * kBlockThreads;
-  const int64_t blocks =
-      Smaller((count + kBlockElements - 1) / kBlockElements, max_blocks);
+  const int64_t wanted = (count + kBlockElements - 1) / kBlockElements;
+  if (wanted <= max_blocks) return wanted;
   if constexpr (kHasChannels<Core>) {
-    if (!core.map.channels_last()) return blocks;
+    if (!core.map.channels_last()) return max_blocks;
     const int64_t channels = core.map.channels.value();
     const int64_t period = channels / std::gcd(channels, kBlockElements);
-    if (period <= blocks) return blocks - blocks % period;
+    if (period <= max_blocks) return max_blocks - max_blocks % period;
   }
-  return blocks;
+  return max_blocks;
 }
 
 // What one of `threads` threads does: packets of N elements, and then the

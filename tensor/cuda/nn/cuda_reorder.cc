@@ -4,8 +4,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "tensor/cuda/nn/channel_order.h"
 #include "tensor/cuda/nn/cuda_layout.h"
-#include "tensor/cuda/nn/reorder_cores.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -41,45 +41,34 @@ class CudaReorder final : public UnaryOp {
  public:
   CudaReorder(LayerDevice* device, const Shape& shape)
       : device_(device), output_(ActivationDesc::Plain(shape)) {
+    order_.n = output_.num_floats;
     if (shape.size() == 4) {
-      channels_ = Divisor(shape[1]);
-      pixels_ = Divisor(shape[2] * shape[3]);
+      order_.channels = shape[1];
+      order_.pixels = shape[2] * shape[3];
     }
   }
 
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const float* x, float* y) override {
-    PlainOrderCore<Bfloat16> core;
-    core.channels = channels_;
-    core.pixels = pixels_;
-    core.from = Elements<Bfloat16>(x);
-    core.to = y;
-    return Run(core);
+    Count();
+    return ToPlainOrder(device_, order_, Elements<Bfloat16>(x), y);
   }
 
   absl::Status Backward(const float*, const float*, const float* dy,
                         float* dx) override {
-    ChannelsLastCore core;
-    core.channels = channels_;
-    core.pixels = pixels_;
-    core.from = dy;
-    core.to = Elements<Bfloat16>(dx);
-    return Run(core);
+    Count();
+    return ToChannelsLast(device_, order_, dy, Elements<Bfloat16>(dx));
   }
 
  private:
-  template <typename Core>
-  absl::Status Run(const Core& core) {
-    // Otherwise only the type changes, not the order.
-    if (channels_.value() > 1 && pixels_.value() > 1) device_->CountReorder();
-    return device_->Run(core, output_.num_floats);
+  void Count() {
+    if (order_.changes()) device_->CountReorder();
   }
 
   LayerDevice* const device_;  // Not owned.
   const ActivationDesc output_;
-  Divisor channels_{1};
-  Divisor pixels_{1};
+  ChannelOrder order_;
 };
 
 }  // namespace

@@ -9,6 +9,7 @@
 #include "absl/status/statusor.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/nn/channel_order.h"
 
 namespace ps {
 
@@ -30,7 +31,7 @@ class ProductFactor {
 
   bool is_copy() const { return copy_.size() > 0; }
   // Whether the copy's order differs from the array's.
-  bool reorders() const { return channels_ > 1 && pixels_ > 1; }
+  bool reorders() const { return order_.changes(); }
 
   // Copies the array if this is a copy.
   absl::Status Take(LayerDevice* device, const float* array) const;
@@ -45,8 +46,7 @@ class ProductFactor {
   absl::Status ToPlain(LayerDevice* device, float* array) const;
 
  private:
-  int64_t channels_ = 1;
-  int64_t pixels_ = 1;
+  ChannelOrder order_;
   DeviceArray<Bfloat16> copy_;
 };
 

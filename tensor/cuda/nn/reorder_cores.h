@@ -1,6 +1,5 @@
 // Conversions from plain floats to bfloat16 with the channels last, and back.
-// Arrays are [images, channels, pixels] and [images, pixels, channels]; an
-// array without channels counts as having one, and keeps its order. A
+// Arrays are [images, channels, pixels] and [images, pixels, channels]. A
 // convolution's weights are also such an array: they are [out, in, kernel], and
 // the libraries want [out, kernel, in].
 #ifndef TENSOR_CUDA_NN_REORDER_CORES_H_
@@ -11,8 +10,23 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/divisor.h"
 #include "tensor/cuda/layer_device/kernel_core.h"
+#include "tensor/cuda/layer_device/packet_core.h"
 
 namespace ps {
+
+// The same order in another type.
+template <typename From, typename To>
+struct ConvertCore : PacketCore {
+  static constexpr const char* kName = "Convert";
+  const From* from;
+  To* to;
+
+  using Inputs = Arrays<&ConvertCore::from>;
+  using Output = Arrays<&ConvertCore::to>;
+  PS_HOST_DEVICE float operator()(int64_t, int, float value) const {
+    return value;
+  }
+};
 
 // Count: elements.
 struct ChannelsLastCore : ElementCore {

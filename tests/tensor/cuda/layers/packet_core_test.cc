@@ -99,6 +99,32 @@ TYPED_TEST(PacketCores, PacketsGiveTheBitsOfSingleElements) {
   }
 }
 
+// Each type's packets are as long as the output's.
+TEST(Conversions, PacketsGiveTheBitsOfSingleElements) {
+  for (const int64_t n : kLengths) {
+    for (const int64_t offset : {0, 1, 8}) {
+      TestArrays<float> floats(n, offset);
+      TestArrays<Bfloat16> halves(n, offset), expected(n, offset);
+      ConvertCore<float, Bfloat16> narrow;
+      narrow.from = floats.at(0), narrow.to = expected.at(2);
+      RunPackets<1>(narrow, n, 0, 1);
+      narrow.to = halves.at(2);
+      EXPECT_EQ(TakesPackets(narrow), offset != 1);
+      EmulatedKernel(AllKernels::IndexOf<ConvertCore<float, Bfloat16>>(),
+                     &narrow, n)(EmulatedOrder::kForward);
+      EXPECT_EQ(halves.Bytes(), expected.Bytes());
+      ConvertCore<Bfloat16, float> widen;
+      widen.from = halves.at(2), widen.to = floats.at(2);
+      EXPECT_EQ(TakesPackets(widen), offset != 1);
+      EmulatedKernel(AllKernels::IndexOf<ConvertCore<Bfloat16, float>>(),
+                     &widen, n)(EmulatedOrder::kForward);
+      for (int64_t i = 0; i < n; ++i) {
+        ASSERT_EQ(floats.at(2)[i], float{halves.at(2)[i]});
+      }
+    }
+  }
+}
+
 TYPED_TEST(PacketCores, ChannelsGiveTheBitsOfSingleElements) {
   using T = TypeParam;
   constexpr int kLength = kPacket<SumCore<T>>;
