@@ -41,6 +41,9 @@ struct ActivationDesc {
   }
 };
 
+// Functions of one element; kSigmoid is 1 / (1 + exp(-x)).
+enum class Activation { kRelu, kTanh, kSigmoid };
+
 // A convolution or linear layer: y = W x + b. Every pointer is to memory of the
 // backend, of the size that the descriptions give. Backward belongs to the
 // latest Forward and needs the same x and weight, since it may read what
@@ -56,6 +59,18 @@ class AffineOp {
   virtual absl::Status Backward(const float* x, const float* weight,
                                 const float* dy, float* dx, float* dweight,
                                 float* dbias) = 0;
+
+  // Makes Forward apply an activation function as well, in the pass that adds
+  // the bias: y is then the function's value. Each Backward must follow a
+  // BackwardActivation, and does not use dbias. False: the operation does not
+  // save a pass in this way, and nothing changes.
+  virtual bool FuseActivation(Activation) { return false; }
+  // Replaces dy, the gradient of y, by that of the function's argument.
+  // Overwrites dbias. Errors: kFailedPrecondition without a fused function.
+  virtual absl::Status BackwardActivation(const float* /*y*/, float* /*dy*/,
+                                          float* /*dbias*/) {
+    return absl::FailedPreconditionError("no activation function is fused");
+  }
 };
 
 // An operation without weights: y = f(x). Backward belongs to the latest
@@ -167,9 +182,6 @@ struct BatchNormShape {
   // running = (1 - momentum) running + momentum batch.
   float momentum = 0.1f;
 };
-
-// Functions of one element; kSigmoid is 1 / (1 + exp(-x)).
-enum class Activation { kRelu, kTanh, kSigmoid };
 
 struct PoolingShape {
   enum class Kind { kMax, kAverage };

@@ -23,7 +23,15 @@ class PlannedAffine final : public PlannedLayer {
                              Bias(a.weights), a.y);
   }
 
+  bool TakeActivation(Activation function) override {
+    return takes_activation_ = plan_.op->FuseActivation(function);
+  }
+
   absl::Status Backward(const BackwardArguments& a) override {
+    if (takes_activation_) {
+      PS_RETURN_IF_ERROR(
+          plan_.op->BackwardActivation(a.y, a.dy, Bias(a.gradient)));
+    }
     return plan_.op->Backward(
         a.x, plan_.tied ? a.model_weights : a.weights, a.dy, a.dx,
         plan_.tied ? a.model_gradient : a.gradient, Bias(a.gradient));
@@ -37,6 +45,7 @@ class PlannedAffine final : public PlannedLayer {
   }
 
   const AffinePlan plan_;
+  bool takes_activation_ = false;
 };
 
 class LinearLayer final : public Layer {

@@ -1,6 +1,7 @@
 #include "models/layers/chain.h"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "common/random.h"
@@ -57,6 +58,7 @@ absl::StatusOr<std::unique_ptr<PlannedChain>> PlannedChain::Create(
     ++chain->lowest_;
   }
   chain->ShareBuffers();
+  chain->TakeActivations();
   PS_RETURN_IF_ERROR(chain->AllocateBuffers());
   return chain;
 }
@@ -84,6 +86,17 @@ void PlannedChain::ShareBuffers() {
       place = kept ? Place::kOwn : Place::kScratch;
     }
     step.place = place;
+  }
+}
+
+// Lets layers apply the activation functions that follow them. Not the last
+// one, since Backward would overwrite the caller's dy.
+void PlannedChain::TakeActivations() {
+  for (size_t i = 1; i + 1 < steps_.size(); ++i) {
+    Step& step = steps_[i];
+    const std::optional<Activation> function = step.layer->activation();
+    step.taken = step.in_place && function.has_value() &&
+                 steps_[i - 1].layer->TakeActivation(*function);
   }
 }
 
@@ -158,6 +171,7 @@ void PlannedChain::PrepareForward(
 absl::Status PlannedChain::RunForward(size_t first, size_t end) {
   for (size_t i = first; i < end; ++i) {
     Step& step = steps_[i];
+    if (step.taken) continue;
     if (forward_[i].reset_state) PS_RETURN_IF_ERROR(step.layer->ResetState());
     const LayerTimer timer(step.timed ? context_.times : nullptr,
                            step.time_kind, LayerTimes::Direction::kForward);
@@ -214,6 +228,7 @@ void PlannedChain::PrepareBackward(
 absl::Status PlannedChain::RunBackward(size_t first, size_t end) {
   for (size_t i = end; i-- > first;) {
     Step& step = steps_[i];
+    if (step.taken) continue;
     const LayerTimer timer(step.timed ? context_.times : nullptr,
                            step.time_kind, LayerTimes::Direction::kBackward);
     PS_RETURN_IF_ERROR(step.layer->Backward(backward_[i]));

@@ -82,6 +82,8 @@ class PlannedChain {
     size_t time_kind = 0;
     bool timed = false;
     bool in_place = false;  // The output overwrites the input.
+    // The layer before it does its work (PlannedLayer::TakeActivation).
+    bool taken = false;
     Place place = Place::kOwn;
     Tensor own;
     int scratch_slot = 0;
@@ -90,6 +92,7 @@ class PlannedChain {
   explicit PlannedChain(const PlanContext& context) : context_(context) {}
 
   void ShareBuffers();
+  void TakeActivations();
   absl::Status AllocateBuffers();
   float* OutputOf(size_t i);  // Not for Place::kCaller.
   // Set up forward_ and backward_ for a pass.

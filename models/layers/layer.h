@@ -7,6 +7,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -98,6 +99,13 @@ class PlannedLayer {
   };
   // Belongs to the latest Forward, with the same x and y.
   virtual absl::Status Backward(const BackwardArguments& arguments) = 0;
+
+  // The function, if this layer is an activation function and nothing else.
+  virtual std::optional<Activation> activation() const { return std::nullopt; }
+  // Takes over the function of the layer that follows in place, if that saves a
+  // pass over memory: Forward's y is then the function's value, and Backward
+  // reads y and overwrites dy. False: nothing changes.
+  virtual bool TakeActivation(Activation) { return false; }
 
   // Whether every call with the same pointers gives the backend exactly the
   // same work and does nothing else, so that it can be recorded

@@ -1,6 +1,7 @@
 #include "models/layers/unary_layers.h"
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -18,8 +19,9 @@ struct MemoryUse {
 
 class PlannedUnary final : public PlannedLayer {
  public:
-  PlannedUnary(std::unique_ptr<UnaryOp> op, const MemoryUse& use)
-      : op_(std::move(op)), use_(use) {}
+  PlannedUnary(std::unique_ptr<UnaryOp> op, const MemoryUse& use,
+               std::optional<Activation> activation)
+      : op_(std::move(op)), use_(use), activation_(activation) {}
 
   const ActivationDesc& output() const override { return op_->output(); }
   bool in_place() const override { return use_.in_place; }
@@ -29,6 +31,8 @@ class PlannedUnary final : public PlannedLayer {
   bool backward_reads_output() const override {
     return use_.backward_reads_output;
   }
+
+  std::optional<Activation> activation() const override { return activation_; }
 
   absl::Status Forward(const ForwardArguments& a) override {
     return op_->Forward(a.x, a.y);
@@ -41,6 +45,7 @@ class PlannedUnary final : public PlannedLayer {
  private:
   const std::unique_ptr<UnaryOp> op_;
   const MemoryUse use_;
+  const std::optional<Activation> activation_;
 };
 
 // Plans one of NnKernels' operations.
@@ -49,8 +54,12 @@ using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
 
 class UnaryLayer final : public Layer {
  public:
-  UnaryLayer(std::string kind, const MemoryUse& use, Planner planner)
-      : kind_(std::move(kind)), use_(use), planner_(std::move(planner)) {}
+  UnaryLayer(std::string kind, const MemoryUse& use, Planner planner,
+             std::optional<Activation> activation = std::nullopt)
+      : kind_(std::move(kind)),
+        use_(use),
+        planner_(std::move(planner)),
+        activation_(activation) {}
 
   std::string kind() const override { return kind_; }
 
@@ -58,13 +67,14 @@ class UnaryLayer final : public Layer {
       const PlanContext& context, const ActivationDesc& input) const override {
     PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> op,
                         planner_(context.backend->nn(), input));
-    return std::make_unique<PlannedUnary>(std::move(op), use_);
+    return std::make_unique<PlannedUnary>(std::move(op), use_, activation_);
   }
 
  private:
   const std::string kind_;
   const MemoryUse use_;
   const Planner planner_;
+  const std::optional<Activation> activation_;
 };
 
 }  // namespace
@@ -108,7 +118,8 @@ std::unique_ptr<Layer> NewActivationLayer(Activation function) {
       "activation", use,
       [function](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanActivation(function, input);
-      });
+      },
+      function);
 }
 
 std::unique_ptr<Layer> NewReluLayer() {

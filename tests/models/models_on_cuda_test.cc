@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <tuple>
@@ -17,6 +18,8 @@
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tests/models/model_fixture.h"
 #include "tests/tensor/activations.h"
+#include "tests/tensor/cuda/layers/device_backend.h"
+#include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/every_backend.h"
 
 namespace ps {
@@ -97,6 +100,28 @@ double RelativeDistance(const std::vector<float>& a,
 ExampleShape ExampleOf(const std::string& name) {
   if (name == "resnet20") return ColourShape(8, 10);
   return name == "cifar_cnn" ? ColourShape(32, 10) : SmallExample(name);
+}
+
+// Of three convolutions with a bias, a ReLU follows the second and the third,
+// and a pooling layer the first. The linear layers' library adds their biases.
+TEST(FusedActivations, AConvolutionAppliesTheReluThatFollows) {
+  const auto device =
+      std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
+  const auto backend = NewDeviceBackend("emulated", device, 1);
+  const ExampleShape example = ExampleOf("cifar_cnn");
+  TrainingOptions one;
+  one.iterations = 1;
+  const Batch batch =
+      ModelFixture(SmallModel("cifar_cnn"), example).RandomBatch(2, 1);
+  Train(*backend, "cifar_cnn", example, batch, one);
+  std::map<std::string, int> launches;
+  for (const std::string& name : device->launches()) ++launches[name];
+  // Forward to train and to evaluate, backward once.
+  EXPECT_EQ(launches["AddBias"], 2 * 3);
+  EXPECT_EQ(launches["Activation"], 2 * 1);
+  EXPECT_EQ(launches["SumActivatedBias"], 2);
+  EXPECT_EQ(launches["SumBias"], 1);
+  EXPECT_EQ(launches["ActivationGradient"], 1);
 }
 
 class ModelOnCuda

@@ -272,6 +272,82 @@ INSTANTIATE_TEST_SUITE_P(
                           absl::StrJoin(c.first, "x"), "_to_", c.second);
     });
 
+// The same numbers with the activation function in the convolution, and in an
+// operation of its own.
+using FusedActivation = EveryBackendAndCase<std::pair<Activation, Shape>>;
+
+TEST_P(FusedActivation, EqualsTheOperationThatFollows) {
+  const Activation function = GetCase().first;
+  const Shape& input_shape = GetCase().second;
+  const std::unique_ptr<Backend> backend = NewBackend();
+  NnKernels& nn = backend->nn();
+  const ActivationDesc input = ActivationDesc::Plain(input_shape);
+  ConvolutionShape shape;
+  shape.out_channels = 8;
+  shape.kernel_height = shape.kernel_width = 3;
+  const auto fused = nn.PlanConvolution(shape, input);
+  ASSERT_TRUE(fused.ok()) << fused.status();
+  std::vector<float> none(1);
+  EXPECT_EQ((*fused)
+                ->BackwardActivation(none.data(), none.data(), none.data())
+                .code(),
+            absl::StatusCode::kFailedPrecondition);
+  if (!(*fused)->FuseActivation(function)) {
+    EXPECT_EQ(backend_name(), "cpu");  // It saves no pass.
+    return;
+  }
+  const auto separate = nn.PlanConvolution(shape, input);
+  ASSERT_TRUE(separate.ok()) << separate.status();
+  const ActivationDesc& output = (*fused)->output();
+  const auto activation = nn.PlanActivation(function, output);
+  ASSERT_TRUE(activation.ok()) << activation.status();
+
+  const int64_t num_weights = 8 * input_shape[1] * 9;
+  const std::vector<float> x = RandomValues(input.num_floats, 1);
+  const std::vector<float> weight = RandomValues(num_weights, 2);
+  const std::vector<float> bias = RandomValues(8, 3);
+  const std::vector<float> dy = RandomValues(output.num_floats, 4);
+  const auto run = [&](AffineOp& op, UnaryOp* then, std::vector<float>* y) {
+    Gradients g(input.num_floats, num_weights, 8);
+    *y = dy;
+    std::vector<float> gradient = dy;
+    absl::Status status =
+        op.Forward(x.data(), weight.data(), bias.data(), y->data());
+    if (then != nullptr) {
+      status.Update(then->Forward(y->data(), y->data()));
+      status.Update(
+          then->Backward(nullptr, y->data(), gradient.data(), gradient.data()));
+    } else {
+      status.Update(
+          op.BackwardActivation(y->data(), gradient.data(), g.dbias.data()));
+    }
+    status.Update(op.Backward(x.data(), weight.data(), gradient.data(),
+                              g.dx.data(), g.dweight.data(), g.dbias.data()));
+    EXPECT_TRUE(status.ok()) << status;
+    return g;
+  };
+  std::vector<float> y, expected_y;
+  const Gradients actual = run(**fused, nullptr, &y);
+  const Gradients expected = run(**separate, activation->get(), &expected_y);
+  EXPECT_EQ(y, expected_y);
+  EXPECT_EQ(actual.dx, expected.dx);
+  EXPECT_EQ(actual.dweight, expected.dweight);
+  EXPECT_EQ(actual.dbias, expected.dbias);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Functions, FusedActivation,
+    testing::Combine(
+        testing::ValuesIn(BackendNames()),
+        testing::Values(std::make_pair(Activation::kRelu, Shape{3, 2, 6, 6}),
+                        std::make_pair(Activation::kRelu, Shape{2, 3, 9, 7}),
+                        std::make_pair(Activation::kTanh, Shape{2, 1, 5, 5}),
+                        std::make_pair(Activation::kSigmoid,
+                                       Shape{3, 2, 6, 6}))),
+    [](const testing::TestParamInfo<FusedActivation::ParamType>& info) {
+      return absl::StrCat(std::get<0>(info.param), "_", info.index);
+    });
+
 TEST_P(AffineErrors, ShapesThatDoNotFitAreNamed) {
   const std::unique_ptr<Backend> backend = NewBackend();
   NnKernels& nn = backend->nn();

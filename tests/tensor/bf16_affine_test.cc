@@ -64,6 +64,58 @@ TEST_P(Bf16Layers, Convolution) {
   }
 }
 
+// The ReLU does not change which value is rounded to which.
+TEST_P(Bf16Layers, AReluInAConvolutionGivesTheBitsOfItsOwnOperation) {
+  // Packets of eight channels, and single elements.
+  for (const int64_t out_channels : {8, 5}) {
+    ConvolutionShape shape;
+    shape.out_channels = out_channels;
+    shape.kernel_height = shape.kernel_width = 3;
+    const ActivationDesc input = Laid({3, 4, 9, 7});
+    const auto fused = nn().PlanConvolution(shape, input);
+    ASSERT_TRUE(fused.ok()) << fused.status();
+    ASSERT_TRUE((*fused)->FuseActivation(Activation::kRelu));
+    const auto separate = nn().PlanConvolution(shape, input);
+    ASSERT_TRUE(separate.ok()) << separate.status();
+    const ActivationDesc& output = (*fused)->output();
+    const auto relu = nn().PlanActivation(Activation::kRelu, output);
+    ASSERT_TRUE(relu.ok()) << relu.status();
+    const int64_t n = NumElements(output.shape), weights = out_channels * 36;
+    const std::vector<float> x =
+        ToLayout(nn(), input, RandomBf16(NumElements(input.shape), 1));
+    const std::vector<float> weight = RandomBf16(weights, 2);
+    const std::vector<float> bias = RandomValues(out_channels, 3);
+    const auto run = [&](AffineOp& op, UnaryOp* then) {
+      std::vector<float> y(output.num_floats), dx(input.num_floats);
+      std::vector<float> dy = ToLayout(nn(), output, RandomBf16(n, 4));
+      Results r;
+      r.dweight.resize(weights);
+      r.dbias.resize(out_channels);
+      absl::Status status =
+          op.Forward(x.data(), weight.data(), bias.data(), y.data());
+      if (then != nullptr) {
+        status.Update(then->Forward(y.data(), y.data()));
+        status.Update(then->Backward(nullptr, y.data(), dy.data(), dy.data()));
+      } else {
+        status.Update(
+            op.BackwardActivation(y.data(), dy.data(), r.dbias.data()));
+      }
+      status.Update(op.Backward(x.data(), weight.data(), dy.data(), dx.data(),
+                                r.dweight.data(), r.dbias.data()));
+      EXPECT_TRUE(status.ok()) << status;
+      r.y = ToPlain(nn(), output, y);
+      r.dx = ToPlain(nn(), input, dx);
+      return r;
+    };
+    const Results actual = run(**fused, nullptr);
+    const Results expected = run(**separate, relu->get());
+    EXPECT_EQ(actual.y, expected.y);
+    EXPECT_EQ(actual.dx, expected.dx);
+    EXPECT_EQ(actual.dweight, expected.dweight);
+    EXPECT_EQ(actual.dbias, expected.dbias);
+  }
+}
+
 // With one channel or one pixel, both orders are the same.
 TEST_P(Bf16Layers, AnInputIsReorderedOnceIfItsOrderChanges) {
   ConvolutionShape shape;

@@ -40,6 +40,19 @@ class StagedAffine final : public AffineOp {
         op_->Backward(on_x, on_weight, on_dy, on_dx, on_dweight, on_dbias));
   }
 
+  bool FuseActivation(Activation function) override {
+    return op_->FuseActivation(function);
+  }
+
+  absl::Status BackwardActivation(const float* y, float* dy,
+                                  float* dbias) override {
+    StagedCall call(device_);
+    const float* const on_y = call.In(y, output().num_floats);
+    float* const on_dy = call.InOut(dy, output().num_floats);
+    float* const on_dbias = call.InOutUnaligned(dbias, sizes_.bias);
+    return call.Finish(op_->BackwardActivation(on_y, on_dy, on_dbias));
+  }
+
  private:
   Backend* const device_;  // Not owned.
   const StagedAffineSizes sizes_;

@@ -45,7 +45,7 @@ using AllKernels = JoinedKernels<
     OfBothTypes<SoftmaxCore>, OfBothTypes<NormalizeOnlyCore>,
     OfBothTypes<NormalizeAndAddCore>, OfBothTypes<NormInputGradientCore>,
     OfBothTypes<PlainOrderCore>, ChannelSums<BiasTerms>,
-    ChannelSums<ShiftedTerms>,
+    ChannelSums<ActivatedBiasTerms>, ChannelSums<ShiftedTerms>,
     ChannelSums<UnmaskedNormGradientTerms>,
     ChannelSums<NormGradientTermsByInput>,
     ChannelSums<NormGradientTermsByOutput>,

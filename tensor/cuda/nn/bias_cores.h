@@ -6,15 +6,17 @@
 
 #include "tensor/cuda/layer_device/kernel_core.h"
 #include "tensor/cuda/layer_device/packet_core.h"
+#include "tensor/cuda/nn/activation_cores.h"
 #include "tensor/cuda/nn/channel_sum_cores.h"
 
 namespace ps {
 
-// y += bias of the channel. Count: elements.
+// y = function(y + bias of the channel). Count: elements.
 template <typename T>
 struct AddBiasCore : ChannelPacketCore {
   static constexpr const char* kName = "AddBias";
   ChannelMap map;
+  ActivationKind function;
   const float* bias;  // [channels]
   T* y;
 
@@ -27,7 +29,7 @@ struct AddBiasCore : ChannelPacketCore {
     return {bias[channel]};
   }
   PS_HOST_DEVICE float operator()(const Channel& channel, float y) const {
-    return y + channel.bias;
+    return Activated(function, y + channel.bias);
   }
 };
 
@@ -44,6 +46,26 @@ struct BiasTerms {
   PS_HOST_DEVICE Channel OfChannel(int64_t) const { return {}; }
   PS_HOST_DEVICE Term operator()(const Channel&, float dy) const {
     return {dy, 0, 0};
+  }
+};
+
+// The same where dy is the gradient of y, the value of a function. Replaces dy
+// by the gradient of its argument.
+template <typename T>
+struct ActivatedBiasTerms {
+  using Element = T;
+  static constexpr const char* kName = "SumActivatedBias";
+  ActivationKind function;
+  const T* y;
+  T* dy;
+
+  using Inputs = Arrays<&ActivatedBiasTerms::y, &ActivatedBiasTerms::dy>;
+  using Output = Arrays<&ActivatedBiasTerms::dy>;
+  struct Channel {};
+  PS_HOST_DEVICE Channel OfChannel(int64_t) const { return {}; }
+  PS_HOST_DEVICE Term operator()(const Channel&, float y, float dy) const {
+    const float gradient = ActivationGradient(function, y, dy);
+    return {gradient, 0, gradient};
   }
 };
 

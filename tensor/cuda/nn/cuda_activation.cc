@@ -44,18 +44,6 @@ class CudaActivationFunction final : public UnaryOp {
   const ActivationDesc output_;
 };
 
-ActivationKind KindOf(Activation function) {
-  switch (function) {
-    case Activation::kRelu:
-      break;
-    case Activation::kTanh:
-      return ActivationKind::kTanh;
-    case Activation::kSigmoid:
-      return ActivationKind::kSigmoid;
-  }
-  return ActivationKind::kRelu;
-}
-
 template <typename T>
 class CudaSum final : public SumOp {
  public:
@@ -79,6 +67,18 @@ class CudaSum final : public SumOp {
 };
 
 }  // namespace
+
+ActivationKind KindOf(Activation function) {
+  switch (function) {
+    case Activation::kRelu:
+      break;
+    case Activation::kTanh:
+      return ActivationKind::kTanh;
+    case Activation::kSigmoid:
+      return ActivationKind::kSigmoid;
+  }
+  return ActivationKind::kRelu;
+}
 
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(
     LayerDevice* device, Activation function, const ActivationDesc& input) {

@@ -6,9 +6,12 @@
 
 #include "absl/status/statusor.h"
 #include "tensor/cuda/layer_device/layer_device.h"
+#include "tensor/cuda/nn/activation_cores.h"
 #include "tensor/nn_kernels.h"
 
 namespace ps {
+
+ActivationKind KindOf(Activation function);
 
 // See NnKernels::PlanActivation and PlanSum. `device` outlives the operation.
 absl::StatusOr<std::unique_ptr<UnaryOp>> PlanCudaActivation(

@@ -9,6 +9,7 @@
 #include "tensor/cuda/nn/bias.h"
 #include "tensor/cuda/nn/channel_sums.h"
 #include "tensor/cuda/nn/column_convolution.h"
+#include "tensor/cuda/nn/cuda_activation.h"
 #include "tensor/cuda/nn/cuda_layout.h"
 #include "tensor/cuda/nn/last_channel_convolution.h"
 #include "tensor/cuda/nn/product_factor.h"
@@ -90,7 +91,7 @@ class CudaConvolution final : public AffineOp {
     PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kForward)
                            ->Forward(x_.of(x), weight_.of(weight), y));
     if (!has_bias_) return absl::OkStatus();
-    return AddBias(device_, device_->storage(), outputs_, bias, y);
+    return AddBias(device_, device_->storage(), outputs_, function_, bias, y);
   }
 
   absl::Status Backward(const float* x, const float* weight, const float* dy,
@@ -98,7 +99,7 @@ class CudaConvolution final : public AffineOp {
     if (holds_gradient_) PS_RETURN_IF_ERROR(TakeInput(x));
     PS_RETURN_IF_ERROR(passes_.Of(ConvolutionPass::kBackwardWeights)
                            ->BackwardWeights(x_.of(x), dy, dweight));
-    if (has_bias_) {
+    if (has_bias_ && function_ == ActivationKind::kNone) {
       PS_RETURN_IF_ERROR(
           SumBias(device_, device_->storage(), outputs_, dy, dbias));
     }
@@ -115,6 +116,21 @@ class CudaConvolution final : public AffineOp {
     return x_.ToPlain(device_, dx);
   }
 
+  // Without a bias, it would be a pass of its own.
+  bool FuseActivation(Activation function) override {
+    if (has_bias_) function_ = KindOf(function);
+    return has_bias_;
+  }
+
+  absl::Status BackwardActivation(const float* y, float* dy,
+                                  float* dbias) override {
+    if (function_ == ActivationKind::kNone) {
+      return AffineOp::BackwardActivation(y, dy, dbias);
+    }
+    return SumActivatedBias(device_, device_->storage(), outputs_, function_, y,
+                            dy, dbias);
+  }
+
  private:
   absl::Status TakeInput(const float* x) {
     if (x_.reorders()) device_->CountReorder();
@@ -128,6 +144,7 @@ class CudaConvolution final : public AffineOp {
   const ActivationDesc output_;
   const ChannelGeometry outputs_;
   const ConvolutionPasses passes_;
+  ActivationKind function_ = ActivationKind::kNone;
   ProductFactor weight_;
   ProductFactor x_;
   bool holds_gradient_ = false;  // In x_, instead of the latest x.

@@ -37,7 +37,8 @@ absl::Status BiasedProduct::Multiply(const void* x, const void* weight,
   product_.a = x, product_.b = weight, product_.c = y;
   PS_RETURN_IF_ERROR(device_->Multiply(product_));
   return AddBias(device_, product_.result,
-                 ChannelGeometry(product_.m, product_.n, 1), bias, y);
+                 ChannelGeometry(product_.m, product_.n, 1),
+                 ActivationKind::kNone, bias, y);
 }
 
 absl::StatusOr<WeightGradient> WeightGradient::Plan(LayerDevice* device,

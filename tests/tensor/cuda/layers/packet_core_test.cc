@@ -140,6 +140,7 @@ TYPED_TEST(PacketCores, ChannelsGiveTheBitsOfSingleElements) {
             [&](TestArrays<T>* a) {
               AddBiasCore<T> core;
               core.map = map;
+              core.function = ActivationKind::kTanh;
               // At an address that no packet could be loaded from.
               core.bias = bias.data() + (channels < 300 ? 1 : 0);
               core.y = a->at(2);
