@@ -1,5 +1,6 @@
 #include "compressors/cuda/device_sidco.h"
 
+#include <algorithm>
 #include <utility>
 #include <vector>
 
@@ -24,6 +25,16 @@ absl::Status CheckRequest(const DeviceSidcoRequest& request, int64_t n) {
         " elements and 1 to ", kMaxDeviceStages, " stages"));
   }
   return absl::OkStatus();
+}
+
+// A warm start lists kWarmStartFactor times the target, spread unevenly over
+// the chunks, and room is made for `capacity` selected elements, which is about
+// twice the target.
+uint32_t ListCapacity(int64_t n, int64_t capacity) {
+  const double density = static_cast<double>(capacity) / static_cast<double>(n);
+  return static_cast<uint32_t>(
+      std::clamp(0.75 * kWarmStartFactor * density * kSparseChunk,
+                 double{kListCapacity}, double{kMaxListCapacity}));
 }
 
 SidcoTrace TraceOf(const SidcoPasses& passes) {
@@ -58,7 +69,8 @@ class DeviceSidcoImpl final : public DeviceSidco {
 
   absl::Status Allocate() {
     const std::string what = absl::StrCat("SIDCo of ", n_, " elements");
-    PS_RETURN_IF_ERROR(lists_.Reserve(work_, n_, what));
+    PS_RETURN_IF_ERROR(
+        lists_.Reserve(work_, n_, what, ListCapacity(n_, capacity_)));
     PS_RETURN_IF_ERROR(selected_.Reserve(work_, capacity_, what));
     return runner_.Allocate(what);
   }
@@ -66,6 +78,7 @@ class DeviceSidcoImpl final : public DeviceSidco {
   absl::Status Queue(const DeviceSidcoRequest& request, const float* residual,
                      const float* gradient, float* out) override {
     PS_RETURN_IF_ERROR(CheckRequest(request, n_));
+    max_passes_ = SidcoPasses::MaxPasses(request);
     return runner_.Queue(Arguments(request, residual, gradient, out),
                          NumSparseChunks(n_));
   }
@@ -78,9 +91,9 @@ class DeviceSidcoImpl final : public DeviceSidco {
     const SidcoState& state = runner_.on_host();
     const SidcoPasses& passes = state.passes;
     if (!passes.done()) {
-      return absl::InternalError(absl::StrCat(
-          "SIDCo did not finish in ", passes.max_passes(), " passes over ", n_,
-          " elements"));
+      return absl::InternalError(absl::StrCat("SIDCo did not finish in ",
+                                              max_passes_, " passes over ", n_,
+                                              " elements"));
     }
     *result = DeviceSidcoResult();
     result->outcome = passes.outcome();
@@ -89,7 +102,7 @@ class DeviceSidcoImpl final : public DeviceSidco {
     result->warm = passes.warm();
     result->estimate = EstimateOf(passes.steps());
     result->trace = TraceOf(passes);
-    result->num_selected = state.num_selected;
+    result->num_selected = passes.num_selected();
     result->selection = selected_.selection(state.num_left);
     return absl::OkStatus();
   }
@@ -129,6 +142,7 @@ class DeviceSidcoImpl final : public DeviceSidco {
   GridRunner<SidcoWork> runner_;
   ListRoom lists_;
   SelectionRoom selected_;
+  int max_passes_ = 0;  // Of the queued request.
 };
 
 }  // namespace

@@ -59,9 +59,10 @@ class DeviceSidco {
 
 // For vectors of n elements, of which at most `capacity` selected ones are left
 // on the device; both are at least 1. `work` is not owned and must outlive the
-// result. Allocates 0.75 n bytes of device memory for lists, and 8 `capacity`
-// bytes. Errors: kInvalidArgument, kResourceExhausted; kUnimplemented in a
-// build without the CUDA toolkit, where no kernels have a SparseWork.
+// result. Allocates device memory: 8 `capacity` bytes, and for lists 18
+// `capacity` bytes, but at least 0.75 n and at most 2.25 n. Errors:
+// kInvalidArgument, kResourceExhausted; kUnimplemented in a build without the
+// CUDA toolkit, where no kernels have a SparseWork.
 absl::StatusOr<std::unique_ptr<DeviceSidco>> NewDeviceSidco(int64_t n,
                                                             int64_t capacity,
                                                             SparseWork* work);

@@ -19,26 +19,29 @@
 
 #include <cuda_runtime_api.h>
 
+#include "tensor/cuda/sparse/cores/host_device.h"
+
 namespace ps {
 
-// The number of blocks that fit the current device at a time. No more than
-// these can wait for each other.
+// The maximum number of blocks of a launch: all must be on the current device
+// at a time, since they wait for each other, and they leave room for layers.
 template <class Work>
 cudaError_t MaxGridWorkBlocks(int* num_blocks);
 
 // Queues one launch of num_blocks blocks, at least 1, on `stream` and returns
 // at once, with the error of the launch. Pointers refer to device memory, which
-// must stay allocated until the work is done.
+// must stay allocated until the work is done. No other launch may use `barrier`
+// at the same time.
 template <class Work>
 cudaError_t LaunchGridWork(const typename Work::Arguments& arguments,
                            int num_blocks, typename Work::State* state,
-                           cudaStream_t stream);
+                           GridBarrier* barrier, cudaStream_t stream);
 
 // Use at the end of a file that defines both functions.
-#define PS_INSTANTIATE_GRID_WORK(Work)                                   \
-  template cudaError_t MaxGridWorkBlocks<Work>(int* num_blocks);         \
-  template cudaError_t LaunchGridWork<Work>(const Work::Arguments&, int, \
-                                            Work::State*, cudaStream_t)
+#define PS_INSTANTIATE_GRID_WORK(Work)                           \
+  template cudaError_t MaxGridWorkBlocks<Work>(int* num_blocks); \
+  template cudaError_t LaunchGridWork<Work>(                     \
+      const Work::Arguments&, int, Work::State*, GridBarrier*, cudaStream_t)
 
 }  // namespace ps
 

@@ -1,5 +1,6 @@
 // Runs a Work and fetches the state that it leaves, with one launch and one
-// wait, which may be the caller's. For files between the host and the device; includes CUDA's headers.
+// wait, which may be the caller's. For files between the host and the device;
+// includes CUDA's headers.
 #ifndef COMPRESSORS_CUDA_GRID_RUNNER_H_
 #define COMPRESSORS_CUDA_GRID_RUNNER_H_
 
@@ -33,9 +34,13 @@ class GridRunner {
   // kResourceExhausted, or CUDA errors.
   absl::Status Allocate(absl::string_view what) {
     PS_ASSIGN_OR_RETURN(state_, AllocateArray<State>(work_->memory(), 1, what));
+    PS_ASSIGN_OR_RETURN(barrier_,
+                        AllocateArray<GridBarrier>(work_->memory(), 1, what));
     PS_ASSIGN_OR_RETURN(pinned_, AllocatePinnedMemory(sizeof(State)));
     PS_RETURN_IF_ERROR(work_->streams().MakeCurrent());
     PS_RETURN_IF_ERROR(work_->streams().AwaitAll());
+    PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(
+        barrier_.get(), 0, sizeof(GridBarrier), work_->stream()));
     PS_RETURN_IF_CUDA_ERROR(MaxGridWorkBlocks<Work>(&max_blocks_));
     return absl::OkStatus();
   }
@@ -48,8 +53,8 @@ class GridRunner {
     const cudaStream_t stream = work_->stream();
     const int num_blocks =
         static_cast<int>(std::min<int64_t>(num_chunks, max_blocks_));
-    PS_RETURN_IF_CUDA_ERROR(
-        LaunchGridWork<Work>(arguments, num_blocks, state_.get(), stream));
+    PS_RETURN_IF_CUDA_ERROR(LaunchGridWork<Work>(
+        arguments, num_blocks, state_.get(), barrier_.get(), stream));
     PS_RETURN_IF_CUDA_ERROR(cudaMemcpyAsync(pinned_.get(), state_.get(),
                                             sizeof(State),
                                             cudaMemcpyDeviceToHost, stream));
@@ -75,8 +80,9 @@ class GridRunner {
  private:
   SparseWork* const work_;  // Not owned.
   int max_blocks_ = 1;
-  std::shared_ptr<State> state_;  // In device memory.
-  std::shared_ptr<void> pinned_;  // The host's copy of the state.
+  std::shared_ptr<State> state_;          // In device memory.
+  std::shared_ptr<GridBarrier> barrier_;  // In device memory.
+  std::shared_ptr<void> pinned_;          // The host's copy of the state.
 };
 
 }  // namespace ps

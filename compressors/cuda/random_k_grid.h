@@ -8,6 +8,7 @@
 #include "common/host_device.h"
 #include "compressors/cuda/subset_grid.h"
 #include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/select.h"
 #include "tensor/cuda/sparse/cores/sift.h"
 
@@ -31,10 +32,7 @@ struct RandomKState {
 // The shared memory of a block in one phase.
 union RandomKShared {
   SiftShared sift;
-  struct {
-    FoldShared fold;
-    ChunkStats total;
-  } formed;
+  FoldShared fold;
   SubsetShared subset;
   ScanShared scan;
 
@@ -52,27 +50,28 @@ struct RandomKWork {
   PS_HOST_DEVICE static void Run(Grid& grid, const Arguments& arguments,
                                  State* state) {
     const int64_t num_chunks = NumSparseChunks(arguments.input.n);
-    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
-      SiftArguments sift;
-      sift.input = arguments.input;
-      sift.counted = MagnitudeRange::Above(0);
-      sift.stats = arguments.stats;
-      for (int64_t c = b; c < num_chunks; c += num_blocks) {
-        SiftChunk(block, sift, c, &shared->sift);
-      }
-    });
-    grid.Phase([&](auto& block, int64_t b, int64_t, Shared* shared) {
-      if (b != 0) return;
-      FoldChunks(block, arguments.stats, num_chunks, &shared->formed.fold,
-                 &shared->formed.total);
-      block.Phase([&](int thread) {
-        if (thread == 0) state->total = shared->formed.total;
-      });
-    });
+    grid.Phase(
+        [&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
+          SiftArguments sift;
+          sift.input = arguments.input;
+          sift.counted = MagnitudeRange::Above(0);
+          sift.stats = arguments.stats;
+          for (int64_t c = b; c < num_chunks; c += num_blocks) {
+            SiftChunk(block, sift, c, &shared->sift);
+          }
+        },
+        [&](auto& block, Shared* shared) {
+          FoldChunks(block, arguments.stats, num_chunks, &shared->fold,
+                     &state->total);
+        });
     if (state->total.num_non_finite > 0) return;
-    TakeSubset(grid, arguments.draw, arguments.input.u, arguments.stats,
-               arguments.bases, &state->subset, arguments.indices,
-               arguments.values);
+    MarkSubset(grid, arguments.draw, arguments.stats, arguments.bases,
+               &state->subset);
+    grid.Final([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
+      TakeSubset(block, arguments.draw, arguments.input.u, arguments.bases, b,
+                 num_blocks, &shared->subset, arguments.indices,
+                 arguments.values);
+    });
   }
 };
 

@@ -9,11 +9,11 @@
 #include "common/host_device.h"
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
+#include "tensor/cuda/sparse/cores/tile.h"
 
 namespace ps {
 
-// In device memory. One block writes it, between phases in which all blocks
-// read it.
+// In device memory. One block writes it while the others wait.
 struct RankState {
   // The bits of the k-th largest magnitude are in [low, low + 2^width), where
   // its rank is `wanted`. At the end the width is 0.
@@ -32,6 +32,20 @@ static_assert(1 << kRankBits == kHistogramBins, "");
 
 PS_HOST_DEVICE inline int NextShift(const RankState& state) {
   return state.width > kRankBits ? state.width - kRankBits : 0;
+}
+
+// One block, before FindRank: prepares for the k-th largest magnitude.
+template <class Block>
+PS_HOST_DEVICE void StartRank(Block& block, int64_t k,
+                              unsigned long long* histogram, RankState* state) {
+  block.Phase([&](int thread) {
+    for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
+      histogram[i] = 0;
+    }
+    if (thread != 0) return;
+    *state = RankState();
+    state->wanted = k;
+  });
 }
 
 // One block counts its part of a histogram and adds it to the one in device
@@ -53,11 +67,17 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
   block.Phase([&](int thread) {
     for (int64_t c = b; c < num_chunks; c += num_blocks) {
       const ChunkInput part = ChunkOf(input, c);
-      const float* const x = part.listed ? part.values : input.u + part.begin;
-      for (int64_t i = thread; i < part.size; i += kSparseThreads) {
-        // Bits below `low` wrap around to a position that is too high.
-        const uint32_t place = (FloatBits(x[i]) & kMagnitudeMask) - low;
-        if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
+      for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+        const Tile tile = TileAt(part, begin);
+        BySize(tile, [&](auto whole) {
+          float items[kItemsPerThread];
+          LoadElements(whole, input, part, tile, thread, items);
+          ForEachItem(whole, tile, thread, [&](int k) {
+            // Bits below `low` wrap around to a position that is too high.
+            const uint32_t place = (FloatBits(items[k]) & kMagnitudeMask) - low;
+            if (place < width) AtomicAdd(&shared->counts[place >> shift], 1);
+          });
+        });
       }
     }
   });
@@ -72,8 +92,10 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
 // One block, after a histogram: finds the bin that holds the k-th largest, and
 // clears the histogram for the next one.
 template <class Block>
-PS_HOST_DEVICE void NarrowDigits(Block& block, unsigned long long* histogram,
-                                 RankShared* shared, RankState* state) {
+PS_HOST_DEVICE PS_DEVICE_CALL void NarrowDigits(Block& block,
+                                                unsigned long long* histogram,
+                                                RankShared* shared,
+                                                RankState* state) {
   constexpr int kBinsPerThread = kHistogramBins / kSparseThreads;
   block.Phase([&](int thread) {
     unsigned long long sum = 0;
@@ -107,32 +129,22 @@ PS_HOST_DEVICE void NarrowDigits(Block& block, unsigned long long* histogram,
 }
 
 // Sets *state for the k-th largest magnitude of input, with k in [1, n]; or of
-// its lists if they are used, which must hold at least k elements. histogram:
-// [kHistogramBins], in device memory. tensor/cuda/sparse/cores/host_device.h
-// describes a Grid; its shared memory must have a HistogramShared `histogram`
-// and a RankShared `rank`.
+// its lists if they are used, which must hold at least k elements. StartRank
+// must have been called. histogram: [kHistogramBins], in device memory.
+// tensor/cuda/sparse/cores/host_device.h describes a Grid; its shared memory
+// must have a HistogramShared `histogram` and a RankShared `rank`.
 template <class Grid>
-PS_HOST_DEVICE void FindRank(Grid& grid, const SparseInput& input, int64_t k,
+PS_HOST_DEVICE void FindRank(Grid& grid, const SparseInput& input,
                              unsigned long long* histogram, RankState* state) {
-  grid.Phase([&](auto& block, int64_t b, int64_t, auto*) {
-    if (b != 0) return;
-    block.Phase([&](int thread) {
-      for (int i = thread; i < kHistogramBins; i += kSparseThreads) {
-        histogram[i] = 0;
-      }
-      if (thread != 0) return;
-      *state = RankState();
-      state->wanted = k;
-    });
-  });
   while (state->width > 0) {
-    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
-      CountDigits(block, input, *state, b, num_blocks, &shared->histogram,
-                  histogram);
-    });
-    grid.Phase([&](auto& block, int64_t b, int64_t, auto* shared) {
-      if (b == 0) NarrowDigits(block, histogram, &shared->rank, state);
-    });
+    grid.Phase(
+        [&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
+          CountDigits(block, input, *state, b, num_blocks, &shared->histogram,
+                      histogram);
+        },
+        [&](auto& block, auto* shared) {
+          NarrowDigits(block, histogram, &shared->rank, state);
+        });
   }
 }
 

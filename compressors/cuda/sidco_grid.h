@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "compressors/cuda/sidco_passes.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/select.h"
 #include "tensor/cuda/sparse/cores/sift.h"
 #include "tensor/cuda/sparse/cores/tile.h"
@@ -25,12 +26,11 @@ struct SidcoArguments {
   float* values = nullptr;      // [capacity]
 };
 
-// In device memory. One block writes it, between phases in which all blocks
-// read it.
+// In device memory. One block writes it while the others wait.
 struct SidcoState {
   SidcoPasses passes;
-  int64_t num_selected = 0;
-  int64_t num_left = 0;  // num_selected, or 0 if that exceeds the capacity.
+  // passes.num_selected(), or 0 if that exceeds the capacity.
+  int64_t num_left = 0;
 };
 
 // The shared memory of a block in one phase.
@@ -46,83 +46,64 @@ union SidcoShared {
   PS_HOST_DEVICE SidcoShared() {}
 };
 
-// One block, between two passes.
+// One block, after pass number `pass`: decides on the next one, or places the
+// selected elements.
 template <class Block>
-PS_HOST_DEVICE void AdvanceSidco(Block& block, const ChunkStats* stats,
-                                 int64_t num_chunks, SidcoShared* shared,
-                                 SidcoPasses* passes) {
-  FoldChunks(block, stats, num_chunks, &shared->advance.fold,
+PS_HOST_DEVICE PS_DEVICE_CALL void AdvanceSidco(Block& block,
+                                                const SidcoArguments& arguments,
+                                                int pass, SidcoShared* shared,
+                                                SidcoState* state) {
+  const int64_t num_chunks = NumSparseChunks(arguments.sift.input.n);
+  FoldChunks(block, arguments.sift.stats, num_chunks, &shared->advance.fold,
              &shared->advance.total);
+  SidcoPasses* const passes = &state->passes;
   block.Phase([&](int thread) {
-    if (thread == 0) passes->PassDone(shared->advance.total);
+    if (thread != 0) return;
+    if (pass == 0) passes->Start(arguments.request);
+    passes->PassDone(arguments.request, shared->advance.total);
+    const int64_t count = passes->num_selected();
+    state->num_left = count > arguments.capacity ? 0 : count;
   });
+  if (state->num_left == 0) return;
+  ScanCounts(block, arguments.sift.stats, num_chunks, &shared->scan,
+             arguments.bases);
 }
 
 // All of the work; tensor/cuda/sparse/cores/host_device.h describes a Grid.
 template <class Grid>
 PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
                              SidcoState* state) {
-  SidcoPasses* const passes = &state->passes;
   const int64_t num_chunks = NumSparseChunks(arguments.sift.input.n);
-  const ChunkStats* const stats = arguments.sift.stats;
-  grid.Phase([&](auto& block, int64_t b, int64_t, SidcoShared*) {
-    if (b != 0) return;
-    block.Phase([&](int thread) {
-      if (thread != 0) return;
-      passes->Start(arguments.request);
-      state->num_selected = state->num_left = 0;
-    });
-  });
   // The bound guards against our own bugs: a kernel that never ends is worse
   // than an error.
-  const int max_passes = passes->max_passes();
-  for (int pass = 0; pass < max_passes && !passes->done(); ++pass) {
+  const int max_passes = SidcoPasses::MaxPasses(arguments.request);
+  SidcoPass next = SidcoPasses::First(arguments.request);
+  for (int pass = 0; pass < max_passes && next.task != SidcoPass::Task::kNone;
+       ++pass) {
+    SiftArguments sift = arguments.sift;
+    next.ApplyTo(&sift);
     grid.Phase(
         [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
-          SiftArguments sift = arguments.sift;
-          if (!passes->NextPass(&sift)) return;
           for (int64_t c = b; c < num_chunks; c += num_blocks) {
             SiftChunk(block, sift, c, &shared->sift);
           }
+        },
+        [&](auto& block, SidcoShared* shared) {
+          AdvanceSidco(block, arguments, pass, shared, state);
         });
-    grid.Phase([&](auto& block, int64_t b, int64_t, SidcoShared* shared) {
-      if (b == 0) AdvanceSidco(block, stats, num_chunks, shared, passes);
-    });
+    next = state->passes.next();
   }
-  if (passes->outcome() != SidcoOutcome::kEstimated) return;
-
-  SparseInput input = arguments.sift.input;
-  input.residual = nullptr;
-  input.use_lists = passes->SelectedAreListed();
-  const MagnitudeRange selected = passes->Selected();
-  grid.Phase(
-      [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
-        SiftArguments count = arguments.sift;
-        count.input = input;
-        count.counted = selected;
-        for (int64_t c = b; c < num_chunks; c += num_blocks) {
-          SiftChunk(block, count, c, &shared->sift);
-        }
-      });
-  grid.Phase([&](auto& block, int64_t b, int64_t, SidcoShared* shared) {
-    if (b != 0) return;
-    ScanCounts(block, stats, num_chunks, &shared->scan, arguments.bases);
-    block.Phase([&](int thread) {
-      if (thread != 0) return;
-      const int64_t count = arguments.bases[num_chunks];
-      state->num_selected = count;
-      state->num_left = count > arguments.capacity ? 0 : count;
-    });
-  });
   if (state->num_left == 0) return;
   SelectArguments select;
-  select.input = input;
-  select.wanted = selected;
+  select.input = arguments.sift.input;
+  select.input.residual = nullptr;
+  select.input.use_lists = state->passes.SelectedAreListed();
+  select.wanted = state->passes.Selected();
   select.bases = arguments.bases;
   select.end_rank = arguments.capacity;
   select.indices = arguments.indices;
   select.values = arguments.values;
-  grid.Phase(
+  grid.Final(
       [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
           SelectChunk(block, select, c, &shared->tile);

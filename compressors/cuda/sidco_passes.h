@@ -45,64 +45,96 @@ enum class SidcoOutcome {
   kConstant,   // All magnitudes are equal, or no law can be fitted.
 };
 
-// In device memory while a vector is processed. Every block of a pass reads it;
-// one thread writes it between two passes.
+// A pass over the vector.
+struct SidcoPass {
+  enum class Task {
+    kForm,
+    kMeasure,  // What the steps ask for.
+    kSums,     // Sums that a warm start has skipped.
+    kCount,    // The selected elements.
+    kNone,
+  };
+  Task task = Task::kNone;
+  bool use_lists = false;
+  bool keep = false;
+  bool sum_logs = false;
+  SumOf sum_of = SumOf::kNothing;
+  float location = 0;
+  float keep_above = 0;
+
+  // On entry `arguments` has the vectors, the place for their sum, and space
+  // for lists.
+  PS_HOST_DEVICE void ApplyTo(SiftArguments* arguments) const {
+    if (task != Task::kForm) arguments->input.residual = nullptr;
+    arguments->input.use_lists = use_lists;
+    arguments->counted = MagnitudeRange::Above(location);
+    arguments->sum_of = sum_of;
+    arguments->location = location;
+    arguments->sum_logs = sum_logs;
+    arguments->keep = keep;
+    arguments->kept = MagnitudeRange::Above(keep_above);
+  }
+};
+
+// In device memory while a vector is processed. One thread writes it between
+// two passes; all blocks read next().
 class SidcoPasses {
  public:
+  // The first pass, for blocks that cannot know yet whether Start has been
+  // called.
+  PS_HOST_DEVICE static SidcoPass First(const DeviceSidcoRequest& request) {
+    SidcoPass pass;
+    pass.task = SidcoPass::Task::kForm;
+    pass.keep_above = request.keep_above;
+    pass.keep = request.keep_above < HUGE_VALF;
+    // A warm start uses only the sums of a few elements.
+    if (request.warm_location < HUGE_VALF) return pass;
+    pass.sum_of = SumOf::kExceedances;
+    pass.sum_logs = request.fits.MagnitudesNeedLogs();
+    return pass;
+  }
+
   PS_HOST_DEVICE void Start(const DeviceSidcoRequest& request) {
     *this = SidcoPasses();
-    request_ = request;
+    estimate_ = request.estimate;
     warm_ = request.warm_location < HUGE_VALF;
-    task_ = Task::kForm;
+    next_ = First(request);
   }
 
-  // Sets the arguments that are specific to the next pass. On entry `arguments`
-  // has the vectors, the place for their sum, and space for lists. Returns
-  // false if there is no further pass.
-  PS_HOST_DEVICE bool NextPass(SiftArguments* arguments) const {
-    if (task_ == Task::kDone) return false;
-    const bool forms = task_ == Task::kForm;
-    if (!forms) arguments->input.residual = nullptr;
-    float location = 0;
-    float keep_above = HUGE_VALF;
-    if (forms) keep_above = request_.keep_above;
-    if (task_ == Task::kMeasure) {
-      location = steps_.location();
-      keep_above = steps_.keep_above();
-    }
-    const bool listed = has_lists_ && location >= kept_above_;
-    arguments->input.use_lists = task_ == Task::kMeasure && listed;
-    arguments->keep = task_ == Task::kMeasure
-                          ? !(listed && keep_above <= kept_above_)
-                          : forms && keep_above < HUGE_VALF;
-    arguments->kept = MagnitudeRange::Above(keep_above);
-    arguments->counted = MagnitudeRange::Above(location);
-    arguments->location = location;
-    // A warm start uses only the sums of a few elements.
-    arguments->sum_of = forms && warm_ ? SumOf::kNothing : SumOf::kExceedances;
-    arguments->sum_logs = request_.fits.MagnitudesNeedLogs() &&
-                          (task_ == Task::kSums || (forms && !warm_));
-    return true;
-  }
+  PS_HOST_DEVICE const SidcoPass& next() const { return next_; }
 
-  // Call after each pass, with its totals.
-  PS_HOST_DEVICE void PassDone(const ChunkStats& total) {
-    SiftArguments arguments;
-    if (!NextPass(&arguments)) return;
-    if (arguments.keep) {
+  // Call after each pass, with its totals and the same request, which must stay
+  // where it is.
+  PS_HOST_DEVICE void PassDone(const DeviceSidcoRequest& request,
+                               const ChunkStats& total) {
+    const SidcoPass pass = next_;
+    next_ = SidcoPass();
+    if (pass.keep) {
       has_lists_ = true;
-      kept_above_ =
-          task_ == Task::kForm ? request_.keep_above : steps_.keep_above();
+      kept_above_ = pass.keep_above;
     }
-    switch (task_) {
-      case Task::kForm:
-        return Formed(total);
-      case Task::kMeasure:
-        return Measured(total);
-      case Task::kSums:
-        return StartCold(total);
-      case Task::kDone:
-        return;
+    switch (pass.task) {
+      case SidcoPass::Task::kForm:
+        Formed(request, total);
+        break;
+      case SidcoPass::Task::kMeasure:
+        Measured(request, total);
+        break;
+      case SidcoPass::Task::kSums:
+        StartCold(request, total);
+        break;
+      case SidcoPass::Task::kCount:
+      case SidcoPass::Task::kNone:
+        break;
+    }
+    if (outcome_ != SidcoOutcome::kEstimated) return;
+    if (pass.location == steps_.threshold()) {
+      // The chunks' counts are those of the selection.
+      num_selected_ = total.count;
+    } else {
+      next_.task = SidcoPass::Task::kCount;
+      next_.location = steps_.threshold();
+      next_.use_lists = SelectedAreListed();
     }
   }
 
@@ -117,11 +149,14 @@ class SidcoPasses {
     return has_lists_ && steps_.threshold() >= kept_above_;
   }
 
-  PS_HOST_DEVICE bool done() const { return task_ == Task::kDone; }
-  PS_HOST_DEVICE SidcoOutcome outcome() const { return outcome_; }
-  PS_HOST_DEVICE const Moments& moments() const {
-    return request_.estimate.moments;
+  // The number of selected elements; the last pass has counted them by chunk.
+  PS_HOST_DEVICE int64_t num_selected() const { return num_selected_; }
+
+  PS_HOST_DEVICE bool done() const {
+    return next_.task == SidcoPass::Task::kNone;
   }
+  PS_HOST_DEVICE SidcoOutcome outcome() const { return outcome_; }
+  PS_HOST_DEVICE const Moments& moments() const { return estimate_.moments; }
   // Whether the estimate started from warm_location.
   PS_HOST_DEVICE bool warm() const { return warm_; }
   PS_HOST_DEVICE const SidcoSteps& steps() const { return steps_; }
@@ -132,80 +167,87 @@ class SidcoPasses {
   PS_HOST_DEVICE int num_taken() const { return num_taken_; }
   PS_HOST_DEVICE double taken(int i) const { return taken_[i]; }
 
-  // The maximum number of passes that the request takes.
-  PS_HOST_DEVICE int max_passes() const {
-    const EstimateRequest& estimate = request_.estimate;
+  // The maximum number of passes that a request takes.
+  PS_HOST_DEVICE static int MaxPasses(const DeviceSidcoRequest& request) {
+    const EstimateRequest& estimate = request.estimate;
     // Each stage but the first measures once, and may ask whether all
     // exceedances are as large as the maximum.
     const int cold = 2 * (estimate.stages - 1) + estimate.refine_steps;
-    const bool warm = request_.warm_location < HUGE_VALF;
+    const bool warm = request.warm_location < HUGE_VALF;
     // A warm start that fails ends before its corrections, and then needs the
-    // sums.
-    return 1 + (warm ? 3 : 0) + cold;
+    // sums. The first pass forms, and the last one may count.
+    return 2 + (warm ? 3 : 0) + cold;
   }
 
  private:
-  enum class Task {
-    kForm,
-    kMeasure,  // What steps_ asks for.
-    kSums,     // Sums that a warm start has skipped.
-    kDone,
-  };
-
-  PS_HOST_DEVICE SidcoMemory Memory() const {
+  PS_HOST_DEVICE static SidcoMemory MemoryOf(
+      const DeviceSidcoRequest& request) {
     SidcoMemory memory;
-    memory.steps = request_.known_steps;
-    memory.num_steps = request_.num_known_steps;
-    memory.refine_reach = request_.refine_reach;
+    memory.steps = request.known_steps;
+    memory.num_steps = request.num_known_steps;
+    memory.refine_reach = request.refine_reach;
     return memory;
   }
 
-  PS_HOST_DEVICE void Formed(const ChunkStats& total) {
-    EstimateRequest& estimate = request_.estimate;
-    Moments& moments = estimate.moments;
+  PS_HOST_DEVICE void Formed(const DeviceSidcoRequest& request,
+                             const ChunkStats& total) {
+    Moments& moments = estimate_.moments;
     moments.num_nonzero = total.count;
     moments.num_non_finite = total.num_non_finite;
     moments.max = FloatFromBits(total.max_bits);
     moments.min_nonzero = FloatFromBits(total.min_bits_less_one + 1);
-    estimate.population =
-        request_.exclude_zeros ? moments.num_nonzero : request_.n;
+    estimate_.population =
+        request.exclude_zeros ? moments.num_nonzero : request.n;
     if (moments.num_non_finite > 0) return Finish(SidcoOutcome::kNonFinite);
     if (moments.num_nonzero == 0) return Finish(SidcoOutcome::kZero);
-    if (estimate.target >= static_cast<double>(estimate.population)) {
+    if (estimate_.target >= static_cast<double>(estimate_.population)) {
       return Finish(SidcoOutcome::kSparse);
     }
     if (moments.min_nonzero == moments.max &&
-        estimate.population == moments.num_nonzero) {
+        estimate_.population == moments.num_nonzero) {
       return Finish(SidcoOutcome::kConstant);
     }
-    if (!warm_) return StartCold(total);
-    if (!HasSeveralStages(estimate)) return WarmStartFailed();
-    steps_.StartWarm(request_.warm_location, estimate, Memory());
-    task_ = Task::kMeasure;
+    if (!warm_) return StartCold(request, total);
+    if (!HasSeveralStages(estimate_)) return WarmStartFailed(request);
+    steps_.StartWarm(request.warm_location, estimate_, MemoryOf(request));
+    Measure();
   }
 
   // `total` has the sums of all elements.
-  PS_HOST_DEVICE void StartCold(const ChunkStats& total) {
-    EstimateRequest& estimate = request_.estimate;
-    estimate.moments.sum = total.sum;
-    estimate.moments.sum_squares = total.sum_squares;
-    estimate.sum_logs = total.sum_logs;
-    const int64_t zeros = estimate.population - estimate.moments.num_nonzero;
-    if (request_.fits.MagnitudesNeedLogs()) {
-      estimate.sum_logs +=
-          static_cast<double>(zeros) * LogOfZero(estimate.moments);
+  PS_HOST_DEVICE void StartCold(const DeviceSidcoRequest& request,
+                                const ChunkStats& total) {
+    estimate_.moments.sum = total.sum;
+    estimate_.moments.sum_squares = total.sum_squares;
+    estimate_.sum_logs = total.sum_logs;
+    const int64_t zeros = estimate_.population - estimate_.moments.num_nonzero;
+    if (request.fits.MagnitudesNeedLogs()) {
+      estimate_.sum_logs +=
+          static_cast<double>(zeros) * LogOfZero(estimate_.moments);
     }
-    steps_.StartCold(request_.estimate, Memory(), request_.fits);
-    task_ = Task::kMeasure;
-    FinishIfAnswered();
+    steps_.StartCold(estimate_, MemoryOf(request), request.fits);
+    GoOn(request);
   }
 
-  PS_HOST_DEVICE void WarmStartFailed() {
+  PS_HOST_DEVICE void WarmStartFailed(const DeviceSidcoRequest& request) {
     warm_ = false;
-    task_ = Task::kSums;
+    next_.task = SidcoPass::Task::kSums;
+    next_.sum_of = SumOf::kExceedances;
+    next_.sum_logs = request.fits.MagnitudesNeedLogs();
   }
 
-  PS_HOST_DEVICE void Measured(const ChunkStats& total) {
+  PS_HOST_DEVICE void Measure() {
+    next_.task = SidcoPass::Task::kMeasure;
+    next_.location = steps_.location();
+    next_.keep_above = steps_.keep_above();
+    next_.sum_of = SumOf::kExceedances;
+    next_.use_lists = has_lists_ && next_.location >= kept_above_;
+    // The lists of a warm start are so short that making shorter ones costs
+    // more than it saves.
+    next_.keep = !next_.use_lists || (!warm_ && next_.keep_above > kept_above_);
+  }
+
+  PS_HOST_DEVICE void Measured(const DeviceSidcoRequest& request,
+                               const ChunkStats& total) {
     const SidcoSteps::Asks asked = steps_.asks();
     if ((asked == SidcoSteps::Asks::kStage ||
          asked == SidcoSteps::Asks::kWarmStart) &&
@@ -218,27 +260,25 @@ class SidcoPasses {
     exceedances.count = total.count;
     exceedances.sum = total.sum;
     exceedances.sum_squares = total.sum_squares;
-    steps_.Next(exceedances, request_.fits);
+    steps_.Next(exceedances, request.fits);
     if (steps_.num_steps() > num_taken_ && num_taken_ < kMaxDeviceStages) {
       taken_[num_taken_++] = steps_.last_step();
     }
-    FinishIfAnswered();
+    GoOn(request);
   }
 
-  PS_HOST_DEVICE void FinishIfAnswered() {
-    if (steps_.asks() != SidcoSteps::Asks::kNothing) return;
+  PS_HOST_DEVICE void GoOn(const DeviceSidcoRequest& request) {
+    if (steps_.asks() != SidcoSteps::Asks::kNothing) return Measure();
     if (steps_.stages() > 0) return Finish(SidcoOutcome::kEstimated);
-    if (warm_) return WarmStartFailed();
+    if (warm_) return WarmStartFailed(request);
     Finish(SidcoOutcome::kConstant);
   }
 
-  PS_HOST_DEVICE void Finish(SidcoOutcome outcome) {
-    outcome_ = outcome;
-    task_ = Task::kDone;
-  }
+  PS_HOST_DEVICE void Finish(SidcoOutcome outcome) { outcome_ = outcome; }
 
-  DeviceSidcoRequest request_;
-  Task task_ = Task::kDone;
+  SidcoPass next_;
+  // request.estimate, with what the first pass has found.
+  EstimateRequest estimate_;
   SidcoOutcome outcome_ = SidcoOutcome::kUnknown;
   bool warm_ = false;
   SidcoSteps steps_;
@@ -248,6 +288,7 @@ class SidcoPasses {
   int num_counted_ = 0;
   double taken_[kMaxDeviceStages];
   int num_taken_ = 0;
+  int64_t num_selected_ = 0;
 };
 
 }  // namespace ps

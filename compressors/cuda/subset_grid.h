@@ -39,8 +39,8 @@ struct SubsetDraw {
   PS_HOST_DEVICE bool complement() const { return k > n / 2; }
 };
 
-// In device memory. One block writes it, between phases in which all blocks
-// read it; all blocks add to num_new.
+// In device memory. One block writes it while the others wait; all blocks add
+// to num_new.
 struct SubsetState {
   int64_t missing = 0;  // Numbers still to be marked.
   uint64_t drawn = 0;   // Draws made so far.
@@ -152,15 +152,14 @@ PS_HOST_DEVICE void TakeDrawn(Block& block, const SubsetDraw& draw,
   });
 }
 
-// The whole draw, from u: [draw.n]; the marks are not needed afterwards.
-// indices: [draw.k] or null. stats: [chunks], bases: [chunks + 1].
-// tensor/cuda/sparse/cores/host_device.h describes a Grid; its shared memory
-// must have a SubsetShared `subset` and a ScanShared `scan`.
+// The whole draw: marks what is drawn, and counts it by chunk for TakeSubset.
+// stats: [chunks], bases: [chunks + 1]. tensor/cuda/sparse/cores/host_device.h
+// describes a Grid; its shared memory must have a SubsetShared `subset` and a
+// ScanShared `scan`.
 template <class Grid>
-PS_HOST_DEVICE void TakeSubset(Grid& grid, const SubsetDraw& draw,
-                               const float* u, ChunkStats* stats,
-                               int64_t* bases, SubsetState* state,
-                               uint32_t* indices, float* values) {
+PS_HOST_DEVICE void MarkSubset(Grid& grid, const SubsetDraw& draw,
+                               ChunkStats* stats, int64_t* bases,
+                               SubsetState* state) {
   const int64_t num_chunks = NumSparseChunks(draw.n);
   grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto*) {
     const int64_t num_words = NumMarkWords(draw.n);
@@ -175,40 +174,48 @@ PS_HOST_DEVICE void TakeSubset(Grid& grid, const SubsetDraw& draw,
     });
   });
   while (state->missing > 0) {
-    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
-      MarkDraws(block, draw, b, num_blocks, &shared->subset, state);
-    });
-    grid.Phase([&](auto& block, int64_t b, int64_t, auto*) {
-      if (b != 0) return;
-      block.Phase([&](int thread) {
-        if (thread != 0) return;
-        state->drawn += static_cast<uint64_t>(state->missing);
-        state->missing -= static_cast<int64_t>(state->num_new);
-        state->num_new = 0;
-      });
-    });
+    grid.Phase(
+        [&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
+          MarkDraws(block, draw, b, num_blocks, &shared->subset, state);
+        },
+        [&](auto& block, auto*) {
+          block.Phase([&](int thread) {
+            if (thread != 0) return;
+            state->drawn += static_cast<uint64_t>(state->missing);
+            state->missing -= static_cast<int64_t>(state->num_new);
+            state->num_new = 0;
+          });
+        });
   }
-  grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
-    for (int64_t c = b; c < num_chunks; c += num_blocks) {
-      CountDrawn(block, draw, c, &shared->subset);
-      block.Phase([&](int thread) {
-        if (thread != 0) return;
-        int64_t count = 0;
-        for (int g = 0; g < kNumGroups; ++g) {
-          count += shared->subset.group_counts[g];
+  grid.Phase(
+      [&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
+        for (int64_t c = b; c < num_chunks; c += num_blocks) {
+          CountDrawn(block, draw, c, &shared->subset);
+          block.Phase([&](int thread) {
+            if (thread != 0) return;
+            int64_t count = 0;
+            for (int g = 0; g < kNumGroups; ++g) {
+              count += shared->subset.group_counts[g];
+            }
+            stats[c].count = count;
+          });
         }
-        stats[c].count = count;
+      },
+      [&](auto& block, auto* shared) {
+        ScanCounts(block, stats, num_chunks, &shared->scan, bases);
       });
-    }
-  });
-  grid.Phase([&](auto& block, int64_t b, int64_t, auto* shared) {
-    if (b == 0) ScanCounts(block, stats, num_chunks, &shared->scan, bases);
-  });
-  grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, auto* shared) {
-    for (int64_t c = b; c < num_chunks; c += num_blocks) {
-      TakeDrawn(block, draw, u, bases, c, &shared->subset, indices, values);
-    }
-  });
+}
+
+// One block writes its share of the drawn elements of u, after MarkSubset, and
+// their indices unless `indices` is null.
+template <class Block>
+PS_HOST_DEVICE void TakeSubset(Block& block, const SubsetDraw& draw,
+                               const float* u, const int64_t* bases, int64_t b,
+                               int64_t num_blocks, SubsetShared* shared,
+                               uint32_t* indices, float* values) {
+  for (int64_t c = b; c < NumSparseChunks(draw.n); c += num_blocks) {
+    TakeDrawn(block, draw, u, bases, c, shared, indices, values);
+  }
 }
 
 }  // namespace ps

@@ -11,6 +11,7 @@
 #include "compressors/cuda/subset_grid.h"
 #include "compressors/selectors/threshold_search.h"
 #include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
 #include "tensor/cuda/sparse/cores/select.h"
 #include "tensor/cuda/sparse/cores/sift.h"
@@ -40,15 +41,15 @@ struct ThresholdArguments {
   float* values = nullptr;      // [capacity]
 };
 
-// In device memory. One block writes it, between phases in which all blocks
-// read it.
+// In device memory. One block writes it while the others wait.
 struct ThresholdState {
   ChunkStats total;  // The sum's; counts magnitudes above 0.
   ThresholdSteps steps;
+  bool started = false;  // Whether the steps have.
   // The lists hold all elements above kept_above; infinity if there are no
   // lists.
   float kept_above = HUGE_VALF;
-  // Whether the chunks' last counts are those above steps.location().
+  // Whether the steps have ended where the chunks' last counts were made.
   bool counted = false;
   int64_t num_selected = 0;
   SubsetState subset;
@@ -71,28 +72,54 @@ union ThresholdShared {
   PS_HOST_DEVICE ThresholdShared() {}
 };
 
-// Makes a pass over the vector; then one thread calls done(total).
+// Makes a pass over the vector. Then one thread calls done(total), and if the
+// steps have ended where the pass has counted, its counts are the selection's.
 template <class Grid, class Done>
 PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
-                                  const Done& done) {
+                                  const ThresholdArguments& arguments,
+                                  ThresholdState* state, const Done& done) {
   const int64_t num_chunks = NumSparseChunks(sift.input.n);
   grid.Phase(
       [&](auto& block, int64_t b, int64_t num_blocks, ThresholdShared* shared) {
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
           SiftChunk(block, sift, c, &shared->sift);
         }
+      },
+      [&](auto& block, ThresholdShared* shared) {
+        FoldChunks(block, sift.stats, num_chunks, &shared->folded.fold,
+                   &shared->folded.total);
+        block.Phase([&](int thread) {
+          if (thread != 0) return;
+          const ChunkStats& total = shared->folded.total;
+          done(total);
+          state->counted = state->started && !state->steps.asks() &&
+                           MagnitudeRange::Above(state->steps.location()).low ==
+                               sift.counted.low;
+          if (state->counted) state->num_selected = total.count;
+        });
+        if (!state->counted || state->num_selected > arguments.capacity) return;
+        ScanCounts(block, sift.stats, num_chunks, &shared->scan,
+                   arguments.bases);
       });
-  grid.Phase([&](auto& block, int64_t b, int64_t, ThresholdShared* shared) {
-    if (b != 0) return;
-    FoldChunks(block, sift.stats, num_chunks, &shared->folded.fold,
-               &shared->folded.total);
-    block.Phase([&](int thread) {
-      if (thread == 0) done(shared->folded.total);
-    });
-  });
 }
 
-// Forms the sum, its totals, and the lists of elements above the guess.
+// By one thread. threshold: the sample's. sum: that of the elements, if the
+// rule asks for it.
+PS_HOST_DEVICE PS_DEVICE_CALL inline void StartSteps(
+    const ThresholdArguments& arguments, double threshold, double sum,
+    ThresholdState* state) {
+  ThresholdRule rule = arguments.rule;
+  if (arguments.sample_k > 0) rule.threshold = threshold;
+  Moments moments;
+  moments.sum = state->total.sum;
+  moments.sum_squares = state->total.sum_squares;
+  moments.max = FloatFromBits(state->total.max_bits);
+  state->steps.Start(rule, arguments.input.n, moments, sum);
+  state->started = true;
+}
+
+// Forms the sum, its totals, and the lists of elements above the guess. Starts
+// the steps, unless they need more than that.
 template <class Grid>
 PS_HOST_DEVICE void FormSum(Grid& grid, const ThresholdArguments& arguments,
                             ThresholdState* state) {
@@ -104,52 +131,56 @@ PS_HOST_DEVICE void FormSum(Grid& grid, const ThresholdArguments& arguments,
   sift.kept = MagnitudeRange::Above(arguments.keep_above);
   sift.made = arguments.input.lists;
   sift.stats = arguments.stats;
-  PassThreshold(grid, sift, [&](const ChunkStats& total) {
+  PassThreshold(grid, sift, arguments, state, [&](const ChunkStats& total) {
     *state = ThresholdState();
     state->total = total;
     state->kept_above = arguments.keep_above;
+    if (total.num_non_finite > 0 || arguments.rule.of_signed ||
+        arguments.sample_k > 0) {
+      return;
+    }
+    StartSteps(arguments, 0, 0, state);
   });
 }
 
-// Measures the inputs of the rule and starts its steps.
+// Starts the steps of a rule that needs more than the sum's moments.
 template <class Grid>
-PS_HOST_DEVICE void StartSteps(Grid& grid, const ThresholdArguments& arguments,
-                               const SparseInput& input,
-                               ThresholdState* state) {
-  const auto start = [&](double threshold, double sum) {
-    ThresholdRule rule = arguments.rule;
-    if (arguments.sample_k > 0) rule.threshold = threshold;
-    Moments moments;
-    moments.sum = state->total.sum;
-    moments.sum_squares = state->total.sum_squares;
-    moments.max = FloatFromBits(state->total.max_bits);
-    state->steps.Start(rule, input.n, moments, sum);
-  };
+PS_HOST_DEVICE void MeasureMore(Grid& grid, const ThresholdArguments& arguments,
+                                const SparseInput& input,
+                                ThresholdState* state) {
   if (arguments.rule.of_signed) {
     SiftArguments sift;
     sift.input = input;
     sift.sum_of = SumOf::kValues;
     sift.stats = arguments.stats;
-    PassThreshold(grid, sift,
-                  [&](const ChunkStats& total) { start(0, total.sum); });
+    PassThreshold(grid, sift, arguments, state, [&](const ChunkStats& total) {
+      StartSteps(arguments, 0, total.sum, state);
+    });
     return;
   }
-  if (arguments.sample_k > 0) {
-    TakeSubset(grid, arguments.sample, input.u, arguments.stats,
-               arguments.bases, &state->subset, /*indices=*/nullptr,
-               arguments.sample_values);
-    SparseInput sample;
-    sample.u = arguments.sample_values;
-    sample.n = arguments.sample.k;
-    FindRank(grid, sample, arguments.sample_k, arguments.histogram,
-             &state->rank);
-  }
-  grid.Phase([&](auto& block, int64_t b, int64_t, ThresholdShared*) {
-    if (b != 0) return;
-    block.Phase([&](int thread) {
-      if (thread == 0) start(FloatFromBits(state->rank.low), 0);
-    });
-  });
+  MarkSubset(grid, arguments.sample, arguments.stats, arguments.bases,
+             &state->subset);
+  grid.Phase(
+      [&](auto& block, int64_t b, int64_t num_blocks, ThresholdShared* shared) {
+        TakeSubset(block, arguments.sample, input.u, arguments.bases, b,
+                   num_blocks, &shared->subset, /*indices=*/nullptr,
+                   arguments.sample_values);
+      },
+      [&](auto& block, ThresholdShared*) {
+        StartRank(block, arguments.sample_k, arguments.histogram, &state->rank);
+      });
+  SparseInput sample;
+  sample.u = arguments.sample_values;
+  sample.n = arguments.sample.k;
+  FindRank(grid, sample, arguments.histogram, &state->rank);
+  grid.Phase([](auto&, int64_t, int64_t, ThresholdShared*) {},
+             [&](auto& block, ThresholdShared*) {
+               block.Phase([&](int thread) {
+                 if (thread != 0) return;
+                 StartSteps(arguments, FloatFromBits(state->rank.low), 0,
+                            state);
+               });
+             });
 }
 
 // See grid_launch.h.
@@ -166,58 +197,39 @@ struct ThresholdWork {
     if (state->total.num_non_finite > 0) return;
     SparseInput input = arguments.input;
     input.residual = nullptr;
-    StartSteps(grid, arguments, input, state);
+    if (!state->started) MeasureMore(grid, arguments, input, state);
 
-    SiftArguments count;
-    count.made = input.lists;
-    count.stats = arguments.stats;
-    while (state->steps.asks()) {
+    while (!state->counted) {
+      const bool asks = state->steps.asks();
       const float location = state->steps.location();
       input.use_lists = location >= state->kept_above;
+      SiftArguments count;
       count.input = input;
       count.counted = MagnitudeRange::Above(location);
       // Lower thresholds than this one may follow; new lists are then kept.
-      count.keep = !input.use_lists;
+      count.keep = asks && !input.use_lists;
       count.kept = count.counted;
-      PassThreshold(grid, count, [&](const ChunkStats& total) {
-        if (count.keep) state->kept_above = location;
-        state->steps.Next(total.count);
-        state->counted = state->steps.location() == location;
-      });
+      count.made = input.lists;
+      count.stats = arguments.stats;
+      PassThreshold(grid, count, arguments, state,
+                    [&](const ChunkStats& total) {
+                      if (count.keep) state->kept_above = location;
+                      if (asks) state->steps.Next(total.count);
+                    });
     }
 
+    if (state->num_selected > arguments.capacity) return;
     const float location = state->steps.location();
     input.use_lists = location >= state->kept_above;
     SelectArguments select;
     select.input = input;
     select.wanted = MagnitudeRange::Above(location);
-    const int64_t num_chunks = NumSparseChunks(input.n);
-    if (!state->counted) {
-      count.input = input;
-      count.counted = select.wanted;
-      count.keep = false;
-      grid.Phase(
-          [&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
-            for (int64_t c = b; c < num_chunks; c += num_blocks) {
-              SiftChunk(block, count, c, &shared->sift);
-            }
-          });
-    }
-    grid.Phase([&](auto& block, int64_t b, int64_t, Shared* shared) {
-      if (b != 0) return;
-      ScanCounts(block, arguments.stats, num_chunks, &shared->scan,
-                 arguments.bases);
-      block.Phase([&](int thread) {
-        if (thread == 0) state->num_selected = arguments.bases[num_chunks];
-      });
-    });
-    if (state->num_selected > arguments.capacity) return;
     select.bases = arguments.bases;
     select.end_rank = arguments.capacity;
     select.indices = arguments.indices;
     select.values = arguments.values;
-    grid.Phase([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
-      for (int64_t c = b; c < num_chunks; c += num_blocks) {
+    grid.Final([&](auto& block, int64_t b, int64_t num_blocks, Shared* shared) {
+      for (int64_t c = b; c < NumSparseChunks(input.n); c += num_blocks) {
         SelectChunk(block, select, c, &shared->tile);
       }
     });

@@ -10,6 +10,7 @@
 #include "common/host_device.h"
 #include "compressors/cuda/rank_grid.h"
 #include "tensor/cuda/sparse/cores/elements.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
 #include "tensor/cuda/sparse/cores/select.h"
 #include "tensor/cuda/sparse/cores/sift.h"
@@ -34,8 +35,7 @@ struct TopKArguments {
   float* values = nullptr;                  // [k]
 };
 
-// In device memory. One block writes it, between phases in which all blocks
-// read it.
+// In device memory. One block writes it while the others wait.
 struct TopKState {
   ChunkStats total;  // The sum's, if formed; counts magnitudes above 0.
   bool use_lists = false;
@@ -63,10 +63,7 @@ struct CountShared {
 // The shared memory of a block in one phase.
 union TopKShared {
   SiftShared sift;
-  struct {
-    FoldShared fold;
-    ChunkStats total;
-  } formed;
+  FoldShared fold;
   RankShared rank;
   CountShared count;
   HistogramShared histogram;
@@ -79,14 +76,12 @@ union TopKShared {
 // One block, after the sum has been formed: computes the totals, and whether
 // the lists hold at least k elements.
 template <class Block>
-PS_HOST_DEVICE void FinishSum(Block& block, const TopKArguments& arguments,
-                              TopKShared* shared, TopKState* state) {
+PS_HOST_DEVICE PS_DEVICE_CALL void FinishSum(Block& block,
+                                             const TopKArguments& arguments,
+                                             TopKShared* shared,
+                                             TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(arguments.input.n);
-  FoldChunks(block, arguments.stats, num_chunks, &shared->formed.fold,
-             &shared->formed.total);
-  block.Phase([&](int thread) {
-    if (thread == 0) state->total = shared->formed.total;
-  });
+  FoldChunks(block, arguments.stats, num_chunks, &shared->fold, &state->total);
   if (!(arguments.keep_above < HUGE_VALF)) return;
   block.Phase([&](int thread) {
     unsigned long long kept = 0;
@@ -111,11 +106,22 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
   const ChunkInput part = ChunkOf(input, chunk);
   block.Phase([&](int thread) {
     uint32_t count = 0;
-    for (int64_t i = thread; i < part.size; i += kSparseThreads) {
-      const float x = part.listed ? part.values[i] : input.u[part.begin + i];
-      const uint32_t offset =
-          part.listed ? part.offsets[i] : static_cast<uint32_t>(i);
-      if (wanted(x, offset)) ++count;
+    for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
+      const Tile tile = TileAt(part, begin);
+      BySize(tile, [&](auto whole) {
+        float items[kItemsPerThread];
+        uint16_t offsets[kItemsPerThread] = {};
+        LoadElements(whole, input, part, tile, thread, items);
+        if (part.listed) {
+          LoadItems(whole, part.offsets + begin, tile, thread, offsets);
+        }
+        ForEachItem(whole, tile, thread, [&](int k) {
+          const uint32_t offset = part.listed ? offsets[k]
+                                              : static_cast<uint32_t>(begin) +
+                                                    thread + k * kSparseThreads;
+          if (wanted(items[k], offset)) ++count;
+        });
+      });
     }
     shared->counts[thread] = count;
   });
@@ -137,9 +143,11 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
 // One block: finds the cut, if more elements are equal than are wanted.
 // arguments.bases: prefix sums of the chunks' counts of equal elements.
 template <class Block>
-PS_HOST_DEVICE void FindCut(Block& block, const TopKArguments& arguments,
-                            const SparseInput& input, TileShared* shared,
-                            TopKState* state) {
+PS_HOST_DEVICE PS_DEVICE_CALL void FindCut(Block& block,
+                                           const TopKArguments& arguments,
+                                           const SparseInput& input,
+                                           TileShared* shared,
+                                           TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(input.n);
   // The last wanted one of them lies in exactly one chunk.
   block.Phase([&](int thread) {
@@ -177,13 +185,6 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
   const bool forms = input.residual != nullptr;
   grid.Phase(
       [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
-        if (b == 0) {
-          block.Phase([&](int thread) {
-            if (thread != 0) return;
-            *state = TopKState();
-            state->cut = arguments.input.n;
-          });
-        }
         if (!forms) return;
         SiftArguments sift;
         sift.input = arguments.input;
@@ -195,39 +196,44 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
           SiftChunk(block, sift, c, &shared->sift);
         }
+      },
+      [&](auto& block, TopKShared* shared) {
+        block.Phase([&](int thread) {
+          if (thread != 0) return;
+          *state = TopKState();
+          state->cut = arguments.input.n;
+        });
+        if (forms) FinishSum(block, arguments, shared, state);
+        StartRank(block, arguments.k, arguments.histogram, &state->rank);
       });
-  if (forms) {
-    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
-      if (b == 0) FinishSum(block, arguments, shared, state);
-    });
-    if (state->total.num_non_finite > 0) return;
-  }
+  if (state->total.num_non_finite > 0) return;
   input.residual = nullptr;
   input.use_lists = state->use_lists;
 
-  FindRank(grid, input, arguments.k, arguments.histogram, &state->rank);
+  FindRank(grid, input, arguments.histogram, &state->rank);
 
-  const auto count = [&](const auto& wanted_of) {
+  // Counts by chunk; then one block calls done(block, shared).
+  const auto count = [&](const auto& wanted_of, const auto& done) {
     grid.Phase(
         [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
           for (int64_t c = b; c < num_chunks; c += num_blocks) {
             CountChunk(block, input, wanted_of(c), c, &shared->count,
                        arguments.stats);
           }
+        },
+        [&](auto& block, TopKShared* shared) {
+          ScanCounts(block, arguments.stats, num_chunks, &shared->scan,
+                     arguments.bases);
+          done(block, shared);
         });
-    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
-      if (b != 0) return;
-      ScanCounts(block, arguments.stats, num_chunks, &shared->scan,
-                 arguments.bases);
-    });
   };
   if (state->rank.wanted < state->rank.num_equal) {
     const WantedMagnitudes equal = {
         MagnitudeRange::Equal(FloatFromBits(state->rank.low))};
-    count([&](int64_t) { return equal; });
-    grid.Phase([&](auto& block, int64_t b, int64_t, TopKShared* shared) {
-      if (b == 0) FindCut(block, arguments, input, &shared->tile, state);
-    });
+    count([&](int64_t) { return equal; },
+          [&](auto& block, TopKShared* shared) {
+            FindCut(block, arguments, input, &shared->tile, state);
+          });
   }
   const auto largest = [&](int64_t chunk) {
     WantedLargest wanted;
@@ -235,22 +241,22 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
     wanted.cut = state->cut - chunk * kSparseChunk;
     return wanted;
   };
-  count(largest);
+  count(largest, [&](auto& block, TopKShared*) {
+    block.Phase([&](int thread) {
+      if (thread == 0) state->num_selected = arguments.bases[num_chunks];
+    });
+  });
   SelectArguments select;
   select.input = input;
   select.bases = arguments.bases;
   select.end_rank = arguments.k;
   select.indices = arguments.indices;
   select.values = arguments.values;
-  grid.Phase(
+  grid.Final(
       [&](auto& block, int64_t b, int64_t num_blocks, TopKShared* shared) {
         for (int64_t c = b; c < num_chunks; c += num_blocks) {
           SelectChunkIf(block, select, largest(c), c, &shared->tile);
         }
-        if (b != 0) return;
-        block.Phase([&](int thread) {
-          if (thread == 0) state->num_selected = arguments.bases[num_chunks];
-        });
       });
 }
 

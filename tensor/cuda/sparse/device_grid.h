@@ -2,7 +2,6 @@
 #ifndef TENSOR_CUDA_SPARSE_DEVICE_GRID_H_
 #define TENSOR_CUDA_SPARSE_DEVICE_GRID_H_
 
-#include <cooperative_groups.h>
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -17,28 +16,90 @@ namespace ps {
 template <class Shared>
 class DeviceGrid {
  public:
-  PS_HOST_DEVICE explicit DeviceGrid(Shared* shared) : shared_(shared) {}
+  PS_HOST_DEVICE DeviceGrid(Shared* shared, GridBarrier* barrier)
+      : shared_(shared), barrier_(barrier) {}
 
-  // Every thread of the grid must call this.
+  // Every thread of the grid must call these.
   template <class Body>
   PS_HOST_DEVICE void Phase(const Body& body) {
+    Phase(body, [](DeviceBlock&, Shared*) {});
+  }
+
+  template <class Body>
+  PS_HOST_DEVICE void Final(const Body& body) {
 #ifdef __CUDA_ARCH__
     body(block_, int64_t{blockIdx.x}, int64_t{gridDim.x}, shared_);
-    cooperative_groups::this_grid().sync();
 #else
     (void)body;
 #endif
   }
 
+  template <class Body, class Last>
+  PS_HOST_DEVICE void Phase(const Body& body, const Last& last) {
+    Final(body);
+#ifdef __CUDA_ARCH__
+    unsigned round = 0;  // Used by thread 0 alone.
+    if (Arrive(&round)) {
+      last(block_, shared_);
+      Release();
+    } else {
+      Await(round);
+    }
+#else
+    (void)last;
+#endif
+  }
+
  private:
+#ifdef __CUDA_ARCH__
+  // A fence by one thread, between two __syncthreads(), orders the memory of
+  // the whole block: cooperative groups rely on the same. They have no step
+  // between the arrival of all and the release, hence this barrier.
+
+  // Whether this block is the last one to arrive.
+  __device__ bool Arrive(unsigned* round) {
+    __syncthreads();
+    bool last = false;
+    if (threadIdx.x == 0) {
+      // The round cannot end before this block has arrived.
+      *round = *static_cast<volatile unsigned*>(&barrier_->round);
+      __threadfence();
+      last = atomicAdd(&barrier_->arrived, 1u) == gridDim.x - 1;
+      __threadfence();
+    }
+    return __syncthreads_or(last);
+  }
+
+  __device__ void Release() {
+    __syncthreads();
+    if (threadIdx.x == 0) {
+      barrier_->arrived = 0;
+      __threadfence();
+      atomicAdd(&barrier_->round, 1u);
+    }
+    __syncthreads();
+  }
+
+  __device__ void Await(unsigned round) {
+    if (threadIdx.x == 0) {
+      while (*static_cast<volatile unsigned*>(&barrier_->round) == round) {
+      }
+      __threadfence();
+    }
+    __syncthreads();
+  }
+#endif
+
   DeviceBlock block_;
   Shared* const shared_;
+  GridBarrier* const barrier_;
 };
 
-// The maximum number of blocks of a kernel that can be resident on the current
-// device at a time.
+// The number of blocks of a kernel that fit the current device at a time, or
+// max_per_processor on each multiprocessor if that is less.
 template <class Kernel>
-cudaError_t MaxGridBlocks(Kernel kernel, int threads, int* num_blocks) {
+cudaError_t MaxGridBlocks(Kernel kernel, int threads, int max_per_processor,
+                          int* num_blocks) {
   int device = 0;
   if (const cudaError_t error = cudaGetDevice(&device); error != cudaSuccess) {
     return error;
@@ -55,6 +116,7 @@ cudaError_t MaxGridBlocks(Kernel kernel, int threads, int* num_blocks) {
       error != cudaSuccess) {
     return error;
   }
+  if (per_processor > max_per_processor) per_processor = max_per_processor;
   *num_blocks = processors * per_processor;
   return cudaSuccess;
 }

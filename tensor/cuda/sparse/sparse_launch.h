@@ -12,6 +12,7 @@
 #include <cstdint>
 
 #include "tensor/cuda/sparse/cores/elementwise.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
 #include "tensor/cuda/sparse/cores/logs.h"
 #include "tensor/cuda/sparse/cores/select.h"

@@ -5,9 +5,10 @@
 namespace ps {
 
 absl::Status ListRoom::Reserve(SparseWork* work, int64_t n,
-                               absl::string_view what) {
+                               absl::string_view what, uint32_t capacity) {
   const int64_t chunks = NumSparseChunks(n);
-  const int64_t listed = chunks * int64_t{kListCapacity};
+  const int64_t listed = chunks * capacity;
+  capacity_ = capacity;
   PS_RETURN_IF_ERROR(offsets_.Reserve(work, listed, what));
   PS_RETURN_IF_ERROR(values_.Reserve(work, listed, what));
   return sizes_.Reserve(work, chunks, what);
@@ -15,6 +16,7 @@ absl::Status ListRoom::Reserve(SparseWork* work, int64_t n,
 
 KeptLists ListRoom::lists() const {
   KeptLists lists;
+  lists.capacity = capacity_;
   lists.offsets = offsets_.get();
   lists.values = values_.get();
   lists.sizes = sizes_.get();

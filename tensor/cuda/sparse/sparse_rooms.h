@@ -41,11 +41,14 @@ class DeviceRoom {
   int64_t count_ = 0;
 };
 
-// Lists for the chunks of a vector; 0.75 bytes per element.
+// Lists for the chunks of a vector; 6 bytes per element listed, so 0.75 bytes
+// per element of the vector unless `capacity` is another.
 class ListRoom {
  public:
-  // Makes room for n elements; otherwise as DeviceRoom.
-  absl::Status Reserve(SparseWork* work, int64_t n, absl::string_view what);
+  // Makes room for n elements, of which `capacity` of each chunk are listed;
+  // otherwise as DeviceRoom.
+  absl::Status Reserve(SparseWork* work, int64_t n, absl::string_view what,
+                       uint32_t capacity = kListCapacity);
 
   KeptLists lists() const;
 
@@ -53,6 +56,7 @@ class ListRoom {
   DeviceRoom<uint16_t> offsets_;
   DeviceRoom<float> values_;
   DeviceRoom<uint32_t> sizes_;
+  uint32_t capacity_ = 0;
 };
 
 // A selection; 8 bytes per element.

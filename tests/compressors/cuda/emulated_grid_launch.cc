@@ -23,7 +23,7 @@ cudaError_t MaxGridWorkBlocks(int* num_blocks) {
 template <class Work>
 cudaError_t LaunchGridWork(const typename Work::Arguments& arguments,
                            int num_blocks, typename Work::State* state,
-                           cudaStream_t stream) {
+                           GridBarrier*, cudaStream_t stream) {
   return QueueOnEmulatedStream(stream, [=] {
     HostGrid<typename Work::Shared> grid(EmulatedThreadOrder(), num_blocks);
     Work::Run(grid, arguments, state);

@@ -9,6 +9,7 @@
 #include "common/random.h"
 #include "gtest/gtest.h"
 #include "tensor/cuda/sparse/cores/elementwise.h"
+#include "tensor/cuda/sparse/cores/fold.h"
 #include "tensor/cuda/sparse/cores/histogram.h"
 #include "tensor/cuda/sparse/cores/logs.h"
 #include "tensor/cuda/sparse/cores/select.h"

@@ -23,15 +23,33 @@ class HostGrid {
     for (int64_t i = 0; i < num_blocks_; ++i) {
       const int64_t b =
           order_ == ThreadOrder::kForward ? i : num_blocks_ - 1 - i;
-      const auto shared = std::make_unique<Shared>();
-      // Leftovers of another phase must not matter.
-      std::memset(static_cast<void*>(shared.get()), 0xcd, sizeof(Shared));
-      HostBlock block(order_);
-      body(block, b, num_blocks_, shared.get());
+      RunBlock([&](HostBlock& block, Shared* shared) {
+        body(block, b, num_blocks_, shared);
+      });
     }
   }
 
+  template <class Body>
+  void Final(const Body& body) {
+    Phase(body);
+  }
+
+  template <class Body, class Last>
+  void Phase(const Body& body, const Last& last) {
+    Phase(body);
+    RunBlock(last);
+  }
+
  private:
+  template <class Body>
+  void RunBlock(const Body& body) {
+    const auto shared = std::make_unique<Shared>();
+    // Leftovers of another phase must not matter.
+    std::memset(static_cast<void*>(shared.get()), 0xcd, sizeof(Shared));
+    HostBlock block(order_);
+    body(block, shared.get());
+  }
+
   const ThreadOrder order_;
   const int64_t num_blocks_;
 };

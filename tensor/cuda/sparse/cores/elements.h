@@ -23,10 +23,11 @@ constexpr int kSparseThreads = 256;
 constexpr int kItemsPerThread = 16;
 constexpr int kSparseTile = kSparseThreads * kItemsPerThread;
 
-// The maximum number of elements of a chunk that are kept aside: beyond it,
-// reading the chunk again costs less than searching the list for a lane's
-// elements.
+// The maximum number of elements of a chunk that are kept aside, unless more
+// are expected; and the most that are ever worth it, since a list takes 6 bytes
+// an element, and the chunk itself 4.
 constexpr int kListCapacity = kSparseChunk / 8;
+constexpr int kMaxListCapacity = kSparseChunk / 8 * 3;
 
 PS_HOST_DEVICE inline int64_t NumSparseChunks(int64_t n) {
   return (n + kSparseChunk - 1) / kSparseChunk;
@@ -73,10 +74,11 @@ struct MagnitudeRange {
 // Some elements of each chunk of a vector, in ascending order of index.
 // Pointers are to the device's memory.
 struct KeptLists {
-  uint16_t* offsets = nullptr;  // [chunks, kListCapacity], within the chunk.
-  float* values = nullptr;      // [chunks, kListCapacity]
-  // [chunks]. A size above kListCapacity is the number of elements that would
-  // have been listed, and means that there is no list.
+  uint32_t capacity = 0;        // For each chunk; at most kMaxListCapacity.
+  uint16_t* offsets = nullptr;  // [chunks, capacity], within the chunk.
+  float* values = nullptr;      // [chunks, capacity]
+  // [chunks]. A size above `capacity` is the number of elements that would have
+  // been listed, and means that there is no list.
   uint32_t* sizes = nullptr;
 };
 
@@ -110,11 +112,11 @@ PS_HOST_DEVICE inline ChunkInput ChunkOf(const SparseInput& input,
   if (part.size > kSparseChunk) part.size = kSparseChunk;
   if (!input.use_lists) return part;
   const uint32_t listed = input.lists.sizes[chunk];
-  if (listed > kListCapacity) return part;
+  if (listed > input.lists.capacity) return part;
   part.listed = true;
   part.size = listed;
-  part.offsets = input.lists.offsets + chunk * kListCapacity;
-  part.values = input.lists.values + chunk * kListCapacity;
+  part.offsets = input.lists.offsets + chunk * input.lists.capacity;
+  part.values = input.lists.values + chunk * input.lists.capacity;
   return part;
 }
 

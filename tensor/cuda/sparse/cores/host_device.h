@@ -21,10 +21,17 @@
 //                    Shared* shared) { ... });
 //
 // Block b of num_blocks has its own shared memory, whose contents are undefined
-// at the start of the phase. Code between these phases is the same for all
-// threads of all blocks: it may read the arguments, and device memory that no
-// block writes in the next phase. See device_grid.h, and
-// tests/tensor/cuda/host_grid.h.
+// at the start of the phase. If something must be done with what all blocks
+// have written, before any of them goes on, it is a second function:
+//
+//     grid.Phase(..., [&](auto& block, Shared* shared) { ... });
+//
+// The last block that is done with the first one runs it, while the others
+// wait: two things that depend on each other cost one wait. Nothing follows a
+// phase that is called Final instead, and no block waits after it. Code between
+// these phases is the same for all threads of all blocks: it may read the
+// arguments, and device memory that no block writes in the next phase. See
+// device_grid.h, and tests/tensor/cuda/host_grid.h.
 #ifndef TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 #define TENSOR_CUDA_SPARSE_CORES_HOST_DEVICE_H_
 
@@ -34,7 +41,22 @@
 #include "common/float_bits.h"
 #include "common/host_device.h"
 
+// A function that is not inlined on the device: scalar code that would
+// otherwise take registers from the loops around it.
+#ifdef __CUDACC__
+#define PS_DEVICE_CALL __noinline__
+#else
+#define PS_DEVICE_CALL
+#endif
+
 namespace ps {
+
+// In device memory: where the blocks of a grid wait for each other. All zero
+// before the first launch; every launch leaves it ready for the next one.
+struct GridBarrier {
+  unsigned arrived = 0;  // Blocks that wait.
+  unsigned round = 0;    // How often all have been released.
+};
 
 // Sums and products that are each rounded, never fused. On the host this needs
 // the compiler's -ffp-contract=off.

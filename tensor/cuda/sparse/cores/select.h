@@ -20,39 +20,44 @@ struct ScanShared {
 // Runs in one block. bases[c] becomes the number of elements counted in the
 // chunks before c, and bases[num_chunks] the total. bases: [num_chunks + 1].
 template <class Block>
-PS_HOST_DEVICE void ScanCounts(Block& block, const ChunkStats* stats,
-                               int64_t num_chunks, ScanShared* shared,
-                               int64_t* bases) {
-  int64_t before = 0;  // The same for all threads.
-  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
-    block.Phase([&](int thread) {
-      const int64_t chunk = begin + thread;
-      shared->counts[thread] = chunk < num_chunks ? stats[chunk].count : 0;
-    });
-    block.Phase([&](int thread) {
-      if (thread >= kNumGroups) return;
-      int64_t count = 0;
-      for (int t = 0; t < kGroupThreads; ++t) {
-        count += shared->counts[thread * kGroupThreads + t];
-      }
-      shared->group_counts[thread] = count;
-    });
-    block.Phase([&](int thread) {
-      const int64_t chunk = begin + thread;
-      if (chunk >= num_chunks) return;
-      const int group = thread / kGroupThreads;
-      int64_t base = before;
-      for (int g = 0; g < group; ++g) base += shared->group_counts[g];
-      for (int t = group * kGroupThreads; t < thread; ++t) {
-        base += shared->counts[t];
-      }
-      bases[chunk] = base;
-    });
-    // group_counts are next written two phases from here.
-    for (int g = 0; g < kNumGroups; ++g) before += shared->group_counts[g];
-  }
+PS_HOST_DEVICE PS_DEVICE_CALL void ScanCounts(Block& block,
+                                              const ChunkStats* stats,
+                                              int64_t num_chunks,
+                                              ScanShared* shared,
+                                              int64_t* bases) {
+  // Every thread scans a run of chunks.
+  const int64_t run = (num_chunks + kSparseThreads - 1) / kSparseThreads;
+  const auto end_of = [&](int thread) {
+    const int64_t end = (thread + 1) * run;
+    return end < num_chunks ? end : num_chunks;
+  };
   block.Phase([&](int thread) {
-    if (thread == 0) bases[num_chunks] = before;
+    int64_t count = 0;
+    for (int64_t c = thread * run; c < end_of(thread); ++c) {
+      count += stats[c].count;
+    }
+    shared->counts[thread] = count;
+  });
+  block.Phase([&](int thread) {
+    if (thread >= kNumGroups) return;
+    int64_t count = 0;
+    for (int t = 0; t < kGroupThreads; ++t) {
+      count += shared->counts[thread * kGroupThreads + t];
+    }
+    shared->group_counts[thread] = count;
+  });
+  block.Phase([&](int thread) {
+    const int group = thread / kGroupThreads;
+    int64_t base = 0;
+    for (int g = 0; g < group; ++g) base += shared->group_counts[g];
+    for (int t = group * kGroupThreads; t < thread; ++t) {
+      base += shared->counts[t];
+    }
+    for (int64_t c = thread * run; c < end_of(thread); ++c) {
+      bases[c] = base;
+      base += stats[c].count;
+    }
+    if (thread == kSparseThreads - 1) bases[num_chunks] = base;
   });
 }
 

@@ -7,6 +7,7 @@
 
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
+#include "tensor/cuda/sparse/cores/lanes.h"
 #include "tensor/cuda/sparse/cores/logs.h"
 #include "tensor/cuda/sparse/cores/tile.h"
 
@@ -102,8 +103,12 @@ struct SiftShared {
     TileShared tile;
     ThreadCounts counts[kSparseThreads];
   };
+  // Nor do lists have logarithms.
+  union {
+    LanesShared sorted;
+    ChunkProducts products;
+  };
   double lanes[kSummingThreads];
-  ChunkProducts products;
 
   PS_HOST_DEVICE SiftShared() {}
 };
@@ -117,7 +122,7 @@ static_assert(sizeof(ThreadCounts[kSparseThreads]) <=
 PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
                                      const ChunkInput& part, const Tile& tile,
                                      int thread, const TileShared& shared,
-                                     double sum) {
+                                     const LanesShared& lanes, double sum) {
   const int lane = thread % kSparseLanes;
   const bool squares = thread >= kSparseLanes;
   const bool exceedances = arguments.sum_of == SumOf::kExceedances;
@@ -133,9 +138,11 @@ PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
     sum = AddRounded(sum, squares ? MultiplyRounded(y, y) : y);
   };
   if (part.listed) {
-    for (int i = 0; i < tile.size; ++i) {
-      const int p = PaddedIndex(i);
-      if (shared.offsets[p] % kSparseLanes == lane) add(shared.values[p]);
+#ifdef __CUDA_ARCH__
+#pragma unroll 8
+#endif
+    for (int i = lanes.begins[lane]; i < lanes.begins[lane + 1]; ++i) {
+      add(shared.values[PaddedIndex(lanes.order[i])]);
     }
   } else {
 #ifdef __CUDA_ARCH__
@@ -170,12 +177,15 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
       LoadTile(arguments.input, part, tile, thread, &shared->tile,
                [&](float x) { counts[thread].See(x, arguments.counted); });
     });
+    if (arguments.sum_of != SumOf::kNothing && part.listed) {
+      SortByLane(block, tile, shared->tile, &shared->sorted);
+    }
     if (arguments.sum_of != SumOf::kNothing || arguments.sum_logs) {
       block.Phase([&](int thread) {
         if (thread < kSummingThreads) {
           if (arguments.sum_of == SumOf::kNothing) return;
           sums[thread] = AddLane(arguments, part, tile, thread, shared->tile,
-                                 sums[thread]);
+                                 shared->sorted, sums[thread]);
         } else if (thread < kMultiplyingEnd && arguments.sum_logs) {
           MultiplyLane(tile, thread - kSummingThreads, WholeLanes(part.size),
                        shared->tile, &products[thread]);
@@ -187,8 +197,8 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
     num_kept =
         PackTile(block, part, tile, WantedMagnitudes{arguments.kept}, num_kept,
                  &shared->tile, [&](int rank, uint32_t offset, float value) {
-                   if (rank >= kListCapacity) return;
-                   const int64_t at = chunk * kListCapacity + rank;
+                   if (rank >= static_cast<int>(made.capacity)) return;
+                   const int64_t at = chunk * made.capacity + rank;
                    made.offsets[at] = static_cast<uint16_t>(offset);
                    made.values[at] = value;
                  });
@@ -226,59 +236,6 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
     if (arguments.sum_logs) stats.sum_logs = SumOfLogs(shared->products);
     arguments.stats[chunk] = stats;
     if (arguments.keep) made.sizes[chunk] = static_cast<uint32_t>(num_kept);
-  });
-}
-
-struct FoldShared {
-  ChunkStats stats[kSparseThreads];
-};
-
-// Runs in one block: *total over num_chunks, with sums in the order of the
-// chunks.
-template <class Block>
-PS_HOST_DEVICE void FoldChunks(Block& block, const ChunkStats* stats,
-                               int64_t num_chunks, FoldShared* shared,
-                               ChunkStats* total) {
-  // Thread 0 adds up the sum, thread 32 the squares, thread 64 the logarithms
-  // and thread 96 the rest. These are in different warps, which do not wait for
-  // each other.
-  typename Block::template PerThread<ChunkStats> folded;
-  block.Phase([&](int thread) { folded[thread] = ChunkStats(); });
-  for (int64_t begin = 0; begin < num_chunks; begin += kSparseThreads) {
-    const int64_t left = num_chunks - begin;
-    const int size =
-        static_cast<int>(left < kSparseThreads ? left : kSparseThreads);
-    block.Phase([&](int thread) {
-      if (thread < size) shared->stats[thread] = stats[begin + thread];
-    });
-    block.Phase([&](int thread) {
-      ChunkStats& mine = folded[thread];
-      for (int i = 0; i < size && thread == 0; ++i) {
-        mine.sum = AddRounded(mine.sum, shared->stats[i].sum);
-      }
-      for (int i = 0; i < size && thread == 32; ++i) {
-        mine.sum_squares =
-            AddRounded(mine.sum_squares, shared->stats[i].sum_squares);
-      }
-      for (int i = 0; i < size && thread == 64; ++i) {
-        mine.sum_logs = AddRounded(mine.sum_logs, shared->stats[i].sum_logs);
-      }
-      for (int i = 0; i < size && thread == 96; ++i) {
-        mine.AddCounts(shared->stats[i]);
-      }
-    });
-  }
-  block.Phase([&](int thread) {
-    if (thread % 32 == 0 && thread <= 96) {
-      shared->stats[thread] = folded[thread];
-    }
-  });
-  block.Phase([&](int thread) {
-    if (thread != 0) return;
-    *total = shared->stats[96];
-    total->sum = shared->stats[0].sum;
-    total->sum_squares = shared->stats[32].sum_squares;
-    total->sum_logs = shared->stats[64].sum_logs;
   });
 }
 

@@ -4,6 +4,7 @@
 #define TENSOR_CUDA_SPARSE_CORES_TILE_H_
 
 #include <cstdint>
+#include <type_traits>
 
 #include "tensor/cuda/sparse/cores/elements.h"
 #include "tensor/cuda/sparse/cores/host_device.h"
@@ -49,47 +50,93 @@ PS_HOST_DEVICE inline Tile TileAt(const ChunkInput& part, int64_t begin) {
   return tile;
 }
 
-// One thread's part of loading a tile into shared memory: elements thread,
-// thread + kSparseThreads, and so on, so that neighbouring threads read
-// neighbouring elements. All elements are loaded before any is stored, so that
-// the loads overlap. Calls see(element) for each.
+// Calls body(whole), where `whole` is a constant that is true if the tile is a
+// full one: loops over it then have no bounds to check, and no registers taken
+// by that.
+template <class Body>
+PS_HOST_DEVICE inline void BySize(const Tile& tile, const Body& body) {
+  if (tile.size == kSparseTile) {
+    body(std::true_type());
+  } else {
+    body(std::false_type());
+  }
+}
+
+// Calls body(k) for each of one thread's elements of a tile: element thread + k
+// * kSparseThreads, so that neighbouring threads read neighbouring elements.
+// The loop is unrolled: arrays by k are registers, and places differ by
+// constants.
+template <class Whole, class Body>
+PS_HOST_DEVICE inline void ForEachItem(Whole, const Tile& tile, int thread,
+                                       const Body& body) {
+#ifdef __CUDA_ARCH__
+#pragma unroll
+#endif
+  for (int k = 0; k < kItemsPerThread; ++k) {
+    if (Whole::value || k * kSparseThreads < tile.size - thread) body(k);
+  }
+}
+
+// The distance between the places of a thread's elements k and k + 1 in a tile.
+constexpr int kPaddedStep = kSparseThreads + kSparseThreads / kItemsPerThread;
+
+// Loads one thread's elements of an array. Nothing is used before all loads are
+// under way, so that a thread waits once, not for each.
+template <class Whole, class T>
+PS_HOST_DEVICE inline void LoadItems(Whole whole, const T* from,
+                                     const Tile& tile, int thread,
+                                     T (&items)[kItemsPerThread]) {
+  const T* const mine = from + thread;
+  ForEachItem(whole, tile, thread,
+              [&](int k) { items[k] = mine[k * kSparseThreads]; });
+}
+
+// Loads one thread's elements of what a block reads, and forms the sum if there
+// is one.
+template <class Whole>
+PS_HOST_DEVICE inline void LoadElements(Whole whole, const SparseInput& input,
+                                        const ChunkInput& part,
+                                        const Tile& tile, int thread,
+                                        float (&items)[kItemsPerThread]) {
+  const int64_t first = part.begin + tile.begin;
+  if (part.listed || input.residual == nullptr) {
+    LoadItems(whole, part.listed ? part.values + tile.begin : input.u + first,
+              tile, thread, items);
+    return;
+  }
+  float added[kItemsPerThread];
+  LoadItems(whole, input.residual + first, tile, thread, items);
+  LoadItems(whole, input.gradient + first, tile, thread, added);
+  float* const sum = input.u + first + thread;
+  ForEachItem(whole, tile, thread, [&](int k) {
+    items[k] = AddRounded(items[k], added[k]);
+    sum[k * kSparseThreads] = items[k];
+  });
+}
+
+// One thread's part of loading a tile into shared memory. Calls see(element)
+// for each.
 template <class See>
 PS_HOST_DEVICE inline void LoadTile(const SparseInput& input,
                                     const ChunkInput& part, const Tile& tile,
                                     int thread, TileShared* shared, See see) {
-  float loaded[kItemsPerThread];
-  const int64_t first = part.begin + tile.begin;
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-  for (int k = 0; k < kItemsPerThread; ++k) {
-    const int i = k * kSparseThreads + thread;
-    if (i >= tile.size) {
-      loaded[k] = 0;
-    } else if (part.listed) {
-      loaded[k] = part.values[tile.begin + i];
-    } else if (input.residual != nullptr) {
-      loaded[k] =
-          AddRounded(input.residual[first + i], input.gradient[first + i]);
-    } else {
-      loaded[k] = input.u[first + i];
-    }
-  }
-#ifdef __CUDA_ARCH__
-#pragma unroll
-#endif
-  for (int k = 0; k < kItemsPerThread; ++k) {
-    const int i = k * kSparseThreads + thread;
-    if (i >= tile.size) continue;
-    if (!part.listed && input.residual != nullptr) {
-      input.u[first + i] = loaded[k];
-    }
-    if (part.listed) {
-      shared->offsets[PaddedIndex(i)] = part.offsets[tile.begin + i];
-    }
-    shared->values[PaddedIndex(i)] = loaded[k];
-    see(loaded[k]);
-  }
+  const int first = PaddedIndex(thread);
+  BySize(tile, [&](auto whole) {
+    float items[kItemsPerThread];
+    LoadElements(whole, input, part, tile, thread, items);
+    ForEachItem(whole, tile, thread, [&](int k) {
+      shared->values[first + k * kPaddedStep] = items[k];
+      see(items[k]);
+    });
+  });
+  if (!part.listed) return;
+  BySize(tile, [&](auto whole) {
+    uint16_t offsets[kItemsPerThread];
+    LoadItems(whole, part.offsets + tile.begin, tile, thread, offsets);
+    ForEachItem(whole, tile, thread, [&](int k) {
+      shared->offsets[first + k * kPaddedStep] = offsets[k];
+    });
+  });
 }
 
 // A bit for each of a thread's run of kItemsPerThread elements that is wanted.
