@@ -27,14 +27,13 @@ absl::Status CheckRequest(const DeviceSidcoRequest& request, int64_t n) {
   return absl::OkStatus();
 }
 
-// A warm start lists kWarmStartFactor times the target, spread unevenly over
-// the chunks, and room is made for `capacity` selected elements, which is about
-// twice the target.
+// A warm start lists kWarmStartFactor times the target, for which callers make
+// room, but spread unevenly over the chunks.
 uint32_t ListCapacity(int64_t n, int64_t capacity) {
   const double density = static_cast<double>(capacity) / static_cast<double>(n);
-  return static_cast<uint32_t>(
-      std::clamp(0.75 * kWarmStartFactor * density * kSparseChunk,
-                 double{kListCapacity}, double{kMaxListCapacity}));
+  return static_cast<uint32_t>(std::clamp(1.5 * density * kSparseChunk,
+                                          double{kListCapacity},
+                                          double{kMaxListCapacity}));
 }
 
 SidcoTrace TraceOf(const SidcoPasses& passes) {

@@ -75,6 +75,80 @@ TEST(FoldTest, AddsUpInTheOrderOfTheChunks) {
   }
 }
 
+// Sums that pass many powers of two, go up and down, round halves of a last
+// place, or leave the numbers: all have the bits of a loop.
+TEST(FoldTest, HasTheBitsOfALoopForEveryKindOfSum) {
+  for (const int64_t n : {33, 1000, 1024, 1025, 3000}) {
+    RandomStream random(RandomKey(static_cast<uint64_t>(n)));
+    for (const int kind : {0, 1, 2, 3, 4}) {
+      std::vector<ChunkStats> stats(n);
+      for (ChunkStats& each : stats) {
+        const double x = random.Uniform(0, 1);
+        each.sum = kind == 0   ? std::exp(600 * x - 300)
+                   : kind == 1 ? x - 0.5
+                   : kind == 2 ? std::floor(16 * x) * 0x1p-52
+                   : kind == 3 ? std::floor(1e9 * x)
+                               : x;
+        each.sum_squares = x;
+        each.sum_logs = -x;
+      }
+      if (kind == 2) stats[0].sum = 1;
+      if (kind == 4) stats[n / 2].sum = std::numeric_limits<double>::infinity();
+      ChunkStats expected;
+      for (const ChunkStats& each : stats) expected.Add(each);
+      HostBlock block(ThreadOrder::kMixed);
+      FoldShared shared;
+      ChunkStats total;
+      FoldChunks(block, stats.data(), n, &shared, &total);
+      EXPECT_EQ(DoubleBits(total.sum), DoubleBits(expected.sum))
+          << "kind " << kind << " of " << n;
+      EXPECT_EQ(total.sum_squares, expected.sum_squares) << n;
+      EXPECT_EQ(total.sum_logs, expected.sum_logs) << n;
+    }
+  }
+}
+
+// A quarter of a chunk, as a warm start lists at ratio 0.1.
+TEST(SiftTest, MeasuresALongListLikeItsChunk) {
+  std::vector<float> u(kSparseChunk);
+  RandomStream random(RandomKey(3));
+  for (float& each : u) each = static_cast<float>(random.Uniform(-1, 1));
+  std::vector<uint16_t> offsets(kMaxListCapacity);
+  std::vector<float> values(kMaxListCapacity);
+  uint32_t size = 0;
+  ChunkStats stats;
+  SiftArguments sift;
+  sift.input.u = u.data();
+  sift.input.n = kSparseChunk;
+  sift.sum_of = SumOf::kExceedances;
+  sift.location = 0.8f;
+  sift.counted = MagnitudeRange::Above(sift.location);
+  sift.keep = true;
+  sift.kept = MagnitudeRange::Above(0.75f);
+  sift.made.capacity = kMaxListCapacity;
+  sift.made.offsets = offsets.data();
+  sift.made.values = values.data();
+  sift.made.sizes = &size;
+  sift.stats = &stats;
+  for (const ThreadOrder order : kOrders) {
+    HostBlock block(order);
+    const auto shared = std::make_unique<SiftShared>();
+    sift.input.use_lists = false;
+    sift.keep = true;
+    SiftChunk(block, sift, 0, shared.get());
+    const ChunkStats of_chunk = stats;
+    EXPECT_GT(size, kSparseChunk / 5);
+    sift.input.lists = sift.made;
+    sift.input.use_lists = true;
+    ASSERT_TRUE(ChunkOf(sift.input, 0).listed);
+    sift.keep = false;
+    SiftChunk(block, sift, 0, shared.get());
+    EXPECT_EQ(stats.count, of_chunk.count);
+    EXPECT_EQ(stats.sum, of_chunk.sum);
+    EXPECT_EQ(stats.sum_squares, of_chunk.sum_squares);
+  }
+}
+
 TEST(MagnitudeRangeTest, AboveIsTheComparisonOfFloats) {
   constexpr float kInfinity = std::numeric_limits<float>::infinity();
   const float values[] = {0.0f,     std::numeric_limits<float>::denorm_min(),

@@ -11,9 +11,10 @@
 namespace ps {
 
 struct LanesShared {
-  // Lane l has elements order[begins[l]] to order[begins[l + 1] - 1] of a tile.
+  // Lane l has sizes[l] elements of a tile, from order[begins[l]] on.
   uint16_t order[kSparseTile];
-  uint16_t begins[kSparseLanes + 1];
+  uint16_t begins[kSparseLanes];
+  uint16_t sizes[kSparseLanes];
   // By lane and thread: first counts, then places in `order`.
   uint16_t places[kSparseLanes][kSparseThreads];
   uint16_t groups[kSparseLanes][kNumGroups];
@@ -49,17 +50,17 @@ PS_HOST_DEVICE void SortByLane(Block& block, const Tile& tile,
     lanes->groups[lane][group] = static_cast<uint16_t>(count);
   });
   block.Phase([&](int thread) {
-    if (thread > kSparseLanes) return;
-    int begin = 0;
-    for (int l = 0; l < thread; ++l) {
-      for (int g = 0; g < kNumGroups; ++g) begin += lanes->groups[l][g];
-    }
-    lanes->begins[thread] = static_cast<uint16_t>(begin);
+    if (thread >= kSparseLanes) return;
+    int count = 0;
+    for (int g = 0; g < kNumGroups; ++g) count += lanes->groups[thread][g];
+    lanes->sizes[thread] = static_cast<uint16_t>(count);
   });
   block.Phase([&](int thread) {
     const int lane = thread / kNumGroups;
     const int group = thread % kNumGroups;
-    int place = lanes->begins[lane];
+    int place = 0;
+    for (int l = 0; l < lane; ++l) place += lanes->sizes[l];
+    if (group == 0) lanes->begins[lane] = static_cast<uint16_t>(place);
     for (int g = 0; g < group; ++g) place += lanes->groups[lane][g];
     for (int t = 0; t < kGroupThreads; ++t) {
       uint16_t& each = lanes->places[lane][group * kGroupThreads + t];

@@ -141,8 +141,8 @@ PS_HOST_DEVICE inline double AddLane(const SiftArguments& arguments,
 #ifdef __CUDA_ARCH__
 #pragma unroll 8
 #endif
-    for (int i = lanes.begins[lane]; i < lanes.begins[lane + 1]; ++i) {
-      add(shared.values[PaddedIndex(lanes.order[i])]);
+    for (int i = 0; i < lanes.sizes[lane]; ++i) {
+      add(shared.values[PaddedIndex(lanes.order[lanes.begins[lane] + i])]);
     }
   } else {
 #ifdef __CUDA_ARCH__
