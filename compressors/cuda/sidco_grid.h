@@ -39,6 +39,8 @@ union SidcoShared {
   struct {
     FoldShared fold;
     ChunkStats total;
+    GammaSearch search;
+    GammaSearchShared nodes;
   } advance;
   ScanShared scan;
   TileShared tile;
@@ -57,10 +59,22 @@ PS_HOST_DEVICE PS_DEVICE_CALL void AdvanceSidco(Block& block,
   FoldChunks(block, arguments.sift.stats, num_chunks, &shared->advance.fold,
              &shared->advance.total);
   SidcoPasses* const passes = &state->passes;
+  GammaSearch* const search = &shared->advance.search;
   block.Phase([&](int thread) {
     if (thread != 0) return;
     if (pass == 0) passes->Start(arguments.request);
-    passes->PassDone(arguments.request, shared->advance.total);
+    *search = GammaSearch();
+    passes->PassDone(arguments.request, shared->advance.total, search);
+  });
+  if (search->open()) {
+    AnswerSearch(block, &shared->advance.nodes, search);
+    block.Phase([&](int thread) {
+      if (thread != 0) return;
+      passes->PassDone(arguments.request, shared->advance.total, search);
+    });
+  }
+  block.Phase([&](int thread) {
+    if (thread != 0) return;
     const int64_t count = passes->num_selected();
     state->num_left = count > arguments.capacity ? 0 : count;
   });

@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "common/host_device.h"
+#include "compressors/cuda/gamma_search.h"
 #include "compressors/fits/threshold_formulas.h"
 #include "compressors/sidco/sidco_request.h"
 #include "compressors/sidco/sidco_steps.h"
@@ -103,10 +104,11 @@ class SidcoPasses {
 
   PS_HOST_DEVICE const SidcoPass& next() const { return next_; }
 
-  // Call after each pass, with its totals and the same request, which must stay
-  // where it is.
+  // Call after each pass, with its totals, a new search, and the same request,
+  // which must stay where it is. If the search is open afterwards, it must be
+  // answered, and the call repeated.
   PS_HOST_DEVICE void PassDone(const DeviceSidcoRequest& request,
-                               const ChunkStats& total) {
+                               const ChunkStats& total, GammaSearch* search) {
     const SidcoPass pass = next_;
     next_ = SidcoPass();
     if (pass.keep) {
@@ -115,18 +117,19 @@ class SidcoPasses {
     }
     switch (pass.task) {
       case SidcoPass::Task::kForm:
-        Formed(request, total);
+        Formed(request, total, search);
         break;
       case SidcoPass::Task::kMeasure:
         Measured(request, total);
         break;
       case SidcoPass::Task::kSums:
-        StartCold(request, total);
+        StartCold(request, total, search);
         break;
       case SidcoPass::Task::kCount:
       case SidcoPass::Task::kNone:
         break;
     }
+    if (search->open()) next_ = pass;
     if (outcome_ != SidcoOutcome::kEstimated) return;
     if (pass.location == steps_.threshold()) {
       // The chunks' counts are those of the selection.
@@ -190,7 +193,7 @@ class SidcoPasses {
   }
 
   PS_HOST_DEVICE void Formed(const DeviceSidcoRequest& request,
-                             const ChunkStats& total) {
+                             const ChunkStats& total, GammaSearch* search) {
     Moments& moments = estimate_.moments;
     moments.num_nonzero = total.count;
     moments.num_non_finite = total.num_non_finite;
@@ -207,7 +210,7 @@ class SidcoPasses {
         estimate_.population == moments.num_nonzero) {
       return Finish(SidcoOutcome::kConstant);
     }
-    if (!warm_) return StartCold(request, total);
+    if (!warm_) return StartCold(request, total, search);
     if (!HasSeveralStages(estimate_)) return WarmStartFailed(request);
     steps_.StartWarm(request.warm_location, estimate_, MemoryOf(request));
     Measure();
@@ -215,7 +218,7 @@ class SidcoPasses {
 
   // `total` has the sums of all elements.
   PS_HOST_DEVICE void StartCold(const DeviceSidcoRequest& request,
-                                const ChunkStats& total) {
+                                const ChunkStats& total, GammaSearch* search) {
     estimate_.moments.sum = total.sum;
     estimate_.moments.sum_squares = total.sum_squares;
     estimate_.sum_logs = total.sum_logs;
@@ -224,8 +227,9 @@ class SidcoPasses {
       estimate_.sum_logs +=
           static_cast<double>(zeros) * LogOfZero(estimate_.moments);
     }
-    steps_.StartCold(estimate_, MemoryOf(request), request.fits);
-    GoOn(request);
+    steps_.StartCold(estimate_, MemoryOf(request),
+                     SearchedFits{request.fits, search});
+    if (!search->open()) GoOn(request);
   }
 
   PS_HOST_DEVICE void WarmStartFailed(const DeviceSidcoRequest& request) {

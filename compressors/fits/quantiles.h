@@ -14,20 +14,38 @@ namespace quantiles_internal {
 
 constexpr double kPrecision = 1e-13;
 
+// An interval that is halved until it hardly has a length.
+struct Bisection {
+  double low = 0;
+  double high = 0;
+  int steps = 0;
+
+  // The limit matters when the solution is close to 0.
+  PS_HOST_DEVICE bool done() const {
+    return steps >= 200 || !(high - low > kPrecision * high);
+  }
+  PS_HOST_DEVICE double middle() const { return low + (high - low) / 2; }
+  PS_HOST_DEVICE void Halve(bool upper) {
+    (upper ? low : high) = middle();
+    ++steps;
+  }
+};
+
 // Returns the x >= 0 where `survival`, a decreasing function, reaches p.
 // `high`: above 0, a guess of a larger x.
-template <typename Survival>
-PS_HOST_DEVICE double SolveSurvival(const Survival& survival, double p,
-                                    double high) {
-  while (survival(high) > p) high *= 2;
-  double low = 0;
-  // Each step halves the interval. The limit matters when x is close to 0.
-  for (int i = 0; i < 200 && high - low > kPrecision * high; ++i) {
-    const double middle = low + (high - low) / 2;
-    (survival(middle) > p ? low : high) = middle;
+struct SolveSurvival {
+  template <typename Survival>
+  PS_HOST_DEVICE double operator()(const Survival& survival, double p,
+                                   double high) const {
+    while (survival(high) > p) high *= 2;
+    Bisection bisection;
+    bisection.high = high;
+    while (!bisection.done()) {
+      bisection.Halve(survival(bisection.middle()) > p);
+    }
+    return bisection.high;
   }
-  return high;
-}
+};
 
 }  // namespace quantiles_internal
 
@@ -98,7 +116,7 @@ struct NormalSurvival {
 PS_HOST_DEVICE inline double NormalUpperQuantile(double p) {
   if (p == 0.5) return 0;
   const double tail = p > 0.5 ? 1 - p : p;
-  const double x = quantiles_internal::SolveSurvival(
+  const double x = quantiles_internal::SolveSurvival()(
       quantiles_internal::NormalSurvival(), tail, 1);
   return p > 0.5 ? -x : x;
 }
@@ -123,8 +141,11 @@ struct GammaSurvival {
 }  // namespace quantiles_internal
 
 // The quantile of the gamma distribution with this shape and scale 1: the x
-// with Q(shape, x) = p. shape: above 0. p: in (0, 1].
-PS_HOST_DEVICE inline double GammaUpperQuantile(double shape, double p) {
+// with Q(shape, x) = p. shape: above 0. p: in (0, 1]. `solve` does the work of
+// quantiles_internal::SolveSurvival.
+template <typename Solve = quantiles_internal::SolveSurvival>
+PS_HOST_DEVICE double GammaUpperQuantile(double shape, double p,
+                                         const Solve& solve = Solve()) {
   if (p >= 1) return 0;
   if (shape > 1e5) {
     // The series would take too long. Wilson and Hilferty, PNAS 17 (1931): from
@@ -134,8 +155,8 @@ PS_HOST_DEVICE inline double GammaUpperQuantile(double shape, double p) {
            std::pow(1 - ninth + NormalUpperQuantile(p) * std::sqrt(ninth), 3);
   }
   const double guess = -std::log(p) - LogGamma(shape);
-  return quantiles_internal::SolveSurvival(
-      quantiles_internal::GammaSurvival{shape}, p, guess > 1 ? guess : 1.0);
+  return solve(quantiles_internal::GammaSurvival{shape}, p,
+               guess > 1 ? guess : 1.0);
 }
 
 }  // namespace ps

@@ -68,24 +68,27 @@ PS_HOST_DEVICE inline bool GammaShape(const TailSample& sample, double* shape) {
   return true;
 }
 
-PS_HOST_DEVICE inline bool GammaThreshold(const TailSample& sample,
-                                          double density, double* threshold) {
+// `solve`: see GammaUpperQuantile.
+template <typename Solve>
+PS_HOST_DEVICE bool GammaThreshold(const TailSample& sample, double density,
+                                   const Solve& solve, double* threshold) {
   double shape = 0;
   if (!GammaShape(sample, &shape)) return false;
-  *threshold = sample.mean / shape * GammaUpperQuantile(shape, density);
+  *threshold = sample.mean / shape * GammaUpperQuantile(shape, density, solve);
   return true;
 }
 
 // Gamma(shape, x) <= e^-x for shape <= 1 and x >= 1, with equality for shape 1:
 // the bound is solved for x instead of the function.
-PS_HOST_DEVICE inline bool ClosedGammaThreshold(const TailSample& sample,
-                                                double density,
-                                                double* threshold) {
+template <typename Solve>
+PS_HOST_DEVICE bool ClosedGammaThreshold(const TailSample& sample,
+                                         double density, const Solve& solve,
+                                         double* threshold) {
   double shape = 0;
   if (!GammaShape(sample, &shape)) return false;
   const double x = -std::log(density) - LogGamma(shape);
   // For a small shape the solution is not positive, and useless.
-  if (x <= 0) return GammaThreshold(sample, density, threshold);
+  if (x <= 0) return GammaThreshold(sample, density, solve, threshold);
   *threshold = sample.mean / shape * x;
   return true;
 }
@@ -105,8 +108,8 @@ enum class TailLaw {
   kClosedGammaPareto,
 };
 
-// Each fit sets the number that a fraction `density` in (0, 1] of the fitted law
-// exceeds. False if the sample is so nearly constant that a fit would only
+// Each fit sets the number that a fraction `density` in (0, 1] of the fitted
+// law exceeds. False if the sample is so nearly constant that a fit would only
 // reflect rounding.
 struct TailFits {
   TailLaw law = TailLaw::kExponential;
@@ -118,11 +121,19 @@ struct TailFits {
 
   PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
                                  double* threshold) const {
+    return Magnitudes(sample, density, quantiles_internal::SolveSurvival(),
+                      threshold);
+  }
+
+  // `solve`: see GammaUpperQuantile.
+  template <typename Solve>
+  PS_HOST_DEVICE bool Magnitudes(const TailSample& sample, double density,
+                                 const Solve& solve, double* threshold) const {
     switch (law) {
       case TailLaw::kGammaPareto:
-        return GammaThreshold(sample, density, threshold);
+        return GammaThreshold(sample, density, solve, threshold);
       case TailLaw::kClosedGammaPareto:
-        return ClosedGammaThreshold(sample, density, threshold);
+        return ClosedGammaThreshold(sample, density, solve, threshold);
       case TailLaw::kExponential:
       case TailLaw::kPareto:
         break;

@@ -3,6 +3,7 @@
 
 #ifdef PS_HAVE_CUDA
 
+#include <algorithm>
 #include <cmath>
 #include <functional>
 #include <limits>
@@ -11,6 +12,8 @@
 #include <vector>
 
 #include "compressors/cuda/device_sidco.h"
+#include "compressors/cuda/gamma_search.h"
+#include "compressors/cuda/sidco_grid.h"
 #include "compressors/sidco/sidco_estimate.h"
 #include "tensor/cpu/cpu_sparse_kernels.h"
 #include "tensor/cuda/cuda_memory.h"
@@ -18,6 +21,7 @@
 #include "tensor/cuda/sparse/sparse_work.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/cuda/emulated_device.h"
+#include "tests/tensor/cuda/host_grid.h"
 
 namespace ps {
 namespace {
@@ -330,6 +334,102 @@ TEST_F(EmulatedSidcoTest, SelectsWhatTheCpuSelectsInAnyOrderOfThreads) {
                     return Run(variant, 0.01, residual, gradient, before);
                   });
         }
+      }
+    }
+  }
+}
+
+// A grid that counts how often its blocks wait for each other.
+class CountingGrid {
+ public:
+  template <class Body, class Last>
+  void Phase(const Body& body, const Last& last) {
+    ++waits_;
+    grid_.Phase(body, last);
+  }
+  template <class Body>
+  void Final(const Body& body) {
+    grid_.Final(body);
+  }
+  int waits() const { return waits_; }
+
+ private:
+  HostGrid<SidcoShared> grid_{ThreadOrder::kForward, 3};
+  int waits_ = 0;
+};
+
+// The passes of a warm start: one forms, one measures, and each correction
+// counts; nothing is counted twice.
+TEST(SidcoWaitsTest, AWarmStartWaitsOnceForEachMeasurement) {
+  constexpr int64_t kSize = 200000;
+  const std::vector<float> residual(kSize);
+  const std::vector<float> gradient = MakeVector("laplace", kSize, 1);
+  const int64_t chunks = NumSparseChunks(kSize);
+  std::vector<float> out(kSize);
+  std::vector<uint16_t> offsets(chunks * kListCapacity);
+  std::vector<float> listed(chunks * kListCapacity);
+  std::vector<uint32_t> sizes(chunks);
+  std::vector<ChunkStats> stats(chunks);
+  std::vector<int64_t> bases(chunks + 1);
+  std::vector<uint32_t> indices(kCapacity);
+  std::vector<float> values(kCapacity);
+  SidcoArguments arguments;
+  SparseInput& input = arguments.sift.input;
+  input.residual = residual.data();
+  input.gradient = gradient.data();
+  input.u = out.data();
+  input.n = kSize;
+  input.lists = {kListCapacity, offsets.data(), listed.data(), sizes.data()};
+  arguments.sift.made = input.lists;
+  arguments.sift.stats = stats.data();
+  arguments.bases = bases.data();
+  arguments.capacity = kCapacity;
+  arguments.indices = indices.data();
+  arguments.values = values.data();
+  arguments.request.n = kSize;
+  arguments.request.estimate.target = 0.001 * kSize;
+  arguments.request.estimate.stages = 3;
+  arguments.request.estimate.refine_steps = 8;
+  // About four times the target exceed it.
+  std::vector<float> magnitudes = gradient;
+  for (float& each : magnitudes) each = std::fabs(each);
+  std::nth_element(magnitudes.begin(), magnitudes.begin() + 800,
+                   magnitudes.end(), std::greater<float>());
+  arguments.request.warm_location = magnitudes[800];
+  arguments.request.keep_above = magnitudes[800];
+  CountingGrid grid;
+  SidcoState state;
+  SidcoWork::Run(grid, arguments, &state);
+  EXPECT_EQ(state.passes.outcome(), SidcoOutcome::kEstimated);
+  EXPECT_TRUE(state.passes.warm());
+  EXPECT_NEAR(static_cast<double>(state.num_left), 200, 10);
+  // Forms, measures, and at most two corrections.
+  EXPECT_LE(grid.waits(), 4);
+  EXPECT_EQ(bases[chunks], state.num_left);
+}
+
+TEST(GammaSearchTest, HasTheBitsOfTheBisectionByOneThread) {
+  for (const ThreadOrder order :
+       {ThreadOrder::kForward, ThreadOrder::kBackward, ThreadOrder::kMixed}) {
+    for (const double shape : {1e-3, 0.1, 0.5, 1.0, 3.0, 1e4}) {
+      for (const double p : {0.9, 0.25, 1e-3, 1e-9}) {
+        HostBlock block(order);
+        GammaSearchShared shared;
+        GammaSearch search;
+        const double asked =
+            GammaUpperQuantile(shape, p, [&](auto, double, double high) {
+              search.asked = true;
+              search.shape = shape;
+              search.p = p;
+              search.bisection.high = high;
+              return high;
+            });
+        EXPECT_GT(asked, 0);
+        ASSERT_TRUE(search.open());
+        AnswerSearch(block, &shared, &search);
+        EXPECT_FALSE(search.open());
+        EXPECT_EQ(search.bisection.high, GammaUpperQuantile(shape, p))
+            << shape << " " << p;
       }
     }
   }
