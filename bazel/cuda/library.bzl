@@ -63,7 +63,8 @@ def cuda_library(
             srcs = [src] + device_hdrs,
             outs = [out],
             cmd = (CUDA_HOME + "/bin/nvcc -c -O3 -std=c++17 " + _GENCODE +
-                   " -I. --Werror all-warnings" +
+                   # Uncompressed, since //tests/kernels reads the machine code.
+                   " -I. --no-compress --Werror all-warnings" +
                    " -Xcompiler -fPIC,-Wall,-Wextra,-Werror " +
                    " ".join(nvcc_copts) +
                    " $(location %s) -o $@" % src),

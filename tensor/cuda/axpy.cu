@@ -12,8 +12,9 @@ namespace {
 constexpr int kThreads = 256;
 constexpr int64_t kMaxBlocks = 1024;
 
-__global__ void AxpyKernel(float a, const float* __restrict__ x, int64_t n,
-                           float* __restrict__ y) {
+__global__ void __launch_bounds__(kThreads)
+    AxpyKernel(float a, const float* __restrict__ x, int64_t n,
+               float* __restrict__ y) {
   const int64_t stride = int64_t{gridDim.x} * blockDim.x;
   for (int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x; i < n;
        i += stride) {

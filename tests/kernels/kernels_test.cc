@@ -1,0 +1,116 @@
+// Bounds on the machine code of every kernel of the program. What a kernel's
+// code must do to be fast can be read without a device: it must not spill
+// registers, threads enough must fit on a multiprocessor, and the loads of a
+// pass over memory must be issued together.
+
+#include <algorithm>
+#include <cstdint>
+#include <iostream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+#include "tests/kernels/machine_code.h"
+
+namespace ps {
+namespace {
+
+#ifndef PS_HAVE_CUDA
+TEST(Kernels, KeepTheirBounds) { GTEST_SKIP() << "built without CUDA"; }
+#else
+
+struct Bounds {
+  // The kernel's name, or a part of it. The first line that fits holds.
+  absl::string_view kernel;
+  // At most so many bytes are stored to local memory: spilled registers, and
+  // arrays that are indexed by a variable.
+  int64_t spilled_bytes = 0;
+  int64_t outlined_spilled_bytes = 0;
+  // At least so many threads fit on a multiprocessor.
+  int resident_threads = 1024;
+  // At least so many bytes are in flight for each thread, at the best place.
+  int in_flight_bytes = 0;
+  // At most so many loads in turn wait for each other. The compiler unrolls
+  // loops four times, whose iterations wait for each other where it cannot know
+  // that arrays do not overlap.
+  int loads_in_turn = 20;
+};
+
+// A tile has 16 floats for each thread, all of which must be loaded at once,
+// and for lists 16 offsets, which are loaded one by one.
+constexpr int kTileBytes = 64;
+constexpr int kTileItems = 16;
+// Three blocks of 256 threads, with the 80 registers that a tile in flight and
+// its sums need.
+constexpr int kTileThreads = 768;
+
+std::vector<Bounds> Table() {
+  return {
+      {"GridWorkKernel<", 978, 0, kTileThreads, 0, 49},
+      {"SiftKernel", 32, 0, kTileThreads, kTileBytes, kTileItems},
+      {"SelectKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
+      {"MultiplyKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
+      // Sums for each side of zero, chosen by the sign.
+      {"SumValuesKernel<SidedSums>", 288},
+      // Few elements, with a branch for each code.
+      {"PackValuesKernel", 411},
+      {"RoundLevelsKernel", 279},
+      {"WriteLevelsKernel", 16, 0, 1024, 0, 58},
+      {"WriteIndicesKernel", 8},
+      {"FitSamplesKernel", 8},
+      {"FinishBiasCore", 4},
+      // Pooling to any size, which no model does with large images.
+      {"AdaptivePoolGradientCore", 0, 0, 768},
+  };
+}
+
+Bounds BoundsOf(const KernelCode& kernel) {
+  for (const Bounds& bounds : Table()) {
+    if (absl::StrContains(kernel.name, bounds.kernel)) return bounds;
+  }
+  return Bounds();
+}
+
+std::vector<KernelCode> Kernels() {
+  const auto kernels = ReadKernels(ProgramPath("tools/gradsieve"));
+  EXPECT_TRUE(kernels.ok()) << kernels.status();
+  return kernels.ok() ? *kernels : std::vector<KernelCode>();
+}
+
+TEST(Kernels, KeepTheirBounds) {
+  const std::vector<KernelCode> kernels = Kernels();
+  for (const KernelCode& kernel : kernels) {
+    // CUDA's library chooses for itself.
+    if (absl::StartsWith(kernel.name, "cub::")) continue;
+    SCOPED_TRACE(absl::StrCat(kernel.name, " for sm_", kernel.architecture));
+    const Bounds bounds = BoundsOf(kernel);
+    EXPECT_GT(kernel.max_threads, 0) << "has no launch bounds";
+    EXPECT_LE(kernel.spilled_bytes, bounds.spilled_bytes);
+    EXPECT_LE(kernel.outlined_spilled_bytes, bounds.outlined_spilled_bytes);
+    EXPECT_GE(kernel.ResidentThreads(), bounds.resident_threads);
+    EXPECT_GE(kernel.LargestBatch(), bounds.in_flight_bytes);
+    EXPECT_LE(kernel.loads_in_turn, bounds.loads_in_turn);
+  }
+  if (HasFailure()) std::cout << KernelTable(kernels);
+}
+
+// A line for a kernel that was renamed would say nothing.
+TEST(Kernels, EachLineOfTheTableHoldsForOne) {
+  const std::vector<KernelCode> kernels = Kernels();
+  for (const Bounds& bounds : Table()) {
+    EXPECT_TRUE(std::any_of(kernels.begin(), kernels.end(),
+                            [&](const KernelCode& kernel) {
+                              return BoundsOf(kernel).kernel == bounds.kernel;
+                            }))
+        << bounds.kernel;
+  }
+}
+
+#endif  // PS_HAVE_CUDA
+
+}  // namespace
+}  // namespace ps
