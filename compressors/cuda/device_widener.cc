@@ -55,7 +55,8 @@ class DeviceWidenerImpl final : public DeviceWidener {
     const int64_t size = kHalves * kStretch;
     if (dense_size == 0 || pinned_ != nullptr) return absl::OkStatus();
     PS_RETURN_IF_ERROR(device_.Reserve(work_, size, "weights of 16 bits"));
-    PS_ASSIGN_OR_RETURN(pinned_, AllocatePinnedMemory(size * sizeof(uint16_t)));
+    PS_ASSIGN_OR_RETURN(pinned_, AllocatePinnedMemory(size * sizeof(uint16_t),
+                                                      work_->stream()));
     return absl::OkStatus();
   }
 

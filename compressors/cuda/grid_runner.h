@@ -36,7 +36,8 @@ class GridRunner {
     PS_ASSIGN_OR_RETURN(state_, AllocateArray<State>(work_->memory(), 1, what));
     PS_ASSIGN_OR_RETURN(barrier_,
                         AllocateArray<GridBarrier>(work_->memory(), 1, what));
-    PS_ASSIGN_OR_RETURN(pinned_, AllocatePinnedMemory(sizeof(State)));
+    PS_ASSIGN_OR_RETURN(pinned_,
+                        AllocatePinnedMemory(sizeof(State), work_->stream()));
     PS_RETURN_IF_ERROR(work_->streams().MakeCurrent());
     PS_RETURN_IF_ERROR(work_->streams().AwaitAll());
     PS_RETURN_IF_CUDA_ERROR(cudaMemsetAsync(

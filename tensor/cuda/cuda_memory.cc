@@ -35,15 +35,13 @@ absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes) {
   return std::shared_ptr<void>(memory, [](void* data) { cudaFree(data); });
 }
 
-absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes) {
-  int device = 0;
-  PS_RETURN_IF_CUDA_ERROR(cudaGetDevice(&device));
+absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(
+    int64_t size_bytes, cudaStream_t stream) {
   PS_ASSIGN_OR_RETURN(void* const memory, NewPinnedMemory(size_bytes));
-  return std::shared_ptr<void>(memory, [device](void* data) {
+  return std::shared_ptr<void>(memory, [stream](void* data) {
     // After an error there may still be queued copies that nobody has waited
     // for.
-    cudaSetDevice(device);
-    cudaDeviceSynchronize();
+    cudaStreamSynchronize(stream);
     FreePinnedMemory(data);
   });
 }

@@ -5,6 +5,8 @@
 #ifndef TENSOR_CUDA_CUDA_MEMORY_H_
 #define TENSOR_CUDA_CUDA_MEMORY_H_
 
+#include <cuda_runtime_api.h>
+
 #include <cstdint>
 #include <memory>
 
@@ -13,14 +15,16 @@
 
 namespace ps {
 
-// Memory on the current device; freed with the last handle. Errors:
-// kResourceExhausted.
+// Memory on the current device; freed with the last handle, which waits for the
+// device's work. Errors: kResourceExhausted.
 absl::StatusOr<std::shared_ptr<void>> AllocateDeviceMemory(int64_t size_bytes);
 
 // Pinned host memory, which the device can copy to and from without an
-// intermediate buffer. The thread that frees it waits for the device that was
-// current at the allocation, which also becomes that thread's current device.
-absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes);
+// intermediate buffer. Only work of `stream`, which outlives the memory, may
+// use it, and the thread that frees it waits for that stream. Waiting for the
+// whole device would end a recording that is in progress on any other stream.
+absl::StatusOr<std::shared_ptr<void>> AllocatePinnedMemory(int64_t size_bytes,
+                                                           cudaStream_t stream);
 
 // A ring whose buffers are pinned.
 absl::StatusOr<std::unique_ptr<PinnedRing>> NewPinnedRing(int num_buffers,

@@ -219,7 +219,8 @@ class CudaEncoder final : public DeviceEncoder {
     if (num_parts_ > max_parts_) {
       max_parts_ = 0;
       pinned_plans_.reset();
-      PS_ASSIGN_OR_RETURN(pinned_plans_, AllocatePinnedMemory(PlanBytes()));
+      PS_ASSIGN_OR_RETURN(pinned_plans_,
+                          AllocatePinnedMemory(PlanBytes(), work_->stream()));
       PS_RETURN_IF_ERROR(plans_.AtLeast(num_parts_ + 1, work_));
       max_parts_ = num_parts_;
     }

@@ -97,14 +97,12 @@ class CudaLayerDevice final : public LayerDevice {
     PS_RETURN_IF_ERROR(
         ToStatus(cudaMallocHost(&data, size),
                  absl::StrCat("cudaMallocHost of ", size, " bytes")));
-    return std::shared_ptr<void>(
-        data, [ordinal = options_.device_ordinal](void* freed) {
-          // After an error there may still be queued copies that nobody has
-          // waited for.
-          cudaSetDevice(ordinal);
-          cudaDeviceSynchronize();
-          cudaFreeHost(freed);
-        });
+    return std::shared_ptr<void>(data, [stream = stream_](void* freed) {
+      // After an error there may still be queued copies that nobody has
+      // waited for.
+      cudaStreamSynchronize(stream);
+      cudaFreeHost(freed);
+    });
   }
 
   absl::Status CopyFromHost(const void* host, int64_t size_bytes,

@@ -17,7 +17,8 @@ absl::StatusOr<std::unique_ptr<SparseWork>> SparseWork::Create(
   PS_ASSIGN_OR_RETURN(work->device_,
                       AllocateArray<DeviceScratch>(
                           work->memory_, 1, "scratch of the sparse kernels"));
-  PS_ASSIGN_OR_RETURN(work->pinned_, AllocatePinnedMemory(sizeof(HostScratch)));
+  PS_ASSIGN_OR_RETURN(
+      work->pinned_, AllocatePinnedMemory(sizeof(HostScratch), work->stream()));
   work->host_ = static_cast<HostScratch*>(work->pinned_.get());
   return work;
 }

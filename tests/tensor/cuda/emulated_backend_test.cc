@@ -19,6 +19,7 @@
 #include "absl/strings/match.h"
 #include "common/status_macros.h"
 #include "tensor/cuda/cuda_backend.h"
+#include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_streams.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/cuda/emulated_device.h"
@@ -31,10 +32,15 @@ class EmulatedBackendTest : public testing::Test {
   void SetUp() override {
     CudaBackendOptions options;
     options.memory_bytes = int64_t{1} << 26;
+    MakeBackend(options);
+  }
+
+  void MakeBackend(CudaBackendOptions options) {
     // Makes no layers; only records the stream that they would use.
     options.layers = [this](const CudaStreams& streams,
                             const std::shared_ptr<MemoryRegion>&) {
       compute_ = streams.compute();
+      compression_ = streams.compression();
       return absl::StatusOr<CudaLayers>(CudaLayers());
     };
     auto backend = NewCudaBackend(options);
@@ -72,6 +78,7 @@ class EmulatedBackendTest : public testing::Test {
 
   std::unique_ptr<Backend> backend_;
   cudaStream_t compute_ = nullptr;
+  cudaStream_t compression_ = nullptr;
 };
 
 TEST_F(EmulatedBackendTest, CompressorsSeeWhatLayersHaveQueuedBefore) {
@@ -357,6 +364,38 @@ TEST_F(EmulatedBackendTest, WhatADeviceCannotRecordIsAnErrorAndChangesNothing) {
   EXPECT_EQ(Get(x), std::vector<float>(10, 2));
 }
 
+// An encoder that grows frees memory while the layers' work is recorded.
+TEST_F(EmulatedBackendTest, FreeingPinnedMemoryLeavesARecordingAlone) {
+  Tensor x = Put(std::vector<float>(10, 1));
+  std::shared_ptr<void> pinned =
+      AllocatePinnedMemory(10 * sizeof(float), compression_).value();
+  bool copied = false;
+  ASSERT_EQ(QueueOnEmulatedStream(compression_,
+                                  [x, to = pinned.get(), &copied] {
+                                    std::copy_n(x.data(), 10,
+                                                static_cast<float*>(to));
+                                    copied = true;
+                                  }),
+            cudaSuccess);
+  const auto recording = backend_->Record([&] {
+    std::thread([&] { pinned.reset(); }).join();
+    return backend_->vectors().Clear(x.data(), 10);
+  });
+  EXPECT_TRUE(recording.ok()) << recording.status();
+  EXPECT_TRUE(copied);
+}
+
+// So does CUDA: a device includes the stream that is being captured.
+TEST_F(EmulatedBackendTest, WaitingForTheDeviceInAnyThreadEndsARecording) {
+  const auto recording = backend_->Record([&] {
+    std::thread([&] {
+      EXPECT_EQ(cudaDeviceSynchronize(), cudaErrorStreamCaptureUnsupported);
+    }).join();
+    return absl::OkStatus();
+  });
+  EXPECT_FALSE(recording.ok());
+}
+
 // Runs every operation, and returns all results.
 std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
                             const Tensor& gradient, Tensor* out) {
@@ -538,7 +577,7 @@ TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
       EXPECT_EQ(status.code(), absl::StatusCode::kInternal) << status;
       // The message names the call: "cudaStreamSynchronize: ...", "LaunchSift:
       // ...".
-      EXPECT_TRUE(absl::StartsWith(status.message(), "cuda") ||
+      EXPECT_TRUE(absl::StrContains(status.message(), "cuda") ||
                   absl::StartsWith(status.message(), "Launch"))
           << name << ": " << status;
     }

@@ -67,9 +67,29 @@ cudaError_t Call() {
   return cudaSuccess;
 }
 
+constexpr size_t kPageBytes = 4096;
+constexpr size_t kAlignmentBytes = 256;  // CUDA's, of all memory.
+
+size_t RoundUp(size_t size, size_t unit) {
+  return (size + unit - 1) / unit * unit;
+}
+
+// One allocation on the device: it ends at the end of its pages, or less than
+// kAlignmentBytes before, and a page that nobody may access follows.
+struct DevicePiece {
+  char* pages = nullptr;
+  size_t pages_bytes = 0;
+  size_t size = 0;  // As requested.
+
+  char* begin() const {
+    return pages + pages_bytes - RoundUp(size, kAlignmentBytes);
+  }
+  char* end() const { return begin() + size; }
+};
+
 // The device's memory, which only the device's work may access.
-std::map<void*, size_t>& DeviceMemory() {
-  static auto* const memory = new std::map<void*, size_t>();
+std::map<void*, DevicePiece>& DeviceMemory() {
+  static auto* const memory = new std::map<void*, DevicePiece>();
   return *memory;
 }
 int working_depth = 0;
@@ -77,8 +97,8 @@ bool is_protected = false;
 
 void SetDeviceMemoryAccess(int protection) {
   if (!is_protected) return;
-  for (const auto& [memory, size] : DeviceMemory()) {
-    PCHECK(mprotect(memory, size, protection) == 0);
+  for (const auto& [begin, piece] : DeviceMemory()) {
+    PCHECK(mprotect(piece.pages, piece.pages_bytes, protection) == 0);
   }
 }
 
@@ -100,14 +120,34 @@ std::set<CUstream_st*>& Streams() {
   return *streams;
 }
 
-// The stream that this thread captures. In CUDA's thread-local mode some calls
-// of the thread are rejected during a capture.
+// The stream that this thread captures. In CUDA's thread-local mode, calls that
+// allocate or free memory are rejected during a capture of the same thread
+// ("CUDA Runtime API", cudaThreadExchangeStreamCaptureMode).
 thread_local CUstream_st* capturing = nullptr;
 
 cudaError_t RefuseInCapture() {
   if (capturing == nullptr) return cudaSuccess;
   capturing->capture_is_void = true;
   return cudaErrorStreamCaptureUnsupported;
+}
+
+// Waiting for a handle that includes a stream under capture is rejected in
+// every thread, whatever the mode ("CUDA C++ Programming Guide", Prohibited and
+// Unhandled Operations).
+cudaError_t RefuseInAnyCapture() {
+  cudaError_t error = cudaSuccess;
+  for (CUstream_st* const stream : Streams()) {
+    if (!stream->is_capturing) continue;
+    stream->capture_is_void = true;
+    error = cudaErrorStreamCaptureUnsupported;
+  }
+  return error;
+}
+
+void RunAll() {
+  for (CUstream_st* const stream : Streams()) {
+    RunUntil(stream, stream->num_queued);
+  }
 }
 
 // Sizes of pinned memory by address.
@@ -126,8 +166,9 @@ bool IsPinned(const void* data, size_t size) {
 
 // Makes uninitialised memory look like NaNs; only the beginning of large
 // memory.
+constexpr char kPoison = '\xff';
 void Poison(void* memory, size_t size) {
-  std::memset(memory, 0xff, std::min(size, size_t{1} << 26));
+  std::memset(memory, kPoison, std::min(size, size_t{1} << 26));
 }
 
 // The caller must hold the lock.
@@ -200,12 +241,11 @@ cudaError_t cudaGetDevice(int* device) {
 
 cudaError_t cudaDeviceSynchronize() {
   const ps::CallLock lock(ps::Lock());
-  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+  if (const cudaError_t error = ps::RefuseInAnyCapture();
+      error != cudaSuccess) {
     return error;
   }
-  for (CUstream_st* const stream : ps::Streams()) {
-    ps::RunUntil(stream, stream->num_queued);
-  }
+  ps::RunAll();
   return ps::Call();
 }
 
@@ -223,22 +263,49 @@ cudaError_t cudaMalloc(void** memory, size_t size) {
   }
   if (const cudaError_t error = ps::Call(); error != cudaSuccess) return error;
   ++ps::num_allocations;
-  *memory = mmap(nullptr, size, PROT_READ | PROT_WRITE,
-                 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (*memory == MAP_FAILED) return cudaErrorMemoryAllocation;
+  ps::DevicePiece piece;
+  piece.size = size;
+  piece.pages_bytes = ps::RoundUp(size, ps::kPageBytes);
+  void* const pages =
+      mmap(nullptr, piece.pages_bytes + ps::kPageBytes, PROT_READ | PROT_WRITE,
+           MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (pages == MAP_FAILED) return cudaErrorMemoryAllocation;
+  piece.pages = static_cast<char*>(pages);
   // Each launch changes the protection of all pages; let there be few.
-  madvise(*memory, size, MADV_HUGEPAGE);
-  ps::Poison(*memory, size);
-  if (ps::is_protected) PCHECK(mprotect(*memory, size, PROT_NONE) == 0);
-  ps::DeviceMemory()[*memory] = size;
+  madvise(pages, piece.pages_bytes, MADV_HUGEPAGE);
+  ps::Poison(piece.begin(), size);
+  std::memset(piece.end(), ps::kPoison,
+              piece.pages + piece.pages_bytes - piece.end());
+  PCHECK(mprotect(piece.pages + piece.pages_bytes, ps::kPageBytes, PROT_NONE) ==
+         0);
+  if (ps::is_protected) {
+    PCHECK(mprotect(pages, piece.pages_bytes, PROT_NONE) == 0);
+  }
+  *memory = piece.begin();
+  ps::DeviceMemory()[*memory] = piece;
   return cudaSuccess;
 }
 
 cudaError_t cudaFree(void* memory) {
   const ps::CallLock lock(ps::Lock());
+  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+    return error;
+  }
   const auto found = ps::DeviceMemory().find(memory);
   CHECK(found != ps::DeviceMemory().end());
-  PCHECK(munmap(memory, found->second) == 0);
+  const ps::DevicePiece& piece = found->second;
+  // Work that is queued may still use it.
+  ps::RunAll();
+  if (ps::is_protected) {
+    PCHECK(mprotect(piece.pages, piece.pages_bytes, PROT_READ) == 0);
+  }
+  for (const char* after = piece.end(); after < piece.pages + piece.pages_bytes;
+       ++after) {
+    CHECK_EQ(*after, ps::kPoison)
+        << "written " << after - piece.end() << " bytes beyond the end of "
+        << piece.size << " bytes";
+  }
+  PCHECK(munmap(piece.pages, piece.pages_bytes + ps::kPageBytes) == 0);
   ps::DeviceMemory().erase(found);
   return cudaSuccess;
 }
@@ -263,6 +330,9 @@ cudaError_t cudaMallocHost(void** memory, size_t size) {
 
 cudaError_t cudaFreeHost(void* memory) {
   const ps::CallLock lock(ps::Lock());
+  if (const cudaError_t error = ps::RefuseInCapture(); error != cudaSuccess) {
+    return error;
+  }
   ps::PinnedMemory().erase(static_cast<char*>(memory));
   std::free(memory);
   return cudaSuccess;
@@ -327,6 +397,16 @@ cudaError_t cudaEventElapsedTime(float* milliseconds, cudaEvent_t start,
   return ps::Call();
 }
 
+cudaError_t cudaEventSynchronize(cudaEvent_t event) {
+  const ps::CallLock lock(ps::Lock());
+  CUstream_st* const stream = event->stream;
+  if (stream != nullptr && stream->num_done < event->after) {
+    ++ps::num_waits;
+    ps::RunUntil(stream, event->after);
+  }
+  return ps::Call();
+}
+
 cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
                                 unsigned) {
   const ps::CallLock lock(ps::Lock());
@@ -335,9 +415,10 @@ cudaError_t cudaStreamWaitEvent(cudaStream_t stream, cudaEvent_t event,
     stream->capture_is_void = true;
     return cudaErrorStreamCaptureIsolation;
   }
-  // Refers to the event in its current state.
+  // Refers to the event in its current state. A stream that is gone by then
+  // has done its work.
   return ps::Queue(stream, [of = *event] {
-    if (of.stream != nullptr) ps::RunUntil(of.stream, of.after);
+    if (ps::Streams().count(of.stream) > 0) ps::RunUntil(of.stream, of.after);
   });
 }
 
