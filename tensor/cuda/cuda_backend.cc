@@ -181,9 +181,14 @@ absl::StatusOr<std::unique_ptr<Backend>> NewCudaBackend(
   if (memory_bytes == 0) {
     PS_ASSIGN_OR_RETURN(memory_bytes, ShareOfDeviceMemory(options.num_sharers));
   }
-  PS_ASSIGN_OR_RETURN(std::shared_ptr<void> base,
-                      AllocateDeviceMemory(memory_bytes));
-  auto memory = std::make_shared<MemoryRegion>(std::move(base), memory_bytes);
+  std::shared_ptr<MemoryRegion> memory;
+  if (options.separate_allocations) {
+    memory = std::make_shared<MemoryRegion>(AllocateDeviceMemory, memory_bytes);
+  } else {
+    PS_ASSIGN_OR_RETURN(std::shared_ptr<void> base,
+                        AllocateDeviceMemory(memory_bytes));
+    memory = std::make_shared<MemoryRegion>(std::move(base), memory_bytes);
+  }
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SparseKernels> sparse,
                       NewCudaSparseKernels(streams.get(), memory));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<PinnedRing> ring,

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "glog/logging.h"
 
 namespace ps {
@@ -15,6 +16,10 @@ MemoryRegion::MemoryRegion(std::shared_ptr<void> base, int64_t size_bytes)
   CHECK_EQ(reinterpret_cast<uintptr_t>(base_.get()) % kAlignmentBytes, 0u);
   if (size_bytes_ > 0) free_[0] = size_bytes_;
 }
+
+MemoryRegion::MemoryRegion(Allocator allocate, int64_t size_bytes)
+    : allocate_(std::move(allocate)),
+      size_bytes_(size_bytes / kAlignmentBytes * kAlignmentBytes) {}
 
 absl::StatusOr<void*> MemoryRegion::Allocate(int64_t size_bytes,
                                              absl::string_view what) {
@@ -27,6 +32,14 @@ absl::StatusOr<void*> MemoryRegion::Allocate(int64_t size_bytes,
           : std::max<int64_t>(
                 1, (size_bytes + kAlignmentBytes - 1) / kAlignmentBytes) *
                 kAlignmentBytes;
+  if (allocate_ != nullptr && rounded <= size_bytes_ - used_bytes_) {
+    PS_ASSIGN_OR_RETURN(std::shared_ptr<void> memory,
+                        allocate_(std::max<int64_t>(size_bytes, 1)));
+    void* const piece = memory.get();
+    separate_[piece] = {std::move(memory), rounded};
+    used_bytes_ += rounded;
+    return piece;
+  }
   int64_t largest = 0;
   for (auto piece = free_.begin(); piece != free_.end(); ++piece) {
     const auto [offset, size] = *piece;
@@ -38,14 +51,22 @@ absl::StatusOr<void*> MemoryRegion::Allocate(int64_t size_bytes,
     used_bytes_ += rounded;
     return base() + offset;
   }
+  const int64_t left = size_bytes_ - used_bytes_;
   return absl::ResourceExhaustedError(absl::StrCat(
       "no memory for ", what, " (", size_bytes, " bytes): of ", size_bytes_,
-      " bytes of the device ", size_bytes_ - used_bytes_, " are free, ",
-      largest, " of them in one piece"));
+      " bytes of the device ", left, " are free, ",
+      allocate_ == nullptr ? largest : left, " of them in one piece"));
 }
 
 void MemoryRegion::Free(void* piece) {
+  std::shared_ptr<void> freed;  // After the lock is released.
   MutexLock lock(&mu_);
+  if (const auto found = separate_.find(piece); found != separate_.end()) {
+    freed = std::move(found->second.memory);
+    used_bytes_ -= found->second.size_bytes;
+    separate_.erase(found);
+    return;
+  }
   const auto used = used_.find(static_cast<char*>(piece) - base());
   CHECK(used != used_.end()) << "not a piece of this region";
   int64_t offset = used->first;

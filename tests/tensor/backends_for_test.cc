@@ -2,6 +2,7 @@
 
 #include "glog/logging.h"
 #include "tensor/cuda/cuda_backend.h"
+#include "tests/tensor/cuda_options_for_test.h"
 
 namespace ps {
 
@@ -12,9 +13,7 @@ std::vector<std::string> BackendNamesForTest() {
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name) {
   if (name == "cuda") {
-    CudaBackendOptions cuda;
-    cuda.memory_bytes = int64_t{1} << 29;
-    return NewCudaBackend(cuda);
+    return NewCudaBackend(CudaOptionsForTest());
   }
   CpuBackendOptions cpu;
   cpu.num_threads = name == "cpu" ? 1 : 3;

@@ -396,6 +396,35 @@ TEST_F(EmulatedBackendTest, WaitingForTheDeviceInAnyThreadEndsARecording) {
   EXPECT_FALSE(recording.ok());
 }
 
+// Queues work that writes one element beyond the end of a tensor before
+// another one. Returns the other one's first element.
+float OverrunIntoNext(Backend* backend, cudaStream_t stream) {
+  Tensor x = backend->Allocate({64}).value();
+  const Tensor y = backend->Allocate({64}).value();
+  EXPECT_EQ(QueueOnEmulatedStream(stream, [data = x.data()] { data[64] = 7; }),
+            cudaSuccess);
+  float first = 0;
+  EXPECT_TRUE(backend->CopyToHost(y.Slice(0, 1), &first).ok());
+  return first;
+}
+
+TEST_F(EmulatedBackendTest, OverrunsBetweenTensorsShowInSeparateAllocations) {
+  EXPECT_EQ(OverrunIntoNext(backend_.get(), compute_), 7);
+  CudaBackendOptions options;
+  options.memory_bytes = int64_t{1} << 26;
+  options.separate_allocations = true;
+  MakeBackend(options);
+  EXPECT_DEATH(OverrunIntoNext(backend_.get(), compute_), "");
+  // Also within what the alignment leaves.
+  EXPECT_DEATH(
+      {
+        Tensor x = backend_->Allocate({3}).value();
+        QueueOnEmulatedStream(compute_, [data = x.data()] { data[3] = 7; });
+        x = Tensor();
+      },
+      "beyond the end of 12 bytes");
+}
+
 // Runs every operation, and returns all results.
 std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
                             const Tensor& gradient, Tensor* out) {
@@ -440,6 +469,21 @@ std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
   EXPECT_TRUE(kernels.SelectEqual(out->data(), n, 0, 77, &selection).ok());
   add_selection(selection);
   return results;
+}
+
+TEST_F(EmulatedBackendTest, SeparateAllocationsHaveTheResultsOfOne) {
+  const std::vector<float> values = MakeVector("laplace", 70000, 1);
+  std::vector<std::vector<double>> results;
+  for (const bool separate : {false, true}) {
+    CudaBackendOptions options;
+    options.memory_bytes = int64_t{1} << 26;
+    options.separate_allocations = separate;
+    MakeBackend(options);
+    const Tensor x = Put(values);
+    Tensor out = Put(values);
+    results.push_back(Results(kernels(), x, x, &out));
+  }
+  EXPECT_EQ(results[0], results[1]);
 }
 
 TEST_F(EmulatedBackendTest, NoThreadReadsWhatAnotherWritesInTheSamePhase) {

@@ -104,5 +104,32 @@ TEST(MemoryRegionTest, PiecesNeverOverlapWhateverComesAndGoes) {
   EXPECT_TRUE(region.Allocate(kSize, "everything").ok());
 }
 
+TEST(MemoryRegionTest, SeparatePiecesHaveTheirOwnMemoryAndTheSameLimit) {
+  std::vector<int64_t> sizes;
+  int num_freed = 0;
+  MemoryRegion region(
+      [&](int64_t size_bytes) -> absl::StatusOr<std::shared_ptr<void>> {
+        sizes.push_back(size_bytes);
+        return std::shared_ptr<void>(std::malloc(size_bytes), [&](void* freed) {
+          ++num_freed;
+          std::free(freed);
+        });
+      },
+      4 * kUnit);
+  void* const one = region.Allocate(2 * kUnit + 1, "a piece").value();
+  void* const other = region.Allocate(0, "nothing").value();
+  EXPECT_NE(one, other);
+  EXPECT_EQ(sizes, std::vector<int64_t>({2 * kUnit + 1, 1}));
+  EXPECT_EQ(region.used_bytes(), 4 * kUnit);
+  const auto piece = region.Allocate(1, "a tensor of shape [1]");
+  EXPECT_EQ(piece.status().code(), absl::StatusCode::kResourceExhausted);
+  EXPECT_TRUE(absl::StrContains(piece.status().message(), "0 are free"))
+      << piece.status();
+  region.Free(one);
+  EXPECT_EQ(num_freed, 1);
+  EXPECT_EQ(region.used_bytes(), kUnit);
+  EXPECT_TRUE(region.Allocate(3 * kUnit, "the rest").ok());
+}
+
 }  // namespace
 }  // namespace ps
