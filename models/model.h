@@ -17,6 +17,7 @@
 #include "models/layers/layer_times.h"
 #include "proto/model_config.pb.h"
 #include "tensor/backend.h"
+#include "tensor/recording.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -87,6 +88,8 @@ class Model {
 
   // Times of training and evaluation since the start, or since the last Clear.
   virtual LayerTimes& layer_times() = 0;
+  // Recordings made since the start, if steps are recorded.
+  virtual RecordingCounts recordings() const { return RecordingCounts(); }
   // Memory of the activations and their gradients in all current plans. Scratch
   // memory of single operations is not included.
   virtual int64_t activation_bytes() const = 0;

@@ -98,9 +98,9 @@ absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::CreateOrThrow(
   PS_ASSIGN_OR_RETURN(plan->loss_, options.loss->Plan(context, output));
   plan->loss_time_ = options.times->Kind("loss");
   PS_RETURN_IF_ERROR(plan->scratch_.Allocate(options.backend));
-  if (options.training && options.records) {
-    plan->recorder_ =
-        std::make_unique<StretchRecorder>(options.backend, options.times);
+  if (options.training && options.recordings != nullptr) {
+    plan->recorder_ = std::make_unique<StretchRecorder>(
+        options.backend, options.times, options.recordings);
   }
   return plan;
 }

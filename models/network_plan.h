@@ -30,8 +30,9 @@ struct NetworkPlanOptions {
   bool training = false;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
-  // Whether to record training work that repeats (stretch_recorder.h).
-  bool records = false;
+  // Counts recordings of training work that repeats (stretch_recorder.h); null:
+  // nothing is recorded.
+  RecordingCounts* recordings = nullptr;
 };
 
 // Not thread-safe.

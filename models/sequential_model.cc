@@ -100,6 +100,7 @@ class SequentialModel final : public Model {
   }
 
   LayerTimes& layer_times() override { return times_; }
+  RecordingCounts recordings() const override { return recordings_; }
 
   int64_t activation_bytes() const override {
     return plans_.activation_bytes();
@@ -198,7 +199,7 @@ class SequentialModel final : public Model {
     options.training = training;
     options.backend = backend_;
     options.times = &times_;
-    options.records = records_steps_;
+    options.recordings = records_steps_ ? &recordings_ : nullptr;
     return NetworkPlan::Create(options);
   }
 
@@ -215,6 +216,7 @@ class SequentialModel final : public Model {
   std::vector<float> initial_statistics_;
   Tensor statistics_values_;
   LayerTimes times_;
+  RecordingCounts recordings_;
   PlanCache plans_;
 };
 

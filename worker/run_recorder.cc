@@ -174,6 +174,7 @@ absl::Status RunRecorder::WriteWeights(const Values& weights,
 
 absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
                                        const Evaluation& evaluation,
+                                       const RecordingCounts& recordings,
                                        const std::string& traffic_advice) {
   Json json;
   json["job"] = header_.job;
@@ -186,6 +187,8 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["num_parameters"] = header_.num_parameters;
   AddMetrics(evaluation, &json);
   json.update(ToJson(totals));
+  json["cuda_graphs"] = {{"recorded", recordings.recorded},
+                         {"failed", recordings.failed}};
   if (!traffic_advice.empty()) json["traffic_advice"] = traffic_advice;
   return WriteFileAtomically(absl::StrCat(directory_, "/summary.json"),
                              JsonText(json) + "\n");

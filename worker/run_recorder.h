@@ -78,9 +78,10 @@ class RunRecorder {
     const float* values = nullptr;
   };
   absl::Status WriteWeights(const Values& weights, const Values& statistics);
-  // traffic_advice: see worker/traffic_advice.h.
+  // recordings: of this worker. traffic_advice: see worker/traffic_advice.h.
   absl::Status WriteSummary(const RunTotals& totals,
                             const Evaluation& evaluation,
+                            const RecordingCounts& recordings,
                             const std::string& traffic_advice);
 
  private:

@@ -395,9 +395,16 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   }
   PS_RETURN_IF_ERROR(
       Annotate(link_.client->Finish(absl::OkStatus()), "at the end"));
+  const RecordingCounts recordings = model_->recordings();
+  if (recordings.recorded > 0 || recordings.failed > 0) {
+    LOG(INFO) << "worker " << options_.worker_rank << " recorded "
+              << recordings.recorded << " stretches of work as CUDA graphs; "
+              << recordings.failed << " could not be recorded";
+  }
   if (recorder_ != nullptr) {
-    PS_RETURN_IF_ERROR(recorder_->WriteSummary(
-        totals(), evaluation_, TrafficAdvice(config(), totals())));
+    PS_RETURN_IF_ERROR(
+        recorder_->WriteSummary(totals(), evaluation_, recordings,
+                                TrafficAdvice(config(), totals())));
   }
   result.evaluation = evaluation_;
   result.totals = totals();

@@ -33,10 +33,12 @@ absl::Status StretchRecorder::Run(const Stretch& stretch, const Work& work) {
     LOG(WARNING) << "layers " << stretch.first << " to " << stretch.end
                  << " could not be recorded, and no others will be: "
                  << recording.status();
+    ++counts_->failed;
     works_ = false;
     recordings_.clear();
     return work();
   }
+  ++counts_->recorded;
   entry->second = *std::move(recording);
   return Replay(stretch, entry->second.get());
 }
@@ -45,14 +47,6 @@ absl::Status StretchRecorder::Replay(const Stretch& stretch,
                                      Recording* recording) {
   const LayerTimer timer(times_, times_->Kind("recorded"), stretch.direction);
   return recording->Replay();
-}
-
-int64_t StretchRecorder::num_recordings() const {
-  int64_t count = 0;
-  for (const auto& [stretch, recording] : recordings_) {
-    count += recording != nullptr;
-  }
-  return count;
 }
 
 }  // namespace ps

@@ -37,9 +37,9 @@ class StretchRecorder {
  public:
   using Work = std::function<absl::Status()>;
 
-  // Neither is owned, and both outlive this object.
-  StretchRecorder(Backend* backend, LayerTimes* times)
-      : backend_(backend), times_(times) {}
+  // None is owned, and all outlive this object. Adds to `counts`.
+  StretchRecorder(Backend* backend, LayerTimes* times, RecordingCounts* counts)
+      : backend_(backend), times_(times), counts_(counts) {}
 
   // Begins a pass on memory at these addresses. Forgets the recordings of this
   // direction that were made with other addresses, and all recordings if the
@@ -54,14 +54,12 @@ class StretchRecorder {
   // recorded from then on.
   absl::Status Run(const Stretch& stretch, const Work& work);
 
-  // Number of stretches that are recorded now.
-  int64_t num_recordings() const;
-
  private:
   absl::Status Replay(const Stretch& stretch, Recording* recording);
 
   Backend* const backend_;
   LayerTimes* const times_;
+  RecordingCounts* const counts_;
   bool works_ = true;  // Until a recording fails.
   int64_t memory_version_ = 0;
   std::map<LayerTimes::Direction, std::vector<const void*>> addresses_;

@@ -20,6 +20,8 @@ absl::StatusOr<CudaLayers> NewLayers(
   options.precision = layers_options.precision;
   options.deterministic = layers_options.deterministic;
   options.cudnn_recurrent = layers_options.cudnn_recurrent;
+  options.use_cudnn = layers_options.use_cudnn;
+  options.use_cublas_lt = layers_options.use_cublas_lt;
   options.device_ordinal = streams.device();
   options.stream = streams.compute();
   options.allocate =

@@ -16,6 +16,9 @@ struct CudaLayersOptions {
   // See CudaNnOptions.
   bool deterministic = true;
   bool cudnn_recurrent = false;
+  // Whether to use these libraries where they are installed.
+  bool use_cudnn = true;
+  bool use_cublas_lt = true;
 };
 
 // A factory for CudaBackendOptions.layers; the layers take all their memory

@@ -6,10 +6,13 @@
 #include <string>
 #include <vector>
 
+#include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tensor/cuda/cuda_info.h"
 #include "tests/cluster/in_process_cluster.h"
+#include "tests/cluster/test_process.h"
 #ifdef PS_HAVE_CUDA
 #include "tests/tensor/cuda/emulated_device.h"
 #endif
@@ -166,6 +169,24 @@ INSTANTIATE_TEST_SUITE_P(
                        ValueCodeConfig::ELIAS_OMEGA},
         CompressedCase{"redsync"}, CompressedCase{"gaussiank", "int8_block"},
         CompressedCase{"randomk"}));
+
+TEST_F(EmulatedCuda, TheSummaryCountsWhatWasRecorded) {
+  JobConfig job = CudaJob();
+  for (const bool records : {true, false}) {
+    job.mutable_machine()->set_cuda_graphs(records);
+    const std::string directory = NewTestDirectory();
+    const ClusterRun run = RunCluster(job, directory);
+    ASSERT_TRUE(run.ok()) << run.workers[0].status();
+    const nlohmann::json graphs = nlohmann::json::parse(
+        ReadFile(directory + "/summary.json").value())["cuda_graphs"];
+    if (records) {
+      EXPECT_GT(graphs["recorded"], 0);
+    } else {
+      EXPECT_EQ(graphs["recorded"], 0);
+    }
+    EXPECT_EQ(graphs["failed"], 0);
+  }
+}
 
 TEST_F(EmulatedCuda, BfloatsTrainNearFloatsWithGraphsAndWithout) {
   JobConfig job = CompressedJob("topk");

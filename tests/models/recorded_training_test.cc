@@ -1,9 +1,13 @@
 // Recorded and replayed training steps give the same bits as steps without
-// recording, whatever changes from batch to batch.
+// recording, whatever changes from batch to batch. Where a backend has two
+// sides, compression is beside the backward pass.
 
 #include <cstdint>
+#include <deque>
 #include <memory>
+#include <numeric>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -55,6 +59,7 @@ struct Training {
   std::vector<float> statistics;
   double evaluation = 0;
   bool replayed = false;  // Whether any step was replayed.
+  RecordingCounts recordings;
 };
 
 std::vector<float> ToHost(Backend& backend, const Tensor& tensor) {
@@ -62,6 +67,47 @@ std::vector<float> ToHost(Backend& backend, const Tensor& tensor) {
   EXPECT_TRUE(backend.CopyToHost(tensor, values.data()).ok());
   return values;
 }
+
+// Adds up each bucket of a gradient on the compression side, on a thread of its
+// own, as soon as the bucket is marked complete.
+class SumsBesideBackward {
+ public:
+  SumsBesideBackward(Backend* backend, const Tensor* gradient)
+      : backend_(backend), gradient_(gradient) {}
+  ~SumsBesideBackward() { Join(); }
+
+  void Ready(int64_t begin, int64_t end) {
+    if (sums_.empty()) {
+      EXPECT_TRUE(backend_->StartOverlap().ok());
+    }
+    const int64_t mark = backend_->Mark().value();
+    Join();
+    double* const sum = &sums_.emplace_back();
+    thread_ = std::thread([this, begin, end, mark, sum] {
+      EXPECT_TRUE(backend_->CompressAfter(mark).ok());
+      EXPECT_TRUE(backend_->sparse()
+                      .SumValues(gradient_->data() + begin, end - begin, sum)
+                      .ok());
+    });
+  }
+
+  // One for each call of Ready.
+  const std::deque<double>& Finish() {
+    Join();
+    EXPECT_TRUE(backend_->EndOverlap().ok());
+    return sums_;
+  }
+
+ private:
+  void Join() {
+    if (thread_.joinable()) thread_.join();
+  }
+
+  Backend* const backend_;        // Not owned.
+  const Tensor* const gradient_;  // Not owned.
+  std::deque<double> sums_;       // Addresses stay.
+  std::thread thread_;
+};
 
 Training Train(Backend& backend, const std::string& name, bool records) {
   ModelOptions options;
@@ -86,11 +132,13 @@ Training Train(Backend& backend, const std::string& name, bool records) {
   for (const Batch& batch : batches) {
     EXPECT_TRUE(backend.CopyFromHost(values.data(), &weights).ok());
     Ranges ready;
+    SumsBesideBackward sums(&backend, &gradient);
     size_t next_border = 0;
     const auto result = model->ForwardBackward(
         batch, weights, &gradient,
         [&](const BatchResult&, int64_t begin, int64_t end) {
           ready.emplace_back(begin, end);
+          if (backend.overlaps_compression()) sums.Ready(begin, end);
           // Each bucket must be reported when it is complete, not with the next
           // one.
           while (next_border < borders.size() &&
@@ -104,7 +152,17 @@ Training Train(Backend& backend, const std::string& name, bool records) {
     if (!result.ok()) return training;
     EXPECT_EQ(next_border, borders.size());
     training.losses.push_back(result->loss);
+    std::deque<double> seen;
+    if (backend.overlaps_compression()) seen = sums.Finish();
     training.gradients.push_back(ToHost(backend, gradient));
+    for (size_t r = 0; r < seen.size(); ++r) {
+      const float* const values = training.gradients.back().data();
+      EXPECT_NEAR(seen[r],
+                  std::accumulate(values + ready[r].first,
+                                  values + ready[r].second, 0.0),
+                  1e-6)
+          << "range " << r;
+    }
     training.ready.push_back(std::move(ready));
     for (int64_t j = 0; j < n; ++j) {
       values[j] -= 0.05f * training.gradients.back()[j];
@@ -112,6 +170,7 @@ Training Train(Backend& backend, const std::string& name, bool records) {
   }
   training.evaluation = model->Evaluate(batches[0], weights)->loss;
   training.statistics = ToHost(backend, model->statistics_values());
+  training.recordings = model->recordings();
   for (const LayerTimes::Entry& entry : model->layer_times().entries()) {
     training.replayed |= entry.kind == "recorded";
   }
@@ -142,6 +201,8 @@ TEST_P(RecordedTraining, HasTheBitsOfTrainingAsItIs) {
   const Training actual = Train(**backend, name, /*records=*/true);
   EXPECT_FALSE(expected.replayed);
   EXPECT_TRUE(actual.replayed);
+  EXPECT_GT(actual.recordings.recorded, 0);
+  EXPECT_EQ(actual.recordings.failed, 0);
   EXPECT_EQ(actual.losses, expected.losses);
   ASSERT_EQ(actual.gradients.size(), expected.gradients.size());
   for (size_t i = 0; i < actual.gradients.size(); ++i) {

@@ -8,34 +8,33 @@
 #include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "tensor/cuda/layer_device/cuda_layer_device.h"
+#include "tensor/cuda/cuda_backend.h"
+#include "tensor/cuda/cuda_layers.h"
 #include "tests/tensor/cuda/layers/device_backend.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/cuda_options_for_test.h"
 #include "tests/tensor/staged_backend.h"
 
 namespace ps {
 namespace {
 
-struct DeviceForTest {
-  std::shared_ptr<LayerDevice> device;
-  RecordFunction record;  // For emulated devices.
-};
-
-absl::StatusOr<DeviceForTest> NewDevice(const std::string& name,
-                                        bool protect_memory) {
+absl::StatusOr<std::unique_ptr<Backend>> NewDevice(const std::string& name,
+                                                   int num_threads,
+                                                   bool protect_memory) {
   const bool is_bf16 = absl::EndsWith(name, "_bf16");
   const absl::string_view kind =
       absl::string_view(name).substr(0, name.size() - (is_bf16 ? 5 : 0));
   const Precision precision = is_bf16 ? Precision::kBf16 : Precision::kFp32;
   if (kind == "cuda" || kind == "cuda_without_cudnn" ||
       kind == "cuda_without_cublas_lt" || kind == "cuda_cudnn_recurrent") {
-    CudaNnOptions options;
-    options.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
-    options.use_cudnn = kind != "cuda_without_cudnn";
-    options.use_cublas_lt = kind != "cuda_without_cublas_lt";
-    options.precision = precision;
-    PS_ASSIGN_OR_RETURN(auto device, NewCudaLayerDevice(options));
-    return DeviceForTest{std::move(device), nullptr};
+    CudaLayersOptions layers;
+    layers.precision = precision;
+    layers.cudnn_recurrent = kind == "cuda_cudnn_recurrent";
+    layers.use_cudnn = kind != "cuda_without_cudnn";
+    layers.use_cublas_lt = kind != "cuda_without_cublas_lt";
+    CudaBackendOptions options = CudaOptionsForTest();
+    options.layers = CudaLayersOfThisBuild(layers);
+    return NewCudaBackend(options);
   }
   EmulatedLayerDeviceOptions options;
   options.protect_memory = protect_memory;
@@ -50,10 +49,10 @@ absl::StatusOr<DeviceForTest> NewDevice(const std::string& name,
     return absl::NotFoundError(absl::StrCat("no backend ", name));
   }
   auto device = std::make_shared<EmulatedLayerDevice>(options);
-  return DeviceForTest{device,
-                       [device](const std::function<absl::Status()>& work) {
-                         return device->Record(work);
-                       }};
+  return NewDeviceBackend(name, device, num_threads,
+                          [device](const std::function<absl::Status()>& work) {
+                            return device->Record(work);
+                          });
 }
 
 }  // namespace
@@ -75,16 +74,14 @@ absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     options.num_threads = num_threads;
     return NewCpuBackend(options);
   }
-  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/false));
-  return NewStagedBackend(
-      NewDeviceBackend(name, std::move(device.device), num_threads));
+  PS_ASSIGN_OR_RETURN(auto device,
+                      NewDevice(name, num_threads, /*protect_memory=*/false));
+  return NewStagedBackend(std::move(device));
 }
 
 absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
     const std::string& name) {
-  PS_ASSIGN_OR_RETURN(auto device, NewDevice(name, /*protect_memory=*/true));
-  return NewDeviceBackend(name, std::move(device.device), /*num_threads=*/1,
-                          std::move(device.record));
+  return NewDevice(name, /*num_threads=*/1, /*protect_memory=*/true);
 }
 
 void BackendFixture::UseBackend(const std::string& name) {

@@ -51,7 +51,7 @@ class DeviceBackend final : public Backend {
 
   absl::StatusOr<std::unique_ptr<Recording>> Record(
       const std::function<absl::Status()>& work) override {
-    return record_ == nullptr ? Backend::Record(work) : record_(work);
+    return record_(work);
   }
   int64_t memory_version() const override { return device_->scratch_version(); }
 

@@ -16,13 +16,12 @@ namespace ps {
 using RecordFunction = std::function<absl::StatusOr<std::unique_ptr<Recording>>(
     const std::function<absl::Status()>& work)>;
 
-// record: the device's implementation of Backend::Record; null: repeats the
-// work by calling it again. sparse() has only the operations that layers use
+// record: the device's implementation of Backend::Record. sparse() has only the operations that layers use
 // (device_sparse_kernels.h).
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
                                           int num_threads,
-                                          RecordFunction record = nullptr);
+                                          RecordFunction record);
 
 }  // namespace ps
 
