@@ -60,6 +60,8 @@ struct Batch {
   bool continues = false;
   // The key of the random draws in this training step (dropout).
   uint64_t random_key = 0;
+  // Set by Model::Upload, for the model; 0 in a batch that has just been read.
+  int64_t upload = 0;
 
   // The number of examples.
   int64_t size() const {

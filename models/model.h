@@ -60,6 +60,11 @@ class Model {
   virtual const std::vector<ParameterInfo>& statistics() const = 0;
   virtual Tensor& statistics_values() = 0;
 
+  // Brings the inputs of the next batch up to the device while it still
+  // computes, where that saves time. Until it is used, the batch must not
+  // change. `batch` must be given to no other model.
+  virtual absl::Status Upload(Batch*) { return absl::OkStatus(); }
+
   // Computes the mean loss of the batch and its gradient. weights, gradient:
   // [num_parameters] in the backend's memory; gradient is overwritten. Stops at
   // the first error that `ready`, which may be null, returns.

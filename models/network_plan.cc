@@ -85,6 +85,9 @@ absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::CreateOrThrow(
 
   const ActivationDesc input = ActivationDesc::Plain(InputShape(options));
   PS_ASSIGN_OR_RETURN(plan->input_, context.Allocate(input.shape));
+  if (options.upload != nullptr) {
+    PS_RETURN_IF_ERROR(options.upload->Reserve(plan->input_.size()));
+  }
   PS_ASSIGN_OR_RETURN(plan->chain_,
                       PlannedChain::Create(*options.layers, context, input));
   const ActivationDesc& output = plan->chain_->output();
@@ -105,10 +108,10 @@ absl::StatusOr<std::unique_ptr<NetworkPlan>> NetworkPlan::CreateOrThrow(
   return plan;
 }
 
-absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
+absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch, bool sent,
                                                  const float* weights,
                                                  float* statistics) {
-  PS_RETURN_IF_ERROR(CopyInputs(batch.inputs));
+  PS_RETURN_IF_ERROR(CopyInputs(batch.inputs, sent));
   PlannedLayer::ForwardArguments arguments;
   arguments.x = input_.data();
   arguments.weights = weights;
@@ -130,16 +133,19 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch,
   });
 }
 
-absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs) {
+absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs,
+                                     bool sent) {
   const int64_t given = static_cast<int64_t>(inputs.size());
-  Tensor front = input_.Slice(0, given);
-  PS_RETURN_IF_ERROR(options_.backend->CopyFromHost(inputs.data(), &front));
-  if (given == input_.size()) return absl::OkStatus();
-  Tensor rest = input_.Slice(given, input_.size());
-  if (static_cast<int64_t>(zeros_.size()) < rest.size()) {
-    zeros_.resize(rest.size());
+  if (InputUpload* const upload = options_.upload; upload != nullptr) {
+    if (!sent) PS_RETURN_IF_ERROR(upload->Send(inputs.data(), given));
+    PS_RETURN_IF_ERROR(upload->Receive(input_.data()));
+  } else {
+    Tensor front = input_.Slice(0, given);
+    PS_RETURN_IF_ERROR(options_.backend->CopyFromHost(inputs.data(), &front));
   }
-  return options_.backend->CopyFromHost(zeros_.data(), &rest);
+  if (given == input_.size()) return absl::OkStatus();
+  return options_.backend->vectors().Clear(input_.data() + given,
+                                           input_.size() - given);
 }
 
 absl::Status NetworkPlan::Backward(const BatchResult& forward,

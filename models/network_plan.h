@@ -30,6 +30,7 @@ struct NetworkPlanOptions {
   bool training = false;
   Backend* backend = nullptr;
   LayerTimes* times = nullptr;
+  InputUpload* upload = nullptr;  // Null: the backend has none.
   // Counts recordings of training work that repeats (stretch_recorder.h); null:
   // nothing is recorded.
   RecordingCounts* recordings = nullptr;
@@ -46,9 +47,10 @@ class NetworkPlan {
 
   // batch: of this plan's shape; batches of speech may have fewer frames, and
   // are padded with silence. weights, statistics: those of the whole network.
-  // Training keeps what Backward needs.
-  absl::StatusOr<BatchResult> Forward(const Batch& batch, const float* weights,
-                                      float* statistics);
+  // Training keeps what Backward needs. sent: whether the latest Send of the
+  // upload took the batch's inputs.
+  absl::StatusOr<BatchResult> Forward(const Batch& batch, bool sent,
+                                      const float* weights, float* statistics);
 
   // Computes the gradient of the latest Forward, which returned `forward`. Only
   // for training plans. borders: as in Model::ReportGradientFrom.
@@ -65,13 +67,12 @@ class NetworkPlan {
   static absl::StatusOr<std::unique_ptr<NetworkPlan>> CreateOrThrow(
       const NetworkPlanOptions& options);
 
-  absl::Status CopyInputs(const std::vector<float>& inputs);
+  absl::Status CopyInputs(const std::vector<float>& inputs, bool sent);
 
   const NetworkPlanOptions options_;
   ScratchPool scratch_;
   int64_t activation_bytes_ = 0;
   Tensor input_;
-  std::vector<float> zeros_;  // As long as the longest padding of the input.
   std::unique_ptr<PlannedChain> chain_;
   std::unique_ptr<StretchRecorder> recorder_;  // Null: no recording.
   Tensor output_;                              // Logits.

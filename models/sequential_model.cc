@@ -34,6 +34,7 @@ class SequentialModel final : public Model {
       return absl::InvalidArgumentError("the model has no parameters");
     }
     model->layers_ = PlaceLayers(std::move(layers));
+    PS_ASSIGN_OR_RETURN(model->upload_, options.backend->NewInputUpload());
     PS_RETURN_IF_ERROR(model->InitializeStatistics());
     // Planning once shows whether the layers fit together.
     PS_RETURN_IF_ERROR(
@@ -67,6 +68,18 @@ class SequentialModel final : public Model {
 
   Tensor& statistics_values() override { return statistics_values_; }
 
+  absl::Status Upload(Batch* batch) override {
+    const int64_t num_inputs = static_cast<int64_t>(batch->inputs.size());
+    // More than the plans so far: the plan for this batch makes room.
+    if (upload_ == nullptr || num_inputs > upload_->capacity()) {
+      return absl::OkStatus();
+    }
+    PS_RETURN_IF_ERROR(upload_->Send(batch->inputs.data(), num_inputs));
+    sent_ = ++num_uploads_;
+    batch->upload = sent_;
+    return absl::OkStatus();
+  }
+
   absl::StatusOr<BatchResult> ForwardBackward(
       const Batch& batch, const Tensor& weights, Tensor* gradient,
       const GradientReady& ready) override {
@@ -74,9 +87,9 @@ class SequentialModel final : public Model {
     PS_RETURN_IF_ERROR(CheckSize("gradient", *gradient));
     PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
                         PlanForBatch(batch, /*training=*/true));
-    PS_ASSIGN_OR_RETURN(
-        const BatchResult result,
-        plan->Forward(batch, weights.data(), statistics_values_.data()));
+    PS_ASSIGN_OR_RETURN(const BatchResult result,
+                        plan->Forward(batch, TakeUpload(batch), weights.data(),
+                                      statistics_values_.data()));
     PS_RETURN_IF_ERROR(plan->Backward(result, weights.data(), gradient->data(),
                                       borders_, ready));
     return result;
@@ -87,7 +100,8 @@ class SequentialModel final : public Model {
     PS_RETURN_IF_ERROR(CheckSize("weights", weights));
     PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
                         PlanForBatch(batch, /*training=*/false));
-    return plan->Forward(batch, weights.data(), statistics_values_.data());
+    return plan->Forward(batch, TakeUpload(batch), weights.data(),
+                         statistics_values_.data());
   }
 
   absl::Status CheckSequences(
@@ -167,6 +181,14 @@ class SequentialModel final : public Model {
     return IsText(example_.task) ? steps : steps * example_.features;
   }
 
+  // Whether the inputs of the batch are the latest that were sent, and have not
+  // been received.
+  bool TakeUpload(const Batch& batch) {
+    const bool sent = sent_ != 0 && batch.upload == sent_;
+    sent_ = 0;
+    return sent;
+  }
+
   absl::StatusOr<NetworkPlan*> PlanForBatch(const Batch& batch, bool training) {
     const int64_t num_inputs = static_cast<int64_t>(batch.inputs.size());
     if (batch.size() < 1 || batch.steps < 0 ||
@@ -199,6 +221,7 @@ class SequentialModel final : public Model {
     options.training = training;
     options.backend = backend_;
     options.times = &times_;
+    options.upload = upload_.get();
     options.recordings = records_steps_ ? &recordings_ : nullptr;
     return NetworkPlan::Create(options);
   }
@@ -215,6 +238,9 @@ class SequentialModel final : public Model {
   std::vector<ParameterInfo> statistics_;
   std::vector<float> initial_statistics_;
   Tensor statistics_values_;
+  std::unique_ptr<InputUpload> upload_;  // Null: the backend has none.
+  int64_t num_uploads_ = 0;
+  int64_t sent_ = 0;  // The upload whose inputs are on their way; 0: none.
   LayerTimes times_;
   RecordingCounts recordings_;
   PlanCache plans_;

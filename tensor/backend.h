@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "tensor/input_upload.h"
 #include "tensor/nn_kernels.h"
 #include "tensor/recording.h"
 #include "tensor/sequence_kernels.h"
@@ -35,11 +36,11 @@ class WorkAsItIs final : public Recording {
 //
 // But between StartOverlap and EndOverlap two threads may use it at once, one
 // on each side. The *compute side* is nn(), sequences() and vectors(),
-// everything planned with them, Record() and Mark(). The *compression side* is
-// sparse() and its sieves, CopyFromHost, CopyToHost, HostBuffer,
-// CompressAfter() and, after the first mark, Allocate. During this time the
-// compute side must neither allocate nor plan, and must not touch what the
-// compression side reads or writes after a mark.
+// everything planned with them, input uploads, Record() and Mark(). The
+// *compression side* is sparse() and its sieves, CopyFromHost, CopyToHost,
+// HostBuffer, CompressAfter() and, after the first mark, Allocate. During this
+// time the compute side must neither allocate nor plan, and must not touch what
+// the compression side reads or writes after a mark.
 class Backend {
  public:
   virtual ~Backend() = default;
@@ -80,6 +81,12 @@ class Backend {
   virtual absl::StatusOr<int64_t> Mark() { return 0; }
   // Work given to the compression side from now on runs after the mark.
   virtual absl::Status CompressAfter(int64_t) { return absl::OkStatus(); }
+
+  // For inputs of layers. Null: there is nothing to gain, and CopyFromHost does
+  // as well.
+  virtual absl::StatusOr<std::unique_ptr<InputUpload>> NewInputUpload() {
+    return std::unique_ptr<InputUpload>();
+  }
 
   // Whether recording repeated work saves time.
   virtual bool gains_from_recordings() const { return false; }

@@ -28,21 +28,32 @@ BatchFeed::BatchFeed(const JobConfig& config, int worker_rank,
                      const TrainingParts& parts)
     : seed_(config.seed()),
       worker_rank_(worker_rank),
+      end_(parts.total_iterations),
       loader_(LoaderOptions(config, worker_rank, parts)) {}
 
 absl::StatusOr<Batch*> BatchFeed::At(int64_t iteration) {
-  Batch* batch = nullptr;
   const bool passes_over = next_ < iteration;
-  while (next_ <= iteration) {
-    PS_ASSIGN_OR_RETURN(batch, loader_.Next());
-    ++next_;
-  }
+  while (read_ <= iteration) PS_RETURN_IF_ERROR(Read());
   // The state of recurrent layers does not belong to the preceding batch.
-  if (passes_over) batch->continues = false;
-  batch->random_key =
-      RandomKey(seed_, kDropoutKey, static_cast<uint64_t>(iteration),
+  if (passes_over) latest_->continues = false;
+  next_ = iteration + 1;
+  return latest_;
+}
+
+absl::StatusOr<Batch*> BatchFeed::Peek() {
+  if (next_ == end_) return nullptr;
+  if (read_ == next_) PS_RETURN_IF_ERROR(Read());
+  return latest_;
+}
+
+absl::Status BatchFeed::Read() {
+  PS_ASSIGN_OR_RETURN(latest_, loader_.Next());
+  latest_->upload = 0;
+  latest_->random_key =
+      RandomKey(seed_, kDropoutKey, static_cast<uint64_t>(read_),
                 static_cast<uint64_t>(worker_rank_));
-  return batch;
+  ++read_;
+  return absl::OkStatus();
 }
 
 }  // namespace ps

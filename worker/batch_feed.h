@@ -26,11 +26,21 @@ class BatchFeed {
   // iteration. The pointer is valid until the next call.
   absl::StatusOr<Batch*> At(int64_t iteration);
 
+  // The batch of the iteration after the latest call of At, which returns the
+  // same one if that iteration is next; null after the last iteration. Ends the
+  // validity of the earlier batch, as At does.
+  absl::StatusOr<Batch*> Peek();
+
  private:
+  absl::Status Read();
+
   const uint64_t seed_;
   const int worker_rank_;
+  const int64_t end_;
   BatchLoader loader_;
-  int64_t next_ = 0;  // The iteration of the loader's next batch.
+  int64_t next_ = 0;         // The iteration after the latest call of At.
+  int64_t read_ = 0;         // The iteration of the loader's next batch.
+  Batch* latest_ = nullptr;  // The loader's latest batch, of read_ - 1.
 };
 
 }  // namespace ps

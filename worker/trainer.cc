@@ -53,6 +53,8 @@ class Trainer {
   // Runs all iterations of one push; returns the number of the next push.
   absl::StatusOr<int64_t> RunPush(int64_t push);
   absl::StatusOr<Batch*> ReadBatch(int64_t iteration);
+  // Brings up the next batch while the device computes this one's gradient.
+  absl::Status UploadNext();
   // StepLocally runs an iteration without a push, StepWithPush one with a push.
   absl::Status StepLocally(int64_t iteration);
   absl::StatusOr<ExchangeStats> StepWithPush(int64_t iteration, int64_t push);
@@ -232,6 +234,15 @@ absl::StatusOr<Batch*> Trainer::ReadBatch(int64_t iteration) {
   return feed_->At(iteration);
 }
 
+absl::Status Trainer::UploadNext() {
+  // Otherwise the gradient is complete, and reading would only delay the push.
+  if (!backend_->overlaps_compression()) return absl::OkStatus();
+  const absl::StatusOr<Batch*> next = feed_->Peek();
+  // The next iteration reports the error.
+  if (!next.ok() || *next == nullptr) return absl::OkStatus();
+  return model_->Upload(*next);
+}
+
 absl::Status Trainer::StepLocally(int64_t iteration) {
   PS_ASSIGN_OR_RETURN(Batch* const batch, ReadBatch(iteration));
   absl::StatusOr<BatchResult> result;
@@ -241,6 +252,7 @@ absl::Status Trainer::StepLocally(int64_t iteration) {
     PS_ASSIGN_OR_RETURN(result, model_->ForwardBackward(*batch, own_->values(),
                                                         &gradient_, nullptr));
   }
+  PS_RETURN_IF_ERROR(UploadNext());
   loss_ += result->loss;
   num_samples_ += result->examples;
   own_->Begin(iteration);
@@ -276,6 +288,7 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
       ComputeAndSend(*batch, static_cast<double>(parts_.plan->End(push) -
                                                  parts_.plan->Begin(push))));
   num_samples_ += result.examples;
+  PS_RETURN_IF_ERROR(UploadNext());
   PS_ASSIGN_OR_RETURN(ExchangeStats stats, pipeline_->Await());
   if (stats.next_push > push + 1) {
     PS_ASSIGN_OR_RETURN(stats.next_push,

@@ -3,7 +3,8 @@
 
 Every step uses the same model, random batch and update (SGD with momentum 0.9).
 Models of images are timed with both memory formats, with --compile also after
-torch.compile. On a GPU a step's time ends when the device is idle. Needs
+torch.compile. On a GPU a step's time ends when the device is idle, and the next
+batch goes up beside the step, as in training_step_bench. Needs
 PyTorch (Debian: python3-torch, with /usr/bin/python3).
 
     benchmarks/training_step/torch_training_step.py \
@@ -54,6 +55,28 @@ class Precision:
             enabled=name == "bf16")
 
 
+class Upload:
+    """Brings a batch from pinned memory to x, on a stream of its own."""
+
+    def __init__(self, torch, x):
+        self.torch, self.x = torch, x
+        self.pinned = x.cpu().pin_memory()
+        self.staged = torch.empty_like(x)
+        self.stream = torch.cuda.Stream(x.device)
+        self.received = torch.cuda.Event()
+
+    def send(self):
+        self.stream.wait_event(self.received)
+        with self.torch.cuda.stream(self.stream):
+            self.staged.copy_(self.pinned, non_blocking=True)
+
+    def receive(self):
+        current = self.torch.cuda.current_stream(self.x.device)
+        current.wait_stream(self.stream)
+        self.x.copy_(self.staged)
+        self.received.record(current)
+
+
 def measure(options, torch, memory_format, compiled):
     import torch_models
 
@@ -72,11 +95,19 @@ def measure(options, torch, memory_format, compiled):
     parameters = sum(p.numel() for p in model.parameters())
     forward = torch.compile(model) if compiled else model
 
+    upload = Upload(torch, x) if is_cuda else None
+    if upload:
+        upload.send()
+
     def step():
+        if upload:
+            upload.receive()
         optimizer.zero_grad(set_to_none=True)
         with precision.autocast():
             loss = torch.nn.functional.cross_entropy(forward(x), labels)
         loss.backward()
+        if upload:
+            upload.send()
         optimizer.step()
         loss = loss.item()
         if is_cuda:

@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tensor/cuda/cuda_graph.h"
+#include "tensor/cuda/cuda_input_upload.h"
 #include "tensor/cuda/cuda_memory.h"
 #include "tensor/cuda/cuda_status.h"
 #include "tensor/cuda/cuda_streams.h"
@@ -118,6 +119,10 @@ class CudaBackend final : public Backend {
   }
   SparseKernels& sparse() override { return *sparse_; }
   VectorKernels& vectors() override { return *vectors_; }
+
+  absl::StatusOr<std::unique_ptr<InputUpload>> NewInputUpload() override {
+    return NewCudaInputUpload(streams_.get(), memory_);
+  }
 
   bool gains_from_recordings() const override { return true; }
   absl::StatusOr<std::unique_ptr<Recording>> Record(

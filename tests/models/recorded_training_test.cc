@@ -1,6 +1,7 @@
 // Recorded and replayed training steps give the same bits as steps without
-// recording, whatever changes from batch to batch. Where a backend has two
-// sides, compression is beside the backward pass.
+// recording, whatever changes from batch to batch. Inputs go up during the step
+// before, and where a backend has two sides, compression is beside the backward
+// pass.
 
 #include <cstdint>
 #include <deque>
@@ -127,9 +128,10 @@ Training Train(Backend& backend, const std::string& name, bool records) {
   Tensor gradient = backend.Allocate({n}).value();
   std::vector<float> values(n);
   model->InitializeWeights(1, values.data());
-  const std::vector<Batch> batches = Batches(name);
+  std::vector<Batch> batches = Batches(name);
   Training training;
-  for (const Batch& batch : batches) {
+  for (size_t i = 0; i < batches.size(); ++i) {
+    const Batch& batch = batches[i];
     EXPECT_TRUE(backend.CopyFromHost(values.data(), &weights).ok());
     Ranges ready;
     SumsBesideBackward sums(&backend, &gradient);
@@ -150,6 +152,9 @@ Training Train(Backend& backend, const std::string& name, bool records) {
         });
     EXPECT_TRUE(result.ok()) << result.status();
     if (!result.ok()) return training;
+    if (i + 1 < batches.size()) {
+      EXPECT_TRUE(model->Upload(&batches[i + 1]).ok());
+    }
     EXPECT_EQ(next_border, borders.size());
     training.losses.push_back(result->loss);
     std::deque<double> seen;

@@ -425,6 +425,95 @@ TEST_F(EmulatedBackendTest, OverrunsBetweenTensorsShowInSeparateAllocations) {
       "beyond the end of 12 bytes");
 }
 
+class InputUploadTest : public EmulatedBackendTest {
+ protected:
+  void SetUp() override {
+    EmulatedBackendTest::SetUp();
+    upload_ = backend_->NewInputUpload().value();
+    x_ = Put(std::vector<float>(100));
+    ASSERT_TRUE(upload_->Reserve(100).ok());
+  }
+  void TearDown() override {
+    // While the members exist that the queued work uses.
+    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+    upload_.reset();
+    EmulatedBackendTest::TearDown();
+  }
+
+  // Sends a vector of this value, and changes it right afterwards.
+  void Send(float value) {
+    std::vector<float> host(100, value);
+    ASSERT_TRUE(upload_->Send(host.data(), 100).ok());
+  }
+  // Queues a layer that notes what it finds.
+  void ReceiveAndLook() {
+    ASSERT_TRUE(upload_->Receive(x_.data()).ok());
+    ASSERT_EQ(QueueOnEmulatedStream(compute_,
+                                    [this] { seen_.push_back(x_.data()[99]); }),
+              cudaSuccess);
+  }
+
+  std::unique_ptr<InputUpload> upload_;
+  Tensor x_;
+  std::vector<float> seen_;
+};
+
+// The device is as late as it may be, and so a buffer that is written before
+// its copy is done shows.
+TEST_F(InputUploadTest, EachStepFindsItsInputsHoweverLateTheDeviceIs) {
+  const std::vector<float> values = {1, 2, 3, 4, 5, 6};
+  for (const float value : values) {
+    Send(value);
+    ReceiveAndLook();
+  }
+  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  EXPECT_EQ(seen_, values);
+}
+
+TEST_F(InputUploadTest, NextInputsGoUpBesideAStepAndTheHostDoesNotWait) {
+  Send(1);
+  ReceiveAndLook();
+  for (float value = 2; value < 6; ++value) {
+    const int64_t waits = NumEmulatedWaits();
+    const size_t steps = seen_.size();
+    Send(value);
+    EXPECT_EQ(NumEmulatedWaits(), waits);
+    EXPECT_EQ(seen_.size(), steps);  // The step has not run.
+    EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);  // For its loss.
+    EXPECT_EQ(seen_.back(), value - 1);
+    ReceiveAndLook();
+    EXPECT_EQ(NumEmulatedWaits(), waits + 1);
+  }
+}
+
+TEST_F(InputUploadTest, TheLatestInputsReplaceThoseThatNobodyReceived) {
+  Send(1);
+  Send(2);
+  Send(3);
+  ReceiveAndLook();
+  EXPECT_EQ(cudaStreamSynchronize(compute_), cudaSuccess);
+  EXPECT_EQ(seen_, std::vector<float>({3}));
+}
+
+TEST_F(InputUploadTest, CopiesToNewRoomWaitForItsPreviousOwners) {
+  bool layers_done = false;
+  bool compression_done = false;
+  ASSERT_EQ(
+      QueueOnEmulatedStream(compute_, [&layers_done] { layers_done = true; }),
+      cudaSuccess);
+  ASSERT_EQ(QueueOnEmulatedStream(
+                compression_, [&compression_done] { compression_done = true; }),
+            cudaSuccess);
+  ASSERT_TRUE(upload_->Reserve(200).ok());
+  EXPECT_EQ(upload_->capacity(), 200);
+  Send(1);
+  Send(2);
+  EXPECT_FALSE(layers_done);
+  Send(3);  // Waits for the first copy.
+  EXPECT_TRUE(layers_done);
+  EXPECT_TRUE(compression_done);
+}
+
 // Runs every operation, and returns all results.
 std::vector<double> Results(SparseKernels& kernels, const Tensor& residual,
                             const Tensor& gradient, Tensor* out) {
@@ -607,6 +696,14 @@ TEST_F(EmulatedBackendTest, EveryErrorOfTheDeviceReachesTheCaller) {
          return recording->Replay();
        }},
       {"Allocate", [&] { return backend_->Allocate({3}).status(); }},
+      {"NewInputUpload",
+       [&] {
+         PS_ASSIGN_OR_RETURN(const std::unique_ptr<InputUpload> upload,
+                             backend_->NewInputUpload());
+         PS_RETURN_IF_ERROR(upload->Reserve(1000));
+         PS_RETURN_IF_ERROR(upload->Send(host.data(), 1000));
+         return upload->Receive(out.data());
+       }},
       {"CopyToHost", [&] { return backend_->CopyToHost(x, host.data()); }},
       {"CopyFromHost",
        [&] { return backend_->CopyFromHost(host.data(), &out); }},
