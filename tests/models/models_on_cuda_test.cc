@@ -21,6 +21,7 @@
 #include "tests/tensor/cuda/layers/device_backend.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/every_backend.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -129,8 +130,8 @@ class ModelOnCuda
 
 TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
   const auto& [device, name] = GetParam();
+  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
-  if (absl::IsUnavailable(backend.status())) GTEST_SKIP() << "no CUDA device";
   ASSERT_TRUE(backend.ok()) << backend.status();
   const ExampleShape example = ExampleOf(name);
   const Batch batch = ModelFixture(SmallModel(name), example).RandomBatch(6, 1);
@@ -158,8 +159,8 @@ class ModelInBf16 : public ModelOnCuda {};
 // their gradients as well must not add much to that.
 TEST_P(ModelInBf16, FollowsTheCpu) {
   const auto& [device, name] = GetParam();
+  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
-  if (absl::IsUnavailable(backend.status())) GTEST_SKIP() << "no CUDA device";
   ASSERT_TRUE(backend.ok()) << backend.status();
   const bool is_deep = name == "resnet20";
   const ExampleShape example = ExampleOf(name);
@@ -189,14 +190,13 @@ TEST_P(ModelInBf16, FollowsTheCpu) {
   EXPECT_LT(RelativeDistance(actual.statistics, expected.statistics), 0.02);
 }
 
-TEST_P(ModelInBf16, OverfitsOneBatchAsOnTheCpu) {
+class OverfittingInBf16 : public ModelOnCuda {};
+
+TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
   const auto& [device, name] = GetParam();
+  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
   const auto backend = NewDeviceBackendForTest(device);
-  if (absl::IsUnavailable(backend.status())) GTEST_SKIP() << "no CUDA device";
   ASSERT_TRUE(backend.ok()) << backend.status();
-  if (absl::StrContains(device, "backward")) {
-    GTEST_SKIP() << "takes long; the other order's bits are the same";
-  }
   TrainingOptions how;
   if (name == "mlp") {
     how.iterations = 200;
@@ -204,10 +204,8 @@ TEST_P(ModelInBf16, OverfitsOneBatchAsOnTheCpu) {
   } else if (name == "lstm_lm") {
     how.iterations = 400;
     how.learning_rate = 2.0f;
-  } else if (name == "resnet20") {
-    how.iterations = 4;
   } else {
-    GTEST_SKIP() << "takes long";
+    how.iterations = 4;
   }
   const ExampleShape example = ExampleOf(name);
   const Batch batch = ModelFixture(SmallModel(name), example)
@@ -234,6 +232,16 @@ INSTANTIATE_TEST_SUITE_P(
                      testing::Values("mlp", "lenet5", "cifar_cnn", "resnet20",
                                      "lstm_lm", "char_lstm", "speech_lstm",
                                      "speech_dnn")),
+    NameOf);
+
+// The bits of the other order are the same, and other models take long.
+INSTANTIATE_TEST_SUITE_P(
+    Models, OverfittingInBf16,
+    testing::Combine(testing::Values("cuda_bf16", "cuda_without_cudnn_bf16",
+                                     "cuda_without_cublas_lt_bf16",
+                                     "cuda_emulated_bf16",
+                                     "cuda_emulated_unfused_bf16"),
+                     testing::Values("mlp", "resnet20", "lstm_lm")),
     NameOf);
 
 INSTANTIATE_TEST_SUITE_P(

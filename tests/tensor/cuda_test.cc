@@ -3,22 +3,24 @@
 
 #include "gtest/gtest.h"
 #include "tensor/cuda/cuda_info.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
 
-TEST(Cuda, DeviceAddsLikeTheHost) {
+TEST(Cuda, WithoutADeviceTheCheckReportsItAndTheProcessContinues) {
   const auto count = CudaDeviceCount();
+  if (count.ok() && *count > 0) return;
   if (!count.ok()) {
     EXPECT_EQ(count.status().code(), absl::StatusCode::kUnavailable)
         << count.status();
     EXPECT_FALSE(count.status().message().empty());
   }
-  if (!count.ok() || *count == 0) {
-    // Without a device the check reports it, and the process continues.
-    EXPECT_EQ(CudaSelfCheck().code(), absl::StatusCode::kUnavailable);
-    GTEST_SKIP() << "no CUDA device";
-  }
+  EXPECT_EQ(CudaSelfCheck().code(), absl::StatusCode::kUnavailable);
+}
+
+TEST(Cuda, AddsOnDeviceLikeTheHost) {
+  PS_REQUIRE_DEVICE();
   const absl::Status status = CudaSelfCheck();
   EXPECT_TRUE(status.ok()) << status;
 }

@@ -13,6 +13,7 @@
 #include "tests/tensor/cuda/layers/device_backend.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
 #include "tests/tensor/cuda_options_for_test.h"
+#include "tests/tensor/require_device.h"
 #include "tests/tensor/staged_backend.h"
 
 namespace ps {
@@ -67,6 +68,11 @@ std::vector<std::string> BackendNames() {
           "cuda_emulated_unfused"};
 }
 
+bool NeedsDevice(const std::string& name) {
+  return absl::StartsWith(name, "cuda") &&
+         !absl::StartsWith(name, "cuda_emulated");
+}
+
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads) {
   if (name == "cpu") {
@@ -86,10 +92,8 @@ absl::StatusOr<std::unique_ptr<Backend>> NewDeviceBackendForTest(
 
 void BackendFixture::UseBackend(const std::string& name) {
   name_ = name;
+  if (NeedsDevice(name)) PS_REQUIRE_DEVICE();
   const absl::Status status = NewBackendForTest(name).status();
-  if (absl::IsUnavailable(status)) {
-    GTEST_SKIP() << "no CUDA device (" << status.message() << ")";
-  }
   ASSERT_TRUE(status.ok()) << status;
 }
 

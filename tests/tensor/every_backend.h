@@ -18,10 +18,12 @@ namespace ps {
 // orders, and without a library that fuses products and biases.
 std::vector<std::string> BackendNames();
 
+// Whether the backend of this name is on a real device: see PS_REQUIRE_DEVICE.
+bool NeedsDevice(const std::string& name);
+
 // One of these backends, or "cuda_cudnn_recurrent", on a device with cuDNN's
 // recurrent layers; for CUDA also with the suffix "_bf16", whose layers compute
 // with bfloat16. Their operations take host memory (staged_backend.h).
-// Errors: kUnavailable if there is no CUDA device.
 absl::StatusOr<std::unique_ptr<Backend>> NewBackendForTest(
     const std::string& name, int num_threads = 1);
 

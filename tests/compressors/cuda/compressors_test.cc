@@ -14,6 +14,7 @@
 #include "tests/compressors/harness.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -111,18 +112,16 @@ void Compare(const std::string& compressor, const std::string& value_code,
 class CompressorsOnDevicesTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(CompressorsOnDevicesTest, SendWhatTheySendFromTheCpu) {
+  PS_REQUIRE_DEVICE();
   const auto backend = NewBackendForTest("cuda");
-  if (!backend.ok()) {
-    GTEST_SKIP() << "no CUDA device: " << backend.status();
-  }
+  ASSERT_TRUE(backend.ok()) << backend.status();
   Compare(GetParam(), "", backend->get());
 }
 
 TEST(ValueCodesOnDevicesTest, SendWhatTheySendFromTheCpu) {
+  PS_REQUIRE_DEVICE();
   const auto backend = NewBackendForTest("cuda");
-  if (!backend.ok()) {
-    GTEST_SKIP() << "no CUDA device: " << backend.status();
-  }
+  ASSERT_TRUE(backend.ok()) << backend.status();
   for (const char* const compressor : {"none", "sidco_e", "topk"}) {
     for (const char* const value_code : {"bf16", "onebit", "natural", "alq"}) {
       SCOPED_TRACE(testing::Message() << compressor << ", " << value_code);
@@ -174,10 +173,9 @@ std::vector<float> CourseVector(int iteration, int64_t n) {
 // middle the state of one compressor is loaded into another. Runs with a
 // residual, and without one, so that single vectors are tested too.
 TEST_P(SelectorsOnDevicesTest, SelectWhatTheySelectOnTheCpu) {
+  PS_REQUIRE_DEVICE();
   const auto cuda_backend = NewBackendForTest("cuda");
-  if (!cuda_backend.ok()) {
-    GTEST_SKIP() << "no CUDA device: " << cuda_backend.status();
-  }
+  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
   const auto cpu_backend = NewBackendForTest("cpu");
   std::set<std::string> fallbacks;
   for (const double ratio : {0.1, 0.01, 0.001}) {
@@ -306,10 +304,9 @@ std::vector<float> LongLaplace() { return MakeVector("laplace", 300001, 3); }
 class SingleVectorsOnDevicesTest : public testing::TestWithParam<SingleCase> {};
 
 TEST_P(SingleVectorsOnDevicesTest, SelectWhatIsSelectedOnTheCpu) {
+  PS_REQUIRE_DEVICE();
   const auto cuda_backend = NewBackendForTest("cuda");
-  if (!cuda_backend.ok()) {
-    GTEST_SKIP() << "no CUDA device: " << cuda_backend.status();
-  }
+  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
   const auto cpu_backend = NewBackendForTest("cpu");
   const std::vector<float> gradient = GetParam().vector();
   const int64_t n = static_cast<int64_t>(gradient.size());

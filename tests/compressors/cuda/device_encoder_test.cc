@@ -13,6 +13,7 @@
 #include "tests/compressors/cuda/encoding_check.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -22,13 +23,12 @@ constexpr int64_t kCounts[] = {0,   1,    2,    4,    5,    6,    15,   16, 17,
                                19,  20,   21,   31,   32,   33,   63,   65, 257,
                                999, 4095, 4096, 4097, 8191, 8193, 20001};
 
-class DeviceEncoderTest : public testing::Test {
+class EncoderOnDeviceTest : public testing::Test {
  protected:
   void SetUp() override {
+    PS_REQUIRE_DEVICE();
     auto backend = NewBackendForTest("cuda");
-    if (!backend.ok()) {
-      GTEST_SKIP() << "no CUDA device: " << backend.status();
-    }
+    ASSERT_TRUE(backend.ok()) << backend.status();
     backend_ = *std::move(backend);
   }
 
@@ -101,7 +101,7 @@ std::string Name(const PayloadCodes& codes) {
 const char* const kIndexCodes[] = {"auto",         "raw32", "bitmap",
                                    "delta_varint", "rice",  "elias_fano"};
 
-TEST_F(DeviceEncoderTest, WritesTheHostsIndices) {
+TEST_F(EncoderOnDeviceTest, WritesTheHostsIndices) {
   for (const char* const code : kIndexCodes) {
     for (const int64_t count : kCounts) {
       for (const int64_t spread : {1, 7, 3001}) {
@@ -118,7 +118,7 @@ TEST_F(DeviceEncoderTest, WritesTheHostsIndices) {
   }
 }
 
-TEST_F(DeviceEncoderTest, WritesIndicesBehindValuesOfAnyNumberOfBytes) {
+TEST_F(EncoderOnDeviceTest, WritesIndicesBehindValuesOfAnyNumberOfBytes) {
   for (const char* const code : kIndexCodes) {
     for (int64_t count = 30; count < 38; ++count) {
       SCOPED_TRACE(testing::Message() << code << ", " << count);
@@ -140,7 +140,7 @@ TEST_F(DeviceEncoderTest, WritesIndicesBehindValuesOfAnyNumberOfBytes) {
 }
 
 // All indices at one end, or next to each other, or everything.
-TEST_F(DeviceEncoderTest, WritesIndicesThatLieTogether) {
+TEST_F(EncoderOnDeviceTest, WritesIndicesThatLieTogether) {
   for (const char* const code : kIndexCodes) {
     for (const int64_t count : {1, 300, 5000}) {
       for (const int64_t dense_size : {5000, 5001, 40000}) {
@@ -165,7 +165,7 @@ TEST_F(DeviceEncoderTest, WritesIndicesThatLieTogether) {
   }
 }
 
-TEST_F(DeviceEncoderTest, WritesGapsNear32Bits) {
+TEST_F(EncoderOnDeviceTest, WritesGapsNear32Bits) {
   constexpr int64_t kSize = (int64_t{1} << 32) - 1;
   for (const char* const code :
        {"auto", "raw32", "delta_varint", "rice", "elias_fano"}) {
@@ -190,7 +190,7 @@ TEST_F(DeviceEncoderTest, WritesGapsNear32Bits) {
   }
 }
 
-TEST_F(DeviceEncoderTest, WritesTheHostsValues) {
+TEST_F(EncoderOnDeviceTest, WritesTheHostsValues) {
   for (const PayloadCodes& codes : DeviceValueCodes()) {
     for (const int64_t count : kCounts) {
       SCOPED_TRACE(testing::Message() << Name(codes) << ", " << count);
@@ -204,7 +204,7 @@ TEST_F(DeviceEncoderTest, WritesTheHostsValues) {
   }
 }
 
-TEST_F(DeviceEncoderTest, WritesValuesOfEveryKind) {
+TEST_F(EncoderOnDeviceTest, WritesValuesOfEveryKind) {
   constexpr int64_t kCount = 5003;
   constexpr float kLargest = std::numeric_limits<float>::max();
   for (const PayloadCodes& codes : DeviceValueCodes()) {
@@ -235,7 +235,7 @@ TEST_F(DeviceEncoderTest, WritesValuesOfEveryKind) {
   }
 }
 
-TEST_F(DeviceEncoderTest, CutsParts) {
+TEST_F(EncoderOnDeviceTest, CutsParts) {
   constexpr int64_t kSize = 100003;
   const std::vector<std::vector<int64_t>> kEnds = {
       {1, 2, 3, 50000, 50000, 50001, kSize},
@@ -274,7 +274,7 @@ TEST_F(DeviceEncoderTest, CutsParts) {
   }
 }
 
-TEST_F(DeviceEncoderTest, WritesASelectionThatOnlyTheDeviceKnows) {
+TEST_F(EncoderOnDeviceTest, WritesASelectionThatOnlyTheDeviceKnows) {
   for (const PayloadCodes& value_codes : DeviceValueCodes()) {
     for (const char* const index_code : kIndexCodes) {
       PayloadCodes codes = value_codes;
@@ -293,7 +293,7 @@ TEST_F(DeviceEncoderTest, WritesASelectionThatOnlyTheDeviceKnows) {
 }
 
 // More parts than a block has threads, some without elements or positions.
-TEST_F(DeviceEncoderTest, CutsManyParts) {
+TEST_F(EncoderOnDeviceTest, CutsManyParts) {
   constexpr int64_t kSize = 700001;
   for (const char* const value_code : {"fp32", "onebit", "alq"}) {
     SCOPED_TRACE(value_code);
@@ -314,7 +314,7 @@ TEST_F(DeviceEncoderTest, CutsManyParts) {
 }
 
 // More chunks than a block scans at a time.
-TEST_F(DeviceEncoderTest, WritesAMillionElements) {
+TEST_F(EncoderOnDeviceTest, WritesAMillionElements) {
   constexpr int64_t kCount = 1'100'000;
   for (const char* const code : {"delta_varint", "rice"}) {
     SCOPED_TRACE(code);
@@ -327,7 +327,7 @@ TEST_F(DeviceEncoderTest, WritesAMillionElements) {
 
 // More bytes than are packed on the device at a time: the parts use the same
 // memory one after the other.
-TEST_F(DeviceEncoderTest, CutsASelectionThatIsTooLongToBeHeldAtOnce) {
+TEST_F(EncoderOnDeviceTest, CutsASelectionThatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kCount = 6'000'000;
   EncodingCase encoding = CaseOf(
       Codes("raw32", "fp32"), SomeIndices(kCount, 2 * kCount, 5), 2 * kCount);
@@ -338,7 +338,7 @@ TEST_F(DeviceEncoderTest, CutsASelectionThatIsTooLongToBeHeldAtOnce) {
   }
 }
 
-TEST_F(DeviceEncoderTest, CutsWhatIsTooLongToBeHeldAtOnce) {
+TEST_F(EncoderOnDeviceTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kSize = 25'000'001;
   EncodingCase encoding;
   encoding.codes = Codes("auto", "bf16");
@@ -351,7 +351,7 @@ TEST_F(DeviceEncoderTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   ExpectSameAll(encoding, backend());
 }
 
-TEST_F(DeviceEncoderTest, EncodesAgainWithMoreAndFewerElements) {
+TEST_F(EncoderOnDeviceTest, EncodesAgainWithMoreAndFewerElements) {
   const PayloadCodes codes = Codes("auto", "onebit");
   const auto encoder = NewDeviceEncoder(codes, backend());
   ASSERT_NE(encoder, nullptr);
@@ -381,7 +381,7 @@ TEST_F(DeviceEncoderTest, EncodesAgainWithMoreAndFewerElements) {
 }
 
 // The memory of payloads is used again, but only when they have been dropped.
-TEST_F(DeviceEncoderTest, LeavesPayloadsAloneUntilTheyAreDropped) {
+TEST_F(EncoderOnDeviceTest, LeavesPayloadsAloneUntilTheyAreDropped) {
   for (const char* const value_code : {"fp32", "bf16", "qsgd"}) {
     SCOPED_TRACE(value_code);
     const PayloadCodes codes = Codes("auto", value_code);
@@ -409,7 +409,7 @@ TEST_F(DeviceEncoderTest, LeavesPayloadsAloneUntilTheyAreDropped) {
   }
 }
 
-TEST_F(DeviceEncoderTest, ScattersBeforeWhatComesLater) {
+TEST_F(EncoderOnDeviceTest, ScattersBeforeWhatComesLater) {
   const auto encoder = NewDeviceEncoder(Codes("auto", "bf16"), backend());
   ASSERT_NE(encoder, nullptr);
   const std::vector<float> vector(10000, 7.0f);

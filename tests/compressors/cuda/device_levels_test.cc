@@ -11,17 +11,17 @@
 #include "tests/compressors/cuda/level_cases.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
 
-class DeviceLevelsTest : public testing::Test {
+class LevelsOnDeviceTest : public testing::Test {
  protected:
   void SetUp() override {
+    PS_REQUIRE_DEVICE();
     auto backend = NewBackendForTest("cuda");
-    if (!backend.ok()) {
-      GTEST_SKIP() << "no CUDA device: " << backend.status();
-    }
+    ASSERT_TRUE(backend.ok()) << backend.status();
     backend_ = *std::move(backend);
   }
 
@@ -40,11 +40,11 @@ void ExpectSame(const std::vector<LevelCase>& cases, Backend* backend) {
   }
 }
 
-TEST_F(DeviceLevelsTest, WritesTheHostsLevels) {
+TEST_F(LevelsOnDeviceTest, WritesTheHostsLevels) {
   ExpectSame(LevelCases(), backend());
 }
 
-TEST_F(DeviceLevelsTest, WritesGapsThatCrossChunks) {
+TEST_F(LevelsOnDeviceTest, WritesGapsThatCrossChunks) {
   ExpectSame(SparseLevelCases(), backend());
 }
 
@@ -58,7 +58,7 @@ PayloadCodes LongBuckets(const std::string& value_code) {
 
 // More chunks than a block reads or scans at a time; the last bucket begins
 // with a gap longer than that.
-TEST_F(DeviceLevelsTest, WritesAMillionLevels) {
+TEST_F(LevelsOnDeviceTest, WritesAMillionLevels) {
   constexpr int64_t kCount = 2'200'000;
   EncodingCase encoding;
   encoding.codes = LongBuckets("qsgdinf");
@@ -74,7 +74,7 @@ TEST_F(DeviceLevelsTest, WritesAMillionLevels) {
 }
 
 // More bytes than are held on the device at a time.
-TEST_F(DeviceLevelsTest, CutsWhatIsTooLongToBeHeldAtOnce) {
+TEST_F(LevelsOnDeviceTest, CutsWhatIsTooLongToBeHeldAtOnce) {
   constexpr int64_t kSize = 7'000'003;
   EncodingCase encoding;
   encoding.codes.value_code = "qsgdinf";

@@ -5,12 +5,14 @@
 #include <utility>
 
 #include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 
 void DeviceVectorsTest::SetUp() {
+  PS_REQUIRE_DEVICE();
   auto backend = NewBackendForTest("cuda");
-  if (!backend.ok()) GTEST_SKIP() << "no CUDA device: " << backend.status();
+  ASSERT_TRUE(backend.ok()) << backend.status();
   backend_ = *std::move(backend);
 }
 

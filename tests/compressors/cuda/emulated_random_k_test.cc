@@ -8,7 +8,7 @@
 namespace ps {
 namespace {
 
-class EmulatedRandomKTest : public RandomKTest {
+class EmulatedRandomKTest : public RandomKOnDeviceTest {
  protected:
   void TearDown() override {
     SetEmulatedThreadOrder(ThreadOrder::kForward);

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-class EmulatedThresholdTest : public ThresholdTest {
+class EmulatedThresholdTest : public ThresholdOnDeviceTest {
  protected:
   void TearDown() override {
     SetEmulatedThreadOrder(ThreadOrder::kForward);

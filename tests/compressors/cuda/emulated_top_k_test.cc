@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-class EmulatedTopKTest : public TopKTest {
+class EmulatedTopKTest : public TopKOnDeviceTest {
  protected:
   void TearDown() override {
     SetEmulatedThreadOrder(ThreadOrder::kForward);

@@ -10,7 +10,7 @@
 
 namespace ps {
 
-void RandomKTest::SetUp() {
+void RandomKOnDeviceTest::SetUp() {
   DeviceVectorsTest::SetUp();
   if (backend_ == nullptr) return;
   auto random_k = NewDeviceRandomK(backend_->sparse().device_work());
@@ -18,7 +18,7 @@ void RandomKTest::SetUp() {
   random_k_ = *std::move(random_k);
 }
 
-void RandomKTest::ExpectSubset(int64_t n, int64_t k, uint64_t key) {
+void RandomKOnDeviceTest::ExpectSubset(int64_t n, int64_t k, uint64_t key) {
   const std::vector<float> residual = MakeVector("sparse", n, key);
   const std::vector<float> gradient = MakeVector("laplace", n, key + 1);
   const std::vector<float> u = AddUp(residual, gradient);
@@ -49,7 +49,7 @@ void RandomKTest::ExpectSubset(int64_t n, int64_t k, uint64_t key) {
 
 namespace {
 
-TEST_F(RandomKTest, TakesWhatTheHostDraws) {
+TEST_F(RandomKOnDeviceTest, TakesWhatTheHostDraws) {
   for (const int64_t n :
        {1, 2, 31, 32, 33, 255, 257, 4097, 65535, 65536, 65537, 200003}) {
     for (const int64_t k : {int64_t{1}, n / 1000, n / 10, n / 2, n / 2 + 1,
@@ -61,7 +61,7 @@ TEST_F(RandomKTest, TakesWhatTheHostDraws) {
   }
 }
 
-TEST_F(RandomKTest, NothingIsTakenOfWhatIsNotFinite) {
+TEST_F(RandomKOnDeviceTest, NothingIsTakenOfWhatIsNotFinite) {
   const int64_t n = 70000;
   std::vector<float> gradient(n, 1);
   gradient[69999] = -std::numeric_limits<float>::infinity();
@@ -81,7 +81,7 @@ TEST_F(RandomKTest, NothingIsTakenOfWhatIsNotFinite) {
   EXPECT_EQ(result.selection.count, 0);
 }
 
-TEST_F(RandomKTest, RefusesWhatIsNotThere) {
+TEST_F(RandomKOnDeviceTest, RefusesWhatIsNotThere) {
   DeviceRandomKRequest request;
   request.n = 10;
   DeviceRandomKResult result;

@@ -10,7 +10,7 @@
 
 namespace ps {
 
-class RandomKTest : public DeviceVectorsTest {
+class RandomKOnDeviceTest : public DeviceVectorsTest {
  protected:
   void SetUp() override;
 

@@ -13,13 +13,15 @@
 #include "tensor/cuda/cuda_streams.h"
 #include "tensor/cuda/sparse/sparse_work.h"
 #include "tests/compressors/vectors.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
 
-TEST(SidcoLaunchTest, SelectsWhatTheCpuSelects) {
+TEST(SidcoOnDeviceTest, SelectsWhatTheCpuSelects) {
+  PS_REQUIRE_DEVICE();
   auto streams = CudaStreams::Create(0);
-  if (!streams.ok()) GTEST_SKIP() << "no CUDA device: " << streams.status();
+  ASSERT_TRUE(streams.ok()) << streams.status();
   constexpr int64_t kBytes = int64_t{1} << 28;
   auto memory = std::make_shared<MemoryRegion>(
       AllocateDeviceMemory(kBytes).value(), kBytes);
@@ -90,6 +92,6 @@ TEST(SidcoLaunchTest, SelectsWhatTheCpuSelects) {
 
 #else
 
-TEST(SidcoLaunchTest, NeedsTheToolkit) { GTEST_SKIP() << "no CUDA toolkit"; }
+TEST(SidcoOnDeviceTest, NeedsTheToolkit) { GTEST_SKIP() << "no CUDA toolkit"; }
 
 #endif  // PS_HAVE_CUDA

@@ -16,6 +16,7 @@
 #include "tests/compressors/value_codes/value_coding.h"
 #include "tests/compressors/vectors.h"
 #include "tests/tensor/backends_for_test.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -107,10 +108,9 @@ class Side {
 class SparsifierOnDeviceTest : public testing::TestWithParam<std::string> {};
 
 TEST_P(SparsifierOnDeviceTest, SendsAndKeepsWhatItDoesOnTheHost) {
+  PS_REQUIRE_DEVICE();
   const auto cuda_backend = NewBackendForTest("cuda");
-  if (!cuda_backend.ok()) {
-    GTEST_SKIP() << "no CUDA device: " << cuda_backend.status();
-  }
+  ASSERT_TRUE(cuda_backend.ok()) << cuda_backend.status();
   const auto cpu_backend = NewBackendForTest("cpu");
   for (const char* const index_code : {"auto", "elias_fano"}) {
     PayloadCodes codes = FindValueCoding(GetParam()).codes;

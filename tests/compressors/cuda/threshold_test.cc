@@ -39,7 +39,7 @@ std::vector<ThresholdCase> ThresholdCases() {
   return cases;
 }
 
-void ThresholdTest::SetUp() {
+void ThresholdOnDeviceTest::SetUp() {
   DeviceVectorsTest::SetUp();
   if (backend_ == nullptr) return;
   auto threshold = NewDeviceThreshold(backend_->sparse().device_work());
@@ -47,9 +47,10 @@ void ThresholdTest::SetUp() {
   threshold_ = *std::move(threshold);
 }
 
-void ThresholdTest::ExpectSame(const std::vector<float>& residual,
-                               const std::vector<float>& gradient,
-                               const ThresholdRule& rule, float keep_above) {
+void ThresholdOnDeviceTest::ExpectSame(const std::vector<float>& residual,
+                                       const std::vector<float>& gradient,
+                                       const ThresholdRule& rule,
+                                       float keep_above) {
   const int64_t n = static_cast<int64_t>(gradient.size());
   const auto kernels = NewCpuSparseKernels(1);
   std::vector<float> u(n);
@@ -75,9 +76,9 @@ void ThresholdTest::ExpectSame(const std::vector<float>& residual,
                      FloatAtMost(std::max(0.0, steps.threshold()))));
 }
 
-void ThresholdTest::ExpectSameSample(const std::vector<float>& residual,
-                                     const std::vector<float>& gradient,
-                                     const SampleRule& sample) {
+void ThresholdOnDeviceTest::ExpectSameSample(const std::vector<float>& residual,
+                                             const std::vector<float>& gradient,
+                                             const SampleRule& sample) {
   const std::vector<float> u = AddUp(residual, gradient);
   RandomStream random(sample.key);
   std::vector<float> magnitudes;
@@ -93,10 +94,10 @@ void ThresholdTest::ExpectSameSample(const std::vector<float>& residual,
       ExpectSelected(residual, gradient, request, magnitudes[sample.k - 1]));
 }
 
-void ThresholdTest::ExpectSelected(const std::vector<float>& residual,
-                                   const std::vector<float>& gradient,
-                                   DeviceThresholdRequest request,
-                                   float threshold) {
+void ThresholdOnDeviceTest::ExpectSelected(const std::vector<float>& residual,
+                                           const std::vector<float>& gradient,
+                                           DeviceThresholdRequest request,
+                                           float threshold) {
   const std::vector<float> u = AddUp(residual, gradient);
   Selection expected;
   for (size_t i = 0; i < u.size(); ++i) {
@@ -135,7 +136,7 @@ void ThresholdTest::ExpectSelected(const std::vector<float>& residual,
 
 namespace {
 
-TEST_F(ThresholdTest, IsThatOfAPlainSearch) {
+TEST_F(ThresholdOnDeviceTest, IsThatOfAPlainSearch) {
   for (const int64_t n : {2, 33, 257, 4097, 65535, 65537, 3 * 65536 + 77}) {
     for (const std::string& name : VectorNames()) {
       // Long vectors are slow on an emulated device.
@@ -158,7 +159,7 @@ TEST_F(ThresholdTest, IsThatOfAPlainSearch) {
   EXPECT_GT(num_too_many_, 0);
 }
 
-TEST_F(ThresholdTest, NoGuessShowsInTheResult) {
+TEST_F(ThresholdOnDeviceTest, NoGuessShowsInTheResult) {
   const int64_t n = 2 * 65536 + 99;
   const std::vector<float> residual = MakeVector("laplace", n, 2);
   std::vector<float> gradient = MakeVector("laplace", n, 3);
@@ -174,7 +175,7 @@ TEST_F(ThresholdTest, NoGuessShowsInTheResult) {
   }
 }
 
-TEST_F(ThresholdTest, IsTheOneThatIsGiven) {
+TEST_F(ThresholdOnDeviceTest, IsTheOneThatIsGiven) {
   const int64_t n = 65536 + 5;
   const std::vector<float> gradient = MakeVector("laplace", n, 3);
   for (const double threshold : {-1.0, 0.0, 0.5, 5.0, 1e3, 1e300}) {
@@ -198,7 +199,7 @@ TEST_F(ThresholdTest, IsTheOneThatIsGiven) {
   }
 }
 
-TEST_F(ThresholdTest, IsThatOfTheSampleThatTheHostDraws) {
+TEST_F(ThresholdOnDeviceTest, IsThatOfTheSampleThatTheHostDraws) {
   for (const int64_t n : {2, 33, 4097, 65535, 65536, 2 * 65536 + 31}) {
     for (const std::string name : {"laplace", "sparse", "constant"}) {
       const std::vector<float> gradient = MakeVector(name, n, 7);
@@ -220,7 +221,7 @@ TEST_F(ThresholdTest, IsThatOfTheSampleThatTheHostDraws) {
   }
 }
 
-TEST_F(ThresholdTest, NothingIsSelectedOfWhatIsNotFinite) {
+TEST_F(ThresholdOnDeviceTest, NothingIsSelectedOfWhatIsNotFinite) {
   const int64_t n = 70000;
   std::vector<float> gradient = MakeVector("laplace", n, 1);
   gradient[69999] = -std::numeric_limits<float>::infinity();
@@ -240,7 +241,7 @@ TEST_F(ThresholdTest, NothingIsSelectedOfWhatIsNotFinite) {
   EXPECT_EQ(result.selection.count, 0);
 }
 
-TEST_F(ThresholdTest, RefusesWhatIsNotThere) {
+TEST_F(ThresholdOnDeviceTest, RefusesWhatIsNotThere) {
   const auto code_of = [this](const DeviceThresholdRequest& request) {
     DeviceThresholdResult result;
     return threshold_->Run(request, &result).code();

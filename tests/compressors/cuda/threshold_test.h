@@ -21,7 +21,7 @@ struct ThresholdCase {
 // Every kind of search, with options that lead to many trials and to few.
 std::vector<ThresholdCase> ThresholdCases();
 
-class ThresholdTest : public DeviceVectorsTest {
+class ThresholdOnDeviceTest : public DeviceVectorsTest {
  protected:
   static constexpr int64_t kCapacity = 3000;
 

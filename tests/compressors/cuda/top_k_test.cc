@@ -10,7 +10,7 @@
 
 namespace ps {
 
-void TopKTest::SetUp() {
+void TopKOnDeviceTest::SetUp() {
   DeviceVectorsTest::SetUp();
   if (backend_ == nullptr) return;
   auto top_k = NewDeviceTopK(backend_->sparse().device_work());
@@ -18,9 +18,9 @@ void TopKTest::SetUp() {
   top_k_ = *std::move(top_k);
 }
 
-void TopKTest::ExpectLargest(const std::vector<float>& residual,
-                             const std::vector<float>& gradient, int64_t k,
-                             float keep_above) {
+void TopKOnDeviceTest::ExpectLargest(const std::vector<float>& residual,
+                                     const std::vector<float>& gradient,
+                                     int64_t k, float keep_above) {
   const int64_t n = static_cast<int64_t>(gradient.size());
   const std::vector<float> u = AddUp(residual, gradient);
   std::vector<uint32_t> expected(n);
@@ -70,7 +70,7 @@ std::vector<float> WithTies(int64_t n, uint64_t seed) {
   return u;
 }
 
-TEST_F(TopKTest, EqualsAFullSort) {
+TEST_F(TopKOnDeviceTest, EqualsAFullSort) {
   for (const int64_t n :
        {1, 31, 33, 255, 257, 4097, 65535, 65536, 65537, 4 * 65536 + 77}) {
     for (const std::string& name : VectorNames()) {
@@ -84,7 +84,7 @@ TEST_F(TopKTest, EqualsAFullSort) {
   }
 }
 
-TEST_F(TopKTest, TiesGoToTheLowerIndex) {
+TEST_F(TopKOnDeviceTest, TiesGoToTheLowerIndex) {
   const int64_t n = 3 * 65536 + 4;
   const std::vector<float> u = WithTies(n, 1);
   // The cuts include borders of chunks and of tiles.
@@ -101,7 +101,7 @@ TEST_F(TopKTest, TiesGoToTheLowerIndex) {
 
 // Whatever the guess keeps aside: too little, just enough, or so much that some
 // chunks have no list.
-TEST_F(TopKTest, NoGuessShowsInTheResult) {
+TEST_F(TopKOnDeviceTest, NoGuessShowsInTheResult) {
   const int64_t n = 2 * 65536 + 99;
   const int64_t k = 1311;
   const std::vector<float> residual = MakeVector("laplace", n, 2);
@@ -116,7 +116,7 @@ TEST_F(TopKTest, NoGuessShowsInTheResult) {
   }
 }
 
-TEST_F(TopKTest, NothingIsSelectedOfWhatIsNotFinite) {
+TEST_F(TopKOnDeviceTest, NothingIsSelectedOfWhatIsNotFinite) {
   const int64_t n = 70000;
   std::vector<float> gradient = MakeVector("laplace", n, 1);
   gradient[69999] = -std::numeric_limits<float>::infinity();
@@ -136,7 +136,7 @@ TEST_F(TopKTest, NothingIsSelectedOfWhatIsNotFinite) {
   EXPECT_EQ(result.selection.count, 0);
 }
 
-TEST_F(TopKTest, RefusesWhatIsNotThere) {
+TEST_F(TopKOnDeviceTest, RefusesWhatIsNotThere) {
   Tensor u = Put(std::vector<float>(10));
   DeviceTopKRequest request;
   request.u = u.data();

@@ -12,7 +12,7 @@
 
 namespace ps {
 
-class TopKTest : public DeviceVectorsTest {
+class TopKOnDeviceTest : public DeviceVectorsTest {
  protected:
   void SetUp() override;
 

@@ -18,6 +18,7 @@
 #include "tensor/precision.h"
 #include "tests/tensor/activations.h"
 #include "tests/tensor/cuda/layers/emulated_layer_device.h"
+#include "tests/tensor/require_device.h"
 
 namespace ps {
 namespace {
@@ -81,10 +82,8 @@ class FusedProducts
  protected:
   void SetUp() override {
     const auto& [name, precision] = GetParam();
+    if (name == "cuda") PS_REQUIRE_DEVICE();
     auto device = NewDevice(name, precision);
-    if (absl::IsUnavailable(device.status())) {
-      GTEST_SKIP() << "no CUDA device (" << device.status().message() << ")";
-    }
     ASSERT_TRUE(device.ok()) << device.status();
     device_ = *std::move(device);
   }
