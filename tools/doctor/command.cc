@@ -27,7 +27,9 @@ CommandText Text() {
       "training works.";
   text.exit_codes = {
       {"0", "training on the CPU works, whatever else is missing"},
-      {"1", "training does not work; the lines marked MISSING say why"},
+      {"1",
+       "training does not work, or with --require-cuda something of CUDA is "
+       "missing; the lines marked MISSING say why"},
       {"64", "the command line makes no sense"},
   };
   return text;
@@ -37,22 +39,28 @@ CommandText Text() {
 
 int RunDoctorCommand(int argc, char** argv) {
   bool no_training = false;
+  bool require_cuda = false;
   CommandLine command_line(Text());
   command_line.AddSwitch(
       "no-training", "Only look at the machine; do not train.", &no_training);
+  command_line.AddSwitch("require-cuda",
+                         "Fail also if a device, a kernel's result or one of "
+                         "CUDA's libraries is missing.",
+                         &require_cuda);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
 
   bool works = true;
-  const auto print = [&works](const FindingGroup& group) {
+  const auto print = [&works](const FindingGroup& group, bool all_required) {
     std::fputs(FormatFindings(group).c_str(), stdout);
     std::fflush(stdout);
     for (const Finding& finding : group.findings) {
-      if (finding.required && finding.missing()) works = false;
+      const bool required = all_required || finding.required;
+      if (required && finding.missing()) works = false;
     }
   };
-  print(FindMachine());
-  print(FindCuda());
-  if (!no_training) print(FindTraining(kTrainingTimeout));
+  print(FindMachine(), /*all_required=*/false);
+  print(FindCuda(), require_cuda);
+  if (!no_training) print(FindTraining(kTrainingTimeout), false);
   return works ? kExitDone : kExitFailed;
 }
 

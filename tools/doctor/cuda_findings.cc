@@ -8,7 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "tensor/cuda/cuda_info.h"
-#include "tools/doctor/shared_library.h"
+#include "tensor/cuda/libraries/dynamic_library.h"
 #include "tools/human_format.h"
 
 namespace ps {
@@ -22,17 +22,28 @@ constexpr char kNoGpu[] =
 constexpr int kComputeCapabilityMajor = 75;  // CU_DEVICE_ATTRIBUTE_...
 constexpr int kComputeCapabilityMinor = 76;
 
-std::string DeviceText(const SharedLibrary& driver, int device) {
+// The library's function of this name and type; null if it has none.
+template <typename Function>
+Function* Find(const DynamicLibrary& library, const char* name) {
+  Function* function = nullptr;
+  return library.Find(name, &function).ok() ? function : nullptr;
+}
+
+absl::StatusOr<DynamicLibrary> Open(const char* file) {
+  return DynamicLibrary::Open({file});
+}
+
+std::string DeviceText(const DynamicLibrary& driver, int device) {
   char name[256] = "a device without a name";
   size_t bytes = 0;
   int major = 0, minor = 0;
-  if (auto* get = driver.Find<int(char*, int, int)>("cuDeviceGetName")) {
+  if (auto* get = Find<int(char*, int, int)>(driver, "cuDeviceGetName")) {
     get(name, sizeof(name), device);
   }
-  if (auto* get = driver.Find<int(size_t*, int)>("cuDeviceTotalMem_v2")) {
+  if (auto* get = Find<int(size_t*, int)>(driver, "cuDeviceTotalMem_v2")) {
     get(&bytes, device);
   }
-  if (auto* get = driver.Find<int(int*, int, int)>("cuDeviceGetAttribute")) {
+  if (auto* get = Find<int(int*, int, int)>(driver, "cuDeviceGetAttribute")) {
     get(&major, kComputeCapabilityMajor, device);
     get(&minor, kComputeCapabilityMinor, device);
   }
@@ -43,7 +54,7 @@ std::string DeviceText(const SharedLibrary& driver, int device) {
 // Adds the driver and its devices. Returns whether there is a device.
 bool AddDriver(int build_version, std::vector<Finding>* findings) {
   Finding driver{"driver"};
-  const auto library = SharedLibrary::Open("libcuda.so.1");
+  const auto library = Open("libcuda.so.1");
   if (!library.ok()) {
     driver.text = std::string(library.status().message());
     driver.consequence =
@@ -54,7 +65,7 @@ bool AddDriver(int build_version, std::vector<Finding>* findings) {
     return false;
   }
   int version = 0;
-  if (auto* get = library->Find<int(int*)>("cuDriverGetVersion")) {
+  if (auto* get = Find<int(int*)>(*library, "cuDriverGetVersion")) {
     get(&version);
   }
   driver.text = absl::StrCat("for CUDA up to ", CudaVersionText(version), ", ",
@@ -68,8 +79,8 @@ bool AddDriver(int build_version, std::vector<Finding>* findings) {
   findings->push_back(driver);
 
   Finding devices{"devices"};
-  auto* init = library->Find<int(unsigned)>("cuInit");
-  auto* count_devices = library->Find<int(int*)>("cuDeviceGetCount");
+  auto* init = Find<int(unsigned)>(*library, "cuInit");
+  auto* count_devices = Find<int(int*)>(*library, "cuDeviceGetCount");
   int count = 0;
   int error = init == nullptr || count_devices == nullptr ? -1 : init(0);
   if (error == 0) error = count_devices(&count);
@@ -96,11 +107,11 @@ struct CudaLibrary {
   std::string file;
   std::string consequence;
   // Version of the loaded library; empty if it is unknown.
-  std::function<std::string(const SharedLibrary&)> version;
+  std::function<std::string(const DynamicLibrary&)> version;
 };
 
-std::string CublasVersion(const SharedLibrary& library) {
-  auto* get = library.Find<int(int, int*)>("cublasGetProperty");
+std::string CublasVersion(const DynamicLibrary& library) {
+  auto* get = Find<int(int, int*)>(library, "cublasGetProperty");
   int parts[3] = {};
   for (int part = 0; part < 3; ++part) {
     // MAJOR_VERSION, MINOR_VERSION and PATCH_LEVEL are 0, 1 and 2.
@@ -109,16 +120,16 @@ std::string CublasVersion(const SharedLibrary& library) {
   return absl::StrCat(parts[0], ".", parts[1], ".", parts[2]);
 }
 
-std::string CublasLtVersion(const SharedLibrary& library) {
-  auto* get = library.Find<size_t()>("cublasLtGetVersion");
+std::string CublasLtVersion(const DynamicLibrary& library) {
+  auto* get = Find<size_t()>(library, "cublasLtGetVersion");
   if (get == nullptr) return "";
   const size_t version = get();
   return absl::StrCat(version / 10000, ".", version / 100 % 100, ".",
                       version % 100);
 }
 
-std::string CudnnVersion(const SharedLibrary& library) {
-  auto* get = library.Find<size_t()>("cudnnGetVersion");
+std::string CudnnVersion(const DynamicLibrary& library) {
+  auto* get = Find<size_t()>(library, "cudnnGetVersion");
   if (get == nullptr) return "";
   const size_t version = get();
   return absl::StrCat(version / 10000, ".", version / 100 % 100, ".",
@@ -136,7 +147,7 @@ std::vector<CudaLibrary> Libraries(int build_version) {
   const std::string convolutions =
       "convolutions and recurrent layers do not work on the GPU. Install "
       "cuDNN 9 for this CUDA, or name its folder in LD_LIBRARY_PATH";
-  const auto no_version = [](const SharedLibrary&) { return std::string(); };
+  const auto no_version = [](const DynamicLibrary&) { return std::string(); };
   return {
       {"cuBLAS", absl::StrCat("libcublas.so.", major), products, CublasVersion},
       {"cuBLASLt", absl::StrCat("libcublasLt.so.", major), products,
@@ -182,7 +193,7 @@ FindingGroup FindCuda(int build_version) {
                               check.ok() ? "" : kNoGpu});
   }
   for (const CudaLibrary& wanted : Libraries(build_version)) {
-    const auto library = SharedLibrary::Open(wanted.file);
+    const auto library = Open(wanted.file.c_str());
     if (!library.ok()) {
       group.findings.push_back({wanted.subject,
                                 std::string(library.status().message()),

@@ -4,6 +4,7 @@
 #define TENSOR_CUDA_LIBRARIES_DYNAMIC_LIBRARY_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -15,8 +16,9 @@ namespace ps {
 // own threads and callbacks, and do not tolerate being unloaded.
 class DynamicLibrary {
  public:
-  // Opens the first of `names` that the system's loader finds. Errors:
-  // kUnavailable, with the loader's message for each name.
+  // Opens the first of `names` that the system's loader finds, or else the
+  // first in the folders of NVIDIA's Python packages (library_folders.h).
+  // Errors: kUnavailable, with the loader's message for each place.
   static absl::StatusOr<DynamicLibrary> Open(
       absl::Span<const char* const> names);
 
@@ -24,6 +26,9 @@ class DynamicLibrary {
   // system's loader finds it: a later search for `name` finds it loaded.
   // Errors: kUnavailable, with the loader's messages.
   absl::Status LoadBeside(const std::string& name) const;
+
+  // The file that was opened.
+  const std::string& path() const { return path_; }
 
   // Looks up the function of this name; the caller guarantees that its type is
   // right. Errors: kUnavailable, naming library and function.
@@ -36,14 +41,14 @@ class DynamicLibrary {
   }
 
  private:
-  DynamicLibrary(void* handle, std::string name)
-      : handle_(handle), name_(std::move(name)) {}
+  DynamicLibrary(void* handle, std::string path)
+      : handle_(handle), path_(std::move(path)) {}
 
   absl::StatusOr<void*> Address(const char* name) const;
   std::string Folder() const;
 
   void* handle_;
-  std::string name_;
+  std::string path_;
 };
 
 }  // namespace ps

@@ -216,7 +216,7 @@ absl::StatusOr<void*> DynamicLibrary::Address(const char* name) const {
   const auto& functions = *static_cast<const Functions*>(handle_);
   const auto found = functions.find(name);
   if (found == functions.end()) {
-    return absl::UnavailableError(absl::StrCat(name_, " has no ", name));
+    return absl::UnavailableError(absl::StrCat(path_, " has no ", name));
   }
   return found->second;
 }

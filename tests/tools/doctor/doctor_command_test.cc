@@ -1,5 +1,6 @@
 #include <filesystem>
 #include <string>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
@@ -18,12 +19,14 @@ class Doctor : public CommandTest {
  protected:
   // Runs `gradsieve doctor` with CUDA's libraries from the test's folder.
   // Returns its output.
-  std::string LookOnly() {
-    TestProcess process(
-        {"/usr/bin/env", absl::StrCat("LD_LIBRARY_PATH=", Path("libraries")),
-         ProgramPath("tools/gradsieve"), "doctor", "--no-training"},
-        Path("output"));
-    EXPECT_EQ(process.WaitForExit(absl::Seconds(100)), 0) << process.Output();
+  std::string LookOnly(bool require_cuda = false) {
+    std::vector<std::string> arguments = {
+        "/usr/bin/env", absl::StrCat("LD_LIBRARY_PATH=", Path("libraries")),
+        ProgramPath("tools/gradsieve"), "doctor", "--no-training"};
+    if (require_cuda) arguments.push_back("--require-cuda");
+    TestProcess process(arguments, Path("output"));
+    EXPECT_EQ(process.WaitForExit(absl::Seconds(100)), require_cuda ? 1 : 0)
+        << process.Output();
     return process.Output();
   }
 
@@ -74,6 +77,9 @@ TEST_F(Doctor, SaysWhatAnOldDriverAndNoDeviceMean) {
                                 HasSubstr("install a newer driver"),
                                 HasSubstr("MISSING devices        none"),
                                 HasSubstr("training on a GPU does not work")));
+  // Which fails only on request.
+  EXPECT_THAT(LookOnly(/*require_cuda=*/true),
+              HasSubstr("MISSING devices        none"));
 }
 
 }  // namespace

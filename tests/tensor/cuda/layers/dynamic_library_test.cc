@@ -5,14 +5,23 @@
 #include <dlfcn.h>
 
 #include <cmath>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tensor/cuda/libraries/library_folders.h"
 
 namespace ps {
 namespace {
+
+namespace fs = std::filesystem;
+using testing::ElementsAre;
+using testing::HasSubstr;
 
 TEST(DynamicLibrary, FindsFunctionsOfTheFirstThatIsThere) {
   constexpr const char* kNames[] = {"libnothing_of_this_name.so", "libm.so.6"};
@@ -54,6 +63,58 @@ TEST(DynamicLibrary, NamesAllThatAreNotThere) {
   for (const char* const name : kNames) {
     EXPECT_TRUE(absl::StrContains(status.message(), name)) << status;
   }
+}
+
+// A virtual environment with NVIDIA's packages, which is first in PATH.
+class PythonPackages : public testing::Test {
+ protected:
+  PythonPackages() {
+    fs::remove_all(root_);
+    for (const char* const package : {"cu13", "cudnn"}) {
+      fs::create_directories(Folder(package));
+    }
+    fs::create_directories(root_ / "venv/bin");
+    std::ofstream(root_ / "venv/bin/python3") << "#!/bin/sh\n";
+    setenv("PATH", absl::StrCat(bin(), ":", path_).c_str(), 1);
+  }
+  ~PythonPackages() override {
+    setenv("PATH", path_.c_str(), 1);
+    fs::remove_all(root_);
+  }
+
+  std::string bin() const { return root_ / "venv/bin"; }
+  std::string Folder(const std::string& package) const {
+    return absl::StrCat(bin(), "/../lib/python3.12/site-packages/nvidia/",
+                        package, "/lib");
+  }
+
+  const fs::path root_ = fs::path(testing::TempDir()) / "python_packages";
+  const std::string path_ = std::getenv("PATH");
+};
+
+TEST_F(PythonPackages, HaveTheFoldersOfEveryPythonOfThePath) {
+  EXPECT_THAT(PythonLibraryFolders(absl::StrCat("/nowhere::", bin()), ""),
+              ElementsAre(Folder("cu13"), Folder("cudnn")));
+  // Without its program, an environment is not used.
+  fs::remove(root_ / "venv/bin/python3");
+  EXPECT_THAT(PythonLibraryFolders(bin(), ""), ElementsAre());
+  const std::string of_user =
+      root_ / "home/.local/lib/python3.11/site-packages/nvidia/cublas/lib";
+  fs::create_directories(of_user);
+  EXPECT_THAT(PythonLibraryFolders(bin(), root_ / "home"),
+              ElementsAre(of_user));
+}
+
+TEST_F(PythonPackages, HaveLibrariesThatTheLoaderDoesNotFind) {
+  constexpr const char* kName[] = {"libonly_in_a_package.so.13"};
+  const absl::Status missing = DynamicLibrary::Open(kName).status();
+  EXPECT_THAT(std::string(missing.message()),
+              HasSubstr(absl::StrCat(Folder("cudnn"), "/", kName[0])));
+  const std::string file = absl::StrCat(Folder("cu13"), "/", kName[0]);
+  fs::copy_file(DynamicLibrary::Open({"libm.so.6"})->path(), file);
+  const auto library = DynamicLibrary::Open(kName);
+  ASSERT_TRUE(library.ok()) << library.status();
+  EXPECT_EQ(library->path(), file);
 }
 
 }  // namespace
