@@ -52,6 +52,11 @@ def main():
                         choices=["fp32", "tf32", "bf16"])
     parser.add_argument("--hidden", type=int, default=0, help="width of lstm_lm")
     parser.add_argument("--compile", action="store_true")
+    parser.add_argument("--no-graphs", action="store_true",
+                        help="without CUDA graphs on our side")
+    parser.add_argument("--goal", type=float, help="how many times as fast as "
+                        "PyTorch's faster format it must be")
+    parser.add_argument("--json", help="a file for all figures and goals")
     parser.add_argument("--python", default="/usr/bin/python3",
                         help="a Python that has PyTorch")
     parser.add_argument("--bench", default=str(HERE.parents[1] / BENCH))
@@ -68,6 +73,9 @@ def main():
         "--model", options.model, "--batch", str(options.batch),
         "--threads", str(options.threads), "--steps", str(options.steps),
         "--device", options.device, "--precision", options.precision, "--json"]
+    is_cuda = options.device.startswith("cuda")
+    if options.no_graphs:
+        our_command.append("--no-graphs")
     if options.hidden:
         our_command.append(f"--hidden={options.hidden}")
         their_command += ["--hidden", str(options.hidden)]
@@ -78,6 +86,9 @@ def main():
         ours.append(run(our_command, options.threads))
         theirs.append(run(their_command, options.threads))
 
+    if is_cuda and ("recorded" in ours[0]["kinds"]) == options.no_graphs:
+        sys.exit("CUDA graphs were "
+                 + ("used" if options.no_graphs else "not recorded"))
     our_ms = statistics.median(t for one in ours for t in one["all_step_ms"])
     formats = {
         name: statistics.median(
@@ -99,9 +110,10 @@ def main():
         print(f"ratio against {name}: {formats[name] / our_ms:.2f} x")
 
     timed = ours
-    if options.device.startswith("cuda"):
+    if is_cuda:
         # Otherwise the times would be those of queueing the work.
-        timed = [run(our_command, options.threads, CUDA_LAUNCH_BLOCKING="1")]
+        timed = [run([*our_command, "--no-graphs"], options.threads,
+                     CUDA_LAUNCH_BLOCKING="1")]
     our_kinds = median_kinds(
         {kind: t["forward_ms"] + t["backward_ms"]
          for kind, t in one["kinds"].items()} for one in timed)
@@ -114,6 +126,22 @@ def main():
     print(f"reorders of activations a step: "
           f"{ours[0]['reorders_per_step']:.0f}; activations "
           f"{ours[0]['activation_bytes'] / 2**20:.0f} MiB")
+    if options.json:
+        write_json(options, our_ms, formats, best)
+
+
+def write_json(options, our_ms, formats, best):
+    ratio = formats[best] / our_ms
+    found = {"figures": {"step": dict(
+        {f"torch {name} ms": ms for name, ms in formats.items()},
+        ms=our_ms, x_torch=ratio)}, "goals": []}
+    if options.goal:
+        found["goals"].append({
+            "goal": f"{options.model}, batch {options.batch}: at least "
+                    f"{options.goal} x PyTorch", "figure": ratio,
+            "reached": ratio >= options.goal})
+    with open(options.json, "w", encoding="utf-8") as file:
+        json.dump(found, file)
 
 
 if __name__ == "__main__":

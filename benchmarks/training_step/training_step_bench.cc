@@ -3,7 +3,8 @@
 // time goes.
 //
 //   training_step_bench --model=resnet20 --batch=128 [--threads=1]
-//       [--device=cpu] [--precision=fp32] [--hidden=N] [--json]
+//       [--device=cpu] [--precision=fp32] [--hidden=N]
+//       [--no-graphs] [--json]
 // All steps train on one random batch; the falling loss shows that they are
 // real. On a CUDA device a step's time ends when the device is idle, and
 // includes that the next batch goes up, beside the step. Where the time goes is
@@ -51,7 +52,8 @@ struct Options {
   int warm_up = 3;  // On a device the second one may be recorded as a graph.
   std::string device = "cpu";
   Precision precision = Precision::kFp32;
-  int hidden = 0;  // For lstm_lm; 0: the model's default.
+  int hidden = 0;      // For lstm_lm; 0: the model's default.
+  bool graphs = true;  // Records CUDA graphs where the backend has them.
   bool json = false;
 };
 
@@ -77,6 +79,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
     };
     if (argument == "--json") {
       options.json = true;
+    } else if (argument == "--no-graphs") {
+      options.graphs = false;
     } else if (absl::ConsumePrefix(&argument, "--model=")) {
       options.model = std::string(argument);
     } else if (absl::ConsumePrefix(&argument, "--device=")) {
@@ -89,7 +93,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
           argument,
           ": options are --model=NAME, --batch=N, --threads=N, --steps=N (each "
           "at least 1), --hidden=N, --device=NAME, --precision=fp32, tf32 or "
-          "bf16, and --json"));
+          "bf16, --no-graphs, and --json"));
     }
   }
   return options;
@@ -221,6 +225,8 @@ absl::Status Run(int argc, char** argv) {
   }
   PS_ASSIGN_OR_RETURN(model_options.example, StepExample(options.model));
   model_options.backend = backend;
+  model_options.records_steps =
+      options.graphs && backend->gains_from_recordings();
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
                       NewModel(model_options));
   Batch batch = StepBatch(model_options.example, options.batch);
