@@ -38,9 +38,9 @@ struct PayloadPart {
 // all are; and as much pinned memory for each window of payloads that have not
 // been dropped. Level codes also need a float per scale on the device, Elias's
 // codes a byte per element, and "alq" about 400 KB per part. Whole vectors in
-// "fp32" need pinned memory only. A selection whose count the host does not know
-// needs space for its capacity.
-// Errors: kResourceExhausted, or CUDA errors; values may then be lost.
+// "fp32" need pinned memory only. A selection whose count the host does not
+// know needs space for its capacity. Errors: kResourceExhausted, or CUDA
+// errors; values may then be lost.
 class DeviceEncoder {
  public:
   virtual ~DeviceEncoder() = default;

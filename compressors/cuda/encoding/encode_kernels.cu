@@ -57,7 +57,7 @@ __global__ void __launch_bounds__(kSparseThreads)
 
 __global__ void __launch_bounds__(kSparseThreads)
     RoundLevelsKernel(EncodeBatch batch, ValuePacking packing) {
-  PS_SHARED_MEMORY(LevelShared, shared);
+  PS_SHARED_MEMORY(RoundShared, shared);
   DeviceBlock block;
   RoundLevels(block, batch, packing, blockIdx.x, shared);
 }
@@ -77,7 +77,8 @@ __global__ void __launch_bounds__(kSparseThreads)
   PlanPayloads(block, batch, values, indices, window_bytes, shared);
 }
 
-__global__ void __launch_bounds__(kSparseThreads)
+// Three blocks on a multiprocessor, so that the registers suffice for any code.
+__global__ void __launch_bounds__(kSparseThreads, 3)
     PackPayloadsKernel(EncodeBatch batch, ValuePacking packing, int window) {
   PS_SHARED_MEMORY(PackShared, shared);
   DeviceBlock block;

@@ -10,6 +10,7 @@
 #include "compressors/cuda/encoding/block_scan.h"
 #include "compressors/cuda/encoding/level_values.h"
 #include "compressors/cuda/encoding/part_plan.h"
+#include "compressors/cuda/encoding/stretch.h"
 #include "compressors/payload/bits.h"
 #include "compressors/value_codes/bit_string.h"
 #include "compressors/value_codes/level_layouts.h"
@@ -22,6 +23,11 @@ struct LevelShared {
   LastShared last;
   LengthShared dense;
   LengthShared sparse;
+};
+
+struct RoundShared {
+  Stretch values;
+  LastShared last;
 };
 
 // Elements [begin, end) of a part: the share of one thread in a chunk.
@@ -46,19 +52,22 @@ PS_HOST_DEVICE inline uint8_t* CodesOf(const EncodeBatch& batch,
 template <class Levels, class Block>
 PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
                                const ValuePacking& packing,
-                               const ChunkOfPart& chunk, LevelShared* shared) {
+                               const ChunkOfPart& chunk, RoundShared* shared) {
   const PartPlan& part = batch.parts[chunk.part];
-  float* const values = batch.values + part.first;
+  float* const values = batch.values + part.first + chunk.begin;
   uint8_t* const codes = CodesOf(batch, part);
   uint32_t* const bucket_levels = batch.levels.bucket_levels + part.bucket_base;
+  LoadStretch(block, values, chunk.size, &shared->values);
   block.Phase([&](int thread) {
     const ElementRun run = RunOf(chunk, thread);
     LevelValues<Levels> level(packing, batch, part);
     int64_t last = -1;
     uint32_t num_levels = 0;  // Above 0, in the run and one bucket.
     for (int64_t i = run.begin; i < run.end; ++i) {
-      codes[i] = static_cast<uint8_t>(level.Take(i, values + i));
-      if (codes[i] != 0) {
+      const uint32_t code =
+          level.Take(i, shared->values.at(static_cast<int>(i - chunk.begin)));
+      codes[i] = static_cast<uint8_t>(code);
+      if (code != 0) {
         last = i;
         ++num_levels;
       }
@@ -70,6 +79,7 @@ PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
     }
     shared->last.lasts[thread] = last;
   });
+  StoreStretch(block, &shared->values, chunk.size, values);
   FindGroupLasts(block, &shared->last);
   block.Phase([&](int thread) {
     if (thread != 0) return;
@@ -84,7 +94,7 @@ PS_HOST_DEVICE void RoundChunk(Block& block, const EncodeBatch& batch,
 template <class Block>
 PS_HOST_DEVICE void RoundLevels(Block& block, const EncodeBatch& batch,
                                 const ValuePacking& packing,
-                                int64_t chunk_index, LevelShared* shared) {
+                                int64_t chunk_index, RoundShared* shared) {
   const ChunkOfPart chunk = FindChunk(batch, chunk_index);
   if (chunk.size == 0) return;
   switch (packing.spacing) {

@@ -116,9 +116,9 @@ cudaError_t LaunchFitSamples(const EncodeBatch& batch,
 cudaError_t LaunchRoundLevels(const EncodeBatch& batch,
                               const ValuePacking& packing, int64_t num_blocks,
                               cudaStream_t stream) {
-  return QueueBlocks<LevelShared>(
+  return QueueBlocks<RoundShared>(
       num_blocks, stream,
-      [=](HostBlock& block, int64_t b, LevelShared* shared) {
+      [=](HostBlock& block, int64_t b, RoundShared* shared) {
         RoundLevels(block, batch, packing, b, shared);
       });
 }
