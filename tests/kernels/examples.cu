@@ -42,6 +42,17 @@ __global__ void __launch_bounds__(1024, 2)
   for (int k = 0; k < 64; ++k) y[k * 1024 + threadIdx.x] = loaded[63 - k];
 }
 
+__device__ __noinline__ float Outlined(const float* x, int which) {
+  float loaded[8];
+  for (int k = 0; k < 8; ++k) loaded[k] = x[k];
+  return loaded[which & 7];
+}
+
+// Only the function that it calls uses local memory.
+__global__ void __launch_bounds__(256) CallExample(const float* x, float* y) {
+  y[threadIdx.x] = Outlined(x, threadIdx.x);
+}
+
 __global__ void UnboundedExample(float* y) {
   __shared__ float shared[1000];
   shared[threadIdx.x] = y[threadIdx.x];

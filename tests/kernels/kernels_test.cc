@@ -59,7 +59,7 @@ std::vector<Bounds> Table() {
       // Few elements, with a branch for each code.
       {"PackValuesKernel", 411},
       {"RoundLevelsKernel", 279},
-      {"WriteLevelsKernel", 16, 0, 1024, 0, 58},
+      {"WriteLevelsKernel", 0, 16, 1024, 0, 58},
       {"WriteIndicesKernel", 8},
       {"FitSamplesKernel", 8},
       {"FinishBiasCore", 4},

@@ -41,6 +41,7 @@ class Instruction {
     return operation() == 0x980 || operation() == 0x981;
   }
   bool IsBarrierOfBlock() const { return operation() == 0xb1d; }  // BAR
+  bool Returns() const { return operation() == 0x950; }           // RET
   bool StoresLocally() const { return operation() == 0x387; }     // STL
   // Whether the next instruction in memory is not the next one to run.
   bool Leaves() const {
@@ -115,7 +116,7 @@ void FindBatches(absl::string_view code, KernelCode* kernel) {
       end_batch();
       in_flight = {};
     }
-    if (instruction.IsBarrierOfBlock()) in_turn = 0;
+    if (instruction.IsBarrierOfBlock() || instruction.Returns()) in_turn = 0;
   }
 }
 
@@ -261,25 +262,27 @@ class Cubin {
             ? 0
             : Number(threads, 0) * Number(threads, 1) * Number(threads, 2);
     PS_ASSIGN_OR_RETURN(const absl::string_view code, Contents(section));
-    const uint64_t size = symbol.size;
-    if (size == 0 || size > code.size() ||
-        code.size() % kInstructionBytes != 0) {
+    const uint64_t own = symbol.own_bytes;
+    if (own > code.size() || code.size() % kInstructionBytes != 0) {
       return absl::DataLossError(
-          absl::StrCat(kernel.name, " has ", size, " bytes of ", code.size()));
+          absl::StrCat(kernel.name, " has ", own, " bytes of ", code.size()));
     }
     FindBatches(code, &kernel);
-    kernel.spilled_bytes = LocallyStored(code.substr(0, size));
-    kernel.outlined_spilled_bytes = LocallyStored(code.substr(size));
+    kernel.spilled_bytes = LocallyStored(code.substr(0, own));
+    kernel.outlined_spilled_bytes = LocallyStored(code.substr(own));
     return kernel;
   }
 
   struct Symbol {
     uint32_t index = 0;
-    uint64_t size = 0;
+    // The kernel's code without that of the functions that it calls, which
+    // follows in the same section.
+    uint64_t own_bytes = 0;
   };
-  // The kernel's own code comes first in its section, and then that of the
-  // functions that it calls.
   absl::StatusOr<Symbol> SymbolOf(const std::string& mangled) const {
+    Symbol kernel;
+    std::map<uint32_t, uint64_t> first_callee;  // By section.
+    uint32_t kernel_section = 0;
     for (const Elf64_Shdr& section : sections_) {
       if (section.sh_type != SHT_SYMTAB) continue;
       PS_ASSIGN_OR_RETURN(const absl::string_view symbols, Contents(section));
@@ -290,12 +293,26 @@ class Cubin {
         if (ELF64_ST_TYPE(symbol.st_info) != STT_FUNC) continue;
         PS_ASSIGN_OR_RETURN(const absl::string_view name,
                             Text(sections_[section.sh_link], symbol.st_name));
-        if (name != mangled) continue;
-        return Symbol{static_cast<uint32_t>(at / sizeof(symbol)),
-                      symbol.st_size};
+        if (name == mangled) {
+          kernel.index = static_cast<uint32_t>(at / sizeof(symbol));
+          kernel.own_bytes = symbol.st_size;
+          kernel_section = symbol.st_shndx;
+        } else if (symbol.st_value > 0) {
+          uint64_t& first =
+              first_callee.try_emplace(symbol.st_shndx, symbol.st_value)
+                  .first->second;
+          first = std::min<uint64_t>(first, symbol.st_value);
+        }
       }
     }
-    return absl::DataLossError(absl::StrCat("no symbol ", mangled));
+    if (kernel.own_bytes == 0) {
+      return absl::DataLossError(absl::StrCat("no symbol ", mangled));
+    }
+    const auto callee = first_callee.find(kernel_section);
+    if (callee != first_callee.end()) {
+      kernel.own_bytes = std::min(kernel.own_bytes, callee->second);
+    }
+    return kernel;
   }
 
   // The value of the first attribute of this kind that begins with these

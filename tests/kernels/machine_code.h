@@ -29,7 +29,8 @@ struct KernelCode {
   std::vector<int> batches;
   // Length of the longest sequence of batches of at most 8 bytes, a float from
   // each of two arrays: each was waited for before the next was issued. Ends at
-  // larger batches and where a block waits for its threads.
+  // larger batches, where a block waits for its threads, and where a function
+  // returns.
   int loads_in_turn = 0;
 
   // Bytes of the largest batch; 0: there are no loads.

@@ -54,6 +54,12 @@ TEST(MachineCode, FindsSpilledRegisters) {
   EXPECT_EQ(Example("TogetherExample").spilled_bytes, 0);
 }
 
+TEST(MachineCode, TellsAKernelsOwnCodeFromThatOfItsFunctions) {
+  const KernelCode kernel = Example("CallExample");
+  EXPECT_EQ(kernel.spilled_bytes, 0);
+  EXPECT_EQ(kernel.outlined_spilled_bytes, 8 * 4);
+}
+
 TEST(MachineCode, FindsLaunchBoundsAndSharedMemory) {
   EXPECT_EQ(Example("TogetherExample").max_threads, 256);
   EXPECT_EQ(Example("TogetherExample").shared_bytes, 0);
