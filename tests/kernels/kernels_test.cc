@@ -50,16 +50,19 @@ constexpr int kTileThreads = 768;
 
 std::vector<Bounds> Table() {
   return {
-      {"GridWorkKernel<", 978, 0, kTileThreads, 0, 49},
-      {"SiftKernel", 32, 0, kTileThreads, kTileBytes, kTileItems},
-      {"SelectKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
+      // Scalar work between the passes spills, and each thread adds up the
+      // counts of a few chunks one by one.
+      {"GridWorkKernel<", 1076, 858, kTileThreads, kTileBytes, 30},
+      {"ScanKernel", 0, 0, 1024, 0, 30},
+      {"SiftKernel", 112, 0, kTileThreads, kTileBytes, kTileItems},
+      {"SelectKernel", 32, 0, kTileThreads, kTileBytes, kTileItems},
       {"MultiplyKernel", 0, 0, kTileThreads, kTileBytes, kTileItems},
       // Sums for each side of zero, chosen by the sign.
       {"SumValuesKernel<SidedSums>", 288},
       // Few elements, with a branch for each code.
       {"PackValuesKernel", 411},
       {"RoundLevelsKernel", 279},
-      {"WriteLevelsKernel", 0, 16, 1024, 0, 58},
+      {"WriteLevelsKernel", 4, 16, 1024, 0, 58},
       {"WriteIndicesKernel", 8},
       {"FitSamplesKernel", 8},
       {"FinishBiasCore", 4},
