@@ -1,169 +1,186 @@
-// benchmarks/on_gpu in a folder with stand-ins for its programs: which of them
-// it runs, how it handles their results, and how it ends.
+// benchmarks/on_gpu in a folder with stand-ins for its programs
+// (tests/tools/on_gpu): it passes where all is well, and where one thing goes
+// wrong it says so, fails, and runs everything else all the same.
 #include <filesystem>
-#include <fstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
-#include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
+#include "tests/tools/on_gpu_folder.h"
 
 namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using testing::AllOf;
 using testing::HasSubstr;
-using testing::Not;
 
-// Writes its arguments to `calls`, and the weights of a job to its run
-// directory. They are the same for all jobs except those whose name is in
-// `different`. Fails for the jobs in `failing`.
-constexpr char kGradsieve[] = R"(#!/bin/bash
-echo "$*" >>calls
-for argument in "$@"; do
-  case $argument in
-    --run-dir=*) directory=${argument#*=} ;;
-  esac
-done
-if [ -z "${directory:-}" ]; then exit 0; fi
-name=${directory##*/}
-if grep -qx "$name" failing; then echo "it broke"; exit 3; fi
-mkdir -p "$directory"
-weights=same
-if grep -qx "$name" different; then weights=other; fi
-echo $weights >"$directory/weights.safetensors"
-echo '{}' >"$directory/trace.json"
-echo "test accuracy 99.00 %"
-)";
-
-constexpr char kPasses[] = R"(#!/bin/sh
-echo '[       OK ] Some.Case (1 ms)'
-echo '[  SKIPPED ] Some.OtherCase (1 ms)'
-)";
-
-constexpr char kFails[] = R"(#!/bin/sh
-echo 'what is wrong'
-exit 1
-)";
-
-class OnGpu : public testing::Test {
+class OnGpu : public testing::Test, public OnGpuFolder {
  protected:
   OnGpu() {
-    fs::create_directories(root_ / "benchmarks");
-    fs::copy(ProgramPath("benchmarks/on_gpu"), root_ / "benchmarks/on_gpu");
-    Program("bazel-bin/tools/gradsieve", kGradsieve);
-    Program("tools/trace_picture", "#!/bin/sh\necho '<svg>'\n");
-    Text("VERSION", "some commit\n");
-    Text("TESTS", "");
-    Text("failing", "");
-    Text("different", "");
+    Install("gradsieve", "bazel-bin/tools/gradsieve");
+    Install("training_step_bench",
+            "bazel-bin/benchmarks/training_step/training_step_bench");
+    Write("tools/trace_picture", "#!/bin/sh\necho '<svg>'\n");
+    AddTest("tests/tensor/tensor_test", "test_program");
+    AddTest("tests/models/models_test", "test_program");
+    // These must not run.
+    AddTest("tests/tensor/cuda/emulated_backend_test", "test_program");
+    AddTest("tests/models/recorded_on_emulated_cuda_test", "test_program");
   }
-  ~OnGpu() override { fs::remove_all(root_); }
-
-  void Text(const std::string& name, const std::string& text) {
-    fs::create_directories((root_ / name).parent_path());
-    std::ofstream(root_ / name) << text;
-  }
-  void Program(const std::string& name, const std::string& text) {
-    Text(name, text);
-    fs::permissions(root_ / name, fs::perms::owner_all);
-  }
-  void Test(const std::string& name, const std::string& text) {
-    std::ofstream(root_ / "TESTS", std::ios::app) << name << "\n";
-    Program("bazel-bin/" + name, text);
-  }
-
-  int Run(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), root_ / "benchmarks/on_gpu");
-    TestProcess process(arguments, root_ / "output");
-    const int code = process.WaitForExit(absl::Seconds(60));
-    output_ = process.Output();
-    return code;
-  }
-  std::string Read(const std::string& name) const {
-    return ReadFile(root_ / name).value_or("");
-  }
-
-  const fs::path root_ = NewTestDirectory();
-  std::string output_;
 };
 
 TEST_F(OnGpu, RefusesWhatItDoesNotKnow) {
-  EXPECT_EQ(Run({"tets"}), 64);
-  EXPECT_THAT(output_, HasSubstr("\"tets\" is neither an option nor a step"));
-  EXPECT_EQ(Run({}), 64);
-  EXPECT_THAT(output_, HasSubstr("Usage:"));
-  EXPECT_EQ(Run({"train"}), 64);
-  EXPECT_THAT(output_, HasSubstr("need --data=DIR"));
-  fs::remove(root_ / "bazel-bin/tools/gradsieve");
-  EXPECT_EQ(Run({"tests"}), 64);
-  EXPECT_THAT(output_, HasSubstr("bazel-bin/tools/gradsieve is not there"));
+  EXPECT_EQ(RunOnGpu({"tets"}), 64);
+  EXPECT_THAT(output(), HasSubstr("'tets'"));
+  EXPECT_EQ(RunOnGpu({}), 64);
+  EXPECT_THAT(output(), HasSubstr("usage:"));
+  EXPECT_EQ(RunOnGpu({"train"}), 64);
+  EXPECT_THAT(output(), HasSubstr("need --data=DIR"));
+  fs::remove(root() / "bazel-bin/tools/gradsieve");
+  EXPECT_EQ(RunOnGpu({"tests"}), 64);
+  EXPECT_THAT(output(), HasSubstr("bazel-bin/tools/gradsieve is not there"));
 }
 
-TEST_F(OnGpu, RunsTheTestsOfADeviceAlone) {
-  Test("tests/tensor/cuda_test", kPasses);
-  Test("tests/tensor/cuda/emulated_backend_test", kFails);
-  Test("tests/server/shard_test", kFails);
-  EXPECT_EQ(Run({"tests"}), 0) << output_;
-  EXPECT_THAT(output_,
-              HasSubstr("ok tests/tensor/cuda_test: 1 cases, 1 skipped"));
-  EXPECT_THAT(Read("gpu_results/machine.log"), HasSubstr("some commit"));
-  EXPECT_THAT(Read("gpu_results/tests.log"), HasSubstr("ok tests/tensor"));
-}
+TEST_F(OnGpu, PassesWhereAllIsWell) {
+  EXPECT_EQ(RunOnGpu({"--data=DATA", "--device=cuda:1", "--epochs=7", "all"}),
+            0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("7 of 7 steps passed"));
+  const nlohmann::json results = Results();
+  EXPECT_EQ(results["commit"], "some commit");
+  EXPECT_EQ(results["steps"].size(), 7);
+  for (const auto& [name, step] : results["steps"].items()) {
+    EXPECT_EQ(step["status"], "passed") << name;
+  }
+  const auto facts = [&results](const char* step) {
+    return results["steps"][step]["facts"];
+  };
+  EXPECT_THAT(std::string(facts("machine")["gpu"]), HasSubstr("Rehearsal"));
+  const auto tests = facts("tests")["tests/tensor/tensor_test"];
+  EXPECT_EQ(tests["device_cases"], 1);
+  EXPECT_EQ(tests["num_skipped"], 0);
+  EXPECT_EQ(facts("tests").size(), 2);
+  EXPECT_EQ(facts("train")["resnet20_bf16"]["test_accuracy"], 0.99);
+  EXPECT_EQ(facts("train")["lenet_cuda"]["graphs_recorded"], 3);
+  EXPECT_EQ(facts("train")["lenet_cuda"]["compression_hidden"], 0.5);
+  EXPECT_EQ(facts("train")["lenet_cuda and lenet_again"], "the same bits");
+  EXPECT_EQ(
+      facts(
+          "compression")["compression_goals: sidco_e, 66,000,000, ratio 0.001"]
+                        ["x_bound"],
+      0.1);
+  EXPECT_EQ(facts("step")["step_lstm: step"]["x_torch"], 2.1);
+  EXPECT_EQ(facts("sanitizer").size(), 2);  // Two tools; no whole models.
 
-TEST_F(OnGpu, AFailedTestIsShownAndDoesNotEndTheOthers) {
-  Test("tests/compressors/a_test", kFails);
-  Test("tests/models/b_test", kPasses);
-  EXPECT_EQ(Run({"tests"}), 1);
-  EXPECT_THAT(output_, HasSubstr("FAILED tests/compressors/a_test"));
-  EXPECT_THAT(output_, HasSubstr("what is wrong"));
-  EXPECT_THAT(output_, HasSubstr("ok tests/models/b_test"));
-  EXPECT_THAT(output_, HasSubstr("== tests: FAILED (exit code 1)"));
-}
-
-TEST_F(OnGpu, TrainsOnTheDeviceAndOnTheCpu) {
-  EXPECT_EQ(Run({"--device=cuda:1", "--data=DATA", "--epochs=3", "train"}), 0)
-      << output_;
   const std::string calls = Read("calls");
-  EXPECT_THAT(calls, HasSubstr("machine.device=\"cuda:1\""));
-  EXPECT_THAT(calls, HasSubstr("machine.device=\"cpu\""));
-  EXPECT_THAT(calls, HasSubstr("data.directory=\"DATA/mnist\""));
-  EXPECT_THAT(calls, HasSubstr("data.directory=\"DATA/cifar10\""));
-  EXPECT_THAT(calls, HasSubstr("training.epochs=3"));
-  EXPECT_THAT(calls, HasSubstr("training.precision=BF16"));
-  EXPECT_THAT(output_, HasSubstr("lenet_cuda and lenet_again: the same bits"));
-  EXPECT_THAT(output_, HasSubstr("resnet20_cuda: exit code 0; test accuracy"));
-}
-
-TEST_F(OnGpu, OtherBitsOrAFailedJobAreFailures) {
-  Text("different", "lenet_again\n");
-  EXPECT_EQ(Run({"--data=DATA", "train"}), 1);
-  EXPECT_THAT(output_, HasSubstr("differ"));
-  EXPECT_THAT(output_,
-              HasSubstr("lenet_buckets and lenet_without_graphs: the same"));
-  Text("different", "");
-  Text("failing", "resnet20_bf16\n");
-  EXPECT_EQ(Run({"--data=DATA", "train"}), 1);
-  EXPECT_THAT(output_, HasSubstr("resnet20_bf16: exit code 3"));
-  EXPECT_THAT(output_, HasSubstr("it broke"));
-  EXPECT_THAT(output_, HasSubstr("resnet20_cpu: exit code 0"));
-}
-
-TEST_F(OnGpu, ATraceHasItsPicture) {
-  EXPECT_EQ(Run({"--data=DATA", "trace"}), 0) << output_;
-  EXPECT_THAT(Read("calls"), HasSubstr("training.trace_iteration=50"));
+  EXPECT_THAT(calls, AllOf(HasSubstr("machine.device=\"cuda:1\""),
+                           HasSubstr("machine.device=\"cpu\""),
+                           HasSubstr("training.epochs=7"),
+                           HasSubstr("training.precision=BF16"),
+                           HasSubstr("--device=cuda:1 --precision=bf16"),
+                           HasSubstr("/DATA/cifar10")));
+  // A device is required, and a sanitizer sees every allocation.
+  EXPECT_THAT(calls, AllOf(HasSubstr("tensor_test 1  \n"),
+                           HasSubstr("tensor_test 1 memcheck 1"),
+                           HasSubstr("tensor_test 1 racecheck 1")));
   EXPECT_THAT(Read("gpu_results/trace.svg"), HasSubstr("<svg>"));
+  EXPECT_THAT(Read("gpu_results/results.md"),
+              AllOf(HasSubstr("Commit some commit, NVIDIA Rehearsal"),
+                    HasSubstr("| step | when |"), HasSubstr("x_torch 2.1")));
 }
 
-TEST_F(OnGpu, AStepThatTakesTooLongIsEndedAndTheNextOneRuns) {
-  Test("tests/tensor/slow_test", "#!/bin/sh\nexec sleep 60\n");
-  EXPECT_EQ(Run({"--step-timeout=1", "--data=DATA", "tests", "trace"}), 1);
-  EXPECT_THAT(output_, HasSubstr("== tests: FAILED (exit code 124)"));
-  EXPECT_THAT(output_, Not(HasSubstr("trace: FAILED")));
+TEST_F(OnGpu, KeepsTheStepsOfEarlierCallsWithTheSameCommit) {
+  EXPECT_EQ(RunOnGpu({"tests"}), 0) << output();
+  EXPECT_EQ(RunOnGpu({"--data=DATA", "trace"}), 0) << output();
+  EXPECT_EQ(Results()["steps"].size(), 3);
+  Write("VERSION", "another commit\n");
+  EXPECT_EQ(RunOnGpu({"--data=DATA", "trace"}), 0) << output();
+  EXPECT_EQ(Results()["steps"].size(), 2);
 }
+
+TEST_F(OnGpu, WhatItIsToldToEndLeavesItsResults) {
+  Write("wrong/tensor_test", "hang");
+  Start({"tests"});
+  ASSERT_TRUE(WaitFor(absl::Seconds(60),
+                      [this] { return !ProcessesWith("sleep 60").empty(); }));
+  EXPECT_EQ(Terminate(), 143);
+  EXPECT_EQ(Results()["steps"]["machine"]["status"], "passed");
+  EXPECT_EQ(Results()["steps"]["tests"]["status"], "interrupted");
+  EXPECT_TRUE(WaitFor(absl::Seconds(60),
+                      [] { return ProcessesWith("sleep 60").empty(); }));
+}
+
+// One thing that goes wrong, in which step, and what is said about it.
+struct Wrong {
+  std::string name;
+  std::string how;
+  std::string step;
+  std::string text;
+};
+
+void PrintTo(const Wrong& wrong, std::ostream* out) {
+  *out << wrong.name << " " << wrong.how;
+}
+
+class OneThingWrong : public OnGpu,
+                      public testing::WithParamInterface<Wrong> {};
+
+TEST_P(OneThingWrong, IsSaidAndTheOtherStepsPass) {
+  const auto& [name, how, step, text] = GetParam();
+  Write("wrong/" + name, how);
+  const std::string timeout =
+      absl::StrCat("--step-timeout=", how == "hang" ? 20 : 600);
+  EXPECT_EQ(RunOnGpu({"--data=DATA", timeout, step,
+                      step == "trace" ? "tests" : "trace"}),
+            1)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("FAILED: "));
+  EXPECT_THAT(output(), HasSubstr(text));
+  const nlohmann::json steps = Results()["steps"];
+  EXPECT_GE(steps.size(), 2);
+  for (const auto& [each, result] : steps.items()) {
+    EXPECT_EQ(result["status"], each == step ? "failed" : "passed") << each;
+    EXPECT_EQ(result["failures"].empty(), each != step);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Things, OneThingWrong,
+    testing::Values(
+        Wrong{"nvidia-smi", "", "machine", "shows no device: No devices"},
+        Wrong{"doctor", "", "machine", "MISSING cuBLAS"},
+        Wrong{"models_test", "skip", "tests", "1 cases were skipped: Suite"},
+        Wrong{"models_test", "no_device", "tests", "no case has used the dev"},
+        Wrong{"models_test", "crash", "tests", "exit code 139\nwhat is wrong"},
+        Wrong{"models_test", "case", "tests", "Suite.CaseOnDevice failed"},
+        Wrong{"models_test", "no_report", "tests", "has written no report"},
+        Wrong{"models_test", "hang", "tests", "when the time was over"},
+        Wrong{"tensor_test", "race", "sanitizer", "exit code 9"},
+        Wrong{"lenet_cuda", "crash", "train", "lenet_cuda: exit code 139"},
+        Wrong{"lenet_again", "bits", "train", "lenet_again have different"},
+        Wrong{"resnet20_cpu", "hang", "train", "resnet20_cpu: not done when"},
+        Wrong{"resnet20_bf16", "accuracy", "train", "0.1000 is more than"},
+        Wrong{"lenet_cuda", "not_a_number", "train", "lenet_cuda: "},
+        Wrong{"resnet20_tf32", "not_recorded", "train", "0 CUDA graphs were"},
+        Wrong{"resnet20_cuda", "recording_failed", "train", "and 1 failed"},
+        Wrong{"bench", "slow", "compression", "goal missed: sidco_e at most"},
+        Wrong{"training_step_bench", "slow", "step", "goal missed: resnet50"},
+        Wrong{"training_step_bench", "not_recorded", "step", "not recorded"},
+        Wrong{"training_step_bench", "crash", "step", "exit code 1"},
+        Wrong{"trace", "crash", "trace", "trace: exit code 139"}),
+    [](const testing::TestParamInfo<Wrong>& info) {
+      std::string name = absl::StrCat(info.param.name, "_", info.param.how);
+      for (char& c : name) {
+        if (c == '-') c = '_';
+      }
+      return name;
+    });
 
 }  // namespace
 }  // namespace ps
