@@ -10,12 +10,13 @@
 
 namespace ps {
 
-// Little memory, so that several test programs can share a device. With
+// Little memory, so that several test programs can share a device, but enough
+// for the largest workspace of a convolution (512 MiB). With
 // GRADSIEVE_CUDA_SEPARATE_ALLOCATIONS=1 in the environment every tensor is an
 // allocation of its own, for compute-sanitizer.
 inline CudaBackendOptions CudaOptionsForTest() {
   CudaBackendOptions options;
-  options.memory_bytes = int64_t{1} << 29;
+  options.memory_bytes = int64_t{1} << 30;
   const char* const separate =
       std::getenv("GRADSIEVE_CUDA_SEPARATE_ALLOCATIONS");
   options.separate_allocations =
