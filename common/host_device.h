@@ -4,10 +4,15 @@
 #ifndef COMMON_HOST_DEVICE_H_
 #define COMMON_HOST_DEVICE_H_
 
+//
+// PS_DEVICE_CALL: such a function, but not inlined on the device, where scalar
+// code would take registers from the loops around it, and be there many times.
 #ifdef __CUDACC__
 #define PS_HOST_DEVICE __host__ __device__
+#define PS_DEVICE_CALL __host__ __device__ __noinline__
 #else
 #define PS_HOST_DEVICE
+#define PS_DEVICE_CALL
 #endif
 
 #endif  // COMMON_HOST_DEVICE_H_

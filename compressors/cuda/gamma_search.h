@@ -60,9 +60,8 @@ struct GammaSearchShared {
 
 // Answers an open search, which is in shared memory.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void AnswerSearch(Block& block,
-                                                GammaSearchShared* shared,
-                                                GammaSearch* search) {
+PS_DEVICE_CALL void AnswerSearch(Block& block, GammaSearchShared* shared,
+                                 GammaSearch* search) {
   // Twice the guess, four times, and so on: one round is almost always enough.
   constexpr int kDoublings = 8;
   bool found = false;

@@ -12,14 +12,14 @@
 
 namespace ps {
 
-// Blocks that run on a multiprocessor at a time: while one packs or adds up a
-// tile, the other loads. With 64 registers a thread they leave half of the
-// registers and three quarters of the threads to the backward pass, which runs
-// beside them on another stream; a third block would gain little, since 64 KB
-// are under way with two.
+// Blocks on a multiprocessor: while one packs or adds up a tile, the other
+// loads. They leave three quarters of the threads and three eighths of the
+// registers to the backward pass, which runs beside them on another stream. A
+// third block would gain little: with two, 64 KB are under way.
 constexpr int kGridBlocksPerProcessor = 2;
-// What keeps a thread at 64 registers.
-constexpr int kGridBlocksThatFit = 65536 / (64 * kSparseThreads);
+// Blocks that would fit: keeps a thread at 80 registers, of which loads
+// take 32.
+constexpr int kGridBlocksThatFit = 3;
 
 template <class Work>
 __global__ void __launch_bounds__(kSparseThreads, kGridBlocksThatFit)

@@ -56,9 +56,7 @@ struct RandomKWork {
           sift.input = arguments.input;
           sift.counted = MagnitudeRange::Above(0);
           sift.stats = arguments.stats;
-          for (int64_t c = b; c < num_chunks; c += num_blocks) {
-            SiftChunk(block, sift, c, &shared->sift);
-          }
+          SiftChunks(block, sift, b, num_blocks, &shared->sift);
         },
         [&](auto& block, Shared* shared) {
           FoldChunks(block, arguments.stats, num_chunks, &shared->fold,

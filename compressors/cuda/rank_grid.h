@@ -92,10 +92,8 @@ PS_HOST_DEVICE void CountDigits(Block& block, const SparseInput& input,
 // One block, after a histogram: finds the bin that holds the k-th largest, and
 // clears the histogram for the next one.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void NarrowDigits(Block& block,
-                                                unsigned long long* histogram,
-                                                RankShared* shared,
-                                                RankState* state) {
+PS_DEVICE_CALL void NarrowDigits(Block& block, unsigned long long* histogram,
+                                 RankShared* shared, RankState* state) {
   constexpr int kBinsPerThread = kHistogramBins / kSparseThreads;
   block.Phase([&](int thread) {
     unsigned long long sum = 0;

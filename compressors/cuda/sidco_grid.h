@@ -51,10 +51,9 @@ union SidcoShared {
 // One block, after pass number `pass`: decides on the next one, or places the
 // selected elements.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void AdvanceSidco(Block& block,
-                                                const SidcoArguments& arguments,
-                                                int pass, SidcoShared* shared,
-                                                SidcoState* state) {
+PS_DEVICE_CALL void AdvanceSidco(Block& block, const SidcoArguments& arguments,
+                                 int pass, SidcoShared* shared,
+                                 SidcoState* state) {
   const int64_t num_chunks = NumSparseChunks(arguments.sift.input.n);
   FoldChunks(block, arguments.sift.stats, num_chunks, &shared->advance.fold,
              &shared->advance.total);
@@ -64,14 +63,14 @@ PS_HOST_DEVICE PS_DEVICE_CALL void AdvanceSidco(Block& block,
     if (thread != 0) return;
     if (pass == 0) passes->Start(arguments.request);
     *search = GammaSearch();
-    passes->PassDone(arguments.request, shared->advance.total, search);
   });
-  if (search->open()) {
-    AnswerSearch(block, &shared->advance.nodes, search);
+  for (bool decided = false; !decided;) {
     block.Phase([&](int thread) {
       if (thread != 0) return;
       passes->PassDone(arguments.request, shared->advance.total, search);
     });
+    decided = !search->open();
+    if (!decided) AnswerSearch(block, &shared->advance.nodes, search);
   }
   block.Phase([&](int thread) {
     if (thread != 0) return;
@@ -98,9 +97,7 @@ PS_HOST_DEVICE void RunSidco(Grid& grid, const SidcoArguments& arguments,
     next.ApplyTo(&sift);
     grid.Phase(
         [&](auto& block, int64_t b, int64_t num_blocks, SidcoShared* shared) {
-          for (int64_t c = b; c < num_chunks; c += num_blocks) {
-            SiftChunk(block, sift, c, &shared->sift);
-          }
+          SiftChunks(block, sift, b, num_blocks, &shared->sift);
         },
         [&](auto& block, SidcoShared* shared) {
           AdvanceSidco(block, arguments, pass, shared, state);

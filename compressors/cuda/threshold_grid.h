@@ -81,9 +81,7 @@ PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
   const int64_t num_chunks = NumSparseChunks(sift.input.n);
   grid.Phase(
       [&](auto& block, int64_t b, int64_t num_blocks, ThresholdShared* shared) {
-        for (int64_t c = b; c < num_chunks; c += num_blocks) {
-          SiftChunk(block, sift, c, &shared->sift);
-        }
+        SiftChunks(block, sift, b, num_blocks, &shared->sift);
       },
       [&](auto& block, ThresholdShared* shared) {
         FoldChunks(block, sift.stats, num_chunks, &shared->folded.fold,
@@ -105,9 +103,9 @@ PS_HOST_DEVICE void PassThreshold(Grid& grid, const SiftArguments& sift,
 
 // By one thread. threshold: the sample's. sum: that of the elements, if the
 // rule asks for it.
-PS_HOST_DEVICE PS_DEVICE_CALL inline void StartSteps(
-    const ThresholdArguments& arguments, double threshold, double sum,
-    ThresholdState* state) {
+PS_DEVICE_CALL inline void StartSteps(const ThresholdArguments& arguments,
+                                      double threshold, double sum,
+                                      ThresholdState* state) {
   ThresholdRule rule = arguments.rule;
   if (arguments.sample_k > 0) rule.threshold = threshold;
   Moments moments;

@@ -76,10 +76,8 @@ union TopKShared {
 // One block, after the sum has been formed: computes the totals, and whether
 // the lists hold at least k elements.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void FinishSum(Block& block,
-                                             const TopKArguments& arguments,
-                                             TopKShared* shared,
-                                             TopKState* state) {
+PS_DEVICE_CALL void FinishSum(Block& block, const TopKArguments& arguments,
+                              TopKShared* shared, TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(arguments.input.n);
   FoldChunks(block, arguments.stats, num_chunks, &shared->fold, &state->total);
   if (!(arguments.keep_above < HUGE_VALF)) return;
@@ -143,11 +141,9 @@ PS_HOST_DEVICE void CountChunk(Block& block, const SparseInput& input,
 // One block: finds the cut, if more elements are equal than are wanted.
 // arguments.bases: prefix sums of the chunks' counts of equal elements.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void FindCut(Block& block,
-                                           const TopKArguments& arguments,
-                                           const SparseInput& input,
-                                           TileShared* shared,
-                                           TopKState* state) {
+PS_DEVICE_CALL void FindCut(Block& block, const TopKArguments& arguments,
+                            const SparseInput& input, TileShared* shared,
+                            TopKState* state) {
   const int64_t num_chunks = NumSparseChunks(input.n);
   // The last wanted one of them lies in exactly one chunk.
   block.Phase([&](int thread) {
@@ -193,9 +189,7 @@ PS_HOST_DEVICE void RunTopK(Grid& grid, const TopKArguments& arguments,
         sift.kept = MagnitudeRange::Above(arguments.keep_above);
         sift.made = arguments.input.lists;
         sift.stats = arguments.stats;
-        for (int64_t c = b; c < num_chunks; c += num_blocks) {
-          SiftChunk(block, sift, c, &shared->sift);
-        }
+        SiftChunks(block, sift, b, num_blocks, &shared->sift);
       },
       [&](auto& block, TopKShared* shared) {
         block.Phase([&](int thread) {

@@ -37,14 +37,14 @@ PS_HOST_DEVICE inline TailSample TailSampleOf(int64_t count, double sum,
 constexpr double kConstantMagnitudes = 1e-12;
 
 // Survival exp(-x / mean): the threshold is mean x ln(1 / density).
-PS_HOST_DEVICE inline double ExponentialThreshold(double mean, double density) {
+PS_DEVICE_CALL inline double ExponentialThreshold(double mean, double density) {
   return -mean * std::log(density);
 }
 
 // Survival (1 + xi x / sigma)^(-1 / xi), by its first two moments: mean = sigma
 // / (1 - xi) and mean^2 / variance = 1 - 2 xi. False if the sample is so nearly
 // constant that a fit would only reflect rounding.
-PS_HOST_DEVICE inline bool ParetoThreshold(const TailSample& sample,
+PS_DEVICE_CALL inline bool ParetoThreshold(const TailSample& sample,
                                            double density, double* threshold) {
   const double mean_squared = sample.mean * sample.mean;
   if (sample.variance <= kConstantMagnitudes * mean_squared) return false;

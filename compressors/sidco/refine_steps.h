@@ -147,7 +147,7 @@ class RefineSteps {
  private:
   // ln(count / target). A count of 0 is taken as one half, so that the curve of
   // ln(count) still has a slope.
-  PS_HOST_DEVICE double Excess(int64_t count) const {
+  PS_DEVICE_CALL double Excess(int64_t count) const {
     const double n = static_cast<double>(count);
     return std::log((n > 0.5 ? n : 0.5) / request_.target);
   }

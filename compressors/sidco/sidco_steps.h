@@ -135,7 +135,7 @@ class SidcoSteps {
     keep_above_ = keep_above;
   }
 
-  PS_HOST_DEVICE void BeginStage() {
+  PS_DEVICE_CALL void BeginStage() {
     if (stage_ > num_stages_) return FinishStages();
     // Margins: from one vector to the next thresholds move by a few percent,
     // but a prediction from the law alone may be off by a factor.
@@ -202,7 +202,7 @@ class SidcoSteps {
   // Fits a law to the exceedances and moves the threshold to where `density_`
   // of them lie above it.
   template <class Fits>
-  PS_HOST_DEVICE void Fit(bool all_equal, const Fits& fits) {
+  PS_DEVICE_CALL void Fit(bool all_equal, const Fits& fits) {
     const float location = threshold_;
     double step = 0;
     stopped_ =
@@ -226,7 +226,7 @@ class SidcoSteps {
 
   // Corrects the threshold, if a location is known that more than the target
   // exceed.
-  PS_HOST_DEVICE void FinishStages() {
+  PS_DEVICE_CALL void FinishStages() {
     if (request_.refine_steps <= 0 || stopped_ ||
         static_cast<double>(low_count_) <= request_.target) {
       return Finish();

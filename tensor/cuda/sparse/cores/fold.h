@@ -121,11 +121,9 @@ PS_HOST_DEVICE void ForEachRun(Block& block, FoldShared* shared,
 
 // Runs in one block: *total over num_chunks. *total must not be in *shared.
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void FoldChunks(Block& block,
-                                              const ChunkStats* stats,
-                                              int64_t num_chunks,
-                                              FoldShared* shared,
-                                              ChunkStats* total) {
+PS_DEVICE_CALL void FoldChunks(Block& block, const ChunkStats* stats,
+                               int64_t num_chunks, FoldShared* shared,
+                               ChunkStats* total) {
   typename Block::template PerThread<ChunkStats> counts;
   block.Phase([&](int thread) {
     counts[thread] = ChunkStats();

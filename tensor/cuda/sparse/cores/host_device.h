@@ -41,14 +41,6 @@
 #include "common/float_bits.h"
 #include "common/host_device.h"
 
-// A function that is not inlined on the device: scalar code that would
-// otherwise take registers from the loops around it.
-#ifdef __CUDACC__
-#define PS_DEVICE_CALL __noinline__
-#else
-#define PS_DEVICE_CALL
-#endif
-
 namespace ps {
 
 // In device memory: where the blocks of a grid wait for each other. All zero

@@ -109,7 +109,7 @@ PS_HOST_DEVICE void MultiplyChunk(Block& block, const SparseInput& input,
 
 // The sum of the logarithms. On the host it has the same bits as the CPU's; on
 // the device it may differ in the last bit.
-PS_HOST_DEVICE inline double SumOfLogs(const ChunkProducts& chunk) {
+PS_DEVICE_CALL inline double SumOfLogs(const ChunkProducts& chunk) {
   constexpr double kLn2 = 0.6931471805599453;
   int64_t exponent = 0;
   double sum = 0;

@@ -20,11 +20,9 @@ struct ScanShared {
 // Runs in one block. bases[c] becomes the number of elements counted in the
 // chunks before c, and bases[num_chunks] the total. bases: [num_chunks + 1].
 template <class Block>
-PS_HOST_DEVICE PS_DEVICE_CALL void ScanCounts(Block& block,
-                                              const ChunkStats* stats,
-                                              int64_t num_chunks,
-                                              ScanShared* shared,
-                                              int64_t* bases) {
+PS_DEVICE_CALL void ScanCounts(Block& block, const ChunkStats* stats,
+                               int64_t num_chunks, ScanShared* shared,
+                               int64_t* bases) {
   // Every thread scans a run of chunks.
   const int64_t run = (num_chunks + kSparseThreads - 1) / kSparseThreads;
   const auto end_of = [&](int thread) {

@@ -109,6 +109,7 @@ struct SiftShared {
     ChunkProducts products;
   };
   double lanes[kSummingThreads];
+  SiftArguments arguments;  // For SiftChunks.
 
   PS_HOST_DEVICE SiftShared() {}
 };
@@ -174,8 +175,9 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
   for (int64_t begin = 0; begin < part.size; begin += kSparseTile) {
     const Tile tile = TileAt(part, begin);
     block.Phase([&](int thread) {
+      const MagnitudeRange counted = arguments.counted;
       LoadTile(arguments.input, part, tile, thread, &shared->tile,
-               [&](float x) { counts[thread].See(x, arguments.counted); });
+               [&](float x) { counts[thread].See(x, counted); });
     });
     if (arguments.sum_of != SumOf::kNothing && part.listed) {
       SortByLane(block, tile, shared->tile, &shared->sorted);
@@ -237,6 +239,22 @@ PS_HOST_DEVICE void SiftChunk(Block& block, const SiftArguments& arguments,
     arguments.stats[chunk] = stats;
     if (arguments.keep) made.sizes[chunk] = static_cast<uint32_t>(num_kept);
   });
+}
+
+// One block's work on every num_blocks-th chunk, from b on. Its copy of the
+// arguments is in shared memory: in registers they would leave too few for the
+// loads.
+template <class Block>
+PS_DEVICE_CALL void SiftChunks(Block& block, const SiftArguments& arguments,
+                               int64_t b, int64_t num_blocks,
+                               SiftShared* shared) {
+  block.Phase([&](int thread) {
+    if (thread == 0) shared->arguments = arguments;
+  });
+  const int64_t num_chunks = NumSparseChunks(shared->arguments.input.n);
+  for (int64_t c = b; c < num_chunks; c += num_blocks) {
+    SiftChunk(block, shared->arguments, c, shared);
+  }
 }
 
 }  // namespace ps
