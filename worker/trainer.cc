@@ -415,9 +415,8 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
               << recordings.failed << " could not be recorded";
   }
   if (recorder_ != nullptr) {
-    PS_RETURN_IF_ERROR(
-        recorder_->WriteSummary(totals(), evaluation_, recordings,
-                                TrafficAdvice(config(), totals())));
+    PS_RETURN_IF_ERROR(recorder_->WriteSummary(
+        totals(), evaluation_, recordings, TrafficAdvice(config(), totals())));
   }
   result.evaluation = evaluation_;
   result.totals = totals();

@@ -50,9 +50,14 @@ constexpr int kTileThreads = 768;
 
 std::vector<Bounds> Table() {
   return {
-      // Scalar work between the passes spills, and each thread adds up the
+      // The code between two passes is in functions of its own, which save what
+      // the loops keep in registers, once a call; what the loops of the passes
+      // spill themselves comes first here. Each thread of a fold adds up the
       // counts of a few chunks one by one.
-      {"GridWorkKernel<", 1076, 858, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<SidcoWork>", 48, 684, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<RandomKWork>", 8, 364, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<ThresholdWork>", 252, 632, kTileThreads, kTileBytes, 30},
+      {"GridWorkKernel<TopKWork>", 234, 954, kTileThreads, kTileBytes, 30},
       {"ScanKernel", 0, 0, 1024, 0, 30},
       {"SiftKernel", 112, 0, kTileThreads, kTileBytes, kTileItems},
       {"SelectKernel", 32, 0, kTileThreads, kTileBytes, kTileItems},
@@ -60,12 +65,16 @@ std::vector<Bounds> Table() {
       // Sums for each side of zero, chosen by the sign.
       {"SumValuesKernel<SidedSums>", 288},
       // Few elements, with a branch for each code.
-      {"PackValuesKernel", 411},
-      {"RoundLevelsKernel", 279},
-      {"WriteLevelsKernel", 4, 16, 1024, 0, 58},
-      {"WriteIndicesKernel", 8},
+      {"PackPayloadsKernel", 395, 0, 768, 0, 48},
+      {"RoundLevelsKernel", 279, 0, 768},
+      {"PlanPayloadsKernel", 6},
+      {"MeasureGapsKernel", 0, 0, 1024, 0, 49},
       {"FitSamplesKernel", 8},
-      {"FinishBiasCore", 4},
+      // Sums of eight channels for each thread, with all loads under way.
+      {"ShiftedTerms<Bfloat16>, 8>", 0, 0, 512, 48},
+      {"NormGradientTerms<Bfloat16", 0, 0, 512},
+      // Arrays that are not aligned, one element at a time.
+      {"PacketKernel<1, NormalizeCore<float", 0, 0, 1024, 0, 40},
       // Pooling to any size, which no model does with large images.
       {"AdaptivePoolGradientCore", 0, 0, 768},
   };

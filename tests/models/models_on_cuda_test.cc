@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <string>
@@ -108,7 +109,11 @@ ExampleShape ExampleOf(const std::string& name) {
 TEST(FusedActivations, AConvolutionAppliesTheReluThatFollows) {
   const auto device =
       std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
-  const auto backend = NewDeviceBackend("emulated", device, 1);
+  const auto backend = NewDeviceBackend(
+      "emulated", device, 1,
+      [device](const std::function<absl::Status()>& work) {
+        return device->Record(work);
+      });
   const ExampleShape example = ExampleOf("cifar_cnn");
   TrainingOptions one;
   one.iterations = 1;

@@ -1,5 +1,5 @@
-// Convolutions on CUDA: each pass is computed by the device's library (cuDNN) if
-// it can, else as matrix products.
+// Convolutions on CUDA: each pass is computed by the device's library (cuDNN)
+// if it can, else as matrix products.
 #ifndef TENSOR_CUDA_NN_CUDA_CONVOLUTION_H_
 #define TENSOR_CUDA_NN_CUDA_CONVOLUTION_H_
 

@@ -16,8 +16,8 @@ namespace ps {
 using RecordFunction = std::function<absl::StatusOr<std::unique_ptr<Recording>>(
     const std::function<absl::Status()>& work)>;
 
-// record: the device's implementation of Backend::Record. sparse() has only the operations that layers use
-// (device_sparse_kernels.h).
+// record: the device's implementation of Backend::Record. sparse() has only the
+// operations that layers use (device_sparse_kernels.h).
 std::unique_ptr<Backend> NewDeviceBackend(std::string name,
                                           std::shared_ptr<LayerDevice> device,
                                           int num_threads,
