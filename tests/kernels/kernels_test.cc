@@ -73,6 +73,8 @@ std::vector<Bounds> Table() {
       // Sums of eight channels for each thread, with all loads under way.
       {"ShiftedTerms<Bfloat16>, 8>", 0, 0, 512, 48},
       {"NormGradientTerms<Bfloat16", 0, 0, 512},
+      // A few sums of chunks for each thread, on sm_80.
+      {"FinishChannelsCore<FinishBias>", 0, 0, 1024, 0, 33},
       // Arrays that are not aligned, one element at a time.
       {"PacketKernel<1, NormalizeCore<float", 0, 0, 1024, 0, 40},
       // Pooling to any size, which no model does with large images.
