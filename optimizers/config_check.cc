@@ -198,7 +198,7 @@ std::unique_ptr<Optimizer> MakeRule(const OptimizerConfig& config,
   return nullptr;
 }
 
-// Delta mode: what the rule of the workers needs, and what does not go with it.
+// Checks the workers' rule, and reports the fields that delta mode forbids.
 void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
   if (!job.has_worker_optimizer()) return;
   const OptimizerConfig& config = job.worker_optimizer();

@@ -143,10 +143,13 @@ TEST(DeltaMode, TrainsInOtherModes) {
     JobConfig job = SparseDeltaJob(3, 2);
     job.mutable_consistency()->set_mode(mode);
     job.mutable_consistency()->set_digest_every(0);
-    job.mutable_training()->set_max_iterations(120);
+    // The order of pushes differs from run to run, and matters less without
+    // momentum.
+    job.mutable_worker_optimizer()->set_name("sgd");
+    job.mutable_worker_optimizer()->set_learning_rate(0.1);
+    job.mutable_training()->set_max_iterations(240);
     job.mutable_training()->set_epochs(100);
-    // The order of pushes differs from run to run.
-    EXPECT_GT(Accuracy(RunJob(job)), 0.3);
+    EXPECT_GT(Accuracy(RunJob(job)), 0.5);
   }
 }
 
@@ -163,8 +166,7 @@ TEST(DeltaMode, GoesOnWithoutLateWorkers) {
   int64_t left_out = 0;
   for (const auto& worker : run.workers) left_out += worker->totals.left_out;
   EXPECT_GT(left_out, 0);
-  // Which workers are late differs from run to run, and with it the accuracy.
-  EXPECT_GT(Accuracy(run), 0.3);
+  EXPECT_GT(Accuracy(run), 0.5);
 }
 
 // What is not sent is not lost: with few elements sent, the job learns about as

@@ -26,15 +26,16 @@ TEST(Kernels, KeepTheirBounds) { GTEST_SKIP() << "built without CUDA"; }
 struct Bounds {
   // The kernel's name, or a part of it. The first line that fits holds.
   absl::string_view kernel;
-  // At most so many bytes are stored to local memory: spilled registers, and
-  // arrays that are indexed by a variable.
+  // The most bytes that the kernel itself, and the functions that it calls, may
+  // store to local memory: spilled registers, and arrays that a variable
+  // indexes.
   int64_t spilled_bytes = 0;
   int64_t outlined_spilled_bytes = 0;
-  // At least so many threads fit on a multiprocessor.
+  // The fewest threads that must fit on a multiprocessor.
   int resident_threads = 1024;
-  // At least so many bytes are in flight for each thread, at the best place.
+  // The fewest bytes that each thread must have in flight where it loads most.
   int in_flight_bytes = 0;
-  // At most so many loads in turn wait for each other. The compiler unrolls
+  // The most loads in turn that may wait for each other. The compiler unrolls
   // loops four times, whose iterations wait for each other where it cannot know
   // that arrays do not overlap.
   int loads_in_turn = 20;
