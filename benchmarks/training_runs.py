@@ -95,12 +95,14 @@ def _Rows(directory, event):
   return [row for row in rows if row['event'] == event]
 
 
-def Report(arguments, directories, name, svg=None):
-  """Draws the runs, and each plot as a file in the folder `svg`. Returns the
-  page's path."""
+def Report(arguments, directories, name, svg=None, times=None):
+  """Draws the runs, and each plot as a file in the folder `svg`; with `times`,
+  as if an iteration of each took so many seconds. Returns the page's path."""
   page = os.path.join(arguments.runs, name)
   done = _Call(arguments, ['report'] + directories + ['--output', page] +
-               (['--svg', svg] if svg else []))
+               (['--svg', svg] if svg else []) +
+               (['--seconds-per-iteration', ','.join(map(str, times))]
+                if times else []))
   if done.returncode != 0:
     raise Failure(f'no report: {done.stderr.strip()}')
   return page

@@ -16,6 +16,12 @@ bool MayLeaveOut(const JobConfig& config) {
          config.consistency().step_timeout_seconds() > 0;
 }
 
+bool SendsDifferences(const DownlinkConfig& downlink) {
+  return downlink.mode() == DownlinkConfig::COMPRESSED ||
+         downlink.compressor().name() != "none" ||
+         downlink.compressor().value_code() != "fp32";
+}
+
 int MinWorkers(const JobConfig& config) {
   const int min_workers = config.consistency().min_workers();
   return WorkersDrift(config) && min_workers > 0

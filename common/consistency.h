@@ -21,6 +21,10 @@ inline bool WorkersDrift(const JobConfig& config) {
   return UpdatesByEachPush(config) || MayLeaveOut(config);
 }
 
+// Whether servers send differences, which are for workers that all hold the same
+// weights.
+bool SendsDifferences(const DownlinkConfig& downlink);
+
 // The number of workers that must be left for the job to go on; num_workers if
 // no worker may be lost.
 int MinWorkers(const JobConfig& config);

@@ -139,6 +139,18 @@ void CommandLine::AddOption(const std::string& name,
 
 void CommandLine::AddOption(const std::string& name,
                             const std::string& value_name,
+                            const std::string& help, int* target) {
+  Option& option = Declare(name, value_name, help);
+  option.default_text = absl::StrCat(*target);
+  option.set = [target, name](absl::string_view value) {
+    return absl::SimpleAtoi(value, target)
+               ? absl::OkStatus()
+               : WrongValue(name, value, "a whole number of at most 32 bits");
+  };
+}
+
+void CommandLine::AddOption(const std::string& name,
+                            const std::string& value_name,
                             const std::string& help, int64_t* target) {
   Option& option = Declare(name, value_name, help);
   option.default_text = absl::StrCat(*target);

@@ -58,6 +58,9 @@ class CommandLine {
   // be given once.
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, std::string* target);
+  // A number that does not fit an int is an error.
+  void AddOption(const std::string& name, const std::string& value_name,
+                 const std::string& help, int* target);
   void AddOption(const std::string& name, const std::string& value_name,
                  const std::string& help, int64_t* target);
   void AddOption(const std::string& name, const std::string& value_name,

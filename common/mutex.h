@@ -8,6 +8,7 @@
 #ifndef COMMON_MUTEX_H_
 #define COMMON_MUTEX_H_
 
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
 #include <mutex>
@@ -49,7 +50,17 @@ class CondVar {
     lock.release();
   }
 
-  // Returns false when `deadline` has passed.
+  // Waits at most this long, whatever happens to the machine's date.
+  void WaitFor(Mutex* mu, absl::Duration timeout)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
+    // The standard library would add a longer time to its clock and overflow.
+    const absl::Duration bounded = std::min(timeout, absl::Hours(1));
+    std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
+    cv_.wait_for(lock, absl::ToChronoNanoseconds(bounded));
+    lock.release();
+  }
+
+  // Returns false when `deadline`, a time of day, has passed.
   bool WaitUntil(Mutex* mu, absl::Time deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
     if (deadline == absl::InfiniteFuture()) {

@@ -45,8 +45,8 @@ void InitProgram(const char* argv0) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-int64_t NumberFromEnvironment(const char* name, int64_t otherwise) {
-  int64_t number = 0;
+int NumberFromEnvironment(const char* name, int otherwise) {
+  int number = 0;
   const char* const text = std::getenv(name);
   return text != nullptr && absl::SimpleAtoi(text, &number) ? number
                                                             : otherwise;

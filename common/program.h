@@ -2,7 +2,6 @@
 #ifndef COMMON_PROGRAM_H_
 #define COMMON_PROGRAM_H_
 
-#include <cstdint>
 #include <string>
 
 #include "absl/status/status.h"
@@ -17,9 +16,9 @@ namespace ps {
 // keeps up to 256 MiB of freed memory for later messages.
 void InitProgram(const char* argv0);
 
-// A whole number from the environment, or `otherwise`. A cluster manager uses
-// such a variable to tell a process its index.
-int64_t NumberFromEnvironment(const char* name, int64_t otherwise);
+// A whole number from the environment, or `otherwise` if there is none that fits
+// an int. A cluster manager uses such a variable to tell a process its index.
+int NumberFromEnvironment(const char* name, int otherwise);
 
 // "host:pid" of this process, for messages of other processes.
 std::string ProcessName();

@@ -1,12 +1,12 @@
 // Checks the compressor part of a job, and reports every problem in it.
-#include "common/config_check.h"
-
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/config_check.h"
+#include "common/consistency.h"
 #include "compressors/automatic/options_check.h"
 #include "compressors/combination_check.h"
 #include "compressors/compressor.h"
@@ -104,15 +104,26 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
 void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const std::string path = "downlink.compressor.";
   const CompressorConfig& compressor = config.downlink().compressor();
-  if (config.downlink().mode() != DownlinkConfig::COMPRESSED) return;
+  const std::string name = absl::StrCat("\"", compressor.name(), "\"");
+  const DownlinkConfig::Mode mode = config.downlink().mode();
+  if (mode != DownlinkConfig::COMPRESSED) {
+    if (!SendsDifferences(config.downlink())) return;
+    CheckThat(mode == DownlinkConfig::UPDATE, "downlink.mode",
+              DownlinkConfig::Mode_Name(mode),
+              "must be UPDATE or COMPRESSED with a downlink.compressor; AUTO "
+              "takes the job's own",
+              problems);
+    CheckThat(compressor.name() == "none", path + "name", name,
+              "must be \"none\" with downlink.mode UPDATE, which sends every "
+              "element that changed; COMPRESSED leaves elements out",
+              problems);
+  }
   CheckAlone(compressor, path, problems);
   const CompressorPlugin plugin = FindCompressor(compressor.name());
-  const std::string name = absl::StrCat("\"", compressor.name(), "\"");
   CheckThat(compressor.name() != "none" || compressor.value_code() != "fp32",
             path + "name", name,
             "must leave elements out, or have a value_code of fewer than 32 "
-            "bits, with downlink.mode COMPRESSED; AUTO uses the job's "
-            "compressor",
+            "bits; downlink.mode AUTO uses the job's compressor",
             problems);
   CheckThat(!plugin.writes_own_code, path + "name", name,
             "must be one that does not treat each tensor separately", problems);

@@ -72,24 +72,24 @@ absl::StatusOr<StateReader> StateReader::Open(absl::string_view kind,
                                               absl::string_view state) {
   if (state.size() < 1 + sizeof(uint64_t)) {
     return absl::DataLossError(
-        absl::StrCat("compressor state of ", state.size(), " bytes"));
+        absl::StrCat("saved state of ", state.size(), " bytes"));
   }
   const absl::string_view bytes =
       state.substr(0, state.size() - sizeof(uint64_t));
   if (Load(state.substr(bytes.size())) != Checksum(bytes)) {
-    return absl::DataLossError("compressor state has a wrong checksum");
+    return absl::DataLossError("saved state has a wrong checksum");
   }
   const size_t kind_size = static_cast<unsigned char>(bytes[0]);
   if (bytes.size() < 1 + kind_size || bytes.substr(1, kind_size) != kind) {
     return absl::DataLossError(
-        absl::StrCat("not the state of a ", kind, " compressor"));
+        absl::StrCat("not a saved state of kind ", kind));
   }
   return StateReader(bytes.substr(1 + kind_size));
 }
 
 absl::StatusOr<int64_t> StateReader::GetInt() {
   if (fields_.size() < sizeof(uint64_t)) {
-    return absl::DataLossError("compressor state is too short");
+    return absl::DataLossError("saved state is too short");
   }
   const uint64_t value = Load(fields_);
   fields_.remove_prefix(sizeof(uint64_t));
@@ -106,7 +106,7 @@ absl::StatusOr<double> StateReader::GetDouble() {
 absl::StatusOr<absl::string_view> StateReader::GetBytes() {
   PS_ASSIGN_OR_RETURN(const int64_t size, GetInt());
   if (size < 0 || static_cast<uint64_t>(size) > fields_.size()) {
-    return absl::DataLossError("compressor state is too short");
+    return absl::DataLossError("saved state is too short");
   }
   const absl::string_view value = fields_.substr(0, size);
   fields_.remove_prefix(size);
@@ -116,7 +116,7 @@ absl::StatusOr<absl::string_view> StateReader::GetBytes() {
 absl::Status StateReader::GetFloats(absl::Span<float> values) {
   const size_t size_bytes = values.size() * sizeof(float);
   if (fields_.size() < size_bytes) {
-    return absl::DataLossError("compressor state is too short");
+    return absl::DataLossError("saved state is too short");
   }
   if (size_bytes > 0) std::memcpy(values.data(), fields_.data(), size_bytes);
   fields_.remove_prefix(size_bytes);
@@ -125,7 +125,7 @@ absl::Status StateReader::GetFloats(absl::Span<float> values) {
 
 absl::Status StateReader::Finish() const {
   if (fields_.empty()) return absl::OkStatus();
-  return absl::DataLossError("compressor state is too long");
+  return absl::DataLossError("saved state is too long");
 }
 
 }  // namespace ps

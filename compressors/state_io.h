@@ -1,5 +1,5 @@
-// The bytes of a compressor's state in a checkpoint: a kind, numbers, and a
-// checksum. Damaged state is rejected as a whole.
+// The bytes of a compressor's or a slice's state in a checkpoint: a kind,
+// numbers, and a checksum. Damaged state is rejected as a whole.
 #ifndef COMPRESSORS_STATE_IO_H_
 #define COMPRESSORS_STATE_IO_H_
 
@@ -15,7 +15,7 @@ namespace ps {
 
 class StateWriter {
  public:
-  // `kind`: names the kind of compressor that writes the state; at most 255
+  // `kind`: names the kind of object that writes the state; at most 255
   // bytes.
   explicit StateWriter(absl::string_view kind);
 

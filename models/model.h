@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/batch.h"
 #include "common/labelled_sequences.h"
 #include "common/registry.h"
@@ -84,6 +85,13 @@ class Model {
   virtual absl::Status CheckSequences(const LabelledSequences&) const {
     return absl::OkStatus();
   }
+
+  // What goes over from one training batch to the next besides weights and
+  // statistics, the state of recurrent layers: opaque bytes for a checkpoint.
+  // Load is for a model that has not trained yet. Errors: kDataLoss for bytes
+  // that a model of the same architecture did not save.
+  virtual absl::StatusOr<std::string> SaveState() const = 0;
+  virtual absl::Status LoadState(absl::string_view bytes) = 0;
 
   // Sets the beginnings of the gradient's buckets. If steps are recorded,
   // `ready` may be called only when all elements from one of these places on

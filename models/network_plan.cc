@@ -178,4 +178,12 @@ int64_t NetworkPlan::activation_bytes() const {
          scratch_.num_floats() * static_cast<int64_t>(sizeof(float));
 }
 
+absl::Status NetworkPlan::LoadState(absl::string_view bytes) {
+  PS_RETURN_IF_ERROR(chain_->LoadState(&bytes));
+  if (bytes.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "the saved state of the recurrent layers has ", bytes.size(),
+      " bytes too many"));
+}
+
 }  // namespace ps

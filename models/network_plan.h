@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/batch.h"
 #include "models/batch_result.h"
 #include "models/layers/chain.h"
@@ -57,6 +59,13 @@ class NetworkPlan {
   absl::Status Backward(const BatchResult& forward, const float* weights,
                         float* gradient, const std::vector<int64_t>& borders,
                         const GradientReady& ready);
+
+  // What recurrent layers carry from batch to batch, for checkpoints. Errors:
+  // kDataLoss unless *bytes were saved by a plan of the same shape.
+  absl::Status SaveState(std::string* bytes) const {
+    return chain_->SaveState(bytes);
+  }
+  absl::Status LoadState(absl::string_view bytes);
 
   // Memory for activations and for gradients of activations.
   int64_t activation_bytes() const;

@@ -59,6 +59,16 @@ class PlanCache {
     return plans_.front().second.get();
   }
 
+  // The plan for training that was used last, with its key; null if there is
+  // none.
+  const std::pair<PlanKey, std::unique_ptr<NetworkPlan>>* LatestTraining()
+      const {
+    for (const auto& plan : plans_) {
+      if (plan.first.training) return &plan;
+    }
+    return nullptr;
+  }
+
   int64_t activation_bytes() const {
     int64_t bytes = 0;
     for (const auto& [key, plan] : plans_) bytes += plan->activation_bytes();

@@ -4,7 +4,9 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "models/layers/chain.h"
@@ -107,6 +109,37 @@ class SequentialModel final : public Model {
   absl::Status CheckSequences(
       const LabelledSequences& sequences) const override {
     return loss_->CheckSequences(sequences);
+  }
+
+  // "batch_size steps\n" of the plan that trained last, and its state.
+  absl::StatusOr<std::string> SaveState() const override {
+    const auto* const latest = plans_.LatestTraining();
+    if (latest == nullptr) return std::string();
+    std::string bytes = absl::StrCat(latest->first.batch_size, " ",
+                                     latest->first.steps, "\n");
+    PS_RETURN_IF_ERROR(latest->second->SaveState(&bytes));
+    return bytes;
+  }
+
+  absl::Status LoadState(absl::string_view bytes) override {
+    if (bytes.empty()) return absl::OkStatus();
+    const std::vector<absl::string_view> parts =
+        absl::StrSplit(bytes, absl::MaxSplits('\n', 1));
+    const std::vector<absl::string_view> shape = absl::StrSplit(parts[0], ' ');
+    PlanKey key;
+    key.training = true;
+    if (parts.size() != 2 || shape.size() != 2 ||
+        !absl::SimpleAtoi(shape[0], &key.batch_size) ||
+        !absl::SimpleAtoi(shape[1], &key.steps) || key.batch_size < 1 ||
+        key.steps < 0) {
+      return absl::DataLossError(
+          "the saved state of the model does not begin with a batch's shape");
+    }
+    PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> plan,
+                        CreatePlan(key.batch_size, key.steps, true));
+    PS_RETURN_IF_ERROR(plan->LoadState(parts[1]));
+    plans_.Insert(key, std::move(plan));
+    return absl::OkStatus();
   }
 
   void ReportGradientFrom(std::vector<int64_t> begins) override {

@@ -140,6 +140,11 @@ void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
   CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
             "downlink.value_code", Quoted(code),
             "must be one of fp32, fp16, bf16", problems);
+  CheckThat(code == "fp32" || !SendsDifferences(downlink),
+            "downlink.value_code", Quoted(code),
+            "must be \"fp32\" with a downlink.compressor, which has a value_code "
+            "of its own",
+            problems);
   CheckThat(downlink.mode() != DownlinkConfig::UPDATE ||
                 ChangesOnlyWhatWasPushed(job),
             "downlink.mode", "UPDATE",
@@ -176,12 +181,11 @@ void CheckEachPush(const JobConfig& job, ConfigProblems* problems) {
                   "must be SYNCHRONOUS with optimizer.majority_vote, for which "
                   "all workers vote on an update");
   }
-  if (job.downlink().mode() == DownlinkConfig::COMPRESSED) {
-    problems->Add(
-        field, mode,
-        "must be SYNCHRONOUS with downlink.mode COMPRESSED, for which "
-        "all workers hold the same weights; UPDATE sends what "
-        "changed");
+  if (SendsDifferences(job.downlink())) {
+    problems->Add(field, mode,
+                  "must be SYNCHRONOUS with downlink.compressor, for which all "
+                  "workers hold the same weights; UPDATE without it sends what "
+                  "changed");
   }
 }
 

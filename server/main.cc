@@ -17,7 +17,7 @@ namespace {
 
 struct Flags {
   std::string config;
-  int64_t index = -1;
+  int index = -1;
   std::string listen;
   std::string address_file;
   std::vector<std::string> overrides;
@@ -49,7 +49,7 @@ absl::Status Run(const Flags& flags) {
   ServerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   const ClusterConfig& cluster = options.config.cluster();
-  options.index = static_cast<int>(flags.index);
+  options.index = flags.index;
   options.listen = flags.listen;
   if (options.listen.empty()) {
     if (options.index < 0 || options.index >= cluster.servers_size()) {

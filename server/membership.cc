@@ -10,8 +10,11 @@
 
 namespace ps {
 
-Membership::Membership(const MembershipOptions& options)
-    : options_(options), start_(absl::Now()), workers_(options.num_workers) {}
+Membership::Membership(const MembershipOptions& options, const Clock* clock)
+    : options_(options),
+      clock_(clock),
+      start_(clock->Now()),
+      workers_(options.num_workers) {}
 
 absl::Status Membership::CheckRank(int rank) const {
   if (rank >= 0 && rank < options_.num_workers) return absl::OkStatus();
@@ -48,7 +51,7 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   }
   // A worker attends right after it registers. Until then it counts as lost, so
   // that the job does not wait for ever if it dies in between.
-  if (!worker.registered) worker.lost_since = absl::Now();
+  if (!worker.registered) worker.lost_since = clock_->Now();
   worker.registered = true;
   worker.incarnation = incarnation;
   worker.name = name;
@@ -64,10 +67,12 @@ absl::Status Membership::Check(int rank, uint64_t incarnation) const {
   if (worker.registered && worker.incarnation == incarnation) {
     return absl::OkStatus();
   }
+  if (!worker.registered) {
+    return absl::UnauthenticatedError(
+        absl::StrCat("worker ", rank, " has not registered with this server"));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
-      "worker ", rank,
-      worker.registered ? " is another process than the one that registered"
-                        : " has not registered with this server"));
+      "worker ", rank, " is another process than the one that registered"));
 }
 
 absl::Status Membership::CheckNotGivenUp(int rank) const {
@@ -92,7 +97,7 @@ void Membership::Leave(int rank, int64_t connection) {
   if (connection != worker.connection || worker.finished || worker.given_up) {
     return;
   }
-  worker.lost_since = absl::Now();
+  worker.lost_since = clock_->Now();
   changed_.SignalAll();
 }
 
@@ -216,12 +221,12 @@ absl::Status Membership::WaitUntilOver(
     std::vector<std::string> warnings;
     {
       MutexLock lock(&mu_);
-      const absl::Time next = CheckDeadlines(absl::Now());
+      const absl::Time next = CheckDeadlines(clock_->Now());
       if (!failure_.ok()) return failure_;
       if (AllFinished()) return absl::OkStatus();
       ranks = TakeGone();
       warnings.swap(warnings_);
-      if (ranks.empty()) changed_.WaitUntil(&mu_, next);
+      if (ranks.empty()) changed_.WaitFor(&mu_, next - clock_->Now());
     }
     for (const std::string& warning : warnings) LOG(WARNING) << warning;
     for (const int rank : ranks) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 
 namespace ps {
@@ -27,7 +28,9 @@ struct MembershipOptions {
 // registered. Thread-safe.
 class Membership {
  public:
-  explicit Membership(const MembershipOptions& options);
+  // `clock` is not owned.
+  explicit Membership(const MembershipOptions& options,
+                      const Clock* clock = SteadyClock());
 
   // The same worker (rank and incarnation) may register again. Until it
   // attends, it counts as lost. Errors: kInvalidArgument for a rank outside the
@@ -39,9 +42,9 @@ class Membership {
   // Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;
 
-  // Errors: kInvalidArgument for a rank outside the job; kFailedPrecondition
-  // for a worker that has not registered, for another incarnation of it, or for
-  // one that has been given up for lost.
+  // Errors: kInvalidArgument for a rank outside the job; kUnauthenticated for a
+  // worker that has not registered; kFailedPrecondition for another incarnation
+  // of it, or for one that has been given up for lost.
   absl::Status Check(int rank, uint64_t incarnation) const;
 
   // The worker's connection is established (Attend) or has broken (Leave).
@@ -95,6 +98,7 @@ class Membership {
   absl::Time CheckDeadlines(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const MembershipOptions options_;
+  const Clock* const clock_;
   const absl::Time start_;
 
   mutable Mutex mu_;

@@ -1,19 +1,18 @@
 #include "server/ps_service.h"
 
 #include <algorithm>
+#include <random>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
-#include "server/held_call.h"
 #include "transport/grpc_status.h"
 #include "transport/slice_message.h"
 
@@ -77,7 +76,10 @@ namespace {
 
 // When a call arrived, and whether it wants weights back.
 struct Arrival {
-  absl::Time time = absl::Now();
+  explicit Arrival(const Clock* clock) : clock(clock), time(clock->Now()) {}
+
+  const Clock* clock;
+  absl::Time time;
   bool wants_weights = true;
 };
 
@@ -98,7 +100,8 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   }
   if (answer.complete > absl::InfinitePast()) {
     ServerPhases* const phases = header.mutable_phases();
-    phases->set_held(absl::ToDoubleSeconds(absl::Now() - arrival.time));
+    phases->set_held(
+        absl::ToDoubleSeconds(arrival.clock->Now() - arrival.time));
     phases->set_wait(
         std::max(0.0, absl::ToDoubleSeconds(answer.complete - arrival.time)));
     phases->set_sum(answer.phases.sum);
@@ -109,6 +112,7 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
     return EncodeSliceMessage(header, PayloadBuffer());
   }
   header.set_difference(answer.weights.difference);
+  header.mutable_outcome()->set_covers_pushes(answer.weights.covers_pushes);
   return EncodeSliceMessage(header, answer.weights.bytes);
 }
 
@@ -132,17 +136,24 @@ absl::StatusOr<SliceRequest> OpenSliceRequest(const grpc::ByteBuffer& bytes,
   return request;
 }
 
+HeldPushes::Id IdOf(const SliceMessage& header) {
+  return {header.worker().rank(), header.iteration(), header.bucket(),
+          header.slice()};
+}
+
+// The push is held; this answers it.
 void HandlePush(SliceRequest request, const Arrival& arrival,
-                const std::shared_ptr<HeldCall>& call) {
+                const std::shared_ptr<HeldPushes>& held) {
   const SliceMessage header = request.message.header;
   const absl::StatusOr<PayloadInfo> info = ValidatePayload(
       request.message.payload.pieces, request.slice->num_elements());
   if (!info.ok()) {
-    call->Respond(Annotate(
-        info.status(),
-        absl::StrCat("payload of worker ", header.worker().rank(),
-                     " for slice ", header.slice(), " of bucket ",
-                     header.bucket(), ", iteration ", header.iteration())));
+    held->Release(IdOf(header))
+        ->Respond(Annotate(
+            info.status(),
+            absl::StrCat("payload of worker ", header.worker().rank(),
+                         " for slice ", header.slice(), " of bucket ",
+                         header.bucket(), ", iteration ", header.iteration())));
     return;
   }
   WorkerPush push;
@@ -162,7 +173,8 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.payload = std::move(request.message.payload);
   request.slice->Push(
       std::move(push),
-      [call, header, arrival](const absl::StatusOr<WeightAnswer>& answer) {
+      [held, header, arrival](const absl::StatusOr<WeightAnswer>& answer) {
+        const std::shared_ptr<HeldCall> call = held->Release(IdOf(header));
         if (answer.ok()) {
           call->Respond(EncodeAnswer(header, *answer, arrival));
         } else {
@@ -175,20 +187,29 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
 constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
+// Weights live as long as the process.
+uint64_t NewEpoch() {
+  std::random_device random;
+  return uint64_t{random()} << 32 | random();
+}
+
 }  // namespace
 
 PsService::PsService(const JobConfig* config, int server_index,
                      Membership* membership, Shard* shard,
-                     WorkQueue* work_queue)
+                     WorkQueue* work_queue, const Clock* clock)
     : config_(config),
       shared_config_text_(SharedConfigText(*config)),
       server_index_(server_index),
       membership_(membership),
       shard_(shard),
       work_queue_(work_queue),
+      clock_(clock),
       credit_(config->cluster().num_workers(),
               static_cast<int64_t>(config->cluster().credit_megabytes() *
-                                   (1 << 20))) {}
+                                   (1 << 20))),
+      epoch_(NewEpoch()),
+      held_pushes_(std::make_shared<HeldPushes>()) {}
 
 PsService::~PsService() {
   // gRPC has released every call. The lock makes this visible to
@@ -257,6 +278,7 @@ grpc::ServerUnaryReactor* PsService::Register(
   }
   response->set_unix_socket(unix_socket_);
   response->set_credit_bytes(credit_.bytes_per_worker());
+  response->set_epoch(epoch_);
   reactor->Finish(status);
   return reactor;
 }
@@ -312,10 +334,13 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
       status =
           absl::InvalidArgumentError("initial weights must be dense and fp32");
     }
-    if (status.ok()) {
-      status = opened.slice->Initialize(opened.message.payload);
+    if (!status.ok()) {
+      call->Respond(status);
+      return;
     }
-    call->Respond(status);
+    opened.slice->Initialize(
+        opened.message.payload,
+        [call](const absl::Status& set) { call->Respond(set); });
   });
   return call.get();
 }
@@ -331,13 +356,13 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
     return call.get();
   }
   // Pull may wait for an update of the slice and encode all its weights.
-  work_queue_->Schedule([call, opened = *std::move(opened)] {
+  work_queue_->Schedule([call, clock = clock_, opened = *std::move(opened)] {
     const SliceMessage& header = opened.message.header;
     opened.slice->Pull(
         header.worker().rank(), header.iteration(),
-        [call, header](const absl::StatusOr<WeightAnswer>& answer) {
+        [call, clock, header](const absl::StatusOr<WeightAnswer>& answer) {
           if (answer.ok()) {
-            call->Respond(EncodeAnswer(header, *answer, Arrival()));
+            call->Respond(EncodeAnswer(header, *answer, Arrival(clock)));
           } else {
             call->Respond(answer.status());
           }
@@ -356,20 +381,23 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
     call->Respond(opened.status());
     return call.get();
   }
-  Arrival arrival;
+  Arrival arrival(clock_);
   arrival.wants_weights = !opened->message.header.without_weights();
+  const HeldPushes::Id id = IdOf(opened->message.header);
+  if (!held_pushes_->Hold(id, call)) return call.get();
   ReceivedPayload& payload = opened->message.payload;
   absl::StatusOr<std::shared_ptr<const void>> taken =
       credit_.Take(opened->message.header.worker().rank(),
                    opened->message.message_bytes, payload.owner);
   if (!taken.ok()) {
-    call->Respond(taken.status());
+    held_pushes_->Release(id)->Respond(taken.status());
     return call.get();
   }
   payload.owner = *std::move(taken);
-  work_queue_->Schedule([call, arrival, opened = *std::move(opened)]() mutable {
-    HandlePush(std::move(opened), arrival, call);
-  });
+  work_queue_->Schedule(
+      [held = held_pushes_, arrival, opened = *std::move(opened)]() mutable {
+        HandlePush(std::move(opened), arrival, held);
+      });
   return call.get();
 }
 
@@ -430,8 +458,13 @@ grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
 }
 
 grpc::ServerUnaryReactor* PsService::GetStatus(
-    grpc::CallbackServerContext* context, const GetStatusRequest*,
+    grpc::CallbackServerContext* context, const GetStatusRequest* request,
     GetStatusResponse* response) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  if (request->sign_of_life()) {
+    reactor->Finish(grpc::Status::OK);
+    return reactor;
+  }
   response->set_server_index(server_index_);
   response->set_version(shard_->version());
   response->set_num_workers(config_->cluster().num_workers());
@@ -441,7 +474,6 @@ grpc::ServerUnaryReactor* PsService::GetStatus(
   for (const int rank : shard_->AwaitedRanks()) {
     response->add_awaited_ranks(rank);
   }
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
 }

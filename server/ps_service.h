@@ -6,15 +6,19 @@
 #define SERVER_PS_SERVICE_H_
 
 #include <atomic>
+#include <cstdint>
 #include <memory>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
+#include "server/held_call.h"
+#include "server/held_pushes.h"
 #include "server/membership.h"
 #include "server/push_credit.h"
 #include "server/shard.h"
@@ -22,7 +26,6 @@
 
 namespace ps {
 
-class HeldCall;
 class AttendCall;
 
 // The calls with payloads are raw: their bytes never become a protobuf
@@ -42,7 +45,7 @@ class PsService final : public PsServiceBase {
  public:
   // None of the pointers is owned; all outlive the gRPC server.
   PsService(const JobConfig* config, int server_index, Membership* membership,
-            Shard* shard, WorkQueue* work_queue);
+            Shard* shard, WorkQueue* work_queue, const Clock* clock);
 
   // The name of a Unix-domain socket in the abstract namespace, through which
   // workers on this machine can also reach the server. To be called before the
@@ -92,8 +95,12 @@ class PsService final : public PsServiceBase {
   Membership* const membership_;
   Shard* const shard_;
   WorkQueue* const work_queue_;
+  const Clock* const clock_;
   std::string unix_socket_;
   PushCredit credit_;
+  const uint64_t epoch_;
+  // Shared with answers, which may come after this object is gone.
+  const std::shared_ptr<HeldPushes> held_pushes_;
   std::atomic<int64_t> num_attendances_{0};
 
   Mutex mu_;

@@ -5,12 +5,14 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/consistency.h"
 #include "common/host_and_port.h"
 #include "glog/logging.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "transport/deadline_after.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
@@ -42,14 +44,16 @@ class GrpcServer final : public Server {
  public:
   explicit GrpcServer(const ServerOptions& options)
       : options_(options),
-        membership_(MembershipOf(options_.config)),
-        shard_(&options_.config, options_.index, NewSquaresClient,
-               [this](std::function<void()> work) {
-                 work_queue_.Schedule(std::move(work));
-               }),
+        membership_(MembershipOf(options_.config), SteadyClock()),
+        shard_(
+            &options_.config, options_.index, NewSquaresClient,
+            [this](std::function<void()> work) {
+              work_queue_.Schedule(std::move(work));
+            },
+            SteadyClock()),
         work_queue_(options_.config.machine().server_threads()),
         service_(&options_.config, options_.index, &membership_, &shard_,
-                 &work_queue_) {}
+                 &work_queue_, SteadyClock()) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -79,6 +83,8 @@ class GrpcServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
+    // By default pings stop after two without data.
+    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
     const int64_t max_message_bytes =
         MaxMessageBytes(options_.config.cluster().max_slice_elements());
@@ -118,7 +124,7 @@ class GrpcServer final : public Server {
  private:
   void Shutdown() {
     if (server_ == nullptr) return;
-    server_->Shutdown(absl::ToChronoTime(absl::Now() + kFarewell));
+    server_->Shutdown(DeadlineAfter(kFarewell));
     server_ = nullptr;
   }
 

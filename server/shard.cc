@@ -15,13 +15,15 @@
 namespace ps {
 
 Shard::Shard(const JobConfig* config, int server_index,
-             NewSquaresCaller new_caller, ScheduleWork schedule)
+             NewSquaresCaller new_caller, ScheduleWork schedule,
+             const Clock* clock)
     : config_(config),
       server_index_(server_index),
       config_fingerprint_(ConfigFingerprint(SharedConfigText(*config))),
       new_caller_(std::move(new_caller)),
       schedule_(std::move(schedule)),
-      timer_(schedule_) {}
+      clock_(clock),
+      timer_(schedule_, clock) {}
 
 absl::Status Shard::SetLayout(const ShardLayout& layout,
                               const std::string& first_server) {
@@ -87,7 +89,8 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
   for (const auto& [name, made] : mine) {
-    slices[name] = NewWeightSlice(made, squares_.get(), &timer_);
+    slices[name] =
+        std::make_unique<WeightSlice>(made, squares_.get(), &timer_, clock_);
   }
   slices_ = std::move(slices);
   layout_ = layout;

@@ -13,6 +13,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "server/norms/server_squares.h"
@@ -31,9 +32,11 @@ class Shard {
   using NewSquaresCaller =
       std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
   // schedule(work) runs `work` soon, on some thread. Null: work runs at once.
+  // `clock` is not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   Shard(const JobConfig* config, int server_index,
-        NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr);
+        NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr,
+        const Clock* clock = SteadyClock());
 
   // The first call makes the slices. first_server is the address of server 0 if
   // the config does not contain it. Errors: kInvalidArgument for a layout that
@@ -83,6 +86,7 @@ class Shard {
   const uint64_t config_fingerprint_;
   const NewSquaresCaller new_caller_;
   const ScheduleWork schedule_;
+  const Clock* const clock_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

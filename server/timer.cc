@@ -2,11 +2,10 @@
 
 #include <utility>
 
-#include "absl/time/clock.h"
-
 namespace ps {
 
-Timer::Timer(ScheduleWork schedule) : schedule_(std::move(schedule)) {}
+Timer::Timer(ScheduleWork schedule, const Clock* clock)
+    : schedule_(std::move(schedule)), clock_(clock) {}
 
 Timer::~Timer() { Stop(); }
 
@@ -36,9 +35,12 @@ void Timer::Run() {
     {
       MutexLock lock(&mu_);
       while (!stopped_ &&
-             (work_.empty() || work_.begin()->first > absl::Now())) {
-        changed_.WaitUntil(&mu_, work_.empty() ? absl::InfiniteFuture()
-                                               : work_.begin()->first);
+             (work_.empty() || work_.begin()->first > clock_->Now())) {
+        if (work_.empty()) {
+          changed_.Wait(&mu_);
+        } else {
+          changed_.WaitFor(&mu_, work_.begin()->first - clock_->Now());
+        }
       }
       if (stopped_) return;
       due = std::move(work_.begin()->second);

@@ -7,6 +7,7 @@
 #include <thread>
 
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 
 namespace ps {
@@ -16,13 +17,16 @@ class Timer {
  public:
   // schedule(work) runs due work on some thread. Null: work runs on the timer's
   // own thread, and must then be short.
+  // `clock` is not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
-  explicit Timer(ScheduleWork schedule = nullptr);
+  explicit Timer(ScheduleWork schedule = nullptr,
+                 const Clock* clock = SteadyClock());
 
   // Calls Stop.
   ~Timer();
 
-  // Runs `work` once, at this time or soon after. Does nothing after Stop.
+  // Runs `work` once, at this time of the clock or soon after. Does nothing
+  // after Stop.
   void At(absl::Time time, std::function<void()> work);
 
   // Drops all work that is not due yet. After the call nothing more is
@@ -33,6 +37,7 @@ class Timer {
   void Run();
 
   const ScheduleWork schedule_;
+  const Clock* const clock_;
   Mutex mu_;
   CondVar changed_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;

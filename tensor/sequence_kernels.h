@@ -7,9 +7,11 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "tensor/ctc_loss.h"
 #include "tensor/nn_kernels.h"
@@ -92,6 +94,13 @@ class RecurrentOp {
 
   // Resets the state before the next step to its initial value of zero.
   virtual void ResetState() = 0;
+
+  // For checkpoints. Save appends the bytes of the state after the last step to
+  // *bytes; Load takes as many off the front of *bytes, which an operation of
+  // the same kind and shape saved, on the same kind of device. Errors:
+  // kDataLoss if there are too few.
+  virtual absl::Status SaveState(std::string* bytes) const = 0;
+  virtual absl::Status LoadState(absl::string_view* bytes) = 0;
 
   // x: [steps, batch, features].
   virtual absl::Status Forward(const float* x, const Weights& weights,

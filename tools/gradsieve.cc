@@ -1,6 +1,7 @@
 // The `gradsieve` program: all commands that users start by hand.
 #include "common/flags.h"
 #include "common/program.h"
+#include "tools/advise/command.h"
 #include "tools/bench/command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
@@ -14,6 +15,8 @@ namespace {
 const Command kCommands[] = {
     {"train", "Train a job on this machine, with progress and a summary.",
      RunTrainCommand},
+    {"advise", "Predict which compressor pays for a job on a given network.",
+     RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
      RunCompressCommand},
     {"report", "Draw what runs have recorded, as an HTML page.",

@@ -1,5 +1,6 @@
 #include "tools/human_format.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -50,6 +51,15 @@ std::string FormatCount(int64_t count) {
     digits.insert(at, ",");
   }
   return digits;
+}
+
+std::string FormatNumber(double value) {
+  const double size = std::abs(value);
+  const int decimals = size < 0.9995  ? 3
+                       : size < 9.995 ? 2
+                       : size < 99.95 ? 1
+                                      : 0;
+  return absl::StrFormat("%.*f", decimals, value);
 }
 
 }  // namespace ps

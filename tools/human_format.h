@@ -19,6 +19,10 @@ std::string FormatTimeSpan(absl::Duration duration);
 // With separated thousands: "1,234,567".
 std::string FormatCount(int64_t count);
 
+// Three digits, or all before the point, without an exponent: "0.123", "1.23",
+// "12.3", "1234".
+std::string FormatNumber(double value);
+
 }  // namespace ps
 
 #endif  // TOOLS_HUMAN_FORMAT_H_

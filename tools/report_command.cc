@@ -1,5 +1,6 @@
 #include "tools/report_command.h"
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <string>
@@ -7,7 +8,9 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -26,6 +29,7 @@ struct Flags {
   std::vector<std::string> more_runs;
   std::string output;
   std::string svg;
+  std::string seconds_per_iteration;
   bool markdown = false;
 };
 
@@ -34,7 +38,8 @@ CommandText Text() {
   text.program = "gradsieve report";
   text.description =
       "Draws what runs have recorded, each run as a line: achieved over "
-      "target ratio, stages, residual, training loss, test results, bytes; "
+      "target ratio, stages, residual, training loss and test "
+      "results by iterations, bytes and time; "
       "and, where RUN_DIRECTORY/gradients/gradients.npy exists "
       "(training.dump_gradients without a directory of its own), how the "
       "magnitudes of its last gradient are distributed, against the laws that "
@@ -90,6 +95,28 @@ absl::Status WriteSvgFiles(const std::string& directory,
   return absl::OkStatus();
 }
 
+// Applies --seconds-per-iteration.
+absl::Status SetTimes(const std::string& text, std::vector<RunRecords>* runs) {
+  if (text.empty()) return absl::OkStatus();
+  const std::vector<std::string> times = absl::StrSplit(text, ',');
+  if (times.size() != runs->size()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "--seconds-per-iteration has ", times.size(), " times for ",
+        runs->size(), " runs; it must have one each"));
+  }
+  for (size_t i = 0; i < times.size(); ++i) {
+    double seconds = 0;
+    if (!absl::SimpleAtod(times[i], &seconds) || !(seconds > 0) ||
+        !std::isfinite(seconds)) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("--seconds-per-iteration has \"", times[i],
+                       "\"; it must have numbers of seconds above 0"));
+    }
+    SetIterationSeconds(seconds, &(*runs)[i]);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Report(const Flags& flags) {
   std::vector<std::string> directories = {flags.run};
   directories.insert(directories.end(), flags.more_runs.begin(),
@@ -99,6 +126,7 @@ absl::Status Report(const Flags& flags) {
     PS_ASSIGN_OR_RETURN(RunRecords run, ReadRunRecords(directory));
     runs.push_back(std::move(run));
   }
+  PS_RETURN_IF_ERROR(SetTimes(flags.seconds_per_iteration, &runs));
   const std::vector<std::string> labels = RunLabels(runs);
   std::vector<Plot> tails;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -133,6 +161,11 @@ int RunReportCommand(int argc, char** argv) {
                          "Also write each plot as a separate SVG file into "
                          "this folder, for documents.",
                          &flags.svg);
+  command_line.AddOption(
+      "seconds-per-iteration", "S,...",
+      "Draw times as if an iteration of each run took so long, for example as "
+      "measured on a slow network.",
+      &flags.seconds_per_iteration);
   command_line.AddSwitch("markdown", "Also print the table, as Markdown.",
                          &flags.markdown);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;

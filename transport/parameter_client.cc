@@ -6,40 +6,22 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "common/status_macros.h"
-#include "grpcpp/client_context.h"
-#include "proto/parameter_server.grpc.pb.h"
-#include "transport/call_pool.h"
-#include "transport/grpc_status.h"
-#include "transport/server_link.h"
-#include "transport/server_watch.h"
+#include "proto/parameter_server.pb.h"
+#include "transport/grpc_server_channel.h"
+#include "transport/proto_bytes.h"
+#include "transport/server_channel.h"
+#include "transport/server_session.h"
+#include "transport/server_sessions.h"
 #include "transport/slice_message.h"
 
 namespace ps {
 namespace {
 
-// For the last call of a worker that gives up.
-constexpr absl::Duration kGiveUpDeadline = absl::Seconds(2);
-
-constexpr char kPush[] = "/ps.ParameterServer/Push";
-constexpr char kPull[] = "/ps.ParameterServer/Pull";
-constexpr char kInitializeSlice[] = "/ps.ParameterServer/InitializeSlice";
-constexpr char kFinish[] = "/ps.ParameterServer/Finish";
-
-class GrpcParameterClient final : public ParameterClient {
+class SessionsClient final : public ParameterClient {
  public:
-  GrpcParameterClient(const ParameterClientOptions& options,
-                      const ShardMap* shard_map)
-      : options_(options), shard_map_(shard_map) {
-    worker_.set_rank(options.worker_rank);
-    worker_.set_incarnation(options.incarnation);
-    for (int b = 0; b < shard_map->num_buckets(); ++b) {
-      versions_.emplace_back(shard_map->slices(b).size(), 0);
-    }
-  }
-
-  ~GrpcParameterClient() override;
+  SessionsClient(const ParameterClientOptions& options,
+                 const ShardMap* shard_map);
 
   absl::Status Connect();
 
@@ -57,30 +39,33 @@ class GrpcParameterClient final : public ParameterClient {
   absl::Status Finish(const absl::Status& failure) override;
 
  private:
+  RegisterRequest Registration() const;
   SliceMessage Header(const Slice& slice) const;
-  void StartSliceCall(const char* method, const Slice& slice,
-                      const SliceMessage& header, const PayloadBuffer& payload);
+  void StartSliceCall(Rpc rpc, const Slice& slice, const SliceMessage& header,
+                      const PayloadBuffer& payload);
   absl::Status HandleAnswer(const Call& call, const AnswerHandler& handler);
-  // Tells every server once: a server that is gone need not be told, and the
-  // answers to calls still under way do not matter.
-  absl::Status GiveUp(const FinishRequest& request);
 
   const ParameterClientOptions options_;
   const ShardMap* const shard_map_;  // Not owned.
   WorkerId worker_;
-  ServerLinks servers_;
-  int64_t num_pushes_ = 0;
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
-  std::unique_ptr<CallPool> calls_;
+  ServerSessions sessions_;
 };
 
-GrpcParameterClient::~GrpcParameterClient() {
-  // Some servers have no attendance if Connect failed early.
-  for (const auto& server : servers_) server->EndAttendance();
+SessionsClient::SessionsClient(const ParameterClientOptions& options,
+                               const ShardMap* shard_map)
+    : options_(options),
+      shard_map_(shard_map),
+      sessions_(options.clock, options.patience) {
+  worker_.set_rank(options.worker_rank);
+  worker_.set_incarnation(options.incarnation);
+  for (int b = 0; b < shard_map->num_buckets(); ++b) {
+    versions_.emplace_back(shard_map->slices(b).size(), 0);
+  }
 }
 
-absl::Status GrpcParameterClient::Connect() {
+RegisterRequest SessionsClient::Registration() const {
   RegisterRequest request;
   *request.mutable_worker() = worker_;
   request.set_name(options_.name);
@@ -99,33 +84,31 @@ absl::Status GrpcParameterClient::Connect() {
   for (const std::string& server : options_.servers) {
     request.add_servers(server);
   }
-  for (size_t i = 0; i < options_.servers.size(); ++i) {
-    ServerLinkOptions link;
-    link.index = static_cast<int>(i);
-    link.address = options_.servers[i];
-    link.connections = options_.connections;
-    link.max_message_bytes = MaxMessageBytes(options_.max_slice_elements);
-    link.credit_bytes = options_.credit_bytes;
-    link.unix_sockets = options_.unix_sockets;
-    link.startup_timeout = options_.startup_timeout;
-    link.patience = options_.patience;
-    servers_.push_back(std::make_unique<ServerLink>(link));
-  }
-  CallPoolOptions calls;
-  calls.startup_timeout = options_.startup_timeout;
-  calls.lost_server_timeout = options_.lost_server_timeout;
-  calls.patience = options_.patience;
-  calls_ = std::make_unique<CallPool>(&servers_, calls);
-  for (const auto& server : servers_) {
-    PS_RETURN_IF_ERROR(server->Register(request));
-    // Attend immediately: the server counts a worker that does not attend as
-    // lost.
-    server->Attend(worker_, [this] { calls_->Wake(); });
-  }
-  return absl::OkStatus();
+  return request;
 }
 
-SliceMessage GrpcParameterClient::Header(const Slice& slice) const {
+absl::Status SessionsClient::Connect() {
+  ServerSessionOptions session;
+  session.registration = Registration();
+  session.data_connections = options_.connections;
+  session.credit_bytes = options_.credit_bytes;
+  session.unix_sockets = options_.unix_sockets;
+  session.startup_timeout = options_.startup_timeout;
+  session.lost_server_timeout = options_.lost_server_timeout;
+  for (size_t i = 0; i < options_.servers.size(); ++i) {
+    session.address = options_.servers[i];
+    session.registration.set_server_index(static_cast<int>(i));
+    ServerChannelOptions channel;
+    channel.address = session.address;
+    channel.max_message_bytes = MaxMessageBytes(options_.max_slice_elements);
+    sessions_.Add(session, options_.new_channel != nullptr
+                               ? options_.new_channel(channel)
+                               : NewGrpcServerChannel(channel));
+  }
+  return sessions_.Register();
+}
+
+SliceMessage SessionsClient::Header(const Slice& slice) const {
   SliceMessage header;
   *header.mutable_worker() = worker_;
   header.set_bucket(slice.bucket);
@@ -133,24 +116,21 @@ SliceMessage GrpcParameterClient::Header(const Slice& slice) const {
   return header;
 }
 
-void GrpcParameterClient::StartSliceCall(const char* method, const Slice& slice,
-                                         const SliceMessage& header,
-                                         const PayloadBuffer& payload) {
+void SessionsClient::StartSliceCall(Rpc rpc, const Slice& slice,
+                                    const SliceMessage& header,
+                                    const PayloadBuffer& payload) {
   auto call = std::make_unique<Call>();
-  call->server = servers_[slice.server].get();
-  call->method = method;
+  call->rpc = rpc;
   call->slice = &slice;
   call->request = EncodeSliceMessage(header, payload);
-  if (method != kPush) {
-    calls_->Start(std::move(call));
-    return;
-  }
-  call->push = num_pushes_++;
-  calls_->Queue(std::move(call), /*urgency=*/slice.bucket);
+  call->urgency = slice.bucket;
+  // A server cannot answer a pull before worker 0 has sent the first weights.
+  if (rpc == Rpc::kPull) call->patience = options_.startup_timeout;
+  sessions_.Send(slice.server, std::move(call));
 }
 
-absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
-                                               const AnswerHandler& handler) {
+absl::Status SessionsClient::HandleAnswer(const Call& call,
+                                          const AnswerHandler& handler) {
   PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
                       DecodeSliceMessage(call.response));
   SliceAnswer answer;
@@ -167,8 +147,8 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
     answer.info = *info;
   }
   // A worker that pulls has no weights yet to which a part could be added.
-  if (call.method == kPull && (message.payload.pieces.empty() ||
-                               answer.info.index_code != IndexCode::kDense)) {
+  if (call.rpc == Rpc::kPull && (message.payload.pieces.empty() ||
+                                 answer.info.index_code != IndexCode::kDense)) {
     return absl::DataLossError("the pulled weights lack some elements");
   }
   answer.slice = call.slice;
@@ -182,14 +162,15 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   if (message.header.has_compress_next()) {
     answer.compress_next = message.header.compress_next();
   }
-  answer.sent = call.first_start;
+  answer.sent = call.start;
   answer.arrived = call.end;
-  answer.latency = call.end - call.first_start;
+  answer.latency = call.end - call.start;
   const ServerPhases& phases = message.header.phases();
   answer.work = {phases.held(),
                  phases.wait(),
                  {phases.sum(), phases.optimizer(), phases.encode()}};
   answer.difference = message.header.difference();
+  answer.covers_pushes = message.header.outcome().covers_pushes();
   answer.payload = message.payload.pieces;
   PS_RETURN_IF_ERROR(handler(answer));
   if (!answer.payload.empty()) {
@@ -198,38 +179,35 @@ absl::Status GrpcParameterClient::HandleAnswer(const Call& call,
   return absl::OkStatus();
 }
 
-absl::Status GrpcParameterClient::InitializeWeights(
+absl::Status SessionsClient::InitializeWeights(
     const std::vector<const float*>& bucket_weights) {
   for (int b = 0; b < shard_map_->num_buckets(); ++b) {
     for (const Slice& slice : shard_map_->slices(b)) {
-      StartSliceCall(kInitializeSlice, slice, Header(slice),
+      StartSliceCall(Rpc::kInitializeSlice, slice, Header(slice),
                      EncodeDense({bucket_weights[b] + slice.begin,
                                   static_cast<size_t>(slice.size())}));
     }
   }
-  return calls_->Drain([](const Call&) { return absl::OkStatus(); });
+  return sessions_.Await();
 }
 
-absl::Status GrpcParameterClient::PullLastWeights(
-    int64_t pushes, int64_t averagings, const AnswerHandler& handler) {
+absl::Status SessionsClient::PullLastWeights(int64_t pushes, int64_t averagings,
+                                             const AnswerHandler& handler) {
   const int num_buckets = shard_map_->num_buckets();
   for (int b = 0; b < num_buckets; ++b) {
     const bool averaged = b >= num_buckets - options_.num_averaged_buckets;
     for (const Slice& slice : shard_map_->slices(b)) {
       SliceMessage header = Header(slice);
       header.set_iteration(averaged ? averagings : pushes);
-      StartSliceCall(kPull, slice, header, PayloadBuffer());
+      StartSliceCall(Rpc::kPull, slice, header, PayloadBuffer());
     }
   }
-  return calls_->Drain(
-      [&](const Call& call) { return HandleAnswer(call, handler); },
-      [](const absl::Status& status) {
-        return absl::IsFailedPrecondition(status);
-      });
+  return sessions_.Await(
+      [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
-absl::Status GrpcParameterClient::Push(
-    const BucketPush& push, const std::vector<PayloadBuffer>& parts) {
+absl::Status SessionsClient::Push(const BucketPush& push,
+                                  const std::vector<PayloadBuffer>& parts) {
   const std::vector<Slice>& slices = shard_map_->slices(push.bucket);
   if (parts.size() != slices.size()) {
     return absl::InvalidArgumentError(
@@ -248,58 +226,42 @@ absl::Status GrpcParameterClient::Push(
     if (!push.weights_digests.empty()) {
       header.set_weights_digest(push.weights_digests[i]);
     }
-    StartSliceCall(kPush, slices[i], header, parts[i]);
+    StartSliceCall(Rpc::kPush, slices[i], header, parts[i]);
   }
-  calls_->StartQueued();
   return absl::OkStatus();
 }
 
-absl::Status GrpcParameterClient::PollAnswers(const AnswerHandler& handler) {
-  return calls_->Poll(
+absl::Status SessionsClient::PollAnswers(const AnswerHandler& handler) {
+  return sessions_.Poll(
       [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
-absl::Status GrpcParameterClient::AwaitAnswers(const AnswerHandler& handler) {
-  return calls_->Drain(
+absl::Status SessionsClient::AwaitAnswers(const AnswerHandler& handler) {
+  return sessions_.Await(
       [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
-absl::Status GrpcParameterClient::GiveUp(const FinishRequest& request) {
-  absl::Status first_error;
-  for (const auto& server : servers_) {
-    grpc::ClientContext context;
-    context.set_deadline(absl::ToChronoTime(absl::Now() + kGiveUpDeadline));
-    FinishResponse response;
-    first_error.Update(Annotate(
-        FromGrpcStatus(server->stub()->Finish(&context, request, &response)),
-        server->Name()));
-  }
-  return first_error;
-}
-
-absl::Status GrpcParameterClient::Finish(const absl::Status& failure) {
+absl::Status SessionsClient::Finish(const absl::Status& failure) {
   FinishRequest request;
   *request.mutable_worker() = worker_;
-  if (!failure.ok()) {
-    request.set_failure(std::string(failure.message()));
-    return GiveUp(request);
-  }
-  const grpc::Slice bytes(request.SerializeAsString());
-  for (const auto& server : servers_) {
+  request.set_failure(std::string(failure.message()));
+  // A server that is gone need not be told of a failure, and the answers to
+  // calls still under way do not matter.
+  if (!failure.ok()) return sessions_.TellAll(request);
+  for (int server = 0; server < sessions_.size(); ++server) {
     auto call = std::make_unique<Call>();
-    call->server = server.get();
-    call->method = kFinish;
-    call->request = grpc::ByteBuffer(&bytes, 1);
-    calls_->Start(std::move(call));
+    call->rpc = Rpc::kFinish;
+    call->request = ToBytes(request);
+    sessions_.Send(server, std::move(call));
   }
-  return calls_->Drain([](const Call&) { return absl::OkStatus(); });
+  return sessions_.Await();
 }
 
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ParameterClient>> ParameterClient::Connect(
     const ParameterClientOptions& options, const ShardMap* shard_map) {
-  auto client = std::make_unique<GrpcParameterClient>(options, shard_map);
+  auto client = std::make_unique<SessionsClient>(options, shard_map);
   PS_RETURN_IF_ERROR(client->Connect());
   return std::unique_ptr<ParameterClient>(std::move(client));
 }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
@@ -19,6 +20,9 @@
 #include "transport/shard_map.h"
 
 namespace ps {
+
+class ServerChannel;
+struct ServerChannelOptions;
 
 struct ParameterClientOptions {
   std::vector<std::string> servers;  // "host:port", in order of index.
@@ -45,6 +49,11 @@ struct ParameterClientOptions {
   // When nothing has arrived for this long, the log says which processes the
   // worker waits for.
   absl::Duration patience = absl::Seconds(10);
+  // For tests and simulations. The clock is not owned.
+  const Clock* clock = SteadyClock();
+  // Makes the channel of each server, in order of index; null: gRPC's.
+  std::function<std::unique_ptr<ServerChannel>(const ServerChannelOptions&)>
+      new_channel;
 };
 
 // A server's answer about one slice.
@@ -71,6 +80,8 @@ struct SliceAnswer {
   // True: the worker adds the payload to its weights. False: the payload
   // replaces them.
   bool difference = false;
+  // The payload has every element that some worker pushed for this update.
+  bool covers_pushes = false;
   PayloadInfo info;
   // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;

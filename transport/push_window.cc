@@ -47,6 +47,7 @@ void PushWindow::Answered(int64_t number) {
     queued_.erase({-it->second.urgency, number});
   }
   pushes_.erase(it);
+  if (pushes_.empty()) longest_ = 0;
 }
 
 }  // namespace ps

@@ -48,7 +48,8 @@ class PushWindow {
   // Pushes not under way, most urgent first: (-urgency, number).
   std::map<std::pair<int, int64_t>, Push*> queued_;
   int64_t bytes_under_way_ = 0;
-  int64_t longest_ = 0;  // The longest push so far.
+  // The longest push since there was none.
+  int64_t longest_ = 0;
 };
 
 }  // namespace ps

@@ -16,10 +16,9 @@ absl::Status AnswerWriter::Write(const SliceAnswer& answer, int64_t begin,
   }
   const Slice& slice = *answer.slice;
   Tensor part = values->Slice(begin + slice.begin, begin + slice.end);
-  replaced_ = answer.info.index_code != IndexCode::kDense && !answer.difference;
-  return answer.info.index_code == IndexCode::kDense
-             ? WriteDense(answer, std::move(part))
-             : WriteSparse(answer, std::move(part));
+  sparse_ = answer.info.index_code != IndexCode::kDense;
+  return sparse_ ? WriteSparse(answer, std::move(part))
+                 : WriteDense(answer, std::move(part));
 }
 
 absl::Status AnswerWriter::WriteDense(const SliceAnswer& answer, Tensor part) {

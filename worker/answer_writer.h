@@ -27,10 +27,10 @@ class AnswerWriter {
   // the backend.
   absl::Status Write(const SliceAnswer& answer, int64_t begin, Tensor* values);
 
-  // If the last answer consisted of new values of some elements: their indices,
-  // ascending, counted from the slice's begin. Null if it was of another kind.
-  const std::vector<uint32_t>* replaced() const {
-    return replaced_ ? &selection_.indices : nullptr;
+  // If the last answer had only some of the elements: their indices, ascending,
+  // counted from the slice's begin. Null if it had all of them.
+  const std::vector<uint32_t>* changed() const {
+    return sparse_ ? &selection_.indices : nullptr;
   }
 
  private:
@@ -42,7 +42,7 @@ class AnswerWriter {
   std::unique_ptr<DeviceWidener> widener_;  // Made on first use.
   std::vector<float> staging_;              // Host copy of a slice's weights.
   Selection selection_;                     // Host copy of a sparse answer.
-  bool replaced_ = false;                   // See replaced().
+  bool sparse_ = false;                     // See changed().
 };
 
 }  // namespace ps

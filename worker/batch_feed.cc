@@ -11,8 +11,9 @@ namespace {
 constexpr uint64_t kDropoutKey = 0x64726f706f7574;
 
 BatchLoaderOptions LoaderOptions(const JobConfig& config, int worker_rank,
-                                 const TrainingParts& parts) {
+                                 const TrainingParts& parts, int64_t first) {
   BatchLoaderOptions options;
+  options.first_iteration = first;
   options.dataset = parts.data.train.get();
   options.sampler = parts.sampler.get();
   options.worker_rank = worker_rank;
@@ -25,11 +26,13 @@ BatchLoaderOptions LoaderOptions(const JobConfig& config, int worker_rank,
 }  // namespace
 
 BatchFeed::BatchFeed(const JobConfig& config, int worker_rank,
-                     const TrainingParts& parts)
+                     const TrainingParts& parts, int64_t first)
     : seed_(config.seed()),
       worker_rank_(worker_rank),
       end_(parts.total_iterations),
-      loader_(LoaderOptions(config, worker_rank, parts)) {}
+      loader_(LoaderOptions(config, worker_rank, parts, first)),
+      next_(first),
+      read_(first) {}
 
 absl::StatusOr<Batch*> BatchFeed::At(int64_t iteration) {
   const bool passes_over = next_ < iteration;

@@ -15,10 +15,11 @@ namespace ps {
 // Not thread-safe; reads ahead on threads of its own.
 class BatchFeed {
  public:
-  // Feeds iterations [0, parts.total_iterations). `config` and `parts` are not
-  // owned and must outlive this object.
+  // Feeds iterations [first, parts.total_iterations); recurrent layers must have
+  // the state after the one before `first`. `config` and `parts` are not owned
+  // and must outlive this object.
   BatchFeed(const JobConfig& config, int worker_rank,
-            const TrainingParts& parts);
+            const TrainingParts& parts, int64_t first = 0);
 
   // The batch of an iteration, which must be higher than in the previous call.
   // If iterations are skipped, recurrent layers start with a fresh state. The
@@ -38,8 +39,8 @@ class BatchFeed {
   const int worker_rank_;
   const int64_t end_;
   BatchLoader loader_;
-  int64_t next_ = 0;         // The iteration after the latest call of At.
-  int64_t read_ = 0;         // The iteration of the loader's next batch.
+  int64_t next_;             // The iteration after the latest call of At.
+  int64_t read_;             // The iteration of the loader's next batch.
   Batch* latest_ = nullptr;  // The loader's latest batch, of read_ - 1.
 };
 

@@ -1,5 +1,6 @@
 #include "worker/compression_choice.h"
 
+#include "common/status_macros.h"
 #include "compressors/automatic/automatic.h"
 #include "compressors/automatic/decision_text.h"
 #include "compressors/new_compressor.h"
@@ -29,6 +30,18 @@ absl::StatusOr<std::unique_ptr<Compressor>> CompressionChoice::MakeCompressor(
 std::optional<bool> CompressionChoice::Wanted(int bucket) const {
   if (chooser_ == nullptr) return std::nullopt;
   return chooser_->compressed()[bucket];
+}
+
+void CompressionChoice::Save(StateWriter* writer) const {
+  for (const bool compressed : compressed_next_) writer->PutInt(compressed);
+}
+
+absl::Status CompressionChoice::Load(StateReader* reader) {
+  for (size_t b = 0; b < compressed_next_.size(); ++b) {
+    PS_ASSIGN_OR_RETURN(const int64_t compressed, reader->GetInt());
+    compressed_next_[b] = compressed != 0;
+  }
+  return absl::OkStatus();
 }
 
 void CompressionChoice::Add(int bucket, const BucketCosts& costs) {

@@ -8,10 +8,12 @@
 #include <optional>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/automatic/chooser.h"
 #include "compressors/automatic/exchange_costs.h"
 #include "compressors/compressor.h"
+#include "compressors/state_io.h"
 #include "proto/compressor_config.pb.h"
 
 namespace ps {
@@ -42,6 +44,11 @@ class CompressionChoice {
   void Told(int bucket, bool compressed) {
     compressed_next_[bucket] = compressed;
   }
+
+  // For checkpoints. What worker 0 has measured is not part of it: measurements
+  // begin again.
+  void Save(StateWriter* writer) const;
+  absl::Status Load(StateReader* reader);
 
   // Adds to the costs of a bucket in this exchange.
   void Add(int bucket, const BucketCosts& costs);

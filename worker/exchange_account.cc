@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 
 namespace ps {
 
@@ -76,7 +76,7 @@ void ExchangeAccount::BeginAwait(absl::Time start) {
 
 ExchangeStats ExchangeAccount::End() {
   ExchangePhases& phases = stats_.phases;
-  phases.await = absl::ToDoubleSeconds(absl::Now() - await_start_) -
+  phases.await = absl::ToDoubleSeconds(SteadyClock()->Now() - await_start_) -
                  (phases.apply - applied_before_await_);
   phases.communication =
       std::max(0.0, absl::ToDoubleSeconds(last_answer_ - first_push_));

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
@@ -103,13 +103,13 @@ absl::Status GradientPipeline::SendLater(std::optional<int> bucket,
     PS_ASSIGN_OR_RETURN(mark, options_.backend->Mark());
   }
   return thread_->Run([this, bucket, loss, mark]() -> absl::Status {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     if (bucket.has_value()) {
       PS_RETURN_IF_ERROR(options_.backend->CompressAfter(mark));
       PS_RETURN_IF_ERROR(Send(*bucket, loss));
     }
     PS_RETURN_IF_ERROR(PollAnswers());
-    account_.Overlapped(absl::ToDoubleSeconds(absl::Now() - start));
+    account_.Overlapped(absl::ToDoubleSeconds(SteadyClock()->Now() - start));
     return absl::OkStatus();
   });
 }
@@ -140,7 +140,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   CompressedBucket compressed;
   compressed.bucket = b;
   compressed.num_elements = bucket.size();
-  compressed.start = absl::Now();
+  compressed.start = SteadyClock()->Now();
   if (options_.own_weights != nullptr) {
     PS_RETURN_IF_ERROR(
         options_.own_weights->Step(bucket.begin, bucket.end, &gradient_));
@@ -154,7 +154,7 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   } else if (!options_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
   }
-  compressed.end = absl::Now();
+  compressed.end = SteadyClock()->Now();
   for (const PayloadBuffer& part : compressed.encoded.parts) {
     compressed.size_bytes += static_cast<int64_t>(part.size_bytes());
   }
@@ -220,11 +220,11 @@ absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
   if (answer.left_out) {
     PS_RETURN_IF_ERROR(residuals_->PutBack(*answer.slice));
   }
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   PS_RETURN_IF_ERROR(writer_.Write(
       answer, options_.buckets[answer.slice->bucket].begin, &weights_));
   if (options_.own_weights != nullptr) PS_RETURN_IF_ERROR(Follow(answer));
-  const AppliedAnswer applied = {answer, start, absl::Now()};
+  const AppliedAnswer applied = {answer, start, SteadyClock()->Now()};
   account_.Applied(applied, row());
   AddCosts(applied);
   return absl::OkStatus();
@@ -235,15 +235,32 @@ absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
   const int64_t begin = options_.buckets[slice.bucket].begin + slice.begin;
   const Tensor x = weights_.Slice(begin, begin + slice.size());
   const Tensor e = residuals_->of(slice.bucket)->Slice(slice.begin, slice.end);
-  // The servers have applied all that this worker sent, unless it was left out;
-  // so what changed in e has changed in x.
-  const std::vector<uint32_t>* const indices = writer_.replaced();
-  if (indices != nullptr && !answer.left_out &&
+  // Where e changed, this worker has sent something, and unless that was left
+  // out, an answer that covers all pushes has these elements.
+  const std::vector<uint32_t>* const indices = writer_.changed();
+  if (indices != nullptr && answer.covers_pushes && !answer.left_out &&
       options_.backend->sparse().host_threads() != nullptr) {
     options_.own_weights->FollowAt(*indices, begin, x, e);
     return absl::OkStatus();
   }
   return options_.own_weights->Follow(begin, x, e);
+}
+
+absl::Status GradientPipeline::Save(StateWriter* writer) const {
+  choice_.Save(writer);
+  for (const auto& compressor : compressors_) {
+    writer->PutBytes(compressor->SaveState());
+  }
+  return residuals_->Save(writer);
+}
+
+absl::Status GradientPipeline::Load(StateReader* reader) {
+  PS_RETURN_IF_ERROR(choice_.Load(reader));
+  for (const auto& compressor : compressors_) {
+    PS_ASSIGN_OR_RETURN(const absl::string_view state, reader->GetBytes());
+    PS_RETURN_IF_ERROR(compressor->LoadState(state));
+  }
+  return residuals_->Load(reader);
 }
 
 absl::Status GradientPipeline::FollowServers(const Tensor& from_servers) {
@@ -257,7 +274,7 @@ absl::Status GradientPipeline::FollowServers(const Tensor& from_servers) {
 }
 
 absl::StatusOr<ExchangeStats> GradientPipeline::Await() {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   const TraceSpan span(account_.trace(), TraceRecorder::Row::kTrainer, "await");
   PS_RETURN_IF_ERROR(EndOverlap());
   account_.BeginAwait(start);

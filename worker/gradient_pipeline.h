@@ -12,6 +12,7 @@
 #include "absl/status/statusor.h"
 #include "compressors/compressor.h"
 #include "compressors/payload/payload_buffer.h"
+#include "compressors/state_io.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
@@ -95,6 +96,10 @@ class GradientPipeline {
   // bases its choices for all workers on this; they take effect from the
   // iteration after the next.
   void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
+
+  // For checkpoints, between Await and Begin: residuals, compressors, choices.
+  absl::Status Save(StateWriter* writer) const;
+  absl::Status Load(StateReader* reader);
 
   // Euclidean norm of this worker's residual, over all buckets. Costs a pass
   // over memory.

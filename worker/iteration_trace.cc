@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 
@@ -38,7 +38,7 @@ IterationTrace::~IterationTrace() { options_.layers->Listen(nullptr); }
 void IterationTrace::Begin(int64_t push) {
   if (!awaited_ || push < options_.config->trace_iteration()) return;
   awaited_ = false;
-  begin_ = absl::Now();
+  begin_ = SteadyClock()->Now();
   recorder_ = std::make_unique<TraceRecorder>(begin_);
   options_.layers->Listen([this](const LayerTimes::Span& span) {
     const bool forward = span.direction == LayerTimes::Direction::kForward;
@@ -51,7 +51,8 @@ void IterationTrace::Begin(int64_t push) {
 void IterationTrace::End(int64_t push, const ExchangeStats& stats) {
   if (recorder_ == nullptr) return;
   recorder_->Span(TraceRecorder::Row::kTrainer,
-                  absl::StrCat("iteration ", push), begin_, absl::Now(),
+                  absl::StrCat("iteration ", push), begin_,
+                  SteadyClock()->Now(),
                   {{"mean_loss", stats.mean_loss},
                    {"sent_elements", stats.sent_elements},
                    {"bytes_up", stats.bytes_up},

@@ -15,7 +15,7 @@ namespace {
 
 struct Flags {
   std::string config;
-  int64_t rank = -1;
+  int rank = -1;
   std::string run_dir;
   std::vector<std::string> overrides;
 };
@@ -45,7 +45,7 @@ CommandText Text() {
 absl::Status Run(const Flags& flags) {
   TrainerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
-  options.worker_rank = static_cast<int>(flags.rank);
+  options.worker_rank = flags.rank;
   // The only random number that must differ between runs.
   std::random_device random;
   options.incarnation = uint64_t{random()} << 32 | random();

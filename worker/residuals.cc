@@ -55,6 +55,26 @@ absl::Status Residuals::PutBack(const Slice& slice) {
   return backend_->CopyFromHost(staging_.data(), &part);
 }
 
+absl::Status Residuals::Save(StateWriter* writer) const {
+  std::vector<float> host;
+  for (const Tensor& tensor : tensors_) {
+    host.resize(tensor.size());
+    PS_RETURN_IF_ERROR(backend_->CopyToHost(tensor, host.data()));
+    writer->PutFloats(host);
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Residuals::Load(StateReader* reader) {
+  std::vector<float> host;
+  for (Tensor& tensor : tensors_) {
+    host.resize(tensor.size());
+    PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(host)));
+    PS_RETURN_IF_ERROR(backend_->CopyFromHost(host.data(), &tensor));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<double> Residuals::Norm() {
   double squares = 0;
   for (const Tensor& tensor : tensors_) {

@@ -1,5 +1,7 @@
 #include "worker/run_totals.h"
 
+#include "common/status_macros.h"
+
 namespace ps {
 
 void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
@@ -34,6 +36,40 @@ void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
 void RunTotalsCounter::AddAveraging(const AveragingStats& stats) {
   totals_.bytes_up += stats.bytes_up;
   totals_.bytes_down += stats.bytes_down * num_workers_;
+}
+
+void RunTotalsCounter::Save(StateWriter* writer) const {
+  for (const int64_t number :
+       {num_pushes_, num_iterations_, num_samples_, sent_elements_,
+        totals_.iterations, totals_.bytes_up, totals_.bytes_down,
+        totals_.dense_bytes_up, totals_.dense_bytes_down, totals_.left_out,
+        int64_t{totals_.compressed_share.has_value()}}) {
+    writer->PutInt(number);
+  }
+  for (const double number :
+       {totals_.seconds, totals_.samples_per_second, totals_.achieved_ratio,
+        totals_.compressed_share.value_or(0)}) {
+    writer->PutDouble(number);
+  }
+}
+
+absl::Status RunTotalsCounter::Load(StateReader* reader) {
+  int64_t has_share = 0;
+  for (int64_t* const number :
+       {&num_pushes_, &num_iterations_, &num_samples_, &sent_elements_,
+        &totals_.iterations, &totals_.bytes_up, &totals_.bytes_down,
+        &totals_.dense_bytes_up, &totals_.dense_bytes_down, &totals_.left_out,
+        &has_share}) {
+    PS_ASSIGN_OR_RETURN(*number, reader->GetInt());
+  }
+  double share = 0;
+  for (double* const number : {&totals_.seconds, &totals_.samples_per_second,
+                               &totals_.achieved_ratio, &share}) {
+    PS_ASSIGN_OR_RETURN(*number, reader->GetDouble());
+  }
+  totals_.compressed_share =
+      has_share != 0 ? std::optional<double>(share) : std::nullopt;
+  return absl::OkStatus();
 }
 
 }  // namespace ps

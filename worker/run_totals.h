@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "absl/status/status.h"
+#include "compressors/state_io.h"
 #include "worker/exchange_stats.h"
 
 namespace ps {
@@ -42,6 +44,10 @@ class RunTotalsCounter {
 
   void AddPush(const PushOutcome& outcome);
   void AddAveraging(const AveragingStats& stats);
+
+  // For checkpoints.
+  void Save(StateWriter* writer) const;
+  absl::Status Load(StateReader* reader);
 
   const RunTotals& totals() const { return totals_; }
   // Pushes that have been added.

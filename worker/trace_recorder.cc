@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "nlohmann/json.hpp"
@@ -120,12 +120,13 @@ TraceSpan::TraceSpan(TraceRecorder* recorder, TraceRecorder::Row row,
     : recorder_(recorder), row_(row) {
   if (!on()) return;
   name_ = std::string(name);
-  start_ = absl::Now();
+  start_ = SteadyClock()->Now();
 }
 
 TraceSpan::~TraceSpan() {
   if (!on()) return;
-  recorder_->Span(row_, name_, start_, absl::Now(), std::move(arguments_));
+  recorder_->Span(row_, name_, start_, SteadyClock()->Now(),
+                  std::move(arguments_));
 }
 
 }  // namespace ps

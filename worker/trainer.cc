@@ -5,9 +5,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/batch.h"
+#include "common/clock.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -271,7 +271,8 @@ absl::StatusOr<BatchResult> Trainer::ComputeAndSend(const Batch& batch,
           int64_t end) -> absl::Status {
         if (trace != nullptr) {
           trace->Instant(TraceRecorder::Row::kTrainer, "gradient ready",
-                         absl::Now(), {{"begin", begin}, {"end", end}});
+                         SteadyClock()->Now(),
+                         {{"begin", begin}, {"end", end}});
         }
         return pipeline_->Ready((loss_ + forward.loss) / steps, begin);
       });
@@ -301,7 +302,7 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
 }
 
 absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   const int64_t last = parts_.plan->End(push) - 1;
   loss_ = 0;
   num_samples_ = 0;
@@ -313,7 +314,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
       Annotate(stats.status(), absl::StrCat("iteration ", last)));
   PushOutcome outcome;
   outcome.stats = *std::move(stats);
-  outcome.seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  outcome.seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   outcome.num_iterations = last + 1 - parts_.plan->Begin(push);
   outcome.num_samples = num_samples_;
   outcome.iterations_done = parts_.plan->Begin(outcome.stats.next_push);

@@ -64,9 +64,9 @@ class WorkerWeights {
   void FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
                 const Tensor& x, const Tensor& e);
 
-  // The optimizer's state, for checkpoints; opaque bytes. LoadState returns
-  // kDataLoss, and changes nothing, for bytes that SaveState did not write for
-  // the same rule and number of parameters.
+  // The weights and the optimizer's state, for checkpoints; opaque bytes.
+  // LoadState returns kDataLoss, and changes nothing, for bytes that SaveState
+  // did not write for the same rule and number of parameters.
   absl::StatusOr<std::string> SaveState() const;
   absl::Status LoadState(absl::string_view state);
 

@@ -98,6 +98,11 @@ void CheckValueCodeConfig(const ValueCodeConfig& config,
 // CheckPayloadCodes must accept `codes`.
 bool RoundsAtRandom(const PayloadCodes& codes);
 
+// The largest share of the sum of the squares of its values that the value code
+// may lose, in expectation; infinity if there is no bound. CheckPayloadCodes
+// must accept `codes`.
+double CodingVariance(const PayloadCodes& codes);
+
 // Writes a payload of the elements with these indices, which are ascending, at
 // least `begin` and below begin + dense_size; in the payload they count from
 // `begin`. Each value is replaced with its coding error, value - decoded,

@@ -122,6 +122,12 @@ bool RoundsAtRandom(const PayloadCodes& codes) {
   return (*codec)->RoundsAtRandom();
 }
 
+double CodingVariance(const PayloadCodes& codes) {
+  const auto codec = ValueCodecs().Find(codes.value_code);
+  CHECK(codec.ok()) << codec.status();
+  return (*codec)->Error(codes.value_config).variance;
+}
+
 void CheckValueCodeConfig(const ValueCodeConfig& config,
                           const std::string& path, ConfigProblems* problems) {
   // Written so that NaN is reported too.

@@ -48,15 +48,12 @@ class LevelCodec final : public ValueCodec {
 
   CodingError Error(const ValueCodeConfig& config) const override {
     CodingError error;
-    if (!RoundsAtRandom()) {
-      error.variance = 1;  // No value is farther from its level than from 0.
-      return error;
-    }
     const int s = NumLevels(Bits(config));
     // Fitting does not increase the loss of the levels that it starts from.
     const float least = traits_.spacing == LevelSpacing::kUniform
                             ? UniformLevels::Value(1, s)
                             : ExponentialLevels::Value(1, s);
+    // Rounding to the nearest level loses no more than rounding at random.
     error.variance = traits_.scale == LevelScale::kEuclideanNorm
                          ? WorstVariance(config.bucket_size(), least)
                          : GaussianVariance(config.bucket_size(), least);

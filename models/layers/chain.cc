@@ -281,4 +281,18 @@ absl::Status PlannedChain::Backward(
   return absl::OkStatus();
 }
 
+absl::Status PlannedChain::SaveState(std::string* bytes) const {
+  for (const Step& step : steps_) {
+    PS_RETURN_IF_ERROR(step.layer->SaveState(bytes));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status PlannedChain::LoadState(absl::string_view* bytes) {
+  for (const Step& step : steps_) {
+    PS_RETURN_IF_ERROR(step.layer->LoadState(bytes));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace ps

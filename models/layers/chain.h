@@ -5,10 +5,12 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "models/layers/layer.h"
 #include "models/layers/stretch_recorder.h"
 #include "tensor/tensor.h"
@@ -70,6 +72,10 @@ class PlannedChain {
   absl::Status Backward(const PlannedLayer::BackwardArguments& arguments,
                         const ChainGradientReady& ready,
                         const BackwardRecording& recording);
+
+  // Those of a layer, for all of them.
+  absl::Status SaveState(std::string* bytes) const;
+  absl::Status LoadState(absl::string_view* bytes);
 
  private:
   // The memory that holds a layer's output.

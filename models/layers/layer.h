@@ -116,6 +116,14 @@ class PlannedLayer {
 
   // Forgets the state that a recurrent layer carries from batch to batch.
   virtual absl::Status ResetState() { return absl::OkStatus(); }
+  // Append this state to *bytes for a checkpoint, and take it off their front
+  // again (RecurrentOp). Composite layers save what is in them.
+  virtual absl::Status SaveState(std::string*) const {
+    return absl::OkStatus();
+  }
+  virtual absl::Status LoadState(absl::string_view*) {
+    return absl::OkStatus();
+  }
 };
 
 class Layer {

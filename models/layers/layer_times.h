@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 
 namespace ps {
 
@@ -71,10 +71,10 @@ class LayerTimer {
       : times_(times),
         kind_(kind),
         direction_(direction),
-        start_(absl::Now()) {}
+        start_(SteadyClock()->Now()) {}
   ~LayerTimer() {
     if (times_ == nullptr) return;
-    const absl::Time end = absl::Now();
+    const absl::Time end = SteadyClock()->Now();
     LayerTimes::Entry& entry = times_->entry(kind_);
     (direction_ == LayerTimes::Direction::kForward ? entry.forward
                                                    : entry.backward) +=
@@ -94,9 +94,10 @@ class LayerTimer {
 // Adds its lifetime to *sum, unless `sum` is null.
 class TimeAdder {
  public:
-  explicit TimeAdder(absl::Duration* sum) : sum_(sum), start_(absl::Now()) {}
+  explicit TimeAdder(absl::Duration* sum)
+      : sum_(sum), start_(SteadyClock()->Now()) {}
   ~TimeAdder() {
-    if (sum_ != nullptr) *sum_ += absl::Now() - start_;
+    if (sum_ != nullptr) *sum_ += SteadyClock()->Now() - start_;
   }
   TimeAdder(const TimeAdder&) = delete;
   TimeAdder& operator=(const TimeAdder&) = delete;

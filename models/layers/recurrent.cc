@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "models/layers/layer_times.h"
 
@@ -66,14 +66,21 @@ class PlannedRecurrent final : public PlannedLayer {
     return absl::OkStatus();
   }
 
+  absl::Status SaveState(std::string* bytes) const override {
+    return op_->SaveState(bytes);
+  }
+  absl::Status LoadState(absl::string_view* bytes) override {
+    return op_->LoadState(bytes);
+  }
+
  private:
   // Runs one direction, and adds its time to the times of products and cells.
   template <typename Run>
   absl::Status Timed(LayerTimes::Direction direction, const Run& run) {
     const absl::Duration cells_before = op_->cell_time();
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     const absl::Status status = run();
-    const absl::Time end = absl::Now();
+    const absl::Time end = SteadyClock()->Now();
     const absl::Duration cells = op_->cell_time() - cells_before;
     const auto part = direction == LayerTimes::Direction::kForward
                           ? &LayerTimes::Entry::forward

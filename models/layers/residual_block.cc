@@ -64,6 +64,17 @@ class PlannedResidualBlock final : public PlannedLayer {
            (p_.shortcut == nullptr || p_.shortcut->records_backward());
   }
 
+  absl::Status SaveState(std::string* bytes) const override {
+    PS_RETURN_IF_ERROR(p_.main->SaveState(bytes));
+    return p_.shortcut == nullptr ? absl::OkStatus()
+                                  : p_.shortcut->SaveState(bytes);
+  }
+  absl::Status LoadState(absl::string_view* bytes) override {
+    PS_RETURN_IF_ERROR(p_.main->LoadState(bytes));
+    return p_.shortcut == nullptr ? absl::OkStatus()
+                                  : p_.shortcut->LoadState(bytes);
+  }
+
   absl::Status Forward(const ForwardArguments& a) override {
     ForwardArguments main = a;
     main.y = MainOutput();

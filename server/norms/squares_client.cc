@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
 #include "grpcpp/client_context.h"
 #include "proto/parameter_server.grpc.pb.h"
+#include "transport/deadline_after.h"
 #include "transport/channel.h"
 #include "transport/grpc_status.h"
 
@@ -74,7 +74,7 @@ class SquaresClient final : public SquaresCaller {
     for (;;) {
       grpc::ClientContext context;
       context.set_wait_for_ready(true);
-      context.set_deadline(absl::ToChronoTime(absl::Now() + kDeadline));
+      context.set_deadline(DeadlineAfter(kDeadline));
       {
         MutexLock lock(&mu_);
         if (stopping_) return absl::CancelledError("this server stops");
@@ -90,7 +90,7 @@ class SquaresClient final : public SquaresCaller {
           !absl::IsCancelled(status)) {
         return Annotate(status, absl::StrCat("norms, server 0 at ", address_));
       }
-      if (!stopping_) changed_.WaitUntil(&mu_, absl::Now() + kBackoff);
+      if (!stopping_) changed_.WaitFor(&mu_, kBackoff);
     }
   }
 

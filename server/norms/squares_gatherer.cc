@@ -8,6 +8,9 @@
 namespace ps {
 namespace {
 
+// Before every round.
+constexpr SquaresRound kNoRound = {-1, 0};
+
 std::string Describe(const SquaresRound& round) {
   return absl::StrCat("exchange ", round.stage, " of update ", round.update);
 }
@@ -30,13 +33,14 @@ absl::Status SquaresGatherer::Check(
                        options_.num_tensors));
     }
   }
-  if (!(last_round_ < round) || (num_here_ > 0 && !(round == round_))) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(options_.contributor, " ", contributor, " is in ",
-                     Describe(round), "; the others are in ",
-                     Describe(num_here_ > 0 ? round_ : last_round_)));
+  const SquaresRound last = kept_.empty() ? kNoRound : kept_.rbegin()->first;
+  if (round.update >= 0 && last < round &&
+      (num_here_ == 0 || round == round_)) {
+    return absl::OkStatus();
   }
-  return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      options_.contributor, " ", contributor, " is in ", Describe(round),
+      "; the others are in ", Describe(num_here_ > 0 ? round_ : last)));
 }
 
 void SquaresGatherer::Add(const SquaresRound& round, int contributor,
@@ -48,8 +52,9 @@ void SquaresGatherer::Add(const SquaresRound& round, int contributor,
   Sums sums;
   {
     MutexLock lock(&mu_);
-    if (failure_.ok() && round.update >= 0 && round == last_round_) {
-      answer = last_sums_;
+    const auto kept = kept_.find(round);
+    if (failure_.ok() && kept != kept_.end()) {
+      answer = kept->second;
       answered = std::move(done);
     } else if (const absl::Status status = Check(round, contributor, squares);
                !status.ok()) {
@@ -99,8 +104,10 @@ void SquaresGatherer::Answer(const SquaresRound& round,
     answered.swap(contributions_);
     num_here_ = 0;
     if (sums.ok()) {
-      last_round_ = round;
-      last_sums_ = *sums;
+      kept_[round] = *sums;
+      if (static_cast<int>(kept_.size()) > options_.kept_rounds) {
+        kept_.erase(kept_.begin());
+      }
     }
   }
   for (const Contribution& each : answered) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <string>
 #include <vector>
 
@@ -24,10 +25,13 @@ struct SquaresGathererOptions {
   int num_contributors = 0;
   int64_t num_tensors = 0;
   std::string contributor;  // What error messages call a contributor: "server".
+  // Rounds whose sums are kept for contributors that repeat one; at least 1.
+  int kept_rounds = 8;
 };
 
-// Handles one round at a time: no contributor begins the next one before it has
-// the answer to this one. Thread-safe.
+// Gathers one round at a time: no contributor begins the next one before it has
+// the answer to this one. One that starts over from an earlier state repeats
+// rounds that the others have left, and gets the same sums again. Thread-safe.
 class SquaresGatherer {
  public:
   using Sums = std::vector<Squares>;  // [num_tensors]
@@ -42,7 +46,7 @@ class SquaresGatherer {
   // repeat supersedes the earlier call, which gets kCancelled; after the round
   // a repeat gets the stored sums. Errors, through `done`: kInvalidArgument for
   // numbers out of range; kFailedPrecondition for a round that is neither the
-  // one that the others are in nor the last one.
+  // one that the others are in nor one whose sums are kept.
   void Add(const SquaresRound& round, int contributor,
            std::vector<TensorSquares> squares, Done done);
 
@@ -70,8 +74,8 @@ class SquaresGatherer {
   int num_here_ ABSL_GUARDED_BY(mu_) = 0;
   SquaresRound round_ ABSL_GUARDED_BY(mu_);  // Valid if num_here_ > 0.
   std::vector<Contribution> contributions_ ABSL_GUARDED_BY(mu_);
-  SquaresRound last_round_ ABSL_GUARDED_BY(mu_) = {-1, 0};
-  Sums last_sums_ ABSL_GUARDED_BY(mu_);
+  // The sums of the latest rounds.
+  std::map<SquaresRound, Sums> kept_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

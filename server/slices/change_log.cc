@@ -1,5 +1,9 @@
 #include "server/slices/change_log.h"
 
+#include <cstring>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "server/slices/touched_set.h"
 
 namespace ps {
@@ -39,6 +43,38 @@ bool ChangeLog::Since(int64_t version, std::vector<uint32_t>* indices) const {
   }
   touched.Take(indices);
   return true;
+}
+
+void ChangeLog::Save(StateWriter* writer) const {
+  writer->PutInt(version_);
+  writer->PutInt(static_cast<int64_t>(changes_.size()));
+  for (const std::vector<uint32_t>& changed : changes_) {
+    writer->PutBytes({reinterpret_cast<const char*>(changed.data()),
+                      changed.size() * sizeof(uint32_t)});
+  }
+}
+
+absl::Status ChangeLog::Load(StateReader* reader) {
+  PS_ASSIGN_OR_RETURN(const int64_t version, reader->GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t num_updates, reader->GetInt());
+  *this = ChangeLog(num_elements_);
+  for (int64_t i = 0; i < num_updates; ++i) {
+    PS_ASSIGN_OR_RETURN(const absl::string_view bytes, reader->GetBytes());
+    std::vector<uint32_t> changed(bytes.size() / sizeof(uint32_t));
+    if (!changed.empty()) {
+      std::memcpy(changed.data(), bytes.data(),
+                  changed.size() * sizeof(uint32_t));
+    }
+    for (const uint32_t index : changed) {
+      if (index < num_elements_) continue;
+      return absl::DataLossError(
+          absl::StrCat("the saved list of changes has element ", index,
+                       " of a slice of ", num_elements_));
+    }
+    Add(&changed);
+  }
+  version_ = version;
+  return absl::OkStatus();
 }
 
 }  // namespace ps

@@ -6,6 +6,9 @@
 #include <deque>
 #include <vector>
 
+#include "absl/status/status.h"
+#include "compressors/state_io.h"
+
 namespace ps {
 
 // Serves workers that hold weights of different versions. Keeps the indices of
@@ -30,8 +33,12 @@ class ChangeLog {
   // version(). Returns false if any element may have changed.
   bool Since(int64_t version, std::vector<uint32_t>* indices) const;
 
+  // Load replaces everything by what Save wrote. Errors: kDataLoss.
+  void Save(StateWriter* writer) const;
+  absl::Status Load(StateReader* reader);
+
  private:
-  const int64_t num_elements_;
+  int64_t num_elements_;
   int64_t version_ = 0;
   // The indices of the latest updates, oldest first.
   std::deque<std::vector<uint32_t>> changes_;

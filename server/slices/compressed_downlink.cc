@@ -61,6 +61,17 @@ class CompressedDownlink final : public Downlink {
     return DownlinkPayload{std::move(encoded.parts[0]), /*difference=*/true};
   }
 
+  void Save(StateWriter* writer) const override {
+    writer->PutBytes(compressor_->SaveState());
+    writer->PutFloats(view_);
+  }
+
+  absl::Status Load(StateReader* reader) override {
+    PS_ASSIGN_OR_RETURN(const absl::string_view compressor, reader->GetBytes());
+    PS_RETURN_IF_ERROR(compressor_->LoadState(compressor));
+    return reader->GetFloats(absl::MakeSpan(view_));
+  }
+
  private:
   std::unique_ptr<Backend> backend_;
   std::unique_ptr<Compressor> compressor_;

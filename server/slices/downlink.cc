@@ -5,26 +5,16 @@
 #include <string>
 #include <utility>
 
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
+#include "server/slices/coded_update_downlink.h"
 #include "server/slices/compressed_downlink.h"
 #include "server/slices/downlink_choice.h"
 
 namespace ps {
 namespace {
-
-// The 16-bit codes have no infinity here and would hide one.
-absl::Status CheckFinite(absl::Span<const float> values) {
-  bool finite = true;
-  for (const float x : values) {
-    finite &= std::fabs(x) <= std::numeric_limits<float>::max();
-  }
-  if (finite) return absl::OkStatus();
-  return absl::DataLossError(
-      "the weights are not finite: training has diverged; lower "
-      "optimizer.learning_rate");
-}
 
 // Sends all weights in a value code.
 class WeightsDownlink : public Downlink {
@@ -45,8 +35,10 @@ class WeightsDownlink : public Downlink {
 
   absl::StatusOr<DownlinkPayload> Changes(
       const PayloadBuffer& weights, const std::vector<uint32_t>*) override {
-    if (!exact()) PS_RETURN_IF_ERROR(CheckFinite(DenseValues(weights)));
-    return DownlinkPayload{All(weights), /*difference=*/false};
+    // The 16-bit codes have no infinity here and would hide one.
+    if (!exact()) PS_RETURN_IF_ERROR(CheckFiniteWeights(DenseValues(weights)));
+    return DownlinkPayload{All(weights), /*difference=*/false,
+                           /*covers_pushes=*/true};
   }
 
  protected:
@@ -71,7 +63,7 @@ class UpdateDownlink final : public WeightsDownlink {
     const absl::Span<const float> all = DenseValues(weights);
     values_.resize(changed->size());
     for (size_t i = 0; i < values_.size(); ++i) values_[i] = all[(*changed)[i]];
-    PS_RETURN_IF_ERROR(CheckFinite(values_));
+    PS_RETURN_IF_ERROR(CheckFiniteWeights(values_));
     PS_ASSIGN_OR_RETURN(
         PayloadBuffer bytes,
         EncodeElements(codes(), *changed, absl::MakeSpan(values_),
@@ -82,7 +74,8 @@ class UpdateDownlink final : public WeightsDownlink {
         bytes = std::move(everything);
       }
     }
-    return DownlinkPayload{std::move(bytes), /*difference=*/false};
+    return DownlinkPayload{std::move(bytes), /*difference=*/false,
+                           /*covers_pushes=*/true};
   }
 
  private:
@@ -90,6 +83,17 @@ class UpdateDownlink final : public WeightsDownlink {
 };
 
 }  // namespace
+
+absl::Status CheckFiniteWeights(absl::Span<const float> values) {
+  bool finite = true;
+  for (const float x : values) {
+    finite &= std::fabs(x) <= std::numeric_limits<float>::max();
+  }
+  if (finite) return absl::OkStatus();
+  return absl::DataLossError(
+      "the weights are not finite: training has diverged; lower the learning "
+      "rate");
+}
 
 absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     const SliceOptions& options, const PayloadBuffer& weights) {
@@ -101,6 +105,9 @@ absl::StatusOr<std::unique_ptr<Downlink>> NewDownlink(
     case DownlinkConfig::WEIGHTS:
       return std::make_unique<WeightsDownlink>(config.value_code());
     case DownlinkConfig::UPDATE:
+      if (SendsDifferences(config)) {
+        return NewCodedUpdateDownlink(config.compressor(), options, weights);
+      }
       return std::make_unique<UpdateDownlink>(config.value_code());
     case DownlinkConfig::COMPRESSED:
       return NewCompressedDownlink(config.compressor(), options, weights);

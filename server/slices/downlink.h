@@ -6,8 +6,11 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "compressors/payload/payload_buffer.h"
+#include "compressors/state_io.h"
 #include "server/slices/slice_options.h"
 
 namespace ps {
@@ -17,6 +20,8 @@ struct DownlinkPayload {
   PayloadBuffer bytes;
   // True: workers add it to what they hold. False: it replaces that.
   bool difference = false;
+  // Has every element that some worker pushed for this update.
+  bool covers_pushes = false;
 };
 
 // The downlink of one slice. Weights are passed as dense fp32 payloads
@@ -35,7 +40,17 @@ class Downlink {
   // or null for all. Errors: kDataLoss for weights that are not finite.
   virtual absl::StatusOr<DownlinkPayload> Changes(
       const PayloadBuffer& weights, const std::vector<uint32_t>* changed) = 0;
+
+  // What later calls depend on besides their arguments: by default nothing.
+  // Load reads what Save wrote for the same options. Errors: kDataLoss.
+  virtual void Save(StateWriter* /*writer*/) const {}
+  virtual absl::Status Load(StateReader* /*reader*/) {
+    return absl::OkStatus();
+  }
 };
+
+// Errors: kDataLoss, with what to do, unless all values are finite.
+absl::Status CheckFiniteWeights(absl::Span<const float> values);
 
 // Makes the downlink that the config's `downlink` selects; for statistics, one
 // that sends all of them in fp32. `weights` are the initial ones. Errors: those

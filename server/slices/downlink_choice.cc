@@ -2,6 +2,7 @@
 
 #include "common/consistency.h"
 #include "compressors/compressor.h"
+#include "compressors/payload/payload.h"
 #include "optimizers/pushed_only.h"
 
 namespace ps {
@@ -16,6 +17,23 @@ bool CompressesBothWays(const JobConfig& job) {
          compressor.error_feedback() && !UpdatesByEachPush(job);
 }
 
+// The largest share of a vector's square that a code may lose if its use was
+// not asked for.
+constexpr double kLittle = 0.25;
+
+// Whether the job's value code can also code what servers send.
+bool CodesBothWays(const JobConfig& job) {
+  const CompressorConfig& compressor = job.compressor();
+  if (FindCompressor(compressor.name()).writes_own_code ||
+      compressor.value_code() == "fp32" || UpdatesByEachPush(job)) {
+    return false;
+  }
+  PayloadCodes codes;
+  codes.value_code = compressor.value_code();
+  codes.value_config = compressor.values();
+  return CodingVariance(codes) <= kLittle;
+}
+
 }  // namespace
 
 DownlinkConfig ChosenDownlink(const JobConfig& job) {
@@ -23,6 +41,11 @@ DownlinkConfig ChosenDownlink(const JobConfig& job) {
   if (chosen.mode() != DownlinkConfig::AUTO) return chosen;
   if (ChangesOnlyWhatWasPushed(job)) {
     chosen.set_mode(DownlinkConfig::UPDATE);
+    if (CodesBothWays(job) && job.downlink().value_code() == "fp32") {
+      CompressorConfig* const codes = chosen.mutable_compressor();
+      codes->set_value_code(job.compressor().value_code());
+      *codes->mutable_values() = job.compressor().values();
+    }
   } else if (CompressesBothWays(job)) {
     chosen.set_mode(DownlinkConfig::COMPRESSED);
     CompressorConfig* const compressor = chosen.mutable_compressor();

@@ -68,7 +68,9 @@ uint64_t DigestOf(const PayloadPieces& payload, int64_t num_elements) {
 }
 
 SliceWeights::SliceWeights(const SliceOptions& options)
-    : options_(options), each_push_(UpdatesByEachPush(*options.config)) {
+    : options_(options),
+      each_push_(UpdatesByEachPush(*options.config)),
+      weights_(AllocateDense(options.num_elements)) {
   if (each_push_ &&
       ChosenDownlink(*options.config).mode() == DownlinkConfig::UPDATE) {
     log_.emplace(options.num_elements);
@@ -78,14 +80,42 @@ SliceWeights::SliceWeights(const SliceOptions& options)
 absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Create(
     const SliceOptions& options, const PayloadPieces& first) {
   std::unique_ptr<SliceWeights> weights(new SliceWeights(options));
-  PS_RETURN_IF_ERROR(weights->Init(first));
+  DecodeDensePayload(first, absl::MakeSpan(DenseValues(&weights->weights_),
+                                           options.num_elements));
+  PS_RETURN_IF_ERROR(weights->Init());
   return weights;
 }
 
-absl::Status SliceWeights::Init(const PayloadPieces& first) {
-  weights_ = AllocateDense(options_.num_elements);
-  DecodeDensePayload(first, {DenseValues(&weights_),
-                             static_cast<size_t>(options_.num_elements)});
+absl::StatusOr<std::unique_ptr<SliceWeights>> SliceWeights::Load(
+    const SliceOptions& options, StateReader* reader) {
+  std::unique_ptr<SliceWeights> weights(new SliceWeights(options));
+  PS_RETURN_IF_ERROR(reader->GetFloats(
+      absl::MakeSpan(DenseValues(&weights->weights_), options.num_elements)));
+  PS_RETURN_IF_ERROR(weights->Init());
+  if (weights->optimizer_ != nullptr) {
+    for (const auto& [name, values] : weights->optimizer_->State()) {
+      PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(*values)));
+    }
+  }
+  PS_RETURN_IF_ERROR(weights->downlink_->Load(reader));
+  if (weights->log_.has_value()) {
+    PS_RETURN_IF_ERROR(weights->log_->Load(reader));
+  }
+  return weights;
+}
+
+void SliceWeights::Save(StateWriter* writer) const {
+  writer->PutFloats(DenseValues(weights_));
+  if (optimizer_ != nullptr) {
+    for (const auto& [name, values] : optimizer_->State()) {
+      writer->PutFloats(*values);
+    }
+  }
+  downlink_->Save(writer);
+  if (log_.has_value()) log_->Save(writer);
+}
+
+absl::Status SliceWeights::Init() {
   if (options_.rule == UpdateRule::kOptimizer) {
     OptimizerOptions optimizer;
     optimizer.config = options_.config->optimizer();

@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
+#include "compressors/state_io.h"
 #include "optimizers/optimizer.h"
 #include "server/slices/change_log.h"
 #include "server/slices/downlink.h"
@@ -40,6 +41,14 @@ class SliceWeights {
   // optimizer or the downlink.
   static absl::StatusOr<std::unique_ptr<SliceWeights>> Create(
       const SliceOptions& options, const PayloadPieces& first);
+
+  // Makes the weights that Save wrote, for the same options. Errors: kDataLoss;
+  // those of Create.
+  static absl::StatusOr<std::unique_ptr<SliceWeights>> Load(
+      const SliceOptions& options, StateReader* reader);
+
+  // Must not be called during an update.
+  void Save(StateWriter* writer) const;
 
   // All the values that workers should hold now: a dense payload.
   PayloadBuffer All() const { return downlink_->All(weights_); }
@@ -81,7 +90,8 @@ class SliceWeights {
  private:
   explicit SliceWeights(const SliceOptions& options);
 
-  absl::Status Init(const PayloadPieces& first);
+  // Makes everything that starts with the values of weights_.
+  absl::Status Init();
 
   bool clips() const {
     return options_.rule == UpdateRule::kOptimizer &&

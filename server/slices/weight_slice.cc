@@ -1,27 +1,335 @@
 #include "server/slices/weight_slice.h"
 
+#include <algorithm>
+#include <iterator>
+#include <utility>
+
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace ps {
+namespace {
 
-absl::Status NotInitialized() {
-  return absl::FailedPreconditionError(
+constexpr char kRepeated[] = "superseded by a repeat of the same push";
+constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
+
+}  // namespace
+
+WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
+                         Timer* timer, const Clock* clock)
+    : options_(options),
+      exchange_(exchange),
+      timer_(timer),
+      clock_(clock),
+      workers_(options.config->cluster().num_workers()),
+      admission_(NewAdmission(options)) {}
+
+WeightSlice::~WeightSlice() {
+  // gRPC has ended every call. The lock makes this visible to ThreadSanitizer,
+  // which does not see gRPC's own locks.
+  MutexLock lock(&mu_);
+}
+
+void WeightSlice::Initialize(ReceivedPayload payload,
+                             std::function<void(const absl::Status&)> done) {
+  mailbox_.Post([this, payload = std::move(payload), done = std::move(done)] {
+    done(SetFirstWeights(payload.pieces));
+  });
+}
+
+absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {
+  PS_RETURN_IF_ERROR(failure_);
+  if (state_ != nullptr) {
+    if (DigestOf(payload, options_.num_elements) == state_->first_digest()) {
+      return absl::OkStatus();
+    }
+    return absl::FailedPreconditionError(
+        "this slice already has other weights");
+  }
+  PS_ASSIGN_OR_RETURN(state_, SliceState::Create(options_, payload));
+  MutexLock lock(&mu_);
+  version_ = 0;
+  admission_->Applied(state_->progress());
+  return absl::OkStatus();
+}
+
+void WeightSlice::Pull(int rank, int64_t iterations, PushDone done) {
+  mailbox_.Post([this, rank, iterations, done = std::move(done)]() mutable {
+    HandlePull({rank, iterations, /*left_out=*/false, std::move(done)});
+  });
+}
+
+void WeightSlice::HandlePull(Waiting pull) {
+  absl::Status refused;
+  if (pull.iterations < 0 || pull.iterations > options_.total_updates) {
+    refused = absl::InvalidArgumentError(
+        absl::StrCat("weights after ", pull.iterations,
+                     " iterations; the job has ", options_.total_updates));
+  } else {
+    refused = CheckReady(absl::StatusCode::kUnavailable);
+  }
+  if (!refused.ok()) {
+    pull.done(refused);
+    return;
+  }
+  {
+    MutexLock lock(&mu_);
+    admission_->Pulls(pull.rank, pull.iterations);
+  }
+  Replace(&pulls_, std::move(pull), kPulledAgain);
+  AnswerWithAll();
+  Advance();
+}
+
+absl::Status WeightSlice::CheckReady(absl::StatusCode not_yet) const {
+  PS_RETURN_IF_ERROR(failure_);
+  if (state_ != nullptr) return absl::OkStatus();
+  return absl::Status(
+      not_yet,
       "the weights have not been initialised; worker 0 does that when it "
       "starts");
 }
 
-absl::Status CheckPull(int64_t iterations, const SliceOptions& options) {
-  if (iterations >= 0 && iterations <= options.total_updates) {
-    return absl::OkStatus();
-  }
-  return absl::InvalidArgumentError(absl::StrCat("weights after ", iterations,
-                                                 " iterations; the job has ",
-                                                 options.total_updates));
+void WeightSlice::Push(WorkerPush push, PushDone done) {
+  mailbox_.Post(
+      [this, push = std::move(push), done = std::move(done)]() mutable {
+        HandlePush(std::move(push), std::move(done));
+      });
 }
 
-absl::Status CheckFirstWeights(uint64_t digest, uint64_t first_digest) {
-  if (digest == first_digest) return absl::OkStatus();
-  return absl::FailedPreconditionError("this slice already has other weights");
+void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
+  const int rank = push.rank;
+  const int64_t base_version = push.base_version;
+  const absl::StatusOr<Admission::Arrival> arrival = Admit(std::move(push));
+  if (!arrival.ok()) {
+    done(arrival.status());
+    return;
+  }
+  switch (*arrival) {
+    case Admission::Arrival::kKept:
+    case Admission::Arrival::kRepeat: {
+      Worker& worker = workers_[rank];
+      worker.base_version = base_version;
+      worker.done.swap(done);
+      if (done != nullptr) done(absl::CancelledError(kRepeated));
+      if (*arrival == Admission::Arrival::kRepeat) AnswerPushes();
+      break;
+    }
+    case Admission::Arrival::kStored:
+      done(AnswerTo(rank, base_version));
+      return;
+    case Admission::Arrival::kLate:
+    case Admission::Arrival::kLeftOut:
+      Replace(
+          &late_,
+          {rank, 0, *arrival == Admission::Arrival::kLeftOut, std::move(done)},
+          kRepeated);
+      AnswerWithAll();
+      break;
+  }
+  Advance();
+}
+
+absl::StatusOr<Admission::Arrival> WeightSlice::Admit(WorkerPush push) {
+  PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
+  if (options_.rule == UpdateRule::kMean && !push.dense) {
+    return absl::InvalidArgumentError(
+        "a push of statistics must hold all of them");
+  }
+  MutexLock lock(&mu_);
+  return admission_->Take(std::move(push));
+}
+
+void WeightSlice::Replace(std::vector<Waiting>* calls, Waiting call,
+                          const char* superseded) {
+  const auto same = std::find_if(
+      calls->begin(), calls->end(),
+      [&](const Waiting& other) { return other.rank == call.rank; });
+  if (same == calls->end()) {
+    calls->push_back(std::move(call));
+    return;
+  }
+  std::swap(*same, call);
+  call.done(absl::CancelledError(superseded));
+}
+
+void WeightSlice::WorkerGone(int rank) {
+  mailbox_.Post([this, rank] {
+    {
+      MutexLock lock(&mu_);
+      admission_->WorkerGone(rank);
+    }
+    if (state_ == nullptr || !failure_.ok()) return;
+    state_->WorkerGone(rank);
+    AnswerPushes();
+    AnswerWithAll();
+    Advance();
+  });
+}
+
+void WeightSlice::Advance() {
+  while (failure_.ok() && state_ != nullptr && !record_.has_value()) {
+    const absl::Time now = clock_->Now();
+    std::optional<std::vector<WorkerPush>> pushes;
+    absl::Time deadline;
+    {
+      MutexLock lock(&mu_);
+      pushes = admission_->Next(now);
+      deadline = admission_->Deadline();
+    }
+    if (!pushes.has_value()) {
+      if (deadline == absl::InfiniteFuture() || deadline <= now || has_timer_) {
+        return;
+      }
+      has_timer_ = true;
+      timer_->At(deadline, [this] {
+        mailbox_.Post([this] {
+          // It may have been set for an update that is over, long before this
+          // one's deadline.
+          has_timer_ = false;
+          Advance();
+        });
+      });
+      return;
+    }
+    record_.emplace();
+    record_->pushes = *std::move(pushes);
+    start_ = now;
+    Step();
+  }
+}
+
+void WeightSlice::Step() {
+  const absl::StatusOr<std::vector<Squares>> squares = state_->Apply(*record_);
+  // Released before the answers, so that workers have their credit back when
+  // they receive them.
+  for (WorkerPush& push : record_->pushes) push.payload = ReceivedPayload();
+  if (!squares.ok()) {
+    FailNow(squares.status());
+    return;
+  }
+  if (!squares->empty()) {
+    const SquaresRound round = {state_->progress().version,
+                                static_cast<int>(record_->totals.size())};
+    exchange_->Add(round, options_.number, state_->stretches(), *squares,
+                   [this](const absl::StatusOr<SquaresTotals>& totals) {
+                     mailbox_.Post([this, totals] { HandleTotals(totals); });
+                   });
+    return;
+  }
+  const absl::Time end = clock_->Now();
+  for (const WorkerPush& push : record_->pushes) {
+    workers_[push.rank].start = start_;
+    workers_[push.rank].end = end;
+  }
+  record_.reset();
+  {
+    MutexLock lock(&mu_);
+    version_ = state_->progress().version;
+    admission_->Applied(state_->progress());
+  }
+  AnswerPushes();
+  AnswerWithAll();
+}
+
+void WeightSlice::HandleTotals(const absl::StatusOr<SquaresTotals>& totals) {
+  if (!failure_.ok()) return;
+  if (!totals.ok()) {
+    FailNow(totals.status());
+    return;
+  }
+  record_->totals.push_back(*totals);
+  Step();
+  Advance();
+}
+
+absl::StatusOr<WeightAnswer> WeightSlice::AnswerTo(int rank,
+                                                   int64_t base_version) {
+  absl::StatusOr<WeightAnswer> answer = state_->Answer(rank, base_version);
+  if (answer.ok()) {
+    const Worker& worker = workers_[rank];
+    // The time of its own update does not count as waiting.
+    answer->complete = worker.start + (clock_->Now() - worker.end);
+  }
+  return answer;
+}
+
+void WeightSlice::AnswerPushes() {
+  std::vector<int> ranks;
+  {
+    MutexLock lock(&mu_);
+    for (size_t i = 0; i < workers_.size(); ++i) {
+      const int rank = static_cast<int>(i);
+      if (workers_[rank].done == nullptr) continue;
+      if (admission_->MayAnswer(rank)) ranks.push_back(rank);
+    }
+  }
+  for (const int rank : ranks) {
+    PushDone done;
+    done.swap(workers_[rank].done);
+    done(AnswerTo(rank, workers_[rank].base_version));
+  }
+}
+
+void WeightSlice::AnswerWithAll() {
+  std::vector<Waiting> with_all;
+  {
+    MutexLock lock(&mu_);
+    const auto wait = std::stable_partition(
+        pulls_.begin(), pulls_.end(),
+        [this](const Waiting& pull) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+          return !admission_->MayPull(pull.iterations);
+        });
+    with_all.assign(std::make_move_iterator(wait),
+                    std::make_move_iterator(pulls_.end()));
+    pulls_.erase(wait, pulls_.end());
+  }
+  // Late pushes wait for the newer weights of an update under way.
+  if (!record_.has_value()) {
+    std::move(late_.begin(), late_.end(), std::back_inserter(with_all));
+    late_.clear();
+  }
+  if (with_all.empty()) return;
+  absl::StatusOr<WeightAnswer> answer = state_->AnswerWithAll();
+  answer->complete = start_;
+  for (const Waiting& call : with_all) {
+    answer->left_out = call.left_out;
+    call.done(answer);
+  }
+}
+
+void WeightSlice::Fail(const absl::Status& failure) {
+  mailbox_.Post([this, failure] { FailNow(failure); });
+}
+
+void WeightSlice::FailNow(const absl::Status& failure) {
+  failure_ = failure;
+  record_.reset();
+  std::vector<PushDone> calls;
+  for (Worker& worker : workers_) {
+    if (worker.done != nullptr) calls.push_back(std::move(worker.done));
+    worker.done = nullptr;
+  }
+  for (std::vector<Waiting>* waiting : {&late_, &pulls_}) {
+    for (Waiting& call : *waiting) calls.push_back(std::move(call.done));
+    waiting->clear();
+  }
+  for (const PushDone& call : calls) call(failure);
+}
+
+int64_t WeightSlice::version() const {
+  MutexLock lock(&mu_);
+  return version_;
+}
+
+std::set<int> WeightSlice::AwaitedRanks() const {
+  MutexLock lock(&mu_);
+  if (version_ >= 0) return admission_->AwaitedRanks();
+  std::set<int> all;
+  for (size_t rank = 0; rank < workers_.size(); ++rank) {
+    all.insert(static_cast<int>(rank));
+  }
+  return all;
 }
 
 }  // namespace ps

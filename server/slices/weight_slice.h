@@ -8,83 +8,59 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
 #include "server/norms/squares_exchange.h"
-#include "server/slices/downlink.h"
+#include "server/slices/admission.h"
+#include "server/slices/mailbox.h"
 #include "server/slices/slice_options.h"
-#include "server/slices/slice_weights.h"
+#include "server/slices/slice_state.h"
+#include "server/slices/worker_push.h"
 #include "server/timer.h"
-#include "transport/server_work.h"
-#include "transport/slice_message.h"
 
 namespace ps {
 
-// The answer to a push or a pull. In synchronous mode every worker gets the
-// same bytes.
-struct WeightAnswer {
-  int64_t version = 0;  // Updates that the weights have received.
-  // The next three are over all workers: of this update or, if each push is an
-  // update, the mean of the workers' last losses and the sums since the last
-  // answer to this worker.
-  double mean_loss = 0;
-  int64_t sent_elements = 0;
-  int64_t bytes_up = 0;
-  DownlinkPayload weights;
-  // The push came too late for its update and changed nothing.
-  bool left_out = false;
-  // Updates between the weights at which the gradient was computed and its own
-  // update.
-  int64_t staleness = 0;
-  // The latest choice of worker 0.
-  std::optional<bool> compress_next;
-  // The time when the last required push arrived, and the work done after it.
-  absl::Time complete = absl::InfinitePast();
-  UpdatePhases phases;
-};
-
-// Called exactly once for every push, from whichever thread completes it.
+// Called exactly once for every push, from whichever thread completes it. Must
+// not wait for another call to the same slice.
 using PushDone = std::function<void(const absl::StatusOr<WeightAnswer>&)>;
 
-struct WorkerPush {
-  int rank = 0;
-  int64_t iteration = 0;
-  double loss = 0;
-  int64_t count = 0;          // Elements in the payload.
-  bool dense = false;         // The payload has all elements.
-  int64_t message_bytes = 0;  // Bytes on the wire.
-  int64_t base_version = 0;   // The weights that the worker holds.
-  // The digest of those weights (SliceWeights::Digest), if it is to be
-  // compared.
-  std::optional<uint64_t> weights_digest;
-  // From worker 0: whether all workers compress this bucket in the next
-  // iteration.
-  std::optional<bool> compress_next;
-  ReceivedPayload payload;  // Validated.
-};
-
-// Thread-safe. Initialize, Pull, Push and WorkerGone may take as long as an
-// update, so gRPC's threads must not call them.
+// Holds the callers, feeds an Admission with what arrives, applies the updates
+// that it chooses to a SliceState, and answers. All of this happens in a
+// mailbox: a call may find its work done by another thread, or do that of
+// others. Initialize, Pull, Push and WorkerGone may therefore take as long as
+// several updates, and gRPC's threads must not call them. Thread-safe.
 class WeightSlice {
  public:
-  virtual ~WeightSlice() = default;
+  // Allocates no memory in proportion to num_elements, which a peer chose; that
+  // happens with the first weights. `exchange` is used only if the update needs
+  // norms, `timer` only with consistency.step_timeout_seconds. None of the
+  // pointers is owned; all must stay valid while the slice is in use.
+  explicit WeightSlice(const SliceOptions& options,
+                       SquaresExchange* exchange = nullptr,
+                       Timer* timer = nullptr,
+                       const Clock* clock = SteadyClock());
+  ~WeightSlice();
 
-  virtual UpdateRule rule() const = 0;
-  virtual int64_t num_elements() const = 0;
+  UpdateRule rule() const { return options_.rule; }
+  int64_t num_elements() const { return options_.num_elements; }
 
   // Sets the first weights: [num_elements], validated. A second call changes
-  // nothing, and succeeds if the weights are the same. Errors:
+  // nothing, and succeeds if the weights are the same. Errors, through `done`:
   // kFailedPrecondition if they differ; those of making the optimizer.
-  virtual absl::Status Initialize(const ReceivedPayload& payload) = 0;
+  void Initialize(ReceivedPayload payload,
+                  std::function<void(const absl::Status&)> done);
 
   // Answers with all weights once every worker that is left has done this many
   // iterations. The calling worker itself will not push for these iterations
   // any more. A newer call of a worker supersedes one that waits, which gets
-  // kCancelled. Errors, through `done`: kFailedPrecondition before Initialize;
+  // kCancelled. Errors, through `done`: kUnavailable before Initialize;
   // kInvalidArgument for more iterations than the job has.
-  virtual void Pull(int rank, int64_t iterations, PushDone done) = 0;
+  void Pull(int rank, int64_t iterations, PushDone done);
 
   // Takes one worker's push. A repeat counts once: if the first call has not
   // been answered, the repeat supersedes it and it gets kCancelled. Errors,
@@ -92,37 +68,83 @@ class WeightSlice {
   // that the worker cannot be in; kInvalidArgument for incomplete statistics,
   // or for a base_version that the worker cannot hold; kDataLoss if the digest
   // does not match, which fails the slice.
-  virtual void Push(WorkerPush push, PushDone done) = 0;
+  void Push(WorkerPush push, PushDone done);
 
-  // This worker will not push any more; nobody waits for it from now on.
-  virtual void WorkerGone(int rank) = 0;
+  // This worker will not push any more; nobody waits for it from now on, unless
+  // the job's mode waits for all workers.
+  void WorkerGone(int rank);
 
   // Answers all waiting and all later calls with `failure`.
-  virtual void Fail(const absl::Status& failure) = 0;
+  void Fail(const absl::Status& failure);
 
   // Updates that the weights have received; -1 before Initialize.
-  virtual int64_t version() const = 0;
+  int64_t version() const;
 
   // Ranks that others wait for, or would wait for if they were faster.
-  virtual std::set<int> AwaitedRanks() const = 0;
+  std::set<int> AwaitedRanks() const;
+
+ private:
+  // A call that gets all weights: a pull, or a push that came too late.
+  struct Waiting {
+    int rank = 0;
+    int64_t iterations = 0;  // Of a pull.
+    bool left_out = false;   // Of a push.
+    PushDone done;
+  };
+  struct Worker {
+    // The push that was kept and has not been answered; null if there is none.
+    PushDone done;
+    int64_t base_version = 0;
+    // Start and end of the update of its last push.
+    absl::Time start;
+    absl::Time end;
+  };
+
+  // Events. Everything below runs in the mailbox.
+  absl::Status SetFirstWeights(const PayloadPieces& payload);
+  void HandlePull(Waiting pull);
+  void HandlePush(WorkerPush push, PushDone done);
+  void HandleTotals(const absl::StatusOr<SquaresTotals>& totals);
+  void FailNow(const absl::Status& failure);
+
+  // OK if calls can be served now; `not_yet` before the first weights.
+  absl::Status CheckReady(absl::StatusCode not_yet) const;
+  absl::StatusOr<Admission::Arrival> Admit(WorkerPush push);
+  // Makes the updates that are due.
+  void Advance();
+  // Applies record_ as far as possible.
+  void Step();
+  // Answer the calls that need not wait any longer: pushes that were counted,
+  // and those that get all weights.
+  void AnswerPushes();
+  void AnswerWithAll();
+  absl::StatusOr<WeightAnswer> AnswerTo(int rank, int64_t base_version);
+  // Adds `call`, in place of an older one of the same worker.
+  static void Replace(std::vector<Waiting>* calls, Waiting call,
+                      const char* superseded);
+
+  const SliceOptions options_;
+  SquaresExchange* const exchange_;
+  Timer* const timer_;
+  const Clock* const clock_;
+
+  // Used by events only.
+  absl::Status failure_;
+  std::unique_ptr<SliceState> state_;        // Null until Initialize.
+  std::optional<UpdateRecord> record_;       // The update under way.
+  absl::Time start_ = absl::InfinitePast();  // When the last update began.
+  bool has_timer_ = false;
+  std::vector<Worker> workers_;  // [num_workers]
+  std::vector<Waiting> late_;
+  std::vector<Waiting> pulls_;
+
+  // Written by events only; the lock is for those who look on.
+  mutable Mutex mu_;
+  std::unique_ptr<Admission> admission_ ABSL_GUARDED_BY(mu_);
+  int64_t version_ ABSL_GUARDED_BY(mu_) = -1;
+
+  Mailbox mailbox_;
 };
-
-// The error of Pull before Initialize.
-absl::Status NotInitialized();
-// The error of Pull for more iterations than the job has; OK otherwise.
-absl::Status CheckPull(int64_t iterations, const SliceOptions& options);
-// The result of a repeated Initialize, from the digests of the new weights and
-// of the first ones.
-absl::Status CheckFirstWeights(uint64_t digest, uint64_t first_digest);
-
-// Makes the slice for the job's consistency mode. Allocates no memory in
-// proportion to num_elements, which a peer chose; that happens with the first
-// weights. `exchange` is used only if the update needs norms, `timer` only with
-// consistency.step_timeout_seconds. Neither is owned; both must stay valid
-// while the slice is in use.
-std::unique_ptr<WeightSlice> NewWeightSlice(const SliceOptions& options,
-                                            SquaresExchange* exchange = nullptr,
-                                            Timer* timer = nullptr);
 
 }  // namespace ps
 

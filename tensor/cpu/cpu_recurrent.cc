@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <cstring>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -63,6 +65,27 @@ class CpuRecurrent final : public RecurrentOp {
     if (is_lstm_) {
       std::fill(cells_.begin() + steps_ * state_size(), cells_.end(), 0);
     }
+  }
+
+  absl::Status SaveState(std::string* bytes) const override {
+    for (const std::vector<float>* states : {&hiddens_, &cells_}) {
+      if (states->empty()) continue;
+      bytes->append(
+          reinterpret_cast<const char*>(&*(states->end() - state_size())),
+          state_bytes());
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status LoadState(absl::string_view* bytes) override {
+    for (std::vector<float>* states : {&hiddens_, &cells_}) {
+      if (states->empty()) continue;
+      if (bytes->size() < state_bytes()) return TooShort(state_bytes());
+      std::memcpy(&*(states->end() - state_size()), bytes->data(),
+                  state_bytes());
+      bytes->remove_prefix(state_bytes());
+    }
+    return absl::OkStatus();
   }
 
   absl::Status Forward(const float* x, const Weights& weights,
@@ -133,7 +156,15 @@ class CpuRecurrent final : public RecurrentOp {
   }
 
  private:
+  static absl::Status TooShort(size_t size) {
+    return absl::DataLossError(absl::StrCat(
+        "the state of a recurrent layer ends before its ", size, " bytes"));
+  }
+
   int64_t state_size() const { return batch_ * hidden_; }
+  size_t state_bytes() const {
+    return static_cast<size_t>(state_size()) * sizeof(float);
+  }
 
   float* Gates(int64_t t) { return gates_.data() + t * batch_ * rows_; }
   float* Hidden(int64_t t) { return hiddens_.data() + t * state_size(); }

@@ -96,7 +96,9 @@ TEST(Downlink, WeightsInHalfTheBytesAreThoseOfTheServersRounded) {
 struct AutoCase {
   std::string optimizer;
   std::string compressor;
+  std::string value_code;
   DownlinkConfig::Mode expected;
+  bool coded = false;  // With the job's value code.
 };
 
 class AutoDownlink : public testing::TestWithParam<AutoCase> {};
@@ -106,10 +108,16 @@ TEST_P(AutoDownlink, IsTheModeThatSendsLeast) {
   JobConfig job = SieveJob();
   job.mutable_optimizer()->set_name(GetParam().optimizer);
   job.mutable_compressor()->set_name(GetParam().compressor);
+  job.mutable_compressor()->set_value_code(GetParam().value_code);
   job.mutable_downlink()->set_mode(DownlinkConfig::AUTO);
   const ClusterRun run = RunJob(job);
-  job.mutable_downlink()->set_mode(GetParam().expected);
-  *job.mutable_downlink()->mutable_compressor() = job.compressor();
+  DownlinkConfig* const downlink = job.mutable_downlink();
+  downlink->set_mode(GetParam().expected);
+  if (GetParam().expected == DownlinkConfig::COMPRESSED) {
+    *downlink->mutable_compressor() = job.compressor();
+  } else if (GetParam().coded) {
+    downlink->mutable_compressor()->set_value_code(GetParam().value_code);
+  }
   const ClusterRun expected = RunJob(job);
   EXPECT_EQ(FirstOf(run).weights, FirstOf(expected).weights);
   EXPECT_EQ(FirstOf(run).totals.bytes_down,
@@ -118,11 +126,15 @@ TEST_P(AutoDownlink, IsTheModeThatSendsLeast) {
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, AutoDownlink,
-    testing::Values(AutoCase{"sgd", "topk", DownlinkConfig::UPDATE},
-                    AutoCase{"sgd", "none", DownlinkConfig::UPDATE},
-                    AutoCase{"momentum", "topk", DownlinkConfig::COMPRESSED},
-                    AutoCase{"momentum", "threshold", DownlinkConfig::WEIGHTS},
-                    AutoCase{"momentum", "none", DownlinkConfig::WEIGHTS}));
+    testing::Values(
+        AutoCase{"sgd", "topk", "fp32", DownlinkConfig::UPDATE},
+        AutoCase{"sgd", "none", "fp32", DownlinkConfig::UPDATE},
+        AutoCase{"sgd", "topk", "int8_block", DownlinkConfig::UPDATE, true},
+        // Signs lose too much to be used without being asked for.
+        AutoCase{"sgd", "topk", "sign", DownlinkConfig::UPDATE},
+        AutoCase{"momentum", "topk", "fp32", DownlinkConfig::COMPRESSED},
+        AutoCase{"momentum", "threshold", "fp32", DownlinkConfig::WEIGHTS},
+        AutoCase{"momentum", "none", "fp32", DownlinkConfig::WEIGHTS}));
 
 class CompressedDownlink : public testing::TestWithParam<std::string> {};
 

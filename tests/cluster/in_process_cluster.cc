@@ -5,6 +5,8 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/server.h"
 
@@ -82,6 +84,16 @@ JobConfig SmallJob(int num_workers, int num_servers) {
   job.mutable_cluster()->set_num_workers(num_workers);
   job.mutable_cluster()->set_num_servers(num_servers);
   return job;
+}
+
+void ExpectRefused(JobConfig job, const BadCase& bad) {
+  for (const std::string& text : bad.overrides) {
+    ASSERT_TRUE(ApplyOverride(text, &job).ok()) << text;
+  }
+  const absl::Status status = ValidateConfig(job);
+  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              testing::HasSubstr(bad.complaint));
 }
 
 }  // namespace ps

@@ -373,6 +373,31 @@ TEST_F(Processes, WorkersNameAServerThatWasKilled) {
   EXPECT_EQ(servers[0]->WaitForExit(kBound), 1);
 }
 
+TEST_F(Processes, WorkersSayThatARestartedServerHasLostItsWeights) {
+  WriteJob(absl::StrReplaceAll(
+      kEndlessJob,
+      {{"lost_server_timeout_seconds: 1", "lost_server_timeout_seconds: 60"}}));
+  std::string addresses;
+  auto servers = StartServers(&addresses);
+  const auto worker0 = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
+  const auto worker1 = StartWorker(1, {addresses});
+  ASSERT_TRUE(WaitForProgress()) << worker0->Output();
+  servers[1]->Signal(SIGKILL);
+  servers[1]->WaitForExit(kBound);
+  servers[1] = StartServer(1, addresses.substr(addresses.rfind(',') + 1));
+  // The first worker that finds out says so, and the job can be started again
+  // as it is. The other one may hear of that worker's end instead.
+  const int code0 = worker0->WaitForExit(kBound);
+  const int code1 = worker1->WaitForExit(kBound);
+  EXPECT_TRUE(code0 == 75 || code1 == 75) << code0 << " and " << code1;
+  EXPECT_THAT(worker0->Output() + worker1->Output(),
+              AllOf(HasSubstr("server 1 at 127.0.0.1:"),
+                    HasSubstr("was restarted and has lost the job's weights")));
+  for (const auto& server : servers) {
+    EXPECT_EQ(server->WaitForExit(kBound), 1) << server->Output();
+  }
+}
+
 TEST_F(Processes, WorkerWithAWrongPortSaysWhichServerItCannotReach) {
   // The port of a server that has ended: it was free a moment ago, and no
   // process listens on it.

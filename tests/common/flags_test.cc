@@ -130,6 +130,15 @@ TEST_F(FlagsTest, AValueOfTheWrongTypeIsAnError) {
   ExpectError({"job", "--ratio=many"}, "--ratio is \"many\"; must be a number");
 }
 
+TEST_F(FlagsTest, ANumberThatDoesNotFitIsNotCutToOneThatDoes) {
+  int rank = 0;
+  command_line_.AddOption("rank", "R", "Which worker this is.", &rank);
+  // The lowest 32 bits are 1.
+  ExpectError({"job", "--rank=4294967297"},
+              "--rank is \"4294967297\"; must be a whole number of at most 32 "
+              "bits");
+}
+
 TEST_F(FlagsTest, ASwitchTakesNoValue) {
   ExpectError({"job", "--check=no"},
               "--check takes no value, but got --check=no");

@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdlib>
 #include <string>
 
 #include "absl/status/status.h"
@@ -25,6 +26,16 @@ TEST(ProgramTest, ExitCodesTellASchedulerWhatToRetry) {
 
 TEST(ProgramTest, TheNameOfAProcessEndsInItsId) {
   EXPECT_TRUE(absl::EndsWith(ProcessName(), absl::StrCat(":", getpid())));
+}
+
+TEST(ProgramTest, AnIndexFromTheEnvironmentIsWholeOrIgnored) {
+  constexpr char kName[] = "GRADSIEVE_TEST_INDEX";
+  setenv(kName, "17", /*overwrite=*/1);
+  EXPECT_EQ(NumberFromEnvironment(kName, -1), 17);
+  // The lowest 32 bits are 1.
+  setenv(kName, "4294967297", /*overwrite=*/1);
+  EXPECT_EQ(NumberFromEnvironment(kName, -1), -1);
+  unsetenv(kName);
 }
 
 TEST(ProgramDeathTest, SigtermEndsTheProcessWith143) {

@@ -263,6 +263,31 @@ TEST_P(CarriedState, EvaluationBetweenTwoBatchesChangesNothing) {
   EXPECT_EQ(plain.GradientValues(), evaluated.GradientValues());
 }
 
+TEST_P(CarriedState, GoesOnInAnotherModelThatLoadsIt) {
+  ModelFixture first(GetParam(), TextShape(10));
+  ModelFixture second(GetParam(), TextShape(10));
+  Batch batch = first.RandomBatch(3, 1);
+  const auto train = [&batch](ModelFixture& fixture) {
+    const auto result = fixture.model().ForwardBackward(
+        batch, fixture.weights(), fixture.gradient(), nullptr);
+    EXPECT_TRUE(result.ok()) << result.status();
+    return fixture.GradientValues();
+  };
+  EXPECT_EQ(first.model().SaveState().value(), "") << "not trained yet";
+  const std::vector<float> fresh = train(first);
+  const std::string state = first.model().SaveState().value();
+  ASSERT_TRUE(second.model().LoadState(state).ok());
+  batch.continues = true;
+  const std::vector<float> carried = train(first);
+  EXPECT_EQ(train(second), carried);
+  EXPECT_NE(carried, fresh);
+  for (const std::string& damaged :
+       {state.substr(0, state.size() - 1), state + "x", std::string("x")}) {
+    ModelFixture other(GetParam(), TextShape(10));
+    EXPECT_TRUE(absl::IsDataLoss(other.model().LoadState(damaged)));
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Models, CarriedState,
                          testing::Values(LstmLm(), Tied(),
                                          CharLstm(CharLstmConfig::LSTM),

@@ -109,11 +109,11 @@ ExampleShape ExampleOf(const std::string& name) {
 TEST(FusedActivations, AConvolutionAppliesTheReluThatFollows) {
   const auto device =
       std::make_shared<EmulatedLayerDevice>(EmulatedLayerDeviceOptions());
-  const auto backend = NewDeviceBackend(
-      "emulated", device, 1,
-      [device](const std::function<absl::Status()>& work) {
-        return device->Record(work);
-      });
+  const auto backend =
+      NewDeviceBackend("emulated", device, 1,
+                       [device](const std::function<absl::Status()>& work) {
+                         return device->Record(work);
+                       });
   const ExampleShape example = ExampleOf("cifar_cnn");
   TrainingOptions one;
   one.iterations = 1;
@@ -153,6 +153,42 @@ TEST_P(ModelOnCuda, TrainsAsOnTheCpu) {
   EXPECT_LT(RelativeDistance(actual.weights, expected.weights), 1e-5);
   ASSERT_EQ(actual.statistics.size(), expected.statistics.size());
   EXPECT_LT(RelativeDistance(actual.statistics, expected.statistics), 1e-4);
+}
+
+TEST_P(ModelOnCuda, GoesOnInAnotherModelThatLoadsItsState) {
+  const auto& [device, name] = GetParam();
+  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  const auto backend = NewDeviceBackendForTest(device);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  ModelOptions options;
+  options.config = SmallModel(name);
+  options.example = ExampleOf(name);
+  options.backend = backend->get();
+  Batch batch = ModelFixture(options.config, options.example).RandomBatch(3, 1);
+  const auto train = [&](Model* model) {
+    const int64_t n = model->num_parameters();
+    std::vector<float> values(n);
+    model->InitializeWeights(1, values.data());
+    Tensor weights = (*backend)->Allocate({n}).value();
+    Tensor gradient = (*backend)->Allocate({n}).value();
+    EXPECT_TRUE((*backend)->CopyFromHost(values.data(), &weights).ok());
+    EXPECT_TRUE(
+        model->ForwardBackward(batch, weights, &gradient, nullptr).ok());
+    return ToHost(**backend, gradient);
+  };
+  const std::unique_ptr<Model> first = NewModel(options).value();
+  const std::unique_ptr<Model> second = NewModel(options).value();
+  train(first.get());
+  // Statistics are saved apart.
+  std::vector<float> statistics = ToHost(**backend, first->statistics_values());
+  ASSERT_TRUE(
+      (*backend)
+          ->CopyFromHost(statistics.data(), &second->statistics_values())
+          .ok());
+  const absl::Status loaded = second->LoadState(first->SaveState().value());
+  ASSERT_TRUE(loaded.ok()) << loaded;
+  batch.continues = batch.steps > 0;
+  EXPECT_EQ(train(second.get()), train(first.get()));
 }
 
 class ModelInBf16 : public ModelOnCuda {};

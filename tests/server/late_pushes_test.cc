@@ -4,13 +4,13 @@
 #include <memory>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/slices/weight_slice.h"
 #include "server/timer.h"
+#include "tests/common/manual_clock.h"
 #include "tests/server/slice_calls.h"
 
 namespace ps {
@@ -18,37 +18,33 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr double kSoon = 1e-3;
-constexpr double kNever = 1e6;
+constexpr double kTimeout = 60;
 
 // Three workers, of which two are enough; plain SGD with learning rate 1.
 class LatePushesTest : public ::testing::Test {
  protected:
-  explicit LatePushesTest(double timeout = kNever) {
+  LatePushesTest() {
     config_.mutable_cluster()->set_num_workers(3);
     config_.mutable_optimizer()->set_learning_rate(1);
-    config_.mutable_consistency()->set_step_timeout_seconds(timeout);
+    config_.mutable_consistency()->set_step_timeout_seconds(kTimeout);
     config_.mutable_consistency()->set_min_workers(2);
     MakeSlice();
   }
 
   void MakeSlice() {
-    slice_ = NewWeightSlice(OptionsOf(config_, 1), nullptr, &timer_);
-    ASSERT_TRUE(slice_->Initialize(Dense({0})).ok());
+    slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 1), nullptr,
+                                           &timer_, &clock_);
+    ASSERT_TRUE(Initialize(slice_.get(), Dense({0})).ok());
   }
 
-  void SetTimeout(double seconds) {
-    config_.mutable_consistency()->set_step_timeout_seconds(seconds);
-    MakeSlice();
-  }
-
-  // Waits until the timer has run all work that was due within kSoon; it runs
-  // work in order.
-  void AwaitTimeout() {
+  // Lets this time pass, and waits until the timer has run all work that is
+  // due; it runs work in order.
+  void Pass(double seconds) {
+    clock_.Advance(absl::Seconds(seconds));
     Mutex mu;
     CondVar changed;
     bool called = false;
-    timer_.At(absl::Now() + 2 * absl::Seconds(kSoon), [&] {
+    timer_.At(clock_.Now(), [&] {
       MutexLock lock(&mu);
       called = true;
       changed.SignalAll();
@@ -61,25 +57,43 @@ class LatePushesTest : public ::testing::Test {
 
   JobConfig config_;
   std::unique_ptr<WeightSlice> slice_;
-  Timer timer_;  // Declared last, so that it ends before the slice.
+  ManualClock clock_;
+  // Declared last, so that it ends before the slice.
+  Timer timer_{nullptr, &clock_};
 };
 
 TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
-  SetTimeout(kSoon);
   Answers answers;
   slice_->Push(PushOf(0, 0, {2}), answers.Taker());
   slice_->Push(PushOf(2, 0, {4}), answers.Taker());
-  AwaitTimeout();
+  Pass(kTimeout);
   EXPECT_EQ(slice_->version(), 1);
   // The mean is over two pushes, not three.
   EXPECT_EQ(Weight(), -3);
 }
 
+TEST_F(LatePushesTest, TheTimeCountsFromTheFirstPushOfTheUpdate) {
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice_->Push(PushOf(rank, 0, {0}), answers.Taker());
+  }
+  // The timer of update 0 may still be set; it does not count.
+  Pass(kTimeout / 2);
+  for (const int rank : {0, 1}) {
+    WorkerPush push = PushOf(rank, 1, {3});
+    push.base_version = 1;
+    slice_->Push(push, answers.Taker());
+  }
+  Pass(kTimeout / 2);
+  EXPECT_EQ(slice_->version(), 1);
+  Pass(kTimeout / 2);
+  EXPECT_EQ(slice_->version(), 2);
+}
+
 TEST_F(LatePushesTest, TooFewWorkersAreWaitedFor) {
-  SetTimeout(kSoon);
   Answers answers;
   slice_->Push(PushOf(0, 0, {2}), answers.Taker());
-  AwaitTimeout();
+  Pass(kTimeout);
   EXPECT_EQ(slice_->version(), 0);
   // The time is up already.
   slice_->Push(PushOf(1, 0, {4}), answers.Taker());
@@ -156,8 +170,9 @@ TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
 // that it skipped.
 TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
-  slice_ = NewWeightSlice(OptionsOf(config_, 100), nullptr, &timer_);
-  ASSERT_TRUE(slice_->Initialize(Dense(std::vector<float>(100))).ok());
+  slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 100), nullptr,
+                                         &timer_, &clock_);
+  ASSERT_TRUE(Initialize(slice_.get(), Dense(std::vector<float>(100))).ok());
   Answers others;
   Answers ahead;
   // Worker 2 holds version 0.
@@ -203,8 +218,9 @@ TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
 
 TEST_F(LatePushesTest, ARepeatOfAPushThatJumpedGetsAllWeightsToo) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
-  slice_ = NewWeightSlice(OptionsOf(config_, 100), nullptr, &timer_);
-  ASSERT_TRUE(slice_->Initialize(Dense(std::vector<float>(100))).ok());
+  slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 100), nullptr,
+                                         &timer_, &clock_);
+  ASSERT_TRUE(Initialize(slice_.get(), Dense(std::vector<float>(100))).ok());
   Answers others;
   const auto jumped = [] { return SparsePushOf(2, 1, 100, {7}, {3}); };
   Answers first;

@@ -194,7 +194,7 @@ TEST_F(RegisterTest, AHugeModelCostsNothingUntilItsWeightsCome) {
   SliceMessage header;
   *header.mutable_worker() = request.worker();
   header.set_bucket(14);
-  EXPECT_TRUE(absl::IsFailedPrecondition(
+  EXPECT_TRUE(absl::IsUnavailable(
       worker_.Call("Pull", header.SerializeAsString()).status()));
   EXPECT_EQ(worker_.GetStatus()->version(), -1);
 }
@@ -217,7 +217,7 @@ TEST_F(RegisterTest, StrangersMayNotAttendOrFinish) {
            {-1, 1, grpc::StatusCode::INVALID_ARGUMENT},
            {7, 1, grpc::StatusCode::INVALID_ARGUMENT},
            {0, 2, grpc::StatusCode::FAILED_PRECONDITION},
-           {1, 1, grpc::StatusCode::FAILED_PRECONDITION}}) {
+           {1, 1, grpc::StatusCode::UNAUTHENTICATED}}) {
     FinishRequest finish;
     finish.mutable_worker()->set_rank(rank);
     finish.mutable_worker()->set_incarnation(incarnation);

@@ -118,6 +118,14 @@ inline SliceOptions OptionsOf(const JobConfig& config, int64_t num_elements) {
   return options;
 }
 
+// Sets the first weights of a slice that no other thread uses yet.
+inline absl::Status Initialize(WeightSlice* slice, ReceivedPayload payload) {
+  absl::Status result = absl::UnknownError("no answer");
+  slice->Initialize(std::move(payload),
+                    [&](const absl::Status& status) { result = status; });
+  return result;
+}
+
 // All weights of a slice that can answer now. The answer may come from another
 // thread that answers calls at the same time.
 inline absl::StatusOr<WeightAnswer> PullFrom(WeightSlice* slice) {

@@ -1,11 +1,13 @@
 // The arithmetic of one slice, compared with plain loops.
 #include "server/slices/slice_weights.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <random>
+#include <string>
 #include <vector>
 
 #include "compressors/payload/payload.h"
@@ -236,6 +238,54 @@ TEST_F(SliceWeightsTest, ShortCodesDoNotHideWeightsThatAreNotFinite) {
       EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
     }
   }
+}
+
+// What a code rounds away of a change comes with the element's next change, and
+// nothing else comes. `view` is what a worker holds that adds up all answers.
+TEST_F(SliceWeightsTest, CodedUpdatesLoseNothingForEver) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  CompressorConfig* const codes =
+      config_.mutable_downlink()->mutable_compressor();
+  for (const std::string code : {"int8_block", "qsgdinf", "bf16"}) {
+    SCOPED_TRACE(code);
+    codes->set_value_code(code);
+    std::vector<float> view = {0, 10, 20, 30};
+    const auto weights = Make(view);
+    float exact = 30;
+    double worst = 0;
+    for (int update = 0; update < 20; ++update) {
+      Pushes pushes;
+      pushes.AddSparse({0, 3}, {-100.0f, 0.3f}, 4);
+      exact -= 0.3f;
+      auto outcome = weights->Begin(update, pushes.Get(), &phases_);
+      ASSERT_TRUE(outcome.ok()) << outcome.status();
+      EXPECT_TRUE(outcome->answer.difference);
+      EXPECT_TRUE(outcome->answer.covers_pushes);
+      std::vector<uint32_t> indices;
+      Decoded(outcome->answer.bytes, &indices);
+      EXPECT_THAT(indices, ElementsAre(0, 3));
+      AddPayload({outcome->answer.bytes.span()}, view.data());
+      EXPECT_EQ(Decoded(weights->All()), view);
+      worst = std::max(worst, std::fabs(double{view[3]} - exact));
+    }
+    // One step of a code with 4 bits, scaled by the change of 100 at element 0.
+    EXPECT_LT(worst, 100.0 / 7);
+    EXPECT_EQ(view[1], 10);
+    EXPECT_EQ(view[2], 20);
+    EXPECT_NEAR(view[0], 2000, 100);
+  }
+}
+
+// A code without exact values for every float must not hide what diverged.
+TEST_F(SliceWeightsTest, CodedUpdatesDoNotHideWeightsThatAreNotFinite) {
+  config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+  config_.mutable_downlink()->mutable_compressor()->set_value_code(
+      "int8_block");
+  const auto weights = Make({-3e38f, 2});
+  Pushes pushes;
+  pushes.AddSparse({0}, {3e38f}, 2);
+  const auto outcome = weights->Begin(0, pushes.Get(), &phases_);
+  EXPECT_TRUE(absl::IsDataLoss(outcome.status())) << outcome.status();
 }
 
 // `view` is what a worker holds that adds up all answers.

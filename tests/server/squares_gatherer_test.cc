@@ -72,6 +72,37 @@ TEST(SquaresGatherer, RepeatsCountOnceAndGetTheStoredSums) {
   EXPECT_EQ((*late.all[0])[0].weights, 3);
 }
 
+// A server that starts over repeats exchanges that the others have left.
+TEST(SquaresGatherer, AnEarlierStageMayBeRepeatedWhileALaterRoundIsUnderWay) {
+  SquaresGathererOptions options = Options(2, 1);
+  options.kept_rounds = 3;
+  SquaresGatherer gatherer(options, AnswerAtOnce);
+  Answers all;
+  const SquaresRound rounds[] = {{0, 0}, {0, 1}, {1, 0}, {1, 1}};
+  for (int i = 0; i < 4; ++i) {
+    for (const int server : {0, 1}) {
+      gatherer.Add(rounds[i], server, {{0, {1.0 + i, 0, 0}}}, all.Taker());
+    }
+  }
+  ASSERT_EQ(all.all.size(), 8u);
+  Answers waits;
+  gatherer.Add({2, 0}, 0, {{0, {7, 0, 0}}}, waits.Taker());
+  for (int i = 1; i < 4; ++i) {
+    Answers again;
+    gatherer.Add(rounds[i], 1, {{0, {50, 0, 0}}}, again.Taker());
+    ASSERT_EQ(again.all.size(), 1u);
+    ASSERT_TRUE(again.all[0].ok()) << again.all[0].status();
+    EXPECT_EQ((*again.all[0])[0].weights, 2 * (1.0 + i));
+  }
+  EXPECT_TRUE(waits.all.empty());
+  Answers forgotten;
+  gatherer.Add(rounds[0], 1, {}, forgotten.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(forgotten.all.at(0).status()));
+  gatherer.Add({2, 0}, 1, {{0, {1, 0, 0}}}, waits.Taker());
+  ASSERT_EQ(waits.all.size(), 2u);
+  EXPECT_EQ((*waits.all[0])[0].weights, 8);
+}
+
 std::string ErrorOf(SquaresGatherer* gatherer, const SquaresRound& round,
                     int contributor, int tensor) {
   Answers answers;
@@ -87,6 +118,7 @@ TEST(SquaresGatherer, WhatDoesNotFitIsRefusedAndChangesNothing) {
   EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, -1, 0), HasSubstr("server -1"));
   EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, 0, 3), HasSubstr("tensor 3"));
   EXPECT_THAT(ErrorOf(&gatherer, {0, 0}, 0, -1), HasSubstr("tensor -1"));
+  EXPECT_THAT(ErrorOf(&gatherer, {-1, 1}, 0, 0), HasSubstr("update -1"));
   gatherer.Add({5, 0}, 0, {{0, {1, 0, 0}}}, answers.Taker());
   EXPECT_THAT(ErrorOf(&gatherer, {6, 0}, 1, 0),
               HasSubstr("exchange 0 of update 6; the others are in exchange 0 "

@@ -38,9 +38,10 @@ class StaleSliceTest : public ::testing::Test {
   }
 
   std::unique_ptr<WeightSlice> New(int64_t num_elements) {
-    auto slice = NewWeightSlice(OptionsOf(config_, num_elements));
+    auto slice =
+        std::make_unique<WeightSlice>(OptionsOf(config_, num_elements));
     EXPECT_TRUE(
-        slice->Initialize(Dense(std::vector<float>(num_elements))).ok());
+        Initialize(slice.get(), Dense(std::vector<float>(num_elements))).ok());
     return slice;
   }
 
@@ -146,9 +147,9 @@ TEST_F(StaleSliceTest, WhoIsGoneIsNotWaitedFor) {
 
 TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
   config_.mutable_consistency()->set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
-  const auto slice = NewWeightSlice(OptionsOf(config_, 1));
+  const auto slice = std::make_unique<WeightSlice>(OptionsOf(config_, 1));
   slice->WorkerGone(1);
-  ASSERT_TRUE(slice->Initialize(Dense({0})).ok());
+  ASSERT_TRUE(Initialize(slice.get(), Dense({0})).ok());
   Answers pulled;
   slice->Pull(0, 0, pulled.Taker());
   EXPECT_TRUE(pulled.OnlyStatus().ok());
@@ -163,8 +164,8 @@ TEST_F(StaleSliceTest, FirstWeightsMayBeSentAgainAtAnyTime) {
   const auto slice = Asynchronous(1);
   Answers answers;
   slice->Push(PushFrom(0, 0, 0, 1), answers.Taker());
-  EXPECT_TRUE(slice->Initialize(Dense({0})).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1}))));
+  EXPECT_TRUE(Initialize(slice.get(), Dense({0})).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(Initialize(slice.get(), Dense({1}))));
   EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(-1));
 }
 
@@ -231,8 +232,8 @@ TEST_F(StaleSliceTest, StatisticsAreTheMeanOfEveryonesLast) {
   config_.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
   SliceOptions options = OptionsOf(config_, 1);
   options.rule = UpdateRule::kMean;
-  const auto slice = NewWeightSlice(options);
-  ASSERT_TRUE(slice->Initialize(Dense({9})).ok());
+  const auto slice = std::make_unique<WeightSlice>(options);
+  ASSERT_TRUE(Initialize(slice.get(), Dense({9})).ok());
   Answers answers;
   slice->Push(PushFrom(0, 0, 0, 2), answers.Taker());
   EXPECT_THAT(WeightsOf(*answers.Get()[0]), ElementsAre(2));

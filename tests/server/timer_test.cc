@@ -2,11 +2,11 @@
 
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tests/common/manual_clock.h"
 
 namespace ps {
 namespace {
@@ -17,30 +17,54 @@ TEST(Timer, CallsInOrderOfTimeAndNotBefore) {
   Mutex mu;
   CondVar changed;
   std::vector<int> calls;
-  const absl::Time start = absl::Now();
+  ManualClock clock;
+  const absl::Time start = clock.Now();
   std::vector<absl::Time> times;
   const auto record = [&](int number) {
     return [&, number] {
       MutexLock lock(&mu);
       calls.push_back(number);
-      times.push_back(absl::Now());
+      times.push_back(clock.Now());
       changed.SignalAll();
     };
   };
-  Timer timer;
-  timer.At(start + absl::Milliseconds(30), record(2));
-  timer.At(start + absl::Milliseconds(10), record(1));
-  timer.At(start + absl::Hours(1), record(3));
-  {
+  const auto await = [&](size_t num_calls) {
     MutexLock lock(&mu);
-    while (calls.size() < 2) changed.Wait(&mu);
-  }
+    while (calls.size() < num_calls) changed.Wait(&mu);
+  };
+  Timer timer(nullptr, &clock);
+  timer.At(start + absl::Minutes(30), record(2));
+  timer.At(start + absl::Minutes(10), record(1));
+  timer.At(start + absl::Hours(1), record(3));
+  clock.Advance(absl::Minutes(10));
+  // Each new call has the timer look at the clock again.
+  timer.At(clock.Now(), record(4));
+  await(2);
+  clock.Advance(absl::Minutes(20));
+  timer.At(clock.Now(), record(5));
+  await(4);
   timer.Stop();
-  EXPECT_THAT(calls, ElementsAre(1, 2));
-  EXPECT_GE(times[0], start + absl::Milliseconds(10));
-  EXPECT_GE(times[1], start + absl::Milliseconds(30));
-  timer.At(start, record(4));
-  EXPECT_THAT(calls, ElementsAre(1, 2));
+  EXPECT_THAT(calls, ElementsAre(1, 4, 2, 5));
+  EXPECT_GE(times[0], start + absl::Minutes(10));
+  EXPECT_GE(times[2], start + absl::Minutes(30));
+  timer.At(start, record(6));
+  EXPECT_THAT(calls, ElementsAre(1, 4, 2, 5));
+}
+
+TEST(Timer, WaitsForTheSteadyClock) {
+  Mutex mu;
+  CondVar changed;
+  bool called = false;
+  Timer timer;
+  const absl::Time due = SteadyClock()->Now() + absl::Milliseconds(10);
+  timer.At(due, [&] {
+    MutexLock lock(&mu);
+    called = true;
+    changed.SignalAll();
+  });
+  MutexLock lock(&mu);
+  while (!called) changed.Wait(&mu);
+  EXPECT_GE(SteadyClock()->Now(), due);
 }
 
 TEST(Timer, HandsWorkToTheScheduler) {
@@ -53,7 +77,7 @@ TEST(Timer, HandsWorkToTheScheduler) {
     changed.SignalAll();
   });
   bool called = false;
-  timer.At(absl::Now(), [&] { called = true; });
+  timer.At(SteadyClock()->Now(), [&] { called = true; });
   MutexLock lock(&mu);
   while (scheduled.empty()) changed.Wait(&mu);
   EXPECT_FALSE(called);

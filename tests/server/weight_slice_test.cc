@@ -18,6 +18,7 @@
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/norms/squares_exchange.h"
 #include "tests/server/slice_calls.h"
 
 namespace ps {
@@ -36,13 +37,13 @@ class WeightSliceTest : public ::testing::Test {
   }
 
   std::unique_ptr<WeightSlice> NewSlice(int64_t num_elements) {
-    return NewWeightSlice(OptionsOf(config_, num_elements));
+    return std::make_unique<WeightSlice>(OptionsOf(config_, num_elements));
   }
 
   std::unique_ptr<WeightSlice> ZeroSlice(int64_t num_elements) {
     auto slice = NewSlice(num_elements);
     const absl::Status status =
-        slice->Initialize(Dense(std::vector<float>(num_elements)));
+        Initialize(slice.get(), Dense(std::vector<float>(num_elements)));
     EXPECT_TRUE(status.ok()) << status;
     return slice;
   }
@@ -166,25 +167,27 @@ TEST_F(WeightSliceTest, IsOfNoUseBeforeItsFirstWeights) {
   Answers answers;
   slice->Push(PushOf(0, 0, {1}), answers.Taker());
   EXPECT_TRUE(absl::IsFailedPrecondition(answers.OnlyStatus()));
-  EXPECT_TRUE(absl::IsFailedPrecondition(PullFrom(slice.get()).status()));
+  EXPECT_TRUE(absl::IsUnavailable(PullFrom(slice.get()).status()));
   EXPECT_EQ(slice->version(), -1);
   EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 1, 2}));
 }
 
 TEST_F(WeightSliceTest, FirstWeightsMayBeRepeatedButNotChanged) {
   const auto slice = NewSlice(2);
-  ASSERT_TRUE(slice->Initialize(Dense({1, 2})).ok());
-  EXPECT_TRUE(slice->Initialize(Dense({1, 2})).ok());
-  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 3}))));
+  ASSERT_TRUE(Initialize(slice.get(), Dense({1, 2})).ok());
+  EXPECT_TRUE(Initialize(slice.get(), Dense({1, 2})).ok());
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(Initialize(slice.get(), Dense({1, 3}))));
   EXPECT_EQ(WeightsOf(*PullFrom(slice.get())), (std::vector<float>{1, 2}));
   Answers answers;
   for (int rank = 0; rank < 3; ++rank) {
     slice->Push(PushOf(rank, 0, {0, 0}), answers.Taker());
   }
   EXPECT_EQ(slice->version(), 1);
-  EXPECT_TRUE(slice->Initialize(Dense({1, 2})).ok())
+  EXPECT_TRUE(Initialize(slice.get(), Dense({1, 2})).ok())
       << "the answer to the first call may have been lost";
-  EXPECT_TRUE(absl::IsFailedPrecondition(slice->Initialize(Dense({1, 3}))));
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(Initialize(slice.get(), Dense({1, 3}))));
 }
 
 TEST_F(WeightSliceTest, FailAnswersEveryoneNowAndLater) {
@@ -200,7 +203,7 @@ TEST_F(WeightSliceTest, FailAnswersEveryoneNowAndLater) {
   slice->Push(PushOf(1, 0, {1}), later.Taker());
   EXPECT_TRUE(absl::IsAborted(later.OnlyStatus()));
   EXPECT_TRUE(absl::IsAborted(PullFrom(slice.get()).status()));
-  EXPECT_TRUE(absl::IsAborted(slice->Initialize(Dense({0}))));
+  EXPECT_TRUE(absl::IsAborted(Initialize(slice.get(), Dense({0}))));
   slice->Fail(absl::AbortedError("again"));
   EXPECT_EQ(waiting.Get().size(), 2u) << "answered once";
 }
@@ -230,8 +233,8 @@ std::vector<float> StepOfVotes(const JobConfig& config,
   voting.mutable_optimizer()->set_majority_vote(true);
   const int64_t n = static_cast<int64_t>(votes[0].size());
   const std::unique_ptr<WeightSlice> slice =
-      NewWeightSlice(OptionsOf(voting, n));
-  EXPECT_TRUE(slice->Initialize(Dense(std::vector<float>(n))).ok());
+      std::make_unique<WeightSlice>(OptionsOf(voting, n));
+  EXPECT_TRUE(Initialize(slice.get(), Dense(std::vector<float>(n))).ok());
   PayloadCodes codes;
   codes.value_code = "sign";
   codes.value_config.set_sign_scale(ValueCodeConfig::ONE);
@@ -282,7 +285,7 @@ TEST_F(WeightSliceTest, WorkersWithoutAGradientDoNotVote) {
 TEST_F(WeightSliceTest, AnUnknownOptimizerIsAnErrorOfTheFirstWeights) {
   config_.mutable_optimizer()->set_name("no such rule");
   const auto slice = NewSlice(1);
-  EXPECT_TRUE(absl::IsInvalidArgument(slice->Initialize(Dense({1}))));
+  EXPECT_TRUE(absl::IsInvalidArgument(Initialize(slice.get(), Dense({1}))));
   EXPECT_EQ(slice->version(), -1);
 }
 
@@ -336,7 +339,7 @@ TEST_F(WeightSliceTest, ConcurrentWorkersEachGetEveryAnswer) {
 
 TEST_F(WeightSliceTest, DigestsOfTheRightWeightsPass) {
   const auto slice = NewSlice(2);
-  ASSERT_TRUE(slice->Initialize(Dense({1, -2})).ok());
+  ASSERT_TRUE(Initialize(slice.get(), Dense({1, -2})).ok());
   const std::vector<float> held = {1, -2};
   Answers answers;
   for (int rank = 0; rank < 3; ++rank) {
@@ -349,7 +352,7 @@ TEST_F(WeightSliceTest, DigestsOfTheRightWeightsPass) {
 
 TEST_F(WeightSliceTest, ADigestOfOtherWeightsFailsTheSliceAndNamesTheWorker) {
   const auto slice = NewSlice(2);
-  ASSERT_TRUE(slice->Initialize(Dense({1, -2})).ok());
+  ASSERT_TRUE(Initialize(slice.get(), Dense({1, -2})).ok());
   const std::vector<float> held = {1, -2};
   const std::vector<float> other = {1, 2};
   Answers answers;
@@ -368,6 +371,79 @@ TEST_F(WeightSliceTest, ADigestOfOtherWeightsFailsTheSliceAndNamesTheWorker) {
   EXPECT_TRUE(absl::IsDataLoss(PullFrom(slice.get()).status()));
 }
 
+// Answers when the test says so.
+class HeldExchange final : public SquaresExchange {
+ public:
+  void Add(const SquaresRound& round, int, const std::vector<TensorStretch>&,
+           const std::vector<Squares>& squares, Done done) override {
+    round_ = round;
+    totals_.tensors = squares;
+    done_ = std::move(done);
+  }
+
+  const SquaresRound& round() const { return round_; }
+  void Answer() { done_(totals_); }
+
+ private:
+  SquaresRound round_ = {-1, 0};
+  SquaresTotals totals_;
+  Done done_;
+};
+
+class AwaitedNormsTest : public WeightSliceTest {
+ protected:
+  // Version 1; the update of iteration 1 waits for norms.
+  AwaitedNormsTest() {
+    config_.mutable_optimizer()->set_clip_norm(1e6);
+    slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 1), &exchange_);
+    EXPECT_TRUE(Initialize(slice_.get(), Dense({0})).ok());
+    for (const int64_t iteration : {0, 1}) {
+      for (int rank = 0; rank < 3; ++rank) {
+        slice_->Push(PushOf(rank, iteration, {1}), answers_.Taker());
+      }
+      if (iteration == 0) exchange_.Answer();
+    }
+    EXPECT_EQ(answers_.Get().size(), 3u);
+    EXPECT_TRUE(exchange_.round() == (SquaresRound{1, 0}));
+  }
+
+  HeldExchange exchange_;
+  std::unique_ptr<WeightSlice> slice_;
+  Answers answers_;
+};
+
+TEST_F(AwaitedNormsTest, TheWeightsBeforeTheUpdateMayBePulled) {
+  EXPECT_EQ(slice_->version(), 1);
+  EXPECT_THAT(slice_->AwaitedRanks(), testing::IsEmpty());
+  const auto pulled = PullFrom(slice_.get());
+  ASSERT_TRUE(pulled.ok()) << pulled.status();
+  EXPECT_EQ(pulled->version, 1);
+  EXPECT_THAT(WeightsOf(*pulled), ElementsAre(-1));
+  exchange_.Answer();
+  EXPECT_EQ(slice_->version(), 2);
+  EXPECT_THAT(WeightsOf(*pulled), ElementsAre(-1)) << "it is not written over";
+}
+
+TEST_F(AwaitedNormsTest, ARepeatOfTheLastPushGetsTheNewWeights) {
+  Answers repeat;
+  slice_->Push(PushOf(1, 0, {1}), repeat.Taker());
+  EXPECT_TRUE(repeat.Get().empty());
+  exchange_.Answer();
+  ASSERT_TRUE(repeat.OnlyStatus().ok());
+  EXPECT_EQ(repeat.Get()[0]->version, 2);
+  EXPECT_FALSE(repeat.Get()[0]->left_out);
+  EXPECT_THAT(WeightsOf(*repeat.Get()[0]), ElementsAre(-2));
+  EXPECT_EQ(answers_.Get().size(), 6u);
+}
+
+TEST_F(AwaitedNormsTest, TotalsThatComeAfterAFailureChangeNothing) {
+  slice_->Fail(absl::AbortedError("over"));
+  EXPECT_EQ(answers_.Get().size(), 6u);
+  exchange_.Answer();
+  EXPECT_EQ(answers_.Get().size(), 6u) << "answered once";
+  EXPECT_EQ(slice_->version(), 1);
+}
+
 TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
   JobConfig config;
   config.mutable_cluster()->set_num_workers(2);
@@ -375,8 +451,9 @@ TEST(WeightSlice, StatisticsAreReplacedByTheirMean) {
   SliceOptions options = OptionsOf(config, 2);
   options.total_updates = 1;
   options.rule = UpdateRule::kMean;
-  const std::unique_ptr<WeightSlice> slice = NewWeightSlice(options);
-  ASSERT_TRUE(slice->Initialize(Dense({0, 1})).ok());
+  const std::unique_ptr<WeightSlice> slice =
+      std::make_unique<WeightSlice>(options);
+  ASSERT_TRUE(Initialize(slice.get(), Dense({0, 1})).ok());
   // Statistics have their own count of iterations, which may exceed
   // total_updates.
   for (int64_t time = 0; time < 3; ++time) {
@@ -396,8 +473,9 @@ TEST(WeightSlice, StatisticsMustAllBeThere) {
   config.mutable_cluster()->set_num_workers(1);
   SliceOptions options = OptionsOf(config, 2);
   options.rule = UpdateRule::kMean;
-  const std::unique_ptr<WeightSlice> slice = NewWeightSlice(options);
-  ASSERT_TRUE(slice->Initialize(Dense({0, 1})).ok());
+  const std::unique_ptr<WeightSlice> slice =
+      std::make_unique<WeightSlice>(options);
+  ASSERT_TRUE(Initialize(slice.get(), Dense({0, 1})).ok());
   Answers answers;
   WorkerPush push = PushOf(0, 0, {5});
   push.dense = false;

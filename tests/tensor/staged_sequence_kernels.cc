@@ -60,6 +60,12 @@ class StagedRecurrent final : public RecurrentOp {
   int64_t num_floats() const override { return op_->num_floats(); }
   absl::Duration cell_time() const override { return op_->cell_time(); }
   void ResetState() override { op_->ResetState(); }
+  absl::Status SaveState(std::string* bytes) const override {
+    return op_->SaveState(bytes);
+  }
+  absl::Status LoadState(absl::string_view* bytes) override {
+    return op_->LoadState(bytes);
+  }
 
   absl::Status Forward(const float* x, const Weights& weights,
                        float* y) override {

@@ -54,5 +54,14 @@ TEST(FormatCountTest, ThousandsAreApart) {
   EXPECT_EQ(FormatCount(-1234), "-1,234");
 }
 
+TEST(FormatNumberTest, ThreeDigitsWithoutAnExponent) {
+  EXPECT_EQ(FormatNumber(0), "0.000");
+  EXPECT_EQ(FormatNumber(0.1234), "0.123");
+  EXPECT_EQ(FormatNumber(0.9996), "1.00");
+  EXPECT_EQ(FormatNumber(-12.34), "-12.3");
+  EXPECT_EQ(FormatNumber(99.96), "100");
+  EXPECT_EQ(FormatNumber(1234.5), "1234");
+}
+
 }  // namespace
 }  // namespace ps

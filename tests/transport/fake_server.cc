@@ -29,10 +29,10 @@ class FakeServer::HeldPush final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 };
 
-FakeServer::FakeServer() {
+FakeServer::FakeServer(int port) {
   grpc::ServerBuilder builder;
-  builder.AddListeningPort("127.0.0.1:0", grpc::InsecureServerCredentials(),
-                           &port_);
+  builder.AddListeningPort(absl::StrCat("127.0.0.1:", port),
+                           grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(this);
   server_ = builder.BuildAndStart();
   CHECK(server_ != nullptr);
@@ -63,6 +63,10 @@ void FakeServer::EndAttendance(AttendCall* call) {
 grpc::ServerUnaryReactor* FakeServer::Register(
     grpc::CallbackServerContext* context, const RegisterRequest*,
     RegisterResponse*) {
+  {
+    MutexLock lock(&mu_);
+    ++num_registered_;
+  }
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status::OK);
   return reactor;
@@ -96,6 +100,11 @@ grpc::ServerUnaryReactor* FakeServer::Finish(
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   reactor->Finish(grpc::Status(grpc::StatusCode::UNAVAILABLE, "answer lost"));
   return reactor;
+}
+
+int FakeServer::num_registered() {
+  MutexLock lock(&mu_);
+  return num_registered_;
 }
 
 void FakeServer::AwaitPush() {

@@ -16,10 +16,11 @@ namespace ps {
 // Accepts every worker and holds every push. Thread-safe.
 class FakeServer final : public ParameterServer::CallbackService {
  public:
-  // Listens on a free port; CHECKs that this succeeds.
-  FakeServer();
+  // Listens on this port, or on a free one; CHECKs that this succeeds.
+  explicit FakeServer(int port = 0);
   ~FakeServer() override;
 
+  int port() const { return port_; }
   std::string address() const;
 
   // Breaks all connections at once, like a process that is killed.
@@ -40,6 +41,9 @@ class FakeServer final : public ParameterServer::CallbackService {
                                    const FinishRequest* request,
                                    FinishResponse* response) override;
 
+  // The number of calls of Register so far.
+  int num_registered();
+
   // Blocks until a push is held.
   void AwaitPush();
 
@@ -53,6 +57,7 @@ class FakeServer final : public ParameterServer::CallbackService {
   int port_ = 0;
   Mutex mu_;
   CondVar changed_;
+  int num_registered_ ABSL_GUARDED_BY(mu_) = 0;
   bool pushed_ ABSL_GUARDED_BY(mu_) = false;
   std::set<AttendCall*> attending_ ABSL_GUARDED_BY(mu_);
   std::unique_ptr<grpc::Server> server_;

@@ -20,7 +20,9 @@
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
 #include "server/server.h"
+#include "tests/transport/fake_channel.h"
 #include "tests/transport/fake_server.h"
+#include "transport/proto_bytes.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -361,6 +363,89 @@ TEST(ParameterClientTest, AServerThatVanishesIsGivenUpAfterTheTimeout) {
   EXPECT_THAT(std::string(status.message()),
               HasSubstr(absl::StrCat("server 0 at ", server.address(),
                                      " has not answered for")));
+}
+
+TEST(ParameterClientTest, AServerThatComesBackGetsThePushesAgain) {
+  auto server = std::make_unique<FakeServer>();
+  const JobConfig config = Job(1, 1);
+  const ShardMap map = MapFor(config);
+  const auto client = ParameterClient::Connect(
+      ClientOptions(config, {server->address()}, 0), &map);
+  ASSERT_TRUE(client.ok()) << client.status();
+  ASSERT_TRUE(PushAll(client->get(), map, 0, Filled(1)).ok());
+  server->AwaitPush();
+  const int port = server->port();
+  server.reset();
+  FakeServer again(port);
+  // The worker itself need not wait for answers meanwhile.
+  again.AwaitPush();
+  EXPECT_EQ(again.num_registered(), 1);
+}
+
+// A worker and three servers that answer when the test likes.
+class SlowServersTest : public ::testing::Test {
+ protected:
+  SlowServersTest() : config_(Job(1, 3)), map_(MapFor(config_)) {
+    ParameterClientOptions options =
+        ClientOptions(config_, {"a:1", "b:1", "c:1"}, 0);
+    // Asks almost at once whom the servers wait for.
+    options.patience = absl::Milliseconds(1);
+    std::vector<std::unique_ptr<FakeChannel>> channels;
+    for (int i = 0; i < 3; ++i) {
+      channels.push_back(std::make_unique<FakeChannel>());
+      channels_.push_back(channels.back().get());
+    }
+    auto next = channels.begin();
+    options.new_channel = [&](const ServerChannelOptions&) {
+      return std::move(*next++);
+    };
+    std::thread connecting([&] {
+      auto client = ParameterClient::Connect(options, &map_);
+      EXPECT_TRUE(client.ok()) << client.status();
+      client_ = *std::move(client);
+    });
+    for (FakeChannel* channel : channels_) {
+      channel->Take(Rpc::kRegister).done(ToBytes(RegisterResponse()));
+    }
+    connecting.join();
+  }
+
+  const JobConfig config_;
+  const ShardMap map_;
+  std::vector<FakeChannel*> channels_;  // They belong to the client.
+  std::unique_ptr<ParameterClient> client_;
+};
+
+TEST_F(SlowServersTest, AllAreAskedAtOnceWhomTheyWaitFor) {
+  ASSERT_TRUE(PushAll(client_.get(), map_, 0, Filled(1)).ok());
+  absl::Status status;
+  std::thread waiting([&] {
+    status = client_->AwaitAnswers(
+        [](const SliceAnswer&) { return absl::OkStatus(); });
+  });
+  // No server has answered yet when the last one is asked.
+  for (FakeChannel* channel : channels_) channel->Take(Rpc::kGetStatus);
+  AttendEvent event;
+  event.set_failure("the test is over");
+  channels_[1]->attending().event(event);
+  waiting.join();
+  EXPECT_TRUE(absl::IsAborted(status)) << status;
+  EXPECT_THAT(std::string(status.message()), HasSubstr("server 1 at b:1"));
+}
+
+TEST_F(SlowServersTest, AllAreToldAtOnceThatTheWorkerGivesUp) {
+  absl::Status status;
+  std::thread telling(
+      [&] { status = client_->Finish(absl::NotFoundError("no data")); });
+  std::vector<FakeChannel::Call> calls;
+  for (FakeChannel* channel : channels_) {
+    calls.push_back(channel->Take(Rpc::kFinish));
+  }
+  for (const FakeChannel::Call& call : calls) {
+    call.done(ToBytes(FinishResponse()));
+  }
+  telling.join();
+  EXPECT_TRUE(status.ok()) << status;
 }
 
 TEST(ParameterClientTest, AJobIsDoneAlsoIfTheAnswerThatSaysSoIsLost) {

@@ -57,6 +57,16 @@ TEST(PushWindow, OneLongerThanTheCreditGoesAlone) {
   EXPECT_THAT(StartAll(&window), ElementsAre(1));
 }
 
+// First weights are dense, and the pushes that follow may be tiny.
+TEST(PushWindow, LongOnesOfThePastReserveNothing) {
+  PushWindow window(/*credit_bytes=*/10);
+  window.Add(0, 50, 0);
+  EXPECT_THAT(StartAll(&window), ElementsAre(0));
+  window.Answered(0);
+  for (int64_t number = 1; number < 5; ++number) window.Add(number, 2, 0);
+  EXPECT_THAT(StartAll(&window), ElementsAre(1, 2, 3, 4));
+}
+
 TEST(PushWindow, WhatIsAnsweredBeforeItWasSentIsForgotten) {
   PushWindow window(/*credit_bytes=*/10);
   window.Add(0, 8, 0);

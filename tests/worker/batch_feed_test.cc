@@ -74,5 +74,15 @@ TEST_F(BatchFeedTest, SkippingABatchThatWasPeekedBreaksTheRow) {
   for (int i = 3; i < 6; ++i) EXPECT_EQ(feed.At(i).value()->upload, 0);
 }
 
+TEST_F(BatchFeedTest, CanBeginAtAnyIteration) {
+  const std::vector<Batch> expected = Expected();
+  BatchFeed feed(config_, 0, parts_, 3);
+  for (int i = 3; i < 6; ++i) {
+    ExpectSame(*feed.At(i).value(), expected[i]);
+    Batch* const next = feed.Peek().value();
+    EXPECT_EQ(next == nullptr, i == 5);
+  }
+}
+
 }  // namespace
 }  // namespace ps

@@ -3,6 +3,8 @@
 #include <cmath>
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "compressors/payload/payload.h"
@@ -45,6 +47,24 @@ TEST_F(ResidualsTest, AreOneZeroVectorForEachBucket) {
   EXPECT_THAT(Values(*residuals->of(0)), ElementsAre(0, 0, 0, 0));
   EXPECT_THAT(Values(*residuals->of(1)), ElementsAre(0, 0, 0));
   EXPECT_EQ(residuals->Norm().value(), 0);
+}
+
+TEST_F(ResidualsTest, AreLoadedAsTheyWereSaved) {
+  const auto first = Make(false);
+  Fill({1, -2, 0, 2}, first->of(0));
+  Fill({0, 4, 1e-30f}, first->of(1));
+  StateWriter writer("residuals");
+  ASSERT_TRUE(first->Save(&writer).ok());
+  const std::string state = std::move(writer).Finish();
+  const auto second = Make(false);
+  StateReader reader = StateReader::Open("residuals", state).value();
+  ASSERT_TRUE(second->Load(&reader).ok());
+  EXPECT_TRUE(reader.Finish().ok());
+  EXPECT_THAT(Values(*second->of(0)), ElementsAre(1, -2, 0, 2));
+  EXPECT_THAT(Values(*second->of(1)), ElementsAre(0, 4, 1e-30f));
+  const auto other = Residuals::Create({{0, 9}}, false, backend_.get()).value();
+  StateReader again = StateReader::Open("residuals", state).value();
+  EXPECT_TRUE(absl::IsDataLoss(other->Load(&again)));
 }
 
 TEST_F(ResidualsTest, NormIsOverAllBuckets) {

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "common/metric.h"
+#include "tools/report/against.h"
 
 namespace ps {
 namespace {
@@ -36,22 +37,23 @@ std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
   std::vector<Plot> plots;
   for (const std::string& metric : MetricsOf(runs)) {
     const bool in_percent = IsFraction(metric);
-    Plot plot;
-    plot.x_label = "iteration";
-    plot.x_from_zero = true;
-    plot.title = Capitalised(MetricWords(metric));
-    plot.y_label = absl::StrCat(MetricWords(metric), in_percent ? ", %" : "");
-    for (size_t i = 0; i < runs.size(); ++i) {
-      if (runs[i].metric != metric || runs[i].evaluations.empty()) continue;
-      PlotSeries points = series[i];
-      points.markers = true;
-      for (const EvaluationRow& row : runs[i].evaluations) {
-        points.points.push_back(
-            {row.iteration, in_percent ? 100 * row.value : row.value});
+    for (const Against against : kAllAgainst) {
+      Plot plot;
+      plot.title = Capitalised(MetricWords(metric));
+      NameAxis(against, &plot);
+      plot.y_label = absl::StrCat(MetricWords(metric), in_percent ? ", %" : "");
+      for (size_t i = 0; i < runs.size(); ++i) {
+        if (runs[i].metric != metric || runs[i].evaluations.empty()) continue;
+        PlotSeries points = series[i];
+        points.markers = true;
+        for (const EvaluationRow& row : runs[i].evaluations) {
+          points.points.push_back({PlaceOf(row, against),
+                                   in_percent ? 100 * row.value : row.value});
+        }
+        plot.series.push_back(std::move(points));
       }
-      plot.series.push_back(std::move(points));
+      plots.push_back(std::move(plot));
     }
-    plots.push_back(std::move(plot));
   }
   return plots;
 }

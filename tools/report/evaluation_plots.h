@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// One plot for each metric that any run has, in order of first use. series[i]:
-// name and colour of run i.
+// For each metric that any run has, in order of first use, a plot by iterations,
+// bytes and time. series[i]: name and colour of run i.
 std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
                                   const std::vector<PlotSeries>& series);
 

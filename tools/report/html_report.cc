@@ -12,6 +12,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_replace.h"
 #include "tools/human_format.h"
+#include "tools/report/against.h"
 #include "tools/report/evaluation_plots.h"
 #include "tools/report/exchange_times.h"
 
@@ -199,26 +200,34 @@ PlotScale ScaleByLastValues(const Plot& plot) {
                                                   : PlotScale::kLinear;
 }
 
-// One line for each run: `value` by iteration. Iterations without a value are
-// skipped; a NaN leaves a gap.
-Plot ByIteration(const std::vector<RunRecords>& runs,
-                 const std::vector<std::string>& labels,
-                 const std::function<std::optional<double>(
-                     const RunRecords&, const IterationRow&)>& value) {
+using RowValue = std::function<std::optional<double>(const RunRecords&,
+                                                     const IterationRow&)>;
+
+// One line for each run. Iterations without a value are skipped; a NaN leaves a
+// gap.
+Plot LinesAgainst(Against against, const std::vector<RunRecords>& runs,
+                  const std::vector<std::string>& labels,
+                  const RowValue& value) {
   Plot plot;
-  plot.x_label = "iteration";
-  plot.x_from_zero = true;
   for (size_t i = 0; i < runs.size(); ++i) {
     PlotSeries series = SeriesOf(labels, i);
     bool any = false;
     for (const IterationRow& row : runs[i].iterations) {
       const std::optional<double> y = value(runs[i], row);
       if (!y.has_value()) continue;
-      series.points.push_back({row.iteration, *y});
+      series.points.push_back({PlaceOf(row, against), *y});
       any = any || std::isfinite(*y);
     }
     if (any) plot.series.push_back(std::move(series));
   }
+  return plot;
+}
+
+Plot ByIteration(const std::vector<RunRecords>& runs,
+                 const std::vector<std::string>& labels,
+                 const RowValue& value) {
+  Plot plot = LinesAgainst(Against::kIterations, runs, labels, value);
+  NameAxis(Against::kIterations, &plot);
   return plot;
 }
 
@@ -268,14 +277,17 @@ std::vector<Plot> PlotsOf(const std::vector<RunRecords>& runs,
   residual.y_scale = PlotScale::kLogarithmic;
   plots.push_back(residual);
 
-  Plot loss =
-      ByIteration(runs, labels, [](const RunRecords&, const IterationRow& row) {
-        return row.training_loss;
-      });
-  loss.title = "Training loss";
-  loss.y_label = "loss";
-  loss.y_scale = PlotScale::kAutomatic;
-  plots.push_back(loss);
+  for (const Against against : kAllAgainst) {
+    Plot loss = LinesAgainst(against, runs, labels,
+                             [](const RunRecords&, const IterationRow& row) {
+                               return row.training_loss;
+                             });
+    loss.title = "Training loss";
+    NameAxis(against, &loss);
+    loss.y_label = "loss";
+    loss.y_scale = PlotScale::kAutomatic;
+    plots.push_back(loss);
+  }
 
   std::vector<PlotSeries> series;
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -305,6 +317,9 @@ bool AllDiffer(const std::vector<std::string>& labels) {
 
 std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs) {
   std::vector<std::string> labels;
+  for (const RunRecords& run : runs) labels.push_back(run.job);
+  if (runs.size() > 1 && AllDiffer(labels)) return labels;
+  labels.clear();
   for (const RunRecords& run : runs) {
     std::string label = run.compressor;
     if (!run.value_code.empty() && run.value_code != "fp32") {
@@ -315,9 +330,6 @@ std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs) {
     }
     labels.push_back(label);
   }
-  if (AllDiffer(labels)) return labels;
-  labels.clear();
-  for (const RunRecords& run : runs) labels.push_back(run.job);
   if (AllDiffer(labels)) return labels;
   labels.clear();
   for (const RunRecords& run : runs) labels.push_back(run.directory);

@@ -23,9 +23,8 @@ std::string HtmlReport(const std::vector<RunRecords>& runs,
 // The table alone, as Markdown.
 std::string MarkdownReport(const std::vector<RunRecords>& runs);
 
-// Labels that distinguish the runs: compressor, value code and target ratio. If
-// these are equal for two runs, the jobs; if those are equal, too, the
-// directories.
+// Labels that distinguish the runs: the names of their jobs, or else compressor,
+// value code and target ratio, or else the directories.
 std::vector<std::string> RunLabels(const std::vector<RunRecords>& runs);
 
 }  // namespace ps

@@ -111,8 +111,15 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
       TakeIteration(json, &run);
     } else if (event == "evaluation") {
       if (json.contains("metric")) run.metric = Text(json, "metric");
-      run.evaluations.push_back(
-          {Number(json, "iteration"), Number(json, run.metric.c_str())});
+      EvaluationRow row;
+      row.iteration = Number(json, "iteration");
+      row.value = Number(json, run.metric.c_str());
+      if (!run.iterations.empty()) {
+        const IterationRow& last = run.iterations.back();
+        row.seconds = last.seconds;
+        row.bytes = last.bytes_up + last.bytes_down;
+      }
+      run.evaluations.push_back(row);
     }
     // Other events are from newer versions and are ignored.
   }
@@ -123,6 +130,16 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
         "has not begun"));
   }
   return run;
+}
+
+void SetIterationSeconds(double seconds, RunRecords* run) {
+  for (IterationRow& row : run->iterations) {
+    row.seconds = row.iteration * seconds;
+  }
+  for (EvaluationRow& row : run->evaluations) {
+    row.seconds = row.iteration * seconds;
+  }
+  if (!run->iterations.empty()) run->seconds = run->iterations.back().seconds;
 }
 
 RatioQuality MeasureRatioQuality(const RunRecords& run) {

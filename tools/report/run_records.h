@@ -36,6 +36,9 @@ struct IterationRow {
 struct EvaluationRow {
   double iteration = 0;
   double value = 0;  // Value of RunRecords::metric.
+  // Since the start, at the last iteration before it.
+  double seconds = 0;
+  double bytes = 0;  // Up and down, all workers.
 };
 
 struct RunRecords {
@@ -68,6 +71,10 @@ struct RunRecords {
 // failed: an incomplete last line is ignored. Errors: those of ReadFile, with
 // what to do about it; kDataLoss naming the damaged line.
 absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory);
+
+// Replaces the recorded times by those of iterations that take this long, for
+// example on another network.
+void SetIterationSeconds(double seconds, RunRecords* run);
 
 // How close a run came to its target ratio after the iterations in which the
 // number of stages settles. All zero for a run without a target.

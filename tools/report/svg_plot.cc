@@ -199,16 +199,43 @@ struct Range {
   bool empty() const { return low > high; }
 };
 
-Axis YAxis(const Plot& plot, const Range& all, const Range& positive) {
-  const PlotScale scale = plot.y_scale;
-  const bool can_be_logarithmic = !positive.empty();
-  const bool spans = can_be_logarithmic && all.low > 0 &&
-                     positive.high > kLogarithmicSpan * positive.low;
-  if (can_be_logarithmic && (scale == PlotScale::kLogarithmic ||
-                             (scale == PlotScale::kAutomatic && spans))) {
-    return LogarithmicAxis(positive.low, positive.high);
+// What an axis has to show.
+struct Extent {
+  Range all;
+  Range positive;
+
+  void Add(double value) {
+    all.Add(value);
+    if (value > 0) positive.Add(value);
   }
-  return LinearAxis(all.low, all.high, /*ticks=*/6, plot.whole_y);
+};
+
+bool IsLogarithmic(PlotScale scale, const Extent& extent) {
+  const Range& positive = extent.positive;
+  if (positive.empty() || scale == PlotScale::kLinear) return false;
+  return scale == PlotScale::kLogarithmic ||
+         (extent.all.low > 0 &&
+          positive.high > kLogarithmicSpan * positive.low);
+}
+
+// Whether an axis of this scale can show the value.
+bool CanShow(PlotScale scale, double value) {
+  return std::isfinite(value) &&
+         (scale != PlotScale::kLogarithmic || value > 0);
+}
+
+Axis XAxis(const Plot& plot, Extent x) {
+  if (IsLogarithmic(plot.x_scale, x)) {
+    return LogarithmicAxis(x.positive.low, x.positive.high);
+  }
+  if (plot.x_from_zero) x.Add(0);
+  return LinearAxis(x.all.low, x.all.high, /*ticks=*/8);
+}
+
+Axis YAxis(const Plot& plot, const Extent& y) {
+  return IsLogarithmic(plot.y_scale, y)
+             ? LogarithmicAxis(y.positive.low, y.positive.high)
+             : LinearAxis(y.all.low, y.all.high, /*ticks=*/6, plot.whole_y);
 }
 
 }  // namespace
@@ -257,28 +284,23 @@ polygon { opacity: 0.2; }
 )css";
 
 std::string DrawCurves(const Plot& plot) {
-  Range x;
-  Range y;
-  Range positive_y;
+  Extent x;
+  Extent y;
   for (const PlotSeries& series : plot.series) {
     for (const PlotPoint& point : series.points) {
-      if (!std::isfinite(point.x) || !std::isfinite(point.y)) continue;
-      if (plot.y_scale == PlotScale::kLogarithmic && !(point.y > 0)) continue;
+      if (!CanShow(plot.x_scale, point.x) || !CanShow(plot.y_scale, point.y)) {
+        continue;
+      }
       x.Add(point.x);
       y.Add(point.y);
-      if (point.y > 0) positive_y.Add(point.y);
     }
   }
-  if (x.empty()) return "";
-  if (plot.x_from_zero) x.Add(0);
+  if (x.all.empty()) return "";
   if (plot.band.has_value()) {
-    for (const double edge : {plot.band->low, plot.band->high}) {
-      y.Add(edge);
-      if (edge > 0) positive_y.Add(edge);
-    }
+    y.Add(plot.band->low);
+    y.Add(plot.band->high);
   }
-  const Canvas canvas(LinearAxis(x.low, x.high, /*ticks=*/8),
-                      YAxis(plot, y, positive_y));
+  const Canvas canvas(XAxis(plot, x), YAxis(plot, y));
   std::string svg = absl::StrFormat(
       "<svg class='plot' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
       "role='img' aria-label='%s'>\n",

@@ -50,7 +50,8 @@ struct Plot {
   std::string title;
   std::string x_label;
   std::string y_label;       // With its unit.
-  bool x_from_zero = false;  // Otherwise from the smallest x.
+  bool x_from_zero = false;  // Linear x only; else from the smallest x.
+  PlotScale x_scale = PlotScale::kLinear;
   PlotScale y_scale = PlotScale::kLinear;
   bool whole_y = false;  // No ticks between whole numbers.
   std::vector<PlotSeries> series;

@@ -7,9 +7,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "tensor/cuda/layer_device/all_kernels.h"
 #include "tensor/cuda/layer_device/bfloat16.h"
 #include "tensor/cuda/layer_device/convolution_geometry.h"
@@ -164,6 +167,21 @@ class DeviceArray {
   std::shared_ptr<void> memory_;
   int64_t size_ = 0;
 };
+
+// A stretch of device memory.
+struct DeviceBytes {
+  void* data = nullptr;
+  int64_t size_bytes = 0;
+};
+
+// Appends copies of the stretches to *bytes, or as many zeros if is_zero; takes
+// as many bytes as they have off the front of *bytes. Both wait for the device.
+// Errors: kDataLoss if there are too few bytes.
+absl::Status AppendBytes(LayerDevice* device,
+                         const std::vector<DeviceBytes>& from, bool is_zero,
+                         std::string* bytes);
+absl::Status TakeBytes(LayerDevice* device, const std::vector<DeviceBytes>& to,
+                       absl::string_view* bytes);
 
 }  // namespace ps
 

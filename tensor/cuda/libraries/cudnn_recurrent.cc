@@ -88,6 +88,15 @@ class CudnnRecurrent final : public RecurrentOp {
   // The next Forward clears the memory, since it can report an error.
   void ResetState() override { state_is_zero_ = true; }
 
+  absl::Status SaveState(std::string* bytes) const override {
+    return AppendBytes(device_, LastState(), state_is_zero_, bytes);
+  }
+
+  absl::Status LoadState(absl::string_view* bytes) override {
+    state_is_zero_ = false;
+    return TakeBytes(device_, LastState(), bytes);
+  }
+
   // Forward and Backward begin with a call of the device's, which makes it
   // current for cuDNN.
   absl::Status Forward(const float* x, const Weights& weights,
@@ -300,6 +309,14 @@ class CudnnRecurrent final : public RecurrentOp {
       }
     }
     pieces_.push_back(piece);
+  }
+
+  // What the next Forward starts from, unless it is zero.
+  std::vector<DeviceBytes> LastState() const {
+    std::vector<DeviceBytes> parts = {
+        {hidden_state_.after.get(), state_bytes()}};
+    if (is_lstm_) parts.push_back({cells_.after.get(), state_bytes()});
+    return parts;
   }
 
   // Makes the last state, or zero, the first.

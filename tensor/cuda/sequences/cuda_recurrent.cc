@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <type_traits>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
@@ -80,6 +81,15 @@ class CudaRecurrent final : public RecurrentOp {
 
   // The next Forward clears the memory, since it can report an error.
   void ResetState() override { state_is_zero_ = true; }
+
+  absl::Status SaveState(std::string* bytes) const override {
+    return AppendBytes(device_, LastState(), state_is_zero_, bytes);
+  }
+
+  absl::Status LoadState(absl::string_view* bytes) override {
+    state_is_zero_ = false;
+    return TakeBytes(device_, LastState(), bytes);
+  }
 
   absl::Status Forward(const float* x, const Weights& weights,
                        float* y) override {
@@ -210,6 +220,21 @@ class CudaRecurrent final : public RecurrentOp {
     } else {
       return Recurrent(t);
     }
+  }
+
+  // What the next Forward starts from, unless it is zero.
+  std::vector<DeviceBytes> LastState() const {
+    std::vector<DeviceBytes> parts;
+    const auto add = [&](const auto& states) {
+      if (states.size() == 0) return;
+      parts.push_back({states.data() + steps_ * state_size(),
+                       static_cast<int64_t>(sizeof(*states.data())) *
+                           state_size()});
+    };
+    add(factors_);
+    add(cells_);
+    add(hiddens_);
+    return parts;
   }
 
   // Makes the last state, or zero, the first.

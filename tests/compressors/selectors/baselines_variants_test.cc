@@ -250,5 +250,22 @@ TEST(DgcTest, TakesWhatIsLargerAndAdaptsNothing) {
   EXPECT_EQ(choice.count, 10);
 }
 
+// The mean of equal magnitudes is the largest of them, so every threshold of the
+// descent selects all or none. As published, all are sent.
+TEST(Redsync, SendsAllOfEqualMagnitudesUnlessTheTailIsExact) {
+  for (const bool exact : {false, true}) {
+    HarnessOptions options;
+    options.config = CompressorConfigFrom(
+        absl::StrCat("name: \"redsync\" ratio: 0.01 redsync { search: TRIMMED "
+                     "exact_tail: ",
+                     exact ? "true" : "false", " }"));
+    options.dense_size = 1000;
+    Harness harness(options);
+    const auto stats =
+        harness.Compress(std::vector<float>(1000, -0.25f)).stats;
+    EXPECT_EQ(stats.count, exact ? 10 : 1000);
+  }
+}
+
 }  // namespace
 }  // namespace ps

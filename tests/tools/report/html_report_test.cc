@@ -37,6 +37,7 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
     row.stages = 2;
     row.residual_norm = std::sqrt(i);
     row.bytes_up = 1000.0 * i;
+    row.seconds = 0.25 * i;
     run.iterations.push_back(row);
   }
   run.seconds = 1234.56;
@@ -44,7 +45,8 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
   run.bytes_down = 5e6;
   run.dense_bytes_up = 100000.0 * iterations;
   run.dense_bytes_down = 5e6;
-  run.evaluations.push_back({static_cast<double>(iterations), 0.9712});
+  run.evaluations.push_back({static_cast<double>(iterations), 0.9712,
+                             0.25 * iterations, 1000.0 * iterations});
   return run;
 }
 
@@ -76,7 +78,7 @@ TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
        ++at) {
     ++lines;
   }
-  EXPECT_EQ(lines, 6 * 2);
+  EXPECT_EQ(lines, 10 * 2);
 }
 
 TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
@@ -190,18 +192,39 @@ TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
   EXPECT_THAT(html, HasSubstr("&lt;script&gt;alert(&#39;x&#39;)"));
 }
 
-TEST(RunLabelsTest, AreJobsAndThenDirectoriesWhereSettingsAreTheSame) {
+TEST(RunLabelsTest, AreJobsOrCompressorsOrDirectories) {
   RunRecords run = RunOf("topk", 1);
   RunRecords other = run;
   other.directory = "runs/again";
+  EXPECT_THAT(RunLabels({run}), testing::ElementsAre("topk 0.01"));
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("runs/topk", "runs/again"));
-  other.job = "again";
-  EXPECT_THAT(RunLabels({run, other}),
-              testing::ElementsAre("the job", "again"));
   other.value_code = "fp16";
   EXPECT_THAT(RunLabels({run, other}),
               testing::ElementsAre("topk 0.01", "topk + fp16 0.01"));
+  other.job = "again";
+  EXPECT_THAT(RunLabels({run, other}),
+              testing::ElementsAre("the job", "again"));
+}
+
+// Loss and test results, each by iterations, bytes and time.
+TEST(ReportPlotsTest, ResultsAreDrawnAgainstWhatTheyCost) {
+  const std::vector<Plot> plots =
+      ReportPlots({RunOf("sidco_e", 40), RunOf("none", 30)});
+  const auto last_of = [&plots](const std::string& title) {
+    for (const Plot& plot : plots) {
+      if (plot.title == title) return plot.series[0].points.back();
+    }
+    ADD_FAILURE() << "no plot " << title;
+    return PlotPoint();
+  };
+  EXPECT_EQ(last_of("Training loss").x, 40);
+  EXPECT_EQ(last_of("Training loss by bytes").x, 0.04) << "MB";
+  EXPECT_EQ(last_of("Training loss by time").x, 10);
+  EXPECT_EQ(last_of("Test accuracy").x, 40);
+  EXPECT_EQ(last_of("Test accuracy by bytes").x, 0.04);
+  EXPECT_EQ(last_of("Test accuracy by time").x, 10);
+  EXPECT_DOUBLE_EQ(last_of("Test accuracy by time").y, 97.12);
 }
 
 TEST(MarkdownReportTest, HasOneRowForEachRun) {

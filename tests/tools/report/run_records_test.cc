@@ -64,6 +64,22 @@ TEST_F(RunRecordsTest, HasWhatTheFileSays) {
   ASSERT_EQ(run->evaluations.size(), 1u);
   EXPECT_EQ(run->metric, "test_perplexity");
   EXPECT_EQ(run->evaluations[0].value, 84.5);
+  // What had been used until then.
+  const IterationRow& last = run->iterations.back();
+  EXPECT_EQ(run->evaluations[0].seconds, last.seconds);
+  EXPECT_EQ(run->evaluations[0].bytes, last.bytes_up + last.bytes_down);
+}
+
+TEST_F(RunRecordsTest, TimesCanBeThoseOfOtherIterations) {
+  auto run = Read(absl::StrCat(kStart, IterationLine(1, 90),
+                               R"({"event":"evaluation","iteration":1,)"
+                               R"("test_perplexity":84.5})",
+                               "\n"));
+  ASSERT_TRUE(run.ok()) << run.status();
+  SetIterationSeconds(7, &*run);
+  EXPECT_EQ(run->iterations[0].seconds, 7);
+  EXPECT_EQ(run->evaluations[0].seconds, 7);
+  EXPECT_EQ(run->seconds, 7);
 }
 
 TEST_F(RunRecordsTest, AnIterationHasItsPhasesAndItsRatio) {

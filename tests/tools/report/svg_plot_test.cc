@@ -218,6 +218,22 @@ TEST(DrawPlotTest, EveryDashOfEveryColorHasAClassOfItsOwn) {
   EXPECT_EQ(classes.size(), size_t{kNumPlotColors * kNumPlotDashes});
 }
 
+// Equal factors are equal distances, and what is not above 0 cannot be shown.
+TEST(DrawPlotTest, TheXAxisCanBeLogarithmic) {
+  Plot plot = PlotOf({{0, 1}, {1, 2}, {10, 3}, {100, 4}});
+  plot.x_from_zero = true;
+  plot.x_scale = PlotScale::kLogarithmic;
+  plot.series[0].markers = true;
+  const std::string svg = DrawPlot(plot);
+  std::vector<double> places;
+  for (const auto& match : AllMatches(svg, "<circle [^>]*cx='([^']*)'")) {
+    places.push_back(std::stod(match[1]));
+  }
+  ASSERT_EQ(places.size(), 3u);
+  EXPECT_GT(places[1], places[0]);
+  EXPECT_NEAR(places[2] - places[1], places[1] - places[0], 0.02);
+}
+
 TEST(DrawPlotTest, TextIsEscaped) {
   Plot plot = PlotOf({{0, 1}, {1, 2}});
   const std::string evil = "</svg><script>alert('1')</script>&\"";

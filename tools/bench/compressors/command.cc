@@ -18,6 +18,7 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "nlohmann/json.hpp"
+#include "optimizers/optimizer.h"
 #include "tensor/new_backend.h"
 #include "tools/bench/compressors/measurement.h"
 #include "tools/bench/compressors/options.h"
@@ -35,6 +36,7 @@ struct Flags {
   std::string names;
   std::string device = "cpu";
   std::string json;
+  std::string worker_optimizer;
   int64_t rounds = 9;
 };
 
@@ -95,6 +97,12 @@ absl::StatusOr<Request> ParseRequest(const Flags& flags) {
     return absl::InvalidArgumentError(absl::StrCat(
         "--device is \"", flags.device, "\"; it ", kDeviceNameRule));
   }
+  if (!flags.worker_optimizer.empty()) {
+    OptimizerOptions rule;
+    rule.config.set_name(flags.worker_optimizer);
+    PS_RETURN_IF_ERROR(
+        Annotate(NewOptimizer(rule).status(), "--worker-optimizer"));
+  }
   if (flags.rounds < 1) {
     return absl::InvalidArgumentError(
         absl::StrCat("--rounds is ", flags.rounds, "; must be at least 1"));
@@ -127,6 +135,10 @@ void PrintRow(const std::string& name, int64_t elements,
                timing.AchievedRatio(elements),
                Cell(timing.BitsPerSentElement()),
                Cell(timing.EntropyBitsPerSentElement()));
+  if (std::isfinite(timing.step_milliseconds)) {
+    absl::PrintF("  + %.3f ms step, %.3f ms follow", timing.step_milliseconds,
+                 timing.follow_milliseconds);
+  }
   if (timing.last.stages > 0) {
     absl::PrintF("  %d stage%s", timing.last.stages,
                  timing.last.stages == 1 ? "" : "s");
@@ -148,6 +160,8 @@ Json RowJson(const std::string& name, int64_t elements, double ratio,
       {"milliseconds", timing.milliseconds},
       {"bound_milliseconds", timing.bound_milliseconds},
       {"topk_milliseconds", timing.topk_milliseconds},
+      {"step_milliseconds", timing.step_milliseconds},
+      {"follow_milliseconds", timing.follow_milliseconds},
       {"achieved_ratio", timing.AchievedRatio(elements)},
       {"bits_per_sent_element", timing.BitsPerSentElement()},
       {"entropy_bits_per_sent_element", timing.EntropyBitsPerSentElement()},
@@ -155,13 +169,14 @@ Json RowJson(const std::string& name, int64_t elements, double ratio,
 }
 
 // All rows, printed one by one and returned as JSON at the end.
-absl::StatusOr<Json> Measure(const Request& request, int64_t rounds,
+absl::StatusOr<Json> Measure(const Request& request, const Flags& flags,
                              Backend* backend) {
   Json rows = Json::array();
   for (const int64_t elements : request.sizes) {
     CompressorBenchOptions options;
     options.elements = elements;
-    options.rounds = rounds;
+    options.rounds = flags.rounds;
+    options.worker_optimizer = flags.worker_optimizer;
     PS_ASSIGN_OR_RETURN(const std::unique_ptr<CompressorBench> bench,
                         CompressorBench::Create(options, backend));
     for (const double ratio : request.ratios) {
@@ -195,7 +210,7 @@ absl::Status Bench(const Request& request, const Flags& flags) {
       "their entropy: for each element that is sent.\n",
       chosen.description);
   PS_ASSIGN_OR_RETURN(const Json rows,
-                      Measure(request, flags.rounds, chosen.backend.get()));
+                      Measure(request, flags, chosen.backend.get()));
   return CommitJsonFile(JsonText(rows) + "\n", &json);
 }
 
@@ -220,6 +235,11 @@ int RunBenchCompressorsCommand(int argc, char** argv) {
                          &flags.json);
   command_line.AddOption(
       "rounds", "N", "Timed calls; short gradients get more.", &flags.rounds);
+  command_line.AddOption("worker-optimizer", "NAME",
+                         "Compress this rule's steps, as in delta mode, and "
+                         "also time the step and "
+                         "following an answer with the same elements.",
+                         &flags.worker_optimizer);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const auto fail = [](const absl::Status& status, int exit_code) {
     return FailCommand("bench compressors", status, exit_code);

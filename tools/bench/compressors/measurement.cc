@@ -12,6 +12,7 @@
 #include "compressors/new_compressor.h"
 #include "compressors/payload/payload.h"
 #include "tools/bench/compressors/compression_check.h"
+#include "tools/bench/compressors/delta_mode_cost.h"
 #include "tools/bench/compressors/stopwatch.h"
 
 namespace ps {
@@ -137,11 +138,20 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
   }
   PS_RETURN_IF_ERROR(Verify(&subject));
 
+  std::unique_ptr<DeltaModeCost> delta;
+  if (!options_.worker_optimizer.empty()) {
+    PS_ASSIGN_OR_RETURN(
+        delta, DeltaModeCost::Create(options_.worker_optimizer, n, backend_));
+  }
   CompressorTiming timing;
   timing.rounds = options_.rounds * std::max<int64_t>(1, kFullElements / n);
   std::vector<double> bound_times, times, topk_times;
   for (int64_t round = 0; round < timing.rounds; ++round) {
-    const Tensor gradient = NextGradient();
+    Tensor gradient = NextGradient();
+    if (delta != nullptr) {
+      PS_RETURN_IF_ERROR(delta->Step(gradient));
+      gradient = delta->step();
+    }
     PS_ASSIGN_OR_RETURN(const double bound,
                         yardstick_->BoundMilliseconds(gradient));
     bound_times.push_back(bound);
@@ -162,6 +172,9 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
     PS_RETURN_IF_ERROR(idle);
     PS_RETURN_IF_ERROR(encoded.status());
     const PayloadBuffer& payload = encoded->parts.front();
+    if (delta != nullptr) {
+      PS_RETURN_IF_ERROR(delta->Follow(payload, subject.residual));
+    }
     PS_ASSIGN_OR_RETURN(const PayloadInfo info,
                         ValidatePayload({payload.span()}, n));
     timing.last = encoded->stats;
@@ -173,6 +186,10 @@ absl::StatusOr<CompressorTiming> CompressorBench::Run(
   timing.milliseconds = Median(times);
   timing.bound_milliseconds = Median(bound_times);
   timing.topk_milliseconds = Median(topk_times);
+  if (delta != nullptr) {
+    timing.step_milliseconds = Median(delta->step_milliseconds());
+    timing.follow_milliseconds = Median(delta->follow_milliseconds());
+  }
   PS_RETURN_IF_ERROR(Verify(&subject));
   return timing;
 }

@@ -5,7 +5,9 @@
 #define TOOLS_BENCH_COMPRESSORS_MEASUREMENT_H_
 
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <string>
 #include <utility>
 
 #include "absl/status/status.h"
@@ -26,6 +28,9 @@ struct CompressorBenchOptions {
   // Timed calls at 2^22 elements or more; shorter gradients get more of them.
   // At least 1.
   int64_t rounds = 9;
+  // A rule that worker_optimizer may name, to time what delta mode adds; empty:
+  // gradients are compressed.
+  std::string worker_optimizer;
 };
 
 // Medians over the rounds; counts are sums over them.
@@ -36,6 +41,10 @@ struct CompressorTiming {
   // is NaN on a device.
   double bound_milliseconds = 0;
   double topk_milliseconds = 0;
+  // Delta mode: a step of the optimizer before the compression, and following
+  // the answer after it (DeltaModeCost). NaN without it.
+  double step_milliseconds = std::numeric_limits<double>::quiet_NaN();
+  double follow_milliseconds = std::numeric_limits<double>::quiet_NaN();
   int64_t rounds = 0;
   int64_t sent = 0;
   int64_t payload_bytes = 0;

@@ -39,7 +39,7 @@ CommandText Text() {
       "share this machine's processors, so computation takes longer than on "
       "separate hosts. Needs root and Debian's package iproute2. A setting is "
       "NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]...; everything else is as in "
-      "the job. Reports for each setting the mean time of an iteration, the "
+      "the job, but \"none\" without a value code is exact. Reports for each setting the mean time of an iteration, the "
       "time that the links need for its messages, bytes, achieved ratio, "
       "seconds by phase, and the time to a training loss.";
   text.examples = {

@@ -17,15 +17,9 @@ namespace {
 
 constexpr char kMissing[] = "–";
 
-// Three digits without an exponent, which %g would give 1234.
 std::string Number(double value, const char* unit = "") {
-  if (!std::isfinite(value)) return kMissing;
-  const double size = std::abs(value);
-  const int decimals = size < 0.9995  ? 3
-                       : size < 9.995 ? 2
-                       : size < 99.95 ? 1
-                                      : 0;
-  return absl::StrFormat("%.*f%s", decimals, value, unit);
+  return std::isfinite(value) ? absl::StrCat(FormatNumber(value), unit)
+                              : kMissing;
 }
 
 std::string Milliseconds(double seconds) { return Number(1e3 * seconds); }

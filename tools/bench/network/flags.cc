@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <optional>
 
 #include "absl/strings/numbers.h"
@@ -96,18 +95,6 @@ absl::Status CheckTimed(const NetworkBenchFlags& flags,
   return absl::OkStatus();
 }
 
-// Makes the job from which every setting starts.
-void PrepareJob(int64_t iterations, JobConfig* config) {
-  TrainingConfig* const training = config->mutable_training();
-  training->set_max_iterations(iterations);
-  // An epoch has at least one iteration. The job is evaluated only after the
-  // last one.
-  const int64_t most = std::numeric_limits<int32_t>::max();
-  training->set_epochs(static_cast<int32_t>(
-      std::max<int64_t>(training->epochs(), std::min(iterations, most))));
-  training->set_evaluate_every_epochs(0);
-}
-
 }  // namespace
 
 absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
@@ -125,7 +112,7 @@ absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
   options.stop_at_target = flags.stop_at_target;
   options.evaluate = flags.evaluate;
   JobConfig base = job;
-  PrepareJob(flags.iterations, &base);
+  SetIterations(flags.iterations, &base);
   const absl::StatusOr<std::vector<NetworkSetting>> settings =
       ParseSettings(flags.settings, base);
   if (!settings.ok()) return Annotate(settings.status(), "--settings");

@@ -1,5 +1,8 @@
 #include "tools/bench/network/settings.h"
 
+#include <algorithm>
+#include <limits>
+
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
@@ -49,6 +52,8 @@ absl::StatusOr<JobConfig> ParseSetting(absl::string_view text,
   }
   JobConfig config = base;
   config.mutable_compressor()->set_name(parts[0]);
+  // Unless it says more, "none" is the exact baseline, not the job's value code.
+  if (parts[0] == "none") config.mutable_compressor()->clear_value_code();
   bool has_ratio = false;
   bool has_code = false;
   for (size_t i = 1; i < parts.size(); ++i) {
@@ -76,6 +81,16 @@ absl::StatusOr<std::vector<NetworkSetting>> ParseSettings(
     settings.push_back({std::string(each), *std::move(config)});
   }
   return settings;
+}
+
+void SetIterations(int64_t iterations, JobConfig* config) {
+  TrainingConfig* const training = config->mutable_training();
+  training->set_max_iterations(iterations);
+  // An epoch has at least one iteration.
+  const int64_t most = std::numeric_limits<int32_t>::max();
+  training->set_epochs(static_cast<int32_t>(
+      std::max<int64_t>(training->epochs(), std::min(iterations, most))));
+  training->set_evaluate_every_epochs(0);
 }
 
 }  // namespace ps

@@ -3,6 +3,7 @@
 #ifndef TOOLS_BENCH_NETWORK_SETTINGS_H_
 #define TOOLS_BENCH_NETWORK_SETTINGS_H_
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -25,6 +26,10 @@ struct NetworkSetting {
 // everything that is wrong with it.
 absl::StatusOr<std::vector<NetworkSetting>> ParseSettings(
     absl::string_view text, const JobConfig& base);
+
+// Makes the job train for this many iterations, without an evaluation before
+// the last one.
+void SetIterations(int64_t iterations, JobConfig* config);
 
 }  // namespace ps
 

@@ -46,6 +46,19 @@ TEST_P(CompressorBenchTest, Measures) {
   }
 }
 
+TEST_P(CompressorBenchTest, MeasuresWhatDeltaModeAdds) {
+  CompressorBenchOptions options = Small();
+  options.worker_optimizer = "momentum";
+  auto bench = CompressorBench::Create(options, backend());
+  ASSERT_TRUE(bench.ok()) << bench.status();
+  CompressorConfig config;
+  config.set_name("sidco_e");
+  const auto timing = (*bench)->Run(config);
+  ASSERT_TRUE(timing.ok()) << timing.status();
+  EXPECT_GT(timing->step_milliseconds, 0);
+  EXPECT_GT(timing->follow_milliseconds, 0);
+}
+
 TEST_P(CompressorBenchTest, RefusesNonsense) {
   CompressorBenchOptions options = Small();
   options.elements = 0;

@@ -37,6 +37,8 @@ TEST(Settings, HaveACompressorAndWhatFollowsIt) {
   ASSERT_EQ(settings.size(), 5u);
   EXPECT_EQ(settings[0].name, "none");
   EXPECT_EQ(settings[0].config.compressor().name(), "none");
+  EXPECT_EQ(settings[0].config.compressor().value_code(), "fp32")
+      << "nothing is compressed";
   EXPECT_EQ(settings[1].name, "none:bf16");
   EXPECT_EQ(settings[1].config.compressor().value_code(), "bf16");
   EXPECT_EQ(settings[2].config.compressor().name(), "dgc");

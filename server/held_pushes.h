@@ -1,0 +1,50 @@
+// The pushes that wait for their update, and the calls that get the answers.
+#ifndef SERVER_HELD_PUSHES_H_
+#define SERVER_HELD_PUSHES_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+
+#include "common/mutex.h"
+#include "server/held_call.h"
+
+namespace ps {
+
+// A worker repeats a push whose call broke or met its deadline, while the slice
+// still keeps the first one's payload. The repeat must not need credit for a
+// second payload: it only takes over the answer. Thread-safe.
+class HeldPushes {
+ public:
+  // Rank, iteration, bucket and slice.
+  using Id = std::tuple<int, int64_t, int, int>;
+
+  // Keeps `call` for the push's answer. Returns false if the push is held
+  // already; the earlier call then ends with kCancelled.
+  bool Hold(const Id& id, std::shared_ptr<HeldCall> call) {
+    {
+      MutexLock lock(&mu_);
+      const auto [it, is_new] = calls_.emplace(id, call);
+      if (is_new) return true;
+      call.swap(it->second);
+    }
+    call->Respond(
+        absl::CancelledError("superseded by a repeat of the same push"));
+    return false;
+  }
+
+  // Ends holding the push; returns the call to answer.
+  std::shared_ptr<HeldCall> Release(const Id& id) {
+    MutexLock lock(&mu_);
+    return std::move(calls_.extract(id).mapped());
+  }
+
+ private:
+  Mutex mu_;
+  std::map<Id, std::shared_ptr<HeldCall>> calls_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // SERVER_HELD_PUSHES_H_

@@ -1,0 +1,25 @@
+// A downlink that sends the changes of the elements that workers pushed, in any
+// value code.
+//
+// The server keeps the *view*, the weights that all workers hold. After each
+// update it codes weights - view at the elements that changed, and adds what it
+// sends to the view in the same order of operations as the workers. What the
+// code rounds away is part of the element's next change: error feedback without
+// a separate residual and without further elements.
+#ifndef SERVER_SLICES_CODED_UPDATE_DOWNLINK_H_
+#define SERVER_SLICES_CODED_UPDATE_DOWNLINK_H_
+
+#include <memory>
+
+#include "server/slices/downlink.h"
+
+namespace ps {
+
+// `config` names the value code, and no compressor.
+std::unique_ptr<Downlink> NewCodedUpdateDownlink(const CompressorConfig& config,
+                                                 const SliceOptions& options,
+                                                 const PayloadBuffer& weights);
+
+}  // namespace ps
+
+#endif  // SERVER_SLICES_CODED_UPDATE_DOWNLINK_H_

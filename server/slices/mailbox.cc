@@ -1,0 +1,30 @@
+#include "server/slices/mailbox.h"
+
+#include <utility>
+
+namespace ps {
+
+void Mailbox::Post(std::function<void()> event) {
+  {
+    MutexLock lock(&mu_);
+    if (running_) {
+      events_.push_back(std::move(event));
+      return;
+    }
+    running_ = true;
+  }
+  for (;;) {
+    event();
+    // Destroyed before others may run: it may own memory or callers.
+    event = nullptr;
+    MutexLock lock(&mu_);
+    if (events_.empty()) {
+      running_ = false;
+      return;
+    }
+    event = std::move(events_.front());
+    events_.pop_front();
+  }
+}
+
+}  // namespace ps

@@ -1,0 +1,29 @@
+// Runs events one at a time without a thread of its own.
+#ifndef SERVER_SLICES_MAILBOX_H_
+#define SERVER_SLICES_MAILBOX_H_
+
+#include <deque>
+#include <functional>
+
+#include "common/mutex.h"
+
+namespace ps {
+
+// Thread-safe. What only events use needs no lock: each event sees what earlier
+// ones wrote.
+class Mailbox {
+ public:
+  // Runs `event` and those that arrive meanwhile, in order of arrival; or
+  // leaves `event` to the call that is already running events, if there is one.
+  // An event may post others.
+  void Post(std::function<void()> event);
+
+ private:
+  Mutex mu_;
+  bool running_ ABSL_GUARDED_BY(mu_) = false;
+  std::deque<std::function<void()>> events_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SLICES_MAILBOX_H_

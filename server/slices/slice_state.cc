@@ -1,0 +1,200 @@
+#include "server/slices/slice_state.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/consistency.h"
+#include "common/status_macros.h"
+#include "compressors/payload/payload.h"
+#include "glog/logging.h"
+
+namespace ps {
+namespace {
+
+// An empty list of stretches stands for one tensor.
+SliceOptions WithStretches(SliceOptions options) {
+  if (options.stretches.empty()) {
+    options.stretches.push_back({0, 0, options.num_elements, true});
+  }
+  return options;
+}
+
+}  // namespace
+
+SliceState::SliceState(const SliceOptions& options)
+    : options_(WithStretches(options)),
+      each_push_(UpdatesByEachPush(*options.config)),
+      may_leave_out_(MayLeaveOut(*options.config)),
+      workers_(options.config->cluster().num_workers()) {
+  progress_.counted.assign(workers_.size(), -1);
+}
+
+absl::StatusOr<std::unique_ptr<SliceState>> SliceState::Create(
+    const SliceOptions& options, const PayloadPieces& first) {
+  std::unique_ptr<SliceState> state(new SliceState(options));
+  PS_ASSIGN_OR_RETURN(state->weights_,
+                      SliceWeights::Create(state->options_, first));
+  state->first_digest_ = DigestOf(first, options.num_elements);
+  return state;
+}
+
+absl::Status SliceState::CheckDigests(
+    const std::vector<WorkerPush>& pushes) const {
+  std::vector<int> others;
+  std::optional<uint64_t> digest;
+  for (const WorkerPush& push : pushes) {
+    // A worker that skipped ahead to this update holds older weights.
+    if (!push.weights_digest.has_value() || each_push_ ||
+        (may_leave_out_ && push.base_version != push.iteration)) {
+      continue;
+    }
+    if (!digest.has_value()) digest = Digest();
+    if (*push.weights_digest != *digest) others.push_back(push.rank);
+  }
+  if (others.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrCat(
+      "worker ", absl::StrJoin(others, ", "),
+      " does not hold the weights that this server sent (digests differ before "
+      "iteration ",
+      pushes[0].iteration, "): its memory, or the network, changed them"));
+}
+
+absl::StatusOr<std::vector<Squares>> SliceState::Apply(
+    const UpdateRecord& record) {
+  SliceWeights::Outcome outcome;
+  if (!under_way_) {
+    under_way_ = true;
+    num_totals_ = 0;
+    PS_ASSIGN_OR_RETURN(outcome, Begin(record.pushes));
+  } else {
+    CHECK_LT(num_totals_, record.totals.size());
+    PS_ASSIGN_OR_RETURN(outcome, Continue(record.totals[num_totals_++]));
+  }
+  while (!outcome.squares.empty() && num_totals_ < record.totals.size()) {
+    PS_ASSIGN_OR_RETURN(outcome, Continue(record.totals[num_totals_++]));
+  }
+  if (outcome.squares.empty()) {
+    Finish(record.pushes, std::move(outcome.answer));
+  }
+  return std::move(outcome.squares);
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
+    const std::vector<WorkerPush>& pushes) {
+  PS_RETURN_IF_ERROR(CheckDigests(pushes));
+  // The weights can be updated in place once no answer shares them.
+  answer_.weights = DownlinkPayload();
+  phases_ = UpdatePhases();
+  GradientPayloads gradients;
+  gradients.all_dense = true;
+  for (const WorkerPush& push : pushes) {
+    gradients.payloads.push_back(&push.payload.pieces);
+    gradients.any_dense = gradients.any_dense || push.dense;
+    gradients.all_dense = gradients.all_dense && push.dense;
+    gradients.sent_elements += push.count;
+  }
+  std::vector<PayloadPieces> statistics;
+  if (each_push_ && options_.rule == UpdateRule::kMean) {
+    std::vector<float> values(options_.num_elements);
+    DecodeDensePayload(pushes[0].payload.pieces, absl::MakeSpan(values));
+    workers_[pushes[0].rank].statistics = EncodeDense(values);
+    for (const Worker& worker : workers_) {
+      if (worker.statistics.size_bytes() == 0) continue;
+      statistics.push_back({worker.statistics.span()});
+    }
+    gradients.payloads.clear();
+    for (const PayloadPieces& one : statistics) {
+      gradients.payloads.push_back(&one);
+    }
+  }
+  return weights_->Begin(progress_.version, gradients, &phases_);
+}
+
+absl::StatusOr<SliceWeights::Outcome> SliceState::Continue(
+    const SquaresTotals& totals) {
+  std::vector<Squares> mine;
+  for (const TensorStretch& stretch : options_.stretches) {
+    mine.push_back(totals.tensors[stretch.tensor]);
+  }
+  return weights_->Continue(mine, totals.norm, &phases_);
+}
+
+void SliceState::Finish(const std::vector<WorkerPush>& pushes,
+                        DownlinkPayload answer) {
+  WeightAnswer next;
+  for (const WorkerPush& push : pushes) {
+    next.mean_loss += push.loss / static_cast<double>(pushes.size());
+    next.sent_elements += push.count;
+    next.bytes_up += push.message_bytes;
+    if (push.rank == 0) compress_next_ = push.compress_next;
+    progress_.counted[push.rank] = push.iteration;
+    if (!each_push_) continue;
+    Worker& worker = workers_[push.rank];
+    worker.loss = push.loss;
+    worker.staleness = progress_.version - push.base_version;
+    worker.phases = phases_;
+  }
+  ++progress_.version;
+  under_way_ = false;
+  if (each_push_) {
+    counts_.sent_elements += next.sent_elements;
+    counts_.bytes_up += next.bytes_up;
+    FindMeanLoss();
+    return;
+  }
+  next.version = progress_.version;
+  next.compress_next = compress_next_;
+  next.weights = std::move(answer);
+  next.phases = phases_;
+  answer_ = std::move(next);
+}
+
+void SliceState::FindMeanLoss() {
+  double sum = 0;
+  int64_t count = 0;
+  for (const Worker& worker : workers_) {
+    if (!worker.loss.has_value()) continue;
+    sum += *worker.loss;
+    ++count;
+  }
+  mean_loss_ = count == 0 ? 0 : sum / static_cast<double>(count);
+}
+
+void SliceState::WorkerGone(int rank) {
+  workers_[rank].loss.reset();
+  FindMeanLoss();
+}
+
+absl::StatusOr<WeightAnswer> SliceState::Answer(int rank,
+                                                int64_t base_version) {
+  if (!each_push_) {
+    // A worker that skipped updates before this one lacks their changes.
+    const bool skipped =
+        may_leave_out_ && base_version != progress_.version - 1;
+    return skipped ? AnswerWithAll() : answer_;
+  }
+  Worker& worker = workers_[rank];
+  WeightAnswer answer;
+  answer.version = progress_.version;
+  answer.mean_loss = mean_loss_;
+  answer.sent_elements = counts_.sent_elements - worker.answered.sent_elements;
+  answer.bytes_up = counts_.bytes_up - worker.answered.bytes_up;
+  answer.staleness = worker.staleness;
+  answer.compress_next = compress_next_;
+  answer.phases = worker.phases;
+  worker.answered = counts_;
+  PS_ASSIGN_OR_RETURN(answer.weights,
+                      weights_->Since(base_version, &answer.phases));
+  return answer;
+}
+
+WeightAnswer SliceState::AnswerWithAll() const {
+  WeightAnswer answer = answer_;
+  answer.version = progress_.version;
+  answer.weights.bytes = weights_->All();
+  answer.weights.difference = false;
+  return answer;
+}
+
+}  // namespace ps

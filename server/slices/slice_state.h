@@ -1,0 +1,153 @@
+// Everything of a slice that its updates change, as a pure state machine: the
+// same state and the same record give the same bits.
+#ifndef SERVER_SLICES_SLICE_STATE_H_
+#define SERVER_SLICES_SLICE_STATE_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "compressors/payload/payload_buffer.h"
+#include "compressors/state_io.h"
+#include "server/slices/downlink.h"
+#include "server/slices/slice_options.h"
+#include "server/slices/slice_weights.h"
+#include "server/slices/worker_push.h"
+#include "transport/server_work.h"
+
+namespace ps {
+
+// The answer to a push or a pull. In synchronous mode every worker gets the
+// same bytes.
+struct WeightAnswer {
+  int64_t version = 0;  // Updates that the weights have received.
+  // The next three are over all workers: of this update or, if each push is an
+  // update, the mean of the workers' last losses and the sums since the last
+  // answer to this worker.
+  double mean_loss = 0;
+  int64_t sent_elements = 0;
+  int64_t bytes_up = 0;
+  DownlinkPayload weights;
+  // The push came too late for its update and changed nothing.
+  bool left_out = false;
+  // Updates between the weights at which the gradient was computed and its own
+  // update.
+  int64_t staleness = 0;
+  // The latest choice of worker 0.
+  std::optional<bool> compress_next;
+  // When the work on the push's update began, not counting the time that its
+  // answer waited afterwards. Set by whoever has a clock.
+  absl::Time complete = absl::InfinitePast();
+  UpdatePhases phases;  // Measured; does not affect the weights.
+};
+
+// What the updates so far have counted.
+struct SliceProgress {
+  int64_t version = 0;  // Updates that the weights have received.
+  // The last iteration of each worker that was part of an update; -1 before the
+  // first. [num_workers]
+  std::vector<int64_t> counted;
+};
+
+// Has no clock, lock, caller or callback. Not thread-safe.
+class SliceState {
+ public:
+  // `first` must be valid, dense and fp32. Errors: those of making the
+  // optimizer or the downlink.
+  static absl::StatusOr<std::unique_ptr<SliceState>> Create(
+      const SliceOptions& options, const PayloadPieces& first);
+
+  // Restores what Save returned, for the same options: all later answers are
+  // the same. Errors: kDataLoss for bytes that Save did not write or that
+  // belong to another slice; those of Create.
+  static absl::StatusOr<std::unique_ptr<SliceState>> Load(
+      const SliceOptions& options, absl::string_view saved);
+
+  // Must not be called between the steps of an update.
+  std::string Save() const;
+
+  const SliceProgress& progress() const { return progress_; }
+  // The digest of the first weights.
+  uint64_t first_digest() const { return first_digest_; }
+  uint64_t Digest() const { return weights_->Digest(); }
+  // The parts of tensors that make up the slice; at least one.
+  const std::vector<TensorStretch>& stretches() const {
+    return options_.stretches;
+  }
+
+  // Applies the next update. Returns nothing when it is done. Otherwise returns
+  // the sums of squares over each of stretches() whose totals the update
+  // needs next; call again with the same record after appending them.
+  // The payloads are used in the first call only and may then be released.
+  // After an error the state must not be used. Errors: kDataLoss for weights or
+  // norms that are not finite, or for a digest that does not match.
+  absl::StatusOr<std::vector<Squares>> Apply(const UpdateRecord& record);
+
+  // The answer to the latest push of `rank` that was counted, for a worker that
+  // holds base_version. If updates take several pushes, the push must be part
+  // of the last update, and no update may be under way. Errors: kDataLoss for
+  // weights that are not finite.
+  absl::StatusOr<WeightAnswer> Answer(int rank, int64_t base_version);
+
+  // All weights, for whoever cannot use what changed.
+  WeightAnswer AnswerWithAll() const;
+
+  // The worker's losses no longer count.
+  void WorkerGone(int rank);
+
+ private:
+  // Totals over all pushes of all workers.
+  struct Counts {
+    int64_t sent_elements = 0;
+    int64_t bytes_up = 0;
+  };
+  // Used if each push is an update.
+  struct Worker {
+    std::optional<double> loss;  // Of its last push, unless it is gone.
+    int64_t staleness = 0;       // Of its last push.
+    UpdatePhases phases;
+    // The totals at the time of the last answer to this worker.
+    Counts answered;
+    // Its last push of statistics; empty before the first.
+    PayloadBuffer statistics;
+  };
+
+  explicit SliceState(const SliceOptions& options);
+
+  absl::Status CheckDigests(const std::vector<WorkerPush>& pushes) const;
+  absl::StatusOr<SliceWeights::Outcome> Begin(
+      const std::vector<WorkerPush>& pushes);
+  absl::StatusOr<SliceWeights::Outcome> Continue(const SquaresTotals& totals);
+  void Finish(const std::vector<WorkerPush>& pushes, DownlinkPayload answer);
+  void FindMeanLoss();
+  absl::Status LoadFields(StateReader* reader);
+
+  const SliceOptions options_;
+  const bool each_push_;      // Each push is an update.
+  const bool may_leave_out_;  // Updates may go on without a worker.
+  std::unique_ptr<SliceWeights> weights_;
+  SliceProgress progress_;
+  uint64_t first_digest_ = 0;
+  std::optional<bool> compress_next_;
+  // The answer of the last update; without payload while the next one is under
+  // way. Only used if updates take several pushes.
+  WeightAnswer answer_;
+  std::vector<Worker> workers_;  // [num_workers]
+  Counts counts_;
+  double mean_loss_ = 0;  // Over the workers' last pushes.
+
+  // State of the update under way.
+  bool under_way_ = false;
+  size_t num_totals_ = 0;  // Totals used.
+  UpdatePhases phases_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SLICES_SLICE_STATE_H_

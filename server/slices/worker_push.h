@@ -1,0 +1,42 @@
+// What a slice's updates are made of.
+#ifndef SERVER_SLICES_WORKER_PUSH_H_
+#define SERVER_SLICES_WORKER_PUSH_H_
+
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "server/norms/squares_exchange.h"
+#include "transport/slice_message.h"
+
+namespace ps {
+
+struct WorkerPush {
+  int rank = 0;
+  int64_t iteration = 0;
+  double loss = 0;
+  int64_t count = 0;          // Elements in the payload.
+  bool dense = false;         // The payload has all elements.
+  int64_t message_bytes = 0;  // Bytes on the wire.
+  int64_t base_version = 0;   // The weights that the worker holds.
+  // The digest of those weights (SliceWeights::Digest), if it is to be
+  // compared.
+  std::optional<uint64_t> weights_digest;
+  // From worker 0: whether all workers compress this bucket in the next
+  // iteration.
+  std::optional<bool> compress_next;
+  ReceivedPayload payload;  // Validated.
+};
+
+// Everything that an update depends on besides the slice's state.
+struct UpdateRecord {
+  // In the order in which they are added. At most one of each rank; exactly one
+  // if each push is an update.
+  std::vector<WorkerPush> pushes;
+  // The totals of the update's exchanges of norms, by stage.
+  std::vector<SquaresTotals> totals;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SLICES_WORKER_PUSH_H_

@@ -1,0 +1,134 @@
+#include "storage/files.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+
+absl::Status Failure(absl::string_view what, const std::string& path,
+                     int error) {
+  return absl::ErrnoToStatus(error, absl::StrCat("cannot ", what, " ", path));
+}
+
+class RealOutputFile final : public OutputFile {
+ public:
+  RealOutputFile(std::string path, int fd) : path_(std::move(path)), fd_(fd) {}
+  ~RealOutputFile() override { close(fd_); }
+  RealOutputFile(const RealOutputFile&) = delete;
+  RealOutputFile& operator=(const RealOutputFile&) = delete;
+
+  absl::Status Append(absl::string_view bytes) override {
+    while (!bytes.empty()) {
+      const ssize_t count = write(fd_, bytes.data(), bytes.size());
+      if (count < 0 && errno == EINTR) continue;
+      if (count < 0) return Failure("write", path_, errno);
+      bytes.remove_prefix(static_cast<size_t>(count));
+    }
+    return absl::OkStatus();
+  }
+
+  absl::Status Sync() override {
+    return fdatasync(fd_) == 0 ? absl::OkStatus()
+                               : Failure("sync", path_, errno);
+  }
+
+ private:
+  const std::string path_;
+  const int fd_;
+};
+
+// Makes what was created or renamed in a folder survive a loss of power.
+absl::Status SyncFolder(const std::string& path) {
+  const int fd = open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  if (fd < 0) return Failure("open the folder", path, errno);
+  const int result = fsync(fd);
+  const int error = errno;
+  close(fd);
+  // Some network file systems cannot sync a folder, and need not.
+  if (result != 0 && error != EINVAL) {
+    return Failure("sync the folder", path, error);
+  }
+  return absl::OkStatus();
+}
+
+class RealFiles final : public Files {
+ public:
+  absl::StatusOr<std::unique_ptr<OutputFile>> Create(
+      const std::string& path) override {
+    const int fd =
+        open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd < 0) return Failure("create", path, errno);
+    return std::make_unique<RealOutputFile>(path, fd);
+  }
+
+  absl::StatusOr<std::unique_ptr<OutputFile>> Continue(const std::string& path,
+                                                       int64_t size) override {
+    const int fd = open(path.c_str(), O_WRONLY | O_APPEND | O_CLOEXEC);
+    if (fd < 0) return Failure("open", path, errno);
+    auto file = std::make_unique<RealOutputFile>(path, fd);
+    if (ftruncate(fd, size) != 0) return Failure("shorten", path, errno);
+    return file;
+  }
+
+  absl::StatusOr<std::string> Read(const std::string& path) override {
+    return ReadFile(path);
+  }
+
+  absl::StatusOr<std::vector<std::string>> List(
+      const std::string& folder) override {
+    std::vector<std::string> names;
+    std::error_code error;
+    for (fs::directory_iterator each(folder, error), end;
+         !error && each != end; each.increment(error)) {
+      names.push_back(each->path().filename().string());
+    }
+    if (error) return Failure("read the folder", folder, error.value());
+    std::sort(names.begin(), names.end());
+    return names;
+  }
+
+  absl::Status MakeFolder(const std::string& path) override {
+    std::error_code error;
+    fs::create_directories(path, error);
+    if (error) return Failure("make the folder", path, error.value());
+    return absl::OkStatus();
+  }
+
+  absl::Status Rename(const std::string& from, const std::string& to) override {
+    if (rename(from.c_str(), to.c_str()) != 0) {
+      return Failure("rename to " + to, from, errno);
+    }
+    return SyncFolder(fs::path(to).parent_path().string());
+  }
+
+  absl::Status Remove(const std::string& path) override {
+    std::error_code error;
+    fs::remove_all(path, error);
+    if (error) return Failure("remove", path, error.value());
+    return absl::OkStatus();
+  }
+};
+
+}  // namespace
+
+Files* Files::Real() {
+  static RealFiles* const files = new RealFiles;
+  return files;
+}
+
+}  // namespace ps

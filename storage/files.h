@@ -1,0 +1,63 @@
+// The files of a process that must survive it. A test or a simulation can
+// replace the file system by one of its own, which fails or forgets as it likes.
+#ifndef STORAGE_FILES_H_
+#define STORAGE_FILES_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// A file that is being written, at its end. Not thread-safe.
+class OutputFile {
+ public:
+  // Closes the file. What was appended and not synced survives the process, but
+  // not a loss of power.
+  virtual ~OutputFile() = default;
+
+  // On an error a part of `bytes` may have been written.
+  virtual absl::Status Append(absl::string_view bytes) = 0;
+  // What was appended survives a loss of power.
+  virtual absl::Status Sync() = 0;
+};
+
+// Thread-safe. All errors name the path, and have the code that absl gives to
+// errno: kNotFound, kPermissionDenied, kResourceExhausted for a full disk.
+class Files {
+ public:
+  virtual ~Files() = default;
+
+  // This machine's file system.
+  static Files* Real();
+
+  // A new, empty file; kAlreadyExists if there is one.
+  virtual absl::StatusOr<std::unique_ptr<OutputFile>> Create(
+      const std::string& path) = 0;
+  // An existing file, to be continued after its first `size` bytes; the rest is
+  // cut off.
+  virtual absl::StatusOr<std::unique_ptr<OutputFile>> Continue(
+      const std::string& path, int64_t size) = 0;
+  virtual absl::StatusOr<std::string> Read(const std::string& path) = 0;
+  // Names in a folder, ascending.
+  virtual absl::StatusOr<std::vector<std::string>> List(
+      const std::string& folder) = 0;
+  // Makes a folder and those above it; does nothing if it exists.
+  virtual absl::Status MakeFolder(const std::string& path) = 0;
+  // Renames a file or folder within its parent folder, which must not have the
+  // new name. Survives a loss of power.
+  virtual absl::Status Rename(const std::string& from,
+                              const std::string& to) = 0;
+  // Removes a file, or a folder with all that it contains. Does nothing if there
+  // is none.
+  virtual absl::Status Remove(const std::string& path) = 0;
+};
+
+}  // namespace ps
+
+#endif  // STORAGE_FILES_H_

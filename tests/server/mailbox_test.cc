@@ -1,0 +1,60 @@
+#include "server/slices/mailbox.h"
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+
+TEST(Mailbox, RunsAnEventAtOnceAndWhatItPostsAfterwards) {
+  Mailbox mailbox;
+  std::vector<int> order;
+  mailbox.Post([&] {
+    mailbox.Post([&] {
+      order.push_back(3);
+      mailbox.Post([&] { order.push_back(5); });
+    });
+    mailbox.Post([&] { order.push_back(4); });
+    order.push_back(1);
+    order.push_back(2);
+  });
+  EXPECT_THAT(order, ElementsAre(1, 2, 3, 4, 5));
+}
+
+TEST(Mailbox, DestroysAnEventBeforeTheNextOneRuns) {
+  Mailbox mailbox;
+  auto owned = std::make_shared<int>(0);
+  const std::weak_ptr<int> held = owned;
+  bool gone = false;
+  mailbox.Post([&mailbox, &held, &gone, owned = std::move(owned)] {
+    mailbox.Post([&] { gone = held.expired(); });
+  });
+  EXPECT_TRUE(gone);
+}
+
+// The count has no lock: the thread sanitizer would report two events at once.
+TEST(Mailbox, RunsEventsOfManyThreadsOneAtATime) {
+  constexpr int kThreads = 4;
+  constexpr int kEvents = 2000;
+  Mailbox mailbox;
+  int count = 0;
+  std::vector<std::thread> threads;
+  for (int i = 0; i < kThreads; ++i) {
+    threads.emplace_back([&] {
+      for (int e = 0; e < kEvents; ++e) mailbox.Post([&] { ++count; });
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  int last = 0;
+  mailbox.Post([&] { last = count; });
+  EXPECT_EQ(last, kThreads * kEvents);
+}
+
+}  // namespace
+}  // namespace ps

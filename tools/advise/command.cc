@@ -1,0 +1,217 @@
+#include "tools/advise/command.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "tools/advise/advice.h"
+#include "tools/advise/flags.h"
+#include "tools/advise/measurement.h"
+#include "tools/advise/prediction.h"
+#include "tools/bench/processes/temporary_directory.h"
+#include "tools/command_failure.h"
+#include "tools/find_program.h"
+#include "tools/interrupts.h"
+#include "tools/json_file.h"
+
+namespace ps {
+namespace {
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve advise";
+  text.description =
+      "Says before a run whether compression pays. Trains the job on this "
+      "machine for a few seconds with each of several settings, which shows "
+      "what computation, codecs and servers take and what is sent; predicts "
+      "how long the messages take on links of the given bandwidth; and names "
+      "the setting to use, and the bottleneck of each. Every worker and every "
+      "server is assumed to have a link of its own. Without --bandwidth the "
+      "job stays on this machine, and the measured times are the prediction. "
+      "Latency is not predicted, and neither is what a setting learns.";
+  text.examples = {
+      {"gradsieve advise job.textproto --bandwidth=100mbit",
+       "which setting to use at 100 Mbit/s"},
+      {"gradsieve advise job.textproto --bandwidth=1gbit --workers-here=1",
+       "each worker has a machine like this one to itself"},
+      {"gradsieve advise job.textproto --bandwidth=1gbit "
+       "--settings=none,dgc:0.01,qsgd:downlink.mode=WEIGHTS",
+       "settings of your own, compared with the first"},
+  };
+  text.exit_codes = {
+      {"0", "predicted"},
+      {"1", "a measurement failed; the message says why"},
+      {"64", "the command line makes no sense"},
+      {"78", "the job's config is wrong"},
+      {"130", "interrupted"},
+  };
+  return text;
+}
+
+int Fail(const absl::Status& status, int exit_code) {
+  return FailCommand("advise", status, exit_code);
+}
+
+class Adviser {
+ public:
+  explicit Adviser(const AdviseOptions& options) : options_(options) {}
+
+  // Shows progress on stdout. Errors: kCancelled after Ctrl-C; those of
+  // MeasureLocally, with the setting.
+  absl::StatusOr<Advice> Run(const JobConfig& job);
+
+ private:
+  // Measures with this many workers.
+  absl::StatusOr<LocalMeasures> Measure(const NetworkSetting& setting,
+                                        int num_workers);
+
+  // How many times as long computation takes with all workers on this machine
+  // as with one, at most their number.
+  absl::StatusOr<double> MeasureContention(const NetworkSetting& setting,
+                                           const LocalMeasures& shared);
+
+  const AdviseOptions options_;
+  MeasurementOptions measurement_;
+  std::unique_ptr<Interrupts> interrupts_;
+  std::unique_ptr<TemporaryDirectory> directory_;
+  int num_runs_ = 0;
+};
+
+absl::StatusOr<LocalMeasures> Adviser::Measure(const NetworkSetting& setting,
+                                               int num_workers) {
+  std::printf("measuring %s with %d worker%s\n", setting.name.c_str(),
+              num_workers, num_workers == 1 ? "" : "s");
+  std::fflush(stdout);
+  measurement_.config = setting.config;
+  measurement_.config.mutable_cluster()->set_num_workers(num_workers);
+  measurement_.run_directory =
+      absl::StrCat(directory_->path(), "/", ++num_runs_);
+  absl::StatusOr<LocalMeasures> measures = MeasureLocally(measurement_);
+  if (measures.ok() || absl::IsCancelled(measures.status())) return measures;
+  return Annotate(measures.status(),
+                  absl::StrCat("measuring \"", setting.name, "\""));
+}
+
+absl::StatusOr<double> Adviser::MeasureContention(const NetworkSetting& setting,
+                                                  const LocalMeasures& shared) {
+  const int all = setting.config.cluster().num_workers();
+  // Otherwise a worker would get more threads if it were alone.
+  if (all == 1 || setting.config.machine().worker_threads() == 0) return 1.0;
+  PS_ASSIGN_OR_RETURN(const LocalMeasures alone, Measure(setting, 1));
+  return std::clamp(shared.compute / alone.compute, 1.0,
+                    static_cast<double>(all));
+}
+
+absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
+  PS_ASSIGN_OR_RETURN(measurement_.server_program, FindProgram("server"));
+  PS_ASSIGN_OR_RETURN(measurement_.worker_program, FindProgram("worker"));
+  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
+  PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
+  measurement_.seconds = options_.seconds;
+  measurement_.interrupts = interrupts_.get();
+  Advice advice;
+  advice.job = job.name();
+  advice.network = options_.network;
+  advice.num_workers = job.cluster().num_workers();
+  advice.num_servers = job.cluster().num_servers();
+  advice.workers_here = options_.workers_here;
+  std::vector<SettingMeasures> measured;
+  double contention = 1;  // The same for all settings.
+  for (const NetworkSetting& setting : options_.settings) {
+    SettingMeasures measures;
+    measures.config = setting.config;
+    // All workers, because what servers send back depends on their number.
+    const int all = setting.config.cluster().num_workers();
+    PS_ASSIGN_OR_RETURN(measures.shared, Measure(setting, all));
+    if (options_.workers_here < all) {
+      PS_ASSIGN_OR_RETURN(measures.own,
+                          Measure(setting, options_.workers_here));
+    } else if (options_.network.bits_per_second.has_value()) {
+      if (measured.empty()) {
+        PS_ASSIGN_OR_RETURN(contention,
+                            MeasureContention(setting, measures.shared));
+      }
+      measures.shared.contention = contention;
+    }
+    measured.push_back(std::move(measures));
+  }
+  TakeLeastCompute(&measured);
+  advice.num_parameters = measured.front().shared.num_parameters;
+  for (size_t i = 0; i < measured.size(); ++i) {
+    const SettingMeasures& measures = measured[i];
+    PS_ASSIGN_OR_RETURN(SettingPrediction prediction,
+                        PredictSetting(measures.config, measures.shared,
+                                       measures.own, options_.network));
+    prediction.setting = options_.settings[i].name;
+    advice.settings.push_back(std::move(prediction));
+  }
+  return advice;
+}
+
+int Advise(const AdviseFlags& flags) {
+  const absl::StatusOr<JobConfig> job = LoadJob(flags.job, flags.overrides);
+  if (!job.ok()) return Fail(job.status(), kExitConfig);
+  const absl::StatusOr<AdviseOptions> options = ParseAdviseFlags(flags, *job);
+  if (!options.ok()) return Fail(options.status(), kExitUsage);
+  absl::StatusOr<std::optional<AtomicFile>> json = OpenJsonFile(flags.json);
+  if (!json.ok()) return Fail(json.status(), kExitFailed);
+  const absl::StatusOr<Advice> advice = Adviser(*options).Run(*job);
+  if (absl::IsCancelled(advice.status())) {
+    return Fail(absl::CancelledError("interrupted; everything is stopped"),
+                kExitInterrupted);
+  }
+  if (!advice.ok()) return Fail(advice.status(), kExitFailed);
+  std::printf("\n%s", AdviceReport(*advice).c_str());
+  const absl::Status written = CommitJsonFile(AdviceJson(*advice), &*json);
+  return written.ok() ? kExitDone : Fail(written, kExitFailed);
+}
+
+}  // namespace
+
+int RunAdviseCommand(int argc, char** argv) {
+  AdviseFlags flags;
+  CommandLine command_line(Text());
+  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
+  command_line.AddOption("bandwidth", "RATE",
+                         "Bandwidth of each host's link in each direction: a "
+                         "number with kbit, mbit or gbit. Required if "
+                         "cluster.servers names other machines.",
+                         &flags.bandwidth);
+  command_line.AddOption("burst", "BYTES",
+                         "Bytes that a link lets through at once after a "
+                         "pause, as some cloud networks and the filters of "
+                         "`gradsieve bench network` do.",
+                         &flags.burst_bytes);
+  command_line.AddOption("workers-here", "N",
+                         "Number of workers that share one machine like this "
+                         "in the real job; computation and codecs are measured "
+                         "with so many. 0: all workers, or 1 if "
+                         "cluster.servers names other machines.",
+                         &flags.workers_here);
+  command_line.AddOption("settings", "SETTING,SETTING,...",
+                         "Settings as for `gradsieve bench network`, compared "
+                         "with the first one; default: no compression, bf16, "
+                         "the job as it is, and three compressors.",
+                         &flags.settings);
+  command_line.AddOption("seconds", "S",
+                         "Training time to measure for each setting; some "
+                         "iterations are always measured.",
+                         &flags.seconds);
+  command_line.AddOption("json", "FILE",
+                         "Write all figures as one JSON object.", &flags.json);
+  command_line.AddOption("set", "FIELD=VALUE", "Override a field of the job.",
+                         &flags.overrides);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  return Advise(flags);
+}
+
+}  // namespace ps

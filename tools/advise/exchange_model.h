@@ -1,0 +1,78 @@
+// Predicts how long an iteration takes on a network: every worker pushes all
+// slices, a slice is answered when the last worker's push has arrived, answers
+// come back while other pushes are still on their way, and a worker that has
+// all its answers computes and pushes again.
+//
+// The model is a fluid one. A message is a flow through the sender's and the
+// receiver's link. The messages of one connection follow one another; all
+// connections send at once and share the links max-min fairly. Real connections
+// do not get equal shares of a link, so each has a random weight, and the
+// prediction is the mean over several draws of all weights. With equal weights
+// all slices would finish at about the same time, and no answer could start
+// before the last push, nor could a worker compute while others still receive.
+//
+// Only a worker's own work and messages take time here; servers and latency do
+// not.
+#ifndef TOOLS_ADVISE_EXCHANGE_MODEL_H_
+#define TOOLS_ADVISE_EXCHANGE_MODEL_H_
+
+#include <limits>
+#include <vector>
+
+namespace ps {
+
+// The link of one host, in both directions. A token bucket for each direction:
+// after a pause `burst_bytes` pass at once, and the pause refills them at the
+// link's rate.
+struct HostLink {
+  double up_bytes_per_second = 0;    // What the host sends; above 0.
+  double down_bytes_per_second = 0;  // What it receives; above 0.
+  double burst_bytes = 0;
+};
+
+// One message of each worker, and its answer.
+struct ExchangeSlice {
+  int server = 0;
+  // Number of the connection between a worker and this server.
+  int connection = 0;
+  double up_bytes = 0;
+  double down_bytes = 0;
+  // When a worker has it, from when it has the first one.
+  double ready_seconds = 0;
+};
+
+struct Exchange {
+  std::vector<HostLink> workers;
+  std::vector<HostLink> servers;
+  // In the order in which workers push them; ready times do not descend.
+  std::vector<ExchangeSlice> slices;
+  // The most bytes of pushes that a worker has under way at one server. A
+  // longer push goes alone.
+  double credit_bytes = std::numeric_limits<double>::infinity();
+  // From a worker's last answer until it has the first slice again, if fewer
+  // than `processors` workers are at work. More of them share the processors.
+  double work_seconds = 0;
+  double processors = std::numeric_limits<double>::infinity();
+};
+
+struct ExchangeModelOptions {
+  // Standard deviation of the logarithm of a connection's weight; 0: all equal.
+  // With 0.4 the model is within 5 % of what `gradsieve bench network` measured
+  // for dense pushes of four jobs (docs/slow_networks.md).
+  double unevenness = 0.4;
+  int draws = 8;  // At least 1.
+};
+
+// Seconds of an iteration, work and exchange, in the long run; 0 without
+// slices. Deterministic.
+double PredictIterationSeconds(const Exchange& exchange,
+                               const ExchangeModelOptions& options = {});
+
+// Seconds that the busiest link, of a worker or of a server, is in use for
+// pushes, or for answers, without bursts. No iteration is shorter.
+double BusiestUpSeconds(const Exchange& exchange);
+double BusiestDownSeconds(const Exchange& exchange);
+
+}  // namespace ps
+
+#endif  // TOOLS_ADVISE_EXCHANGE_MODEL_H_

@@ -1,0 +1,164 @@
+#include "tools/advise/prediction.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <utility>
+
+#include "common/status_macros.h"
+#include "transport/shard_map.h"
+
+namespace ps {
+namespace {
+
+// A full Ethernet frame has 1514 bytes, of which IPv4, and TCP with time
+// stamps, leave 1448.
+constexpr double kPayloadShare = 1448.0 / 1514.0;
+// The backward pass computes two products for each of the forward pass.
+constexpr double kBackwardShare = 2.0 / 3.0;
+
+// The mean over many messages needs no further draws, which would take minutes.
+ExchangeModelOptions ModelOptions(const Exchange& exchange) {
+  constexpr size_t kMessages = 4000;
+  const size_t messages = exchange.workers.size() * exchange.slices.size();
+  ExchangeModelOptions options;
+  options.draws = static_cast<int>(std::clamp<size_t>(
+      kMessages / messages, 1, static_cast<size_t>(options.draws)));
+  return options;
+}
+
+}  // namespace
+
+const char* SettingPrediction::Bottleneck() const {
+  const std::pair<double, const char*> parts[] = {{compute, "compute"},
+                                                  {codec, "codec"},
+                                                  {up, "up"},
+                                                  {down, "down"},
+                                                  {server, "server"}};
+  return std::max_element(
+             std::begin(parts), std::end(parts),
+             [](const auto& a, const auto& b) { return a.first < b.first; })
+      ->second;
+}
+
+absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
+                                    const LocalMeasures& measures,
+                                    const HostLink& link) {
+  const ClusterConfig& cluster = config.cluster();
+  const double bucket_elements =
+      config.training().bucket_megabytes() * (1 << 20) / sizeof(float);
+  const int64_t n = measures.num_parameters;
+  const int64_t buckets =
+      bucket_elements == 0
+          ? 1
+          : std::max<int64_t>(
+                1, std::llround(static_cast<double>(n) / bucket_elements));
+  ShardMapOptions options;
+  for (int64_t i = 0; i < buckets; ++i) {
+    options.bucket_sizes.push_back(n * (i + 1) / buckets - n * i / buckets);
+  }
+  options.num_servers = cluster.num_servers();
+  options.max_slice_elements = cluster.max_slice_elements();
+  PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
+
+  Exchange exchange;
+  exchange.workers.assign(cluster.num_workers(), link);
+  exchange.servers.assign(cluster.num_servers(), link);
+  exchange.credit_bytes = cluster.credit_megabytes() * (1 << 20);
+  const double pushes = config.consistency().local_steps() /
+                        static_cast<double>(cluster.num_workers());
+  const double backward = kBackwardShare * measures.compute;
+  for (int bucket = 0; bucket < map.num_buckets(); ++bucket) {
+    for (const Slice& slice : map.slices(bucket)) {
+      const double share =
+          static_cast<double>(slice.size()) / static_cast<double>(n);
+      ExchangeSlice message;
+      message.server = slice.server;
+      message.connection = slice.index % cluster.connections();
+      message.up_bytes = share * pushes * measures.bytes_up;
+      message.down_bytes = share * pushes * measures.bytes_down;
+      message.ready_seconds = backward * bucket / static_cast<double>(buckets);
+      exchange.slices.push_back(message);
+    }
+  }
+  return exchange;
+}
+
+absl::StatusOr<SettingPrediction> PredictSetting(
+    const JobConfig& config, const LocalMeasures& shared,
+    const std::optional<LocalMeasures>& own, const JobNetwork& network) {
+  SettingPrediction prediction;
+  prediction.config = config;
+  const LocalMeasures& worker = own.value_or(shared);
+  prediction.compute = worker.compute;
+  prediction.codec = worker.codec;
+  prediction.await = own.has_value() ? shared.server : shared.await;
+  prediction.server = shared.server;
+  prediction.bytes_up = shared.bytes_up;
+  prediction.bytes_down = shared.bytes_down;
+  prediction.achieved_ratio = shared.achieved_ratio;
+  // What the loopback run waited for, workers and servers that share this
+  // machine's processors, is part of its iteration.
+  prediction.iteration = own.has_value()
+                             ? own->compute + own->codec + shared.server
+                             : shared.iteration;
+  if (!network.bits_per_second.has_value()) return prediction;
+
+  HostLink link;
+  link.up_bytes_per_second = link.down_bytes_per_second =
+      kPayloadShare * *network.bits_per_second / 8;
+  link.burst_bytes = network.burst_bytes;
+  LocalMeasures measures = shared;
+  measures.compute = worker.compute;
+  PS_ASSIGN_OR_RETURN(Exchange exchange, ExchangeOf(config, measures, link));
+  const double steps = config.consistency().local_steps();
+  prediction.up = BusiestUpSeconds(exchange) / steps;
+  prediction.down = BusiestDownSeconds(exchange) / steps;
+  // The backward pass goes on while the first buckets are under way.
+  exchange.work_seconds = steps * (worker.compute + worker.codec) -
+                          exchange.slices.back().ready_seconds;
+  if (!own.has_value()) {
+    exchange.work_seconds /= shared.contention;
+    exchange.processors =
+        static_cast<double>(exchange.workers.size()) / shared.contention;
+  }
+  // Workers wait for each other and for servers also without a network.
+  // Meanwhile the messages of others use the links.
+  prediction.iteration = std::max(
+      prediction.iteration,
+      PredictIterationSeconds(exchange, ModelOptions(exchange)) / steps);
+  return prediction;
+}
+
+void TakeLeastCompute(std::vector<SettingMeasures>* settings) {
+  std::map<std::string, double> least;  // By the rest of the job.
+  const auto rest = [](JobConfig config) {
+    config.clear_compressor();
+    config.clear_downlink();
+    return config.SerializeAsString();
+  };
+  for (const SettingMeasures& setting : *settings) {
+    if (!setting.own.has_value()) continue;
+    const double compute = setting.own->compute;
+    double& smallest =
+        least.emplace(rest(setting.config), compute).first->second;
+    smallest = std::min(smallest, compute);
+  }
+  for (SettingMeasures& setting : *settings) {
+    if (setting.own.has_value()) {
+      setting.own->compute = least.at(rest(setting.config));
+    }
+  }
+}
+
+size_t Recommended(const std::vector<SettingPrediction>& settings) {
+  double fastest = settings.front().iteration;
+  for (const SettingPrediction& setting : settings) {
+    fastest = std::min(fastest, setting.iteration);
+  }
+  size_t i = 0;
+  while (settings[i].iteration > kWorthwhile * fastest) ++i;
+  return i;
+}
+
+}  // namespace ps

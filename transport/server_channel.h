@@ -1,0 +1,78 @@
+// How a session reaches its server. gRPC is behind this interface, which a
+// simulation replaces.
+#ifndef TRANSPORT_SERVER_CHANNEL_H_
+#define TRANSPORT_SERVER_CHANNEL_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "proto/parameter_server.pb.h"
+
+namespace ps {
+
+// The unary calls of the service.
+enum class Rpc {
+  kRegister,
+  kInitializeSlice,
+  kPush,
+  kPull,
+  kFinish,
+  kGetStatus,
+};
+
+struct RpcRequest {
+  Rpc rpc = Rpc::kGetStatus;
+  int connection = 0;
+  grpc::ByteBuffer message;
+  absl::Duration timeout;
+};
+
+// What happens to an Attend call, in this order: accepted at most once, event
+// at most once, closed once.
+struct AttendHandler {
+  std::function<void()> accepted;
+  std::function<void(const AttendEvent&)> event;
+  std::function<void(const absl::Status&)> closed;
+};
+
+struct ServerChannelOptions {
+  std::string address;  // "host:port"
+  int64_t max_message_bytes = 0;
+};
+
+// Connection 0 carries everything but data; connections from 1 on carry data.
+// Thread-safe. Handlers run on other threads, never inside the call that passes
+// them. A call fails with kUnavailable if the server cannot be reached now.
+class ServerChannel {
+ public:
+  // Called once.
+  using Done = std::function<void(absl::StatusOr<grpc::ByteBuffer>)>;
+
+  virtual ~ServerChannel() = default;
+
+  // Makes or replaces a connection, and cancels the calls of the one that it
+  // replaces. Connects through this Unix-domain socket in the abstract
+  // namespace if a process listens there; the name may be empty. Connection 0
+  // exists from the beginning.
+  virtual void Open(int connection, const std::string& unix_socket) = 0;
+
+  virtual void Start(const RpcRequest& request, Done done) = 0;
+
+  // Cancels an earlier Attend call that is still open.
+  virtual void Attend(const AttendRequest& request, absl::Duration timeout,
+                      AttendHandler handler) = 0;
+
+  // Cancels all calls and waits at most this long for their handlers. None is
+  // called afterwards, and calls that are made meanwhile do nothing. Must be
+  // called before the destructor.
+  virtual void Close(absl::Duration timeout) = 0;
+};
+
+}  // namespace ps
+
+#endif  // TRANSPORT_SERVER_CHANNEL_H_

@@ -1,0 +1,428 @@
+#include "transport/server_session.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "transport/proto_bytes.h"
+
+namespace ps {
+namespace {
+
+// Of one attempt to register, which is short work for the server.
+constexpr absl::Duration kRegisterTimeout = absl::Seconds(2);
+// A call is answered when the slowest worker has come as far, and signs of life
+// tell whether the server still can; so it is rarely sent again.
+constexpr absl::Duration kCallTimeout = absl::Minutes(10);
+// Every RPC has a deadline; attendance is renewed when it passes.
+constexpr absl::Duration kAttendTimeout = absl::Hours(1);
+// A connection that is silent for this long is asked for a sign of life, which
+// may take the second time: a busy server is not a lost one.
+constexpr absl::Duration kSilence = absl::Seconds(10);
+constexpr absl::Duration kSignOfLifeTimeout = absl::Seconds(5);
+constexpr absl::Duration kFirstDelay = absl::Milliseconds(50);
+constexpr absl::Duration kLongestDelay = absl::Seconds(1);
+// Of pushes and first weights: sending them in vain costs their bytes.
+constexpr absl::Duration kLongestDataDelay = absl::Seconds(10);
+constexpr absl::Duration kCloseTimeout = absl::Seconds(5);
+
+// The server could not be reached, is shutting down, cannot answer yet, or did
+// not answer in time.
+bool MayPass(const absl::Status& status) {
+  return absl::IsUnavailable(status) || absl::IsDeadlineExceeded(status) ||
+         absl::IsCancelled(status);
+}
+
+bool CarriesData(const Call& call) {
+  return call.rpc == Rpc::kPush || call.rpc == Rpc::kInitializeSlice;
+}
+
+std::string Seconds(absl::Duration duration) {
+  return absl::FormatDuration(absl::Trunc(duration, absl::Seconds(1)));
+}
+
+}  // namespace
+
+ServerSession::ServerSession(const ServerSessionOptions& options,
+                             std::unique_ptr<ServerChannel> channel,
+                             const Clock* clock, Events events)
+    : options_(options),
+      channel_(std::move(channel)),
+      clock_(clock),
+      events_(std::move(events)),
+      created_(clock->Now()),
+      jitter_(RandomKey(options.registration.worker().incarnation(),
+                        options.registration.server_index())),
+      connections_(1 + options.data_connections),
+      window_(options.credit_bytes) {}
+
+ServerSession::~ServerSession() {
+  {
+    MutexLock lock(&mu_);
+    closing_ = true;
+  }
+  channel_->Close(kCloseTimeout);
+}
+
+std::string ServerSession::Name() const {
+  return absl::StrCat("server ", options_.registration.server_index(), " at ",
+                      options_.address);
+}
+
+bool ServerSession::registered() const {
+  MutexLock lock(&mu_);
+  return registered_;
+}
+
+absl::Status ServerSession::last_error() const {
+  MutexLock lock(&mu_);
+  return last_error_;
+}
+
+absl::Status ServerSession::failure() const {
+  MutexLock lock(&mu_);
+  return failure_;
+}
+
+void ServerSession::Fail(const absl::Status& failure) {
+  if (failure_.ok()) failure_ = failure;
+  if (!closing_) events_.changed();
+}
+
+// Half of a delay is at random, so that workers that a server has refused at
+// the same time do not come back at the same time.
+absl::Duration ServerSession::Delay(int attempts, absl::Duration longest) {
+  const absl::Duration delay = kFirstDelay * (1 << std::min(attempts, 10));
+  return std::min(delay, longest) * jitter_.Uniform(0.5, 1);
+}
+
+absl::Time ServerSession::Step() {
+  const absl::Cleanup start = [this] { StartCalls(); };
+  MutexLock lock(&mu_);
+  Advance();
+  if (over()) return absl::InfiniteFuture();
+  const absl::Duration timeout = options_.lost_server_timeout;
+  absl::Time next = absent_since_ + timeout;
+  if (!welcome_.has_value()) {
+    next = std::min(next, created_ + options_.startup_timeout);
+  }
+  if (!registered_) {
+    return registering_ ? next : std::min(next, register_at_);
+  }
+  for (const Connection& connection : connections_) {
+    if (!connection.asked) next = std::min(next, connection.ask_at);
+    next = std::min(next, connection.broken_since +
+                              (connection.reopened ? timeout : timeout / 2));
+  }
+  return waiting_.empty() ? next : std::min(next, waiting_.begin()->first);
+}
+
+void ServerSession::Advance() {
+  const absl::Time now = clock_->Now();
+  if (!over()) CheckTimeouts(now);
+  if (job_done_) {
+    // A server whose answer to Finish was lost may already be gone.
+    while (!waiting_.empty()) {
+      std::unique_ptr<Call> call = std::move(waiting_.begin()->second);
+      waiting_.erase(waiting_.begin());
+      call->status = call->rpc == Rpc::kFinish
+                         ? absl::OkStatus()
+                         : absl::UnavailableError("the job is over");
+      Deliver(std::move(call));
+    }
+  }
+  if (over()) return;
+  if (!registered_) {
+    if (!registering_ && register_at_ <= now) Register();
+    return;
+  }
+  while (!waiting_.empty() && waiting_.begin()->first <= now) {
+    std::unique_ptr<Call> call = std::move(waiting_.begin()->second);
+    waiting_.erase(waiting_.begin());
+    Start(std::move(call));
+  }
+  while (const std::optional<int64_t> number = window_.Next()) {
+    Start(std::move(queued_.extract(*number).mapped()));
+  }
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    if (!connections_[i].asked && connections_[i].ask_at <= now) {
+      Ask(static_cast<int>(i));
+    }
+  }
+}
+
+void ServerSession::CheckTimeouts(absl::Time now) {
+  if (!welcome_.has_value() && now >= created_ + options_.startup_timeout) {
+    Fail(absl::DeadlineExceededError(
+        absl::StrCat(Name(), " cannot be reached after ",
+                     absl::FormatDuration(options_.startup_timeout), " (",
+                     last_error_.message(),
+                     "); is it running there, and is cluster.servers[",
+                     options_.registration.server_index(), "] its address?")));
+  }
+  if (now - absent_since_ >= options_.lost_server_timeout) {
+    Fail(absl::UnavailableError(absl::StrCat(
+        Name(), " has not answered for ", Seconds(now - absent_since_),
+        "; it has stopped, or the network to it is down. Look at its log, then "
+        "start the job again")));
+  }
+  // Without a registration, absent_since_ counts.
+  if (!registered_) return;
+  for (size_t i = 0; i < connections_.size(); ++i) {
+    Connection& connection = connections_[i];
+    const absl::Duration broken = now - connection.broken_since;
+    if (broken >= options_.lost_server_timeout) {
+      Fail(absl::UnavailableError(
+          absl::StrCat(Name(), " has not answered for ", Seconds(broken),
+                       " on connection ", i, " of ", connections_.size() - 1,
+                       "; if it answers on others, the "
+                       "network loses what is sent on this one")));
+    } else if (broken >= options_.lost_server_timeout / 2 &&
+               !connection.reopened) {
+      connection.reopened = true;
+      channel_->Open(static_cast<int>(i),
+                     i == 0 ? "" : welcome_->unix_socket());
+    }
+  }
+}
+
+void ServerSession::Register() {
+  registering_ = true;
+  RpcRequest request;
+  request.rpc = Rpc::kRegister;
+  request.message = ToBytes(options_.registration);
+  request.timeout = kRegisterTimeout;
+  channel_->Start(request, [this](absl::StatusOr<grpc::ByteBuffer> result) {
+    OnRegistered(std::move(result));
+  });
+}
+
+void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
+  const absl::Cleanup start = [this] { StartCalls(); };
+  MutexLock lock(&mu_);
+  registering_ = false;
+  if (over()) return;
+  auto welcome = FromBytes<RegisterResponse>(std::move(result));
+  if (!welcome.ok()) {
+    last_error_ = welcome.status();
+    if (!MayPass(last_error_)) {
+      Fail(Annotate(last_error_, Name()));
+      return;
+    }
+    register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
+    events_.changed();
+    return;
+  }
+  if (!options_.unix_sockets) welcome->clear_unix_socket();
+  if (welcome_.has_value() && welcome_->epoch() != welcome->epoch()) {
+    Fail(absl::UnavailableError(
+        absl::StrCat(Name(),
+                     " was restarted and has lost the job's weights; "
+                     "start the job again")));
+    return;
+  }
+  const bool is_first = !welcome_.has_value();
+  if (is_first) {
+    window_.set_credit_bytes(
+        std::max(options_.credit_bytes, welcome->credit_bytes()));
+  }
+  for (size_t i = 1; i < connections_.size(); ++i) {
+    if (!is_first && welcome_->unix_socket() == welcome->unix_socket()) break;
+    channel_->Open(static_cast<int>(i), welcome->unix_socket());
+  }
+  welcome_ = *std::move(welcome);
+  registered_ = true;
+  for (size_t i = 0; i < connections_.size(); ++i) Heard(static_cast<int>(i));
+  RetryNow();
+  Attend();
+  Advance();
+  events_.changed();
+}
+
+void ServerSession::Attend() {
+  // Until the call is accepted, the worker may be absent for the server.
+  absent_since_ = std::min(absent_since_, clock_->Now());
+  AttendRequest request;
+  *request.mutable_worker() = options_.registration.worker();
+  AttendHandler handler;
+  const int64_t attendance = ++attendance_;
+  handler.accepted = [this, attendance] { OnAccepted(attendance); };
+  handler.event = [this](const AttendEvent& event) {
+    MutexLock lock(&mu_);
+    Fail(Annotate(absl::AbortedError(event.failure()), Name()));
+  };
+  handler.closed = [this, attendance](const absl::Status& status) {
+    OnClosed(attendance, status);
+  };
+  channel_->Attend(request, kAttendTimeout, std::move(handler));
+}
+
+void ServerSession::OnAccepted(int64_t attendance) {
+  MutexLock lock(&mu_);
+  if (attendance != attendance_) return;
+  absent_since_ = absl::InfiniteFuture();
+  register_attempts_ = 0;
+}
+
+void ServerSession::OnClosed(int64_t attendance, const absl::Status& status) {
+  MutexLock lock(&mu_);
+  if (attendance != attendance_ || over()) return;
+  if (status.ok()) {
+    job_done_ = true;
+    Advance();
+  } else if (MayPass(status) || absl::IsUnauthenticated(status)) {
+    RegisterAgain();
+  } else {
+    Fail(Annotate(status, Name()));
+  }
+  events_.changed();
+}
+
+void ServerSession::RegisterAgain() {
+  const absl::Time now = clock_->Now();
+  absent_since_ = std::min(absent_since_, now);
+  if (!registered_) return;
+  registered_ = false;
+  register_at_ = now + Delay(register_attempts_++, kLongestDelay);
+}
+
+void ServerSession::Send(std::unique_ptr<Call> call) {
+  const absl::Cleanup start = [this] { StartCalls(); };
+  MutexLock lock(&mu_);
+  call->session = this;
+  if (call->once > absl::ZeroDuration()) {
+    Start(std::move(call));
+    return;
+  }
+  if (CarriesData(*call)) {
+    call->number = next_number_++;
+    window_.Add(call->number, static_cast<int64_t>(call->request.Length()),
+                call->urgency);
+    queued_[call->number] = std::move(call);
+  } else {
+    waiting_.emplace(absl::InfinitePast(), std::move(call));
+  }
+  Advance();
+}
+
+void ServerSession::Start(std::unique_ptr<Call> owned) {
+  Call* const call = owned.get();
+  if (call->start == absl::InfinitePast()) call->start = clock_->Now();
+  ++call->attempts;
+  running_[call] = std::move(owned);
+  starting_.push_back(call);
+}
+
+void ServerSession::StartCalls() {
+  std::vector<Call*> starting;
+  {
+    MutexLock lock(&mu_);
+    if (!closing_) starting.swap(starting_);
+  }
+  for (Call* const call : starting) {
+    RpcRequest request;
+    request.rpc = call->rpc;
+    request.message = call->request;
+    request.timeout =
+        call->once > absl::ZeroDuration() ? call->once : kCallTimeout;
+    if (call->slice != nullptr) {
+      request.connection =
+          1 + static_cast<int>(call->slice->index % options_.data_connections);
+    }
+    channel_->Start(request, [this, call, connection = request.connection](
+                                 absl::StatusOr<grpc::ByteBuffer> result) {
+      OnAnswer(call, connection, std::move(result));
+    });
+  }
+}
+
+void ServerSession::OnAnswer(Call* running, int connection,
+                             absl::StatusOr<grpc::ByteBuffer> result) {
+  const absl::Cleanup start = [this] { StartCalls(); };
+  MutexLock lock(&mu_);
+  std::unique_ptr<Call> call = std::move(running_.extract(running).mapped());
+  if (closing_) return;
+  const absl::Time now = clock_->Now();
+  call->end = now;
+  call->status = result.status();
+  if (result.ok()) call->response = *std::move(result);
+  if (!MayPass(call->status)) {
+    Heard(connection);
+  } else if (call->once == absl::ZeroDuration()) {
+    connections_[connection].ask_at = now;
+  }
+  if (!ToBeRepeated(call.get())) {
+    Deliver(std::move(call));
+  } else {
+    const absl::Duration delay =
+        Delay(call->attempts - 1,
+              CarriesData(*call) ? kLongestDataDelay : kLongestDelay);
+    waiting_.emplace(now + delay, std::move(call));
+    events_.changed();
+  }
+  Advance();
+}
+
+bool ServerSession::ToBeRepeated(Call* call) {
+  if (call->once > absl::ZeroDuration() || call->status.ok()) return false;
+  if (absl::IsUnauthenticated(call->status)) {
+    RegisterAgain();
+    return true;
+  }
+  if (!MayPass(call->status)) return false;
+  call->first_failure = std::min(call->first_failure, call->end);
+  return call->end - call->first_failure < call->patience;
+}
+
+void ServerSession::Deliver(std::unique_ptr<Call> call) {
+  if (call->number >= 0) window_.Answered(call->number);
+  events_.done(std::move(call));
+}
+
+void ServerSession::RetryNow() {
+  std::multimap<absl::Time, std::unique_ptr<Call>> waiting;
+  for (auto& entry : waiting_) {
+    waiting.emplace(absl::InfinitePast(), std::move(entry.second));
+  }
+  waiting_ = std::move(waiting);
+}
+
+void ServerSession::Ask(int connection) {
+  connections_[connection].asked = true;
+  GetStatusRequest sign_of_life;
+  sign_of_life.set_sign_of_life(true);
+  RpcRequest request;
+  request.rpc = Rpc::kGetStatus;
+  request.connection = connection;
+  request.message = ToBytes(sign_of_life);
+  request.timeout = kSignOfLifeTimeout;
+  channel_->Start(
+      request, [this, connection](absl::StatusOr<grpc::ByteBuffer> result) {
+        const absl::Cleanup start = [this] { StartCalls(); };
+        MutexLock lock(&mu_);
+        Connection& asked = connections_[connection];
+        asked.asked = false;
+        if (!MayPass(result.status())) {
+          Heard(connection);
+          Advance();
+        } else {
+          const absl::Time now = clock_->Now();
+          asked.broken_since = std::min(asked.broken_since, now);
+          asked.ask_at = now + Delay(asked.attempts++, kLongestDelay);
+        }
+        if (!closing_) events_.changed();
+      });
+}
+
+void ServerSession::Heard(int connection) {
+  Connection& heard = connections_[connection];
+  if (heard.broken_since != absl::InfiniteFuture()) RetryNow();
+  heard.broken_since = absl::InfiniteFuture();
+  heard.reopened = false;
+  heard.attempts = 0;
+  heard.ask_at = clock_->Now() + kSilence;
+}
+
+}  // namespace ps

@@ -1,0 +1,197 @@
+// A worker's conversation with one server.
+#ifndef TRANSPORT_SERVER_SESSION_H_
+#define TRANSPORT_SERVER_SESSION_H_
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "common/random.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "proto/parameter_server.pb.h"
+#include "transport/push_window.h"
+#include "transport/server_channel.h"
+#include "transport/shard_map.h"
+
+namespace ps {
+
+struct ServerSessionOptions {
+  std::string address;  // "host:port"
+  int data_connections = 1;
+  // Limit on the bytes of pushes and first weights under way, unless the server
+  // grants more.
+  int64_t credit_bytes = 0;
+  bool unix_sockets = false;
+  absl::Duration startup_timeout;
+  absl::Duration lost_server_timeout;
+  // With the index of the server.
+  RegisterRequest registration;
+};
+
+class ServerSession;
+
+// One RPC with everything needed to repeat it: every call may be repeated.
+struct Call {
+  Rpc rpc = Rpc::kPush;
+  // Null if the call does not concern a slice.
+  const Slice* slice = nullptr;
+  grpc::ByteBuffer request;
+  // Of the pushes that wait for credit, those with larger urgency go first.
+  int urgency = 0;
+  // If positive, the call is made once, at once, and ends after this time.
+  absl::Duration once;
+  // The call fails with the server's error when the server has been unable to
+  // answer it for this long.
+  absl::Duration patience = absl::InfiniteDuration();
+
+  // The members below are set by the session.
+  const ServerSession* session = nullptr;
+  absl::Status status;
+  grpc::ByteBuffer response;
+  absl::Time start = absl::InfinitePast();  // Of the first attempt.
+  absl::Time end;
+  absl::Time first_failure = absl::InfiniteFuture();
+  int attempts = 0;
+  int64_t number = -1;  // In the window.
+};
+
+// Registers, again after every break of the connection, and attends, so that
+// the server knows that the worker lives and tells it if the job fails. Repeats
+// calls until they succeed, with growing delays. Pushes stay within the window.
+// A connection on which nothing has been heard for a while is asked for a sign
+// of life; it is made anew when there is none, and in the end the server is
+// given up.
+//
+// Never waits, except in the destructor: calls end, and the session changes, on
+// the threads of the channel, and whoever owns the session calls Step when
+// something is due. Thread-safe.
+class ServerSession {
+ public:
+  // Both are called with a lock held, from any thread, and must not call back.
+  struct Events {
+    // The call has succeeded (its status is OK) or cannot succeed.
+    std::function<void(std::unique_ptr<Call>)> done;
+    // failure() or registered() has changed, or Step is due earlier.
+    std::function<void()> changed;
+  };
+
+  // `clock` is not owned.
+  ServerSession(const ServerSessionOptions& options,
+                std::unique_ptr<ServerChannel> channel, const Clock* clock,
+                Events events);
+
+  // Cancels all calls. Waits for them, but not for ever.
+  ~ServerSession();
+
+  // Takes a call. It starts when the session is registered and the window
+  // allows it.
+  void Send(std::unique_ptr<Call> call);
+
+  // Does what is due: attempts to register, repeats, signs of life, time-outs.
+  // Returns when it should be called next.
+  absl::Time Step();
+
+  // "server 1 at host:port".
+  std::string Name() const;
+  bool registered() const;
+  // The error of the last attempt to register; OK before the first one ends.
+  absl::Status last_error() const;
+
+  // Not OK if the session is over, with the name of the server. kAborted: the
+  // server has announced that the job failed. kDeadlineExceeded: it could not
+  // be reached within startup_timeout. kUnavailable: it has not answered for
+  // lost_server_timeout, or was restarted and has lost its weights. Otherwise
+  // its refusal of this worker.
+  absl::Status failure() const;
+
+ private:
+  struct Connection {
+    absl::Time ask_at = absl::InfiniteFuture();  // For a sign of life.
+    bool asked = false;
+    bool reopened = false;
+    int attempts = 0;
+    // When it was found to be silent.
+    absl::Time broken_since = absl::InfiniteFuture();
+  };
+
+  // Does everything that can be done now.
+  void Advance() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void CheckTimeouts(absl::Time now) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  bool over() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return closing_ || job_done_ || !failure_.ok();
+  }
+  void Fail(const absl::Status& failure) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  absl::Duration Delay(int attempts, absl::Duration longest)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  void Register() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnRegistered(absl::StatusOr<grpc::ByteBuffer> result);
+  void Attend() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void OnAccepted(int64_t attendance);
+  void OnClosed(int64_t attendance, const absl::Status& status);
+  void RegisterAgain() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  // Lets StartCalls, which whoever takes the lock calls after releasing it,
+  // start this call: gRPC's work for it takes longer than anything done here,
+  // and the threads that end calls need the lock.
+  void Start(std::unique_ptr<Call> call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void StartCalls() ABSL_LOCKS_EXCLUDED(mu_);
+  void OnAnswer(Call* running, int connection,
+                absl::StatusOr<grpc::ByteBuffer> result);
+  // Whether a call that ended like this is to be repeated.
+  bool ToBeRepeated(Call* call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Deliver(std::unique_ptr<Call> call) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Makes all calls due that wait for their next attempt.
+  void RetryNow() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  void Ask(int connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void Heard(int connection) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const ServerSessionOptions options_;
+  const std::unique_ptr<ServerChannel> channel_;
+  const Clock* const clock_;  // Not owned.
+  const Events events_;
+  const absl::Time created_;
+
+  mutable Mutex mu_;
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+  bool job_done_ ABSL_GUARDED_BY(mu_) = false;  // The server has said so.
+  absl::Status failure_ ABSL_GUARDED_BY(mu_);
+  RandomStream jitter_ ABSL_GUARDED_BY(mu_);
+
+  bool registered_ ABSL_GUARDED_BY(mu_) = false;
+  bool registering_ ABSL_GUARDED_BY(mu_) = false;
+  absl::Time register_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  int register_attempts_ ABSL_GUARDED_BY(mu_) = 0;
+  absl::Status last_error_ ABSL_GUARDED_BY(mu_);
+  std::optional<RegisterResponse> welcome_ ABSL_GUARDED_BY(mu_);  // The latest.
+  int64_t attendance_ ABSL_GUARDED_BY(mu_) = 0;  // Number of the latest.
+  // Since when the worker does not attend.
+  absl::Time absent_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();
+
+  std::vector<Connection> connections_
+      ABSL_GUARDED_BY(mu_);  // 0: not for data.
+  PushWindow window_ ABSL_GUARDED_BY(mu_);
+  int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
+  // By number.
+  std::map<int64_t, std::unique_ptr<Call>> queued_ ABSL_GUARDED_BY(mu_);
+  // By the time of the next attempt.
+  std::multimap<absl::Time, std::unique_ptr<Call>> waiting_
+      ABSL_GUARDED_BY(mu_);
+  std::map<Call*, std::unique_ptr<Call>> running_ ABSL_GUARDED_BY(mu_);
+  std::vector<Call*> starting_ ABSL_GUARDED_BY(mu_);  // Of running_.
+};
+
+}  // namespace ps
+
+#endif  // TRANSPORT_SERVER_SESSION_H_

@@ -1,0 +1,215 @@
+#include "transport/server_sessions.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "transport/proto_bytes.h"
+
+namespace ps {
+namespace {
+
+// For the last calls of a worker that gives up, and for asking whom a server
+// waits for.
+constexpr absl::Duration kShortCall = absl::Seconds(2);
+
+}  // namespace
+
+ServerSessions::ServerSessions(const Clock* clock, absl::Duration patience)
+    : clock_(clock), patience_(patience) {}
+
+ServerSessions::~ServerSessions() {
+  {
+    MutexLock lock(&mu_);
+    closing_ = true;
+    due_.SignalAll();
+  }
+  if (keeper_.joinable()) keeper_.join();
+}
+
+void ServerSessions::Add(const ServerSessionOptions& options,
+                         std::unique_ptr<ServerChannel> channel) {
+  ServerSession::Events events;
+  events.done = [this](std::unique_ptr<Call> call) {
+    MutexLock lock(&mu_);
+    ended_.push_back(std::move(call));
+    news_.SignalAll();
+  };
+  events.changed = [this] {
+    MutexLock lock(&mu_);
+    changed_ = true;
+    changed_for_keeper_ = true;
+    news_.SignalAll();
+    due_.SignalAll();
+  };
+  sessions_.push_back(std::make_unique<ServerSession>(
+      options, std::move(channel), clock_, std::move(events)));
+}
+
+absl::Status ServerSessions::Register() {
+  keeper_ = std::thread([this] { Keep(); });
+  return AwaitUntil([this] {
+    return std::all_of(
+        sessions_.begin(), sessions_.end(),
+        [](const auto& session) { return session->registered(); });
+  });
+}
+
+void ServerSessions::Keep() {
+  for (;;) {
+    absl::Time next = absl::InfiniteFuture();
+    for (const auto& session : sessions_) {
+      next = std::min(next, session->Step());
+    }
+    MutexLock lock(&mu_);
+    // Without a lock meanwhile, a session may have changed.
+    if (!changed_for_keeper_ && !closing_) {
+      due_.WaitFor(&mu_, next - clock_->Now());
+    }
+    if (closing_) return;
+    changed_for_keeper_ = false;
+  }
+}
+
+void ServerSessions::Send(int server, std::unique_ptr<Call> call) {
+  ++num_under_way_;
+  sessions_[server]->Send(std::move(call));
+}
+
+std::unique_ptr<Call> ServerSessions::TakeEnded() {
+  MutexLock lock(&mu_);
+  if (ended_.empty()) return nullptr;
+  std::unique_ptr<Call> call = std::move(ended_.front());
+  ended_.pop_front();
+  return call;
+}
+
+std::unique_ptr<Call> ServerSessions::AwaitEnded(absl::Time deadline) {
+  {
+    MutexLock lock(&mu_);
+    while (ended_.empty() && !changed_) {
+      const absl::Duration left = deadline - clock_->Now();
+      if (left <= absl::ZeroDuration()) return nullptr;
+      news_.WaitFor(&mu_, left);
+    }
+    changed_ = false;
+  }
+  return TakeEnded();
+}
+
+absl::Status ServerSessions::CheckServers() const {
+  absl::Status lost;
+  for (const auto& session : sessions_) {
+    const absl::Status failure = session->failure();
+    // What a server has announced says more than that another one is gone.
+    if (!absl::IsUnavailable(failure)) PS_RETURN_IF_ERROR(failure);
+    lost.Update(failure);
+  }
+  return lost;
+}
+
+absl::Status ServerSessions::Handle(const Call& call, const Done& done) {
+  --num_under_way_;
+  if (call.rpc == Rpc::kGetStatus) {
+    HearWhoIsAwaited(call);
+    return absl::OkStatus();
+  }
+  if (!call.status.ok()) {
+    // If a server has announced a failure of the job, that is the reason for
+    // the refusal.
+    PS_RETURN_IF_ERROR(CheckServers());
+    return Annotate(call.status, call.session->Name());
+  }
+  if (done == nullptr) return absl::OkStatus();
+  return Annotate(done(call), call.session->Name());
+}
+
+absl::Status ServerSessions::Poll(const Done& done) {
+  while (const std::unique_ptr<Call> call = TakeEnded()) {
+    PS_RETURN_IF_ERROR(Handle(*call, done));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ServerSessions::Await(const Done& done) {
+  return AwaitUntil([this] { return num_under_way_ == num_asked_; }, done);
+}
+
+absl::Status ServerSessions::AwaitUntil(const std::function<bool()>& over,
+                                        const Done& done) {
+  absl::Time say_next = clock_->Now() + patience_;
+  while (!over()) {
+    std::unique_ptr<Call> call = TakeEnded();
+    if (call == nullptr) {
+      PS_RETURN_IF_ERROR(CheckServers());
+      call = AwaitEnded(say_next);
+    }
+    if (call != nullptr) {
+      if (call->rpc != Rpc::kGetStatus) say_next = clock_->Now() + patience_;
+      PS_RETURN_IF_ERROR(Handle(*call, done));
+    } else if (clock_->Now() >= say_next) {
+      AskWhoIsAwaited();
+      say_next = clock_->Now() + patience_;
+    }
+  }
+  return absl::OkStatus();
+}
+
+void ServerSessions::AskWhoIsAwaited() {
+  if (num_asked_ > 0) return;
+  awaited_.clear();
+  for (int server = 0; server < size(); ++server) {
+    auto call = std::make_unique<Call>();
+    call->rpc = Rpc::kGetStatus;
+    call->request = ToBytes(GetStatusRequest());
+    call->once = kShortCall;
+    ++num_asked_;
+    Send(server, std::move(call));
+  }
+}
+
+void ServerSessions::HearWhoIsAwaited(const Call& call) {
+  const absl::StatusOr<GetStatusResponse> status =
+      call.status.ok() ? FromBytes<GetStatusResponse>(call.response)
+                       : call.status;
+  const std::string name = call.session->Name();
+  if (!status.ok()) {
+    awaited_.push_back(
+        absl::StrCat(name, " (", status.status().message(), ")"));
+  } else if (status->missing_ranks_size() > 0) {
+    awaited_.push_back(
+        absl::StrCat("worker ", absl::StrJoin(status->missing_ranks(), ", "),
+                     " (not connected)"));
+  } else if (status->awaited_ranks_size() > 0) {
+    awaited_.push_back(
+        absl::StrCat("worker ", absl::StrJoin(status->awaited_ranks(), ", "),
+                     " (last version at ", name, ": ", status->version(), ")"));
+  }
+  if (--num_asked_ > 0 || awaited_.empty()) return;
+  LOG(INFO) << "waiting for " << absl::StrJoin(awaited_, "; ");
+}
+
+absl::Status ServerSessions::TellAll(const FinishRequest& request) {
+  size_t left = sessions_.size();
+  for (const auto& session : sessions_) {
+    auto call = std::make_unique<Call>();
+    call->rpc = Rpc::kFinish;
+    call->request = ToBytes(request);
+    call->once = kShortCall;
+    session->Send(std::move(call));
+  }
+  absl::Status first_error;
+  const absl::Time deadline = clock_->Now() + 2 * kShortCall;
+  while (left > 0 && clock_->Now() < deadline) {
+    const std::unique_ptr<Call> call = AwaitEnded(deadline);
+    if (call == nullptr || call->rpc != Rpc::kFinish) continue;
+    first_error.Update(Annotate(call->status, call->session->Name()));
+    --left;
+  }
+  return first_error;
+}
+
+}  // namespace ps

@@ -1,0 +1,96 @@
+// A worker's sessions with all servers.
+#ifndef TRANSPORT_SERVER_SESSIONS_H_
+#define TRANSPORT_SERVER_SESSIONS_H_
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+#include "proto/parameter_server.pb.h"
+#include "transport/server_channel.h"
+#include "transport/server_session.h"
+
+namespace ps {
+
+// Calls that have ended wait inside until the thread that uses this object
+// takes them; only one thread may use it at a time.
+//
+// Errors of all methods: the failure of a session, the error of a call, with
+// the server's name, and that of `done`.
+class ServerSessions {
+ public:
+  // Handles a call that has succeeded. Null: nothing is to be done.
+  using Done = std::function<absl::Status(const Call&)>;
+
+  // `clock` is not owned. When nothing has arrived for `patience`, the log says
+  // which processes this one waits for.
+  ServerSessions(const Clock* clock, absl::Duration patience);
+  ~ServerSessions();
+
+  // Adds the next server's session; to be called before Register.
+  void Add(const ServerSessionOptions& options,
+           std::unique_ptr<ServerChannel> channel);
+  int size() const { return static_cast<int>(sessions_.size()); }
+
+  // Waits until all servers have admitted the worker.
+  absl::Status Register();
+
+  void Send(int server, std::unique_ptr<Call> call);
+
+  // Handles the calls that have ended so far.
+  absl::Status Poll(const Done& done);
+  // Handles calls as they end, until none is left.
+  absl::Status Await(const Done& done = nullptr);
+
+  // Tells every server once, and all at the same time. Ignores other calls that
+  // end meanwhile.
+  absl::Status TellAll(const FinishRequest& request);
+
+ private:
+  // Takes a call that has ended; null if there is none.
+  std::unique_ptr<Call> TakeEnded();
+  // The same, but waits for one, or for a change of a session, up to this time.
+  std::unique_ptr<Call> AwaitEnded(absl::Time deadline);
+  absl::Status AwaitUntil(const std::function<bool()>& over,
+                          const Done& done = nullptr);
+  absl::Status Handle(const Call& call, const Done& done);
+  // The reason why the job cannot go on; OK if it can.
+  absl::Status CheckServers() const;
+  // Asks all servers, and has the log say whom this process waits for when the
+  // last one has answered.
+  void AskWhoIsAwaited();
+  void HearWhoIsAwaited(const Call& call);
+  // Calls the sessions' Step when it is due.
+  void Keep();
+
+  const Clock* const clock_;  // Not owned.
+  const absl::Duration patience_;
+  int64_t num_under_way_ = 0;  // Calls that have not been handled.
+  int64_t num_asked_ = 0;      // Those of AskWhoIsAwaited among them.
+  std::vector<std::string> awaited_;
+
+  Mutex mu_;
+  CondVar news_;  // For the thread that uses this object.
+  CondVar due_;   // For keeper_.
+  std::deque<std::unique_ptr<Call>> ended_ ABSL_GUARDED_BY(mu_);
+  // A session has changed since the thread, or keeper_, last looked.
+  bool changed_ ABSL_GUARDED_BY(mu_) = false;
+  bool changed_for_keeper_ ABSL_GUARDED_BY(mu_) = false;
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+  // Declared after what its threads use.
+  std::vector<std::unique_ptr<ServerSession>> sessions_;
+  std::thread keeper_;
+};
+
+}  // namespace ps
+
+#endif  // TRANSPORT_SERVER_SESSIONS_H_
