@@ -232,6 +232,12 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           "must be at least 0 (0: none)");
   require(training.trace_iteration() >= 0, "training.trace_iteration",
           training.trace_iteration(), "must be at least 0");
+  require(config.checkpoint().every() >= 0, "checkpoint.every",
+          config.checkpoint().every(), "must be at least 0 (0: never)");
+  require(config.checkpoint().keep_last() >= 2, "checkpoint.keep_last",
+          config.checkpoint().keep_last(), "must be at least 2");
+  require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
+          config.checkpoint().grace_seconds(), "must be at least 1");
   const ClusterConfig& cluster = config.cluster();
   require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
           "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
@@ -424,6 +430,7 @@ std::string SharedConfigText(const JobConfig& config) {
   shared.clear_machine();
   shared.mutable_cluster()->clear_servers();
   shared.mutable_data()->clear_directory();
+  shared.mutable_checkpoint()->clear_directory();
   std::string text;
   TextFormat::PrintToString(shared, &text);
   return text;

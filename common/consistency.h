@@ -21,8 +21,20 @@ inline bool WorkersDrift(const JobConfig& config) {
   return UpdatesByEachPush(config) || MayLeaveOut(config);
 }
 
-// Whether servers send differences, which are for workers that all hold the same
-// weights.
+// Whether this process keeps snapshots.
+inline bool KeepsSnapshots(const JobConfig& config) {
+  return config.checkpoint().every() > 0 &&
+         !config.checkpoint().directory().empty();
+}
+
+// Whether all processes save their state after the same push when one of them
+// is asked to end. (Workers that drift apart are never at the same push.)
+inline bool StopsTogether(const JobConfig& config) {
+  return config.checkpoint().every() > 0 && !WorkersDrift(config);
+}
+
+// Whether servers send differences, which are for workers that all hold the
+// same weights.
 bool SendsDifferences(const DownlinkConfig& downlink);
 
 // The number of workers that must be left for the job to go on; num_workers if

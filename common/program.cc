@@ -35,14 +35,37 @@ void KeepFreedMemory() {
 #endif
 }
 
+std::atomic<bool> asked_to_end{false};
+std::atomic<int> asked_by{SIGTERM};
+std::atomic<unsigned> seconds_to_end{0};
+static_assert(std::atomic<bool>::is_always_lock_free &&
+                  std::atomic<int>::is_always_lock_free,
+              "a signal handler must not wait");
+
+void Exit(int signal) { _exit(128 + signal); }
+
+void Ask(int signal) {
+  if (asked_to_end.exchange(true)) Exit(signal);
+  asked_by = signal;
+  alarm(seconds_to_end);
+}
+
 }  // namespace
 
 void InitProgram(const char* argv0) {
   KeepFreedMemory();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);
-  std::signal(SIGTERM, [](int signal) { _exit(128 + signal); });
+  std::signal(SIGTERM, Exit);
   std::signal(SIGPIPE, SIG_IGN);
+}
+
+std::atomic<bool>* EndWhenAsked(int grace_seconds) {
+  seconds_to_end = static_cast<unsigned>(grace_seconds);
+  std::signal(SIGALRM, [](int) { Exit(asked_by); });
+  std::signal(SIGTERM, Ask);
+  std::signal(SIGINT, Ask);
+  return &asked_to_end;
 }
 
 int NumberFromEnvironment(const char* name, int otherwise) {

@@ -2,6 +2,7 @@
 #ifndef COMMON_PROGRAM_H_
 #define COMMON_PROGRAM_H_
 
+#include <atomic>
 #include <string>
 
 #include "absl/status/status.h"
@@ -16,8 +17,14 @@ namespace ps {
 // keeps up to 256 MiB of freed memory for later messages.
 void InitProgram(const char* argv0);
 
-// A whole number from the environment, or `otherwise` if there is none that fits
-// an int. A cluster manager uses such a variable to tell a process its index.
+// From now on SIGTERM and SIGINT set the flag that is returned, and the process
+// is expected to end by itself. When one of them comes again, or after
+// grace_seconds, it ends at once with exit code 143 or 130.
+std::atomic<bool>* EndWhenAsked(int grace_seconds);
+
+// A whole number from the environment, or `otherwise` if there is none that
+// fits an int. A cluster manager uses such a variable to tell a process its
+// index.
 int NumberFromEnvironment(const char* name, int otherwise);
 
 // "host:pid" of this process, for messages of other processes.

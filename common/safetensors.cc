@@ -186,7 +186,16 @@ absl::StatusOr<std::string> BuildHeader(
         absl::StrCat("the header needs ", text.size(), " bytes; at most ",
                      kMaxHeaderBytes, " are allowed"));
   }
-  return text;
+  const uint64_t header_bytes = text.size();
+  return absl::StrCat(
+      absl::string_view(reinterpret_cast<const char*>(&header_bytes),
+                        kLengthBytes),
+      text);
+}
+
+absl::string_view BytesOf(const SafetensorsView& tensor) {
+  return {reinterpret_cast<const char*>(tensor.values.data()),
+          tensor.values.size() * sizeof(float)};
 }
 
 }  // namespace
@@ -195,17 +204,22 @@ absl::Status WriteSafetensors(const std::string& path,
                               absl::Span<const SafetensorsView> tensors,
                               const SafetensorsMetadata& metadata) {
   PS_ASSIGN_OR_RETURN(const std::string header, BuildHeader(tensors, metadata));
-  const uint64_t header_bytes = header.size();
   PS_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path));
-  PS_RETURN_IF_ERROR(file.Append(absl::string_view(
-      reinterpret_cast<const char*>(&header_bytes), kLengthBytes)));
   PS_RETURN_IF_ERROR(file.Append(header));
   for (const SafetensorsView& tensor : tensors) {
-    PS_RETURN_IF_ERROR(file.Append(
-        absl::string_view(reinterpret_cast<const char*>(tensor.values.data()),
-                          tensor.values.size() * sizeof(float))));
+    PS_RETURN_IF_ERROR(file.Append(BytesOf(tensor)));
   }
   return file.Commit();
+}
+
+absl::StatusOr<std::string> SafetensorsBytes(
+    absl::Span<const SafetensorsView> tensors,
+    const SafetensorsMetadata& metadata) {
+  PS_ASSIGN_OR_RETURN(std::string bytes, BuildHeader(tensors, metadata));
+  for (const SafetensorsView& tensor : tensors) {
+    absl::StrAppend(&bytes, BytesOf(tensor));
+  }
+  return bytes;
 }
 
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {

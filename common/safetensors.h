@@ -51,6 +51,11 @@ absl::Status WriteSafetensors(const std::string& path,
                               absl::Span<const SafetensorsView> tensors,
                               const SafetensorsMetadata& metadata);
 
+// The same as bytes. Errors: kInvalidArgument names the tensor.
+absl::StatusOr<std::string> SafetensorsBytes(
+    absl::Span<const SafetensorsView> tensors,
+    const SafetensorsMetadata& metadata);
+
 // Trusts no length before it is checked: the header must be JSON without
 // repeated keys, every size must agree with dtype and shape, and the tensors
 // must cover the data exactly, without a gap, an overlap or a remainder. The

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -38,7 +39,10 @@ CommandText Text() {
       {"0", "every worker finished"},
       {"1", "the job failed; the last line says why"},
       {"64", "the command line makes no sense"},
-      {"75", "workers did not register in time, or the address is in use"},
+      {"75",
+       "workers did not register in time, the address is in use, or the job "
+       "has "
+       "stopped after a snapshot"},
       {"78", "the job's config is wrong"},
       {"143", "ended by SIGTERM"},
   };
@@ -59,6 +63,10 @@ absl::Status Run(const Flags& flags) {
           " addresses; add one there or give --listen"));
     }
     options.listen = cluster.servers(options.index);
+  }
+  if (KeepsSnapshots(options.config) && StopsTogether(options.config)) {
+    options.asked_to_stop =
+        EndWhenAsked(options.config.checkpoint().grace_seconds());
   }
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                       Server::Start(options));

@@ -42,6 +42,7 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   Worker& worker = workers_[rank];
   PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
   if (worker.registered && worker.incarnation != incarnation) {
+    if (options_.keeps_snapshots) return MakeWay(rank, name);
     return absl::AlreadyExistsError(absl::StrCat(
         "rank ", rank, " is taken by ", NameLocked(rank), "; ",
         worker.lost_since == absl::InfiniteFuture()
@@ -57,6 +58,22 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   worker.name = name;
   changed_.SignalAll();
   return absl::OkStatus();
+}
+
+absl::Status Membership::MakeWay(int rank, const std::string& name) {
+  if (workers_[rank].lost_since == absl::InfiniteFuture()) {
+    return absl::UnavailableError(absl::StrCat(
+        "rank ", rank, " is taken by ", NameLocked(rank),
+        ", which is alive; were two workers started with the same --rank?"));
+  }
+  if (failure_.ok()) {
+    failure_ = absl::UnavailableError(absl::StrCat(
+        NameLocked(rank), " was lost and started again as ", name,
+        "; the job goes on from its latest snapshot when all processes have "
+        "been started again"));
+  }
+  changed_.SignalAll();
+  return failure_;
 }
 
 absl::Status Membership::Check(int rank, uint64_t incarnation) const {
@@ -141,7 +158,7 @@ bool Membership::AllFinished() const {
 }
 
 void Membership::Lose(int rank, const std::string& what,
-                      const std::string& advice) {
+                      const std::string& advice, absl::StatusCode code) {
   const auto left =
       std::count_if(workers_.begin(), workers_.end(),
                     [](const Worker& worker) { return !worker.given_up; });
@@ -150,7 +167,7 @@ void Membership::Lose(int rank, const std::string& what,
   if (rank == 0 || left - 1 < needed) {
     if (failure_.ok()) {
       failure_ =
-          absl::AbortedError(absl::StrCat(NameLocked(rank), " ", what, advice));
+          absl::Status(code, absl::StrCat(NameLocked(rank), " ", what, advice));
     }
     return;
   }
@@ -187,7 +204,9 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
       Lose(rank,
            absl::StrCat("was lost and did not come back within ",
                         absl::FormatDuration(options_.lost_worker_timeout)),
-           "; look at its log, then start the job again");
+           "; look at its log, then start the job again",
+           options_.keeps_snapshots ? absl::StatusCode::kUnavailable
+                                    : absl::StatusCode::kAborted);
     }
   }
   if (!unregistered.empty()) {

@@ -21,6 +21,8 @@ struct MembershipOptions {
   int min_workers = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_worker_timeout;
+  // The job goes on when all its processes are started again.
+  bool keeps_snapshots = false;
 };
 
 // Decides when the job is over: every worker that is left has finished, a
@@ -34,8 +36,10 @@ class Membership {
 
   // The same worker (rank and incarnation) may register again. Until it
   // attends, it counts as lost. Errors: kInvalidArgument for a rank outside the
-  // job; kAlreadyExists if another incarnation has the rank;
-  // kFailedPrecondition if the worker has been given up for lost.
+  // job; kAlreadyExists if another incarnation has the rank, or kUnavailable
+  // with keeps_snapshots, which also ends this job if that one is lost, so that
+  // this process is started again, too; kFailedPrecondition if the worker has
+  // been given up for lost.
   absl::Status Register(int rank, uint64_t incarnation,
                         const std::string& name);
 
@@ -88,9 +92,13 @@ class Membership {
   bool AllFinished() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   absl::Status CheckNotGivenUp(int rank) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // Another incarnation of this worker registers. Returns why it must wait.
+  absl::Status MakeWay(int rank, const std::string& name)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Goes on without the worker if enough are left; otherwise fails the job,
-  // with `advice` in the message.
-  void Lose(int rank, const std::string& what, const std::string& advice = "")
+  // with `advice` in the message and this code.
+  void Lose(int rank, const std::string& what, const std::string& advice = "",
+            absl::StatusCode code = absl::StatusCode::kAborted)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   // Ranks of workers that are gone since the last call.
   std::vector<int> TakeGone() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

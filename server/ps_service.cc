@@ -1,6 +1,7 @@
 #include "server/ps_service.h"
 
 #include <algorithm>
+#include <optional>
 #include <random>
 #include <utility>
 #include <vector>
@@ -14,6 +15,7 @@
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "transport/grpc_status.h"
+#include "transport/proto_bytes.h"
 #include "transport/slice_message.h"
 
 namespace ps {
@@ -46,6 +48,7 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
       return;
     }
     event_.set_failure(std::string(status.message()));
+    event_.set_can_go_on(absl::IsUnavailable(status));
     StartWriteAndFinish(&event_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
@@ -95,6 +98,7 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_bytes_up(answer.bytes_up);
   header.mutable_outcome()->set_left_out(answer.left_out);
   header.mutable_outcome()->set_staleness(answer.staleness);
+  header.mutable_outcome()->set_stop(answer.stop);
   if (answer.compress_next.has_value()) {
     header.set_compress_next(*answer.compress_next);
   }
@@ -134,6 +138,22 @@ absl::StatusOr<SliceRequest> OpenSliceRequest(const grpc::ByteBuffer& bytes,
   PS_ASSIGN_OR_RETURN(request.slice,
                       shard.Find(header.bucket(), header.slice()));
   return request;
+}
+
+// The request of a known worker. Otherwise nothing, and the call is answered.
+template <typename Message>
+std::optional<Message> FromWorker(const grpc::ByteBuffer& bytes,
+                                  const Membership& membership,
+                                  HeldCall* call) {
+  const absl::StatusOr<Message> message = FromBytes<Message>(bytes);
+  absl::Status status = message.status();
+  if (status.ok()) {
+    status = membership.Check(message->worker().rank(),
+                              message->worker().incarnation());
+  }
+  if (status.ok()) return *message;
+  call->Respond(status);
+  return std::nullopt;
 }
 
 HeldPushes::Id IdOf(const SliceMessage& header) {
@@ -197,14 +217,17 @@ uint64_t NewEpoch() {
 
 PsService::PsService(const JobConfig* config, int server_index,
                      Membership* membership, Shard* shard,
-                     WorkQueue* work_queue, const Clock* clock)
+                     ShardSnapshots* snapshots, WorkQueue* work_queue,
+                     const Clock* clock, std::atomic<bool>* asked_to_stop)
     : config_(config),
       shared_config_text_(SharedConfigText(*config)),
       server_index_(server_index),
       membership_(membership),
       shard_(shard),
+      snapshots_(snapshots),
       work_queue_(work_queue),
       clock_(clock),
+      asked_to_stop_(asked_to_stop),
       credit_(config->cluster().num_workers(),
               static_cast<int64_t>(config->cluster().credit_megabytes() *
                                    (1 << 20))),
@@ -432,6 +455,64 @@ grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
   return call.get();
 }
 
+grpc::ServerUnaryReactor* PsService::FindSnapshots(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const auto message =
+      FromWorker<FindSnapshotsRequest>(*request, *membership_, call.get());
+  if (!message.has_value()) return call.get();
+  work_queue_->Schedule([this, call, message = *message] {
+    snapshots_->Find(message.worker().rank(),
+                     {message.snapshots().begin(), message.snapshots().end()},
+                     call);
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::Restore(grpc::CallbackServerContext*,
+                                             const grpc::ByteBuffer* request,
+                                             grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const auto message =
+      FromWorker<RestoreRequest>(*request, *membership_, call.get());
+  if (!message.has_value()) return call.get();
+  if (message->worker().rank() != 0) {
+    call->Respond(absl::InvalidArgumentError(
+        absl::StrCat("worker ", message->worker().rank(),
+                     " restores a snapshot; only worker 0 may do that")));
+    return call.get();
+  }
+  work_queue_->Schedule([this, call, number = message->number()] {
+    call->Respond(snapshots_->Restore(number));
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::SaveSnapshot(
+    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const auto message =
+      FromWorker<SaveSnapshotRequest>(*request, *membership_, call.get());
+  if (!message.has_value()) return call.get();
+  work_queue_->Schedule(
+      [this, call, rank = message->worker().rank(),
+       number = message->number()] { snapshots_->Save(rank, number, call); });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::Stop(grpc::CallbackServerContext* context,
+                                          const StopRequest* request,
+                                          StopResponse*) {
+  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  const absl::Status known = membership_->Check(
+      request->worker().rank(), request->worker().incarnation());
+  if (known.ok()) *asked_to_stop_ = true;
+  reactor->Finish(ToGrpcStatus(known));
+  return reactor;
+}
+
 grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
                                             const FinishRequest* request,
                                             FinishResponse*) {
@@ -479,7 +560,10 @@ grpc::ServerUnaryReactor* PsService::GetStatus(
 }
 
 void PsService::End(const absl::Status& status) {
-  if (!status.ok()) shard_->Fail(status);
+  if (!status.ok()) {
+    shard_->Fail(status);
+    snapshots_->Fail(status);
+  }
   std::set<std::shared_ptr<HeldCall>> finishing;
   {
     MutexLock lock(&mu_);

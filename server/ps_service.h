@@ -22,6 +22,7 @@
 #include "server/membership.h"
 #include "server/push_credit.h"
 #include "server/shard.h"
+#include "server/shard_snapshots.h"
 #include "server/work_queue.h"
 
 namespace ps {
@@ -30,22 +31,31 @@ class AttendCall;
 
 // The calls with payloads are raw: their bytes never become a protobuf
 // object (transport/slice_message.h).
-using PsServiceBase = ParameterServer::WithRawCallbackMethod_Push<
+using PsServiceWithSlices = ParameterServer::WithRawCallbackMethod_Push<
     ParameterServer::WithRawCallbackMethod_Pull<
         ParameterServer::WithRawCallbackMethod_InitializeSlice<
             ParameterServer::WithRawCallbackMethod_AddSquares<
-                ParameterServer::WithCallbackMethod_Register<
-                    ParameterServer::WithCallbackMethod_Attend<
-                        ParameterServer::WithCallbackMethod_Finish<
-                            ParameterServer::WithCallbackMethod_GetStatus<
-                                ParameterServer::Service>>>>>>>>;
+                ParameterServer::Service>>>>;
+// Those about snapshots are raw because several workers share an answer.
+using PsServiceWithSnapshots =
+    ParameterServer::WithRawCallbackMethod_FindSnapshots<
+        ParameterServer::WithRawCallbackMethod_Restore<
+            ParameterServer::WithRawCallbackMethod_SaveSnapshot<
+                PsServiceWithSlices>>>;
+using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
+    ParameterServer::WithCallbackMethod_Attend<
+        ParameterServer::WithCallbackMethod_Stop<
+            ParameterServer::WithCallbackMethod_Finish<
+                ParameterServer::WithCallbackMethod_GetStatus<
+                    PsServiceWithSnapshots>>>>>;
 
 // Thread-safe.
 class PsService final : public PsServiceBase {
  public:
   // None of the pointers is owned; all outlive the gRPC server.
   PsService(const JobConfig* config, int server_index, Membership* membership,
-            Shard* shard, WorkQueue* work_queue, const Clock* clock);
+            Shard* shard, ShardSnapshots* snapshots, WorkQueue* work_queue,
+            const Clock* clock, std::atomic<bool>* asked_to_stop);
 
   // The name of a Unix-domain socket in the abstract namespace, through which
   // workers on this machine can also reach the server. To be called before the
@@ -76,6 +86,18 @@ class PsService final : public PsServiceBase {
   grpc::ServerUnaryReactor* AddSquares(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* FindSnapshots(grpc::CallbackServerContext* context,
+                                          const grpc::ByteBuffer* request,
+                                          grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Restore(grpc::CallbackServerContext* context,
+                                    const grpc::ByteBuffer* request,
+                                    grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* SaveSnapshot(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* Stop(grpc::CallbackServerContext* context,
+                                 const StopRequest* request,
+                                 StopResponse* response) override;
   grpc::ServerUnaryReactor* Finish(grpc::CallbackServerContext* context,
                                    const FinishRequest* request,
                                    FinishResponse* response) override;
@@ -94,8 +116,10 @@ class PsService final : public PsServiceBase {
   const int server_index_;
   Membership* const membership_;
   Shard* const shard_;
+  ShardSnapshots* const snapshots_;
   WorkQueue* const work_queue_;
   const Clock* const clock_;
+  std::atomic<bool>* const asked_to_stop_;
   std::string unix_socket_;
   PushCredit credit_;
   const uint64_t epoch_;

@@ -8,18 +8,21 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/host_and_port.h"
+#include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
-#include "transport/deadline_after.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
 #include "server/shard.h"
+#include "server/shard_snapshots.h"
 #include "server/work_queue.h"
+#include "storage/process_snapshots.h"
 #include "transport/callback_queue.h"
 #include "transport/channel.h"
+#include "transport/deadline_after.h"
 #include "transport/slice_message.h"
 #include "transport/unix_socket.h"
 
@@ -37,23 +40,30 @@ MembershipOptions MembershipOf(const JobConfig& config) {
   options.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   options.lost_worker_timeout =
       absl::Seconds(cluster.lost_worker_timeout_seconds());
+  options.keeps_snapshots = KeepsSnapshots(config);
   return options;
 }
 
 class GrpcServer final : public Server {
  public:
-  explicit GrpcServer(const ServerOptions& options)
+  GrpcServer(const ServerOptions& options,
+             std::unique_ptr<ProcessSnapshots> snapshots)
       : options_(options),
+        snapshots_(std::move(snapshots)),
         membership_(MembershipOf(options_.config), SteadyClock()),
         shard_(
             &options_.config, options_.index, NewSquaresClient,
             [this](std::function<void()> work) {
               work_queue_.Schedule(std::move(work));
             },
-            SteadyClock()),
+            SteadyClock(), asked_to_stop()),
+        shard_snapshots_({options_.index,
+                          options_.config.cluster().num_workers(), &shard_,
+                          snapshots_.get()}),
         work_queue_(options_.config.machine().server_threads()),
         service_(&options_.config, options_.index, &membership_, &shard_,
-                 &work_queue_, SteadyClock()) {}
+                 &shard_snapshots_, &work_queue_, SteadyClock(),
+                 asked_to_stop()) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -112,16 +122,33 @@ class GrpcServer final : public Server {
 
   absl::Status Wait() override {
     const absl::Status result = membership_.WaitUntilOver([this](int rank) {
-      work_queue_.Schedule([this, rank] { shard_.WorkerGone(rank); });
+      work_queue_.Schedule([this, rank] {
+        shard_.WorkerGone(rank);
+        shard_snapshots_.WorkerGone(rank);
+      });
     });
     service_.End(result);
     Shutdown();
-    return result;
+    const absl::Status saved =
+        snapshots_ == nullptr ? absl::OkStatus() : snapshots_->Flush();
+    if (!result.ok() || !*asked_to_stop() ||
+        shard_.version() == shard_.total_updates()) {
+      return result;
+    }
+    PS_RETURN_IF_ERROR(saved);
+    return absl::UnavailableError(absl::StrCat(
+        "asked to end after update ", shard_.version(),
+        "; start all processes again and the job goes on from there"));
   }
 
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
 
  private:
+  std::atomic<bool>* asked_to_stop() {
+    return options_.asked_to_stop != nullptr ? options_.asked_to_stop
+                                             : &own_asked_to_stop_;
+  }
+
   void Shutdown() {
     if (server_ == nullptr) return;
     server_->Shutdown(DeadlineAfter(kFarewell));
@@ -129,8 +156,12 @@ class GrpcServer final : public Server {
   }
 
   const ServerOptions options_;
+  std::atomic<bool> own_asked_to_stop_{false};
+  // Null if nothing is kept.
+  const std::unique_ptr<ProcessSnapshots> snapshots_;
   Membership membership_;
   Shard shard_;
+  ShardSnapshots shard_snapshots_;
   WorkQueue work_queue_;
   PsService service_;
   std::unique_ptr<grpc::Server> server_;
@@ -154,7 +185,14 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         "\"; must be host:port with a port in "
         "[0, 65535]"));
   }
-  auto server = std::make_unique<GrpcServer>(options);
+  std::unique_ptr<ProcessSnapshots> snapshots;
+  if (KeepsSnapshots(options.config)) {
+    ProcessSnapshotsOptions kept;
+    kept.config = &options.config;
+    kept.process = absl::StrCat("server-", options.index);
+    PS_ASSIGN_OR_RETURN(snapshots, ProcessSnapshots::Open(kept));
+  }
+  auto server = std::make_unique<GrpcServer>(options, std::move(snapshots));
   const absl::Status listening = server->Listen();
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));

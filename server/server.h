@@ -2,6 +2,7 @@
 #ifndef SERVER_SERVER_H_
 #define SERVER_SERVER_H_
 
+#include <atomic>
 #include <memory>
 #include <string>
 
@@ -16,6 +17,10 @@ struct ServerOptions {
   int index = 0;
   // "host:port"; port 0 selects a free one.
   std::string listen;
+  // If the job's processes stop together (common/consistency.h): when this
+  // becomes true, all workers save a snapshot after their next push, and end.
+  // Not owned; null: only workers ask for that.
+  std::atomic<bool>* asked_to_stop = nullptr;
 };
 
 // Thread-safe.
@@ -24,8 +29,8 @@ class Server {
   virtual ~Server() = default;
 
   // Errors: kInvalidArgument for an index outside the job or an invalid
-  // address; kUnavailable, naming the address, if the server cannot listen
-  // there.
+  // address; those of ProcessSnapshots::Open; kUnavailable, naming the address,
+  // if the server cannot listen there.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const ServerOptions& options);
 
@@ -33,7 +38,8 @@ class Server {
   virtual int port() const = 0;
 
   // Blocks until the job is over and every worker has been told. Returns OK if
-  // all workers have finished; otherwise the reason why the job failed.
+  // all workers have finished; kUnavailable if the job has stopped and can be
+  // continued; otherwise the reason why it failed.
   virtual absl::Status Wait() = 0;
 
   // Ends the job with this failure; Wait then returns it.

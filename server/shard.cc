@@ -13,16 +13,42 @@
 #include "transport/slice_message.h"
 
 namespace ps {
+namespace {
+
+// Waits for answers that other threads may give.
+class Countdown {
+ public:
+  explicit Countdown(size_t left) : left_(left) {}
+
+  void Down() {
+    MutexLock lock(&mu_);
+    --left_;
+    changed_.SignalAll();
+  }
+
+  void Wait() {
+    MutexLock lock(&mu_);
+    while (left_ > 0) changed_.Wait(&mu_);
+  }
+
+ private:
+  Mutex mu_;
+  CondVar changed_;
+  size_t left_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace
 
 Shard::Shard(const JobConfig* config, int server_index,
              NewSquaresCaller new_caller, ScheduleWork schedule,
-             const Clock* clock)
+             const Clock* clock, const std::atomic<bool>* asked_to_stop)
     : config_(config),
       server_index_(server_index),
       config_fingerprint_(ConfigFingerprint(SharedConfigText(*config))),
       new_caller_(std::move(new_caller)),
       schedule_(std::move(schedule)),
       clock_(clock),
+      asked_to_stop_(asked_to_stop),
       timer_(schedule_, clock) {}
 
 absl::Status Shard::SetLayout(const ShardLayout& layout,
@@ -56,6 +82,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       made.num_elements = slice.size();
       push_bytes += MaxMessageBytes(slice.size());
       made.total_updates = layout.total_iterations;
+      made.stop = asked_to_stop_;
       made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
       made.stretches = tensors.Stretches(slice);
       // Slices of statistics come last.
@@ -100,6 +127,61 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
 int64_t Shard::bytes_held_at_least() const {
   MutexLock lock(&mu_);
   return bytes_held_at_least_;
+}
+
+std::map<std::string, WeightSlice*> Shard::SlicesByName() const {
+  MutexLock lock(&mu_);
+  std::map<std::string, WeightSlice*> slices;
+  for (const auto& [place, slice] : slices_) {
+    slices[absl::StrCat("slice-", place.first, "-", place.second)] =
+        slice.get();
+  }
+  return slices;
+}
+
+absl::StatusOr<SnapshotParts> Shard::Save() {
+  const std::map<std::string, WeightSlice*> slices = SlicesByName();
+  std::vector<std::string> names;
+  for (const auto& entry : slices) names.push_back(entry.first);
+  std::vector<absl::StatusOr<std::string>> saved(slices.size());
+  Countdown left(slices.size());
+  for (size_t i = 0; i < names.size(); ++i) {
+    slices.at(names[i])->Save([&, i](const absl::StatusOr<std::string>& state) {
+      saved[i] = state;
+      left.Down();
+    });
+  }
+  left.Wait();
+  SnapshotParts parts;
+  for (size_t i = 0; i < names.size(); ++i) {
+    PS_RETURN_IF_ERROR(Annotate(saved[i].status(), names[i]));
+    parts[names[i]] = *std::move(saved[i]);
+  }
+  return parts;
+}
+
+absl::Status Shard::Load(const SnapshotParts& saved) {
+  const std::map<std::string, WeightSlice*> slices = SlicesByName();
+  if (slices.empty() || slices.size() != saved.size()) {
+    return absl::DataLossError(absl::StrCat("the snapshot has ", saved.size(),
+                                            " slices; this server holds ",
+                                            slices.size()));
+  }
+  for (const auto& [name, slice] : slices) {
+    const auto state = saved.find(name);
+    if (state == saved.end()) {
+      return absl::DataLossError(absl::StrCat("the snapshot lacks ", name));
+    }
+    absl::Status loaded;
+    Countdown left(1);
+    slice->Load(state->second, [&](const absl::Status& status) {
+      loaded = status;
+      left.Down();
+    });
+    left.Wait();
+    PS_RETURN_IF_ERROR(Annotate(loaded, name));
+  }
+  return absl::OkStatus();
 }
 
 void Shard::Stop() {
@@ -174,6 +256,11 @@ WeightSlice* Shard::Slowest() const {
 int64_t Shard::version() const {
   const WeightSlice* const slowest = Slowest();
   return slowest == nullptr ? -1 : slowest->version();
+}
+
+int64_t Shard::total_updates() const {
+  MutexLock lock(&mu_);
+  return layout_.total_iterations;
 }
 
 std::set<int> Shard::AwaitedRanks() const {

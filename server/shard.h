@@ -2,6 +2,7 @@
 #ifndef SERVER_SHARD_H_
 #define SERVER_SHARD_H_
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -20,6 +21,7 @@
 #include "server/shard_layout.h"
 #include "server/slices/weight_slice.h"
 #include "server/timer.h"
+#include "storage/process_snapshots.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -32,11 +34,12 @@ class Shard {
   using NewSquaresCaller =
       std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
   // schedule(work) runs `work` soon, on some thread. Null: work runs at once.
-  // `clock` is not owned.
+  // asked_to_stop: see SliceOptions::stop. It and `clock` are not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   Shard(const JobConfig* config, int server_index,
         NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr,
-        const Clock* clock = SteadyClock());
+        const Clock* clock = SteadyClock(),
+        const std::atomic<bool>* asked_to_stop = nullptr);
 
   // The first call makes the slices. first_server is the address of server 0 if
   // the config does not contain it. Errors: kInvalidArgument for a layout that
@@ -50,6 +53,14 @@ class Shard {
   // needs norms over all slices or if a worker may be ahead of a slice,
   // otherwise 0. Valid after SetLayout.
   int64_t bytes_held_at_least() const;
+
+  // The states of all slices, by "slice-BUCKET-INDEX". Errors: those of
+  // WeightSlice::Save, with the slice's name.
+  absl::StatusOr<SnapshotParts> Save();
+
+  // Takes up what Save returned, in place of first weights. Errors: kDataLoss
+  // if it is not that of these slices; those of WeightSlice::Load.
+  absl::Status Load(const SnapshotParts& saved);
 
   // Ends everything that could still schedule work: timers, and the exchange of
   // norms with server 0. Must be called before the work queue is destroyed.
@@ -73,6 +84,9 @@ class Shard {
   // -1 before the first weights arrive.
   int64_t version() const;
 
+  // The job's number of updates of weights; 0 before SetLayout.
+  int64_t total_updates() const;
+
   // Ranks that the same slice waits for; between iterations these are all
   // ranks.
   std::set<int> AwaitedRanks() const;
@@ -80,6 +94,7 @@ class Shard {
  private:
   WeightSlice* Slowest() const;
   std::vector<WeightSlice*> Slices() const;
+  std::map<std::string, WeightSlice*> SlicesByName() const;
 
   const JobConfig* const config_;  // Not owned.
   const int server_index_;
@@ -87,6 +102,7 @@ class Shard {
   const NewSquaresCaller new_caller_;
   const ScheduleWork schedule_;
   const Clock* const clock_;
+  const std::atomic<bool>* const asked_to_stop_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

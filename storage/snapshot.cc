@@ -183,6 +183,17 @@ absl::Status VerifySnapshot(Files* files, const std::string& folder,
   return absl::OkStatus();
 }
 
+absl::Status RemoveNewer(Files* files, const std::string& folder,
+                         int64_t number) {
+  PS_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers,
+                      ListSnapshots(files, folder));
+  for (const int64_t newer : numbers) {
+    if (newer <= number) continue;
+    PS_RETURN_IF_ERROR(files->Remove(FolderOf(folder, newer)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RemoveOlder(Files* files, const std::string& folder, int keep) {
   PS_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers,
                       ListSnapshots(files, folder));

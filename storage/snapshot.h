@@ -2,8 +2,9 @@
 //
 //     FOLDER/snapshot-120/NAME...    what was saved
 //     FOLDER/snapshot-120/manifest   "gradsieve-snapshot 1 CRC32C" of what
-//                                    follows, and then JSON: the number, a note,
-//                                    and each file's name, bytes and CRC-32C
+//                                    follows, and then JSON: the number, a
+//                                    note, and each file's name, bytes and
+//                                    CRC-32C
 //
 // A snapshot is written as snapshot-120.unfinished and renamed when everything
 // has been synced.
@@ -76,6 +77,10 @@ absl::StatusOr<std::string> ReadPart(Files* files, const Snapshot& snapshot,
 // Reads and checks everything.
 absl::Status VerifySnapshot(Files* files, const std::string& folder,
                             int64_t number);
+
+// Removes the snapshots with higher numbers.
+absl::Status RemoveNewer(Files* files, const std::string& folder,
+                         int64_t number);
 
 // Removes all but the `keep` latest snapshots, and what was left unfinished.
 absl::Status RemoveOlder(Files* files, const std::string& folder, int keep);

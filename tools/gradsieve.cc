@@ -3,6 +3,7 @@
 #include "common/program.h"
 #include "tools/advise/command.h"
 #include "tools/bench/command.h"
+#include "tools/checkpoint/command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
@@ -21,6 +22,8 @@ const Command kCommands[] = {
      RunCompressCommand},
     {"report", "Draw what runs have recorded, as an HTML page.",
      RunReportCommand},
+    {"checkpoint", "List, check and export the snapshots of a job.",
+     RunCheckpointCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},
     {"doctor", "Report what this machine has and what it lacks.",
      RunDoctorCommand},

@@ -17,6 +17,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/metrics_follower.h"
@@ -28,6 +29,8 @@ namespace {
 
 // How long a child may take to end after SIGTERM.
 constexpr absl::Duration kGrace = absl::Seconds(5);
+// The same, if the others cannot save a snapshot any more.
+constexpr absl::Duration kFailureGrace = absl::Seconds(1);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
 // Time between two reads of the metrics.
@@ -54,7 +57,10 @@ class LocalCluster {
               Ended(child, exit);
             }}),
         metrics_(options.run_directory + "/metrics.jsonl"),
-        progress_(ProgressOptionsFor(/*fd=*/1), &std::cout) {}
+        progress_(ProgressOptionsFor(/*fd=*/1), &std::cout),
+        keeps_snapshots_(config_.checkpoint().every() > 0 &&
+                         (!options.checkpoint_directory.empty() ||
+                          !config_.checkpoint().directory().empty())) {}
 
   absl::Status Run();
 
@@ -97,6 +103,7 @@ class LocalCluster {
   int num_lost_ = 0;          // Workers that the job continues without.
   bool enough_ = false;
   bool stopping_ = false;
+  const bool keeps_snapshots_;
 };
 
 ClusterHost HostOf(const std::vector<ClusterHost>& hosts, int number) {
@@ -110,13 +117,17 @@ absl::Status LocalCluster::Start(const std::string& name,
   member.name = name;
   const std::string log =
       absl::StrCat(options_.run_directory, "/logs/", name, ".log");
-  member.log.open(log);
+  member.log.open(log, options_.resume ? std::ios::app : std::ios::out);
   if (!member.log) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
   }
   members_.push_back(std::move(member));
-  return Annotate(children_.Start(arguments, host.network_namespace).status(),
-                  name);
+  std::vector<std::string> all = arguments;
+  if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
+    all.push_back("--set=checkpoint.directory=" +
+                  options_.checkpoint_directory);
+  }
+  return Annotate(children_.Start(all, host.network_namespace).status(), name);
 }
 
 absl::Status LocalCluster::StartServers() {
@@ -212,10 +223,12 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
         " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
-  culprit_ = absl::AbortedError(absl::StrCat(
+  const std::string what = absl::StrCat(
       member.name, " ", DescribeExit(exit),
       member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
-      "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log"));
+      "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log");
+  const bool again = exit.signal != 0 || exit.code == kExitUnreachable;
+  culprit_ = again ? absl::UnavailableError(what) : absl::AbortedError(what);
 }
 
 void LocalCluster::LookAtMetrics() {
@@ -256,7 +269,15 @@ absl::Status LocalCluster::Run() {
   if (status.ok()) status = StartWorkers();
   progress_.Finish();
   stopping_ = true;
-  const absl::Status stopped = children_.Terminate(kGrace, interrupts_->fd());
+  absl::Duration grace = kGrace;
+  if (keeps_snapshots_) {
+    // Those that can save a snapshot end by themselves; without all the others
+    // they cannot.
+    grace = absl::IsCancelled(status)
+                ? absl::Seconds(config_.checkpoint().grace_seconds()) + kGrace
+                : kFailureGrace;
+  }
+  const absl::Status stopped = children_.Terminate(grace, interrupts_->fd());
   return status.ok() ? stopped : status;
 }
 

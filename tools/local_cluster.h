@@ -24,6 +24,11 @@ struct ClusterHost {
 struct LocalClusterOptions {
   JobConfig config;           // Validated; cluster.servers is filled in here.
   std::string run_directory;  // Exists, and is used by this run only.
+  // The processes' checkpoint.directory, if the config has none; empty: they
+  // keep no snapshots.
+  std::string checkpoint_directory;
+  // Goes on from the latest snapshot; logs are continued.
+  bool resume = false;
   std::string server_program;
   std::string worker_program;
   // One for each server and each worker; empty: all on this machine.
@@ -43,11 +48,13 @@ struct LocalClusterOptions {
 // Starts the servers on free ports, then the workers; relays their log lines
 // with a prefix to stdout and into run_directory/logs; shows progress on
 // stdout. Returns when all have ended. The job's resolved config is
-// run_directory/job.textproto.
+// run_directory/job.textproto. With Ctrl-C or SIGTERM, processes that keep
+// snapshots save one before they end.
 // Errors, after everything else has been stopped: kAborted naming the child
 // that ended first with an error, unless the job continues without it
-// (consistency.min_workers); kCancelled after Ctrl-C or SIGTERM; those of the
-// system when a process cannot be started.
+// (consistency.min_workers), or kUnavailable if that child was killed or has
+// lost others, so that starting all again may help; kCancelled after Ctrl-C or
+// SIGTERM; those of the system when a process cannot be started.
 absl::Status RunLocalCluster(const LocalClusterOptions& options);
 
 }  // namespace ps

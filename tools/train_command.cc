@@ -1,6 +1,9 @@
 #include "tools/train_command.h"
 
+#include <cstdint>
 #include <cstdio>
+#include <filesystem>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -8,6 +11,9 @@
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "common/status_macros.h"
+#include "storage/files.h"
+#include "storage/snapshot.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
 #include "tools/local_cluster.h"
@@ -22,6 +28,7 @@ struct Flags {
   std::string run_dir;
   std::vector<std::string> overrides;
   bool check = false;
+  bool resume = false;
 };
 
 CommandText Text() {
@@ -29,14 +36,17 @@ CommandText Text() {
   text.program = "gradsieve train";
   text.description =
       "Trains a job on this machine: starts its servers and workers as child "
-      "processes, shows their logs and the progress, stops all processes when "
-      "one of them fails or at Ctrl-C, and ends with a summary. The run "
-      "directory then holds the resolved config, metrics.jsonl, the logs, "
-      "weights.safetensors and summary.json.";
+      "processes, shows their logs and the progress, and ends with a summary. "
+      "The run directory then holds the resolved config, metrics.jsonl, the "
+      "logs, weights.safetensors and summary.json. All processes save a "
+      "snapshot every checkpoint.every pushes and at Ctrl-C. If one of them is "
+      "killed, all start again from the latest one.";
   text.examples = {
       {"gradsieve train job.textproto --set training.epochs=3",
        "the same job, but three epochs"},
       {"gradsieve train job.textproto --check", "only check the job"},
+      {"gradsieve train --resume runs/mlp-20261121-143005",
+       "go on with a run that was interrupted"},
   };
   text.exit_codes = {
       {"0", "trained"},
@@ -52,40 +62,97 @@ int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("train", status, exit_code);
 }
 
+// The job and the directory of a new run, or of one to go on with.
+absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
+                                              const JobConfig& config) {
+  LocalClusterOptions options;
+  options.config = config;
+  options.resume = flags.resume;
+  options.run_directory = flags.run_dir;
+  if (flags.resume) {
+    options.run_directory = flags.job;
+    if (std::filesystem::exists(flags.job + "/summary.json")) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("the run in ", flags.job, " is complete"));
+    }
+  } else if (flags.run_dir.empty()) {
+    options.run_directory = DefaultRunDirectory(config.name());
+  }
+  options.checkpoint_directory =
+      std::filesystem::absolute(options.run_directory + "/checkpoints");
+  for (auto* program : {&options.server_program, &options.worker_program}) {
+    PS_ASSIGN_OR_RETURN(
+        *program,
+        FindProgram(program == &options.server_program ? "server" : "worker"));
+  }
+  return options;
+}
+
+bool KeepsSnapshots(const LocalClusterOptions& options) {
+  return options.config.checkpoint().every() > 0;
+}
+
+// The latest snapshot of server 0; -1 if there is none.
+int64_t LatestSnapshot(const LocalClusterOptions& options) {
+  const std::string& named = options.config.checkpoint().directory();
+  const auto numbers = ListSnapshots(
+      Files::Real(),
+      (named.empty() ? options.checkpoint_directory : named) + "/server-0");
+  return numbers.ok() && !numbers->empty() ? numbers->back() : -1;
+}
+
+// Trains; starts again when a process was killed, but only once from the same
+// snapshot, or from the beginning.
+absl::Status TrainToTheEnd(LocalClusterOptions options) {
+  std::set<int64_t> tried;
+  for (;;) {
+    const absl::Status trained = RunLocalCluster(options);
+    if (!absl::IsUnavailable(trained) || !KeepsSnapshots(options) ||
+        !tried.insert(LatestSnapshot(options)).second) {
+      return trained;
+    }
+    options.resume = true;
+    std::printf("%s\nAll processes start again from their latest snapshot.\n",
+                std::string(trained.message()).c_str());
+  }
+}
+
 int Train(const Flags& flags) {
-  const absl::StatusOr<JobConfig> config = LoadJob(flags.job, flags.overrides);
+  const std::string job =
+      flags.resume ? flags.job + "/job.textproto" : flags.job;
+  const absl::StatusOr<JobConfig> config = LoadJob(job, flags.overrides);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   if (flags.check) {
-    std::printf("%s is a valid job\n", flags.job.c_str());
+    std::printf("%s is a valid job\n", job.c_str());
     return kExitDone;
   }
-  LocalClusterOptions options;
-  options.config = *config;
-  options.run_directory = flags.run_dir.empty()
-                              ? DefaultRunDirectory(config->name())
-                              : flags.run_dir;
-  for (auto* program : {&options.server_program, &options.worker_program}) {
-    const absl::StatusOr<std::string> found =
-        FindProgram(program == &options.server_program ? "server" : "worker");
-    if (!found.ok()) return Fail(found.status(), kExitFailed);
-    *program = *found;
+  const absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
+  if (!options.ok()) return Fail(options.status(), kExitFailed);
+  if (!flags.resume) {
+    const absl::Status made = MakeRunDirectory(options->run_directory);
+    if (!made.ok()) return Fail(made, kExitUsage);
   }
-  const absl::Status made = MakeRunDirectory(options.run_directory);
-  if (!made.ok()) return Fail(made, kExitUsage);
-
-  const absl::Status trained = RunLocalCluster(options);
+  const absl::Status trained = TrainToTheEnd(*options);
+  const std::string how_to_go_on =
+      LatestSnapshot(*options) < 0
+          ? absl::StrCat("The incomplete run is in ", options->run_directory)
+          : absl::StrCat("To go on: gradsieve train --resume ",
+                         options->run_directory);
   if (absl::IsCancelled(trained)) {
     return Fail(absl::CancelledError(absl::StrCat(
-                    "interrupted; all processes are stopped. The incomplete "
-                    "run is in ",
-                    options.run_directory)),
+                    "interrupted; all processes are stopped. ", how_to_go_on)),
                 kExitInterrupted);
   }
+  if (absl::IsUnavailable(trained)) {
+    return Fail(absl::UnavailableError(
+                    absl::StrCat(trained.message(), "\n", how_to_go_on)),
+                kExitFailed);
+  }
   if (!trained.ok()) return Fail(trained, kExitFailed);
-  const absl::StatusOr<std::string> report = RunReport(options.run_directory);
+  const absl::StatusOr<std::string> report = RunReport(options->run_directory);
   if (!report.ok()) return Fail(report.status(), kExitFailed);
   std::printf("\n%s\nThe run is in %s\n", report->c_str(),
-              options.run_directory.c_str());
+              options->run_directory.c_str());
   return kExitDone;
 }
 
@@ -94,7 +161,9 @@ int Train(const Flags& flags) {
 int RunTrainCommand(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
-  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
+  command_line.AddArgument(
+      "JOB", "The job, a .textproto file; with --resume, a run directory.",
+      &flags.job);
   command_line.AddOption("run-dir", "DIR",
                          "New directory for the records of the run; default: "
                          "runs/NAME-TIME.",
@@ -105,7 +174,16 @@ int RunTrainCommand(int argc, char** argv) {
                          &flags.overrides);
   command_line.AddSwitch("check", "Only check the job and report its problems.",
                          &flags.check);
+  command_line.AddSwitch(
+      "resume",
+      "Go on with the run in this directory from its latest snapshot.",
+      &flags.resume);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  if (flags.resume && !flags.run_dir.empty()) {
+    return Fail(absl::InvalidArgumentError(
+                    "--run-dir is for a new run, and --resume for an old one"),
+                kExitUsage);
+  }
   return Train(flags);
 }
 

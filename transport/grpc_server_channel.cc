@@ -30,12 +30,20 @@ const char* MethodOf(Rpc rpc) {
   switch (rpc) {
     case Rpc::kRegister:
       return "/ps.ParameterServer/Register";
+    case Rpc::kFindSnapshots:
+      return "/ps.ParameterServer/FindSnapshots";
+    case Rpc::kRestore:
+      return "/ps.ParameterServer/Restore";
     case Rpc::kInitializeSlice:
       return "/ps.ParameterServer/InitializeSlice";
     case Rpc::kPush:
       return "/ps.ParameterServer/Push";
     case Rpc::kPull:
       return "/ps.ParameterServer/Pull";
+    case Rpc::kSaveSnapshot:
+      return "/ps.ParameterServer/SaveSnapshot";
+    case Rpc::kStop:
+      return "/ps.ParameterServer/Stop";
     case Rpc::kFinish:
       return "/ps.ParameterServer/Finish";
     case Rpc::kGetStatus:

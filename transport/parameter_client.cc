@@ -1,6 +1,9 @@
 #include "transport/parameter_client.h"
 
+#include <algorithm>
+#include <iterator>
 #include <memory>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -25,6 +28,9 @@ class SessionsClient final : public ParameterClient {
 
   absl::Status Connect();
 
+  absl::StatusOr<CommonSnapshots> FindSnapshots(
+      const std::vector<int64_t>& mine) override;
+  absl::Status Restore(int64_t number) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
   absl::Status PullWeights(const AnswerHandler& handler) override {
@@ -36,9 +42,14 @@ class SessionsClient final : public ParameterClient {
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
   absl::Status AwaitAnswers(const AnswerHandler& handler) override;
+  absl::Status SaveSnapshot(int64_t number) override;
+  absl::Status Stop() override;
   absl::Status Finish(const absl::Status& failure) override;
 
  private:
+  // Makes the same call to all servers and waits for their answers.
+  absl::Status CallAll(Rpc rpc, grpc::ByteBuffer request,
+                       const ServerSessions::Done& done = nullptr);
   RegisterRequest Registration() const;
   SliceMessage Header(const Slice& slice) const;
   void StartSliceCall(Rpc rpc, const Slice& slice, const SliceMessage& header,
@@ -171,12 +182,69 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
                  {phases.sum(), phases.optimizer(), phases.encode()}};
   answer.difference = message.header.difference();
   answer.covers_pushes = message.header.outcome().covers_pushes();
+  answer.stop = message.header.outcome().stop();
   answer.payload = message.payload.pieces;
   PS_RETURN_IF_ERROR(handler(answer));
   if (!answer.payload.empty()) {
     versions_[call.slice->bucket][call.slice->index] = answer.version;
   }
   return absl::OkStatus();
+}
+
+absl::Status SessionsClient::CallAll(Rpc rpc, grpc::ByteBuffer request,
+                                     const ServerSessions::Done& done) {
+  for (int server = 0; server < sessions_.size(); ++server) {
+    auto call = std::make_unique<Call>();
+    call->rpc = rpc;
+    call->request = request;
+    sessions_.Send(server, std::move(call));
+  }
+  return sessions_.Await(done);
+}
+
+absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
+    const std::vector<int64_t>& mine) {
+  FindSnapshotsRequest request;
+  *request.mutable_worker() = worker_;
+  for (const int64_t number : mine) request.add_snapshots(number);
+  std::set<int64_t> common(mine.begin(), mine.end());
+  std::set<std::string> holdings;
+  PS_RETURN_IF_ERROR(CallAll(
+      Rpc::kFindSnapshots, ToBytes(request),
+      [&](const Call& call) -> absl::Status {
+        PS_ASSIGN_OR_RETURN(const auto response,
+                            FromBytes<FindSnapshotsResponse>(call.response));
+        const std::set<int64_t> theirs(response.snapshots().begin(),
+                                       response.snapshots().end());
+        std::set<int64_t> both;
+        std::set_intersection(common.begin(), common.end(), theirs.begin(),
+                              theirs.end(), std::inserter(both, both.end()));
+        common.swap(both);
+        holdings.insert(response.holdings().begin(), response.holdings().end());
+        return absl::OkStatus();
+      }));
+  return CommonSnapshots{{common.begin(), common.end()},
+                         {holdings.begin(), holdings.end()}};
+}
+
+absl::Status SessionsClient::Restore(int64_t number) {
+  RestoreRequest request;
+  *request.mutable_worker() = worker_;
+  request.set_number(number);
+  return CallAll(Rpc::kRestore, ToBytes(request));
+}
+
+absl::Status SessionsClient::SaveSnapshot(int64_t number) {
+  SaveSnapshotRequest request;
+  *request.mutable_worker() = worker_;
+  request.set_number(number);
+  return CallAll(Rpc::kSaveSnapshot, ToBytes(request));
+}
+
+absl::Status SessionsClient::Stop() {
+  StopRequest request;
+  *request.mutable_worker() = worker_;
+  return CallAll(Rpc::kStop, ToBytes(request));
 }
 
 absl::Status SessionsClient::InitializeWeights(
@@ -248,13 +316,7 @@ absl::Status SessionsClient::Finish(const absl::Status& failure) {
   // A server that is gone need not be told of a failure, and the answers to
   // calls still under way do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);
-  for (int server = 0; server < sessions_.size(); ++server) {
-    auto call = std::make_unique<Call>();
-    call->rpc = Rpc::kFinish;
-    call->request = ToBytes(request);
-    sessions_.Send(server, std::move(call));
-  }
-  return sessions_.Await();
+  return CallAll(Rpc::kFinish, ToBytes(request));
 }
 
 }  // namespace

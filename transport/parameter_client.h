@@ -82,9 +82,19 @@ struct SliceAnswer {
   bool difference = false;
   // The payload has every element that some worker pushed for this update.
   bool covers_pushes = false;
+  // Push: a process was asked to end. In a synchronous job, if one worker gets
+  // this in an answer to its push of an iteration, all workers do.
+  bool stop = false;
   PayloadInfo info;
   // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
+};
+
+// See storage/process_snapshots.h.
+struct CommonSnapshots {
+  std::vector<int64_t> numbers;  // That all processes have, ascending.
+  // "worker 0 has 100, 200" for every process that has some.
+  std::vector<std::string> holdings;
 };
 
 // One bucket's push.
@@ -118,6 +128,15 @@ class ParameterClient {
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
+  // Finds the snapshots from which the job can go on, if this worker has those
+  // in `mine`. Waits until all workers have called it.
+  virtual absl::StatusOr<CommonSnapshots> FindSnapshots(
+      const std::vector<int64_t>& mine) = 0;
+
+  // Has all servers take up their snapshots of this number in place of first
+  // weights; for rank 0 only.
+  virtual absl::Status Restore(int64_t number) = 0;
+
   // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
   // points to the elements of bucket b.
   virtual absl::Status InitializeWeights(
@@ -144,6 +163,14 @@ class ParameterClient {
   // Passes the answers of all pushes so far to `handler` as they arrive, on
   // this thread.
   virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;
+
+  // Has all servers save their state after this many pushes. Waits until all
+  // workers have called it and the servers have copied what they save. Must be
+  // called after AwaitAnswers.
+  virtual absl::Status SaveSnapshot(int64_t number) = 0;
+
+  // Has SliceAnswer::stop tell all workers that this one was asked to end.
+  virtual absl::Status Stop() = 0;
 
   // Tells all servers that this worker is done, and waits until all workers
   // are. With a failure it tells them that the worker gives up, and why, and

@@ -18,9 +18,13 @@ namespace ps {
 // The unary calls of the service.
 enum class Rpc {
   kRegister,
+  kFindSnapshots,
+  kRestore,
   kInitializeSlice,
   kPush,
   kPull,
+  kSaveSnapshot,
+  kStop,
   kFinish,
   kGetStatus,
 };

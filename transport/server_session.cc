@@ -219,8 +219,9 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
   if (welcome_.has_value() && welcome_->epoch() != welcome->epoch()) {
     Fail(absl::UnavailableError(
         absl::StrCat(Name(),
-                     " was restarted and has lost the job's weights; "
-                     "start the job again")));
+                     " was restarted, and the weights are gone; start the job "
+                     "again, which goes on from its latest snapshot if it "
+                     "keeps any")));
     return;
   }
   const bool is_first = !welcome_.has_value();
@@ -251,7 +252,9 @@ void ServerSession::Attend() {
   handler.accepted = [this, attendance] { OnAccepted(attendance); };
   handler.event = [this](const AttendEvent& event) {
     MutexLock lock(&mu_);
-    Fail(Annotate(absl::AbortedError(event.failure()), Name()));
+    Fail(Annotate(event.can_go_on() ? absl::UnavailableError(event.failure())
+                                    : absl::AbortedError(event.failure()),
+                  Name()));
   };
   handler.closed = [this, attendance](const absl::Status& status) {
     OnClosed(attendance, status);

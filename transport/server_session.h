@@ -110,8 +110,9 @@ class ServerSession {
   // Not OK if the session is over, with the name of the server. kAborted: the
   // server has announced that the job failed. kDeadlineExceeded: it could not
   // be reached within startup_timeout. kUnavailable: it has not answered for
-  // lost_server_timeout, or was restarted and has lost its weights. Otherwise
-  // its refusal of this worker.
+  // lost_server_timeout, was restarted and has lost its weights, or has
+  // announced that all processes must be started again. Otherwise its refusal
+  // of this worker.
   absl::Status failure() const;
 
  private:

@@ -29,6 +29,8 @@ struct ExchangeStats {
   // The push that the servers expect next. If this push came too late, that may
   // be a later one than the following push.
   int64_t next_push = 0;
+  // As SliceAnswer::stop, in any answer.
+  bool stop = false;
   // Of this worker's compressors, one for each bucket.
   std::vector<CompressionStats> compression;
   // With compressor "auto": the share of this worker's elements that lies in

@@ -1,9 +1,11 @@
 // The `worker` program: one worker of a job.
+#include <atomic>
 #include <random>
 #include <string>
 #include <vector>
 
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/status_macros.h"
@@ -35,7 +37,10 @@ CommandText Text() {
       {"0", "the job is done"},
       {"1", "the job failed; the last line says why"},
       {"64", "the command line makes no sense"},
-      {"75", "a server cannot be reached, or was lost"},
+      {"75",
+       "a server cannot be reached, or was lost; or the job has stopped after "
+       "a "
+       "snapshot"},
       {"78", "the job's config or data is wrong"},
       {"143", "ended by SIGTERM"},
   };
@@ -51,6 +56,15 @@ absl::Status Run(const Flags& flags) {
   options.incarnation = uint64_t{random()} << 32 | random();
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
+  if (KeepsSnapshots(options.config) && StopsTogether(options.config)) {
+    // Until the first call, which comes when training begins, there is nothing
+    // to save, and the process ends at once.
+    options.asked_to_stop = [grace =
+                                 options.config.checkpoint().grace_seconds()] {
+      static const std::atomic<bool>* const asked = EndWhenAsked(grace);
+      return asked->load();
+    };
+  }
   return Train(options).status();
 }
 

@@ -11,6 +11,7 @@
 #include "common/json.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "nlohmann/json.hpp"
 
 namespace ps {
@@ -67,10 +68,17 @@ Json PhasesJson(const IterationRecord& record) {
 // A file that grows line by line; a reader that follows it sees whole lines.
 class RunRecorder::Stream {
  public:
-  explicit Stream(const std::string& path) : path_(path), out_(path) {}
+  Stream(const std::string& path, int64_t size)
+      : path_(path),
+        out_(path, size == 0 ? std::ios::out : std::ios::app),
+        size_(size) {}
+
+  int64_t size_bytes() const { return size_; }
 
   absl::Status Write(const Json& json) {
-    out_ << JsonText(json, /*indent=*/-1) << '\n' << std::flush;
+    const std::string line = JsonText(json, /*indent=*/-1) + "\n";
+    out_ << line << std::flush;
+    size_ += static_cast<int64_t>(line.size());
     if (out_) return absl::OkStatus();
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
   }
@@ -78,6 +86,7 @@ class RunRecorder::Stream {
  private:
   const std::string path_;
   std::ofstream out_;
+  int64_t size_;
 };
 
 RunRecorder::RunRecorder(std::string directory, RunHeader header,
@@ -89,7 +98,8 @@ RunRecorder::RunRecorder(std::string directory, RunHeader header,
 RunRecorder::~RunRecorder() = default;
 
 absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
-    const std::string& directory, const RunHeader& header) {
+    const std::string& directory, const RunHeader& header,
+    int64_t continue_at) {
   std::error_code error;
   std::filesystem::create_directories(directory, error);
   if (error) {
@@ -97,9 +107,25 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
         error.value(),
         absl::StrCat("cannot make the run directory ", directory));
   }
+  const std::string path = absl::StrCat(directory, "/metrics.jsonl");
+  if (continue_at > 0) {
+    const int64_t size =
+        static_cast<int64_t>(std::filesystem::file_size(path, error));
+    if (error || size < continue_at) {
+      LOG(WARNING) << path << " lacks what was recorded before the snapshot; "
+                   << "it begins anew";
+      continue_at = 0;
+    } else {
+      std::filesystem::resize_file(path, continue_at, error);
+      if (error) {
+        return absl::ErrnoToStatus(error.value(),
+                                   absl::StrCat("cannot continue ", path));
+      }
+    }
+  }
   auto recorder = std::unique_ptr<RunRecorder>(new RunRecorder(
-      directory, header,
-      std::make_unique<Stream>(absl::StrCat(directory, "/metrics.jsonl"))));
+      directory, header, std::make_unique<Stream>(path, continue_at)));
+  if (continue_at > 0) return recorder;
   Json json;
   json["event"] = "start";
   json["job"] = header.job;
@@ -154,22 +180,13 @@ absl::Status RunRecorder::Evaluated(int64_t iteration, double epoch,
   return metrics_->Write(json);
 }
 
-absl::Status RunRecorder::WriteWeights(const Values& weights,
-                                       const Values& statistics) {
-  std::vector<SafetensorsView> tensors;
-  for (const Values& values : {weights, statistics}) {
-    for (const ParameterInfo& info : *values.infos) {
-      SafetensorsView tensor;
-      tensor.name = info.name;
-      tensor.shape = info.shape;
-      tensor.values = {values.values + info.offset,
-                       static_cast<size_t>(NumElements(info.shape))};
-      tensors.push_back(tensor);
-    }
-  }
+int64_t RunRecorder::metrics_bytes() const { return metrics_->size_bytes(); }
+
+absl::Status RunRecorder::WriteWeights(const ModelValues& weights,
+                                       const ModelValues& statistics) {
   return WriteSafetensors(absl::StrCat(directory_, "/weights.safetensors"),
-                          tensors,
-                          {{"format", "pt"}, {"model", header_.model}});
+                          ViewsOf({weights, statistics}),
+                          MetadataOf(header_.model));
 }
 
 absl::Status RunRecorder::WriteSummary(const RunTotals& totals,

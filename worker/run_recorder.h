@@ -14,6 +14,7 @@
 #include "models/model.h"
 #include "worker/evaluation.h"
 #include "worker/exchange_phases.h"
+#include "worker/model_values.h"
 #include "worker/run_totals.h"
 
 namespace ps {
@@ -63,21 +64,22 @@ class RunRecorder {
  public:
   // Makes the directory if necessary and starts metrics.jsonl, which has one
   // JSON object per line with "event" start, iteration or evaluation.
+  // continue_at > 0: the file exists already and goes on after so many bytes;
+  // the rest is cut off.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
-      const std::string& directory, const RunHeader& header);
+      const std::string& directory, const RunHeader& header,
+      int64_t continue_at = 0);
   ~RunRecorder();
 
   absl::Status Iteration(const IterationRecord& record);
   absl::Status Evaluated(int64_t iteration, double epoch,
                          const Evaluation& evaluation);
 
-  // A model's weights or its statistics: the position of each tensor in
-  // `values`, which is host memory.
-  struct Values {
-    const std::vector<ParameterInfo>* infos = nullptr;
-    const float* values = nullptr;
-  };
-  absl::Status WriteWeights(const Values& weights, const Values& statistics);
+  // Bytes of metrics.jsonl.
+  int64_t metrics_bytes() const;
+
+  absl::Status WriteWeights(const ModelValues& weights,
+                            const ModelValues& statistics);
   // recordings: of this worker. traffic_advice: see worker/traffic_advice.h.
   absl::Status WriteSummary(const RunTotals& totals,
                             const Evaluation& evaluation,

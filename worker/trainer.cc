@@ -26,6 +26,7 @@
 #include "worker/trace_recorder.h"
 #include "worker/traffic_advice.h"
 #include "worker/training_parts.h"
+#include "worker/worker_snapshots.h"
 #include "worker/worker_weights.h"
 
 namespace ps {
@@ -62,6 +63,11 @@ class Trainer {
   // is the number of iterations of this push.
   absl::StatusOr<BatchResult> ComputeAndSend(const Batch& batch, double steps);
   absl::Status EvaluateNow(int64_t number);
+  // Between push number `done` and `push`, the next one: saves a snapshot if
+  // one is due, and returns an error if the job stops here.
+  absl::Status SaveIfDue(int64_t done, int64_t push);
+  // Tells the servers, once, if this worker is asked to end.
+  absl::Status PassOnStop();
   absl::Status Record(const PushOutcome& outcome);
   const RunTotals& totals() const { return totals_->totals(); }
   double EpochsDone() const {
@@ -83,6 +89,10 @@ class Trainer {
   ClusterLink link_;
   std::unique_ptr<GradientPipeline> pipeline_;
   std::unique_ptr<ServerState> servers_;
+  std::unique_ptr<WorkerSnapshots> snapshots_;
+  ResumePoint resumed_;  // All 0 in a new job.
+  bool stop_ = false;    // The answers to the last push said so.
+  bool stop_passed_on_ = false;
 
   std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null if not configured.
@@ -146,15 +156,32 @@ absl::Status Trainer::StartExchange() {
   servers.client = pipeline.client;
   servers_ = std::make_unique<ServerState>(servers);
 
+  WorkerSnapshotsOptions snapshots;
+  snapshots.config = &options_.config;
+  snapshots.worker_rank = options_.worker_rank;
+  snapshots.backend = backend_;
+  snapshots.model = model_;
+  snapshots.client = pipeline.client;
+  snapshots.pipeline = pipeline_.get();
+  snapshots.own_weights = own_.get();
+  snapshots.totals = totals_.get();
+  snapshots.from_servers = &from_servers_;
+  PS_ASSIGN_OR_RETURN(snapshots_, WorkerSnapshots::Open(snapshots));
+  PS_ASSIGN_OR_RETURN(const bool found, snapshots_->Find());
+
   // Only rank 0 sets the weights; all workers, rank 0 included, start with
   // those of the servers.
-  if (options_.worker_rank == 0) {
+  if (options_.worker_rank == 0 && !found) {
     PS_RETURN_IF_ERROR(GiveFirstWeights(join.buckets));
   }
   PS_RETURN_IF_ERROR(
       servers_->Pull(&from_servers_, &model_->statistics_values()));
-  if (own_ == nullptr) return absl::OkStatus();
-  return pipeline_->FollowServers(from_servers_);
+  if (found) {
+    PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Load());
+  } else if (own_ != nullptr) {
+    PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
+  }
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
@@ -174,9 +201,9 @@ absl::Status Trainer::StartRecording() {
   if (options_.run_directory.empty() || options_.worker_rank != 0) {
     return absl::OkStatus();
   }
-  PS_ASSIGN_OR_RETURN(
-      recorder_,
-      RunRecorder::Create(options_.run_directory, HeaderOf(config(), parts_)));
+  PS_ASSIGN_OR_RETURN(recorder_, RunRecorder::Create(options_.run_directory,
+                                                     HeaderOf(config(), parts_),
+                                                     resumed_.metrics_bytes));
   return absl::OkStatus();
 }
 
@@ -189,6 +216,10 @@ absl::Status Trainer::StartDump() {
   dump.run_directory = options_.run_directory;
   dump.num_parameters = model_->num_parameters();
   dump.backend = backend_;
+  if (resumed_.push > 0) {
+    LOG(WARNING) << "the dump of gradients begins anew with push "
+                 << resumed_.push << " (training.dump_gradients)";
+  }
   PS_ASSIGN_OR_RETURN(dump_, GradientDump::Create(dump));
   return absl::OkStatus();
 }
@@ -312,6 +343,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   absl::StatusOr<ExchangeStats> stats = StepWithPush(last, push);
   PS_RETURN_IF_ERROR(
       Annotate(stats.status(), absl::StrCat("iteration ", last)));
+  stop_ = stats->stop;
   PushOutcome outcome;
   outcome.stats = *std::move(stats);
   outcome.seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
@@ -345,13 +377,43 @@ absl::Status Trainer::Record(const PushOutcome& outcome) {
   return recorder_->Iteration(record);
 }
 
+absl::Status Trainer::PassOnStop() {
+  if (stop_passed_on_ || options_.asked_to_stop == nullptr ||
+      !options_.asked_to_stop()) {
+    return absl::OkStatus();
+  }
+  stop_passed_on_ = true;
+  return link_.client->Stop();
+}
+
+absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
+  const int64_t every = config().checkpoint().every();
+  const bool stop = stop_ && StopsTogether(config());
+  if (push == parts_.plan->num_pushes() || every == 0) return absl::OkStatus();
+  if (!stop && push / every == done / every) return absl::OkStatus();
+  ResumePoint point;
+  point.push = push;
+  if (recorder_ != nullptr) point.metrics_bytes = recorder_->metrics_bytes();
+  PS_RETURN_IF_ERROR(
+      snapshots_->Save(stop ? push : push / every * every, point));
+  if (!stop) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(snapshots_->Flush());
+  PS_RETURN_IF_ERROR(link_.client->Finish(absl::OkStatus()));
+  return absl::UnavailableError(absl::StrCat(
+      "asked to end after push ", push,
+      "; start all processes again and the job goes on from there"));
+}
+
 absl::Status Trainer::RunIterations() {
   PS_RETURN_IF_ERROR(PrepareTrace());
-  feed_ = std::make_unique<BatchFeed>(config(), options_.worker_rank, parts_);
+  feed_ = std::make_unique<BatchFeed>(config(), options_.worker_rank, parts_,
+                                      parts_.plan->Begin(resumed_.push));
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
-  for (int64_t push = 0; push < parts_.plan->num_pushes();) {
+  for (int64_t push = resumed_.push; push < parts_.plan->num_pushes();) {
+    const int64_t before = push;
     const int64_t done = parts_.plan->NumEvaluations(push);
+    PS_RETURN_IF_ERROR(PassOnStop());
     trace_->Begin(push);
     PS_ASSIGN_OR_RETURN(push, RunPush(push));
     PS_RETURN_IF_ERROR(trace_->Write());
@@ -359,6 +421,7 @@ absl::Status Trainer::RunIterations() {
     // last of these is made.
     const int64_t due = parts_.plan->NumEvaluations(push);
     if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
+    PS_RETURN_IF_ERROR(SaveIfDue(before, push));
   }
   trace_->Close();
   if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());

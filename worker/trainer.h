@@ -3,6 +3,7 @@
 #define WORKER_TRAINER_H_
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -23,6 +24,10 @@ struct TrainerOptions {
   std::string name;  // "host:pid".
   // Where worker 0 records the run; empty: nowhere.
   std::string run_directory;
+  // If the job's processes stop together (common/consistency.h): when this
+  // becomes true, all workers save a snapshot after their next push, and end.
+  // Called before each push; null: only others ask for that.
+  std::function<bool()> asked_to_stop;
   // Whether to compress on a separate thread; unset: if the backend says that
   // this pays off. The results are the same.
   std::optional<bool> overlap_compression;
@@ -37,7 +42,7 @@ struct TrainingResult {
 
 // Trains on the calling thread. Errors: those of the config or the data, those
 // that the servers report, or the reason why this worker gave up, which it also
-// tells the servers.
+// tells the servers; kUnavailable if the job has stopped and can be continued.
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options);
 
 }  // namespace ps

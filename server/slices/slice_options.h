@@ -2,6 +2,7 @@
 #ifndef SERVER_SLICES_SLICE_OPTIONS_H_
 #define SERVER_SLICES_SLICE_OPTIONS_H_
 
+#include <atomic>
 #include <cstdint>
 #include <vector>
 
@@ -27,6 +28,9 @@ struct SliceOptions {
   // Unique among the server's slices. It seeds random draws and orders sums of
   // squares.
   int number = 0;
+  // Becomes true when a process of the job is asked to end. Null: never. Not
+  // owned.
+  const std::atomic<bool>* stop = nullptr;
 };
 
 }  // namespace ps

@@ -75,7 +75,7 @@ absl::StatusOr<std::vector<Squares>> SliceState::Apply(
     PS_ASSIGN_OR_RETURN(outcome, Continue(record.totals[num_totals_++]));
   }
   if (outcome.squares.empty()) {
-    Finish(record.pushes, std::move(outcome.answer));
+    Finish(record, std::move(outcome.answer));
   }
   return std::move(outcome.squares);
 }
@@ -120,8 +120,8 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Continue(
   return weights_->Continue(mine, totals.norm, &phases_);
 }
 
-void SliceState::Finish(const std::vector<WorkerPush>& pushes,
-                        DownlinkPayload answer) {
+void SliceState::Finish(const UpdateRecord& record, DownlinkPayload answer) {
+  const std::vector<WorkerPush>& pushes = record.pushes;
   WeightAnswer next;
   for (const WorkerPush& push : pushes) {
     next.mean_loss += push.loss / static_cast<double>(pushes.size());
@@ -147,6 +147,7 @@ void SliceState::Finish(const std::vector<WorkerPush>& pushes,
   next.compress_next = compress_next_;
   next.weights = std::move(answer);
   next.phases = phases_;
+  next.stop = record.stop;
   answer_ = std::move(next);
 }
 

@@ -41,6 +41,8 @@ struct WeightAnswer {
   int64_t staleness = 0;
   // The latest choice of worker 0.
   std::optional<bool> compress_next;
+  // UpdateRecord::stop of the update; false if each push is one.
+  bool stop = false;
   // When the work on the push's update began, not counting the time that its
   // answer waited afterwards. Set by whoever has a clock.
   absl::Time complete = absl::InfinitePast();
@@ -124,7 +126,7 @@ class SliceState {
   absl::StatusOr<SliceWeights::Outcome> Begin(
       const std::vector<WorkerPush>& pushes);
   absl::StatusOr<SliceWeights::Outcome> Continue(const SquaresTotals& totals);
-  void Finish(const std::vector<WorkerPush>& pushes, DownlinkPayload answer);
+  void Finish(const UpdateRecord& record, DownlinkPayload answer);
   void FindMeanLoss();
   absl::Status LoadFields(StateReader* reader);
 

@@ -47,9 +47,43 @@ absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {
         "this slice already has other weights");
   }
   PS_ASSIGN_OR_RETURN(state_, SliceState::Create(options_, payload));
+  Begin();
+  return absl::OkStatus();
+}
+
+void WeightSlice::Begin() {
   MutexLock lock(&mu_);
-  version_ = 0;
+  version_ = state_->progress().version;
   admission_->Applied(state_->progress());
+}
+
+void WeightSlice::Save(
+    std::function<void(const absl::StatusOr<std::string>&)> done) {
+  mailbox_.Post([this, done = std::move(done)] { done(SaveNow()); });
+}
+
+absl::StatusOr<std::string> WeightSlice::SaveNow() const {
+  PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
+  if (record_.has_value()) {
+    return absl::FailedPreconditionError("an update is under way");
+  }
+  return state_->Save();
+}
+
+void WeightSlice::Load(std::string saved,
+                       std::function<void(const absl::Status&)> done) {
+  mailbox_.Post([this, saved = std::move(saved), done = std::move(done)] {
+    done(LoadNow(saved));
+  });
+}
+
+absl::Status WeightSlice::LoadNow(const std::string& saved) {
+  PS_RETURN_IF_ERROR(failure_);
+  if (state_ != nullptr) {
+    return absl::FailedPreconditionError("this slice already has weights");
+  }
+  PS_ASSIGN_OR_RETURN(state_, SliceState::Load(options_, saved));
+  Begin();
   return absl::OkStatus();
 }
 
@@ -194,6 +228,7 @@ void WeightSlice::Advance() {
     }
     record_.emplace();
     record_->pushes = *std::move(pushes);
+    record_->stop = options_.stop != nullptr && options_.stop->load();
     start_ = now;
     Step();
   }

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -70,6 +71,15 @@ class WeightSlice {
   // does not match, which fails the slice.
   void Push(WorkerPush push, PushDone done);
 
+  // The state as SliceState::Save returns it. Errors, through `done`:
+  // kFailedPrecondition before the first weights, or if an update is under way.
+  void Save(std::function<void(const absl::StatusOr<std::string>&)> done);
+
+  // Takes up a saved state in place of first weights. Errors, through `done`:
+  // kFailedPrecondition if the slice has weights already; those of
+  // SliceState::Load.
+  void Load(std::string saved, std::function<void(const absl::Status&)> done);
+
   // This worker will not push any more; nobody waits for it from now on, unless
   // the job's mode waits for all workers.
   void WorkerGone(int rank);
@@ -102,6 +112,10 @@ class WeightSlice {
 
   // Events. Everything below runs in the mailbox.
   absl::Status SetFirstWeights(const PayloadPieces& payload);
+  absl::StatusOr<std::string> SaveNow() const;
+  absl::Status LoadNow(const std::string& saved);
+  // The state is new.
+  void Begin();
   void HandlePull(Waiting pull);
   void HandlePush(WorkerPush push, PushDone done);
   void HandleTotals(const absl::StatusOr<SquaresTotals>& totals);

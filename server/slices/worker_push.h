@@ -35,6 +35,8 @@ struct UpdateRecord {
   std::vector<WorkerPush> pushes;
   // The totals of the update's exchanges of norms, by stage.
   std::vector<SquaresTotals> totals;
+  // A process of the job was asked to end.
+  bool stop = false;
 };
 
 }  // namespace ps

@@ -22,8 +22,11 @@ bool ClusterRun::ok() const {
   return true;
 }
 
-ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
-                      std::optional<bool> overlap_compression) {
+namespace {
+
+ClusterRun Run(const JobConfig& config, const std::string& run_directory,
+               std::optional<bool> overlap_compression,
+               const std::function<bool(int push)>& asked_to_stop) {
   ClusterRun run;
   JobConfig job = config;
   std::vector<std::unique_ptr<Server>> servers;
@@ -57,6 +60,12 @@ ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
       options.name = absl::StrCat("thread:", rank);
       options.overlap_compression = overlap_compression;
       if (rank == 0) options.run_directory = run_directory;
+      if (rank + 1 == config.cluster().num_workers() &&
+          asked_to_stop != nullptr) {
+        options.asked_to_stop = [&, push = 0]() mutable {
+          return asked_to_stop(push++);
+        };
+      }
       run.workers[rank] = Train(options);
       if (run.workers[rank].ok() || config.consistency().min_workers() > 0) {
         return;
@@ -68,6 +77,19 @@ ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
   }
   for (std::thread& thread : threads) thread.join();
   return run;
+}
+
+}  // namespace
+
+ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
+                      std::optional<bool> overlap_compression) {
+  return Run(config, run_directory, overlap_compression, nullptr);
+}
+
+ClusterRun RunClusterUntil(const JobConfig& config,
+                           const std::string& run_directory,
+                           const std::function<bool(int push)>& asked_to_stop) {
+  return Run(config, run_directory, {}, asked_to_stop);
 }
 
 JobConfig SmallJob(int num_workers, int num_servers) {
@@ -92,8 +114,7 @@ void ExpectRefused(JobConfig job, const BadCase& bad) {
   }
   const absl::Status status = ValidateConfig(job);
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              testing::HasSubstr(bad.complaint));
+  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(bad.complaint));
 }
 
 }  // namespace ps

@@ -3,6 +3,7 @@
 #ifndef TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
 #define TESTS_CLUSTER_IN_PROCESS_CLUSTER_H_
 
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -28,6 +29,12 @@ struct ClusterRun {
 ClusterRun RunCluster(const JobConfig& config,
                       const std::string& run_directory = "",
                       std::optional<bool> overlap_compression = {});
+
+// The same, but `asked_to_stop` asks the last worker before each push whether
+// it is to end, with the number of the question.
+ClusterRun RunClusterUntil(const JobConfig& config,
+                           const std::string& run_directory,
+                           const std::function<bool(int push)>& asked_to_stop);
 
 // A change that makes a job invalid, and a part of what must be said of it.
 struct BadCase {

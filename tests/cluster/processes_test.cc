@@ -10,6 +10,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
@@ -35,6 +36,7 @@ constexpr char kEndlessJob[] = R"(
   data { name: "digits" digits { train_examples: 400 test_examples: 100 } }
   training { batch_size: 8 epochs: 1000000 evaluate_every_epochs: 0 }
   compressor { name: "sidco_e" ratio: 0.1 }
+  checkpoint { every: 0 }
   cluster {
     num_workers: 2
     num_servers: 2
@@ -174,6 +176,24 @@ TEST_F(Processes, CtrlCStopsEverything) {
   train->Signal(SIGINT);
   EXPECT_EQ(train->WaitForExit(kBound), 130) << train->Output();
   EXPECT_THAT(train->Output(), HasSubstr("interrupted"));
+  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+TEST_F(Processes, CtrlCSavesASnapshotFromWhichTheRunGoesOn) {
+  WriteJob(absl::StrReplaceAll(kEndlessJob, {{"every: 0", "every: 1000000"}}));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  train->Signal(SIGINT);
+  EXPECT_EQ(train->WaitForExit(kBound), 130) << train->Output();
+  EXPECT_THAT(train->Output(),
+              HasSubstr("To go on: gradsieve train --resume " + run_dir()));
+  const auto again =
+      Start({ProgramPath("tools/gradsieve"), "train", "--resume", run_dir()});
+  EXPECT_TRUE(WaitFor(kBound, [&] {
+    return absl::StrContains(again->Output(), "worker 0 goes on after push ");
+  })) << again->Output();
+  again->Signal(SIGTERM);
+  EXPECT_EQ(again->WaitForExit(kBound), 130) << again->Output();
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
 }
 
@@ -392,7 +412,7 @@ TEST_F(Processes, WorkersSayThatARestartedServerHasLostItsWeights) {
   EXPECT_TRUE(code0 == 75 || code1 == 75) << code0 << " and " << code1;
   EXPECT_THAT(worker0->Output() + worker1->Output(),
               AllOf(HasSubstr("server 1 at 127.0.0.1:"),
-                    HasSubstr("was restarted and has lost the job's weights")));
+                    HasSubstr("was restarted, and the weights are gone")));
   for (const auto& server : servers) {
     EXPECT_EQ(server->WaitForExit(kBound), 1) << server->Output();
   }

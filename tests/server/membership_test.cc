@@ -59,6 +59,25 @@ TEST(MembershipTest, ASecondWorkerOfARankIsRefusedAndTheFirstOneIsNamed) {
   EXPECT_TRUE(absl::IsFailedPrecondition(membership.Check(1, 5)));
 }
 
+TEST(MembershipTest, WithSnapshotsAReplacementEndsTheServerSoThatAllGoOn) {
+  MembershipOptions options = Patient(2);
+  options.keeps_snapshots = true;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  // Both may be told to try again: the first process may not be lost yet.
+  const absl::Status taken = membership.Register(1, 5, "other:1");
+  EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
+  EXPECT_THAT(std::string(taken.message()), HasSubstr("worker 1 (host:1)"));
+  EXPECT_TRUE(membership.Check(1, kIncarnation + 1).ok());
+  membership.Leave(1, /*connection=*/2);
+  EXPECT_TRUE(absl::IsUnavailable(membership.Register(1, 5, "other:1")));
+  const absl::Status over = membership.WaitUntilOver();
+  EXPECT_TRUE(absl::IsUnavailable(over)) << over;
+  EXPECT_THAT(std::string(over.message()),
+              HasSubstr("was lost and started again as other:1"));
+}
+
 TEST(MembershipTest, TheSameWorkerMayRegisterAgain) {
   Membership membership(Patient(1));
   Join(&membership, 0);

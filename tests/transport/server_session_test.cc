@@ -190,8 +190,8 @@ TEST_F(ServerSessionTest, AServerThatCameBackWithoutItsWeightsEndsTheSession) {
   const absl::Status status = session_->failure();
   EXPECT_TRUE(absl::IsUnavailable(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("server 0 at host:1 was restarted and has lost the "
-                        "job's weights"));
+              HasSubstr("server 0 at host:1 was restarted, and the weights "
+                        "are gone"));
 }
 
 TEST_F(ServerSessionTest, AServerThatDoesNotComeBackIsGivenUp) {

@@ -1,0 +1,97 @@
+#include "server/rendezvous.h"
+
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+namespace {
+
+void Respond(HeldCall* call, const absl::StatusOr<grpc::ByteBuffer>& answer) {
+  if (answer.ok()) {
+    call->Respond(*answer);
+  } else {
+    call->Respond(answer.status());
+  }
+}
+
+}  // namespace
+
+Rendezvous::Rendezvous(int num_workers, Meet meet)
+    : num_workers_(num_workers), meet_(std::move(meet)) {}
+
+void Rendezvous::Come(int rank, int64_t number,
+                      std::shared_ptr<HeldCall> call) {
+  absl::StatusOr<grpc::ByteBuffer> answer = absl::CancelledError("repeated");
+  absl::Status different;
+  {
+    MutexLock lock(&mu_);
+    if (!failure_.ok()) {
+      answer = failure_;
+    } else if (last_ == number) {
+      answer = answer_;
+    } else {
+      if (!waiting_.empty() && number != next_) {
+        different = absl::FailedPreconditionError(
+            absl::StrCat("worker ", rank, " has made ", number,
+                         " pushes, and others have made ", next_));
+      } else {
+        next_ = number;
+      }
+      // An earlier call of this worker comes out.
+      std::swap(waiting_[rank], call);
+    }
+  }
+  if (call != nullptr) Respond(call.get(), answer);
+  if (different.ok()) {
+    Advance();
+  } else {
+    Fail(different);
+  }
+}
+
+void Rendezvous::WorkerGone(int rank) {
+  {
+    MutexLock lock(&mu_);
+    gone_.insert(rank);
+  }
+  Advance();
+}
+
+bool Rendezvous::AllHere() const {
+  for (int rank = 0; rank < num_workers_; ++rank) {
+    if (waiting_.count(rank) == 0 && gone_.count(rank) == 0) return false;
+  }
+  return !waiting_.empty();
+}
+
+void Rendezvous::Advance() {
+  int64_t number = 0;
+  {
+    MutexLock lock(&mu_);
+    if (under_way_ || !failure_.ok() || !AllHere()) return;
+    under_way_ = true;
+    number = next_;
+  }
+  Answer(meet_(number));
+}
+
+void Rendezvous::Fail(const absl::Status& failure) { Answer(failure); }
+
+void Rendezvous::Answer(const absl::StatusOr<grpc::ByteBuffer>& answer) {
+  std::map<int, std::shared_ptr<HeldCall>> waiting;
+  {
+    MutexLock lock(&mu_);
+    waiting.swap(waiting_);
+    under_way_ = false;
+    if (answer.ok()) {
+      last_ = next_;
+      answer_ = *answer;
+    } else if (failure_.ok()) {
+      failure_ = answer.status();
+    }
+  }
+  for (const auto& entry : waiting) Respond(entry.second.get(), answer);
+}
+
+}  // namespace ps

@@ -1,0 +1,147 @@
+#include "storage/process_snapshots.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config.h"
+#include "common/json.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "nlohmann/json.hpp"
+#include "storage/snapshot.h"
+
+namespace ps {
+namespace {
+
+constexpr char kConfig[] = "config";
+
+// How often a job saves does not change what it computes.
+std::string ComparedText(JobConfig config) {
+  config.clear_checkpoint();
+  return SharedConfigText(config);
+}
+
+// What Write puts into the note; empty if it is something else.
+std::string JobText(const std::string& note) {
+  const Json json = ParseJson(note);
+  const auto text = json.find(kConfig);
+  if (text == json.end() || !text->is_string()) return "";
+  return text->get<std::string>();
+}
+
+}  // namespace
+
+absl::StatusOr<JobConfig> JobOfNote(const std::string& note) {
+  return ParseConfig(JobText(note), "the job of a snapshot");
+}
+
+ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
+    : files_(options.files),
+      folder_(absl::StrCat(options.config->checkpoint().directory(), "/",
+                           options.process)),
+      config_text_(ComparedText(*options.config)),
+      keep_last_(options.config->checkpoint().keep_last()) {}
+
+ProcessSnapshots::~ProcessSnapshots() { Flush().IgnoreError(); }
+
+absl::StatusOr<std::unique_ptr<ProcessSnapshots>> ProcessSnapshots::Open(
+    const ProcessSnapshotsOptions& options) {
+  std::unique_ptr<ProcessSnapshots> snapshots(new ProcessSnapshots(options));
+  // Now rather than when the first snapshot is due.
+  PS_RETURN_IF_ERROR(Annotate(options.files->MakeFolder(snapshots->folder_),
+                              "cannot keep snapshots (checkpoint.directory)"));
+  PS_RETURN_IF_ERROR(snapshots->Find());
+  return snapshots;
+}
+
+absl::Status ProcessSnapshots::Find() {
+  PS_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
+                      ListSnapshots(files_, folder_));
+  for (const int64_t number : all) {
+    const absl::StatusOr<Snapshot> snapshot =
+        OpenSnapshot(files_, folder_, number);
+    absl::Status whole = snapshot.status();
+    if (whole.ok()) {
+      PS_RETURN_IF_ERROR(CheckNote(number, snapshot->note));
+      whole = VerifySnapshot(files_, folder_, number);
+    }
+    if (whole.ok()) {
+      numbers_.push_back(number);
+    } else {
+      LOG(ERROR) << "snapshot " << number
+                 << " is not used: " << whole.message();
+    }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status ProcessSnapshots::CheckNote(int64_t number,
+                                         const std::string& note) const {
+  const std::vector<std::string> differences =
+      DescribeConfigDifferences(config_text_, JobText(note));
+  if (differences.empty()) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "snapshot ", number, " in ", folder_,
+      " belongs to another job; name another checkpoint.directory, or continue "
+      "it with the same job. Differing fields (there: the snapshot):\n  ",
+      absl::StrJoin(differences, "\n  ")));
+}
+
+absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
+  if (std::find(numbers_.begin(), numbers_.end(), number) == numbers_.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(folder_, " has no whole snapshot ", number));
+  }
+  PS_ASSIGN_OR_RETURN(const Snapshot snapshot,
+                      OpenSnapshot(files_, folder_, number));
+  SnapshotParts parts;
+  for (const SnapshotPart& part : snapshot.parts) {
+    PS_ASSIGN_OR_RETURN(parts[part.name],
+                        ReadPart(files_, snapshot, part.name));
+  }
+  // Another process may not have them, and this one will write them anew.
+  PS_RETURN_IF_ERROR(RemoveNewer(files_, folder_, number));
+  return parts;
+}
+
+void ProcessSnapshots::Save(int64_t number, SnapshotParts parts) {
+  if (writer_.joinable()) writer_.join();
+  writer_ = std::thread([this, number, parts = std::move(parts)] {
+    const absl::Status written = Write(number, parts);
+    if (!written.ok()) {
+      LOG(ERROR) << "snapshot " << number
+                 << " was not saved: " << written.message()
+                 << ". The job goes on; make room or mend it before the next "
+                    "one is due";
+      // Its unfinished files.
+      RemoveOlder(files_, folder_, keep_last_).IgnoreError();
+    }
+    MutexLock lock(&mu_);
+    result_ = written;
+  });
+}
+
+absl::Status ProcessSnapshots::Write(int64_t number,
+                                     const SnapshotParts& parts) {
+  // Before the new one is written rather than afterwards: another process may
+  // still be writing the one before it, and then only has the one before that.
+  PS_RETURN_IF_ERROR(RemoveOlder(files_, folder_, keep_last_));
+  PS_ASSIGN_OR_RETURN(SnapshotWriter writer,
+                      SnapshotWriter::Create(files_, folder_, number));
+  for (const auto& [name, bytes] : parts) {
+    PS_RETURN_IF_ERROR(writer.Add(name, bytes));
+  }
+  Json note;
+  note[kConfig] = config_text_;
+  return writer.Commit(JsonText(note));
+}
+
+absl::Status ProcessSnapshots::Flush() {
+  if (writer_.joinable()) writer_.join();
+  MutexLock lock(&mu_);
+  return result_;
+}
+
+}  // namespace ps

@@ -1,0 +1,84 @@
+// The snapshots of one process of a job.
+#ifndef STORAGE_PROCESS_SNAPSHOTS_H_
+#define STORAGE_PROCESS_SNAPSHOTS_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/mutex.h"
+#include "proto/config.pb.h"
+#include "storage/files.h"
+
+namespace ps {
+
+struct ProcessSnapshotsOptions {
+  Files* files = Files::Real();  // Not owned.
+  // With a checkpoint.directory. Not owned; used by Open only.
+  const JobConfig* config = nullptr;
+  std::string process;  // "worker-0"; names the folder.
+};
+
+// What one process saves at one moment: bytes by name.
+using SnapshotParts = std::map<std::string, std::string>;
+
+// The job to which a snapshot with this note belongs, without the fields that
+// may differ between processes. Errors: those of ParseConfig.
+absl::StatusOr<JobConfig> JobOfNote(const std::string& note);
+
+// Thread-safe, but only one thread may call Save at a time.
+class ProcessSnapshots {
+ public:
+  // Reads and checks the snapshots that are there. Logs those that are damaged,
+  // which do not count. Errors: kFailedPrecondition, with the fields that
+  // differ, for a snapshot of another job; those of the file system.
+  static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
+      const ProcessSnapshotsOptions& options);
+
+  // Waits until everything is written.
+  ~ProcessSnapshots();
+
+  // Those that are whole when Open returns, ascending.
+  const std::vector<int64_t>& numbers() const { return numbers_; }
+
+  // The parts of one of numbers(), from which this process goes on: later ones
+  // are removed. Errors: kDataLoss names what is damaged; kNotFound.
+  absl::StatusOr<SnapshotParts> Take(int64_t number);
+
+  // Waits until the snapshot before has been written. Then removes old ones and
+  // writes this one on a thread of its own. A failure is logged and leaves the
+  // latest snapshots as they are.
+  void Save(int64_t number, SnapshotParts parts);
+
+  // Waits until everything is written. Returns the error of the last Save.
+  absl::Status Flush();
+
+  const std::string& folder() const { return folder_; }
+
+ private:
+  explicit ProcessSnapshots(const ProcessSnapshotsOptions& options);
+
+  absl::Status Find();
+  absl::Status CheckNote(int64_t number, const std::string& note) const;
+  absl::Status Write(int64_t number, const SnapshotParts& parts);
+
+  Files* const files_;
+  const std::string folder_;
+  const std::string config_text_;
+  const int keep_last_;
+  std::vector<int64_t> numbers_;
+
+  std::thread writer_;  // Of the last Save; may have ended.
+  Mutex mu_;
+  absl::Status result_ ABSL_GUARDED_BY(mu_);  // Of the last Save.
+};
+
+}  // namespace ps
+
+#endif  // STORAGE_PROCESS_SNAPSHOTS_H_

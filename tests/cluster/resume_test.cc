@@ -1,0 +1,214 @@
+// A job that ends after a snapshot and goes on has the same bits as one that
+// was never interrupted.
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/server.h"
+#include "tests/cluster/in_process_cluster.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::HasSubstr;
+
+constexpr int kEvery = 5;
+constexpr int kStopBeforePush = 7;
+
+class Resume : public testing::Test {
+ protected:
+  void SetUp() override { fs::remove_all(folder_); }
+
+  JobConfig Job(const std::vector<std::string>& overrides) const {
+    JobConfig job = SmallJob(/*num_workers=*/2, /*num_servers=*/2);
+    for (const std::string& text : overrides) {
+      const absl::Status set = ApplyOverride(text, &job);
+      EXPECT_TRUE(set.ok()) << set;
+    }
+    const absl::Status valid = ValidateConfig(job);
+    EXPECT_TRUE(valid.ok()) << valid;
+    job.mutable_checkpoint()->set_every(kEvery);
+    job.mutable_checkpoint()->set_directory(folder_ + "/checkpoints");
+    return job;
+  }
+
+  static void ExpectSameBits(const ClusterRun& run, const ClusterRun& other) {
+    ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
+    ASSERT_TRUE(other.ok()) << other.workers[0].status() << other.servers[0];
+    for (size_t rank = 0; rank < run.workers.size(); ++rank) {
+      EXPECT_EQ(run.workers[rank]->weights, other.workers[rank]->weights);
+      EXPECT_EQ(run.workers[rank]->statistics, other.workers[rank]->statistics);
+    }
+  }
+
+  static void ExpectStopped(const ClusterRun& run) {
+    for (const auto& worker : run.workers) {
+      EXPECT_TRUE(absl::IsUnavailable(worker.status())) << worker.status();
+      EXPECT_THAT(std::string(worker.status().message()),
+                  HasSubstr("asked to end after push 8"));
+    }
+    for (const absl::Status& server : run.servers) {
+      EXPECT_TRUE(absl::IsUnavailable(server)) << server;
+    }
+  }
+
+  const std::string folder_ = testing::TempDir() + "/resume_test";
+};
+
+struct Case {
+  std::string name;
+  std::vector<std::string> overrides;
+};
+
+class ResumeEveryJob : public Resume,
+                       public testing::WithParamInterface<Case> {};
+
+TEST_P(ResumeEveryJob, AStopChangesNoBit) {
+  JobConfig undisturbed = Job(GetParam().overrides);
+  undisturbed.mutable_checkpoint()->set_every(0);
+  const ClusterRun whole = RunCluster(undisturbed);
+  const JobConfig job = Job(GetParam().overrides);
+  ExpectStopped(RunClusterUntil(
+      job, "", [](int push) { return push == kStopBeforePush; }));
+  ExpectSameBits(RunCluster(job), whole);
+}
+
+std::vector<Case> Cases() {
+  const std::vector<std::string> delta = {"optimizer.name=sgd",
+                                          "optimizer.learning_rate=1",
+                                          "optimizer.weight_decay=0",
+                                          "worker_optimizer.name=momentum",
+                                          "worker_optimizer.learning_rate=0.05",
+                                          "worker_optimizer.momentum=0.9"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), delta.begin(), delta.end());
+    return more;
+  };
+  const std::vector<std::string> sidco = {"compressor.name=sidco_e",
+                                          "compressor.ratio=0.01"};
+  return {
+      {"None", {}},
+      {"DeltaWithSidco",
+       with({"compressor.name=sidco_e", "compressor.ratio=0.01",
+             "compressor.value_code=int8_block"})},
+      {"DeltaWithAdamwAndLocalSteps",
+       {"optimizer.name=nesterov", "optimizer.learning_rate=0.7",
+        "optimizer.momentum=0.9", "optimizer.weight_decay=0",
+        "worker_optimizer.name=adamw", "worker_optimizer.learning_rate=0.002",
+        "compressor.name=topk", "compressor.ratio=0.05",
+        "consistency.local_steps=2", "training.max_iterations=24"}},
+      {"DgcWithCorrection",
+       {"optimizer.name=sgd", "optimizer.weight_decay=0", "compressor.name=dgc",
+        "compressor.ratio=0.01", "compressor.momentum_correction.momentum=0.9",
+        "compressor.clip_norm=1", "downlink.mode=UPDATE"}},
+      {"AdamWithCompressedAnswers",
+       {"optimizer.name=adam", "optimizer.learning_rate=0.002",
+        "compressor.name=sidco_e", "compressor.ratio=0.01",
+        "downlink.mode=COMPRESSED", "downlink.compressor.name=randomk",
+        "downlink.compressor.ratio=0.05"}},
+      {"LambWithRandomK",
+       {"optimizer.name=lamb", "optimizer.learning_rate=0.01",
+        "compressor.name=randomk", "compressor.ratio=0.05"}},
+      {"NovogradWithPowerSgd",
+       {"optimizer.name=novograd", "optimizer.learning_rate=0.01",
+        "compressor.name=powersgd"}},
+      {"StatisticsOfBatches",
+       {"model.name=resnet20", "training.batch_size=4",
+        "compressor.name=sidco_e", "compressor.ratio=0.01"}},
+      {"Bf16Answers", {"downlink.value_code=bf16"}},
+      {"QuantizedWithRandomBits",
+       {"compressor.name=topk", "compressor.ratio=0.05",
+        "compressor.value_code=qsgd", "compressor.values.bits=8"}},
+  };
+}
+
+INSTANTIATE_TEST_SUITE_P(, ResumeEveryJob, testing::ValuesIn(Cases()),
+                         [](const auto& test) { return test.param.name; });
+
+TEST_F(Resume, MetricsAreContinued) {
+  const JobConfig job = Job({});
+  const std::string run = folder_ + "/run";
+  ExpectStopped(RunClusterUntil(
+      job, run, [](int push) { return push == kStopBeforePush; }));
+  // As if training had gone on after the snapshot.
+  std::ofstream(run + "/metrics.jsonl", std::ios::app) << "{\"event\": ";
+  ASSERT_TRUE(RunCluster(job, run).ok());
+  const absl::StatusOr<std::string> metrics = ReadFile(run + "/metrics.jsonl");
+  ASSERT_TRUE(metrics.ok());
+  int iterations = 0;
+  for (const absl::string_view line : absl::StrSplit(*metrics, '\n')) {
+    if (!absl::StrContains(line, "\"event\":\"iteration\"")) continue;
+    ++iterations;
+    EXPECT_THAT(std::string(line),
+                HasSubstr(absl::StrCat("\"iteration\":", iterations, ",")));
+  }
+  EXPECT_EQ(iterations, job.training().max_iterations());
+}
+
+TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
+  const JobConfig job = Job({});
+  const ClusterRun whole = RunCluster(job);
+  // As if everything had been killed while some were still writing.
+  ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1/snapshot-10"));
+  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1/snapshot-10"));
+  ExpectSameBits(RunCluster(job), whole);
+}
+
+TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
+  const JobConfig job = Job({});
+  const ClusterRun whole = RunCluster(job);
+  const std::string part =
+      folder_ + "/checkpoints/server-0/snapshot-10/slice-0-0";
+  std::fstream file(part, std::ios::in | std::ios::out);
+  ASSERT_TRUE(file.seekp(1000) && file.put('x') && file.flush());
+  testing::internal::CaptureStderr();
+  ExpectSameBits(RunCluster(job), whole);
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              HasSubstr(part + " is damaged"));
+}
+
+TEST_F(Resume, AMissingPartIsNamed) {
+  const JobConfig job = Job({});
+  ASSERT_TRUE(RunCluster(job).ok());
+  ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
+  const ClusterRun run = RunCluster(job);
+  EXPECT_TRUE(absl::IsFailedPrecondition(run.workers[1].status()));
+  const std::string message(run.workers[1].status().message());
+  EXPECT_THAT(message, HasSubstr("worker 0 has 5, 10"));
+  EXPECT_THAT(message, HasSubstr("server 1 has 5, 10"));
+  EXPECT_THAT(message, testing::Not(HasSubstr("worker 1 has")));
+}
+
+TEST_F(Resume, AnotherJobIsRefused) {
+  ASSERT_TRUE(RunCluster(Job({})).ok());
+  ServerOptions options;
+  options.config = Job({"optimizer.learning_rate=0.04"});
+  options.listen = "127.0.0.1:0";
+  const absl::Status refused = Server::Start(options).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("optimizer.learning_rate: 0.05 there and 0.04 here"));
+}
+
+TEST_F(Resume, WorkersThatDriftGoOn) {
+  const JobConfig job =
+      Job({"consistency.mode=STALE_SYNCHRONOUS", "consistency.staleness=2"});
+  const ClusterRun whole = RunCluster(job);
+  ASSERT_TRUE(whole.ok()) << whole.workers[0].status();
+  const ClusterRun again = RunCluster(job);
+  ASSERT_TRUE(again.ok()) << again.workers[0].status();
+  EXPECT_EQ(again.workers[0]->totals.iterations,
+            whole.workers[0]->totals.iterations);
+}
+
+}  // namespace
+}  // namespace ps

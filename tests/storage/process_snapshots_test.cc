@@ -1,0 +1,112 @@
+#include "storage/process_snapshots.h"
+
+#include <string>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "storage/snapshot.h"
+#include "tests/storage/memory_files.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
+using ::testing::Pair;
+
+constexpr char kFolder[] = "kept/server-1";
+
+class ProcessSnapshotsTest : public testing::Test {
+ protected:
+  ProcessSnapshotsTest() {
+    job_.mutable_checkpoint()->set_directory("kept");
+    job_.mutable_checkpoint()->set_keep_last(2);
+  }
+
+  absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open() {
+    ProcessSnapshotsOptions options;
+    options.files = &files_;
+    options.config = &job_;
+    options.process = "server-1";
+    return ProcessSnapshots::Open(options);
+  }
+
+  void SaveAll(std::initializer_list<int64_t> numbers) {
+    auto snapshots = Open();
+    ASSERT_TRUE(snapshots.ok()) << snapshots.status();
+    for (const int64_t number : numbers) {
+      (*snapshots)->Save(number, {{"state", "at " + std::to_string(number)}});
+    }
+    EXPECT_TRUE((*snapshots)->Flush().ok());
+  }
+
+  MemoryFiles files_;
+  JobConfig job_;
+};
+
+TEST_F(ProcessSnapshotsTest, KeepsTheLastOnesWhileItWritesTheNext) {
+  SaveAll({10, 20, 30, 40});
+  const auto again = Open();
+  ASSERT_TRUE(again.ok()) << again.status();
+  EXPECT_THAT((*again)->numbers(), ElementsAre(20, 30, 40));
+  const auto parts = (*again)->Take(40);
+  ASSERT_TRUE(parts.ok()) << parts.status();
+  EXPECT_THAT(*parts, ElementsAre(Pair("state", "at 40")));
+}
+
+TEST_F(ProcessSnapshotsTest, GoesBackForGood) {
+  SaveAll({10, 20, 30});
+  EXPECT_TRUE((*Open())->Take(20).ok());
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 20));
+  EXPECT_TRUE(absl::IsNotFound((*Open())->Take(30).status()));
+}
+
+TEST_F(ProcessSnapshotsTest, AFullDiskCostsOnlyTheNewSnapshot) {
+  SaveAll({10, 20});
+  const auto snapshots = Open();
+  int failures = 0;
+  for (;; ++failures) {
+    files_.FailAfter(failures);
+    (*snapshots)->Save(30, {{"state", "at 30"}, {"more", "bytes"}});
+    const absl::Status saved = (*snapshots)->Flush();
+    files_.StopFailing();
+    if (saved.ok()) break;
+    EXPECT_TRUE(absl::IsResourceExhausted(saved)) << saved;
+    EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 20));
+  }
+  EXPECT_GT(failures, 5);
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 20, 30));
+}
+
+TEST_F(ProcessSnapshotsTest, DamagedOnesDoNotCount) {
+  SaveAll({10, 20});
+  files_.contents().at(std::string(kFolder) + "/snapshot-20/state").bytes[3] ^=
+      1;
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(10));
+  files_.contents().erase(std::string(kFolder) + "/snapshot-10/manifest");
+  EXPECT_THAT((*Open())->numbers(), IsEmpty());
+}
+
+TEST_F(ProcessSnapshotsTest, TheJobMustBeTheSame) {
+  SaveAll({10});
+  job_.mutable_checkpoint()->set_every(7);
+  job_.mutable_data()->set_directory("elsewhere");
+  EXPECT_TRUE(Open().ok());
+  job_.set_seed(9);
+  const absl::Status refused = Open().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("seed: 1 there and 9 here"));
+}
+
+TEST_F(ProcessSnapshotsTest, AFolderThatCannotBeMadeIsNamedAtOnce) {
+  files_.FailAfter(0);
+  const absl::Status refused = Open().status();
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("checkpoint.directory"));
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,95 @@
+// `gradsieve checkpoint` and `gradsieve train --resume` as processes.
+#include <filesystem>
+#include <fstream>
+#include <string>
+
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/tools/command_runner.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kJob[] = R"(
+  name: "short"
+  model { name: "mlp" mlp { hidden_units: 8 } }
+  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
+  training { batch_size: 8 epochs: 10 max_iterations: 25 }
+  checkpoint { every: 10 }
+  cluster { num_workers: 1 num_servers: 1 }
+)";
+
+class CheckpointCommand : public CommandTest {
+ protected:
+  CheckpointCommand() { std::ofstream(Path("job.textproto")) << kJob; }
+
+  void Train() {
+    ASSERT_EQ(
+        Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path("run")}),
+        0)
+        << output();
+  }
+};
+
+TEST_F(CheckpointCommand, ShowsChecksAndExports) {
+  Train();
+  ASSERT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("10 "), HasSubstr("20 "),
+                              testing::Not(HasSubstr("missing"))));
+  ASSERT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), HasSubstr("snapshot 20 is whole"));
+  ASSERT_EQ(Gradsieve({"checkpoint", "inspect", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("Snapshot 20"), HasSubstr("slice-0-0"),
+                              HasSubstr("tensors")));
+  ASSERT_EQ(Gradsieve({"checkpoint", "export", Path("run"), Path("weights"),
+                       "--number=20"}),
+            0)
+      << output();
+  EXPECT_EQ(fs::file_size(Path("weights")),
+            fs::file_size(Path("run/weights.safetensors")));
+  EXPECT_EQ(Gradsieve({"checkpoint", "export", Path("run"), Path("weights"),
+                       "--number=21"}),
+            1);
+  EXPECT_THAT(output(),
+              HasSubstr("there is no snapshot 21; known are: 20, 10"));
+  EXPECT_EQ(Gradsieve({"checkpoint", "list", Path("nowhere")}), 1);
+  EXPECT_THAT(output(), HasSubstr("nowhere"));
+}
+
+TEST_F(CheckpointCommand, DamageIsNamed) {
+  Train();
+  const std::string part = Path("run/checkpoints/worker-0/snapshot-20/state");
+  fs::resize_file(part, fs::file_size(part) - 1);
+  fs::remove_all(Path("run/checkpoints/server-0/snapshot-10"));
+  EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 1);
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr(part + " is damaged"),
+                    HasSubstr("snapshot 10 has no part of server-0")));
+  EXPECT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0);
+  EXPECT_THAT(output(), HasSubstr("missing: server-0"));
+}
+
+TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
+  Train();
+  const std::string weights = *ReadFile(Path("run/weights.safetensors"));
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("run")}), 1);
+  EXPECT_THAT(output(), HasSubstr("is complete"));
+  fs::remove(Path("run/summary.json"));
+  fs::remove(Path("run/weights.safetensors"));
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), HasSubstr("goes on after push 20"));
+  EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
+  fs::remove(Path("run/summary.json"));
+  EXPECT_NE(Gradsieve({"train", "--resume", Path("run"), "--set=seed=2"}), 0);
+  EXPECT_THAT(output(), HasSubstr("seed: 1 there and 2 here"));
+  EXPECT_NE(Gradsieve({"train", "--resume", Path("nowhere")}), 0);
+  EXPECT_THAT(output(), HasSubstr("nowhere/job.textproto"));
+}
+
+}  // namespace
+}  // namespace ps

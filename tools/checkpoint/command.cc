@@ -1,0 +1,197 @@
+#include "tools/checkpoint/command.h"
+
+#include <cstdio>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/safetensors.h"
+#include "common/status_macros.h"
+#include "tools/checkpoint/job_snapshots.h"
+#include "tools/command_failure.h"
+#include "tools/commands.h"
+#include "tools/human_format.h"
+
+namespace ps {
+namespace {
+
+constexpr char kWeightsOwner[] = "worker-0";
+constexpr char kWeightsFile[] = "weights.safetensors";
+
+struct Flags {
+  std::string directory;
+  std::string output;
+  int64_t number = -1;
+};
+
+CommandText TextOf(const std::string& name, const std::string& description,
+                   const std::string& example) {
+  CommandText text;
+  text.program = "gradsieve checkpoint " + name;
+  text.description = description;
+  text.examples = {{absl::StrCat("gradsieve checkpoint ", name, " ", example),
+                    "for a run that `gradsieve train` has made"}};
+  text.exit_codes = {
+      {"0", "done"},
+      {"1", "a file is missing or damaged; the message names it"},
+      {"64", "the command line makes no sense"},
+  };
+  return text;
+}
+
+absl::Status List(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
+                      FindJobSnapshots(Files::Real(), flags.directory));
+  std::printf("%9s  %9s  %s\n", "number", "size", "processes");
+  for (const JobSnapshot& snapshot : snapshots) {
+    int64_t size = 0;
+    std::vector<std::string> damaged;
+    for (const ProcessPart& part : snapshot.parts) {
+      size += part.size_bytes();
+      if (!part.snapshot.ok()) damaged.push_back(part.process);
+    }
+    std::string processes = absl::StrCat(snapshot.parts.size());
+    for (const auto& [what, names] :
+         {std::pair{"missing", snapshot.missing}, {"damaged", damaged}}) {
+      if (names.empty()) continue;
+      absl::StrAppend(&processes, "; ", what, ": ", absl::StrJoin(names, ", "));
+    }
+    std::printf("%9lld  %9s  %s\n", static_cast<long long>(snapshot.number),
+                FormatBytes(size).c_str(), processes.c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Inspect(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
+                      FindJobSnapshots(Files::Real(), flags.directory));
+  PS_ASSIGN_OR_RETURN(
+      const JobSnapshot snapshot,
+      ChooseJobSnapshot(snapshots, flags.number, kWeightsOwner));
+  std::printf("Snapshot %lld, after so many pushes\n\n",
+              static_cast<long long>(snapshot.number));
+  for (const ProcessPart& process : snapshot.parts) {
+    PS_RETURN_IF_ERROR(process.snapshot.status());
+    for (const SnapshotPart& part : process.snapshot->parts) {
+      std::printf("%-12s %-22s %9s\n", process.process.c_str(),
+                  part.name.c_str(), FormatBytes(part.size_bytes).c_str());
+    }
+  }
+  PS_ASSIGN_OR_RETURN(const Snapshot owner, PartOf(snapshot, kWeightsOwner));
+  PS_ASSIGN_OR_RETURN(const std::string bytes,
+                      ReadPart(Files::Real(), owner, kWeightsFile));
+  PS_ASSIGN_OR_RETURN(const Safetensors weights, ParseSafetensors(bytes));
+  std::printf("\n%zu tensors\n", weights.tensors.size());
+  for (const SafetensorsTensor& tensor : weights.tensors) {
+    std::printf("%-36s [%s]\n", tensor.name.c_str(),
+                absl::StrJoin(tensor.shape, ", ").c_str());
+  }
+  return absl::OkStatus();
+}
+
+absl::Status VerifyAll(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
+                      FindJobSnapshots(Files::Real(), flags.directory));
+  std::vector<std::string> problems;
+  for (const JobSnapshot& snapshot : snapshots) {
+    if (flags.number >= 0 && snapshot.number != flags.number) continue;
+    const std::vector<std::string> found = Verify(Files::Real(), snapshot);
+    problems.insert(problems.end(), found.begin(), found.end());
+    if (found.empty()) {
+      std::printf("snapshot %lld is whole\n",
+                  static_cast<long long>(snapshot.number));
+    }
+  }
+  if (problems.empty()) return absl::OkStatus();
+  return absl::DataLossError(absl::StrJoin(problems, "\n"));
+}
+
+absl::Status Export(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
+                      FindJobSnapshots(Files::Real(), flags.directory));
+  PS_ASSIGN_OR_RETURN(
+      const JobSnapshot snapshot,
+      ChooseJobSnapshot(snapshots, flags.number, kWeightsOwner));
+  PS_ASSIGN_OR_RETURN(const Snapshot owner, PartOf(snapshot, kWeightsOwner));
+  PS_ASSIGN_OR_RETURN(const std::string bytes,
+                      ReadPart(Files::Real(), owner, kWeightsFile));
+  PS_RETURN_IF_ERROR(WriteFileAtomically(flags.output, bytes));
+  std::printf("%s has the weights after %lld pushes\n", flags.output.c_str(),
+              static_cast<long long>(snapshot.number));
+  return absl::OkStatus();
+}
+
+int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
+        char** argv, bool takes_number, bool takes_output) {
+  Flags flags;
+  CommandLine command_line(text);
+  command_line.AddArgument("DIR", "A run directory or a checkpoint.directory.",
+                           &flags.directory);
+  if (takes_output) {
+    command_line.AddArgument("FILE", "The file to write.", &flags.output);
+  }
+  if (takes_number) {
+    command_line.AddOption("number", "N",
+                           "Which snapshot; below 0: the latest, or all.",
+                           &flags.number);
+  }
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const absl::Status status = run(flags);
+  if (!status.ok()) return FailCommand("checkpoint", status, kExitFailed);
+  return kExitDone;
+}
+
+int RunList(int argc, char** argv) {
+  return Run(TextOf("list", "Lists the snapshots of a job.", "runs/lenet"),
+             List, argc, argv, /*takes_number=*/false, /*takes_output=*/false);
+}
+
+int RunInspect(int argc, char** argv) {
+  return Run(TextOf("inspect",
+                    "Shows what each process has saved in a snapshot, and the "
+                    "tensors of the model.",
+                    "runs/lenet"),
+             Inspect, argc, argv, /*takes_number=*/true,
+             /*takes_output=*/false);
+}
+
+int RunVerify(int argc, char** argv) {
+  return Run(TextOf("verify",
+                    "Reads every file of the snapshots and compares it with "
+                    "its checksum.",
+                    "runs/lenet"),
+             VerifyAll, argc, argv, /*takes_number=*/true,
+             /*takes_output=*/false);
+}
+
+int RunExport(int argc, char** argv) {
+  return Run(TextOf("export",
+                    "Writes the weights and statistics of a snapshot, with "
+                    "PyTorch's names, as safetensors.",
+                    "runs/lenet lenet.safetensors"),
+             Export, argc, argv, /*takes_number=*/true, /*takes_output=*/true);
+}
+
+}  // namespace
+
+int RunCheckpointCommand(int argc, char** argv) {
+  CommandText text;
+  text.program = "gradsieve checkpoint";
+  text.description =
+      "Works with the snapshots that the processes of a job have saved "
+      "(checkpoint in the job; docs/recovery.md).";
+  const Command commands[] = {
+      {"list", "which there are, and which processes have them", RunList},
+      {"inspect", "what is in one", RunInspect},
+      {"verify", "whether they are whole", RunVerify},
+      {"export", "the weights of one as safetensors", RunExport},
+  };
+  return RunCommand(text, commands, argc, argv);
+}
+
+}  // namespace ps

@@ -1,0 +1,135 @@
+#include "tools/checkpoint/job_snapshots.h"
+
+#include <set>
+#include <utility>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "storage/process_snapshots.h"
+
+namespace ps {
+namespace {
+
+// Every process of the job, as a snapshot of one of them names it; none if it
+// does not.
+std::set<std::string> ProcessesOf(const Snapshot& snapshot) {
+  const absl::StatusOr<JobConfig> job = JobOfNote(snapshot.note);
+  std::set<std::string> processes;
+  if (!job.ok()) return processes;
+  for (int i = 0; i < job->cluster().num_servers(); ++i) {
+    processes.insert(absl::StrCat("server-", i));
+  }
+  for (int i = 0; i < job->cluster().num_workers(); ++i) {
+    processes.insert(absl::StrCat("worker-", i));
+  }
+  return processes;
+}
+
+void FindMissing(JobSnapshot* snapshot) {
+  std::set<std::string> missing;
+  for (const ProcessPart& part : snapshot->parts) {
+    if (!part.snapshot.ok()) continue;
+    const std::set<std::string> all = ProcessesOf(*part.snapshot);
+    missing.insert(all.begin(), all.end());
+  }
+  for (const ProcessPart& part : snapshot->parts) missing.erase(part.process);
+  snapshot->missing.assign(missing.begin(), missing.end());
+}
+
+}  // namespace
+
+int64_t ProcessPart::size_bytes() const {
+  int64_t size = 0;
+  if (!snapshot.ok()) return size;
+  for (const SnapshotPart& part : snapshot->parts) size += part.size_bytes;
+  return size;
+}
+
+absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
+    Files* files, const std::string& directory) {
+  std::map<int64_t, JobSnapshot> by_number;
+  for (const std::string& folder : {directory + "/checkpoints", directory}) {
+    const absl::StatusOr<std::vector<std::string>> names = files->List(folder);
+    if (!names.ok()) continue;
+    for (const std::string& process : *names) {
+      if (!absl::StartsWith(process, "server-") &&
+          !absl::StartsWith(process, "worker-")) {
+        continue;
+      }
+      const std::string own = absl::StrCat(folder, "/", process);
+      const absl::StatusOr<std::vector<int64_t>> numbers =
+          ListSnapshots(files, own);
+      if (!numbers.ok()) continue;  // A file with such a name.
+      for (const int64_t number : *numbers) {
+        by_number[number].parts.push_back(
+            {process, OpenSnapshot(files, own, number)});
+      }
+    }
+    if (!by_number.empty()) break;
+  }
+  if (by_number.empty()) {
+    return absl::NotFoundError(absl::StrCat(
+        "there is no snapshot in ", directory,
+        "; name a run directory, or a checkpoint.directory, in which a job has "
+        "made checkpoint.every pushes"));
+  }
+  std::vector<JobSnapshot> snapshots;
+  for (auto& [number, snapshot] : by_number) {
+    snapshot.number = number;
+    FindMissing(&snapshot);
+    snapshots.push_back(std::move(snapshot));
+  }
+  return snapshots;
+}
+
+absl::StatusOr<JobSnapshot> ChooseJobSnapshot(
+    const std::vector<JobSnapshot>& snapshots, int64_t number,
+    const std::string& process) {
+  std::vector<int64_t> known;
+  for (auto snapshot = snapshots.rbegin(); snapshot != snapshots.rend();
+       ++snapshot) {
+    if (number == snapshot->number ||
+        (number < 0 && PartOf(*snapshot, process).ok())) {
+      return *snapshot;
+    }
+    known.push_back(snapshot->number);
+  }
+  return absl::NotFoundError(absl::StrCat(
+      number < 0 ? absl::StrCat("no snapshot has a part of ", process)
+                 : absl::StrCat("there is no snapshot ", number),
+      "; known are: ", absl::StrJoin(known, ", ")));
+}
+
+absl::StatusOr<Snapshot> PartOf(const JobSnapshot& snapshot,
+                                const std::string& process) {
+  for (const ProcessPart& part : snapshot.parts) {
+    if (part.process == process) return part.snapshot;
+  }
+  return absl::NotFoundError(
+      absl::StrCat("snapshot ", snapshot.number, " has no part of ", process));
+}
+
+std::vector<std::string> Verify(Files* files, const JobSnapshot& snapshot) {
+  std::vector<std::string> problems;
+  for (const ProcessPart& process : snapshot.parts) {
+    if (!process.snapshot.ok()) {
+      problems.emplace_back(process.snapshot.status().message());
+      continue;
+    }
+    for (const SnapshotPart& part : process.snapshot->parts) {
+      const absl::Status read =
+          ReadPart(files, *process.snapshot, part.name).status();
+      if (!read.ok()) problems.emplace_back(read.message());
+    }
+  }
+  for (const std::string& process : snapshot.missing) {
+    problems.push_back(absl::StrCat("snapshot ", snapshot.number,
+                                    " has no part of ", process));
+  }
+  return problems;
+}
+
+}  // namespace ps

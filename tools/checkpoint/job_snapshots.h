@@ -1,0 +1,55 @@
+// The snapshots of all processes of a job, as they lie on a disk.
+#ifndef TOOLS_CHECKPOINT_JOB_SNAPSHOTS_H_
+#define TOOLS_CHECKPOINT_JOB_SNAPSHOTS_H_
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "storage/files.h"
+#include "storage/snapshot.h"
+
+namespace ps {
+
+// The part of one process: "worker-0".
+struct ProcessPart {
+  std::string process;
+  // kDataLoss, with the file, if its manifest is damaged.
+  absl::StatusOr<Snapshot> snapshot;
+
+  int64_t size_bytes() const;
+};
+
+struct JobSnapshot {
+  int64_t number = 0;
+  std::vector<ProcessPart> parts;  // By name of the process.
+  // Processes of the job whose part is not there. (They may keep theirs on
+  // another machine.)
+  std::vector<std::string> missing;
+};
+
+// Finds them in a run directory or a checkpoint.directory, by number. Errors:
+// kNotFound if there is none.
+absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
+    Files* files, const std::string& directory);
+
+// The snapshot with this number; below 0: the latest in which this process has
+// a part. Errors: kNotFound names those that there are.
+absl::StatusOr<JobSnapshot> ChooseJobSnapshot(
+    const std::vector<JobSnapshot>& snapshots, int64_t number,
+    const std::string& process);
+
+// The part of this process. Errors: kNotFound; that of its manifest.
+absl::StatusOr<Snapshot> PartOf(const JobSnapshot& snapshot,
+                                const std::string& process);
+
+// Reads and checks every file. Returns a line for everything that is damaged or
+// missing.
+std::vector<std::string> Verify(Files* files, const JobSnapshot& snapshot);
+
+}  // namespace ps
+
+#endif  // TOOLS_CHECKPOINT_JOB_SNAPSHOTS_H_

@@ -1,0 +1,28 @@
+// A model's values with the names that other programs know.
+#ifndef WORKER_MODEL_VALUES_H_
+#define WORKER_MODEL_VALUES_H_
+
+#include <string>
+#include <vector>
+
+#include "common/safetensors.h"
+#include "models/model.h"
+
+namespace ps {
+
+// A model's weights or its statistics: the position of each tensor in `values`,
+// which is host memory. Nothing is owned.
+struct ModelValues {
+  const std::vector<ParameterInfo>* infos = nullptr;
+  const float* values = nullptr;
+};
+
+// Every tensor of every element, in order; valid as long as the values.
+std::vector<SafetensorsView> ViewsOf(const std::vector<ModelValues>& all);
+
+// That of a file with the values of the model of this name.
+SafetensorsMetadata MetadataOf(const std::string& model);
+
+}  // namespace ps
+
+#endif  // WORKER_MODEL_VALUES_H_

@@ -1,0 +1,177 @@
+#include "worker/worker_snapshots.h"
+
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
+#include "common/consistency.h"
+#include "common/safetensors.h"
+#include "common/status_macros.h"
+#include "common/weights_digest.h"
+#include "compressors/state_io.h"
+#include "glog/logging.h"
+#include "worker/model_values.h"
+
+namespace ps {
+namespace {
+
+constexpr absl::string_view kKind = "worker";
+constexpr char kStatePart[] = "state";
+constexpr char kWeightsPart[] = "weights.safetensors";
+
+absl::StatusOr<std::vector<float>> ToHost(Backend* backend,
+                                          const Tensor& values) {
+  std::vector<float> host(values.size());
+  PS_RETURN_IF_ERROR(backend->CopyToHost(values, host.data()));
+  return host;
+}
+
+}  // namespace
+
+WorkerSnapshots::WorkerSnapshots(const WorkerSnapshotsOptions& options)
+    : options_(options), drift_(WorkersDrift(*options.config)) {}
+
+absl::StatusOr<std::unique_ptr<WorkerSnapshots>> WorkerSnapshots::Open(
+    const WorkerSnapshotsOptions& options) {
+  std::unique_ptr<WorkerSnapshots> snapshots(new WorkerSnapshots(options));
+  if (!KeepsSnapshots(*options.config)) return snapshots;
+  ProcessSnapshotsOptions kept;
+  kept.config = options.config;
+  kept.process = absl::StrCat("worker-", options.worker_rank);
+  PS_ASSIGN_OR_RETURN(snapshots->files_, ProcessSnapshots::Open(kept));
+  return snapshots;
+}
+
+absl::StatusOr<bool> WorkerSnapshots::Find() {
+  if (options_.config->checkpoint().every() == 0) return false;
+  PS_ASSIGN_OR_RETURN(
+      const CommonSnapshots common,
+      options_.client->FindSnapshots(files_ == nullptr ? std::vector<int64_t>()
+                                                       : files_->numbers()));
+  if (common.numbers.empty()) {
+    if (common.holdings.empty()) return false;
+    return absl::FailedPreconditionError(absl::StrCat(
+        "there is no snapshot that all processes of the job have: ",
+        absl::StrJoin(common.holdings, "; "),
+        ". Bring back what is missing, or remove the snapshots of all "
+        "processes to begin anew (checkpoint.directory)"));
+  }
+  found_ = common.numbers.back();
+  if (options_.worker_rank == 0) {
+    PS_RETURN_IF_ERROR(options_.client->Restore(*found_));
+  }
+  return true;
+}
+
+absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
+  PS_ASSIGN_OR_RETURN(const SnapshotParts parts, files_->Take(*found_));
+  const std::string where =
+      absl::StrCat(files_->folder(), "/snapshot-", *found_);
+  const auto state = parts.find(kStatePart);
+  if (state == parts.end()) {
+    return absl::DataLossError(absl::StrCat(where, " has no ", kStatePart));
+  }
+  const absl::StatusOr<ResumePoint> point = LoadState(state->second);
+  PS_RETURN_IF_ERROR(Annotate(point.status(), where));
+  LOG(INFO) << "worker " << options_.worker_rank << " goes on after push "
+            << point->push << " from " << where;
+  return point;
+}
+
+absl::StatusOr<int64_t> WorkerSnapshots::WeightsDigestNow() const {
+  // Workers that drift pull newer weights than they had.
+  if (drift_) return 0;
+  PS_ASSIGN_OR_RETURN(const std::vector<float> weights,
+                      ToHost(options_.backend, *options_.from_servers));
+  return static_cast<int64_t>(
+      WeightsDigest(weights.data(), static_cast<int64_t>(weights.size())));
+}
+
+absl::StatusOr<std::string> WorkerSnapshots::State(
+    const ResumePoint& point) const {
+  StateWriter writer(kKind);
+  writer.PutInt(point.push);
+  writer.PutInt(point.metrics_bytes);
+  PS_ASSIGN_OR_RETURN(const int64_t digest, WeightsDigestNow());
+  writer.PutInt(digest);
+  PS_ASSIGN_OR_RETURN(const std::string model, options_.model->SaveState());
+  writer.PutBytes(model);
+  PS_ASSIGN_OR_RETURN(
+      const std::vector<float> statistics,
+      ToHost(options_.backend, options_.model->statistics_values()));
+  writer.PutFloats(statistics);
+  options_.totals->Save(&writer);
+  if (options_.own_weights != nullptr) {
+    PS_ASSIGN_OR_RETURN(const std::string own,
+                        options_.own_weights->SaveState());
+    writer.PutBytes(own);
+  }
+  PS_RETURN_IF_ERROR(options_.pipeline->Save(&writer));
+  return std::move(writer).Finish();
+}
+
+absl::StatusOr<ResumePoint> WorkerSnapshots::LoadState(
+    const std::string& saved) {
+  PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, saved));
+  ResumePoint point;
+  PS_ASSIGN_OR_RETURN(point.push, reader.GetInt());
+  PS_ASSIGN_OR_RETURN(point.metrics_bytes, reader.GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t digest, reader.GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t servers_digest, WeightsDigestNow());
+  if (digest != servers_digest) {
+    return absl::DataLossError(
+        "the servers' weights are not those that this worker had");
+  }
+  PS_ASSIGN_OR_RETURN(const absl::string_view model, reader.GetBytes());
+  PS_RETURN_IF_ERROR(options_.model->LoadState(model));
+  Tensor& statistics = options_.model->statistics_values();
+  std::vector<float> values(statistics.size());
+  PS_RETURN_IF_ERROR(reader.GetFloats(absl::MakeSpan(values)));
+  PS_RETURN_IF_ERROR(
+      options_.backend->CopyFromHost(values.data(), &statistics));
+  PS_RETURN_IF_ERROR(options_.totals->Load(&reader));
+  if (options_.own_weights != nullptr) {
+    PS_ASSIGN_OR_RETURN(const absl::string_view own, reader.GetBytes());
+    PS_RETURN_IF_ERROR(options_.own_weights->LoadState(own));
+  }
+  PS_RETURN_IF_ERROR(options_.pipeline->Load(&reader));
+  PS_RETURN_IF_ERROR(reader.Finish());
+  if (drift_ && options_.own_weights != nullptr) {
+    PS_RETURN_IF_ERROR(
+        options_.pipeline->FollowServers(*options_.from_servers));
+  }
+  return point;
+}
+
+absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
+  PS_ASSIGN_OR_RETURN(const std::vector<float> weights,
+                      ToHost(options_.backend, *options_.from_servers));
+  PS_ASSIGN_OR_RETURN(
+      const std::vector<float> statistics,
+      ToHost(options_.backend, options_.model->statistics_values()));
+  return SafetensorsBytes(
+      ViewsOf({{&options_.model->parameters(), weights.data()},
+               {&options_.model->statistics(), statistics.data()}}),
+      MetadataOf(options_.config->model().name()));
+}
+
+absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
+  SnapshotParts parts;
+  if (files_ != nullptr) {
+    PS_ASSIGN_OR_RETURN(parts[kStatePart], State(point));
+    if (options_.worker_rank == 0) {
+      PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
+    }
+  }
+  PS_RETURN_IF_ERROR(options_.client->SaveSnapshot(number));
+  if (files_ != nullptr) files_->Save(number, std::move(parts));
+  return absl::OkStatus();
+}
+
+absl::Status WorkerSnapshots::Flush() {
+  return files_ == nullptr ? absl::OkStatus() : files_->Flush();
+}
+
+}  // namespace ps

@@ -1,0 +1,88 @@
+// What a worker saves at a snapshot, and how it goes on from one.
+#ifndef WORKER_WORKER_SNAPSHOTS_H_
+#define WORKER_WORKER_SNAPSHOTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "storage/process_snapshots.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+#include "transport/parameter_client.h"
+#include "worker/gradient_pipeline.h"
+#include "worker/run_totals.h"
+#include "worker/worker_weights.h"
+
+namespace ps {
+
+// Where the job goes on.
+struct ResumePoint {
+  int64_t push = 0;           // Pushes that have been made.
+  int64_t metrics_bytes = 0;  // What metrics.jsonl had then.
+};
+
+struct WorkerSnapshotsOptions {
+  // Not owned, like all pointers in this struct. All but own_weights are
+  // needed.
+  const JobConfig* config = nullptr;
+  int worker_rank = 0;
+  Backend* backend = nullptr;
+  Model* model = nullptr;
+  ParameterClient* client = nullptr;
+  GradientPipeline* pipeline = nullptr;
+  WorkerWeights* own_weights = nullptr;  // In delta mode; else null.
+  RunTotalsCounter* totals = nullptr;
+  Tensor* from_servers = nullptr;  // The weights that servers sent.
+};
+
+// Not thread-safe. Must not be used while pushes are under way.
+class WorkerSnapshots {
+ public:
+  // Errors: those of ProcessSnapshots::Open.
+  static absl::StatusOr<std::unique_ptr<WorkerSnapshots>> Open(
+      const WorkerSnapshotsOptions& options);
+
+  // Finds the latest snapshot that all processes of the job have, and makes it
+  // the servers' state. Returns false if no process has any. Waits for all
+  // workers. Errors: kFailedPrecondition, with what each process has, if they
+  // have none in common; those of the client.
+  absl::StatusOr<bool> Find();
+
+  // Takes up this worker's part of the snapshot that Find has found. The
+  // servers' weights have been pulled. Errors: kDataLoss if the servers'
+  // weights are not those of this snapshot, or for damaged state.
+  absl::StatusOr<ResumePoint> Load();
+
+  // Saves the state after `point.push` pushes, together with all servers and
+  // workers: it copies the state, waits for the others, and returns while it is
+  // being written. `number` is the same for all of them. A failure to write is
+  // logged and is not an error.
+  absl::Status Save(int64_t number, const ResumePoint& point);
+
+  // Waits until everything is written. Returns the error of the last Save.
+  absl::Status Flush();
+
+ private:
+  explicit WorkerSnapshots(const WorkerSnapshotsOptions& options);
+
+  absl::StatusOr<std::string> State(const ResumePoint& point) const;
+  absl::StatusOr<ResumePoint> LoadState(const std::string& saved);
+  // The weights and statistics with the model's names.
+  absl::StatusOr<std::string> NamedWeights() const;
+  absl::StatusOr<int64_t> WeightsDigestNow() const;
+
+  const WorkerSnapshotsOptions options_;
+  const bool drift_;  // Workers may hold different weights.
+  std::unique_ptr<ProcessSnapshots> files_;  // Null if nothing is kept.
+  std::optional<int64_t> found_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_WORKER_SNAPSHOTS_H_
