@@ -89,7 +89,22 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 
 AtomicFile::~AtomicFile() { Abandon(); }
 
-absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& path) {
+absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link) {
+  struct stat found;
+  std::string path = link;
+  if (lstat(link.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
+    // It stays a link.
+    char* const target = realpath(link.c_str(), nullptr);
+    if (target != nullptr) path = target;
+    free(target);
+  }
+  if (stat(path.c_str(), &found) == 0 && !S_ISREG(found.st_mode) &&
+      !S_ISDIR(found.st_mode)) {
+    // A device or a pipe must not be replaced.
+    const int fd = open(path.c_str(), O_WRONLY | O_CLOEXEC);
+    if (fd < 0) return FileError("write", path, errno);
+    return AtomicFile(path, "", fd);
+  }
   std::string temporary = absl::StrCat(path, ".tmp.XXXXXX");
   const int fd = mkostemp(&temporary[0], O_CLOEXEC);
   if (fd < 0) return FileError("create", path, errno);
@@ -126,6 +141,12 @@ absl::Status AtomicFile::Overwrite(int64_t offset, absl::string_view bytes) {
 
 absl::Status AtomicFile::Commit() {
   absl::Status status;
+  if (temporary_path_.empty()) {
+    if (close(std::exchange(fd_, -1)) != 0) {
+      return FileError("write", path_, errno);
+    }
+    return status;
+  }
   if (fsync(fd_) != 0) {
     status = FileError("sync", path_, errno);
   } else if (rename(temporary_path_.c_str(), path_.c_str()) != 0) {
@@ -142,7 +163,7 @@ absl::Status AtomicFile::Commit() {
 void AtomicFile::Abandon() {
   if (fd_ < 0) return;
   close(std::exchange(fd_, -1));
-  unlink(temporary_path_.c_str());
+  if (!temporary_path_.empty()) unlink(temporary_path_.c_str());
 }
 
 absl::Status WriteFileAtomically(const std::string& path,

@@ -21,7 +21,8 @@ absl::StatusOr<std::string> ReadFile(const std::string& path);
 // machine loses power: it is written under a temporary name in the same folder,
 // synced and renamed over any existing file, and then the folder is synced. Not
 // thread-safe. Two writers of one path do not disturb each other; the last to
-// commit wins.
+// commit wins. A link is followed; a device or a pipe is written at once and not
+// replaced.
 class AtomicFile {
  public:
   // Errors: like ReadFile; kNotFound if the folder does not exist.
@@ -49,7 +50,7 @@ class AtomicFile {
   void Abandon();
 
   std::string path_;
-  std::string temporary_path_;
+  std::string temporary_path_;  // Empty for a device or a pipe.
   int fd_ = -1;  // The temporary file; -1 when committed or moved from.
 };
 

@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -12,8 +14,13 @@ namespace ps {
 namespace fs = std::filesystem;
 
 std::string DefaultRunDirectory(const std::string& name) {
+  // A name may hold anything, "../" for example.
+  std::string safe = name;
+  for (char& c : safe) {
+    if (!absl::ascii_isalnum(c) && !absl::StrContains("._+-", c)) c = '_';
+  }
   return absl::StrCat(
-      "runs/", name, "-",
+      "runs/", safe, "-",
       absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone()));
 }
 

@@ -8,7 +8,8 @@
 
 namespace ps {
 
-// "runs/NAME-20261121-143005", with the current time.
+// "runs/NAME-20261121-143005", with the current time. Characters of the name
+// that might mean something to a shell or a file system become "_".
 std::string DefaultRunDirectory(const std::string& name);
 
 // Creates the folder if necessary. Errors: kAlreadyExists if it is not empty;

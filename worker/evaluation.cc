@@ -53,6 +53,11 @@ std::vector<Metric> Metrics(const Evaluation& evaluation) {
   return metrics;
 }
 
+double Score(const Evaluation& evaluation) {
+  const double value = Metrics(evaluation).front().value;
+  return evaluation.task == Task::kImages ? value : -value;
+}
+
 std::string DescribeEvaluation(const Evaluation& evaluation) {
   return absl::StrJoin(
       Metrics(evaluation), ", ", [](std::string* out, const Metric& metric) {

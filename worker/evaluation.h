@@ -33,6 +33,9 @@ Evaluation EvaluationOf(Task task, const BatchResult& sum);
 // loss last. The run's files prefix the names with "test_".
 std::vector<Metric> Metrics(const Evaluation& evaluation);
 
+// The most important metric, negated if less of it is better.
+double Score(const Evaluation& evaluation);
+
 // For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".
 std::string DescribeEvaluation(const Evaluation& evaluation);
 

@@ -68,25 +68,53 @@ Json PhasesJson(const IterationRecord& record) {
 // A file that grows line by line; a reader that follows it sees whole lines.
 class RunRecorder::Stream {
  public:
-  Stream(const std::string& path, int64_t size)
-      : path_(path),
-        out_(path, size == 0 ? std::ios::out : std::ios::app),
-        size_(size) {}
+  // Goes on after the file's first `size` bytes, which are whole lines.
+  static absl::StatusOr<std::unique_ptr<Stream>> Open(const std::string& path,
+                                                      int64_t size) {
+    bool ok = size > 0 || std::ofstream(path).is_open();
+    std::unique_ptr<Stream> stream(new Stream(path, size));
+    ok = ok && stream->out_.is_open();
+    if (!ok) {
+      return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path));
+    }
+    return stream;
+  }
 
   int64_t size_bytes() const { return size_; }
 
-  absl::Status Write(const Json& json) {
+  // If a line cannot be written, the log says so, and the file lacks it.
+  void Write(const Json& json) {
     const std::string line = JsonText(json, /*indent=*/-1) + "\n";
     out_ << line << std::flush;
-    size_ += static_cast<int64_t>(line.size());
-    if (out_) return absl::OkStatus();
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", path_));
+    if (out_) {
+      size_ += static_cast<int64_t>(line.size());
+      failing_ = false;
+      return;
+    }
+    if (!failing_) {
+      LOG(ERROR) << absl::ErrnoToStatus(errno,
+                                        absl::StrCat("cannot write ", path_))
+                        .message()
+                 << "; training goes on without these records";
+    }
+    failing_ = true;
+    out_.clear();
+    // The beginning of the line may have been written.
+    std::error_code ignored;
+    std::filesystem::resize_file(path_, size_, ignored);
   }
 
  private:
+  Stream(const std::string& path, int64_t size)
+      : path_(path),
+        // So that the place is right after a failure.
+        out_(path, std::ios::app),
+        size_(size) {}
+
   const std::string path_;
   std::ofstream out_;
   int64_t size_;
+  bool failing_ = false;
 };
 
 RunRecorder::RunRecorder(std::string directory, RunHeader header,
@@ -123,8 +151,10 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
       }
     }
   }
-  auto recorder = std::unique_ptr<RunRecorder>(new RunRecorder(
-      directory, header, std::make_unique<Stream>(path, continue_at)));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Stream> metrics,
+                      Stream::Open(path, continue_at));
+  auto recorder = std::unique_ptr<RunRecorder>(
+      new RunRecorder(directory, header, std::move(metrics)));
   if (continue_at > 0) return recorder;
   Json json;
   json["event"] = "start";
@@ -138,11 +168,11 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
   json["num_parameters"] = header.num_parameters;
   json["total_iterations"] = header.total_iterations;
   json["iterations_per_epoch"] = header.iterations_per_epoch;
-  PS_RETURN_IF_ERROR(recorder->metrics_->Write(json));
+  recorder->metrics_->Write(json);
   return recorder;
 }
 
-absl::Status RunRecorder::Iteration(const IterationRecord& record) {
+void RunRecorder::Iteration(const IterationRecord& record) {
   Json json;
   json["event"] = "iteration";
   json["iteration"] = record.totals.iterations;
@@ -167,24 +197,25 @@ absl::Status RunRecorder::Iteration(const IterationRecord& record) {
   Json totals = ToJson(record.totals);
   totals.erase("iterations");
   json.update(totals);
-  return metrics_->Write(json);
+  metrics_->Write(json);
 }
 
-absl::Status RunRecorder::Evaluated(int64_t iteration, double epoch,
-                                    const Evaluation& evaluation) {
+void RunRecorder::Evaluated(int64_t iteration, double epoch,
+                            const Evaluation& evaluation) {
   Json json;
   json["event"] = "evaluation";
   json["iteration"] = iteration;
   json["epoch"] = epoch;
   AddMetrics(evaluation, &json);
-  return metrics_->Write(json);
+  metrics_->Write(json);
 }
 
 int64_t RunRecorder::metrics_bytes() const { return metrics_->size_bytes(); }
 
-absl::Status RunRecorder::WriteWeights(const ModelValues& weights,
+absl::Status RunRecorder::WriteWeights(const std::string& name,
+                                       const ModelValues& weights,
                                        const ModelValues& statistics) {
-  return WriteSafetensors(absl::StrCat(directory_, "/weights.safetensors"),
+  return WriteSafetensors(absl::StrCat(directory_, "/", name),
                           ViewsOf({weights, statistics}),
                           MetadataOf(header_.model));
 }

@@ -71,14 +71,15 @@ class RunRecorder {
       int64_t continue_at = 0);
   ~RunRecorder();
 
-  absl::Status Iteration(const IterationRecord& record);
-  absl::Status Evaluated(int64_t iteration, double epoch,
-                         const Evaluation& evaluation);
+  // What cannot be written is reported in the log, and missing in the file.
+  void Iteration(const IterationRecord& record);
+  void Evaluated(int64_t iteration, double epoch, const Evaluation& evaluation);
 
   // Bytes of metrics.jsonl.
   int64_t metrics_bytes() const;
 
-  absl::Status WriteWeights(const ModelValues& weights,
+  // Writes the file `name`.
+  absl::Status WriteWeights(const std::string& name, const ModelValues& weights,
                             const ModelValues& statistics);
   // recordings: of this worker. traffic_advice: see worker/traffic_advice.h.
   absl::Status WriteSummary(const RunTotals& totals,

@@ -1,7 +1,10 @@
 #include "worker/trainer.h"
 
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -36,6 +39,7 @@ namespace {
 constexpr int64_t kResidualNormEvery = 10;
 // Compressors have settled after these.
 constexpr int64_t kPushesBeforeAdvice = 20;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
 class Trainer {
  public:
@@ -63,6 +67,8 @@ class Trainer {
   // is the number of iterations of this push.
   absl::StatusOr<BatchResult> ComputeAndSend(const Batch& batch, double steps);
   absl::Status EvaluateNow(int64_t number);
+  // Writes the weights of the latest evaluation if they are the best so far.
+  absl::Status KeepBest();
   // Between push number `done` and `push`, the next one: saves a snapshot if
   // one is due, and returns an error if the job stops here.
   absl::Status SaveIfDue(int64_t done, int64_t push);
@@ -102,6 +108,7 @@ class Trainer {
   int64_t num_samples_ = 0;  // Likewise.
   std::unique_ptr<RunTotalsCounter> totals_;
   Evaluation evaluation_;
+  std::optional<double> best_score_;  // Of all evaluations so far.
 };
 
 absl::Status Trainer::AllocateVectors() {
@@ -178,6 +185,7 @@ absl::Status Trainer::StartExchange() {
       servers_->Pull(&from_servers_, &model_->statistics_values()));
   if (found) {
     PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Load());
+    best_score_ = resumed_.best_score;
   } else if (own_ != nullptr) {
     PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
   }
@@ -256,7 +264,27 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
   LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
   if (recorder_ == nullptr) return absl::OkStatus();
-  return recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
+  recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
+  return KeepBest();
+}
+
+absl::Status Trainer::KeepBest() {
+  if (!config().checkpoint().keep_best()) return absl::OkStatus();
+  const double score = Score(evaluation_);
+  if (!(score > best_score_.value_or(-kInfinity))) return absl::OkStatus();
+  best_score_ = score;
+  std::vector<float> weights(from_servers_.size());
+  PS_RETURN_IF_ERROR(backend_->CopyToHost(from_servers_, weights.data()));
+  std::vector<float> statistics(model_->statistics_values().size());
+  PS_RETURN_IF_ERROR(
+      backend_->CopyToHost(model_->statistics_values(), statistics.data()));
+  const absl::Status written = recorder_->WriteWeights(
+      "best.safetensors", {&model_->parameters(), weights.data()},
+      {&model_->statistics(), statistics.data()});
+  if (!written.ok()) {
+    LOG(ERROR) << written.message() << "; training goes on without these";
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<Batch*> Trainer::ReadBatch(int64_t iteration) {
@@ -374,7 +402,8 @@ absl::Status Trainer::Record(const PushOutcome& outcome) {
   if ((totals_->num_pushes() - 1) % kResidualNormEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
   }
-  return recorder_->Iteration(record);
+  recorder_->Iteration(record);
+  return absl::OkStatus();
 }
 
 absl::Status Trainer::PassOnStop() {
@@ -394,6 +423,7 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
   ResumePoint point;
   point.push = push;
   if (recorder_ != nullptr) point.metrics_bytes = recorder_->metrics_bytes();
+  point.best_score = best_score_;
   PS_RETURN_IF_ERROR(
       snapshots_->Save(stop ? push : push / every * every, point));
   if (!stop) return absl::OkStatus();
@@ -456,7 +486,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   }
   if (status.ok() && recorder_ != nullptr) {
     status = recorder_->WriteWeights(
-        {&model_->parameters(), result.weights.data()},
+        "weights.safetensors", {&model_->parameters(), result.weights.data()},
         {&model_->statistics(), result.statistics.data()});
   }
   // The servers need not be told what they reported themselves.

@@ -94,6 +94,8 @@ absl::StatusOr<std::string> WorkerSnapshots::State(
   StateWriter writer(kKind);
   writer.PutInt(point.push);
   writer.PutInt(point.metrics_bytes);
+  writer.PutInt(point.best_score.has_value());
+  writer.PutDouble(point.best_score.value_or(0));
   PS_ASSIGN_OR_RETURN(const int64_t digest, WeightsDigestNow());
   writer.PutInt(digest);
   PS_ASSIGN_OR_RETURN(const std::string model, options_.model->SaveState());
@@ -118,6 +120,9 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::LoadState(
   ResumePoint point;
   PS_ASSIGN_OR_RETURN(point.push, reader.GetInt());
   PS_ASSIGN_OR_RETURN(point.metrics_bytes, reader.GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t has_score, reader.GetInt());
+  PS_ASSIGN_OR_RETURN(const double score, reader.GetDouble());
+  if (has_score != 0) point.best_score = score;
   PS_ASSIGN_OR_RETURN(const int64_t digest, reader.GetInt());
   PS_ASSIGN_OR_RETURN(const int64_t servers_digest, WeightsDigestNow());
   if (digest != servers_digest) {

@@ -25,6 +25,8 @@ namespace ps {
 struct ResumePoint {
   int64_t push = 0;           // Pushes that have been made.
   int64_t metrics_bytes = 0;  // What metrics.jsonl had then.
+  // Of the best evaluation so far (worker/evaluation.h). Worker 0 only.
+  std::optional<double> best_score;
 };
 
 struct WorkerSnapshotsOptions {

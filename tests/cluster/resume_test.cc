@@ -1,5 +1,6 @@
 // A job that ends after a snapshot and goes on has the same bits as one that
 // was never interrupted.
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -12,6 +13,7 @@
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "server/server.h"
 #include "tests/cluster/in_process_cluster.h"
 
@@ -152,6 +154,43 @@ TEST_F(Resume, MetricsAreContinued) {
                 HasSubstr(absl::StrCat("\"iteration\":", iterations, ",")));
   }
   EXPECT_EQ(iterations, job.training().max_iterations());
+}
+
+TEST_F(Resume, TheBestWeightsAreKept) {
+  JobConfig job = Job({"training.max_iterations=124", "training.epochs=4",
+                       "checkpoint.keep_best=true"});
+  const std::string run = folder_ + "/run";
+  const ClusterRun trained = RunCluster(job, run);
+  ASSERT_TRUE(trained.ok()) << trained.workers[0].status();
+  const auto metrics = ReadFile(run + "/metrics.jsonl");
+  ASSERT_TRUE(metrics.ok());
+  std::vector<double> accuracies;
+  for (const absl::string_view line : absl::StrSplit(*metrics, '\n')) {
+    if (!absl::StrContains(line, "\"event\":\"evaluation\"")) continue;
+    accuracies.push_back(
+        nlohmann::json::parse(std::string(line)).at("test_accuracy"));
+  }
+  ASSERT_EQ(accuracies.size(), 4u);
+  const bool last_is_best =
+      std::max_element(accuracies.begin(), accuracies.end() - 1)[0] <
+      accuracies.back();
+  EXPECT_EQ(*ReadFile(run + "/best.safetensors") ==
+                *ReadFile(run + "/weights.safetensors"),
+            last_is_best);
+}
+
+TEST_F(Resume, MetricsThatCannotBeWrittenCostOnlyMetrics) {
+  const std::string run = folder_ + "/run";
+  ASSERT_TRUE(fs::create_directories(run));
+  // A full disk.
+  fs::create_symlink("/dev/full", run + "/metrics.jsonl");
+  testing::internal::CaptureStderr();
+  const ClusterRun trained = RunCluster(Job({}), run);
+  const std::string log = testing::internal::GetCapturedStderr();
+  ASSERT_TRUE(trained.ok()) << trained.workers[0].status();
+  EXPECT_THAT(log, HasSubstr("metrics.jsonl"));
+  EXPECT_THAT(log, HasSubstr("training goes on"));
+  EXPECT_TRUE(fs::exists(run + "/weights.safetensors"));
 }
 
 TEST_F(Resume, GoesBackToTheLatestThatAllHave) {

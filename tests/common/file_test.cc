@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <string>
 #include <utility>
 #include <vector>
@@ -146,6 +147,21 @@ TEST_F(FileTest, AFailedWriteLeavesTheOldFile) {
               HasSubstr(absl::StrCat("cannot write ", Path("x"))));
   EXPECT_EQ(*ReadFile(Path("x")), "old");
   EXPECT_THAT(Names(), ElementsAre("x"));
+}
+
+TEST_F(FileTest, FollowsLinksAndReplacesNoDevice) {
+  ASSERT_TRUE(WriteFileAtomically(Path("target"), "old").ok());
+  std::filesystem::create_symlink(Path("target"), Path("link"));
+  ASSERT_TRUE(WriteFileAtomically(Path("link"), "new").ok());
+  EXPECT_TRUE(std::filesystem::is_symlink(Path("link")));
+  EXPECT_EQ(*ReadFile(Path("target")), "new");
+  std::filesystem::create_symlink("/dev/null", Path("null"));
+  ASSERT_TRUE(WriteFileAtomically(Path("null"), "nothing").ok());
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/null"));
+  std::filesystem::create_symlink("/dev/full", Path("full"));
+  const absl::Status full = WriteFileAtomically(Path("full"), "much");
+  EXPECT_TRUE(absl::IsResourceExhausted(full)) << full;
+  EXPECT_TRUE(std::filesystem::is_character_file("/dev/full"));
 }
 
 TEST_F(FileTest, AMissingFolderIsNotFound) {
