@@ -143,12 +143,11 @@ int Train(const Flags& flags) {
                     "interrupted; all processes are stopped. ", how_to_go_on)),
                 kExitInterrupted);
   }
-  if (absl::IsUnavailable(trained)) {
-    return Fail(absl::UnavailableError(
-                    absl::StrCat(trained.message(), "\n", how_to_go_on)),
+  if (!trained.ok()) {
+    return Fail(absl::Status(trained.code(), absl::StrCat(trained.message(),
+                                                          "\n", how_to_go_on)),
                 kExitFailed);
   }
-  if (!trained.ok()) return Fail(trained, kExitFailed);
   const absl::StatusOr<std::string> report = RunReport(options->run_directory);
   if (!report.ok()) return Fail(report.status(), kExitFailed);
   std::printf("\n%s\nThe run is in %s\n", report->c_str(),

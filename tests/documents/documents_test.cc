@@ -84,6 +84,15 @@ TEST_F(Documents, ReadmesOwnJobRunsCommandByCommand) {
   }
   EXPECT_THAT(output, HasSubstr("test accuracy"));
   EXPECT_TRUE(fs::exists(directory_ / "runs/my_job/weights.safetensors"));
+  // As if it had been interrupted.
+  const std::vector<std::string> resume =
+      Commands("README.md", "bazel-bin/tools/gradsieve train --resume");
+  ASSERT_EQ(resume.size(), 1u);
+  EXPECT_EQ(Run(resume[0], &output), 1);
+  EXPECT_THAT(output, HasSubstr("the run in runs/my_job is complete"));
+  fs::remove(directory_ / "runs/my_job/summary.json");
+  EXPECT_EQ(Run(resume[0], &output), 0) << output;
+  EXPECT_THAT(output, HasSubstr("test accuracy"));
 }
 
 TEST_F(Documents, ReadmesCommandsOnCompressorsRun) {
