@@ -236,6 +236,8 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           config.checkpoint().every(), "must be at least 0 (0: never)");
   require(config.checkpoint().keep_last() >= 2, "checkpoint.keep_last",
           config.checkpoint().keep_last(), "must be at least 2");
+  require(config.checkpoint().log_megabytes() >= 1, "checkpoint.log_megabytes",
+          config.checkpoint().log_megabytes(), "must be at least 1");
   require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
           config.checkpoint().grace_seconds(), "must be at least 1");
   const ClusterConfig& cluster = config.cluster();

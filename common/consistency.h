@@ -30,7 +30,7 @@ inline bool KeepsSnapshots(const JobConfig& config) {
 // Whether all processes save their state after the same push when one of them
 // is asked to end. (Workers that drift apart are never at the same push.)
 inline bool StopsTogether(const JobConfig& config) {
-  return config.checkpoint().every() > 0 && !WorkersDrift(config);
+  return KeepsSnapshots(config) && !WorkersDrift(config);
 }
 
 // Whether servers send differences, which are for workers that all hold the

@@ -60,13 +60,14 @@ void InitProgram(const char* argv0) {
   std::signal(SIGPIPE, SIG_IGN);
 }
 
-std::atomic<bool>* EndWhenAsked(int grace_seconds) {
+void EndWhenAsked(int grace_seconds) {
   seconds_to_end = static_cast<unsigned>(grace_seconds);
   std::signal(SIGALRM, [](int) { Exit(asked_by); });
   std::signal(SIGTERM, Ask);
   std::signal(SIGINT, Ask);
-  return &asked_to_end;
 }
+
+std::atomic<bool>* AskedToEnd() { return &asked_to_end; }
 
 int NumberFromEnvironment(const char* name, int otherwise) {
   int number = 0;

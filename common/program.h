@@ -17,10 +17,11 @@ namespace ps {
 // keeps up to 256 MiB of freed memory for later messages.
 void InitProgram(const char* argv0);
 
-// From now on SIGTERM and SIGINT set the flag that is returned, and the process
-// is expected to end by itself. When one of them comes again, or after
-// grace_seconds, it ends at once with exit code 143 or 130.
-std::atomic<bool>* EndWhenAsked(int grace_seconds);
+// From now on SIGTERM and SIGINT set AskedToEnd(), and the process is expected
+// to end by itself. When one of them comes again, or after grace_seconds, it
+// ends at once with exit code 143 or 130.
+void EndWhenAsked(int grace_seconds);
+std::atomic<bool>* AskedToEnd();
 
 // A whole number from the environment, or `otherwise` if there is none that
 // fits an int. A cluster manager uses such a variable to tell a process its

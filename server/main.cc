@@ -64,9 +64,13 @@ absl::Status Run(const Flags& flags) {
     }
     options.listen = cluster.servers(options.index);
   }
-  if (KeepsSnapshots(options.config) && StopsTogether(options.config)) {
-    options.asked_to_stop =
-        EndWhenAsked(options.config.checkpoint().grace_seconds());
+  if (StopsTogether(options.config)) {
+    options.asked_to_stop = AskedToEnd();
+    // Before, there is nothing to save, and the process ends at once.
+    options.has_weights = [grace =
+                               options.config.checkpoint().grace_seconds()] {
+      EndWhenAsked(grace);
+    };
   }
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                       Server::Start(options));

@@ -41,7 +41,11 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   PS_RETURN_IF_ERROR(failure_);
   Worker& worker = workers_[rank];
   PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
-  if (worker.registered && worker.incarnation != incarnation) {
+  // With snapshots, a process that never attended has not taken part, and can
+  // be replaced: it may have found only later that it must end.
+  const bool taken = worker.registered && worker.incarnation != incarnation &&
+                     !(options_.keeps_snapshots && worker.connection == 0);
+  if (taken) {
     if (options_.keeps_snapshots) return MakeWay(rank, name);
     return absl::AlreadyExistsError(absl::StrCat(
         "rank ", rank, " is taken by ", NameLocked(rank), "; ",
@@ -74,6 +78,11 @@ absl::Status Membership::MakeWay(int rank, const std::string& name) {
   }
   changed_.SignalAll();
   return failure_;
+}
+
+void Membership::AwaitRegistrations() {
+  MutexLock lock(&mu_);
+  start_ = clock_->Now();
 }
 
 absl::Status Membership::Check(int rank, uint64_t incarnation) const {

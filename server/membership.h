@@ -43,6 +43,9 @@ class Membership {
   absl::Status Register(int rank, uint64_t incarnation,
                         const std::string& name);
 
+  // Counts startup_timeout from now on.
+  void AwaitRegistrations();
+
   // Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;
 
@@ -107,10 +110,10 @@ class Membership {
 
   const MembershipOptions options_;
   const Clock* const clock_;
-  const absl::Time start_;
 
   mutable Mutex mu_;
   CondVar changed_;
+  absl::Time start_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> warnings_ ABSL_GUARDED_BY(mu_);  // To be logged.
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);        // [num_workers]

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <optional>
-#include <random>
 #include <utility>
 #include <vector>
 
@@ -11,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
@@ -48,7 +48,9 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
       return;
     }
     event_.set_failure(std::string(status.message()));
-    event_.set_can_go_on(absl::IsUnavailable(status));
+    // As the exit codes say (ExitCodeFor).
+    event_.set_can_go_on(absl::IsUnavailable(status) ||
+                         absl::IsDeadlineExceeded(status));
     StartWriteAndFinish(&event_, grpc::WriteOptions(), grpc::Status::OK);
   }
 
@@ -163,7 +165,8 @@ HeldPushes::Id IdOf(const SliceMessage& header) {
 
 // The push is held; this answers it.
 void HandlePush(SliceRequest request, const Arrival& arrival,
-                const std::shared_ptr<HeldPushes>& held) {
+                const std::shared_ptr<HeldPushes>& held,
+                ShardSnapshots* snapshots) {
   const SliceMessage header = request.message.header;
   const absl::StatusOr<PayloadInfo> info = ValidatePayload(
       request.message.payload.pieces, request.slice->num_elements());
@@ -192,13 +195,13 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   // the slice releases it.
   push.payload = std::move(request.message.payload);
   request.slice->Push(
-      std::move(push),
-      [held, header, arrival](const absl::StatusOr<WeightAnswer>& answer) {
+      std::move(push), [held, header, arrival,
+                        snapshots](const absl::StatusOr<WeightAnswer>& answer) {
         const std::shared_ptr<HeldCall> call = held->Release(IdOf(header));
         if (answer.ok()) {
           call->Respond(EncodeAnswer(header, *answer, arrival));
         } else {
-          call->Respond(answer.status());
+          call->Respond(snapshots->Refused(answer.status()));
         }
       });
 }
@@ -207,18 +210,13 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
 constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
-// Weights live as long as the process.
-uint64_t NewEpoch() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
-
 }  // namespace
 
 PsService::PsService(const JobConfig* config, int server_index,
                      Membership* membership, Shard* shard,
                      ShardSnapshots* snapshots, WorkQueue* work_queue,
-                     const Clock* clock, std::atomic<bool>* asked_to_stop)
+                     const Clock* clock, std::atomic<bool>* asked_to_stop,
+                     std::function<void()> has_weights)
     : config_(config),
       shared_config_text_(SharedConfigText(*config)),
       server_index_(server_index),
@@ -228,10 +226,13 @@ PsService::PsService(const JobConfig* config, int server_index,
       work_queue_(work_queue),
       clock_(clock),
       asked_to_stop_(asked_to_stop),
+      has_weights_([called = std::make_shared<std::atomic<bool>>(false),
+                    call = std::move(has_weights)] {
+        if (!called->exchange(true) && call != nullptr) call();
+      }),
       credit_(config->cluster().num_workers(),
               static_cast<int64_t>(config->cluster().credit_megabytes() *
                                    (1 << 20))),
-      epoch_(NewEpoch()),
       held_pushes_(std::make_shared<HeldPushes>()) {}
 
 PsService::~PsService() {
@@ -241,7 +242,8 @@ PsService::~PsService() {
   CHECK(attending_.empty());
 }
 
-absl::Status PsService::HandleRegister(const RegisterRequest& request) {
+absl::Status PsService::HandleRegister(const RegisterRequest& request,
+                                       RegisterResponse* response) {
   if (request.server_index() != server_index_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "this is server ", server_index_, "; the worker takes it for server ",
@@ -259,6 +261,14 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
     return absl::InvalidArgumentError("the name has unprintable characters");
   }
   PS_RETURN_IF_ERROR(membership_->CheckRank(request.worker().rank()));
+  if (request.keeps_snapshots() != KeepsSnapshots(*config_)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", request.worker().rank(), " (", request.name(), ") ",
+        request.keeps_snapshots() ? "keeps" : "does not keep",
+        " snapshots, and server ", server_index_, " does",
+        request.keeps_snapshots() ? " not" : "",
+        "; give all processes a checkpoint.directory, or none"));
+  }
   const std::vector<std::string> differences =
       DescribeConfigDifferences(shared_config_text_, request.config());
   if (!differences.empty()) {
@@ -284,8 +294,23 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request) {
   // take the rank.
   PS_RETURN_IF_ERROR(shard_->SetLayout(layout, first_server));
   credit_.Raise(shard_->bytes_held_at_least());
+  if (!snapshots_->Welcome(request.epoch())) {
+    response->set_recovering(true);
+    return absl::OkStatus();
+  }
   PS_RETURN_IF_ERROR(membership_->Register(
       request.worker().rank(), request.worker().incarnation(), request.name()));
+  if (snapshots_->recovered()) {
+    if (request.epoch() == 0) {
+      const absl::Status lost = absl::UnavailableError(absl::StrCat(
+          membership_->NameOf(request.worker().rank()),
+          " was started again; the job goes on from its latest snapshot when "
+          "all processes have been started again"));
+      membership_->Fail(lost);
+      return lost;
+    }
+    has_weights_();
+  }
   LOG(INFO) << membership_->NameOf(request.worker().rank()) << " registered";
   return absl::OkStatus();
 }
@@ -294,14 +319,16 @@ grpc::ServerUnaryReactor* PsService::Register(
     grpc::CallbackServerContext* context, const RegisterRequest* request,
     RegisterResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const grpc::Status status = ToGrpcStatus(HandleRegister(*request));
+  const grpc::Status status = ToGrpcStatus(HandleRegister(*request, response));
   if (!status.ok()) {
-    LOG(ERROR) << "refused worker " << request->worker().rank() << ": "
-               << status.error_message();
+    // It asks again if the server is not ready yet.
+    LOG_IF(ERROR, status.error_code() != grpc::StatusCode::UNAVAILABLE)
+        << "refused worker " << request->worker().rank() << ": "
+        << status.error_message();
   }
   response->set_unix_socket(unix_socket_);
   response->set_credit_bytes(credit_.bytes_per_worker());
-  response->set_epoch(epoch_);
+  response->set_epoch(snapshots_->epoch());
   reactor->Finish(status);
   return reactor;
 }
@@ -346,7 +373,8 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
         "worker ", rank, " sends first weights; only worker 0 may do that")));
     return call.get();
   }
-  work_queue_->Schedule([call, opened = *std::move(opened)] {
+  work_queue_->Schedule([has_weights = has_weights_, snapshots = snapshots_,
+                         call, opened = *std::move(opened)] {
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
         opened.message.payload.pieces, opened.slice->num_elements());
     absl::Status status = info.status();
@@ -357,13 +385,16 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
       status =
           absl::InvalidArgumentError("initial weights must be dense and fp32");
     }
+    if (status.ok()) status = snapshots->BeforeFirstWeights();
     if (!status.ok()) {
       call->Respond(status);
       return;
     }
-    opened.slice->Initialize(
-        opened.message.payload,
-        [call](const absl::Status& set) { call->Respond(set); });
+    opened.slice->Initialize(opened.message.payload,
+                             [has_weights, call](const absl::Status& set) {
+                               if (set.ok()) has_weights();
+                               call->Respond(set);
+                             });
   });
   return call.get();
 }
@@ -417,10 +448,10 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
     return call.get();
   }
   payload.owner = *std::move(taken);
-  work_queue_->Schedule(
-      [held = held_pushes_, arrival, opened = *std::move(opened)]() mutable {
-        HandlePush(std::move(opened), arrival, held);
-      });
+  work_queue_->Schedule([held = held_pushes_, arrival, snapshots = snapshots_,
+                         opened = *std::move(opened)]() mutable {
+    HandlePush(std::move(opened), arrival, held, snapshots);
+  });
   return call.get();
 }
 
@@ -436,7 +467,11 @@ grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
     call->Respond(absl::InvalidArgumentError("the message cannot be parsed"));
     return call.get();
   }
-  const absl::StatusOr<ServerSquares*> squares = shard_->squares();
+  absl::StatusOr<ServerSquares*> squares = shard_->squares();
+  // A server that reads its log may hold the answer.
+  if (const absl::Status ready = snapshots_->CheckReady(); !ready.ok()) {
+    squares = ready;
+  }
   if (!squares.ok()) {
     call->Respond(squares.status());
     return call.get();
@@ -462,10 +497,8 @@ grpc::ServerUnaryReactor* PsService::FindSnapshots(
   const auto message =
       FromWorker<FindSnapshotsRequest>(*request, *membership_, call.get());
   if (!message.has_value()) return call.get();
-  work_queue_->Schedule([this, call, message = *message] {
-    snapshots_->Find(message.worker().rank(),
-                     {message.snapshots().begin(), message.snapshots().end()},
-                     call);
+  work_queue_->Schedule([snapshots = snapshots_, call, message = *message] {
+    snapshots->Find(message, call);
   });
   return call.get();
 }
@@ -483,8 +516,11 @@ grpc::ServerUnaryReactor* PsService::Restore(grpc::CallbackServerContext*,
                      " restores a snapshot; only worker 0 may do that")));
     return call.get();
   }
-  work_queue_->Schedule([this, call, number = message->number()] {
-    call->Respond(snapshots_->Restore(number));
+  work_queue_->Schedule([snapshots = snapshots_, has_weights = has_weights_,
+                         call, number = message->number()] {
+    const absl::Status restored = snapshots->Restore(number);
+    if (restored.ok()) has_weights();
+    call->Respond(restored);
   });
   return call.get();
 }
@@ -496,9 +532,9 @@ grpc::ServerUnaryReactor* PsService::SaveSnapshot(
   const auto message =
       FromWorker<SaveSnapshotRequest>(*request, *membership_, call.get());
   if (!message.has_value()) return call.get();
-  work_queue_->Schedule(
-      [this, call, rank = message->worker().rank(),
-       number = message->number()] { snapshots_->Save(rank, number, call); });
+  work_queue_->Schedule([snapshots = snapshots_, call, message = *message] {
+    snapshots->Save(message, call);
+  });
   return call.get();
 }
 
@@ -529,6 +565,8 @@ grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
     call->Respond(absl::OkStatus());
     return call.get();
   }
+  // Not every server was asked itself.
+  if (request->stopped()) *asked_to_stop_ = true;
   {
     MutexLock lock(&mu_);
     if (!over_) finishing_.insert(call);

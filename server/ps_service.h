@@ -7,6 +7,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <set>
 #include <string>
@@ -52,10 +53,12 @@ using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
 // Thread-safe.
 class PsService final : public PsServiceBase {
  public:
-  // None of the pointers is owned; all outlive the gRPC server.
+  // None of the pointers is owned; all outlive the gRPC server. has_weights:
+  // see ServerOptions.
   PsService(const JobConfig* config, int server_index, Membership* membership,
             Shard* shard, ShardSnapshots* snapshots, WorkQueue* work_queue,
-            const Clock* clock, std::atomic<bool>* asked_to_stop);
+            const Clock* clock, std::atomic<bool>* asked_to_stop,
+            std::function<void()> has_weights);
 
   // The name of a Unix-domain socket in the abstract namespace, through which
   // workers on this machine can also reach the server. To be called before the
@@ -108,7 +111,8 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
-  absl::Status HandleRegister(const RegisterRequest& request);
+  absl::Status HandleRegister(const RegisterRequest& request,
+                              RegisterResponse* response);
   void Forget(AttendCall* call);
 
   const JobConfig* const config_;
@@ -120,9 +124,10 @@ class PsService final : public PsServiceBase {
   WorkQueue* const work_queue_;
   const Clock* const clock_;
   std::atomic<bool>* const asked_to_stop_;
+  // Calls the caller's function once. Outlives this object, as answers may.
+  const std::function<void()> has_weights_;
   std::string unix_socket_;
   PushCredit credit_;
-  const uint64_t epoch_;
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;
   std::atomic<int64_t> num_attendances_{0};

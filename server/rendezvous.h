@@ -32,6 +32,9 @@ class Rendezvous {
   // calls fail with kFailedPrecondition. May run `meet`.
   void Come(int rank, int64_t number, std::shared_ptr<HeldCall> call);
 
+  // The last meeting was this one, with this answer.
+  void Remember(int64_t number, const grpc::ByteBuffer& answer);
+
   // Nobody waits for this worker any more. May run `meet`.
   void WorkerGone(int rank);
 

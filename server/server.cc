@@ -13,6 +13,7 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "server/log/server_log.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
@@ -47,23 +48,23 @@ MembershipOptions MembershipOf(const JobConfig& config) {
 class GrpcServer final : public Server {
  public:
   GrpcServer(const ServerOptions& options,
-             std::unique_ptr<ProcessSnapshots> snapshots)
+             std::unique_ptr<ProcessSnapshots> snapshots,
+             std::unique_ptr<ServerLog> log)
       : options_(options),
         snapshots_(std::move(snapshots)),
+        log_(std::move(log)),
         membership_(MembershipOf(options_.config), SteadyClock()),
         shard_(
             &options_.config, options_.index, NewSquaresClient,
             [this](std::function<void()> work) {
               work_queue_.Schedule(std::move(work));
             },
-            SteadyClock(), asked_to_stop()),
-        shard_snapshots_({options_.index,
-                          options_.config.cluster().num_workers(), &shard_,
-                          snapshots_.get()}),
+            SteadyClock(), asked_to_stop(), log_.get()),
+        shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
         service_(&options_.config, options_.index, &membership_, &shard_,
                  &shard_snapshots_, &work_queue_, SteadyClock(),
-                 asked_to_stop()) {}
+                 asked_to_stop(), options_.has_weights) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -129,16 +130,12 @@ class GrpcServer final : public Server {
     });
     service_.End(result);
     Shutdown();
-    const absl::Status saved =
-        snapshots_ == nullptr ? absl::OkStatus() : snapshots_->Flush();
-    if (!result.ok() || !*asked_to_stop() ||
-        shard_.version() == shard_.total_updates()) {
-      return result;
-    }
-    PS_RETURN_IF_ERROR(saved);
-    return absl::UnavailableError(absl::StrCat(
-        "asked to end after update ", shard_.version(),
-        "; start all processes again and the job goes on from there"));
+    const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
+    if (!result.ok() || !*asked_to_stop() || shard_.complete()) return result;
+    return absl::UnavailableError(
+        absl::StrCat("asked to end after update ", shard_.version(),
+                     "; start all processes again and the job goes on from ",
+                     saved ? "there" : "the snapshot before"));
   }
 
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
@@ -147,6 +144,23 @@ class GrpcServer final : public Server {
   std::atomic<bool>* asked_to_stop() {
     return options_.asked_to_stop != nullptr ? options_.asked_to_stop
                                              : &own_asked_to_stop_;
+  }
+
+  ShardSnapshotsOptions SnapshotsOptions() {
+    ShardSnapshotsOptions options;
+    options.server_index = options_.index;
+    options.num_workers = options_.config.cluster().num_workers();
+    options.shard = &shard_;
+    options.snapshots = snapshots_.get();
+    options.log = log_.get();
+    options.schedule = [this](std::function<void()> work) {
+      work_queue_.Schedule(std::move(work));
+    };
+    options.fail = [this](const absl::Status& failure) {
+      membership_.Fail(failure);
+    };
+    options.recovered = [this] { membership_.AwaitRegistrations(); };
+    return options;
   }
 
   void Shutdown() {
@@ -159,6 +173,7 @@ class GrpcServer final : public Server {
   std::atomic<bool> own_asked_to_stop_{false};
   // Null if nothing is kept.
   const std::unique_ptr<ProcessSnapshots> snapshots_;
+  const std::unique_ptr<ServerLog> log_;
   Membership membership_;
   Shard shard_;
   ShardSnapshots shard_snapshots_;
@@ -192,7 +207,18 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     kept.process = absl::StrCat("server-", options.index);
     PS_ASSIGN_OR_RETURN(snapshots, ProcessSnapshots::Open(kept));
   }
-  auto server = std::make_unique<GrpcServer>(options, std::move(snapshots));
+  std::unique_ptr<ServerLog> log;
+  const CheckpointConfig& checkpoint = options.config.checkpoint();
+  if (snapshots != nullptr &&
+      checkpoint.durability() == CheckpointConfig::EVERY_UPDATE) {
+    ServerLogOptions kept;
+    kept.folder = snapshots->folder();
+    kept.max_bytes = int64_t{checkpoint.log_megabytes()} << 20;
+    kept.sync = checkpoint.fsync();
+    PS_ASSIGN_OR_RETURN(log, ServerLog::Open(kept));
+  }
+  auto server = std::make_unique<GrpcServer>(options, std::move(snapshots),
+                                             std::move(log));
   const absl::Status listening = server->Listen();
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));

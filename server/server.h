@@ -3,6 +3,7 @@
 #define SERVER_SERVER_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 
@@ -21,6 +22,9 @@ struct ServerOptions {
   // becomes true, all workers save a snapshot after their next push, and end.
   // Not owned; null: only workers ask for that.
   std::atomic<bool>* asked_to_stop = nullptr;
+  // Called once, when the server has its first weights, on some thread. May be
+  // null.
+  std::function<void()> has_weights;
 };
 
 // Thread-safe.

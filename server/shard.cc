@@ -9,6 +9,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "common/thread_pool.h"
 #include "optimizers/optimizer.h"
 #include "transport/slice_message.h"
 
@@ -41,7 +42,8 @@ class Countdown {
 
 Shard::Shard(const JobConfig* config, int server_index,
              NewSquaresCaller new_caller, ScheduleWork schedule,
-             const Clock* clock, const std::atomic<bool>* asked_to_stop)
+             const Clock* clock, const std::atomic<bool>* asked_to_stop,
+             ServerLog* log)
     : config_(config),
       server_index_(server_index),
       config_fingerprint_(ConfigFingerprint(SharedConfigText(*config))),
@@ -49,6 +51,7 @@ Shard::Shard(const JobConfig* config, int server_index,
       schedule_(std::move(schedule)),
       clock_(clock),
       asked_to_stop_(asked_to_stop),
+      log_(log),
       timer_(schedule_, clock) {}
 
 absl::Status Shard::SetLayout(const ShardLayout& layout,
@@ -80,6 +83,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       SliceOptions& made = mine[std::make_pair(b, slice.index)];
       made.config = config_;
       made.num_elements = slice.size();
+      made.name = absl::StrCat("slice-", b, "-", slice.index);
       push_bytes += MaxMessageBytes(slice.size());
       made.total_updates = layout.total_iterations;
       made.stop = asked_to_stop_;
@@ -96,6 +100,12 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
   squares.num_slices = num_optimized;
   squares.num_tensors = tensors.num_tensors();
   squares.config_fingerprint = config_fingerprint_;
+  if (log_ != nullptr) {
+    squares.log = [this](const SquaresRound& round,
+                         const std::vector<Squares>& sums) {
+      return log_->AppendNorms(round, sums);
+    };
+  }
   const bool needs_norms = NeedsNorms(config_->optimizer());
   std::unique_ptr<SquaresCaller> caller;
   if (needs_norms && server_index_ > 0 && new_caller_ != nullptr) {
@@ -116,8 +126,8 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
   for (const auto& [name, made] : mine) {
-    slices[name] =
-        std::make_unique<WeightSlice>(made, squares_.get(), &timer_, clock_);
+    slices[name] = std::make_unique<WeightSlice>(made, squares_.get(), &timer_,
+                                                 clock_, log_);
   }
   slices_ = std::move(slices);
   layout_ = layout;
@@ -132,9 +142,8 @@ int64_t Shard::bytes_held_at_least() const {
 std::map<std::string, WeightSlice*> Shard::SlicesByName() const {
   MutexLock lock(&mu_);
   std::map<std::string, WeightSlice*> slices;
-  for (const auto& [place, slice] : slices_) {
-    slices[absl::StrCat("slice-", place.first, "-", place.second)] =
-        slice.get();
+  for (const auto& entry : slices_) {
+    slices[entry.second->name()] = entry.second.get();
   }
   return slices;
 }
@@ -160,27 +169,47 @@ absl::StatusOr<SnapshotParts> Shard::Save() {
   return parts;
 }
 
-absl::Status Shard::Load(const SnapshotParts& saved) {
+absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
   const std::map<std::string, WeightSlice*> slices = SlicesByName();
-  if (slices.empty() || slices.size() != saved.size()) {
+  if (!saved.empty() && slices.size() != saved.size()) {
     return absl::DataLossError(absl::StrCat("the snapshot has ", saved.size(),
                                             " slices; this server holds ",
                                             slices.size()));
   }
+  std::vector<std::pair<WeightSlice*, SliceHistory>> loads;
   for (const auto& [name, slice] : slices) {
-    const auto state = saved.find(name);
-    if (state == saved.end()) {
-      return absl::DataLossError(absl::StrCat("the snapshot lacks ", name));
+    SliceHistory history;
+    if (auto node = logged.slices.extract(name)) {
+      history = std::move(node.mapped());
     }
-    absl::Status loaded;
+    if (auto node = saved.extract(name)) {
+      history.saved = std::move(node.mapped());
+    } else if (!saved.empty()) {
+      return absl::DataLossError(absl::StrCat("the snapshot lacks ", name));
+    } else if (!history.first.has_value() && history.updates.empty()) {
+      continue;
+    }
+    loads.emplace_back(slice, std::move(history));
+  }
+  if (!logged.slices.empty()) {
+    return absl::DataLossError(absl::StrCat(
+        "the log has ", logged.slices.begin()->first, ", which is unknown"));
+  }
+  const auto num_loads = static_cast<int64_t>(loads.size());
+  std::vector<absl::Status> loaded(loads.size());
+  ThreadPool threads(config_->machine().server_threads());
+  threads.ParallelFor(num_loads, 1, [&](const ChunkRange& range) {
+    auto& [slice, history] = loads[range.begin];
     Countdown left(1);
-    slice->Load(state->second, [&](const absl::Status& status) {
-      loaded = status;
+    slice->Load(std::move(history), [&](const absl::Status& status) {
+      loaded[range.begin] = Annotate(status, slice->name());
       left.Down();
     });
     left.Wait();
-    PS_RETURN_IF_ERROR(Annotate(loaded, name));
-  }
+  });
+  for (const absl::Status& status : loaded) PS_RETURN_IF_ERROR(status);
+  PS_ASSIGN_OR_RETURN(ServerSquares* const exchange, squares());
+  for (const auto& [round, sums] : logged.norms) exchange->Keep(round, sums);
   return absl::OkStatus();
 }
 
@@ -258,9 +287,16 @@ int64_t Shard::version() const {
   return slowest == nullptr ? -1 : slowest->version();
 }
 
-int64_t Shard::total_updates() const {
+bool Shard::complete() const {
+  const WeightSlice* const slowest = Slowest();
   MutexLock lock(&mu_);
-  return layout_.total_iterations;
+  return !layout_.bucket_sizes.empty() &&
+         (slowest == nullptr || slowest->version() == layout_.total_iterations);
+}
+
+void Shard::ForgetNorms() {
+  const absl::StatusOr<ServerSquares*> exchange = squares();
+  if (exchange.ok()) (*exchange)->Forget();
 }
 
 std::set<int> Shard::AwaitedRanks() const {

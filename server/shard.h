@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
+#include "server/log/server_log.h"
 #include "server/norms/server_squares.h"
 #include "server/shard_layout.h"
 #include "server/slices/weight_slice.h"
@@ -34,12 +35,14 @@ class Shard {
   using NewSquaresCaller =
       std::function<std::unique_ptr<SquaresCaller>(const std::string& address)>;
   // schedule(work) runs `work` soon, on some thread. Null: work runs at once.
-  // asked_to_stop: see SliceOptions::stop. It and `clock` are not owned.
+  // asked_to_stop: see SliceOptions::stop. log: null if nothing is written
+  // down. These and `clock` are not owned.
   using ScheduleWork = std::function<void(std::function<void()> work)>;
   Shard(const JobConfig* config, int server_index,
         NewSquaresCaller new_caller = nullptr, ScheduleWork schedule = nullptr,
         const Clock* clock = SteadyClock(),
-        const std::atomic<bool>* asked_to_stop = nullptr);
+        const std::atomic<bool>* asked_to_stop = nullptr,
+        ServerLog* log = nullptr);
 
   // The first call makes the slices. first_server is the address of server 0 if
   // the config does not contain it. Errors: kInvalidArgument for a layout that
@@ -58,9 +61,11 @@ class Shard {
   // WeightSlice::Save, with the slice's name.
   absl::StatusOr<SnapshotParts> Save();
 
-  // Takes up what Save returned, in place of first weights. Errors: kDataLoss
-  // if it is not that of these slices; those of WeightSlice::Load.
-  absl::Status Load(const SnapshotParts& saved);
+  // Takes up what Save returned, in place of first weights, and repeats what
+  // followed. Without anything saved, the log has the first weights, and slices
+  // that it lacks stay without. Errors: kDataLoss if it is not that of these
+  // slices; those of WeightSlice::Load.
+  absl::Status Load(SnapshotParts saved, LoggedJob logged = {});
 
   // Ends everything that could still schedule work: timers, and the exchange of
   // norms with server 0. Must be called before the work queue is destroyed.
@@ -84,8 +89,11 @@ class Shard {
   // -1 before the first weights arrive.
   int64_t version() const;
 
-  // The job's number of updates of weights; 0 before SetLayout.
-  int64_t total_updates() const;
+  // Whether all updates of the job have been made.
+  bool complete() const;
+
+  // Drops what has been gathered of norms; for when a job begins or goes on.
+  void ForgetNorms();
 
   // Ranks that the same slice waits for; between iterations these are all
   // ranks.
@@ -103,6 +111,7 @@ class Shard {
   const ScheduleWork schedule_;
   const Clock* const clock_;
   const std::atomic<bool>* const asked_to_stop_;
+  ServerLog* const log_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

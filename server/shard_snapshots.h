@@ -3,16 +3,19 @@
 #define SERVER_SHARD_SNAPSHOTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
-#include <vector>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
+#include "proto/parameter_server.pb.h"
 #include "server/held_call.h"
+#include "server/log/server_log.h"
 #include "server/rendezvous.h"
 #include "server/shard.h"
 #include "storage/process_snapshots.h"
@@ -25,39 +28,86 @@ struct ShardSnapshotsOptions {
   Shard* shard = nullptr;  // Not owned, like all pointers here.
   // Null: nothing is kept, and workers only wait for each other.
   ProcessSnapshots* snapshots = nullptr;
+  ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
+  // Runs work soon, on another thread.
+  std::function<void(std::function<void()> work)> schedule;
+  // Ends the job.
+  std::function<void(const absl::Status& failure)> fail;
+  // Called when workers may register again.
+  std::function<void()> recovered;
 };
 
-// The calls of PsService that concern snapshots. They may take as long as
-// copying the shard. Thread-safe.
+// The calls of PsService that concern snapshots and the log. They may take as
+// long as copying the shard. Thread-safe.
+//
+// A server that starts does not know whether the job goes on without a break,
+// and it was the only one that was killed, or whether the whole job is started.
+// The first worker that registers says so: it knows the epoch in the server's
+// log, or it does not.
 class ShardSnapshots {
  public:
   explicit ShardSnapshots(const ShardSnapshotsOptions& options);
 
-  // A worker has these; answers with a FindSnapshotsResponse.
-  void Find(int rank, std::vector<int64_t> numbers,
+  // A worker registers, and knows this epoch of the server; 0: none. Returns
+  // false while the server reads its log.
+  bool Welcome(uint64_t epoch);
+
+  // Stays as it is as long as the server has the job's weights. Valid when
+  // Welcome has returned true.
+  uint64_t epoch() const;
+
+  // Whether the server has gone on from its log.
+  bool recovered() const;
+
+  // What to tell a worker whose push was refused like this. If it does not fit
+  // what a server has recovered, the log lacks updates, the job ends, and this
+  // is kUnavailable.
+  absl::Status Refused(const absl::Status& refusal);
+
+  // kUnavailable until Welcome returns true.
+  absl::Status CheckReady() const;
+
+  // The shard is about to get first weights.
+  absl::Status BeforeFirstWeights();
+
+  // Answers with a FindSnapshotsResponse.
+  void Find(const FindSnapshotsRequest& request,
             std::shared_ptr<HeldCall> call);
 
   // Errors: kNotFound or kDataLoss if there is no such snapshot, or it is
-  // damaged; those of Shard::Load.
+  // damaged; kUnavailable while another call restores; those of Shard::Load.
   absl::Status Restore(int64_t number);
 
-  // A worker saves a snapshot; answers with a SaveSnapshotResponse.
-  void Save(int rank, int64_t number, std::shared_ptr<HeldCall> call);
+  // Answers with a SaveSnapshotResponse.
+  void Save(const SaveSnapshotRequest& request, std::shared_ptr<HeldCall> call);
 
   // As for Rendezvous.
   void WorkerGone(int rank);
   void Fail(const absl::Status& failure);
 
  private:
+  enum class Stage { kUndecided, kReadsLog, kNew, kRecovered };
+
+  absl::Status Recover();
+  absl::Status BeginLog(int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(log_mu_);
   absl::StatusOr<grpc::ByteBuffer> Found();
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
+  absl::Status RestoreNow(int64_t number);
 
   const ShardSnapshotsOptions options_;
 
-  Mutex mu_;
-  std::map<int, std::vector<int64_t>> workers_have_ ABSL_GUARDED_BY(mu_);
-  bool restored_ ABSL_GUARDED_BY(mu_) = false;
-  int64_t restored_number_ ABSL_GUARDED_BY(mu_) = 0;
+  mutable Mutex mu_;
+  Stage stage_ ABSL_GUARDED_BY(mu_) = Stage::kUndecided;
+  uint64_t epoch_ ABSL_GUARDED_BY(mu_);
+  // The latest request of each worker.
+  std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
+  std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);
+  bool restoring_ ABSL_GUARDED_BY(mu_) = false;
+  std::optional<int64_t> restored_ ABSL_GUARDED_BY(mu_);
+
+  // Held while the log's files change.
+  Mutex log_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  bool has_log_ ABSL_GUARDED_BY(log_mu_) = false;  // This job's.
 
   Rendezvous finding_;
   Rendezvous saving_;

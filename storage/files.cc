@@ -1,7 +1,9 @@
 #include "storage/files.h"
 
 #include <fcntl.h>
+#include <limits.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -32,12 +34,26 @@ class RealOutputFile final : public OutputFile {
   RealOutputFile(const RealOutputFile&) = delete;
   RealOutputFile& operator=(const RealOutputFile&) = delete;
 
-  absl::Status Append(absl::string_view bytes) override {
-    while (!bytes.empty()) {
-      const ssize_t count = write(fd_, bytes.data(), bytes.size());
-      if (count < 0 && errno == EINTR) continue;
-      if (count < 0) return Failure("write", path_, errno);
-      bytes.remove_prefix(static_cast<size_t>(count));
+  absl::Status Append(absl::Span<const absl::string_view> pieces) override {
+    std::vector<iovec> left;
+    for (const absl::string_view piece : pieces) {
+      if (!piece.empty()) {
+        left.push_back({const_cast<char*>(piece.data()), piece.size()});
+      }
+    }
+    for (size_t first = 0; first < left.size();) {
+      const size_t count = std::min<size_t>(left.size() - first, IOV_MAX);
+      const ssize_t result =
+          writev(fd_, &left[first], static_cast<int>(count));
+      if (result < 0 && errno == EINTR) continue;
+      if (result < 0) return Failure("write", path_, errno);
+      auto written = static_cast<size_t>(result);
+      while (first < left.size() && written >= left[first].iov_len) {
+        written -= left[first++].iov_len;
+      }
+      if (written == 0) continue;
+      left[first].iov_base = static_cast<char*>(left[first].iov_base) + written;
+      left[first].iov_len -= written;
     }
     return absl::OkStatus();
   }
@@ -93,8 +109,8 @@ class RealFiles final : public Files {
       const std::string& folder) override {
     std::vector<std::string> names;
     std::error_code error;
-    for (fs::directory_iterator each(folder, error), end;
-         !error && each != end; each.increment(error)) {
+    for (fs::directory_iterator each(folder, error), end; !error && each != end;
+         each.increment(error)) {
       names.push_back(each->path().filename().string());
     }
     if (error) return Failure("read the folder", folder, error.value());

@@ -1,5 +1,6 @@
 // The files of a process that must survive it. A test or a simulation can
-// replace the file system by one of its own, which fails or forgets as it likes.
+// replace the file system by one of its own, which fails or forgets as it
+// likes.
 #ifndef STORAGE_FILES_H_
 #define STORAGE_FILES_H_
 
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 
 namespace ps {
 
@@ -21,9 +23,10 @@ class OutputFile {
   // not a loss of power.
   virtual ~OutputFile() = default;
 
-  // On an error a part of `bytes` may have been written.
-  virtual absl::Status Append(absl::string_view bytes) = 0;
-  // What was appended survives a loss of power.
+  // Appends all pieces, in one call of the system if it takes them. On an error
+  // a part of them may have been written.
+  virtual absl::Status Append(absl::Span<const absl::string_view> pieces) = 0;
+  // What was appended survives a loss of power. May run beside Append.
   virtual absl::Status Sync() = 0;
 };
 
@@ -53,8 +56,8 @@ class Files {
   // new name. Survives a loss of power.
   virtual absl::Status Rename(const std::string& from,
                               const std::string& to) = 0;
-  // Removes a file, or a folder with all that it contains. Does nothing if there
-  // is none.
+  // Removes a file, or a folder with all that it contains. Does nothing if
+  // there is none.
   virtual absl::Status Remove(const std::string& path) = 0;
 };
 

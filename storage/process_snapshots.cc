@@ -69,11 +69,19 @@ absl::Status ProcessSnapshots::Find() {
     }
     if (whole.ok()) {
       numbers_.push_back(number);
-    } else {
-      LOG(ERROR) << "snapshot " << number
-                 << " is not used: " << whole.message();
+      continue;
     }
+    // Anything else may pass, and is no reason to go back.
+    if (!absl::IsDataLoss(whole) && !absl::IsNotFound(whole)) return whole;
+    damaged_.push_back(number);
+    LOG(ERROR) << "snapshot " << number << " is not used: " << whole.message();
   }
+  // What is damaged was saved later.
+  if (!damaged_.empty() && !numbers_.empty() && numbers_.back() == 0) {
+    numbers_.clear();
+  }
+  MutexLock lock(&mu_);
+  if (!numbers_.empty()) latest_ = numbers_.back();
   return absl::OkStatus();
 }
 
@@ -87,6 +95,16 @@ absl::Status ProcessSnapshots::CheckNote(int64_t number,
       " belongs to another job; name another checkpoint.directory, or continue "
       "it with the same job. Differing fields (there: the snapshot):\n  ",
       absl::StrJoin(differences, "\n  ")));
+}
+
+absl::Status ProcessSnapshots::SaveBeginning() {
+  if (!numbers_.empty()) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(Annotate(Write(0, {}, /*needed=*/0),
+                              "cannot keep snapshots (checkpoint.directory)"));
+  numbers_.push_back(0);
+  MutexLock lock(&mu_);
+  latest_ = 0;
+  return absl::OkStatus();
 }
 
 absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
@@ -103,31 +121,41 @@ absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
   }
   // Another process may not have them, and this one will write them anew.
   PS_RETURN_IF_ERROR(RemoveNewer(files_, folder_, number));
+  MutexLock lock(&mu_);
+  latest_ = number;
   return parts;
 }
 
-void ProcessSnapshots::Save(int64_t number, SnapshotParts parts) {
+int64_t ProcessSnapshots::latest() const {
+  MutexLock lock(&mu_);
+  return latest_;
+}
+
+void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
+                            int64_t needed) {
+  MutexLock writer_lock(&writer_mu_);
   if (writer_.joinable()) writer_.join();
-  writer_ = std::thread([this, number, parts = std::move(parts)] {
-    const absl::Status written = Write(number, parts);
+  writer_ = std::thread([this, number, parts = std::move(parts), needed] {
+    const absl::Status written = Write(number, parts, needed);
     if (!written.ok()) {
       LOG(ERROR) << "snapshot " << number
                  << " was not saved: " << written.message()
                  << ". The job goes on; make room or mend it before the next "
                     "one is due";
       // Its unfinished files.
-      RemoveOlder(files_, folder_, keep_last_).IgnoreError();
+      RemoveOlder(files_, folder_, keep_last_, needed).IgnoreError();
     }
     MutexLock lock(&mu_);
     result_ = written;
+    if (written.ok()) latest_ = number;
   });
 }
 
-absl::Status ProcessSnapshots::Write(int64_t number,
-                                     const SnapshotParts& parts) {
+absl::Status ProcessSnapshots::Write(int64_t number, const SnapshotParts& parts,
+                                     int64_t needed) {
   // Before the new one is written rather than afterwards: another process may
   // still be writing the one before it, and then only has the one before that.
-  PS_RETURN_IF_ERROR(RemoveOlder(files_, folder_, keep_last_));
+  PS_RETURN_IF_ERROR(RemoveOlder(files_, folder_, keep_last_, needed));
   PS_ASSIGN_OR_RETURN(SnapshotWriter writer,
                       SnapshotWriter::Create(files_, folder_, number));
   for (const auto& [name, bytes] : parts) {
@@ -139,6 +167,7 @@ absl::Status ProcessSnapshots::Write(int64_t number,
 }
 
 absl::Status ProcessSnapshots::Flush() {
+  MutexLock writer_lock(&writer_mu_);
   if (writer_.joinable()) writer_.join();
   MutexLock lock(&mu_);
   return result_;

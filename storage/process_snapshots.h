@@ -32,29 +32,40 @@ using SnapshotParts = std::map<std::string, std::string>;
 // may differ between processes. Errors: those of ParseConfig.
 absl::StatusOr<JobConfig> JobOfNote(const std::string& note);
 
-// Thread-safe, but only one thread may call Save at a time.
+// Snapshot 0 stands for the beginning of the job and is empty. It tells a
+// process that has not saved anything yet from one that has lost its folder.
+//
+// Thread-safe.
 class ProcessSnapshots {
  public:
-  // Reads and checks the snapshots that are there. Logs those that are damaged,
-  // which do not count. Errors: kFailedPrecondition, with the fields that
-  // differ, for a snapshot of another job; those of the file system.
+  // Reads and checks the snapshots that are there, and logs which are damaged.
+  // Errors: kFailedPrecondition, with the fields that differ, for a snapshot of
+  // another job; those of the file system.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
       const ProcessSnapshotsOptions& options);
 
   // Waits until everything is written.
   ~ProcessSnapshots();
 
-  // Those that are whole when Open returns, ascending.
+  // Those that are whole when Open returns (or the beginning, once that is
+  // saved), and those that are damaged. Ascending.
   const std::vector<int64_t>& numbers() const { return numbers_; }
+  const std::vector<int64_t>& damaged() const { return damaged_; }
+
+  // The latest that is whole; -1 if there is none.
+  int64_t latest() const;
+
+  // Saves snapshot 0, if there is none.
+  absl::Status SaveBeginning();
 
   // The parts of one of numbers(), from which this process goes on: later ones
   // are removed. Errors: kDataLoss names what is damaged; kNotFound.
   absl::StatusOr<SnapshotParts> Take(int64_t number);
 
-  // Waits until the snapshot before has been written. Then removes old ones and
-  // writes this one on a thread of its own. A failure is logged and leaves the
-  // latest snapshots as they are.
-  void Save(int64_t number, SnapshotParts parts);
+  // Waits until the snapshot before has been written. Then removes old ones,
+  // but none from number `needed` on, and writes this one on a thread of its
+  // own. A failure is logged and leaves the latest snapshots as they are.
+  void Save(int64_t number, SnapshotParts parts, int64_t needed);
 
   // Waits until everything is written. Returns the error of the last Save.
   absl::Status Flush();
@@ -66,17 +77,22 @@ class ProcessSnapshots {
 
   absl::Status Find();
   absl::Status CheckNote(int64_t number, const std::string& note) const;
-  absl::Status Write(int64_t number, const SnapshotParts& parts);
+  absl::Status Write(int64_t number, const SnapshotParts& parts,
+                     int64_t needed);
 
   Files* const files_;
   const std::string folder_;
   const std::string config_text_;
   const int keep_last_;
   std::vector<int64_t> numbers_;
+  std::vector<int64_t> damaged_;
 
-  std::thread writer_;  // Of the last Save; may have ended.
-  Mutex mu_;
+  // Held while waiting for the writer, which takes only mu_.
+  Mutex writer_mu_;
+  std::thread writer_ ABSL_GUARDED_BY(writer_mu_);  // May have ended.
+  mutable Mutex mu_;
   absl::Status result_ ABSL_GUARDED_BY(mu_);  // Of the last Save.
+  int64_t latest_ ABSL_GUARDED_BY(mu_) = -1;
 };
 
 }  // namespace ps

@@ -3,8 +3,8 @@
 #include <limits>
 #include <utility>
 
-#include "absl/strings/strip.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
 #include "storage/crc32c.h"
 
@@ -37,38 +37,41 @@ uint32_t Decoded(absl::string_view bytes) {
 RecordLogWriter::RecordLogWriter(std::string path,
                                  std::unique_ptr<OutputFile> file,
                                  int64_t size_bytes)
-    : path_(std::move(path)),
-      file_(std::move(file)),
-      size_bytes_(size_bytes) {}
+    : path_(std::move(path)), file_(std::move(file)), size_bytes_(size_bytes) {}
 
 absl::StatusOr<RecordLogWriter> RecordLogWriter::Create(
     Files* files, const std::string& path) {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<OutputFile> file, files->Create(path));
-  PS_RETURN_IF_ERROR(file->Append(kHeader));
+  PS_RETURN_IF_ERROR(file->Append({kHeader}));
   return RecordLogWriter(path, std::move(file),
                          static_cast<int64_t>(kHeader.size()));
 }
 
 absl::Status RecordLogWriter::Append(
-    absl::Span<const absl::string_view> records, bool sync) {
-  for (const absl::string_view record : records) {
-    if (failure_.ok()) failure_ = AppendOne(record);
-  }
-  if (failure_.ok() && sync) failure_ = file_->Sync();
+    absl::Span<const absl::string_view> pieces) {
+  if (failure_.ok()) failure_ = TryAppend(pieces);
   return failure_;
 }
 
-absl::Status RecordLogWriter::AppendOne(absl::string_view record) {
-  if (record.size() > std::numeric_limits<uint32_t>::max()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("a record of ", record.size(), " bytes for ", path_,
-                     "; must be below 2^32"));
+absl::Status RecordLogWriter::TryAppend(
+    absl::Span<const absl::string_view> pieces) {
+  size_t size = 0;
+  uint32_t checksum = 0;
+  for (const absl::string_view piece : pieces) {
+    size += piece.size();
+    checksum = Crc32c(piece, checksum);
   }
-  const std::string length = Encoded(static_cast<uint32_t>(record.size()));
-  PS_RETURN_IF_ERROR(file_->Append(absl::StrCat(
-      length, Encoded(Crc32c(length)), Encoded(Crc32c(record)))));
-  PS_RETURN_IF_ERROR(file_->Append(record));
-  size_bytes_ += static_cast<int64_t>(kPrefixBytes + record.size());
+  if (size > std::numeric_limits<uint32_t>::max()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a record of ", size, " bytes for ", path_, "; must be below 2^32"));
+  }
+  const std::string length = Encoded(static_cast<uint32_t>(size));
+  const std::string prefix =
+      absl::StrCat(length, Encoded(Crc32c(length)), Encoded(checksum));
+  std::vector<absl::string_view> all = {prefix};
+  all.insert(all.end(), pieces.begin(), pieces.end());
+  PS_RETURN_IF_ERROR(file_->Append(all));
+  size_bytes_ += static_cast<int64_t>(kPrefixBytes + size);
   return absl::OkStatus();
 }
 
@@ -85,9 +88,9 @@ absl::StatusOr<RecordLogReader> RecordLogReader::Open(Files* files,
 absl::Status RecordLogReader::Parse() {
   absl::string_view rest = *bytes_;
   const auto damaged = [&](absl::string_view problem) {
-    return absl::DataLossError(absl::StrCat(
-        path_, " is damaged at byte ", bytes_->size() - rest.size(), ": ",
-        problem));
+    return absl::DataLossError(absl::StrCat(path_, " is damaged at byte ",
+                                            bytes_->size() - rest.size(), ": ",
+                                            problem));
   };
   if (!absl::ConsumePrefix(&rest, kHeader)) {
     return damaged("it does not begin as a log");

@@ -29,16 +29,19 @@ class RecordLogWriter {
   static absl::StatusOr<RecordLogWriter> Create(Files* files,
                                                 const std::string& path);
 
-  // Appends records. They survive the process and, with `sync`, a loss of
-  // power. A record must have less than 2^32 bytes. After an error the log takes
-  // no more records: the file may end in a part of one.
-  absl::Status Append(absl::Span<const absl::string_view> records, bool sync);
+  // Appends a record, which consists of these pieces and survives the process.
+  // It must have less than 2^32 bytes. After an error the log takes no more
+  // records: the file may end in a part of one.
+  absl::Status Append(absl::Span<const absl::string_view> pieces);
+
+  // What was appended survives a loss of power. May run beside Append.
+  absl::Status Sync() { return file_->Sync(); }
 
   int64_t size_bytes() const { return size_bytes_; }
 
  private:
   friend class RecordLogReader;
-  absl::Status AppendOne(absl::string_view record);
+  absl::Status TryAppend(absl::Span<const absl::string_view> pieces);
   RecordLogWriter(std::string path, std::unique_ptr<OutputFile> file,
                   int64_t size_bytes);
 

@@ -90,7 +90,7 @@ absl::Status SnapshotWriter::Write(const std::string& name,
                                    absl::string_view bytes) {
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
                       files_->Create(absl::StrCat(unfinished_, "/", name)));
-  PS_RETURN_IF_ERROR(file->Append(bytes));
+  PS_RETURN_IF_ERROR(file->Append({bytes}));
   return file->Sync();
 }
 
@@ -194,11 +194,12 @@ absl::Status RemoveNewer(Files* files, const std::string& folder,
   return absl::OkStatus();
 }
 
-absl::Status RemoveOlder(Files* files, const std::string& folder, int keep) {
+absl::Status RemoveOlder(Files* files, const std::string& folder, int keep,
+                         int64_t needed) {
   PS_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers,
                       ListSnapshots(files, folder));
   const auto size = static_cast<int>(numbers.size());
-  for (int i = 0; i < size - keep; ++i) {
+  for (int i = 0; i < size - keep && numbers[i] < needed; ++i) {
     PS_RETURN_IF_ERROR(files->Remove(FolderOf(folder, numbers[i])));
   }
   const absl::StatusOr<std::vector<std::string>> names = files->List(folder);

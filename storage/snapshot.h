@@ -82,8 +82,10 @@ absl::Status VerifySnapshot(Files* files, const std::string& folder,
 absl::Status RemoveNewer(Files* files, const std::string& folder,
                          int64_t number);
 
-// Removes all but the `keep` latest snapshots, and what was left unfinished.
-absl::Status RemoveOlder(Files* files, const std::string& folder, int keep);
+// Removes what was left unfinished, and all snapshots but the `keep` latest and
+// those from number `needed` on.
+absl::Status RemoveOlder(Files* files, const std::string& folder, int keep,
+                         int64_t needed);
 
 }  // namespace ps
 

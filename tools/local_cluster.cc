@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <system_error>
 #include <thread>
@@ -33,12 +34,15 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 constexpr absl::Duration kFailureGrace = absl::Seconds(1);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
+constexpr absl::Duration kServerResume = absl::Minutes(10);
 // Time between two reads of the metrics.
 constexpr absl::Duration kTick = absl::Milliseconds(200);
 
 // The name and the state of one child.
 struct Member {
   std::string name;  // "server-0"
+  int server = -1;   // Its index, or -1.
+  int rank = -1;     // Of a worker, or -1.
   std::ofstream log;
   std::string last_error;  // Last line of severity error or fatal in its log.
 };
@@ -60,14 +64,20 @@ class LocalCluster {
         progress_(ProgressOptionsFor(/*fd=*/1), &std::cout),
         keeps_snapshots_(config_.checkpoint().every() > 0 &&
                          (!options.checkpoint_directory.empty() ||
-                          !config_.checkpoint().directory().empty())) {}
+                          !config_.checkpoint().directory().empty())),
+        keeps_log_(keeps_snapshots_ && config_.checkpoint().durability() ==
+                                           CheckpointConfig::EVERY_UPDATE) {}
 
   absl::Status Run();
 
  private:
-  absl::Status Start(const std::string& name, const ClusterHost& host,
+  absl::Status Start(Member member, const ClusterHost& host,
                      const std::vector<std::string>& arguments);
+  absl::Status StartServer(int index, const std::string& listen);
   absl::Status StartServers();
+  // Those that were killed and go on from their logs.
+  absl::Status StartServersAgain();
+  bool CanComeBack(const Member& server) const;
   absl::Status StartWorkers();
   // Handles events of children until `done` returns true, a child ends with an
   // error, or Ctrl-C.
@@ -80,6 +90,8 @@ class LocalCluster {
            (MinWorkers(config_) < config_.cluster().num_workers() &&
             num_needed_ended_ == needed);
   }
+  // Until all have ended, the deadline, or Ctrl-C.
+  void WaitForChildren(absl::Time deadline);
   void Relay(int child, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
   // Shows new metrics and calls is_enough.
@@ -100,24 +112,30 @@ class LocalCluster {
   ProgressLine progress_;
   absl::Status culprit_;      // The first child that ended with an error.
   int num_needed_ended_ = 0;  // Servers, and worker 0.
-  int num_lost_ = 0;          // Workers that the job continues without.
+  bool workers_started_ = false;
+  int num_workers_running_ = 0;
+  std::vector<int> servers_to_start_again_;
+  // The iteration in which a server was last started again.
+  std::map<int, int64_t> started_again_at_;
+  int num_lost_ = 0;  // Workers that the job continues without.
   bool enough_ = false;
   bool stopping_ = false;
+  bool saving_ = false;  // The first child that ended had saved a snapshot.
   const bool keeps_snapshots_;
+  const bool keeps_log_;
 };
 
 ClusterHost HostOf(const std::vector<ClusterHost>& hosts, int number) {
   return hosts.empty() ? ClusterHost() : hosts.at(number);
 }
 
-absl::Status LocalCluster::Start(const std::string& name,
-                                 const ClusterHost& host,
+absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
                                  const std::vector<std::string>& arguments) {
-  Member member;
-  member.name = name;
+  const std::string name = member.name;
   const std::string log =
       absl::StrCat(options_.run_directory, "/logs/", name, ".log");
-  member.log.open(log, options_.resume ? std::ios::app : std::ios::out);
+  const bool again = options_.resume || started_again_at_.count(member.server);
+  member.log.open(log, again ? std::ios::app : std::ios::out);
   if (!member.log) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
   }
@@ -128,6 +146,38 @@ absl::Status LocalCluster::Start(const std::string& name,
                   options_.checkpoint_directory);
   }
   return Annotate(children_.Start(all, host.network_namespace).status(), name);
+}
+
+absl::Status LocalCluster::StartServer(int index, const std::string& listen) {
+  Member member;
+  member.name = absl::StrCat("server-", index);
+  member.server = index;
+  std::vector<std::string> arguments = {
+      options_.server_program, "--config=" + job_path_,
+      absl::StrCat("--index=", index), "--listen=" + listen};
+  // Otherwise it takes the address that it had.
+  if (!workers_started_) {
+    arguments.push_back("--address-file=" + AddressFile(index));
+  }
+  return Start(std::move(member), HostOf(options_.server_hosts, index),
+               arguments);
+}
+
+absl::Status LocalCluster::StartServersAgain() {
+  for (const int index : servers_to_start_again_) {
+    started_again_at_[index] = metrics_.state().iteration;
+    PS_RETURN_IF_ERROR(StartServer(index, config_.cluster().servers(index)));
+  }
+  servers_to_start_again_.clear();
+  return absl::OkStatus();
+}
+
+bool LocalCluster::CanComeBack(const Member& server) const {
+  // Before the workers run, there is nothing to go on from.
+  if (!keeps_log_ || num_workers_running_ == 0) return false;
+  const auto last = started_again_at_.find(server.server);
+  return last == started_again_at_.end() ||
+         last->second < metrics_.state().iteration;
 }
 
 absl::Status LocalCluster::StartServers() {
@@ -142,14 +192,15 @@ absl::Status LocalCluster::StartServers() {
   PS_RETURN_IF_ERROR(
       WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
-    const ClusterHost host = HostOf(options_.server_hosts, i);
-    PS_RETURN_IF_ERROR(Start(absl::StrCat("server-", i), host,
-                             {options_.server_program, "--config=" + job_path_,
-                              absl::StrCat("--index=", i),
-                              absl::StrCat("--listen=", host.address, ":0"),
-                              "--address-file=" + AddressFile(i)}));
+    // One of an earlier attempt.
+    std::filesystem::remove(AddressFile(i));
+    PS_RETURN_IF_ERROR(StartServer(
+        i, absl::StrCat(HostOf(options_.server_hosts, i).address, ":0")));
   }
-  return PollUntil(absl::Now() + kServerStart, &LocalCluster::AllServersListen);
+  // Before they listen, servers read and check their snapshots.
+  return PollUntil(
+      absl::Now() + (options_.resume ? kServerResume : kServerStart),
+      &LocalCluster::AllServersListen);
 }
 
 bool LocalCluster::AllServersListen() {
@@ -170,8 +221,13 @@ absl::Status LocalCluster::StartWorkers() {
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
     std::filesystem::remove(AddressFile(i));
   }
+  workers_started_ = true;
   for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
-    PS_RETURN_IF_ERROR(Start(absl::StrCat("worker-", rank),
+    Member member;
+    member.name = absl::StrCat("worker-", rank);
+    member.rank = rank;
+    ++num_workers_running_;
+    PS_RETURN_IF_ERROR(Start(std::move(member),
                              HostOf(options_.worker_hosts, rank),
                              {options_.worker_program, "--config=" + job_path_,
                               absl::StrCat("--rank=", rank),
@@ -187,13 +243,22 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
+    PS_RETURN_IF_ERROR(StartServersAgain());
     if (absl::Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("the servers do not listen after ",
-                       absl::FormatDuration(kServerStart)));
+                       absl::FormatDuration(options_.resume ? kServerResume
+                                                            : kServerStart)));
     }
   }
   return culprit_;
+}
+
+void LocalCluster::WaitForChildren(absl::Time deadline) {
+  while (children_.num_running() > 0 && absl::Now() < deadline &&
+         interrupts_->Take() == 0) {
+    if (!children_.Poll(absl::Now() + kTick, interrupts_->fd()).ok()) return;
+  }
 }
 
 void LocalCluster::Relay(int child, absl::string_view line) {
@@ -209,10 +274,23 @@ void LocalCluster::Relay(int child, absl::string_view line) {
 }
 
 void LocalCluster::Ended(int child, const ProcessExit& exit) {
-  const int rank = child - config_.cluster().num_servers();
-  if (rank <= 0) ++num_needed_ended_;
-  if (exit.ok() || stopping_ || !culprit_.ok()) return;
   const Member& member = members_[child];
+  const int rank = member.rank;
+  if (rank >= 0) --num_workers_running_;
+  const bool running = !stopping_ && culprit_.ok();
+  if (running && member.server >= 0 && exit.signal != 0 &&
+      CanComeBack(member)) {
+    progress_.Print(absl::StrCat(member.name, " ", DescribeExit(exit),
+                                 "; it is started again and goes on"));
+    servers_to_start_again_.push_back(member.server);
+    return;
+  }
+  if (rank <= 0) ++num_needed_ended_;
+  if (exit.ok() || !running) return;
+  // The job is done.
+  if (workers_started_ && num_workers_running_ == 0 && member.server >= 0) {
+    return;
+  }
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
   if (rank > 0 && num_lost_ < may_be_lost) {
     ++num_lost_;
@@ -228,6 +306,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
       member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
       "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log");
   const bool again = exit.signal != 0 || exit.code == kExitUnreachable;
+  saving_ = exit.code == kExitUnreachable;
   culprit_ = again ? absl::UnavailableError(what) : absl::AbortedError(what);
 }
 
@@ -271,11 +350,13 @@ absl::Status LocalCluster::Run() {
   stopping_ = true;
   absl::Duration grace = kGrace;
   if (keeps_snapshots_) {
-    // Those that can save a snapshot end by themselves; without all the others
+    // Those that can save a snapshot end by themselves; when one was killed,
     // they cannot.
-    grace = absl::IsCancelled(status)
-                ? absl::Seconds(config_.checkpoint().grace_seconds()) + kGrace
-                : kFailureGrace;
+    const absl::Duration saving =
+        absl::Seconds(config_.checkpoint().grace_seconds()) + kGrace;
+    grace = absl::IsCancelled(status) ? saving : kFailureGrace;
+    // The first to end may have been asked from outside, and the others save.
+    if (saving_) WaitForChildren(absl::Now() + saving);
   }
   const absl::Status stopped = children_.Terminate(grace, interrupts_->fd());
   return status.ok() ? stopped : status;

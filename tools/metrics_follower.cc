@@ -1,5 +1,9 @@
 #include "tools/metrics_follower.h"
 
+#include <cstdint>
+#include <filesystem>
+#include <system_error>
+
 #include "common/json.h"
 #include "nlohmann/json.hpp"
 
@@ -22,6 +26,13 @@ bool MetricsFollower::Poll() {
   }
   // Clears the end-of-file state of the last read.
   file_.clear();
+  // A run that goes on from a snapshot cuts the file.
+  std::error_code error;
+  const uintmax_t size = std::filesystem::file_size(path_, error);
+  if (!error && size < static_cast<uintmax_t>(file_.tellg())) {
+    file_.seekg(0);
+    partial_.clear();
+  }
   bool any = false;
   std::string text;
   while (std::getline(file_, text)) {

@@ -3,11 +3,13 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -16,6 +18,7 @@
 #include "storage/snapshot.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
+#include "tools/interrupts.h"
 #include "tools/local_cluster.h"
 #include "tools/run_directory.h"
 #include "tools/run_report.h"
@@ -92,7 +95,7 @@ bool KeepsSnapshots(const LocalClusterOptions& options) {
   return options.config.checkpoint().every() > 0;
 }
 
-// The latest snapshot of server 0; -1 if there is none.
+// The latest snapshot of server 0; 0 or less if there is none.
 int64_t LatestSnapshot(const LocalClusterOptions& options) {
   const std::string& named = options.config.checkpoint().directory();
   const auto numbers = ListSnapshots(
@@ -101,9 +104,33 @@ int64_t LatestSnapshot(const LocalClusterOptions& options) {
   return numbers.ok() && !numbers->empty() ? numbers->back() : -1;
 }
 
+// Whether the run can go on with these options. `job` is the file of its job.
+absl::Status CheckResume(const LocalClusterOptions& options,
+                         const std::string& job) {
+  if (LatestSnapshot(options) <= 0) {
+    return absl::NotFoundError(
+        absl::StrCat("there is no snapshot in ", options.checkpoint_directory,
+                     "; to begin anew: gradsieve train ", job));
+  }
+  // Before the job is written again, with what --set has changed.
+  PS_ASSIGN_OR_RETURN(JobConfig before, LoadJob(job, {}));
+  JobConfig now = options.config;
+  before.clear_checkpoint();
+  now.clear_checkpoint();
+  const std::vector<std::string> differences = DescribeConfigDifferences(
+      SharedConfigText(now), SharedConfigText(before));
+  if (differences.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "a run goes on with the job that it began with; without --set of:\n  ",
+      absl::StrJoin(differences, "\n  ")));
+}
+
 // Trains; starts again when a process was killed, but only once from the same
 // snapshot, or from the beginning.
 absl::Status TrainToTheEnd(LocalClusterOptions options) {
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Interrupts> interrupts,
+                      Interrupts::Create());
+  options.interrupts = interrupts.get();
   std::set<int64_t> tried;
   for (;;) {
     const absl::Status trained = RunLocalCluster(options);
@@ -111,6 +138,7 @@ absl::Status TrainToTheEnd(LocalClusterOptions options) {
         !tried.insert(LatestSnapshot(options)).second) {
       return trained;
     }
+    if (interrupts->Take() > 0) return absl::CancelledError("interrupted");
     options.resume = true;
     std::printf("%s\nAll processes start again from their latest snapshot.\n",
                 std::string(trained.message()).c_str());
@@ -128,13 +156,17 @@ int Train(const Flags& flags) {
   }
   const absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
   if (!options.ok()) return Fail(options.status(), kExitFailed);
+  if (flags.resume) {
+    const absl::Status possible = CheckResume(*options, job);
+    if (!possible.ok()) return Fail(possible, kExitConfig);
+  }
   if (!flags.resume) {
     const absl::Status made = MakeRunDirectory(options->run_directory);
     if (!made.ok()) return Fail(made, kExitUsage);
   }
   const absl::Status trained = TrainToTheEnd(*options);
   const std::string how_to_go_on =
-      LatestSnapshot(*options) < 0
+      LatestSnapshot(*options) <= 0
           ? absl::StrCat("The incomplete run is in ", options->run_directory)
           : absl::StrCat("To go on: gradsieve train --resume ",
                          options->run_directory);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -29,7 +30,8 @@ class SessionsClient final : public ParameterClient {
   absl::Status Connect();
 
   absl::StatusOr<CommonSnapshots> FindSnapshots(
-      const std::vector<int64_t>& mine) override;
+      const std::vector<int64_t>& mine,
+      const std::vector<int64_t>& damaged) override;
   absl::Status Restore(int64_t number) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
@@ -42,9 +44,10 @@ class SessionsClient final : public ParameterClient {
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
   absl::Status AwaitAnswers(const AnswerHandler& handler) override;
-  absl::Status SaveSnapshot(int64_t number) override;
+  absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
+                                       int64_t written) override;
   absl::Status Stop() override;
-  absl::Status Finish(const absl::Status& failure) override;
+  absl::Status Finish(const absl::Status& failure, bool stopped) override;
 
  private:
   // Makes the same call to all servers and waits for their answers.
@@ -61,6 +64,8 @@ class SessionsClient final : public ParameterClient {
   WorkerId worker_;
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
+  // The latest snapshot that all servers had written when they last said so.
+  int64_t servers_written_ = -1;
   ServerSessions sessions_;
 };
 
@@ -82,6 +87,7 @@ RegisterRequest SessionsClient::Registration() const {
   request.set_name(options_.name);
   request.set_config(options_.config_text);
   request.set_total_iterations(options_.total_iterations);
+  request.set_keeps_snapshots(options_.keeps_snapshots);
   request.set_num_averaged_buckets(options_.num_averaged_buckets);
   for (const int64_t size : shard_map_->bucket_sizes()) {
     request.add_bucket_sizes(size);
@@ -203,9 +209,10 @@ absl::Status SessionsClient::CallAll(Rpc rpc, grpc::ByteBuffer request,
 }
 
 absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
-    const std::vector<int64_t>& mine) {
+    const std::vector<int64_t>& mine, const std::vector<int64_t>& damaged) {
   FindSnapshotsRequest request;
   *request.mutable_worker() = worker_;
+  for (const int64_t number : damaged) request.add_damaged(number);
   for (const int64_t number : mine) request.add_snapshots(number);
   std::set<int64_t> common(mine.begin(), mine.end());
   std::set<std::string> holdings;
@@ -234,11 +241,26 @@ absl::Status SessionsClient::Restore(int64_t number) {
   return CallAll(Rpc::kRestore, ToBytes(request));
 }
 
-absl::Status SessionsClient::SaveSnapshot(int64_t number) {
+absl::StatusOr<int64_t> SessionsClient::SaveSnapshot(int64_t number,
+                                                     int64_t written) {
   SaveSnapshotRequest request;
   *request.mutable_worker() = worker_;
   request.set_number(number);
-  return CallAll(Rpc::kSaveSnapshot, ToBytes(request));
+  request.set_written(written);
+  request.set_servers_written(servers_written_);
+  int64_t by_servers = std::numeric_limits<int64_t>::max();
+  int64_t by_workers = written;
+  PS_RETURN_IF_ERROR(CallAll(
+      Rpc::kSaveSnapshot, ToBytes(request),
+      [&](const Call& call) -> absl::Status {
+        PS_ASSIGN_OR_RETURN(const auto response,
+                            FromBytes<SaveSnapshotResponse>(call.response));
+        by_servers = std::min(by_servers, response.written());
+        by_workers = std::min(by_workers, response.workers_written());
+        return absl::OkStatus();
+      }));
+  servers_written_ = by_servers;
+  return std::min(by_servers, by_workers);
 }
 
 absl::Status SessionsClient::Stop() {
@@ -309,10 +331,11 @@ absl::Status SessionsClient::AwaitAnswers(const AnswerHandler& handler) {
       [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
-absl::Status SessionsClient::Finish(const absl::Status& failure) {
+absl::Status SessionsClient::Finish(const absl::Status& failure, bool stopped) {
   FinishRequest request;
   *request.mutable_worker() = worker_;
   request.set_failure(std::string(failure.message()));
+  request.set_stopped(stopped);
   // A server that is gone need not be told of a failure, and the answers to
   // calls still under way do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);

@@ -44,6 +44,7 @@ struct ParameterClientOptions {
   int64_t credit_bytes = 64 << 20;
   // Use Unix-domain sockets to reach servers on this machine.
   bool unix_sockets = false;
+  bool keeps_snapshots = false;  // All processes of a job, or none.
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
   // When nothing has arrived for this long, the log says which processes the
@@ -130,8 +131,10 @@ class ParameterClient {
 
   // Finds the snapshots from which the job can go on, if this worker has those
   // in `mine`. Waits until all workers have called it.
+  // `damaged` are only named in CommonSnapshots::holdings.
   virtual absl::StatusOr<CommonSnapshots> FindSnapshots(
-      const std::vector<int64_t>& mine) = 0;
+      const std::vector<int64_t>& mine,
+      const std::vector<int64_t>& damaged) = 0;
 
   // Has all servers take up their snapshots of this number in place of first
   // weights; for rank 0 only.
@@ -166,16 +169,21 @@ class ParameterClient {
 
   // Has all servers save their state after this many pushes. Waits until all
   // workers have called it and the servers have copied what they save. Must be
-  // called after AwaitAnswers.
-  virtual absl::Status SaveSnapshot(int64_t number) = 0;
+  // called after AwaitAnswers. `written` is the latest snapshot that this
+  // worker has written; -1 if there is none. Returns the latest that all
+  // processes are known to have written, which must be kept.
+  virtual absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
+                                               int64_t written) = 0;
 
   // Has SliceAnswer::stop tell all workers that this one was asked to end.
   virtual absl::Status Stop() = 0;
 
   // Tells all servers that this worker is done, and waits until all workers
   // are. With a failure it tells them that the worker gives up, and why, and
-  // does not wait for the other workers.
-  virtual absl::Status Finish(const absl::Status& failure) = 0;
+  // does not wait for the other workers. stopped: the worker has saved a
+  // snapshot because a process was asked to end, and is not done.
+  virtual absl::Status Finish(const absl::Status& failure,
+                              bool stopped = false) = 0;
 };
 
 }  // namespace ps

@@ -190,9 +190,11 @@ void ServerSession::CheckTimeouts(absl::Time now) {
 
 void ServerSession::Register() {
   registering_ = true;
+  RegisterRequest registration = options_.registration;
+  if (welcome_.has_value()) registration.set_epoch(welcome_->epoch());
   RpcRequest request;
   request.rpc = Rpc::kRegister;
-  request.message = ToBytes(options_.registration);
+  request.message = ToBytes(registration);
   request.timeout = kRegisterTimeout;
   channel_->Start(request, [this](absl::StatusOr<grpc::ByteBuffer> result) {
     OnRegistered(std::move(result));
@@ -211,6 +213,14 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
       Fail(Annotate(last_error_, Name()));
       return;
     }
+    register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
+    events_.changed();
+    return;
+  }
+  if (welcome->recovering()) {
+    // It is alive, however long its log is.
+    absent_since_ = clock_->Now();
+    last_error_ = absl::UnavailableError("it reads its log");
     register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
     events_.changed();
     return;

@@ -4,6 +4,7 @@
 
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "tensor/tensor.h"
 
@@ -61,6 +62,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.credit_bytes =
       static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
   client.unix_sockets = cluster.unix_sockets();
+  client.keeps_snapshots = KeepsSnapshots(*options.config);
   client.max_slice_elements = cluster.max_slice_elements();
   client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   client.lost_server_timeout =

@@ -56,13 +56,14 @@ absl::Status Run(const Flags& flags) {
   options.incarnation = uint64_t{random()} << 32 | random();
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
-  if (KeepsSnapshots(options.config) && StopsTogether(options.config)) {
+  if (StopsTogether(options.config)) {
     // Until the first call, which comes when training begins, there is nothing
     // to save, and the process ends at once.
-    options.asked_to_stop = [grace =
-                                 options.config.checkpoint().grace_seconds()] {
-      static const std::atomic<bool>* const asked = EndWhenAsked(grace);
-      return asked->load();
+    const int grace = options.config.checkpoint().grace_seconds();
+    options.asked_to_stop = [grace, installed = false]() mutable {
+      if (!installed) EndWhenAsked(grace);
+      installed = true;
+      return AskedToEnd()->load();
     };
   }
   return Train(options).status();

@@ -98,10 +98,12 @@ class RunRecorder::Stream {
                  << "; training goes on without these records";
     }
     failing_ = true;
-    out_.clear();
-    // The beginning of the line may have been written.
+    // The beginning of the line may have been written, and the stream keeps it.
+    out_.close();
     std::error_code ignored;
     std::filesystem::resize_file(path_, size_, ignored);
+    out_.clear();
+    out_.open(path_, std::ios::app);
   }
 
  private:

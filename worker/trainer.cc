@@ -98,7 +98,6 @@ class Trainer {
   std::unique_ptr<WorkerSnapshots> snapshots_;
   ResumePoint resumed_;  // All 0 in a new job.
   bool stop_ = false;    // The answers to the last push said so.
-  bool stop_passed_on_ = false;
 
   std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null if not configured.
@@ -407,18 +406,19 @@ absl::Status Trainer::Record(const PushOutcome& outcome) {
 }
 
 absl::Status Trainer::PassOnStop() {
-  if (stop_passed_on_ || options_.asked_to_stop == nullptr ||
-      !options_.asked_to_stop()) {
+  if (options_.asked_to_stop == nullptr || !options_.asked_to_stop()) {
     return absl::OkStatus();
   }
-  stop_passed_on_ = true;
+  // Before each push until all stop: a server that is killed forgets it.
   return link_.client->Stop();
 }
 
 absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
+  if (push == parts_.plan->num_pushes() || !KeepsSnapshots(config())) {
+    return absl::OkStatus();
+  }
   const int64_t every = config().checkpoint().every();
   const bool stop = stop_ && StopsTogether(config());
-  if (push == parts_.plan->num_pushes() || every == 0) return absl::OkStatus();
   if (!stop && push / every == done / every) return absl::OkStatus();
   ResumePoint point;
   point.push = push;
@@ -427,11 +427,12 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
   PS_RETURN_IF_ERROR(
       snapshots_->Save(stop ? push : push / every * every, point));
   if (!stop) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(snapshots_->Flush());
-  PS_RETURN_IF_ERROR(link_.client->Finish(absl::OkStatus()));
-  return absl::UnavailableError(absl::StrCat(
-      "asked to end after push ", push,
-      "; start all processes again and the job goes on from there"));
+  const bool saved = snapshots_->Flush().ok();
+  PS_RETURN_IF_ERROR(link_.client->Finish(absl::OkStatus(), /*stopped=*/true));
+  return absl::UnavailableError(
+      absl::StrCat("asked to end after push ", push,
+                   "; start all processes again and the job goes on from ",
+                   saved ? "there" : "the snapshot before"));
 }
 
 absl::Status Trainer::RunIterations() {

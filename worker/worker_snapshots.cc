@@ -45,13 +45,15 @@ absl::StatusOr<std::unique_ptr<WorkerSnapshots>> WorkerSnapshots::Open(
 }
 
 absl::StatusOr<bool> WorkerSnapshots::Find() {
-  if (options_.config->checkpoint().every() == 0) return false;
+  if (files_ == nullptr) return false;
   PS_ASSIGN_OR_RETURN(
       const CommonSnapshots common,
-      options_.client->FindSnapshots(files_ == nullptr ? std::vector<int64_t>()
-                                                       : files_->numbers()));
+      options_.client->FindSnapshots(files_->numbers(), files_->damaged()));
+  if (common.holdings.empty()) {
+    PS_RETURN_IF_ERROR(files_->SaveBeginning());
+    return false;
+  }
   if (common.numbers.empty()) {
-    if (common.holdings.empty()) return false;
     return absl::FailedPreconditionError(absl::StrCat(
         "there is no snapshot that all processes of the job have: ",
         absl::StrJoin(common.holdings, "; "),
@@ -62,7 +64,10 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
   if (options_.worker_rank == 0) {
     PS_RETURN_IF_ERROR(options_.client->Restore(*found_));
   }
-  return true;
+  if (*found_ > 0) return true;
+  // Some process was killed before it had written its first.
+  PS_RETURN_IF_ERROR(files_->Take(0).status());
+  return false;
 }
 
 absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
@@ -164,14 +169,13 @@ absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
 
 absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
   SnapshotParts parts;
-  if (files_ != nullptr) {
-    PS_ASSIGN_OR_RETURN(parts[kStatePart], State(point));
-    if (options_.worker_rank == 0) {
-      PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
-    }
+  PS_ASSIGN_OR_RETURN(parts[kStatePart], State(point));
+  if (options_.worker_rank == 0) {
+    PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
   }
-  PS_RETURN_IF_ERROR(options_.client->SaveSnapshot(number));
-  if (files_ != nullptr) files_->Save(number, std::move(parts));
+  PS_ASSIGN_OR_RETURN(const int64_t written_by_all,
+                      options_.client->SaveSnapshot(number, files_->latest()));
+  files_->Save(number, std::move(parts), written_by_all);
   return absl::OkStatus();
 }
 

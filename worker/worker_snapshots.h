@@ -51,7 +51,7 @@ class WorkerSnapshots {
       const WorkerSnapshotsOptions& options);
 
   // Finds the latest snapshot that all processes of the job have, and makes it
-  // the servers' state. Returns false if no process has any. Waits for all
+  // the servers' state. Returns false if the job begins. Waits for all
   // workers. Errors: kFailedPrecondition, with what each process has, if they
   // have none in common; those of the client.
   absl::StatusOr<bool> Find();
@@ -61,10 +61,10 @@ class WorkerSnapshots {
   // weights are not those of this snapshot, or for damaged state.
   absl::StatusOr<ResumePoint> Load();
 
-  // Saves the state after `point.push` pushes, together with all servers and
-  // workers: it copies the state, waits for the others, and returns while it is
-  // being written. `number` is the same for all of them. A failure to write is
-  // logged and is not an error.
+  // For a job that keeps snapshots. Saves the state after `point.push` pushes,
+  // together with all servers and workers: it copies the state, waits for the
+  // others, and returns while it is being written. `number` is the same for all
+  // of them. A failure to write is logged and is not an error.
   absl::Status Save(int64_t number, const ResumePoint& point);
 
   // Waits until everything is written. Returns the error of the last Save.

@@ -1,10 +1,10 @@
 #include "server/norms/server_squares.h"
 
 #include <algorithm>
-#include <cmath>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace ps {
 namespace {
@@ -33,13 +33,6 @@ absl::StatusOr<Sums> ReadSquares(const SquaresMessage& message,
     sums[t] = {message.weights(t), message.gradient(t), message.step(t)};
   }
   return sums;
-}
-
-absl::StatusOr<SquaresTotals> TotalsOf(const absl::StatusOr<Sums>& sums) {
-  if (!sums.ok()) return sums.status();
-  double squares = 0;
-  for (const Squares& sum : *sums) squares += sum.gradient;
-  return SquaresTotals{*sums, std::sqrt(squares)};
 }
 
 SquaresGathererOptions GathererOptions(int num_contributors,
@@ -75,8 +68,9 @@ ServerSquares::ServerSquares(
               }),
       servers_(GathererOptions(static_cast<int>(options.contributors.size()),
                                options.num_tensors, "server"),
-               [](const SquaresRound&, Sums sums, SquaresGatherer::Done done) {
-                 done(std::move(sums));
+               [this](const SquaresRound& round, Sums sums,
+                      SquaresGatherer::Done done) {
+                 done(Logged(round, std::move(sums)));
                }),
       caller_(std::move(caller)) {}
 
@@ -89,7 +83,9 @@ void ServerSquares::Add(const SquaresRound& round, int slice,
   }
   slices_.Add(round, slice, std::move(parts),
               [this, done = std::move(done)](const absl::StatusOr<Sums>& sums) {
-                const absl::StatusOr<SquaresTotals> totals = TotalsOf(sums);
+                const auto totals =
+                    sums.ok() ? absl::StatusOr<SquaresTotals>(TotalsOf(*sums))
+                              : sums.status();
                 if (schedule_ == nullptr) {
                   done(totals);
                 } else {
@@ -97,6 +93,14 @@ void ServerSquares::Add(const SquaresRound& round, int slice,
                   schedule_([done, totals] { done(totals); });
                 }
               });
+}
+
+absl::StatusOr<Sums> ServerSquares::Logged(const SquaresRound& round,
+                                           Sums sums) const {
+  if (options_.log != nullptr) {
+    PS_RETURN_IF_ERROR(options_.log(round, sums));
+  }
+  return sums;
 }
 
 void ServerSquares::Combine(const SquaresRound& round, Sums sums,
@@ -107,13 +111,18 @@ void ServerSquares::Combine(const SquaresRound& round, Sums sums,
   message.set_update(round.update);
   message.set_stage(round.stage);
   FillSquares(sums, &message);
-  const auto answered = [this, done = std::move(done)](
+  const auto answered = [this, round, done = std::move(done)](
                             const absl::StatusOr<SquaresMessage>& totals) {
-    if (totals.ok()) {
-      done(ReadSquares(*totals, options_.num_tensors));
-    } else {
+    if (!totals.ok()) {
       done(totals.status());
+      return;
     }
+    absl::StatusOr<Sums> read = ReadSquares(*totals, options_.num_tensors);
+    // Server 0 has written them down for everybody.
+    if (read.ok() && options_.server_index > 0) {
+      read = Logged(round, *std::move(read));
+    }
+    done(read);
   };
   if (options_.server_index == 0) {
     AddFromServer(message, answered);

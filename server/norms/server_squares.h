@@ -39,6 +39,10 @@ struct ServerSquaresOptions {
   int num_slices = 0;  // Number of such slices on this server.
   int64_t num_tensors = 0;
   uint64_t config_fingerprint = 0;
+  // Called with the totals of a round before anyone gets them; its error fails
+  // the round. May be null.
+  std::function<absl::Status(const SquaresRound&, const std::vector<Squares>&)>
+      log;
 };
 
 // A hash of the config; two different configs share it only by chance.
@@ -62,6 +66,18 @@ class ServerSquares final : public SquaresExchange {
   // Errors, through `answer`: kInvalidArgument, kFailedPrecondition.
   void AddFromServer(const SquaresMessage& request, const Answer& answer);
 
+  // The totals of a round that has been held.
+  void Keep(const SquaresRound& round, const std::vector<Squares>& totals) {
+    slices_.Keep(round, totals);
+    servers_.Keep(round, totals);
+  }
+
+  // Drops everything gathered so far; those who wait get kCancelled.
+  void Forget() {
+    slices_.Forget();
+    servers_.Forget();
+  }
+
   void Fail(const absl::Status& failure);
 
   void Stop() {
@@ -71,6 +87,9 @@ class ServerSquares final : public SquaresExchange {
  private:
   void Combine(const SquaresRound& round, SquaresGatherer::Sums sums,
                SquaresGatherer::Done done);
+  // The same sums, written down.
+  absl::StatusOr<SquaresGatherer::Sums> Logged(
+      const SquaresRound& round, SquaresGatherer::Sums sums) const;
 
   const ServerSquaresOptions options_;
   const std::function<void(std::function<void()>)> schedule_;

@@ -10,8 +10,8 @@
 #include "common/status_macros.h"
 #include "grpcpp/client_context.h"
 #include "proto/parameter_server.grpc.pb.h"
-#include "transport/deadline_after.h"
 #include "transport/channel.h"
+#include "transport/deadline_after.h"
 #include "transport/grpc_status.h"
 
 namespace ps {

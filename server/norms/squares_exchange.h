@@ -2,6 +2,7 @@
 #ifndef SERVER_NORMS_SQUARES_EXCHANGE_H_
 #define SERVER_NORMS_SQUARES_EXCHANGE_H_
 
+#include <cmath>
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,6 +17,12 @@ struct SquaresTotals {
   std::vector<Squares> tensors;  // [number of tensors]
   double norm = 0;               // Euclidean norm of the whole gradient.
 };
+
+inline SquaresTotals TotalsOf(const std::vector<Squares>& tensors) {
+  double squares = 0;
+  for (const Squares& sum : tensors) squares += sum.gradient;
+  return {tensors, std::sqrt(squares)};
+}
 
 // Identifies one of the exchanges of an update.
 struct SquaresRound {

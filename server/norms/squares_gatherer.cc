@@ -103,15 +103,35 @@ void SquaresGatherer::Answer(const SquaresRound& round,
     MutexLock lock(&mu_);
     answered.swap(contributions_);
     num_here_ = 0;
-    if (sums.ok()) {
-      kept_[round] = *sums;
-      if (static_cast<int>(kept_.size()) > options_.kept_rounds) {
-        kept_.erase(kept_.begin());
-      }
-    }
+    if (sums.ok()) KeepLocked(round, *sums);
   }
   for (const Contribution& each : answered) {
     if (each.here) each.done(sums);
+  }
+}
+
+void SquaresGatherer::Keep(const SquaresRound& round, const Sums& sums) {
+  MutexLock lock(&mu_);
+  KeepLocked(round, sums);
+}
+
+void SquaresGatherer::KeepLocked(const SquaresRound& round, const Sums& sums) {
+  kept_[round] = sums;
+  if (static_cast<int>(kept_.size()) > options_.kept_rounds) {
+    kept_.erase(kept_.begin());
+  }
+}
+
+void SquaresGatherer::Forget() {
+  std::vector<Contribution> answered;
+  {
+    MutexLock lock(&mu_);
+    answered.swap(contributions_);
+    num_here_ = 0;
+    kept_.clear();
+  }
+  for (const Contribution& each : answered) {
+    if (each.here) each.done(absl::CancelledError("of an earlier job"));
   }
 }
 

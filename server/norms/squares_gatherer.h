@@ -50,6 +50,12 @@ class SquaresGatherer {
   void Add(const SquaresRound& round, int contributor,
            std::vector<TensorSquares> squares, Done done);
 
+  // The sums of a round that has been held.
+  void Keep(const SquaresRound& round, const Sums& sums);
+
+  // Drops everything gathered so far; those who wait get kCancelled.
+  void Forget();
+
   // Answers everyone who waits, now and from now on.
   void Fail(const absl::Status& failure);
 
@@ -65,6 +71,8 @@ class SquaresGatherer {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   Sums AddUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Answer(const SquaresRound& round, const absl::StatusOr<Sums>& sums);
+  void KeepLocked(const SquaresRound& round, const Sums& sums)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 
   const SquaresGathererOptions options_;
   const Combine combine_;

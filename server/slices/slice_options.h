@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "optimizers/optimizer.h"
@@ -25,6 +26,8 @@ struct SliceOptions {
   // The parts of tensors that make up the slice. Empty: one tensor of unknown
   // shape.
   std::vector<TensorStretch> stretches;
+  // For logs and snapshots; unique among the server's slices.
+  std::string name;
   // Unique among the server's slices. It seeds random draws and orders sums of
   // squares.
   int number = 0;

@@ -82,10 +82,10 @@ class StaleAdmission final : public Admission {
           absl::StrCat("push for iteration ", push.iteration, " of worker ",
                        push.rank, ", which has done ", taken, " iterations"));
     }
-    if (push.base_version < 0 || push.base_version > version()) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "worker ", push.rank, " says that it holds version ",
-          push.base_version, "; this slice is at version ", version()));
+    if (push.base_version < 0) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("worker ", push.rank, " says that it holds version ",
+                       push.base_version));
     }
     return absl::OkStatus();
   }

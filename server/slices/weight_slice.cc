@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/payload/payload.h"
 
 namespace ps {
 namespace {
@@ -16,11 +17,12 @@ constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 }  // namespace
 
 WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
-                         Timer* timer, const Clock* clock)
+                         Timer* timer, const Clock* clock, UpdateLog* log)
     : options_(options),
       exchange_(exchange),
       timer_(timer),
       clock_(clock),
+      log_(log),
       workers_(options.config->cluster().num_workers()),
       admission_(NewAdmission(options)) {}
 
@@ -46,7 +48,12 @@ absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {
     return absl::FailedPreconditionError(
         "this slice already has other weights");
   }
-  PS_ASSIGN_OR_RETURN(state_, SliceState::Create(options_, payload));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
+                      SliceState::Create(options_, payload));
+  if (log_ != nullptr) {
+    PS_RETURN_IF_ERROR(log_->AppendFirstWeights(options_.name, payload));
+  }
+  state_ = std::move(state);
   Begin();
   return absl::OkStatus();
 }
@@ -70,20 +77,61 @@ absl::StatusOr<std::string> WeightSlice::SaveNow() const {
   return state_->Save();
 }
 
-void WeightSlice::Load(std::string saved,
+void WeightSlice::Load(SliceHistory history,
                        std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, saved = std::move(saved), done = std::move(done)] {
-    done(LoadNow(saved));
+  mailbox_.Post([this, history = std::move(history), done = std::move(done)] {
+    done(LoadNow(history));
   });
 }
 
-absl::Status WeightSlice::LoadNow(const std::string& saved) {
+absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
   PS_RETURN_IF_ERROR(failure_);
   if (state_ != nullptr) {
     return absl::FailedPreconditionError("this slice already has weights");
   }
-  PS_ASSIGN_OR_RETURN(state_, SliceState::Load(options_, saved));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state, StateAfter(history));
+  for (const auto& [version, update] : history.updates) {
+    if (version != state->progress().version) {
+      return absl::DataLossError(
+          absl::StrCat("update ", state->progress().version,
+                       " is missing before update ", version));
+    }
+    PS_RETURN_IF_ERROR(CheckLogged(update));
+    PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares,
+                        state->Apply(update));
+    if (!squares.empty()) {
+      return absl::DataLossError(
+          absl::StrCat("update ", version, " lacks an exchange of norms"));
+    }
+  }
+  state_ = std::move(state);
   Begin();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<SliceState>> WeightSlice::StateAfter(
+    const SliceHistory& history) const {
+  if (!history.saved.empty() || !history.first.has_value()) {
+    return SliceState::Load(options_, history.saved);
+  }
+  const PayloadPieces& first = history.first->pieces;
+  PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                      ValidatePayload(first, options_.num_elements));
+  if (info.index_code != IndexCode::kDense ||
+      info.value_code != ValueCode::kFp32) {
+    return absl::DataLossError("the first weights are not dense and fp32");
+  }
+  return SliceState::Create(options_, first);
+}
+
+absl::Status WeightSlice::CheckLogged(const UpdateRecord& update) const {
+  for (const WorkerPush& push : update.pushes) {
+    if (push.rank < 0 || push.rank >= static_cast<int>(workers_.size())) {
+      return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
+    }
+    PS_RETURN_IF_ERROR(
+        ValidatePayload(push.payload.pieces, options_.num_elements).status());
+  }
   return absl::OkStatus();
 }
 
@@ -171,6 +219,11 @@ absl::StatusOr<Admission::Arrival> WeightSlice::Admit(WorkerPush push) {
         "a push of statistics must hold all of them");
   }
   MutexLock lock(&mu_);
+  if (push.base_version > version_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", push.rank, " says that it holds version ", push.base_version,
+        "; this slice is at version ", version_));
+  }
   return admission_->Take(std::move(push));
 }
 
@@ -236,9 +289,6 @@ void WeightSlice::Advance() {
 
 void WeightSlice::Step() {
   const absl::StatusOr<std::vector<Squares>> squares = state_->Apply(*record_);
-  // Released before the answers, so that workers have their credit back when
-  // they receive them.
-  for (WorkerPush& push : record_->pushes) push.payload = ReceivedPayload();
   if (!squares.ok()) {
     FailNow(squares.status());
     return;
@@ -252,8 +302,19 @@ void WeightSlice::Step() {
                    });
     return;
   }
+  if (log_ != nullptr) {
+    const absl::Status logged = log_->AppendUpdate(
+        options_.name, state_->progress().version - 1, *record_);
+    if (!logged.ok()) {
+      FailNow(logged);
+      return;
+    }
+  }
   const absl::Time end = clock_->Now();
-  for (const WorkerPush& push : record_->pushes) {
+  for (WorkerPush& push : record_->pushes) {
+    // Released before the answers, so that workers have their credit back when
+    // they receive them.
+    push.payload = ReceivedPayload();
     workers_[push.rank].start = start_;
     workers_[push.rank].end = end;
   }

@@ -21,6 +21,7 @@
 #include "server/slices/mailbox.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_state.h"
+#include "server/slices/update_log.h"
 #include "server/slices/worker_push.h"
 #include "server/timer.h"
 
@@ -39,14 +40,17 @@ class WeightSlice {
  public:
   // Allocates no memory in proportion to num_elements, which a peer chose; that
   // happens with the first weights. `exchange` is used only if the update needs
-  // norms, `timer` only with consistency.step_timeout_seconds. None of the
-  // pointers is owned; all must stay valid while the slice is in use.
+  // norms, `timer` only with consistency.step_timeout_seconds. Nothing is
+  // written down without `log`. None of the pointers is owned; all must stay
+  // valid while the slice is in use.
   explicit WeightSlice(const SliceOptions& options,
                        SquaresExchange* exchange = nullptr,
                        Timer* timer = nullptr,
-                       const Clock* clock = SteadyClock());
+                       const Clock* clock = SteadyClock(),
+                       UpdateLog* log = nullptr);
   ~WeightSlice();
 
+  const std::string& name() const { return options_.name; }
   UpdateRule rule() const { return options_.rule; }
   int64_t num_elements() const { return options_.num_elements; }
 
@@ -75,10 +79,12 @@ class WeightSlice {
   // kFailedPrecondition before the first weights, or if an update is under way.
   void Save(std::function<void(const absl::StatusOr<std::string>&)> done);
 
-  // Takes up a saved state in place of first weights. Errors, through `done`:
-  // kFailedPrecondition if the slice has weights already; those of
-  // SliceState::Load.
-  void Load(std::string saved, std::function<void(const absl::Status&)> done);
+  // Takes up a saved state, or the first weights, and repeats the updates that
+  // followed. Errors, through `done`: kFailedPrecondition if the slice has
+  // weights already; kDataLoss for updates that do not fit; those of
+  // SliceState::Load and Create.
+  void Load(SliceHistory history,
+            std::function<void(const absl::Status&)> done);
 
   // This worker will not push any more; nobody waits for it from now on, unless
   // the job's mode waits for all workers.
@@ -113,7 +119,10 @@ class WeightSlice {
   // Events. Everything below runs in the mailbox.
   absl::Status SetFirstWeights(const PayloadPieces& payload);
   absl::StatusOr<std::string> SaveNow() const;
-  absl::Status LoadNow(const std::string& saved);
+  absl::Status LoadNow(const SliceHistory& history);
+  absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
+      const SliceHistory& history) const;
+  absl::Status CheckLogged(const UpdateRecord& update) const;
   // The state is new.
   void Begin();
   void HandlePull(Waiting pull);
@@ -141,6 +150,7 @@ class WeightSlice {
   SquaresExchange* const exchange_;
   Timer* const timer_;
   const Clock* const clock_;
+  UpdateLog* const log_;
 
   // Used by events only.
   absl::Status failure_;

@@ -95,6 +95,7 @@ class Processes : public testing::Test {
     std::vector<std::unique_ptr<TestProcess>> servers;
     std::vector<std::string> texts;
     for (int i = 0; i < 2; ++i) {
+      std::filesystem::remove(AddressFile(i));
       servers.push_back(StartServer(i, "127.0.0.1:0"));
       std::string text;
       EXPECT_TRUE(WaitFor(kBound, [&] {
@@ -371,6 +372,26 @@ TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {
   for (const auto& server : servers) {
     EXPECT_EQ(server->WaitForExit(kBound), 1);
     EXPECT_THAT(server->Output(), HasSubstr("worker 1"));
+  }
+}
+
+TEST_F(Processes, SigtermToOneProcessEndsAllAfterASnapshot) {
+  WriteJob(absl::StrReplaceAll(
+      kEndlessJob, {{"every: 0", absl::StrCat("every: 1000000 directory: \"",
+                                              run_dir(), "/kept\"")}}));
+  for (const bool to_server : {true, false}) {
+    std::filesystem::remove(run_dir() + "/metrics.jsonl");
+    std::string addresses;
+    const auto servers = StartServers(&addresses);
+    const auto worker0 = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
+    const auto worker1 = StartWorker(1, {addresses});
+    ASSERT_TRUE(WaitForProgress()) << worker0->Output();
+    (to_server ? servers[1] : worker1)->Signal(SIGTERM);
+    for (TestProcess* process :
+         {servers[0].get(), servers[1].get(), worker0.get(), worker1.get()}) {
+      EXPECT_EQ(process->WaitForExit(kBound), 75) << process->Output();
+      EXPECT_THAT(process->Output(), HasSubstr("asked to end after"));
+    }
   }
 }
 

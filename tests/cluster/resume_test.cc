@@ -202,6 +202,23 @@ TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
   ExpectSameBits(RunCluster(job), whole);
 }
 
+TEST_F(Resume, BeginsAnewIfOneWasKilledBeforeItsFirstSnapshot) {
+  const JobConfig job = Job({});
+  const ClusterRun whole = RunCluster(job);
+  for (const int number : {5, 10}) {
+    ASSERT_TRUE(fs::remove_all(
+        absl::StrCat(folder_, "/checkpoints/worker-1/snapshot-", number)));
+  }
+  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1/snapshot-10"));
+  ExpectSameBits(RunCluster(job), whole);
+  // Unlike one that has lost its folder.
+  ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
+  const ClusterRun lost = RunCluster(job);
+  EXPECT_TRUE(absl::IsFailedPrecondition(lost.workers[0].status()));
+  EXPECT_THAT(std::string(lost.workers[0].status().message()),
+              HasSubstr("no snapshot that all processes of the job have"));
+}
+
 TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
@@ -213,6 +230,44 @@ TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
   ExpectSameBits(RunCluster(job), whole);
   EXPECT_THAT(testing::internal::GetCapturedStderr(),
               HasSubstr(part + " is damaged"));
+}
+
+TEST_F(Resume, NothingBeginsAnewWhereEverythingIsDamaged) {
+  const JobConfig job = Job({});
+  ASSERT_TRUE(RunCluster(job).ok());
+  for (const char* process : {"server-0", "server-1", "worker-0", "worker-1"}) {
+    for (const int number : {5, 10}) {
+      fs::resize_file(absl::StrCat(folder_, "/checkpoints/", process,
+                                   "/snapshot-", number, "/manifest"),
+                      20);
+    }
+  }
+  const ClusterRun run = RunCluster(job);
+  EXPECT_TRUE(absl::IsFailedPrecondition(run.workers[0].status()));
+  EXPECT_THAT(std::string(run.workers[0].status().message()),
+              HasSubstr("worker 1 has 5 (damaged), 10 (damaged)"));
+}
+
+TEST_F(Resume, OneThatKeepsNothingIsRefused) {
+  JobConfig job = Job({});
+  ServerOptions options;
+  options.config = job;
+  options.config.mutable_checkpoint()->clear_directory();
+  options.config.mutable_cluster()->set_num_servers(1);
+  options.listen = "127.0.0.1:0";
+  auto server = Server::Start(options);
+  ASSERT_TRUE(server.ok()) << server.status();
+  TrainerOptions trainer;
+  trainer.config = job;
+  trainer.config.mutable_cluster()->set_num_servers(1);
+  trainer.config.mutable_cluster()->add_servers(
+      absl::StrCat("127.0.0.1:", (*server)->port()));
+  trainer.incarnation = 1;
+  trainer.name = "test:1";
+  const absl::Status refused = Train(trainer).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("worker 0 (test:1) keeps snapshots"));
 }
 
 TEST_F(Resume, AMissingPartIsNamed) {

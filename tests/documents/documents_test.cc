@@ -90,6 +90,10 @@ TEST_F(Documents, ReadmesOwnJobRunsCommandByCommand) {
   ASSERT_EQ(resume.size(), 1u);
   EXPECT_EQ(Run(resume[0], &output), 1);
   EXPECT_THAT(output, HasSubstr("the run in runs/my_job is complete"));
+  // A longer one.
+  fs::remove_all(directory_ / "runs/my_job");
+  const std::string longer = commands.back() + " --set=checkpoint.every=10";
+  EXPECT_EQ(Run(longer, &output), 0) << output;
   fs::remove(directory_ / "runs/my_job/summary.json");
   EXPECT_EQ(Run(resume[0], &output), 0) << output;
   EXPECT_THAT(output, HasSubstr("test accuracy"));

@@ -78,6 +78,16 @@ TEST(MembershipTest, WithSnapshotsAReplacementEndsTheServerSoThatAllGoOn) {
               HasSubstr("was lost and started again as other:1"));
 }
 
+TEST(MembershipTest, WithSnapshotsOneThatNeverAttendedIsReplaced) {
+  MembershipOptions options = Patient(2);
+  options.keeps_snapshots = true;
+  Membership membership(options);
+  ASSERT_TRUE(membership.Register(1, 4, "earlier:1").ok());
+  EXPECT_TRUE(membership.Register(1, 5, "other:1").ok());
+  EXPECT_TRUE(membership.Check(1, 5).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(membership.Check(1, 4)));
+}
+
 TEST(MembershipTest, TheSameWorkerMayRegisterAgain) {
   Membership membership(Patient(1));
   Join(&membership, 0);

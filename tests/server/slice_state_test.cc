@@ -16,8 +16,10 @@
 #include "compressors/payload/payload.h"
 #include "gtest/gtest.h"
 #include "optimizers/optimizer.h"
+#include "server/log/server_log.h"
 #include "tests/optimizers/optimizer_harness.h"
 #include "tests/server/slice_calls.h"
+#include "tests/storage/memory_files.h"
 
 namespace ps {
 namespace {
@@ -235,6 +237,60 @@ TEST(SliceState, ReplayedRecordsGiveTheSameBits) {
       EXPECT_EQ(record.totals.size(), num_totals);
     }
     EXPECT_EQ(replayed->Save(), state->Save());
+    if (HasFailure()) return;
+  }
+}
+
+// A slice that reads what a server has written down of it is as it was.
+TEST(SliceState, ALoggedSliceComesBack) {
+  for (const auto& test : Cases()) {
+    SCOPED_TRACE(test->name);
+    test->options.name = "slice-0-0";
+    MemoryFiles files;
+    const auto log = ServerLog::Open({&files, "log", /*max_bytes=*/1 << 30});
+    ASSERT_TRUE(log.ok()) << log.status();
+    ASSERT_TRUE((*log)->Begin(0, 1).ok());
+    const PayloadBuffer first = EncodeDense(Values(5, kElements));
+    ASSERT_TRUE((*log)->AppendFirstWeights("slice-0-0", {first.span()}).ok());
+    const auto state = NewState(*test);
+    std::string saved;
+    for (int64_t u = 0; u < kUpdates; ++u) {
+      UpdateRecord record = RecordFor(*test, u);
+      Apply(&record, state.get());
+      for (size_t stage = 0; stage < record.totals.size(); ++stage) {
+        ASSERT_TRUE((*log)
+                        ->AppendNorms({u, static_cast<int>(stage)},
+                                      record.totals[stage].tensors)
+                        .ok());
+      }
+      ASSERT_TRUE((*log)->AppendUpdate("slice-0-0", u, record).ok());
+      if (u + 1 < kUpdates / 2) continue;
+      // From the first weights, and from a snapshot in the middle.
+      if (saved.empty()) {
+        saved = state->Save();
+        ASSERT_TRUE((*log)->Begin(u + 1, 1).ok());
+      }
+      for (const bool from_snapshot : {false, true}) {
+        const auto opened = ServerLog::Open({&files, "log", 1 << 30});
+        auto logged = (*opened)->Read(from_snapshot ? kUpdates / 2 : 0);
+        ASSERT_TRUE(logged.ok()) << logged.status();
+        SliceHistory history = std::move(logged->slices["slice-0-0"]);
+        if (from_snapshot) history.saved = saved;
+        WeightSlice slice(test->options);
+        absl::Status loaded = absl::UnknownError("no answer");
+        slice.Load(std::move(history),
+                   [&](const absl::Status& status) { loaded = status; });
+        ASSERT_TRUE(loaded.ok()) << loaded;
+        EXPECT_EQ(slice.version(), u + 1);
+        // What a worker has been told of is not written down; where each push
+        // is an update, it is part of the state.
+        if (UpdatesByEachPush(*test->options.config)) continue;
+        slice.Save([&](const absl::StatusOr<std::string>& again) {
+          ASSERT_TRUE(again.ok()) << again.status();
+          EXPECT_TRUE(*again == state->Save());
+        });
+      }
+    }
     if (HasFailure()) return;
   }
 }

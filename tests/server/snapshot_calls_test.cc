@@ -1,4 +1,6 @@
 // The calls about snapshots, by workers that come late, twice or not at all.
+#include <filesystem>
+#include <fstream>
 #include <string>
 #include <thread>
 #include <utility>
@@ -6,13 +8,18 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/match.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
+#include "grpcpp/client_context.h"
 #include "gtest/gtest.h"
 #include "tests/server/raw_worker.h"
+#include "transport/grpc_status.h"
 
 namespace ps {
 namespace {
 
+namespace fs = std::filesystem;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -127,6 +134,185 @@ TEST_F(SnapshotCalls, StrangersAreRefused) {
     EXPECT_FALSE(broken.ok()) << method;
   }
   EXPECT_TRUE(worker_.GetStatus().ok());
+}
+
+// A server that was killed, and workers that were not.
+class RecoveredServer : public testing::Test {
+ protected:
+  RecoveredServer() : config_(PatientJob(/*num_workers=*/2)) {
+    config_.mutable_optimizer()->set_name("sgd");
+    config_.mutable_checkpoint()->set_directory(testing::TempDir() +
+                                                "/recovered_server");
+    fs::remove_all(config_.checkpoint().directory());
+  }
+
+  static constexpr uint64_t kRecovering = 0;
+
+  absl::StatusOr<uint64_t> Register(RawWorker* worker, int rank,
+                                    uint64_t epoch) {
+    RegisterRequest request =
+        RawWorker::ValidRegistration(config_, IdOf(rank), {kElements});
+    request.set_keeps_snapshots(true);
+    request.set_epoch(epoch);
+    grpc::ClientContext context;
+    RegisterResponse response;
+    const absl::Status status =
+        FromGrpcStatus(worker->stub()->Register(&context, request, &response));
+    if (!status.ok()) return status;
+    return response.recovering() ? kRecovering : response.epoch();
+  }
+
+  // As a session does while the server reads its log.
+  absl::StatusOr<uint64_t> RegisterAgain(RawWorker* worker, int rank,
+                                         uint64_t epoch) {
+    for (;;) {
+      const auto registered = Register(worker, rank, epoch);
+      if (!registered.ok() || *registered != kRecovering) return registered;
+    }
+  }
+
+  absl::StatusOr<std::string> CallSlice(RawWorker* worker,
+                                        const std::string& method, int rank,
+                                        float value, int64_t iteration = 0) {
+    SliceMessage header;
+    *header.mutable_worker() = IdOf(rank);
+    header.set_iteration(iteration);
+    return worker->Call(
+        method, MessageBytes(
+                    header, EncodeDense(std::vector<float>(kElements, value))));
+  }
+
+  // Both workers, until after the first update; returns the epoch.
+  uint64_t TrainOnce() {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    uint64_t epoch = 0;
+    for (int rank = 0; rank < 2; ++rank) epoch = *Register(&worker, rank, 0);
+    const auto find = [&](int rank) {
+      FindSnapshotsRequest request;
+      *request.mutable_worker() = IdOf(rank);
+      EXPECT_TRUE(
+          worker.Call("FindSnapshots", request.SerializeAsString()).ok());
+    };
+    std::thread late([&] { find(1); });
+    find(0);
+    late.join();
+    EXPECT_TRUE(CallSlice(&worker, "InitializeSlice", 0, 5).ok());
+    std::thread other(
+        [&] { EXPECT_TRUE(CallSlice(&worker, "Push", 1, 2).ok()); });
+    const auto answer = CallSlice(&worker, "Push", 0, 1);
+    other.join();
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    answer_ = *answer;
+    return epoch;
+  }
+
+  std::string LogFile() const {
+    std::string found;
+    for (const auto& entry : fs::directory_iterator(
+             config_.checkpoint().directory() + "/server-0")) {
+      const std::string path = entry.path().string();
+      if (absl::StrContains(path, "/log-")) found = path;
+    }
+    return found;
+  }
+
+  JobConfig config_;
+  std::string answer_;
+};
+
+TEST_F(RecoveredServer, GoesOnWithTheWorkersThatItHad) {
+  const uint64_t epoch = TrainOnce();
+  for (int life = 0; life < 3; ++life) {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    for (int rank = 0; rank < 2; ++rank) {
+      const auto registered = RegisterAgain(&worker, rank, epoch);
+      ASSERT_TRUE(registered.ok()) << registered.status();
+      EXPECT_EQ(*registered, epoch);
+    }
+    EXPECT_EQ(worker.GetStatus()->version(), 1);
+    // The answer may have been lost; what the server measured may differ.
+    SliceMessage before, after;
+    ASSERT_TRUE(before.ParseFromString(answer_));
+    const auto repeated = CallSlice(&worker, "Push", 0, 1);
+    ASSERT_TRUE(repeated.ok()) << repeated.status();
+    ASSERT_TRUE(after.ParseFromString(*repeated));
+    EXPECT_EQ(after.payload(), before.payload());
+    EXPECT_EQ(after.iteration(), before.iteration());
+    // Nothing is counted twice.
+    EXPECT_EQ(worker.GetStatus()->version(), 1);
+    // Nobody else would come to this meeting again.
+    FindSnapshotsRequest request;
+    *request.mutable_worker() = IdOf(1);
+    const auto found =
+        worker.Call("FindSnapshots", request.SerializeAsString());
+    ASSERT_TRUE(found.ok()) << found.status();
+    FindSnapshotsResponse response;
+    ASSERT_TRUE(response.ParseFromString(*found));
+    EXPECT_THAT(response.snapshots(), ElementsAre(0));
+    EXPECT_THAT(response.holdings(), IsEmpty());
+  }
+}
+
+TEST_F(RecoveredServer, EndsWhenAWorkerIsNew) {
+  const uint64_t epoch = TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+  const absl::Status refused = Register(&worker, 1, 0).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("all processes have been started again"));
+  EXPECT_FALSE(Register(&worker, 1, epoch).ok());
+}
+
+// A disk that has lost the end of a file.
+TEST_F(RecoveredServer, EndsWhenItsLogLacksWhatWasAnswered) {
+  const uint64_t epoch = TrainOnce();
+  fs::resize_file(LogFile(), fs::file_size(LogFile()) - 1);
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+  EXPECT_EQ(worker.GetStatus()->version(), 0);
+  const absl::Status refused =
+      CallSlice(&worker, "Push", 0, 1, /*iteration=*/1).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("lacks updates that it had answered"));
+  EXPECT_FALSE(Register(&worker, 1, epoch).ok());
+}
+
+TEST_F(RecoveredServer, HasAnotherEpochForANewJob) {
+  const uint64_t epoch = TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  const auto begun = Register(&worker, 0, 0);
+  ASSERT_TRUE(begun.ok()) << begun.status();
+  EXPECT_NE(*begun, epoch);
+  // A worker of the earlier one finds out.
+  EXPECT_EQ(*Register(&worker, 1, epoch), *begun);
+  EXPECT_EQ(worker.GetStatus()->version(), -1);
+}
+
+// The workers then find that it is another one, and all go back.
+TEST_F(RecoveredServer, WithADamagedLogHasAnotherEpochWhenItComesAgain) {
+  const uint64_t epoch = TrainOnce();
+  {
+    std::fstream file(LogFile(), std::ios::in | std::ios::out);
+    ASSERT_TRUE(file.seekp(100) && file.put('x') && file.flush());
+  }
+  {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    const absl::Status refused = RegisterAgain(&worker, 0, epoch).status();
+    EXPECT_FALSE(refused.ok());
+  }
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  const auto registered = Register(&worker, 0, epoch);
+  ASSERT_TRUE(registered.ok()) << registered.status();
+  EXPECT_NE(*registered, epoch);
 }
 
 }  // namespace

@@ -111,6 +111,21 @@ std::string ErrorOf(SquaresGatherer* gatherer, const SquaresRound& round,
   return std::string(answers.all[0].status().message());
 }
 
+// Of a log.
+TEST(SquaresGatherer, SumsThatAreKeptNeedNoOtherContributor) {
+  SquaresGatherer gatherer(Options(2, 1), AnswerAtOnce);
+  gatherer.Keep({7, 0}, {{3, 0, 0}});
+  Answers repeat, next;
+  gatherer.Add({7, 0}, 1, {{0, {1, 0, 0}}}, repeat.Taker());
+  ASSERT_EQ(repeat.all.size(), 1u);
+  EXPECT_EQ((*repeat.all[0])[0].weights, 3);
+  EXPECT_THAT(ErrorOf(&gatherer, {6, 0}, 0, 0), HasSubstr("update 7"));
+  gatherer.Add({7, 1}, 0, {{0, {1, 0, 0}}}, next.Taker());
+  gatherer.Add({7, 1}, 1, {{0, {2, 0, 0}}}, next.Taker());
+  ASSERT_EQ(next.all.size(), 2u);
+  EXPECT_EQ((*next.all[0])[0].weights, 3);
+}
+
 TEST(SquaresGatherer, WhatDoesNotFitIsRefusedAndChangesNothing) {
   SquaresGatherer gatherer(Options(2, 3), AnswerAtOnce);
   Answers answers;

@@ -222,7 +222,7 @@ TEST_F(StaleSliceTest, WhatCannotBeThisWorkersIsRefused) {
   EXPECT_TRUE(absl::IsFailedPrecondition(skipped.OnlyStatus()));
   Answers unknown;
   slice->Push(PushFrom(0, 0, 7, 1), unknown.Taker());
-  EXPECT_TRUE(absl::IsInvalidArgument(unknown.OnlyStatus()));
+  EXPECT_TRUE(absl::IsFailedPrecondition(unknown.OnlyStatus()));
   EXPECT_THAT(std::string(unknown.OnlyStatus().message()),
               HasSubstr("holds version 7; this slice is at version 0"));
   EXPECT_EQ(slice->version(), 0);

@@ -6,6 +6,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -15,7 +16,9 @@ class MemoryFiles::Output final : public OutputFile {
   Output(MemoryFiles* files, std::string path)
       : files_(files), path_(std::move(path)) {}
 
-  absl::Status Append(absl::string_view bytes) override {
+  absl::Status Append(absl::Span<const absl::string_view> pieces) override {
+    const std::string all = absl::StrJoin(pieces, "");
+    const absl::string_view bytes = all;
     std::string& to = files_->contents_[path_].bytes;
     const absl::Status status = files_->Change(path_);
     absl::StrAppend(&to,

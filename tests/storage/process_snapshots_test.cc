@@ -32,11 +32,15 @@ class ProcessSnapshotsTest : public testing::Test {
     return ProcessSnapshots::Open(options);
   }
 
-  void SaveAll(std::initializer_list<int64_t> numbers) {
+  // Others have written them all.
+  static constexpr int64_t kAll = 1000;
+
+  void SaveAll(std::initializer_list<int64_t> numbers, int64_t needed = kAll) {
     auto snapshots = Open();
     ASSERT_TRUE(snapshots.ok()) << snapshots.status();
     for (const int64_t number : numbers) {
-      (*snapshots)->Save(number, {{"state", "at " + std::to_string(number)}});
+      (*snapshots)
+          ->Save(number, {{"state", "at " + std::to_string(number)}}, needed);
     }
     EXPECT_TRUE((*snapshots)->Flush().ok());
   }
@@ -55,6 +59,25 @@ TEST_F(ProcessSnapshotsTest, KeepsTheLastOnesWhileItWritesTheNext) {
   EXPECT_THAT(*parts, ElementsAre(Pair("state", "at 40")));
 }
 
+TEST_F(ProcessSnapshotsTest, WhatAnotherProcessMayNeedStays) {
+  SaveAll({10, 20, 30, 40, 50}, /*needed=*/20);
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(20, 30, 40, 50));
+  EXPECT_EQ((*Open())->latest(), 50);
+}
+
+TEST_F(ProcessSnapshotsTest, TheBeginningIsOneToo) {
+  ASSERT_TRUE((*Open())->SaveBeginning().ok());
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(0));
+  EXPECT_THAT(*(*Open())->Take(0), IsEmpty());
+  SaveAll({10}, /*needed=*/0);
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(0, 10));
+  // What is damaged was saved after the beginning, which must not be repeated
+  // as if it were not there.
+  files_.contents().at(std::string(kFolder) + "/snapshot-10/state").bytes +=
+      "x";
+  EXPECT_THAT((*Open())->numbers(), IsEmpty());
+}
+
 TEST_F(ProcessSnapshotsTest, GoesBackForGood) {
   SaveAll({10, 20, 30});
   EXPECT_TRUE((*Open())->Take(20).ok());
@@ -68,7 +91,7 @@ TEST_F(ProcessSnapshotsTest, AFullDiskCostsOnlyTheNewSnapshot) {
   int failures = 0;
   for (;; ++failures) {
     files_.FailAfter(failures);
-    (*snapshots)->Save(30, {{"state", "at 30"}, {"more", "bytes"}});
+    (*snapshots)->Save(30, {{"state", "at 30"}, {"more", "bytes"}}, kAll);
     const absl::Status saved = (*snapshots)->Flush();
     files_.StopFailing();
     if (saved.ok()) break;
@@ -84,6 +107,7 @@ TEST_F(ProcessSnapshotsTest, DamagedOnesDoNotCount) {
   files_.contents().at(std::string(kFolder) + "/snapshot-20/state").bytes[3] ^=
       1;
   EXPECT_THAT((*Open())->numbers(), ElementsAre(10));
+  EXPECT_THAT((*Open())->damaged(), ElementsAre(20));
   files_.contents().erase(std::string(kFolder) + "/snapshot-10/manifest");
   EXPECT_THAT((*Open())->numbers(), IsEmpty());
 }

@@ -32,12 +32,14 @@ TEST(Crc32c, HasThePublishedValues) {
 
 const std::vector<std::string> kRecords = {"first", "", std::string(200, 'x')};
 
-// Three records, the last two in one call.
+// Three records, the last one in two pieces.
 std::string WriteThree(Files* files, const std::string& path) {
   auto writer = RecordLogWriter::Create(files, path);
   EXPECT_TRUE(writer.ok()) << writer.status();
-  EXPECT_TRUE(writer->Append({kRecords[0]}, /*sync=*/false).ok());
-  EXPECT_TRUE(writer->Append({kRecords[1], kRecords[2]}, /*sync=*/true).ok());
+  const absl::string_view last = kRecords[2];
+  EXPECT_TRUE(writer->Append({kRecords[0]}).ok());
+  EXPECT_TRUE(writer->Append({}).ok());
+  EXPECT_TRUE(writer->Append({last.substr(0, 70), last.substr(70)}).ok());
   const std::string bytes = *files->Read(path);
   EXPECT_EQ(writer->size_bytes(), static_cast<int64_t>(bytes.size()));
   return bytes;
@@ -50,14 +52,14 @@ TEST(RecordLog, IsReadAsItWasWritten) {
     const std::string path = ::testing::TempDir() + "/a.log";
     ASSERT_TRUE(files->Remove(path).ok());
     WriteThree(files, path);
-    EXPECT_TRUE(absl::IsAlreadyExists(
-        RecordLogWriter::Create(files, path).status()));
+    EXPECT_TRUE(
+        absl::IsAlreadyExists(RecordLogWriter::Create(files, path).status()));
     const auto reader = RecordLogReader::Open(files, path);
     ASSERT_TRUE(reader.ok()) << reader.status();
     EXPECT_THAT(reader->records(),
                 ElementsAre(kRecords[0], kRecords[1], kRecords[2]));
     EXPECT_EQ(reader->incomplete_bytes(), 0);
-    ASSERT_TRUE(reader->Continue(files)->Append({"more"}, true).ok());
+    ASSERT_TRUE(reader->Continue(files)->Append({"more"}).ok());
     EXPECT_EQ(RecordLogReader::Open(files, path)->records().back(), "more");
   }
 }
@@ -82,7 +84,7 @@ TEST(RecordLog, GoesOnBehindTheLastWholeRecord) {
     for (size_t i = 0; i < count; ++i) {
       EXPECT_EQ(reader->records()[i], kRecords[i]);
     }
-    ASSERT_TRUE(reader->Continue(&files)->Append({"more"}, false).ok());
+    ASSERT_TRUE(reader->Continue(&files)->Append({"more"}).ok());
     const auto again = RecordLogReader::Open(&files, "log");
     ASSERT_TRUE(again.ok()) << again.status();
     ASSERT_EQ(again->records().size(), count + 1);
@@ -110,11 +112,11 @@ TEST(RecordLog, AFlippedBitIsFoundAndNamed) {
 TEST(RecordLog, AFullDiskEndsIt) {
   MemoryFiles files;
   auto writer = RecordLogWriter::Create(&files, "log");
-  files.FailAfter(3);
-  EXPECT_TRUE(writer->Append({"kept"}, false).ok());
-  EXPECT_TRUE(absl::IsResourceExhausted(writer->Append({"lost"}, false)));
+  files.FailAfter(1);
+  EXPECT_TRUE(writer->Append({"kept"}).ok());
+  EXPECT_TRUE(absl::IsResourceExhausted(writer->Append({"lost"})));
   files.StopFailing();
-  EXPECT_TRUE(absl::IsResourceExhausted(writer->Append({"late"}, false)));
+  EXPECT_TRUE(absl::IsResourceExhausted(writer->Append({"late"})));
   const auto reader = RecordLogReader::Open(&files, "log");
   EXPECT_THAT(reader->records(), ElementsAre("kept"));
   EXPECT_GT(reader->incomplete_bytes(), 0);
@@ -123,8 +125,9 @@ TEST(RecordLog, AFullDiskEndsIt) {
 TEST(RecordLog, WhatWasSyncedSurvivesALossOfPower) {
   MemoryFiles files;
   auto writer = RecordLogWriter::Create(&files, "log");
-  ASSERT_TRUE(writer->Append({"safe"}, /*sync=*/true).ok());
-  ASSERT_TRUE(writer->Append({"risked"}, /*sync=*/false).ok());
+  ASSERT_TRUE(writer->Append({"safe"}).ok());
+  ASSERT_TRUE(writer->Sync().ok());
+  ASSERT_TRUE(writer->Append({"risked"}).ok());
   files.LosePower();
   EXPECT_THAT(RecordLogReader::Open(&files, "log")->records(),
               ElementsAre("safe"));

@@ -55,8 +55,7 @@ TEST(Snapshot, IsReadAsItWasWritten) {
     EXPECT_THAT(snapshot->parts, SizeIs(2));
     EXPECT_EQ(*ReadPart(files, *snapshot, "weights"), std::string("a\0b", 3));
     EXPECT_EQ(*ReadPart(files, *snapshot, "empty"), "");
-    EXPECT_TRUE(
-        absl::IsNotFound(ReadPart(files, *snapshot, "other").status()));
+    EXPECT_TRUE(absl::IsNotFound(ReadPart(files, *snapshot, "other").status()));
     EXPECT_TRUE(VerifySnapshot(files, folder, 30).ok());
   }
 }
@@ -68,8 +67,10 @@ TEST(Snapshot, OldOnesAndUnfinishedOnesAreRemoved) {
   }
   auto unfinished = SnapshotWriter::Create(&files, "here", 4);
   ASSERT_TRUE(unfinished->Add("weights", "y").ok());
-  ASSERT_TRUE(RemoveOlder(&files, "here", 2).ok());
+  ASSERT_TRUE(RemoveOlder(&files, "here", 1, /*needed=*/2).ok());
   EXPECT_THAT(*files.List("here"), ElementsAre("snapshot-2", "snapshot-3"));
+  ASSERT_TRUE(RemoveOlder(&files, "here", 1, /*needed=*/3).ok());
+  EXPECT_THAT(*files.List("here"), ElementsAre("snapshot-3"));
 }
 
 // Every file cut anywhere, missing, or with any bit flipped.

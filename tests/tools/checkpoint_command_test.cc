@@ -67,9 +67,21 @@ TEST_F(CheckpointCommand, DamageIsNamed) {
   fs::resize_file(part, fs::file_size(part) - 1);
   fs::remove_all(Path("run/checkpoints/server-0/snapshot-10"));
   EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 1);
-  EXPECT_THAT(output(),
-              AllOf(HasSubstr(part + " is damaged"),
-                    HasSubstr("snapshot 10 has no part of server-0")));
+  EXPECT_THAT(
+      output(),
+      AllOf(HasSubstr(part + " is damaged"),
+            HasSubstr("10 is whole, but has no part here of server-0")));
+  for (const auto& entry :
+       fs::directory_iterator(Path("run/checkpoints/server-0"))) {
+    const std::string log = entry.path().string();
+    if (log.find("/log-20-") == std::string::npos) continue;
+    std::fstream file(log, std::ios::in | std::ios::out);
+    ASSERT_TRUE(file.seekp(50) && file.put('x') && file.flush());
+    EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 1);
+    EXPECT_THAT(output(), HasSubstr(log + " is damaged"));
+  }
+  EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run"), "--number=7"}), 1);
+  EXPECT_THAT(output(), HasSubstr("there is no snapshot 7"));
   EXPECT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0);
   EXPECT_THAT(output(), HasSubstr("missing: server-0"));
 }
@@ -87,6 +99,12 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   fs::remove(Path("run/summary.json"));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("run"), "--set=seed=2"}), 0);
   EXPECT_THAT(output(), HasSubstr("seed: 1 there and 2 here"));
+  // The refusal has changed nothing.
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run")}), 0) << output();
+  fs::remove(Path("run/summary.json"));
+  fs::remove_all(Path("run/checkpoints"));
+  EXPECT_NE(Gradsieve({"train", "--resume", Path("run")}), 0);
+  EXPECT_THAT(output(), HasSubstr("there is no snapshot in"));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("nowhere")}), 0);
   EXPECT_THAT(output(), HasSubstr("nowhere/job.textproto"));
 }

@@ -182,9 +182,29 @@ TEST_F(ServerSessionTest, RegistersAgainWithAServerThatDoesNotKnowTheWorker) {
 }
 
 TEST_F(ServerSessionTest, AServerThatCameBackWithoutItsWeightsEndsTheSession) {
-  Admit(Welcome(/*epoch=*/1));
+  const auto epoch_of = [](const FakeChannel::Call& call) {
+    return FromBytes<RegisterRequest>(call.request.message)->epoch();
+  };
+  FakeChannel::Call first = channel_->Take(Rpc::kRegister);
+  EXPECT_EQ(epoch_of(first), 0u);
+  first.done(ToBytes(Welcome(/*epoch=*/1)));
+  channel_->attending().accepted();
   channel_->attending().closed(absl::UnavailableError("broken"));
   Pass(absl::Seconds(1));
+  // A server that reads its log is asked again, with the epoch that it had.
+  FakeChannel::Call again = channel_->Take(Rpc::kRegister);
+  EXPECT_EQ(epoch_of(again), 1u);
+  RegisterResponse recovering;
+  recovering.set_recovering(true);
+  again.done(ToBytes(recovering));
+  // However long that takes.
+  Pass(2 * kLost, [&] {
+    if (channel_->Count(Rpc::kRegister) == 0) return;
+    channel_->Take(Rpc::kRegister).done(ToBytes(recovering));
+  });
+  EXPECT_TRUE(session_->failure().ok()) << session_->failure();
+  EXPECT_FALSE(session_->registered());
+  Pass(absl::Seconds(2));
   Admit(Welcome(/*epoch=*/2));
   // The job may be started again as it is.
   const absl::Status status = session_->failure();

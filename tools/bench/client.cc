@@ -4,6 +4,7 @@
 
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/program.h"
 
 namespace ps {
@@ -19,6 +20,7 @@ ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
   options.name = ProcessName();
   options.config_text = SharedConfigText(job);
   options.total_iterations = total_iterations;
+  options.keeps_snapshots = KeepsSnapshots(job);
   options.max_slice_elements = cluster.max_slice_elements();
   options.connections = cluster.connections();
   options.credit_bytes =

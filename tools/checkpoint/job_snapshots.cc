@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/status_macros.h"
+#include "server/log/server_log.h"
 #include "storage/process_snapshots.h"
 
 namespace ps {
@@ -39,6 +40,20 @@ void FindMissing(JobSnapshot* snapshot) {
   snapshot->missing.assign(missing.begin(), missing.end());
 }
 
+// What a server has written down since the snapshot in this folder.
+absl::Status CheckLog(Files* files, const std::string& snapshot_folder,
+                      int64_t number) {
+  const std::string folder =
+      snapshot_folder.substr(0, snapshot_folder.rfind('/'));
+  PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
+                      ListLogSegments(files, folder));
+  for (const LogSegment& segment : segments) {
+    if (segment.number != number || !segment.complete) continue;
+    PS_RETURN_IF_ERROR(ReadLog(files, {segment}, number).status());
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t ProcessPart::size_bytes() const {
@@ -64,6 +79,7 @@ absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
           ListSnapshots(files, own);
       if (!numbers.ok()) continue;  // A file with such a name.
       for (const int64_t number : *numbers) {
+        if (number == 0) continue;  // The beginning, and empty.
         by_number[number].parts.push_back(
             {process, OpenSnapshot(files, own, number)});
       }
@@ -124,10 +140,9 @@ std::vector<std::string> Verify(Files* files, const JobSnapshot& snapshot) {
           ReadPart(files, *process.snapshot, part.name).status();
       if (!read.ok()) problems.emplace_back(read.message());
     }
-  }
-  for (const std::string& process : snapshot.missing) {
-    problems.push_back(absl::StrCat("snapshot ", snapshot.number,
-                                    " has no part of ", process));
+    const absl::Status log =
+        CheckLog(files, process.snapshot->folder, snapshot.number);
+    if (!log.ok()) problems.emplace_back(log.message());
   }
   return problems;
 }

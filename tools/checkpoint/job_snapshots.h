@@ -46,8 +46,8 @@ absl::StatusOr<JobSnapshot> ChooseJobSnapshot(
 absl::StatusOr<Snapshot> PartOf(const JobSnapshot& snapshot,
                                 const std::string& process);
 
-// Reads and checks every file. Returns a line for everything that is damaged or
-// missing.
+// Reads and checks every file that is there, and the servers' logs since then.
+// Returns a line for everything that is damaged.
 std::vector<std::string> Verify(Files* files, const JobSnapshot& snapshot);
 
 }  // namespace ps

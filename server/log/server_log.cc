@@ -1,0 +1,255 @@
+#include "server/log/server_log.h"
+
+#include <utility>
+
+#include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "storage/snapshot.h"
+
+namespace ps {
+namespace {
+
+constexpr absl::string_view kPrefix = "log-";
+constexpr absl::string_view kIncomplete = "-incomplete";
+
+std::string PathOf(const std::string& folder, int64_t number, uint64_t epoch) {
+  return absl::StrCat(folder, "/", kPrefix, number, "-",
+                      absl::Hex(epoch, absl::kZeroPad16));
+}
+
+// Nothing if it is the name of something else.
+std::optional<LogSegment> ParseName(absl::string_view name) {
+  LogSegment segment;
+  if (!absl::ConsumePrefix(&name, kPrefix)) return std::nullopt;
+  segment.complete = !absl::ConsumeSuffix(&name, kIncomplete);
+  const std::vector<absl::string_view> parts = absl::StrSplit(name, '-');
+  if (parts.size() != 2 || parts[1].size() != 16 ||
+      !absl::SimpleAtoi(parts[0], &segment.number) ||
+      !absl::SimpleHexAtoi(parts[1], &segment.epoch)) {
+    return std::nullopt;
+  }
+  return segment;
+}
+
+std::vector<absl::string_view> ViewsOf(const PayloadPieces& pieces) {
+  std::vector<absl::string_view> views;
+  for (const absl::Span<const uint8_t> piece : pieces) {
+    views.emplace_back(reinterpret_cast<const char*>(piece.data()),
+                       piece.size());
+  }
+  return views;
+}
+
+// What to do about an error of the log. Its code does not make a caller try
+// again, whatever the file system's is.
+absl::Status Explained(const absl::Status& status) {
+  if (status.ok()) return status;
+  return absl::Status(absl::IsResourceExhausted(status)
+                          ? absl::StatusCode::kResourceExhausted
+                          : absl::StatusCode::kInternal,
+                      absl::StrCat(status.message(),
+                                   "; the server cannot write down its "
+                                   "updates, so the job ends. Make room, or "
+                                   "set checkpoint.durability: SNAPSHOTS"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::vector<LogSegment>> ListLogSegments(
+    Files* files, const std::string& folder) {
+  const absl::StatusOr<std::vector<std::string>> names = files->List(folder);
+  if (absl::IsNotFound(names.status())) return std::vector<LogSegment>();
+  PS_RETURN_IF_ERROR(names.status());
+  std::multimap<int64_t, LogSegment> segments;
+  for (const std::string& name : *names) {
+    std::optional<LogSegment> segment = ParseName(name);
+    if (!segment.has_value()) continue;
+    segment->path = absl::StrCat(folder, "/", name);
+    segments.emplace(segment->number, *std::move(segment));
+  }
+  std::vector<LogSegment> in_order;
+  for (auto& entry : segments) in_order.push_back(std::move(entry.second));
+  return in_order;
+}
+
+absl::StatusOr<std::unique_ptr<ServerLog>> ServerLog::Open(
+    const ServerLogOptions& options) {
+  std::unique_ptr<ServerLog> log(new ServerLog(options));
+  PS_ASSIGN_OR_RETURN(log->segments_,
+                      ListLogSegments(options.files, options.folder));
+  if (!log->segments_.empty() && log->segments_.back().complete) {
+    log->latest_ = log->segments_.back();
+  }
+  return log;
+}
+
+absl::Status ServerLog::Continue() { return GoOnBehind(*latest_); }
+
+absl::Status ServerLog::GoOnBehind(const LogSegment& segment) {
+  PS_ASSIGN_OR_RETURN(const RecordLogReader reader,
+                      RecordLogReader::Open(options_.files, segment.path));
+  PS_ASSIGN_OR_RETURN(RecordLogWriter writer, reader.Continue(options_.files));
+  // What an earlier process wrote may not have reached the disk.
+  if (options_.sync) PS_RETURN_IF_ERROR(writer.Sync());
+  MutexLock lock(&mu_);
+  failure_ = absl::OkStatus();
+  segment_ = segment;
+  writer_ = std::make_shared<RecordLogWriter>(std::move(writer));
+  return absl::OkStatus();
+}
+
+absl::Status ServerLog::GiveUp() {
+  return options_.files->Rename(latest_->path,
+                                absl::StrCat(latest_->path, kIncomplete));
+}
+
+absl::Status ServerLog::Begin(int64_t number, uint64_t epoch) {
+  return Explained(TryBegin(number, epoch));
+}
+
+absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch) {
+  PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
+                      ListLogSegments(options_.files, options_.folder));
+  PS_ASSIGN_OR_RETURN(const std::vector<int64_t> snapshots,
+                      ListSnapshots(options_.files, options_.folder));
+  for (const LogSegment& segment : segments) {
+    const bool needed = snapshots.empty() || segment.number >= snapshots[0];
+    if (needed && segment.number < number) continue;
+    PS_RETURN_IF_ERROR(options_.files->Remove(segment.path));
+  }
+  LogSegment segment;
+  segment.number = number;
+  segment.epoch = epoch;
+  segment.path = PathOf(options_.folder, number, epoch);
+  // Under another name, so that a whole header stands for the segment.
+  const std::string unfinished = absl::StrCat(segment.path, ".unfinished");
+  PS_RETURN_IF_ERROR(options_.files->Remove(unfinished));
+  {
+    PS_ASSIGN_OR_RETURN(RecordLogWriter header,
+                        RecordLogWriter::Create(options_.files, unfinished));
+    if (options_.sync) PS_RETURN_IF_ERROR(header.Sync());
+  }
+  PS_RETURN_IF_ERROR(options_.files->Rename(unfinished, segment.path));
+  return GoOnBehind(segment);
+}
+
+absl::Status ServerLog::AppendFirstWeights(const std::string& slice,
+                                           const PayloadPieces& weights) {
+  LogEntry entry;
+  entry.mutable_first()->set_slice(slice);
+  return Append(entry, ViewsOf(weights));
+}
+
+absl::Status ServerLog::AppendUpdate(const std::string& slice, int64_t version,
+                                     const UpdateRecord& update) {
+  LogEntry entry;
+  LoggedUpdate* const logged = entry.mutable_update();
+  logged->set_slice(slice);
+  logged->set_version(version);
+  logged->set_stop(update.stop);
+  logged->set_num_totals(static_cast<int>(update.totals.size()));
+  std::vector<absl::string_view> payloads;
+  for (const WorkerPush& push : update.pushes) {
+    LoggedPush* const one = logged->add_pushes();
+    one->set_rank(push.rank);
+    one->set_iteration(push.iteration);
+    one->set_loss(push.loss);
+    one->set_count(push.count);
+    one->set_dense(push.dense);
+    one->set_message_bytes(push.message_bytes);
+    one->set_base_version(push.base_version);
+    if (push.compress_next.has_value()) {
+      one->set_compress_next(*push.compress_next);
+    }
+    int64_t bytes = 0;
+    for (const absl::string_view piece : ViewsOf(push.payload.pieces)) {
+      bytes += static_cast<int64_t>(piece.size());
+      payloads.push_back(piece);
+    }
+    one->set_payload_bytes(bytes);
+  }
+  return Append(entry, payloads);
+}
+
+absl::Status ServerLog::AppendNorms(const SquaresRound& round,
+                                    const std::vector<Squares>& sums) {
+  LogEntry entry;
+  LoggedNorms* const norms = entry.mutable_norms();
+  norms->set_update(round.update);
+  norms->set_stage(round.stage);
+  for (const Squares& sum : sums) {
+    norms->add_weights(sum.weights);
+    norms->add_gradient(sum.gradient);
+    norms->add_step(sum.step);
+  }
+  return Append(entry, {});
+}
+
+absl::Status ServerLog::Append(const LogEntry& entry,
+                               const std::vector<absl::string_view>& payloads) {
+  int64_t written = 0;
+  absl::Status status = Write(entry, payloads, &written);
+  if (status.ok() && options_.sync) status = SyncUpTo(written);
+  return Explained(status);
+}
+
+absl::Status ServerLog::Write(const LogEntry& entry,
+                              const std::vector<absl::string_view>& payloads,
+                              int64_t* written) {
+  const std::string head = entry.SerializeAsString();
+  const auto head_bytes = static_cast<uint32_t>(head.size());
+  std::string length;
+  for (int shift = 0; shift < 32; shift += 8) {
+    length += static_cast<char>(head_bytes >> shift & 0xff);
+  }
+  std::vector<absl::string_view> pieces = {length, head};
+  int64_t size = 0;
+  for (const absl::string_view payload : payloads) {
+    pieces.push_back(payload);
+    size += static_cast<int64_t>(payload.size());
+  }
+  MutexLock lock(&mu_);
+  PS_RETURN_IF_ERROR(failure_);
+  if (writer_ == nullptr) return absl::OkStatus();
+  if (writer_->size_bytes() + size > options_.max_bytes) {
+    LOG(WARNING)
+        << segment_.path << " has reached " << (options_.max_bytes >> 20)
+        << " MiB (checkpoint.log_megabytes); if this server is killed before "
+           "the next snapshot, the job goes back to the latest one";
+    writer_ = nullptr;
+    const std::string incomplete = absl::StrCat(segment_.path, kIncomplete);
+    failure_ = options_.files->Rename(segment_.path, incomplete);
+    // Nobody can use it, but everybody sees that it was there.
+    if (failure_.ok()) {
+      failure_ = options_.files->Continue(incomplete, 0).status();
+    }
+    return failure_;
+  }
+  const int64_t before = writer_->size_bytes();
+  PS_RETURN_IF_ERROR(writer_->Append(pieces));
+  written_ += writer_->size_bytes() - before;
+  *written = written_;
+  return absl::OkStatus();
+}
+
+absl::Status ServerLog::SyncUpTo(int64_t written) {
+  MutexLock sync_lock(&sync_mu_);
+  if (synced_ >= written) return absl::OkStatus();
+  int64_t reached = 0;
+  std::shared_ptr<RecordLogWriter> writer;
+  {
+    MutexLock lock(&mu_);
+    reached = written_;
+    writer = writer_;
+  }
+  if (writer == nullptr) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(writer->Sync());
+  synced_ = reached;
+  return absl::OkStatus();
+}
+
+}  // namespace ps
