@@ -404,6 +404,12 @@ absl::Status ValidateConfig(const JobConfig& config) {
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides) {
   PS_ASSIGN_OR_RETURN(JobConfig config, LoadConfig(path));
+  return WithOverrides(std::move(config), overrides, path);
+}
+
+absl::StatusOr<JobConfig> WithOverrides(
+    JobConfig config, const std::vector<std::string>& overrides,
+    const std::string& path) {
   for (const std::string& assignment : overrides) {
     PS_RETURN_IF_ERROR(ApplyOverride(assignment, &config));
   }

@@ -43,6 +43,11 @@ absl::Status ValidateConfig(const JobConfig& config);
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides);
 
+// The rest of LoadJob, for a config from somewhere; `path` names it in errors.
+absl::StatusOr<JobConfig> WithOverrides(
+    JobConfig config, const std::vector<std::string>& overrides,
+    const std::string& path);
+
 // Text with every field written out, defaults included, so that parsing it
 // gives the same job even if the defaults change later.
 std::string ResolvedConfigText(const JobConfig& config);

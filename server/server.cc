@@ -204,7 +204,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   if (KeepsSnapshots(options.config)) {
     ProcessSnapshotsOptions kept;
     kept.config = &options.config;
-    kept.process = absl::StrCat("server-", options.index);
+    kept.process =
+        ServerProcess(options.index, options.config.cluster().num_servers());
     PS_ASSIGN_OR_RETURN(snapshots, ProcessSnapshots::Open(kept));
   }
   std::unique_ptr<ServerLog> log;

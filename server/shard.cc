@@ -72,32 +72,33 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
   const TensorMap tensors(layout);
   std::map<std::pair<int, int>, SliceOptions> mine;
-  std::set<int> contributors;
-  int num_optimized = 0;
+  ServerSquaresOptions squares;
   int64_t push_bytes = 0;
   for (int b = 0; b < map.num_buckets(); ++b) {
     const bool averaged = b >= map.num_buckets() - layout.num_averaged_buckets;
     for (const Slice& slice : map.slices(b)) {
-      if (!averaged) contributors.insert(slice.server);
+      std::vector<TensorStretch> stretches = tensors.Stretches(slice);
+      if (!averaged) {
+        SquaresSlice& part = squares.slices.emplace_back();
+        part.server = slice.server;
+        for (const TensorStretch& each : stretches) {
+          part.tensors.push_back(each.tensor);
+        }
+      }
       if (slice.server != server_index_) continue;
       SliceOptions& made = mine[std::make_pair(b, slice.index)];
       made.config = config_;
       made.num_elements = slice.size();
-      made.name = absl::StrCat("slice-", b, "-", slice.index);
+      made.name = SliceName(b, slice.index);
       push_bytes += MaxMessageBytes(slice.size());
       made.total_updates = layout.total_iterations;
       made.stop = asked_to_stop_;
       made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
-      made.stretches = tensors.Stretches(slice);
-      // Slices of statistics come last.
-      made.number = static_cast<int>(mine.size()) - 1;
-      if (!averaged) ++num_optimized;
+      made.stretches = std::move(stretches);
+      made.number = slice.number;
     }
   }
-  ServerSquaresOptions squares;
   squares.server_index = server_index_;
-  squares.contributors.assign(contributors.begin(), contributors.end());
-  squares.num_slices = num_optimized;
   squares.num_tensors = tensors.num_tensors();
   squares.config_fingerprint = config_fingerprint_;
   if (log_ != nullptr) {

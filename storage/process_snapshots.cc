@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
 #include "common/config.h"
 #include "common/json.h"
 #include "common/status_macros.h"
@@ -37,11 +39,36 @@ absl::StatusOr<JobConfig> JobOfNote(const std::string& note) {
   return ParseConfig(JobText(note), "the job of a snapshot");
 }
 
+std::string NoteOf(const JobConfig& job) {
+  Json note;
+  note[kConfig] = ComparedText(job);
+  return JsonText(note);
+}
+
+std::string ServerProcess(int index, int num_servers) {
+  return absl::StrCat("server-", index, "-of-", num_servers);
+}
+
+std::string WorkerProcess(int rank) { return absl::StrCat("worker-", rank); }
+
+std::optional<int> NumServersOf(absl::string_view process) {
+  const std::vector<absl::string_view> words = absl::StrSplit(process, '-');
+  int index = 0;
+  int num_servers = 0;
+  if (words.size() != 4 || !absl::SimpleAtoi(words[1], &index) ||
+      !absl::SimpleAtoi(words[3], &num_servers) || index < 0 ||
+      index >= num_servers || process != ServerProcess(index, num_servers)) {
+    return std::nullopt;
+  }
+  return num_servers;
+}
+
 ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
     : files_(options.files),
       folder_(absl::StrCat(options.config->checkpoint().directory(), "/",
                            options.process)),
-      config_text_(ComparedText(*options.config)),
+      job_(*options.config),
+      any_num_servers_(options.any_num_servers),
       keep_last_(options.config->checkpoint().keep_last()) {}
 
 ProcessSnapshots::~ProcessSnapshots() { Flush().IgnoreError(); }
@@ -87,8 +114,14 @@ absl::Status ProcessSnapshots::Find() {
 
 absl::Status ProcessSnapshots::CheckNote(int64_t number,
                                          const std::string& note) const {
+  absl::StatusOr<JobConfig> there = JobOfNote(note);
+  PS_RETURN_IF_ERROR(Annotate(
+      there.status(), absl::StrCat("snapshot ", number, " in ", folder_)));
+  if (any_num_servers_) {
+    there->mutable_cluster()->set_num_servers(job_.cluster().num_servers());
+  }
   const std::vector<std::string> differences =
-      DescribeConfigDifferences(config_text_, JobText(note));
+      DescribeConfigDifferences(ComparedText(job_), ComparedText(*there));
   if (differences.empty()) return absl::OkStatus();
   return absl::FailedPreconditionError(absl::StrCat(
       "snapshot ", number, " in ", folder_,
@@ -161,9 +194,7 @@ absl::Status ProcessSnapshots::Write(int64_t number, const SnapshotParts& parts,
   for (const auto& [name, bytes] : parts) {
     PS_RETURN_IF_ERROR(writer.Add(name, bytes));
   }
-  Json note;
-  note[kConfig] = config_text_;
-  return writer.Commit(JsonText(note));
+  return writer.Commit(NoteOf(job_));
 }
 
 absl::Status ProcessSnapshots::Flush() {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -12,6 +13,7 @@
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "storage/files.h"
@@ -22,8 +24,17 @@ struct ProcessSnapshotsOptions {
   Files* files = Files::Real();  // Not owned.
   // With a checkpoint.directory. Not owned; used by Open only.
   const JobConfig* config = nullptr;
-  std::string process;  // "worker-0"; names the folder.
+  std::string process;  // ServerProcess or WorkerProcess; names the folder.
+  // Whether what it saves does not depend on cluster.num_servers.
+  bool any_num_servers = false;
 };
+
+// "server-0-of-2". Servers of another number have other slices.
+std::string ServerProcess(int index, int num_servers);
+// "worker-0".
+std::string WorkerProcess(int rank);
+// Of a ServerProcess; nullopt for anything else.
+std::optional<int> NumServersOf(absl::string_view process);
 
 // What one process saves at one moment: bytes by name.
 using SnapshotParts = std::map<std::string, std::string>;
@@ -31,6 +42,7 @@ using SnapshotParts = std::map<std::string, std::string>;
 // The job to which a snapshot with this note belongs, without the fields that
 // may differ between processes. Errors: those of ParseConfig.
 absl::StatusOr<JobConfig> JobOfNote(const std::string& note);
+std::string NoteOf(const JobConfig& job);
 
 // Snapshot 0 stands for the beginning of the job and is empty. It tells a
 // process that has not saved anything yet from one that has lost its folder.
@@ -82,7 +94,8 @@ class ProcessSnapshots {
 
   Files* const files_;
   const std::string folder_;
-  const std::string config_text_;
+  const JobConfig job_;
+  const bool any_num_servers_;
   const int keep_last_;
   std::vector<int64_t> numbers_;
   std::vector<int64_t> damaged_;

@@ -15,7 +15,9 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "storage/files.h"
+#include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
+#include "tools/checkpoint/reshard.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
 #include "tools/interrupts.h"
@@ -95,34 +97,50 @@ bool KeepsSnapshots(const LocalClusterOptions& options) {
   return options.config.checkpoint().every() > 0;
 }
 
+std::string CheckpointDirectory(const LocalClusterOptions& options) {
+  const std::string& named = options.config.checkpoint().directory();
+  return named.empty() ? options.checkpoint_directory : named;
+}
+
 // The latest snapshot of server 0; 0 or less if there is none.
 int64_t LatestSnapshot(const LocalClusterOptions& options) {
-  const std::string& named = options.config.checkpoint().directory();
   const auto numbers = ListSnapshots(
       Files::Real(),
-      (named.empty() ? options.checkpoint_directory : named) + "/server-0");
+      absl::StrCat(CheckpointDirectory(options), "/",
+                   ServerProcess(0, options.config.cluster().num_servers())));
   return numbers.ok() && !numbers->empty() ? numbers->back() : -1;
 }
 
-// Whether the run can go on with these options. `job` is the file of its job.
-absl::Status CheckResume(const LocalClusterOptions& options,
-                         const std::string& job) {
-  if (LatestSnapshot(options) <= 0) {
-    return absl::NotFoundError(
-        absl::StrCat("there is no snapshot in ", options.checkpoint_directory,
-                     "; to begin anew: gradsieve train ", job));
-  }
+// Makes sure that the run can go on with these options. `job` is the file of
+// its job.
+absl::Status PrepareResume(const LocalClusterOptions& options,
+                           const std::string& job) {
   // Before the job is written again, with what --set has changed.
-  PS_ASSIGN_OR_RETURN(JobConfig before, LoadJob(job, {}));
+  PS_ASSIGN_OR_RETURN(JobConfig before, LoadConfig(job));
   JobConfig now = options.config;
   before.clear_checkpoint();
   now.clear_checkpoint();
+  const int num_servers = now.cluster().num_servers();
+  const bool reshard = before.cluster().num_servers() != num_servers ||
+                       LatestSnapshot(options) <= 0;
+  before.mutable_cluster()->set_num_servers(num_servers);
   const std::vector<std::string> differences = DescribeConfigDifferences(
       SharedConfigText(now), SharedConfigText(before));
-  if (differences.empty()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "a run goes on with the job that it began with; without --set of:\n  ",
-      absl::StrJoin(differences, "\n  ")));
+  if (!differences.empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "a run goes on with the job that it began with; without --set of:\n  ",
+        absl::StrJoin(differences, "\n  ")));
+  }
+  if (reshard) {
+    const absl::Status resharded =
+        ReshardServers(Files::Real(), CheckpointDirectory(options), num_servers)
+            .status();
+    if (!resharded.ok() && !absl::IsNotFound(resharded)) return resharded;
+  }
+  if (LatestSnapshot(options) > 0) return absl::OkStatus();
+  return absl::NotFoundError(
+      absl::StrCat("there is no snapshot in ", CheckpointDirectory(options),
+                   "; to begin anew: gradsieve train ", job));
 }
 
 // Trains; starts again when a process was killed, but only once from the same
@@ -145,10 +163,20 @@ absl::Status TrainToTheEnd(LocalClusterOptions options) {
   }
 }
 
+// A run writes the addresses of its servers into its job, but they change.
+absl::StatusOr<JobConfig> JobOfRun(const std::string& path,
+                                   const std::vector<std::string>& overrides) {
+  PS_ASSIGN_OR_RETURN(JobConfig job, LoadConfig(path));
+  job.mutable_cluster()->clear_servers();
+  return WithOverrides(std::move(job), overrides, path);
+}
+
 int Train(const Flags& flags) {
   const std::string job =
       flags.resume ? flags.job + "/job.textproto" : flags.job;
-  const absl::StatusOr<JobConfig> config = LoadJob(job, flags.overrides);
+  const absl::StatusOr<JobConfig> config = flags.resume
+                                               ? JobOfRun(job, flags.overrides)
+                                               : LoadJob(job, flags.overrides);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
   if (flags.check) {
     std::printf("%s is a valid job\n", job.c_str());
@@ -157,7 +185,7 @@ int Train(const Flags& flags) {
   const absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
   if (!options.ok()) return Fail(options.status(), kExitFailed);
   if (flags.resume) {
-    const absl::Status possible = CheckResume(*options, job);
+    const absl::Status possible = PrepareResume(*options, job);
     if (!possible.ok()) return Fail(possible, kExitConfig);
   }
   if (!flags.resume) {

@@ -1,7 +1,13 @@
 #include "transport/shard_map.h"
 
+#include <algorithm>
+#include <functional>
+#include <queue>
+#include <utility>
+
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 
 namespace ps {
 namespace {
@@ -12,14 +18,38 @@ constexpr int64_t kMaxBucketElements = (int64_t{1} << 32) - 1;
 // A peer chooses the sizes of the buckets; this limit bounds the map's memory.
 constexpr int64_t kMaxSlices = int64_t{1} << 18;
 
+// So many slices of a bucket keep several servers, or several threads of one,
+// busy at once. Each costs a message, and compressors that work on whole tensors
+// send a part of what they send with every slice.
+constexpr int64_t kWantedSlices = 4;
+
+int64_t DivideUp(int64_t n, int64_t divisor) { return 1 + (n - 1) / divisor; }
+
 // The beginning of part `i` when [0, n) is cut into `parts` whose sizes differ
-// by at most one. n * i stays below 2^63, because n < 2^32 and i <= 2^18
-// (kMaxSlices, which also limits the number of servers).
+// by at most one. n * i stays below 2^63, because n < 2^32 and i <= 2^18.
 int64_t EvenCut(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 
-}  // namespace
+// Deals slices to servers.
+class Dealer {
+ public:
+  explicit Dealer(int num_servers) {
+    for (int i = 0; i < num_servers; ++i) servers_.emplace(0, i);
+  }
 
-absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
+  int ServerFor(int64_t elements) {
+    const auto [load, server] = servers_.top();
+    servers_.pop();
+    servers_.emplace(load + elements, server);
+    return server;
+  }
+
+ private:
+  using Server = std::pair<int64_t, int>;  // Its elements and its index.
+  std::priority_queue<Server, std::vector<Server>, std::greater<Server>>
+      servers_;
+};
+
+absl::Status Check(const ShardMapOptions& options) {
   if (options.num_servers < 1 || options.num_servers > kMaxSlices) {
     return absl::InvalidArgumentError(
         absl::StrCat("num_servers is ", options.num_servers,
@@ -33,10 +63,6 @@ absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
   if (options.bucket_sizes.empty()) {
     return absl::InvalidArgumentError("there are no buckets");
   }
-  ShardMap map;
-  map.num_servers_ = options.num_servers;
-  map.bucket_sizes_ = options.bucket_sizes;
-  int64_t slices_left = kMaxSlices;
   for (size_t b = 0; b < options.bucket_sizes.size(); ++b) {
     const int64_t n = options.bucket_sizes[b];
     if (n < 1 || n > kMaxBucketElements) {
@@ -44,30 +70,47 @@ absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
           absl::StrCat("bucket ", b, " has ", n, " elements; must be in [1, ",
                        kMaxBucketElements, "]"));
     }
-    std::vector<Slice> slices;
-    for (int server = 0; server < options.num_servers; ++server) {
-      const int64_t begin = EvenCut(n, options.num_servers, server);
-      const int64_t share = EvenCut(n, options.num_servers, server + 1) - begin;
-      const int64_t pieces =
-          share == 0 ? 0 : 1 + (share - 1) / options.max_slice_elements;
-      if (pieces > slices_left) {
-        return absl::InvalidArgumentError(absl::StrCat(
-            "the buckets make more than ", kMaxSlices,
-            " slices of max_slice_elements = ", options.max_slice_elements,
-            "; raise cluster.max_slice_elements"));
-      }
-      slices_left -= pieces;
-      for (int64_t p = 0; p < pieces; ++p) {
-        Slice slice;
-        slice.bucket = static_cast<int>(b);
-        slice.index = static_cast<int>(slices.size());
-        slice.server = server;
-        slice.begin = begin + EvenCut(share, pieces, p);
-        slice.end = begin + EvenCut(share, pieces, p + 1);
-        slices.push_back(slice);
-      }
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
+  PS_RETURN_IF_ERROR(Check(options));
+  ShardMap map;
+  map.num_servers_ = options.num_servers;
+  map.bucket_sizes_ = options.bucket_sizes;
+  Dealer dealer(options.num_servers);
+  int64_t number = 0;
+  for (const int64_t n : options.bucket_sizes) {
+    const int64_t pieces =
+        std::max(DivideUp(n, options.max_slice_elements),
+                 std::min(kWantedSlices, DivideUp(n, kMinSliceElements)));
+    if (number + pieces > kMaxSlices) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the buckets make more than ", kMaxSlices,
+          " slices of max_slice_elements = ", options.max_slice_elements,
+          "; raise cluster.max_slice_elements"));
+    }
+    std::vector<Slice> slices(pieces);
+    for (int64_t i = 0; i < pieces; ++i) {
+      Slice& slice = slices[i];
+      slice.bucket = map.num_buckets();
+      slice.index = static_cast<int>(i);
+      slice.number = static_cast<int>(number++);
+      slice.begin = EvenCut(n, pieces, i);
+      slice.end = EvenCut(n, pieces, i + 1);
+      slice.server = dealer.ServerFor(slice.size());
     }
     map.slices_.push_back(std::move(slices));
+  }
+  if (number < options.num_servers) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster.num_servers is ", options.num_servers,
+        ", but this model makes only ", number,
+        " slices; must be at most that, or some servers would have nothing to "
+        "do"));
   }
   return map;
 }

@@ -1,9 +1,9 @@
 // The assignment of elements to servers.
 //
-// Every bucket is split evenly over all servers, so that the load is even
-// whatever the sizes of the layers. A server's share of a bucket is cut further
-// into slices that fit one message. Workers and servers compute the same map
-// from the same few numbers.
+// Every bucket is cut into slices by its size alone. Whatever a slice computes,
+// it computes in the same way wherever it is: draws, and the order of sums,
+// depend on its number. So a job has the same bits on any number of servers.
+// Workers and servers make the same map from the same few numbers.
 #ifndef TRANSPORT_SHARD_MAP_H_
 #define TRANSPORT_SHARD_MAP_H_
 
@@ -16,7 +16,8 @@ namespace ps {
 
 struct Slice {
   int bucket = 0;
-  int index = 0;  // Within the bucket, over all servers.
+  int index = 0;   // Within the bucket.
+  int number = 0;  // Within the model.
   int server = 0;
   int64_t begin = 0;  // In the bucket, in elements.
   int64_t end = 0;
@@ -33,15 +34,23 @@ struct ShardMapOptions {
 // Immutable.
 class ShardMap {
  public:
-  // Errors: kInvalidArgument for no buckets, or a number out of its range.
+  // A bucket is cut evenly: into at most 4 slices of at least
+  // kMinSliceElements, or into as few as fit a message each if that is more.
+  static constexpr int64_t kMinSliceElements = 1 << 11;
+
+  // Slices are dealt in order, each to the server that has the fewest elements
+  // so far; of several such, to the first. No two servers' shares differ by
+  // more than the largest slice.
+  //
+  // Errors: kInvalidArgument for no buckets, fewer slices than servers, or a
+  // number out of its range.
   static absl::StatusOr<ShardMap> Create(const ShardMapOptions& options);
 
   int num_buckets() const { return static_cast<int>(slices_.size()); }
   int num_servers() const { return num_servers_; }
   const std::vector<int64_t>& bucket_sizes() const { return bucket_sizes_; }
 
-  // The slices of a bucket, ascending and without gaps. If a bucket has fewer
-  // elements than there are servers, some servers have no slice of it.
+  // The slices of a bucket, ascending and without gaps.
   const std::vector<Slice>& slices(int bucket) const { return slices_[bucket]; }
 
   // The ends of a bucket's slices, for CompressorOptions::part_ends.

@@ -39,7 +39,8 @@ absl::StatusOr<std::unique_ptr<WorkerSnapshots>> WorkerSnapshots::Open(
   if (!KeepsSnapshots(*options.config)) return snapshots;
   ProcessSnapshotsOptions kept;
   kept.config = options.config;
-  kept.process = absl::StrCat("worker-", options.worker_rank);
+  kept.process = WorkerProcess(options.worker_rank);
+  kept.any_num_servers = true;
   PS_ASSIGN_OR_RETURN(snapshots->files_, ProcessSnapshots::Open(kept));
   return snapshots;
 }

@@ -1,6 +1,7 @@
 #include "server/norms/server_squares.h"
 
 #include <algorithm>
+#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -9,6 +10,7 @@
 namespace ps {
 namespace {
 
+using Contributions = SquaresGatherer::Contributions;
 using Sums = SquaresGatherer::Sums;
 
 void FillSquares(const Sums& sums, SquaresMessage* message) {
@@ -19,30 +21,59 @@ void FillSquares(const Sums& sums, SquaresMessage* message) {
   }
 }
 
-absl::StatusOr<Sums> ReadSquares(const SquaresMessage& message,
-                                 int64_t num_tensors) {
-  for (const int size :
-       {message.weights_size(), message.gradient_size(), message.step_size()}) {
-    if (size != num_tensors) {
-      return absl::InvalidArgumentError(absl::StrCat(
-          "squares of ", size, " tensors; there are ", num_tensors));
-    }
+absl::StatusOr<std::vector<Squares>> ReadSquares(
+    const SquaresMessage& message) {
+  const int size = message.weights_size();
+  if (message.gradient_size() != size || message.step_size() != size) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("squares of ", size, " weights, ", message.gradient_size(),
+                     " gradients and ", message.step_size(), " steps"));
   }
-  Sums sums(num_tensors);
-  for (int t = 0; t < message.weights_size(); ++t) {
-    sums[t] = {message.weights(t), message.gradient(t), message.step(t)};
+  std::vector<Squares> squares(size);
+  for (int i = 0; i < size; ++i) {
+    squares[i] = {message.weights(i), message.gradient(i), message.step(i)};
   }
-  return sums;
+  return squares;
 }
 
-SquaresGathererOptions GathererOptions(int num_contributors,
-                                       int64_t num_tensors,
-                                       const std::string& contributor) {
-  SquaresGathererOptions options;
-  options.num_contributors = num_contributors;
-  options.num_tensors = num_tensors;
-  options.contributor = contributor;
-  return options;
+std::vector<int> ServersOf(const std::vector<SquaresSlice>& slices) {
+  std::set<int> servers;
+  for (const SquaresSlice& slice : slices) servers.insert(slice.server);
+  return {servers.begin(), servers.end()};
+}
+
+std::vector<int> SlicesOf(const std::vector<SquaresSlice>& slices, int server) {
+  std::vector<int> numbers;
+  for (size_t i = 0; i < slices.size(); ++i) {
+    if (slices[i].server == server) numbers.push_back(static_cast<int>(i));
+  }
+  return numbers;
+}
+
+int64_t IndexIn(const std::vector<int>& ascending, int value) {
+  const auto it = std::lower_bound(ascending.begin(), ascending.end(), value);
+  return it != ascending.end() && *it == value ? it - ascending.begin() : -1;
+}
+
+SquaresGathererOptions SliceGatherer(const ServerSquaresOptions& options) {
+  SquaresGathererOptions gatherer;
+  gatherer.contributor = "slice";
+  for (const int number : SlicesOf(options.slices, options.server_index)) {
+    gatherer.sizes.push_back(options.slices[number].tensors.size());
+  }
+  return gatherer;
+}
+
+SquaresGathererOptions ServerGatherer(const ServerSquaresOptions& options) {
+  SquaresGathererOptions gatherer;
+  gatherer.contributor = "server";
+  for (const int server : ServersOf(options.slices)) {
+    int64_t& size = gatherer.sizes.emplace_back(0);
+    for (const int number : SlicesOf(options.slices, server)) {
+      size += options.slices[number].tensors.size();
+    }
+  }
+  return gatherer;
 }
 
 }  // namespace
@@ -60,28 +91,25 @@ ServerSquares::ServerSquares(
     const ServerSquaresOptions& options, std::unique_ptr<SquaresCaller> caller,
     std::function<void(std::function<void()>)> schedule)
     : options_(options),
+      contributors_(ServersOf(options.slices)),
+      mine_(SlicesOf(options.slices, options.server_index)),
       schedule_(std::move(schedule)),
-      slices_(GathererOptions(options.num_slices, options.num_tensors, "slice"),
-              [this](const SquaresRound& round, Sums sums,
+      slices_(SliceGatherer(options),
+              [this](const SquaresRound& round, const Contributions& slices,
                      SquaresGatherer::Done done) {
-                Combine(round, std::move(sums), std::move(done));
+                Combine(round, slices, std::move(done));
               }),
-      servers_(GathererOptions(static_cast<int>(options.contributors.size()),
-                               options.num_tensors, "server"),
-               [this](const SquaresRound& round, Sums sums,
-                      SquaresGatherer::Done done) {
-                 done(Logged(round, std::move(sums)));
+      servers_(ServerGatherer(options),
+               [this](const SquaresRound& round, const Contributions& servers,
+                      const SquaresGatherer::Done& done) {
+                 done(Logged(round, AddUp(servers)));
                }),
       caller_(std::move(caller)) {}
 
 void ServerSquares::Add(const SquaresRound& round, int slice,
-                        const std::vector<TensorStretch>& stretches,
-                        const std::vector<Squares>& squares, Done done) {
-  std::vector<TensorSquares> parts;
-  for (size_t i = 0; i < stretches.size(); ++i) {
-    parts.push_back({stretches[i].tensor, squares[i]});
-  }
-  slices_.Add(round, slice, std::move(parts),
+                        std::vector<Squares> squares, Done done) {
+  slices_.Add(round, static_cast<int>(IndexIn(mine_, slice)),
+              std::move(squares),
               [this, done = std::move(done)](const absl::StatusOr<Sums>& sums) {
                 const auto totals =
                     sums.ok() ? absl::StatusOr<SquaresTotals>(TotalsOf(*sums))
@@ -95,6 +123,22 @@ void ServerSquares::Add(const SquaresRound& round, int slice,
               });
 }
 
+Sums ServerSquares::AddUp(const Contributions& servers) const {
+  Sums sums(options_.num_tensors);
+  std::vector<size_t> next(servers.size());
+  for (const SquaresSlice& slice : options_.slices) {
+    const int64_t server = IndexIn(contributors_, slice.server);
+    for (const int tensor : slice.tensors) {
+      const Squares& part = servers[server][next[server]++];
+      Squares& sum = sums[tensor];
+      sum.weights += part.weights;
+      sum.gradient += part.gradient;
+      sum.step += part.step;
+    }
+  }
+  return sums;
+}
+
 absl::StatusOr<Sums> ServerSquares::Logged(const SquaresRound& round,
                                            Sums sums) const {
   if (options_.log != nullptr) {
@@ -103,21 +147,30 @@ absl::StatusOr<Sums> ServerSquares::Logged(const SquaresRound& round,
   return sums;
 }
 
-void ServerSquares::Combine(const SquaresRound& round, Sums sums,
+void ServerSquares::Combine(const SquaresRound& round,
+                            const Contributions& slices,
                             SquaresGatherer::Done done) {
   SquaresMessage message;
   message.set_server_index(options_.server_index);
   message.set_config_fingerprint(options_.config_fingerprint);
   message.set_update(round.update);
   message.set_stage(round.stage);
-  FillSquares(sums, &message);
+  for (const std::vector<Squares>& slice : slices) {
+    FillSquares(slice, &message);
+  }
   const auto answered = [this, round, done = std::move(done)](
                             const absl::StatusOr<SquaresMessage>& totals) {
     if (!totals.ok()) {
       done(totals.status());
       return;
     }
-    absl::StatusOr<Sums> read = ReadSquares(*totals, options_.num_tensors);
+    absl::StatusOr<Sums> read = ReadSquares(*totals);
+    if (read.ok() &&
+        static_cast<int64_t>(read->size()) != options_.num_tensors) {
+      read = absl::InternalError(
+          absl::StrCat("server 0 answers with the squares of ", read->size(),
+                       " tensors; there are ", options_.num_tensors));
+    }
     // Server 0 has written them down for everybody.
     if (read.ok() && options_.server_index > 0) {
       read = Logged(round, *std::move(read));
@@ -143,27 +196,21 @@ void ServerSquares::AddFromServer(const SquaresMessage& request,
         "the same one")));
     return;
   }
-  const absl::StatusOr<Sums> sums = ReadSquares(request, options_.num_tensors);
-  if (!sums.ok()) {
-    answer(sums.status());
+  absl::StatusOr<std::vector<Squares>> squares = ReadSquares(request);
+  if (!squares.ok()) {
+    answer(squares.status());
     return;
   }
-  const auto contributor =
-      std::find(options_.contributors.begin(), options_.contributors.end(),
-                request.server_index());
-  if (contributor == options_.contributors.end()) {
+  const int64_t contributor = IndexIn(contributors_, request.server_index());
+  if (contributor < 0) {
     answer(absl::InvalidArgumentError(
         absl::StrCat("squares of server ", request.server_index(),
                      ", which holds no weights")));
     return;
   }
-  std::vector<TensorSquares> parts;
-  for (int64_t t = 0; t < options_.num_tensors; ++t) {
-    parts.push_back({static_cast<int>(t), (*sums)[t]});
-  }
   servers_.Add({request.update(), request.stage()},
-               static_cast<int>(contributor - options_.contributors.begin()),
-               std::move(parts), [answer](const absl::StatusOr<Sums>& totals) {
+               static_cast<int>(contributor), *std::move(squares),
+               [answer](const absl::StatusOr<Sums>& totals) {
                  if (!totals.ok()) {
                    answer(totals.status());
                    return;

@@ -31,12 +31,15 @@ class SquaresCaller {
   virtual void Stop() = 0;
 };
 
+// A slice that an optimizer updates.
+struct SquaresSlice {
+  int server = 0;
+  std::vector<int> tensors;  // Of each of its stretches.
+};
+
 struct ServerSquaresOptions {
   int server_index = 0;
-  // Indices of the servers that hold slices which an optimizer updates,
-  // ascending.
-  std::vector<int> contributors;
-  int num_slices = 0;  // Number of such slices on this server.
+  std::vector<SquaresSlice> slices;  // [Slice::number]
   int64_t num_tensors = 0;
   uint64_t config_fingerprint = 0;
   // Called with the totals of a round before anyone gets them; its error fails
@@ -56,9 +59,8 @@ class ServerSquares final : public SquaresExchange {
                 std::unique_ptr<SquaresCaller> caller,
                 std::function<void(std::function<void()>)> schedule);
 
-  void Add(const SquaresRound& round, int slice,
-           const std::vector<TensorStretch>& stretches,
-           const std::vector<Squares>& squares, Done done) override;
+  void Add(const SquaresRound& round, int slice, std::vector<Squares> squares,
+           Done done) override;
 
   using Answer = std::function<void(const absl::StatusOr<SquaresMessage>&)>;
 
@@ -85,13 +87,20 @@ class ServerSquares final : public SquaresExchange {
   }
 
  private:
-  void Combine(const SquaresRound& round, SquaresGatherer::Sums sums,
+  // This server's slices -> the totals, by way of server 0.
+  void Combine(const SquaresRound& round,
+               const SquaresGatherer::Contributions& slices,
                SquaresGatherer::Done done);
+  SquaresGatherer::Sums AddUp(
+      const SquaresGatherer::Contributions& servers) const;
   // The same sums, written down.
   absl::StatusOr<SquaresGatherer::Sums> Logged(
       const SquaresRound& round, SquaresGatherer::Sums sums) const;
 
   const ServerSquaresOptions options_;
+  // The servers that hold slices, and the numbers of this server's, ascending.
+  const std::vector<int> contributors_;
+  const std::vector<int> mine_;
   const std::function<void(std::function<void()>)> schedule_;
   SquaresGatherer slices_;
   SquaresGatherer servers_;  // Used by server 0 only.

@@ -44,13 +44,12 @@ class SquaresExchange {
 
   virtual ~SquaresExchange() = default;
 
-  // squares[i] belongs to stretches[i] of the slice with this number. `done` is
-  // called once, on some thread, when every slice of every server has added its
-  // squares for the same round. Sums are formed in order of server, slice and
-  // stretch, whatever the order of the calls.
+  // squares[i] belongs to the i-th stretch of the slice with this number.
+  // `done` is called once, on some thread, when every slice of every server has
+  // added its squares for the same round. Sums are formed in order of slice and
+  // stretch, wherever the slices are and whatever the order of the calls.
   virtual void Add(const SquaresRound& round, int slice,
-                   const std::vector<TensorStretch>& stretches,
-                   const std::vector<Squares>& squares, Done done) = 0;
+                   std::vector<Squares> squares, Done done) = 0;
 };
 
 }  // namespace ps

@@ -17,21 +17,20 @@ std::string Describe(const SquaresRound& round) {
 
 }  // namespace
 
-absl::Status SquaresGatherer::Check(
-    const SquaresRound& round, int contributor,
-    const std::vector<TensorSquares>& squares) const {
+absl::Status SquaresGatherer::Check(const SquaresRound& round, int contributor,
+                                    const std::vector<Squares>& squares) const {
   PS_RETURN_IF_ERROR(failure_);
-  if (contributor < 0 || contributor >= options_.num_contributors) {
+  const auto num_contributors = static_cast<int>(options_.sizes.size());
+  if (contributor < 0 || contributor >= num_contributors) {
     return absl::InvalidArgumentError(
         absl::StrCat("squares of ", options_.contributor, " ", contributor,
-                     "; there are ", options_.num_contributors));
+                     "; there are ", num_contributors));
   }
-  for (const TensorSquares& each : squares) {
-    if (each.tensor < 0 || each.tensor >= options_.num_tensors) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("squares of tensor ", each.tensor, "; there are ",
-                       options_.num_tensors));
-    }
+  const auto size = static_cast<int64_t>(squares.size());
+  if (size != options_.sizes[contributor]) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        options_.contributor, " ", contributor, " sent the squares of ", size,
+        " parts of tensors; it holds ", options_.sizes[contributor]));
   }
   const SquaresRound last = kept_.empty() ? kNoRound : kept_.rbegin()->first;
   if (round.update >= 0 && last < round &&
@@ -44,12 +43,12 @@ absl::Status SquaresGatherer::Check(
 }
 
 void SquaresGatherer::Add(const SquaresRound& round, int contributor,
-                          std::vector<TensorSquares> squares, Done done) {
+                          std::vector<Squares> squares, Done done) {
   Done answered;
   absl::StatusOr<Sums> answer =
       absl::CancelledError("superseded by a repeat of the same call");
   bool complete = false;
-  Sums sums;
+  Contributions contributions;
   {
     MutexLock lock(&mu_);
     const auto kept = kept_.find(round);
@@ -61,52 +60,37 @@ void SquaresGatherer::Add(const SquaresRound& round, int contributor,
       answer = status;
       answered = std::move(done);
     } else {
-      contributions_.resize(options_.num_contributors);
-      Contribution& mine = contributions_[contributor];
-      if (mine.here) answered = std::move(mine.done);
-      mine.done = std::move(done);
-      if (!mine.here) {
-        mine.here = true;
-        mine.squares = std::move(squares);
+      contributions_.resize(options_.sizes.size());
+      waiting_.resize(options_.sizes.size());
+      answered = std::exchange(waiting_[contributor], std::move(done));
+      if (!answered) {
+        contributions_[contributor] = std::move(squares);
         round_ = round;
-        complete = ++num_here_ == options_.num_contributors;
+        complete = ++num_here_ == static_cast<int>(waiting_.size());
       }
-      if (complete) sums = AddUp();
+      if (complete) contributions.swap(contributions_);
     }
   }
   if (answered) answered(answer);
   if (complete) {
-    combine_(round, std::move(sums),
+    combine_(round, contributions,
              [this, round](const absl::StatusOr<Sums>& totals) {
                Answer(round, totals);
              });
   }
 }
 
-SquaresGatherer::Sums SquaresGatherer::AddUp() const {
-  Sums sums(options_.num_tensors);
-  for (const Contribution& contribution : contributions_) {
-    for (const TensorSquares& each : contribution.squares) {
-      Squares& sum = sums[each.tensor];
-      sum.weights += each.squares.weights;
-      sum.gradient += each.squares.gradient;
-      sum.step += each.squares.step;
-    }
-  }
-  return sums;
-}
-
 void SquaresGatherer::Answer(const SquaresRound& round,
                              const absl::StatusOr<Sums>& sums) {
-  std::vector<Contribution> answered;
+  std::vector<Done> answered;
   {
     MutexLock lock(&mu_);
-    answered.swap(contributions_);
+    answered.swap(waiting_);
     num_here_ = 0;
     if (sums.ok()) KeepLocked(round, *sums);
   }
-  for (const Contribution& each : answered) {
-    if (each.here) each.done(sums);
+  for (const Done& done : answered) {
+    if (done) done(sums);
   }
 }
 
@@ -123,28 +107,28 @@ void SquaresGatherer::KeepLocked(const SquaresRound& round, const Sums& sums) {
 }
 
 void SquaresGatherer::Forget() {
-  std::vector<Contribution> answered;
+  std::vector<Done> answered;
   {
     MutexLock lock(&mu_);
-    answered.swap(contributions_);
+    answered.swap(waiting_);
     num_here_ = 0;
     kept_.clear();
   }
-  for (const Contribution& each : answered) {
-    if (each.here) each.done(absl::CancelledError("of an earlier job"));
+  for (const Done& done : answered) {
+    if (done) done(absl::CancelledError("of an earlier job"));
   }
 }
 
 void SquaresGatherer::Fail(const absl::Status& failure) {
-  std::vector<Contribution> answered;
+  std::vector<Done> answered;
   {
     MutexLock lock(&mu_);
     failure_ = failure;
-    answered.swap(contributions_);
+    answered.swap(waiting_);
     num_here_ = 0;
   }
-  for (const Contribution& each : answered) {
-    if (each.here) each.done(failure);
+  for (const Done& done : answered) {
+    if (done) done(failure);
   }
 }
 

@@ -1,5 +1,4 @@
-// Collects the sums of squares of all contributors, adds them up and sends the
-// result to everyone.
+// Collects the squares of all contributors and gives everyone the sums.
 #ifndef SERVER_NORMS_SQUARES_GATHERER_H_
 #define SERVER_NORMS_SQUARES_GATHERER_H_
 
@@ -16,14 +15,8 @@
 
 namespace ps {
 
-struct TensorSquares {
-  int tensor = 0;
-  Squares squares;
-};
-
 struct SquaresGathererOptions {
-  int num_contributors = 0;
-  int64_t num_tensors = 0;
+  std::vector<int64_t> sizes;  // The number of squares of each contributor.
   std::string contributor;  // What error messages call a contributor: "server".
   // Rounds whose sums are kept for contributors that repeat one; at least 1.
   int kept_rounds = 8;
@@ -34,21 +27,23 @@ struct SquaresGathererOptions {
 // rounds that the others have left, and gets the same sums again. Thread-safe.
 class SquaresGatherer {
  public:
-  using Sums = std::vector<Squares>;  // [num_tensors]
+  using Sums = std::vector<Squares>;
   using Done = std::function<void(const absl::StatusOr<Sums>&)>;
-  // Turns the sums of a round into those that all contributors receive.
-  using Combine = std::function<void(const SquaresRound&, Sums, Done)>;
+  // [contributor][of its squares]
+  using Contributions = std::vector<std::vector<Squares>>;
+  // Makes of those of a round what all contributors receive.
+  using Combine =
+      std::function<void(const SquaresRound&, const Contributions&, Done)>;
 
   SquaresGatherer(const SquaresGathererOptions& options, Combine combine)
       : options_(options), combine_(std::move(combine)) {}
 
-  // Sums are formed in order of contributor and, within one, of `squares`. A
-  // repeat supersedes the earlier call, which gets kCancelled; after the round
-  // a repeat gets the stored sums. Errors, through `done`: kInvalidArgument for
-  // numbers out of range; kFailedPrecondition for a round that is neither the
-  // one that the others are in nor one whose sums are kept.
+  // A repeat supersedes the earlier call, which gets kCancelled; after the
+  // round a repeat gets the stored sums. Errors, through `done`:
+  // kInvalidArgument for numbers out of range; kFailedPrecondition for a round
+  // that is neither the one that the others are in nor one whose sums are kept.
   void Add(const SquaresRound& round, int contributor,
-           std::vector<TensorSquares> squares, Done done);
+           std::vector<Squares> squares, Done done);
 
   // The sums of a round that has been held.
   void Keep(const SquaresRound& round, const Sums& sums);
@@ -60,16 +55,9 @@ class SquaresGatherer {
   void Fail(const absl::Status& failure);
 
  private:
-  struct Contribution {
-    bool here = false;
-    std::vector<TensorSquares> squares;
-    Done done;
-  };
-
   absl::Status Check(const SquaresRound& round, int contributor,
-                     const std::vector<TensorSquares>& squares) const
+                     const std::vector<Squares>& squares) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
-  Sums AddUp() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void Answer(const SquaresRound& round, const absl::StatusOr<Sums>& sums);
   void KeepLocked(const SquaresRound& round, const Sums& sums)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -81,7 +69,9 @@ class SquaresGatherer {
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   int num_here_ ABSL_GUARDED_BY(mu_) = 0;
   SquaresRound round_ ABSL_GUARDED_BY(mu_);  // Valid if num_here_ > 0.
-  std::vector<Contribution> contributions_ ABSL_GUARDED_BY(mu_);
+  Contributions contributions_ ABSL_GUARDED_BY(mu_);
+  // By contributor; null: it is not here.
+  std::vector<Done> waiting_ ABSL_GUARDED_BY(mu_);
   // The sums of the latest rounds.
   std::map<SquaresRound, Sums> kept_ ABSL_GUARDED_BY(mu_);
 };

@@ -69,6 +69,13 @@ std::string SliceState::Save() const {
   return std::move(writer).Finish();
 }
 
+absl::StatusOr<int64_t> SliceState::NumElements(absl::string_view saved) {
+  PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, saved));
+  PS_ASSIGN_OR_RETURN(const int64_t num_elements, reader.GetInt());
+  if (num_elements >= 1) return num_elements;
+  return absl::DataLossError(absl::StrCat(num_elements, " elements"));
+}
+
 absl::StatusOr<std::unique_ptr<SliceState>> SliceState::Load(
     const SliceOptions& options, absl::string_view saved) {
   PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, saved));

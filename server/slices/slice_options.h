@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "optimizers/optimizer.h"
 #include "proto/config.pb.h"
 
@@ -18,6 +19,11 @@ enum class UpdateRule {
   kMean,       // Statistics: their mean is the new value.
 };
 
+// The name of a slice in logs and snapshots; unique within the model.
+inline std::string SliceName(int bucket, int index) {
+  return absl::StrCat("slice-", bucket, "-", index);
+}
+
 struct SliceOptions {
   const JobConfig* config = nullptr;  // Not owned; outlives the slice.
   int64_t num_elements = 0;
@@ -26,10 +32,8 @@ struct SliceOptions {
   // The parts of tensors that make up the slice. Empty: one tensor of unknown
   // shape.
   std::vector<TensorStretch> stretches;
-  // For logs and snapshots; unique among the server's slices.
-  std::string name;
-  // Unique among the server's slices. It seeds random draws and orders sums of
-  // squares.
+  std::string name;  // SliceName.
+  // Slice::number. It seeds random draws.
   int number = 0;
   // Becomes true when a process of the job is asked to end. Null: never. Not
   // owned.

@@ -71,6 +71,9 @@ class SliceState {
   static absl::StatusOr<std::unique_ptr<SliceState>> Load(
       const SliceOptions& options, absl::string_view saved);
 
+  // The number of elements of the slice that Save returned. Errors: kDataLoss.
+  static absl::StatusOr<int64_t> NumElements(absl::string_view saved);
+
   // Must not be called between the steps of an update.
   std::string Save() const;
 

@@ -288,7 +288,7 @@ void WeightSlice::Advance() {
 }
 
 void WeightSlice::Step() {
-  const absl::StatusOr<std::vector<Squares>> squares = state_->Apply(*record_);
+  absl::StatusOr<std::vector<Squares>> squares = state_->Apply(*record_);
   if (!squares.ok()) {
     FailNow(squares.status());
     return;
@@ -296,7 +296,7 @@ void WeightSlice::Step() {
   if (!squares->empty()) {
     const SquaresRound round = {state_->progress().version,
                                 static_cast<int>(record_->totals.size())};
-    exchange_->Add(round, options_.number, state_->stretches(), *squares,
+    exchange_->Add(round, options_.number, *std::move(squares),
                    [this](const absl::StatusOr<SquaresTotals>& totals) {
                      mailbox_.Post([this, totals] { HandleTotals(totals); });
                    });

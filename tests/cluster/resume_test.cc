@@ -16,11 +16,13 @@
 #include "nlohmann/json.hpp"
 #include "server/server.h"
 #include "tests/cluster/in_process_cluster.h"
+#include "tools/checkpoint/reshard.h"
 
 namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr int kEvery = 5;
@@ -32,6 +34,8 @@ class Resume : public testing::Test {
 
   JobConfig Job(const std::vector<std::string>& overrides) const {
     JobConfig job = SmallJob(/*num_workers=*/2, /*num_servers=*/2);
+    // At least as many slices as servers.
+    job.mutable_cluster()->set_max_slice_elements(10000);
     for (const std::string& text : overrides) {
       const absl::Status set = ApplyOverride(text, &job);
       EXPECT_TRUE(set.ok()) << set;
@@ -50,6 +54,16 @@ class Resume : public testing::Test {
       EXPECT_EQ(run.workers[rank]->weights, other.workers[rank]->weights);
       EXPECT_EQ(run.workers[rank]->statistics, other.workers[rank]->statistics);
     }
+  }
+
+  // Why the job did not begin. The others may only have heard of that.
+  static std::string Refusal(const ClusterRun& run) {
+    for (const auto& worker : run.workers) {
+      if (absl::IsFailedPrecondition(worker.status())) {
+        return std::string(worker.status().message());
+      }
+    }
+    return "not refused";
   }
 
   static void ExpectStopped(const ClusterRun& run) {
@@ -74,13 +88,25 @@ struct Case {
 class ResumeEveryJob : public Resume,
                        public testing::WithParamInterface<Case> {};
 
-TEST_P(ResumeEveryJob, AStopChangesNoBit) {
+TEST_P(ResumeEveryJob, NeitherAStopNorOtherServersChangeABit) {
   JobConfig undisturbed = Job(GetParam().overrides);
   undisturbed.mutable_checkpoint()->set_every(0);
   const ClusterRun whole = RunCluster(undisturbed);
-  const JobConfig job = Job(GetParam().overrides);
+  JobConfig job = Job(GetParam().overrides);
   ExpectStopped(RunClusterUntil(
       job, "", [](int push) { return push == kStopBeforePush; }));
+  for (const int servers : {1, 3, 5}) {
+    const std::string copy = absl::StrCat(folder_, "/", servers, "-servers");
+    fs::copy(folder_ + "/checkpoints", copy, fs::copy_options::recursive);
+    const auto resharded = ReshardServers(Files::Real(), copy, servers);
+    ASSERT_TRUE(resharded.ok()) << resharded.status();
+    EXPECT_THAT(resharded->numbers, ElementsAre(5, 8));
+    JobConfig other = job;
+    other.mutable_cluster()->set_num_servers(servers);
+    other.mutable_checkpoint()->set_directory(copy);
+    SCOPED_TRACE(servers);
+    ExpectSameBits(RunCluster(other), whole);
+  }
   ExpectSameBits(RunCluster(job), whole);
 }
 
@@ -198,7 +224,7 @@ TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
   const ClusterRun whole = RunCluster(job);
   // As if everything had been killed while some were still writing.
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1/snapshot-10"));
-  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1/snapshot-10"));
+  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1-of-2/snapshot-10"));
   ExpectSameBits(RunCluster(job), whole);
 }
 
@@ -209,13 +235,11 @@ TEST_F(Resume, BeginsAnewIfOneWasKilledBeforeItsFirstSnapshot) {
     ASSERT_TRUE(fs::remove_all(
         absl::StrCat(folder_, "/checkpoints/worker-1/snapshot-", number)));
   }
-  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1/snapshot-10"));
+  ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1-of-2/snapshot-10"));
   ExpectSameBits(RunCluster(job), whole);
   // Unlike one that has lost its folder.
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
-  const ClusterRun lost = RunCluster(job);
-  EXPECT_TRUE(absl::IsFailedPrecondition(lost.workers[0].status()));
-  EXPECT_THAT(std::string(lost.workers[0].status().message()),
+  EXPECT_THAT(Refusal(RunCluster(job)),
               HasSubstr("no snapshot that all processes of the job have"));
 }
 
@@ -223,7 +247,7 @@ TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
   const std::string part =
-      folder_ + "/checkpoints/server-0/snapshot-10/slice-0-0";
+      folder_ + "/checkpoints/server-0-of-2/snapshot-10/slice-0-0";
   std::fstream file(part, std::ios::in | std::ios::out);
   ASSERT_TRUE(file.seekp(1000) && file.put('x') && file.flush());
   testing::internal::CaptureStderr();
@@ -235,16 +259,15 @@ TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
 TEST_F(Resume, NothingBeginsAnewWhereEverythingIsDamaged) {
   const JobConfig job = Job({});
   ASSERT_TRUE(RunCluster(job).ok());
-  for (const char* process : {"server-0", "server-1", "worker-0", "worker-1"}) {
+  for (const char* process :
+       {"server-0-of-2", "server-1-of-2", "worker-0", "worker-1"}) {
     for (const int number : {5, 10}) {
       fs::resize_file(absl::StrCat(folder_, "/checkpoints/", process,
                                    "/snapshot-", number, "/manifest"),
                       20);
     }
   }
-  const ClusterRun run = RunCluster(job);
-  EXPECT_TRUE(absl::IsFailedPrecondition(run.workers[0].status()));
-  EXPECT_THAT(std::string(run.workers[0].status().message()),
+  EXPECT_THAT(Refusal(RunCluster(job)),
               HasSubstr("worker 1 has 5 (damaged), 10 (damaged)"));
 }
 
@@ -274,9 +297,7 @@ TEST_F(Resume, AMissingPartIsNamed) {
   const JobConfig job = Job({});
   ASSERT_TRUE(RunCluster(job).ok());
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
-  const ClusterRun run = RunCluster(job);
-  EXPECT_TRUE(absl::IsFailedPrecondition(run.workers[1].status()));
-  const std::string message(run.workers[1].status().message());
+  const std::string message = Refusal(RunCluster(job));
   EXPECT_THAT(message, HasSubstr("worker 0 has 5, 10"));
   EXPECT_THAT(message, HasSubstr("server 1 has 5, 10"));
   EXPECT_THAT(message, testing::Not(HasSubstr("worker 1 has")));

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "server/norms/server_squares.h"
 #include "tests/server/raw_worker.h"
+#include "transport/shard_map.h"
 
 namespace ps {
 namespace {
@@ -19,7 +20,8 @@ using ::testing::HasSubstr;
 
 class AddSquaresTest : public ::testing::Test {
  protected:
-  // The server under test is server 0 of two, with two tensors.
+  // The server under test is server 0 of two. Of two tensors, which are cut
+  // into two and three slices, each server holds every other slice.
   AddSquaresTest()
       : config_(Job()), server_(config_), peer_(server_.address()) {}
 
@@ -32,8 +34,9 @@ class AddSquaresTest : public ::testing::Test {
   void Register() {
     WorkerId worker;
     worker.set_incarnation(1);
-    RegisterRequest request =
-        RawWorker::ValidRegistration(config_, worker, {10, 20});
+    RegisterRequest request = RawWorker::ValidRegistration(
+        config_, worker,
+        {2 * ShardMap::kMinSliceElements, 3 * ShardMap::kMinSliceElements});
     const absl::Status status = peer_.Register(request);
     ASSERT_TRUE(status.ok()) << status;
   }
@@ -43,9 +46,13 @@ class AddSquaresTest : public ::testing::Test {
     message.set_server_index(server_index);
     message.set_config_fingerprint(
         ConfigFingerprint(SharedConfigText(config_)));
-    for (const double value : {1.0, 2.0}) {
-      message.add_weights(value);
-      message.add_gradient(10 * value + server_index);
+    // 1e16 + 1 rounds to 1e16, so the sum shows the order.
+    const std::vector<double> gradients =
+        server_index == 1 ? std::vector<double>{7, 1}
+                          : std::vector<double>{5, 1e16, -1e16};
+    for (const double gradient : gradients) {
+      message.add_weights(1);
+      message.add_gradient(gradient);
       message.add_step(0);
     }
     return message;
@@ -69,7 +76,7 @@ class AddSquaresTest : public ::testing::Test {
   RawWorker peer_;
 };
 
-TEST_F(AddSquaresTest, AreAddedUpOverTheServersAndRepeated) {
+TEST_F(AddSquaresTest, AreAddedUpInOrderOfSliceAndRepeated) {
   Register();
   absl::StatusOr<SquaresMessage> first;
   std::thread other([&] {
@@ -83,8 +90,8 @@ TEST_F(AddSquaresTest, AreAddedUpOverTheServersAndRepeated) {
   const auto second = Add(Valid(0));
   other.join();
   ASSERT_TRUE(second.ok()) << second.status();
-  EXPECT_THAT(second->gradient(), testing::ElementsAre(21, 41));
-  EXPECT_THAT(second->weights(), testing::ElementsAre(2, 4));
+  EXPECT_THAT(second->gradient(), testing::ElementsAre(12, 0));
+  EXPECT_THAT(second->weights(), testing::ElementsAre(2, 3));
   EXPECT_EQ(first->SerializeAsString(), second->SerializeAsString());
   EXPECT_EQ(Add(Valid(1))->SerializeAsString(), second->SerializeAsString());
 }
@@ -102,7 +109,13 @@ TEST_F(AddSquaresTest, WhatIsMalformedIsRefused) {
   EXPECT_THAT(ErrorOf(message), HasSubstr("another config"));
   message = Valid(1);
   message.add_step(0);
-  EXPECT_THAT(ErrorOf(message), HasSubstr("squares of 3 tensors; there are 2"));
+  EXPECT_THAT(ErrorOf(message),
+              HasSubstr("squares of 2 weights, 2 gradients and 3 steps"));
+  message.add_weights(0);
+  message.add_gradient(0);
+  EXPECT_THAT(ErrorOf(message),
+              HasSubstr("server 1 sent the squares of 3 parts of tensors; it "
+                        "holds 2"));
   for (const int server : {2, -1, 1 << 30}) {
     EXPECT_THAT(ErrorOf(Valid(server)), HasSubstr("which holds no weights"));
   }

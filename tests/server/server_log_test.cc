@@ -235,7 +235,7 @@ TEST_F(ServerLogTest, AFullDiskFailsTheSlice) {
   Answers answered, refused, late;
   slice.Push(Update(0).pushes[0], answered.Taker());
   EXPECT_TRUE(answered.OnlyStatus().ok()) << answered.OnlyStatus();
-  files_.FailAfter(1);
+  files_.FailAfter(0);
   slice.Push(Update(1).pushes[0], refused.Taker());
   EXPECT_TRUE(absl::IsResourceExhausted(refused.OnlyStatus()));
   EXPECT_THAT(std::string(refused.OnlyStatus().message()),

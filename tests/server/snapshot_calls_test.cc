@@ -9,10 +9,12 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
 #include "gtest/gtest.h"
+#include "storage/process_snapshots.h"
 #include "tests/server/raw_worker.h"
 #include "transport/grpc_status.h"
 
@@ -210,7 +212,8 @@ class RecoveredServer : public testing::Test {
   std::string LogFile() const {
     std::string found;
     for (const auto& entry : fs::directory_iterator(
-             config_.checkpoint().directory() + "/server-0")) {
+             absl::StrCat(config_.checkpoint().directory(), "/",
+                          ServerProcess(0, config_.cluster().num_servers())))) {
       const std::string path = entry.path().string();
       if (absl::StrContains(path, "/log-")) found = path;
     }

@@ -374,10 +374,10 @@ TEST_F(WeightSliceTest, ADigestOfOtherWeightsFailsTheSliceAndNamesTheWorker) {
 // Answers when the test says so.
 class HeldExchange final : public SquaresExchange {
  public:
-  void Add(const SquaresRound& round, int, const std::vector<TensorStretch>&,
-           const std::vector<Squares>& squares, Done done) override {
+  void Add(const SquaresRound& round, int, std::vector<Squares> squares,
+           Done done) override {
     round_ = round;
-    totals_.tensors = squares;
+    totals_.tensors = std::move(squares);
     done_ = std::move(done);
   }
 

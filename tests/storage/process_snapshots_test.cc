@@ -15,7 +15,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Pair;
 
-constexpr char kFolder[] = "kept/server-1";
+constexpr char kFolder[] = "kept/server-1-of-2";
 
 class ProcessSnapshotsTest : public testing::Test {
  protected:
@@ -28,7 +28,7 @@ class ProcessSnapshotsTest : public testing::Test {
     ProcessSnapshotsOptions options;
     options.files = &files_;
     options.config = &job_;
-    options.process = "server-1";
+    options.process = ServerProcess(1, 2);
     return ProcessSnapshots::Open(options);
   }
 
@@ -57,6 +57,33 @@ TEST_F(ProcessSnapshotsTest, KeepsTheLastOnesWhileItWritesTheNext) {
   const auto parts = (*again)->Take(40);
   ASSERT_TRUE(parts.ok()) << parts.status();
   EXPECT_THAT(*parts, ElementsAre(Pair("state", "at 40")));
+}
+
+TEST_F(ProcessSnapshotsTest, ProcessesNameTheirFolders) {
+  EXPECT_EQ(ServerProcess(0, 3), "server-0-of-3");
+  EXPECT_EQ(NumServersOf("server-0-of-3"), 3);
+  EXPECT_EQ(NumServersOf("server-11-of-12"), 12);
+  for (const char* other :
+       {"server-3-of-3", "server--1-of-3", "server-0", "server-0-of-",
+        "server-0-of-3x", "server-00-of-3", "worker-0-of-3", ""}) {
+    EXPECT_EQ(NumServersOf(other), std::nullopt) << other;
+  }
+  EXPECT_EQ(WorkerProcess(7), "worker-7");
+}
+
+TEST_F(ProcessSnapshotsTest, OnlyServersDependOnTheirNumber) {
+  SaveAll({10});
+  job_.mutable_cluster()->set_num_servers(5);
+  ProcessSnapshotsOptions options;
+  options.files = &files_;
+  options.config = &job_;
+  options.process = ServerProcess(1, 2);
+  const absl::Status refused = ProcessSnapshots::Open(options).status();
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("cluster.num_servers"));
+  options.any_num_servers = true;
+  const auto taken = ProcessSnapshots::Open(options);
+  ASSERT_TRUE(taken.ok()) << taken.status();
+  EXPECT_THAT((*taken)->numbers(), ElementsAre(10));
 }
 
 TEST_F(ProcessSnapshotsTest, WhatAnotherProcessMayNeedStays) {

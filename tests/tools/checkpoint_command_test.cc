@@ -65,14 +65,14 @@ TEST_F(CheckpointCommand, DamageIsNamed) {
   Train();
   const std::string part = Path("run/checkpoints/worker-0/snapshot-20/state");
   fs::resize_file(part, fs::file_size(part) - 1);
-  fs::remove_all(Path("run/checkpoints/server-0/snapshot-10"));
+  fs::remove_all(Path("run/checkpoints/server-0-of-1/snapshot-10"));
   EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 1);
   EXPECT_THAT(
       output(),
       AllOf(HasSubstr(part + " is damaged"),
-            HasSubstr("10 is whole, but has no part here of server-0")));
+            HasSubstr("10 is whole, but has no part here of server-0-of-1")));
   for (const auto& entry :
-       fs::directory_iterator(Path("run/checkpoints/server-0"))) {
+       fs::directory_iterator(Path("run/checkpoints/server-0-of-1"))) {
     const std::string log = entry.path().string();
     if (log.find("/log-20-") == std::string::npos) continue;
     std::fstream file(log, std::ios::in | std::ios::out);
@@ -83,7 +83,7 @@ TEST_F(CheckpointCommand, DamageIsNamed) {
   EXPECT_EQ(Gradsieve({"checkpoint", "verify", Path("run"), "--number=7"}), 1);
   EXPECT_THAT(output(), HasSubstr("there is no snapshot 7"));
   EXPECT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0);
-  EXPECT_THAT(output(), HasSubstr("missing: server-0"));
+  EXPECT_THAT(output(), HasSubstr("missing: server-0-of-1"));
 }
 
 TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
@@ -96,6 +96,20 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   ASSERT_EQ(Gradsieve({"train", "--resume", Path("run")}), 0) << output();
   EXPECT_THAT(output(), HasSubstr("goes on after push 20"));
   EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
+  fs::remove(Path("run/summary.json"));
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run"),
+                       "--set=cluster.num_servers=3"}),
+            0)
+      << output();
+  EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
+  EXPECT_FALSE(fs::exists(Path("run/checkpoints/server-0-of-1")));
+  EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run")}), 1);
+  EXPECT_THAT(output(), HasSubstr("--servers is 0; must be in [1, 256]"));
+  ASSERT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--servers=2"}), 0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("from 3 to 2 servers: 10, 20"));
+  ASSERT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), testing::Not(HasSubstr("missing")));
   fs::remove(Path("run/summary.json"));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("run"), "--set=seed=2"}), 0);
   EXPECT_THAT(output(), HasSubstr("seed: 1 there and 2 here"));

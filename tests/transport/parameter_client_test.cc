@@ -174,7 +174,7 @@ TEST(ParameterClientTest, WeightsAndGradientsMakeTheRoundTrip) {
               return StoreIn(&weights)(answer);
             });
         ASSERT_TRUE(status.ok()) << status;
-        EXPECT_EQ(answers, 6 + 2 + 1) << "slices of the three buckets";
+        EXPECT_EQ(answers, 5 + 1 + 1) << "slices of the three buckets";
         EXPECT_EQ(weights, Filled(100.0f - 2 * (iteration + 1)));
       }
       final_weights[rank] = weights;
@@ -339,7 +339,7 @@ TEST_F(WaitingClientTest, PayloadsMustBeOneForEachSlice) {
       {/*iteration=*/0, /*bucket=*/1, 0, true, {}, std::nullopt}, {});
   EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("bucket 1 has 2 slices and 0 payloads"));
+              HasSubstr("bucket 1 has 1 slices and 0 payloads"));
 }
 
 TEST_F(WaitingClientTest, MayBeDestroyedWhileItsCallsAreHeld) {

@@ -30,19 +30,22 @@ ShardMap Make(const ShardMapOptions& options) {
   return *std::move(map);
 }
 
-// Elements of each server's share of a bucket.
-std::vector<int64_t> Loads(const ShardMap& map, int bucket) {
+// Elements of each server's share.
+std::vector<int64_t> Loads(const ShardMap& map) {
   std::vector<int64_t> loads(map.num_servers());
-  for (const Slice& slice : map.slices(bucket)) {
-    loads[slice.server] += slice.size();
+  for (int b = 0; b < map.num_buckets(); ++b) {
+    for (const Slice& slice : map.slices(b)) {
+      loads[slice.server] += slice.size();
+    }
   }
   return loads;
 }
 
+// Whichever servers have them.
 bool SameSlices(const ShardMap& a, const ShardMap& b) {
   if (a.num_buckets() != b.num_buckets()) return false;
   const auto same = [](const Slice& x, const Slice& y) {
-    return x.bucket == y.bucket && x.index == y.index && x.server == y.server &&
+    return x.bucket == y.bucket && x.index == y.index && x.number == y.number &&
            x.begin == y.begin && x.end == y.end;
   };
   for (int i = 0; i < a.num_buckets(); ++i) {
@@ -63,79 +66,99 @@ constexpr int64_t kSizes[] = {1,    2,    3,       7,       8,         9,
 TEST(ShardMapTest, SlicesTileEveryBucketInOrderWithoutGaps) {
   for (const int64_t size : kSizes) {
     for (const int servers : {1, 2, 3, 7, 256}) {
-      const ShardMap map = Make(Options({size, 17}, servers, 1 << 17));
-      ASSERT_EQ(map.num_buckets(), 2);
+      const ShardMap map = Make(Options({size, 17, 1 << 24}, servers, 1 << 16));
+      ASSERT_EQ(map.num_buckets(), 3);
       int64_t covered = 0;
-      int last_server = 0;
       for (size_t i = 0; i < map.slices(0).size(); ++i) {
         const Slice& slice = map.slices(0)[i];
         EXPECT_EQ(slice.bucket, 0);
         EXPECT_EQ(slice.index, static_cast<int>(i));
+        EXPECT_EQ(slice.number, static_cast<int>(i));
         EXPECT_EQ(slice.begin, covered);
         EXPECT_GT(slice.end, slice.begin);
-        EXPECT_GE(slice.server, last_server);
+        EXPECT_GE(slice.server, 0);
         EXPECT_LT(slice.server, servers);
-        last_server = slice.server;
         covered = slice.end;
       }
       EXPECT_EQ(covered, size) << servers << " servers";
-      EXPECT_EQ(map.slices(1).front().bucket, 1);
+      const Slice& next = map.slices(1).front();
+      EXPECT_EQ(next.bucket, 1);
+      EXPECT_EQ(next.number, static_cast<int>(map.slices(0).size()));
     }
   }
 }
 
-TEST(ShardMapTest, LoadsOfServersDifferByAtMostOneElement) {
+TEST(ShardMapTest, TheNumberOfServersDoesNotChangeTheCuts) {
+  const ShardMapOptions options = Options({999991, 5, 61706}, 1, 1024);
+  for (const int servers : {1, 2, 3, 7, 256}) {
+    ShardMapOptions other = options;
+    other.num_servers = servers;
+    EXPECT_TRUE(SameSlices(Make(options), Make(other)));
+  }
+  EXPECT_FALSE(SameSlices(Make(options), Make(Options({999991}, 1, 1024))));
+  // A server without slices could neither save nor answer anything.
+  ShardMapOptions too_many = Options({1 << 20, 5}, 6, 1 << 20);
+  const absl::Status refused = ShardMap::Create(too_many).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("cluster.num_servers is 6, but this model makes only "
+                        "5 slices"));
+  too_many.num_servers = 5;
+  EXPECT_TRUE(ShardMap::Create(too_many).ok());
+}
+
+TEST(ShardMapTest, SharesDifferByAtMostTheLargestSlice) {
   for (const int64_t size : kSizes) {
     for (const int servers : {1, 2, 3, 7, 255, 256}) {
-      const std::vector<int64_t> loads =
-          Loads(Make(Options({size}, servers, 1 << 17)), 0);
+      const ShardMap map =
+          Make(Options({size, 1 << 24, 3, size}, servers, 1 << 16));
+      int64_t largest = 0;
+      for (int b = 0; b < map.num_buckets(); ++b) {
+        for (const Slice& slice : map.slices(b)) {
+          largest = std::max(largest, slice.size());
+        }
+      }
+      const std::vector<int64_t> loads = Loads(map);
       const auto ends = std::minmax_element(loads.begin(), loads.end());
-      EXPECT_LE(*ends.second - *ends.first, 1)
+      EXPECT_LE(*ends.second - *ends.first, largest)
           << size << " elements on " << servers << " servers";
     }
   }
 }
 
-TEST(ShardMapTest, NoSliceIsLongerThanOneMessage) {
-  for (const int64_t size : {int64_t{1}, int64_t{1024}, int64_t{1025},
-                             int64_t{4097}, int64_t{100003}}) {
-    for (const int64_t longest : {1024, 1025, 5000}) {
-      const ShardMap map = Make(Options({size}, 3, longest));
-      size_t needed = 0;
-      for (const int64_t load : Loads(map, 0)) {
-        needed += (load + longest - 1) / longest;
-      }
-      EXPECT_EQ(map.slices(0).size(), needed);
-      for (const Slice& slice : map.slices(0)) {
-        EXPECT_LE(slice.size(), longest);
-      }
+TEST(ShardMapTest, LargeBucketsAreCutIntoMessagesAndSmallOnesIntoFour) {
+  const struct {
+    int64_t size;
+    size_t slices;
+  } cases[] = {{1, 1},
+               {1 << 11, 1},
+               {(1 << 11) + 1, 2},
+               {3 << 11, 3},
+               {4 << 11, 4},
+               {1 << 20, 4},
+               {(1 << 20) + 1, 4},
+               {4 << 20, 4},
+               {(4 << 20) + 1, 5}};
+  for (const auto& c : cases) {
+    const ShardMap map = Make(Options({c.size}, 1, 1 << 20));
+    EXPECT_EQ(map.slices(0).size(), c.slices) << c.size;
+    for (const Slice& slice : map.slices(0)) {
+      EXPECT_LE(slice.size(), 1 << 20);
     }
   }
 }
 
-TEST(ShardMapTest, FewerElementsThanServersLeavesSomeWithoutSlices) {
-  const ShardMap map = Make(Options({3}, 8, 1024));
-  ASSERT_EQ(map.slices(0).size(), 3u);
-  for (const Slice& slice : map.slices(0)) EXPECT_EQ(slice.size(), 1);
-}
-
 TEST(ShardMapTest, SliceEndsAreTheEndsOfTheSlices) {
   const ShardMap map = Make(Options({10, 4000}, 2, 1024));
-  EXPECT_EQ(map.SliceEnds(0), (std::vector<int64_t>{5, 10}));
+  EXPECT_EQ(map.SliceEnds(0), (std::vector<int64_t>{10}));
   EXPECT_EQ(map.SliceEnds(1), (std::vector<int64_t>{1000, 2000, 3000, 4000}));
-}
-
-TEST(ShardMapTest, EqualOptionsMakeEqualMaps) {
-  const ShardMapOptions options = Options({99991, 5, 61706}, 5, 1024);
-  EXPECT_TRUE(SameSlices(Make(options), Make(options)));
-  EXPECT_FALSE(SameSlices(Make(options), Make(Options({99991}, 5, 1024))));
 }
 
 TEST(ShardMapTest, TheLargestBucketIsCutWithoutOverflow) {
   const int64_t largest = (int64_t{1} << 32) - 1;
   for (const int64_t longest :
        {int64_t{1} << 24, std::numeric_limits<int64_t>::max()}) {
-    const ShardMap map = Make(Options({largest}, 256, longest));
+    const ShardMap map = Make(Options({largest}, 3, longest));
     EXPECT_EQ(map.slices(0).back().end, largest);
   }
 }

@@ -13,6 +13,7 @@
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "tools/checkpoint/job_snapshots.h"
+#include "tools/checkpoint/reshard.h"
 #include "tools/command_failure.h"
 #include "tools/commands.h"
 #include "tools/human_format.h"
@@ -27,6 +28,7 @@ struct Flags {
   std::string directory;
   std::string output;
   int64_t number = -1;
+  int64_t servers = 0;
 };
 
 CommandText TextOf(const std::string& name, const std::string& description,
@@ -135,8 +137,36 @@ absl::Status Export(const Flags& flags) {
   return absl::OkStatus();
 }
 
+absl::Status Reshard(const Flags& flags) {
+  if (flags.servers < 1 || flags.servers > 256) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--servers is ", flags.servers, "; must be in [1, 256]"));
+  }
+  const int servers = static_cast<int>(flags.servers);
+  PS_ASSIGN_OR_RETURN(const std::string directory,
+                      FindCheckpointDirectory(Files::Real(), flags.directory));
+  PS_ASSIGN_OR_RETURN(const Resharded done,
+                      ReshardServers(Files::Real(), directory, servers));
+  if (done.from_servers == servers) {
+    std::printf("%s has the snapshots of %d servers already\n",
+                directory.c_str(), servers);
+  } else {
+    std::printf(
+        "%s: dealt from %d to %d servers: %s. To go on, set "
+        "cluster.num_servers=%d\n",
+        directory.c_str(), done.from_servers, servers,
+        absl::StrJoin(done.numbers, ", ").c_str(), servers);
+  }
+  return absl::OkStatus();
+}
+
+// What a command takes besides DIR.
+enum class Takes { kNothing, kNumber, kNumberAndOutput, kServers };
+
 int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
-        char** argv, bool takes_number, bool takes_output) {
+        char** argv, Takes takes) {
+  const bool takes_output = takes == Takes::kNumberAndOutput;
+  const bool takes_number = takes == Takes::kNumber || takes_output;
   Flags flags;
   CommandLine command_line(text);
   command_line.AddArgument("DIR", "A run directory or a checkpoint.directory.",
@@ -149,6 +179,10 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
                            "Which snapshot; below 0: the latest, or all.",
                            &flags.number);
   }
+  if (takes == Takes::kServers) {
+    command_line.AddOption("servers", "N", "The new number of servers.",
+                           &flags.servers);
+  }
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = run(flags);
   if (!status.ok()) return FailCommand("checkpoint", status, kExitFailed);
@@ -157,7 +191,7 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
 
 int RunList(int argc, char** argv) {
   return Run(TextOf("list", "Lists the snapshots of a job.", "runs/lenet"),
-             List, argc, argv, /*takes_number=*/false, /*takes_output=*/false);
+             List, argc, argv, Takes::kNothing);
 }
 
 int RunInspect(int argc, char** argv) {
@@ -165,8 +199,7 @@ int RunInspect(int argc, char** argv) {
                     "Shows what each process has saved in a snapshot, and the "
                     "tensors of the model.",
                     "runs/lenet"),
-             Inspect, argc, argv, /*takes_number=*/true,
-             /*takes_output=*/false);
+             Inspect, argc, argv, Takes::kNumber);
 }
 
 int RunVerify(int argc, char** argv) {
@@ -174,8 +207,7 @@ int RunVerify(int argc, char** argv) {
                     "Reads every file of the snapshots, and the servers' "
                     "logs, and compares them with their checksums.",
                     "runs/lenet"),
-             VerifyAll, argc, argv, /*takes_number=*/true,
-             /*takes_output=*/false);
+             VerifyAll, argc, argv, Takes::kNumber);
 }
 
 int RunExport(int argc, char** argv) {
@@ -183,7 +215,18 @@ int RunExport(int argc, char** argv) {
                     "Writes the weights and statistics of a snapshot, with "
                     "PyTorch's names, as safetensors.",
                     "runs/lenet lenet.safetensors"),
-             Export, argc, argv, /*takes_number=*/true, /*takes_output=*/true);
+             Export, argc, argv, Takes::kNumberAndOutput);
+}
+
+int RunReshard(int argc, char** argv) {
+  return Run(TextOf("reshard",
+                    "Deals the servers' snapshots to another number of "
+                    "servers, on which the job then goes on with the same "
+                    "bits. `gradsieve train --resume` does so by itself. The "
+                    "job must not run, and all servers' folders must be in "
+                    "DIR; afterwards those of the new servers are.",
+                    "--servers=3 runs/lenet"),
+             Reshard, argc, argv, Takes::kServers);
 }
 
 }  // namespace
@@ -199,6 +242,7 @@ int RunCheckpointCommand(int argc, char** argv) {
       {"inspect", "what is in one", RunInspect},
       {"verify", "whether they are whole", RunVerify},
       {"export", "the weights of one as safetensors", RunExport},
+      {"reshard", "go on with another number of servers", RunReshard},
   };
   return RunCommand(text, commands, argc, argv);
 }

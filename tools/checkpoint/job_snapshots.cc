@@ -16,24 +16,36 @@ namespace {
 
 // Every process of the job, as a snapshot of one of them names it; none if it
 // does not.
-std::set<std::string> ProcessesOf(const Snapshot& snapshot) {
+std::set<std::string> ProcessesOf(const Snapshot& snapshot, bool with_servers) {
   const absl::StatusOr<JobConfig> job = JobOfNote(snapshot.note);
   std::set<std::string> processes;
   if (!job.ok()) return processes;
-  for (int i = 0; i < job->cluster().num_servers(); ++i) {
-    processes.insert(absl::StrCat("server-", i));
+  for (int i = 0; with_servers && i < job->cluster().num_servers(); ++i) {
+    processes.insert(ServerProcess(i, job->cluster().num_servers()));
   }
   for (int i = 0; i < job->cluster().num_workers(); ++i) {
-    processes.insert(absl::StrCat("worker-", i));
+    processes.insert(WorkerProcess(i));
   }
   return processes;
 }
 
+bool IsProcess(const std::string& folder) {
+  return NumServersOf(folder).has_value() ||
+         absl::StartsWith(folder, "worker-");
+}
+
 void FindMissing(JobSnapshot* snapshot) {
+  // Workers do not notice when the number of servers changes.
+  bool has_server = false;
+  for (const ProcessPart& part : snapshot->parts) {
+    has_server = has_server || NumServersOf(part.process).has_value();
+  }
   std::set<std::string> missing;
   for (const ProcessPart& part : snapshot->parts) {
     if (!part.snapshot.ok()) continue;
-    const std::set<std::string> all = ProcessesOf(*part.snapshot);
+    const bool server = NumServersOf(part.process).has_value();
+    const std::set<std::string> all =
+        ProcessesOf(*part.snapshot, server || !has_server);
     missing.insert(all.begin(), all.end());
   }
   for (const ProcessPart& part : snapshot->parts) missing.erase(part.process);
@@ -63,34 +75,45 @@ int64_t ProcessPart::size_bytes() const {
   return size;
 }
 
-absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
+absl::StatusOr<std::string> FindCheckpointDirectory(
     Files* files, const std::string& directory) {
-  std::map<int64_t, JobSnapshot> by_number;
   for (const std::string& folder : {directory + "/checkpoints", directory}) {
     const absl::StatusOr<std::vector<std::string>> names = files->List(folder);
     if (!names.ok()) continue;
-    for (const std::string& process : *names) {
-      if (!absl::StartsWith(process, "server-") &&
-          !absl::StartsWith(process, "worker-")) {
-        continue;
-      }
-      const std::string own = absl::StrCat(folder, "/", process);
-      const absl::StatusOr<std::vector<int64_t>> numbers =
-          ListSnapshots(files, own);
-      if (!numbers.ok()) continue;  // A file with such a name.
-      for (const int64_t number : *numbers) {
-        if (number == 0) continue;  // The beginning, and empty.
-        by_number[number].parts.push_back(
-            {process, OpenSnapshot(files, own, number)});
+    for (const std::string& name : *names) {
+      if (!IsProcess(name)) continue;
+      const auto numbers =
+          ListSnapshots(files, absl::StrCat(folder, "/", name));
+      // Not a file with such a name; and 0 is the beginning, and empty.
+      if (numbers.ok() && !numbers->empty() && numbers->back() > 0) {
+        return folder;
       }
     }
-    if (!by_number.empty()) break;
   }
-  if (by_number.empty()) {
-    return absl::NotFoundError(absl::StrCat(
-        "there is no snapshot in ", directory,
-        "; name a run directory, or a checkpoint.directory, in which a job has "
-        "made checkpoint.every pushes"));
+  return absl::NotFoundError(absl::StrCat(
+      "there is no snapshot in ", directory,
+      "; name a run directory, or a checkpoint.directory, in which a job has "
+      "made checkpoint.every pushes"));
+}
+
+absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
+    Files* files, const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const std::string folder,
+                      FindCheckpointDirectory(files, directory));
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      files->List(folder));
+  std::map<int64_t, JobSnapshot> by_number;
+  for (const std::string& process : names) {
+    if (!IsProcess(process)) continue;
+    const std::string own = absl::StrCat(folder, "/", process);
+    const absl::StatusOr<std::vector<int64_t>> numbers =
+        ListSnapshots(files, own);
+    if (!numbers.ok()) continue;
+    for (const int64_t number : *numbers) {
+      if (number == 0) continue;
+      by_number[number].parts.push_back(
+          {process, OpenSnapshot(files, own, number)});
+    }
   }
   std::vector<JobSnapshot> snapshots;
   for (auto& [number, snapshot] : by_number) {

@@ -31,6 +31,11 @@ struct JobSnapshot {
   std::vector<std::string> missing;
 };
 
+// The checkpoint.directory itself, or that of a run directory. Errors:
+// kNotFound if no process has saved anything there.
+absl::StatusOr<std::string> FindCheckpointDirectory(
+    Files* files, const std::string& directory);
+
 // Finds them in a run directory or a checkpoint.directory, by number. Errors:
 // kNotFound if there is none.
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(

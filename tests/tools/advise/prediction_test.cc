@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "gtest/gtest.h"
+#include "transport/shard_map.h"
 
 namespace ps {
 namespace {
@@ -57,7 +58,12 @@ TEST(Prediction, OnThisMachineIsWhatWasMeasured) {
 }
 
 TEST(Prediction, ANetworkAddsTheTimeOfItsMessages) {
-  const SettingPrediction slow = Predicted(Job(2, 2), Network());
+  LocalMeasures measures = Measures();
+  measures.num_parameters = 2 * ShardMap::kMinSliceElements;
+  const auto prediction =
+      PredictSetting(Job(2, 2), measures, std::nullopt, Network());
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  const SettingPrediction& slow = *prediction;
   EXPECT_NEAR(slow.up, 1, 1e-9);
   EXPECT_NEAR(slow.down, 1, 1e-9);
   // A slice for each server, up and then down. A worker that has its answers
@@ -135,7 +141,7 @@ TEST(Prediction, SlicesAreThoseOfTheJob) {
   ASSERT_TRUE(exchange.ok()) << exchange.status();
   ASSERT_EQ(exchange->slices.size(), 4u);
   for (int i = 0; i < 4; ++i) {
-    EXPECT_EQ(exchange->slices[i].server, i / 2);
+    EXPECT_EQ(exchange->slices[i].server, i % 2);
     EXPECT_EQ(exchange->slices[i].connection, i % 3);
     EXPECT_DOUBLE_EQ(exchange->slices[i].down_bytes, kBytesPerSecond / 4);
   }
@@ -143,9 +149,11 @@ TEST(Prediction, SlicesAreThoseOfTheJob) {
 
 TEST(Prediction, BucketsGoOutDuringTheBackwardPass) {
   JobConfig job = Job(1, 1);
-  job.mutable_training()->set_bucket_megabytes(1);
+  // Four buckets of one slice each.
+  job.mutable_training()->set_bucket_megabytes(
+      ShardMap::kMinSliceElements * 4.0 / (1 << 20));
   LocalMeasures measures = Measures();
-  measures.num_parameters = 1 << 20;  // 4 MiB: four buckets.
+  measures.num_parameters = 4 * ShardMap::kMinSliceElements;
   const auto exchange = ExchangeOf(job, measures, HostLink());
   ASSERT_TRUE(exchange.ok()) << exchange.status();
   ASSERT_EQ(exchange->slices.size(), 4u);

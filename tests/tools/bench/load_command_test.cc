@@ -49,7 +49,7 @@ class BenchLoadCommand : public CommandTest {
 TEST_F(BenchLoadCommand, SoManyIterationsOfEveryWorkerAreMadeAndVerified) {
   const nlohmann::json json =
       Result({"--workers=4", "--servers=2", "--megabytes=1", "--iterations=30",
-              "--set=cluster.max_slice_elements=100000"});
+              "--set=cluster.max_slice_elements=70000"});
   EXPECT_EQ(json["iterations"], 30);
   EXPECT_EQ(json["workers"], 4);
   EXPECT_EQ(json["parameters"], 1 << 18);
