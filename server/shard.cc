@@ -67,6 +67,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
   }
   ShardMapOptions options;
   options.bucket_sizes = layout.bucket_sizes;
+  options.num_averaged_buckets = layout.num_averaged_buckets;
   options.num_servers = config_->cluster().num_servers();
   options.max_slice_elements = config_->cluster().max_slice_elements();
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
@@ -210,7 +211,9 @@ absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
   });
   for (const absl::Status& status : loaded) PS_RETURN_IF_ERROR(status);
   PS_ASSIGN_OR_RETURN(ServerSquares* const exchange, squares());
-  for (const auto& [round, sums] : logged.norms) exchange->Keep(round, sums);
+  for (const auto& [round, sums] : logged.norms) {
+    PS_RETURN_IF_ERROR(exchange->Keep(round, sums));
+  }
   return absl::OkStatus();
 }
 

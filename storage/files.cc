@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <limits.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -43,8 +44,7 @@ class RealOutputFile final : public OutputFile {
     }
     for (size_t first = 0; first < left.size();) {
       const size_t count = std::min<size_t>(left.size() - first, IOV_MAX);
-      const ssize_t result =
-          writev(fd_, &left[first], static_cast<int>(count));
+      const ssize_t result = writev(fd_, &left[first], static_cast<int>(count));
       if (result < 0 && errno == EINTR) continue;
       if (result < 0) return Failure("write", path_, errno);
       auto written = static_cast<size_t>(result);
@@ -81,6 +81,17 @@ absl::Status SyncFolder(const std::string& path) {
   }
   return absl::OkStatus();
 }
+
+class RealFileLock final : public FileLock {
+ public:
+  explicit RealFileLock(int fd) : fd_(fd) {}
+  ~RealFileLock() override { close(fd_); }
+  RealFileLock(const RealFileLock&) = delete;
+  RealFileLock& operator=(const RealFileLock&) = delete;
+
+ private:
+  const int fd_;
+};
 
 class RealFiles final : public Files {
  public:
@@ -130,6 +141,20 @@ class RealFiles final : public Files {
       return Failure("rename to " + to, from, errno);
     }
     return SyncFolder(fs::path(to).parent_path().string());
+  }
+
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(
+      const std::string& path) override {
+    const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
+    if (fd < 0) return Failure("open", path, errno);
+    auto lock = std::make_unique<RealFileLock>(fd);
+    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
+    if (errno == EWOULDBLOCK) {
+      return absl::UnavailableError(
+          absl::StrCat("another process has locked ", path));
+    }
+    return absl::UnimplementedError(
+        std::string(Failure("lock", path, errno).message()));
   }
 
   absl::Status Remove(const std::string& path) override {

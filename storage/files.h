@@ -30,6 +30,12 @@ class OutputFile {
   virtual absl::Status Sync() = 0;
 };
 
+// A lock on a file, until this object or its process goes.
+class FileLock {
+ public:
+  virtual ~FileLock() = default;
+};
+
 // Thread-safe. All errors name the path, and have the code that absl gives to
 // errno: kNotFound, kPermissionDenied, kResourceExhausted for a full disk.
 class Files {
@@ -56,6 +62,11 @@ class Files {
   // new name. Survives a loss of power.
   virtual absl::Status Rename(const std::string& from,
                               const std::string& to) = 0;
+  // Locks a file, which is made if there is none, against other processes and
+  // other callers. kUnavailable if one of them has it; kUnimplemented if this
+  // file system has no locks.
+  virtual absl::StatusOr<std::unique_ptr<FileLock>> Lock(
+      const std::string& path) = 0;
   // Removes a file, or a folder with all that it contains. Does nothing if
   // there is none.
   virtual absl::Status Remove(const std::string& path) = 0;

@@ -55,12 +55,30 @@ std::optional<int> NumServersOf(absl::string_view process) {
   const std::vector<absl::string_view> words = absl::StrSplit(process, '-');
   int index = 0;
   int num_servers = 0;
+  constexpr int kMaxServers = 256;  // cluster.num_servers
   if (words.size() != 4 || !absl::SimpleAtoi(words[1], &index) ||
       !absl::SimpleAtoi(words[3], &num_servers) || index < 0 ||
-      index >= num_servers || process != ServerProcess(index, num_servers)) {
+      index >= num_servers || num_servers > kMaxServers ||
+      process != ServerProcess(index, num_servers)) {
     return std::nullopt;
   }
   return num_servers;
+}
+
+absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
+    Files* files, const std::string& folder) {
+  absl::StatusOr<std::unique_ptr<FileLock>> lock =
+      files->Lock(folder + "/lock");
+  if (absl::IsUnavailable(lock.status())) {
+    return absl::UnavailableError(
+        absl::StrCat(lock.status().message(),
+                     ": two processes must not keep "
+                     "their snapshots in the same folder; end the other one"));
+  }
+  if (!absl::IsUnimplemented(lock.status())) return lock;
+  LOG(WARNING) << lock.status().message()
+               << "; make sure that no other process uses this folder";
+  return std::unique_ptr<FileLock>();
 }
 
 ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
@@ -79,6 +97,8 @@ absl::StatusOr<std::unique_ptr<ProcessSnapshots>> ProcessSnapshots::Open(
   // Now rather than when the first snapshot is due.
   PS_RETURN_IF_ERROR(Annotate(options.files->MakeFolder(snapshots->folder_),
                               "cannot keep snapshots (checkpoint.directory)"));
+  PS_ASSIGN_OR_RETURN(snapshots->lock_,
+                      LockProcess(options.files, snapshots->folder_));
   PS_RETURN_IF_ERROR(snapshots->Find());
   return snapshots;
 }

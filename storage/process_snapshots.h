@@ -36,6 +36,11 @@ std::string WorkerProcess(int rank);
 // Of a ServerProcess; nullopt for anything else.
 std::optional<int> NumServersOf(absl::string_view process);
 
+// Keeps other processes from a process's folder, which must exist. Errors:
+// kUnavailable if one of them uses it. A file system without locks is logged.
+absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
+    Files* files, const std::string& folder);
+
 // What one process saves at one moment: bytes by name.
 using SnapshotParts = std::map<std::string, std::string>;
 
@@ -51,8 +56,9 @@ std::string NoteOf(const JobConfig& job);
 class ProcessSnapshots {
  public:
   // Reads and checks the snapshots that are there, and logs which are damaged.
-  // Errors: kFailedPrecondition, with the fields that differ, for a snapshot of
-  // another job; those of the file system.
+  // Errors: kUnavailable if another process uses the folder;
+  // kFailedPrecondition, with the fields that differ, for a snapshot of another
+  // job; those of the file system.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
       const ProcessSnapshotsOptions& options);
 
@@ -96,6 +102,7 @@ class ProcessSnapshots {
   const std::string folder_;
   const JobConfig job_;
   const bool any_num_servers_;
+  std::unique_ptr<FileLock> lock_;
   const int keep_last_;
   std::vector<int64_t> numbers_;
   std::vector<int64_t> damaged_;

@@ -121,8 +121,6 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   before.clear_checkpoint();
   now.clear_checkpoint();
   const int num_servers = now.cluster().num_servers();
-  const bool reshard = before.cluster().num_servers() != num_servers ||
-                       LatestSnapshot(options) <= 0;
   before.mutable_cluster()->set_num_servers(num_servers);
   const std::vector<std::string> differences = DescribeConfigDifferences(
       SharedConfigText(now), SharedConfigText(before));
@@ -131,11 +129,13 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
         "a run goes on with the job that it began with; without --set of:\n  ",
         absl::StrJoin(differences, "\n  ")));
   }
-  if (reshard) {
-    const absl::Status resharded =
+  if (HasOtherShards(Files::Real(), CheckpointDirectory(options),
+                     num_servers)) {
+    std::printf("Dealing the snapshots in %s to %d servers\n",
+                CheckpointDirectory(options).c_str(), num_servers);
+    PS_RETURN_IF_ERROR(
         ReshardServers(Files::Real(), CheckpointDirectory(options), num_servers)
-            .status();
-    if (!resharded.ok() && !absl::IsNotFound(resharded)) return resharded;
+            .status());
   }
   if (LatestSnapshot(options) > 0) return absl::OkStatus();
   return absl::NotFoundError(
@@ -186,7 +186,12 @@ int Train(const Flags& flags) {
   if (!options.ok()) return Fail(options.status(), kExitFailed);
   if (flags.resume) {
     const absl::Status possible = PrepareResume(*options, job);
-    if (!possible.ok()) return Fail(possible, kExitConfig);
+    if (!possible.ok()) {
+      const bool can_be_mended_in_the_job =
+          absl::IsInvalidArgument(possible) || absl::IsNotFound(possible);
+      return Fail(possible,
+                  can_be_mended_in_the_job ? kExitConfig : kExitFailed);
+    }
   }
   if (!flags.resume) {
     const absl::Status made = MakeRunDirectory(options->run_directory);

@@ -342,7 +342,7 @@ void ServerSession::StartCalls() {
         call->once > absl::ZeroDuration() ? call->once : kCallTimeout;
     if (call->slice != nullptr) {
       request.connection =
-          1 + static_cast<int>(call->slice->index % options_.data_connections);
+          1 + static_cast<int>(call->slice->place % options_.data_connections);
     }
     channel_->Start(request, [this, call, connection = request.connection](
                                  absl::StatusOr<grpc::ByteBuffer> result) {

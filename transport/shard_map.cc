@@ -19,9 +19,9 @@ constexpr int64_t kMaxBucketElements = (int64_t{1} << 32) - 1;
 constexpr int64_t kMaxSlices = int64_t{1} << 18;
 
 // So many slices of a bucket keep several servers, or several threads of one,
-// busy at once. Each costs a message, and compressors that work on whole tensors
-// send a part of what they send with every slice.
-constexpr int64_t kWantedSlices = 4;
+// busy at once. Each costs a message, and compressors that work on whole
+// tensors send a part of what they send with every slice.
+constexpr int64_t kEnoughSlices = 4;
 
 int64_t DivideUp(int64_t n, int64_t divisor) { return 1 + (n - 1) / divisor; }
 
@@ -32,21 +32,23 @@ int64_t EvenCut(int64_t n, int64_t parts, int64_t i) { return n * i / parts; }
 // Deals slices to servers.
 class Dealer {
  public:
-  explicit Dealer(int num_servers) {
+  explicit Dealer(int num_servers) : num_slices_(num_servers) {
     for (int i = 0; i < num_servers; ++i) servers_.emplace(0, i);
   }
 
-  int ServerFor(int64_t elements) {
+  void Deal(Slice* slice) {
     const auto [load, server] = servers_.top();
     servers_.pop();
-    servers_.emplace(load + elements, server);
-    return server;
+    servers_.emplace(load + slice->size(), server);
+    slice->server = server;
+    slice->place = num_slices_[server]++;
   }
 
  private:
   using Server = std::pair<int64_t, int>;  // Its elements and its index.
   std::priority_queue<Server, std::vector<Server>, std::greater<Server>>
       servers_;
+  std::vector<int> num_slices_;  // Of each server.
 };
 
 absl::Status Check(const ShardMapOptions& options) {
@@ -82,11 +84,15 @@ absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
   map.num_servers_ = options.num_servers;
   map.bucket_sizes_ = options.bucket_sizes;
   Dealer dealer(options.num_servers);
+  const int64_t num_optimized =
+      static_cast<int64_t>(options.bucket_sizes.size()) -
+      options.num_averaged_buckets;
   int64_t number = 0;
+  int64_t optimized = 0;
   for (const int64_t n : options.bucket_sizes) {
     const int64_t pieces =
         std::max(DivideUp(n, options.max_slice_elements),
-                 std::min(kWantedSlices, DivideUp(n, kMinSliceElements)));
+                 std::min(kEnoughSlices, DivideUp(n, kElementsPerSlice)));
     if (number + pieces > kMaxSlices) {
       return absl::InvalidArgumentError(absl::StrCat(
           "the buckets make more than ", kMaxSlices,
@@ -101,16 +107,19 @@ absl::StatusOr<ShardMap> ShardMap::Create(const ShardMapOptions& options) {
       slice.number = static_cast<int>(number++);
       slice.begin = EvenCut(n, pieces, i);
       slice.end = EvenCut(n, pieces, i + 1);
-      slice.server = dealer.ServerFor(slice.size());
+      dealer.Deal(&slice);
     }
     map.slices_.push_back(std::move(slices));
+    if (map.num_buckets() <= num_optimized) optimized = number;
   }
-  if (number < options.num_servers) {
+  // Each server gets one of the first slices, because it has none before.
+  if (optimized < options.num_servers) {
     return absl::InvalidArgumentError(absl::StrCat(
         "cluster.num_servers is ", options.num_servers,
-        ", but this model makes only ", number,
-        " slices; must be at most that, or some servers would have nothing to "
-        "do"));
+        ", but this model makes only ", optimized,
+        " slices of weights, and some servers would have nothing to do; take "
+        "fewer servers, or, in a new job, a smaller "
+        "cluster.max_slice_elements"));
   }
   return map;
 }

@@ -19,6 +19,7 @@ struct Slice {
   int index = 0;   // Within the bucket.
   int number = 0;  // Within the model.
   int server = 0;
+  int place = 0;      // Among its server's slices.
   int64_t begin = 0;  // In the bucket, in elements.
   int64_t end = 0;
 
@@ -27,6 +28,8 @@ struct Slice {
 
 struct ShardMapOptions {
   std::vector<int64_t> bucket_sizes;  // Elements; at least 1 each.
+  // The number of last buckets that hold statistics.
+  int64_t num_averaged_buckets = 0;
   int num_servers = 0;
   int64_t max_slice_elements = 0;
 };
@@ -34,16 +37,16 @@ struct ShardMapOptions {
 // Immutable.
 class ShardMap {
  public:
-  // A bucket is cut evenly: into at most 4 slices of at least
-  // kMinSliceElements, or into as few as fit a message each if that is more.
-  static constexpr int64_t kMinSliceElements = 1 << 11;
+  // A bucket is cut evenly: in one piece for every so many elements, but in no
+  // more than 4; or into as few as fit a message each if that is more.
+  static constexpr int64_t kElementsPerSlice = 1 << 11;
 
   // Slices are dealt in order, each to the server that has the fewest elements
   // so far; of several such, to the first. No two servers' shares differ by
   // more than the largest slice.
   //
-  // Errors: kInvalidArgument for no buckets, fewer slices than servers, or a
-  // number out of its range.
+  // Errors: kInvalidArgument for no buckets, for servers without a slice that
+  // an optimizer updates, or for a number out of its range.
   static absl::StatusOr<ShardMap> Create(const ShardMapOptions& options);
 
   int num_buckets() const { return static_cast<int>(slices_.size()); }

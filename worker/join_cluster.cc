@@ -18,6 +18,7 @@ absl::StatusOr<ShardMap> MakeShardMap(const JoinClusterOptions& options) {
   }
   if (options.num_statistics > 0) {
     map.bucket_sizes.push_back(options.num_statistics);
+    map.num_averaged_buckets = 1;
   }
   map.num_servers = options.config->cluster().num_servers();
   map.max_slice_elements = options.config->cluster().max_slice_elements();

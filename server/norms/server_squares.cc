@@ -221,6 +221,18 @@ void ServerSquares::AddFromServer(const SquaresMessage& request,
                });
 }
 
+absl::Status ServerSquares::Keep(const SquaresRound& round,
+                                 const Sums& totals) {
+  if (static_cast<int64_t>(totals.size()) != options_.num_tensors) {
+    return absl::DataLossError(absl::StrCat("norms of ", totals.size(),
+                                            " tensors; there are ",
+                                            options_.num_tensors));
+  }
+  slices_.Keep(round, totals);
+  servers_.Keep(round, totals);
+  return absl::OkStatus();
+}
+
 void ServerSquares::Fail(const absl::Status& failure) {
   slices_.Fail(failure);
   servers_.Fail(failure);

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/parameter_server.pb.h"
 #include "server/norms/squares_exchange.h"
@@ -68,11 +69,10 @@ class ServerSquares final : public SquaresExchange {
   // Errors, through `answer`: kInvalidArgument, kFailedPrecondition.
   void AddFromServer(const SquaresMessage& request, const Answer& answer);
 
-  // The totals of a round that has been held.
-  void Keep(const SquaresRound& round, const std::vector<Squares>& totals) {
-    slices_.Keep(round, totals);
-    servers_.Keep(round, totals);
-  }
+  // The totals of a round that has been held. Errors: kDataLoss if they are not
+  // of all tensors.
+  absl::Status Keep(const SquaresRound& round,
+                    const std::vector<Squares>& totals);
 
   // Drops everything gathered so far; those who wait get kCancelled.
   void Forget() {

@@ -129,8 +129,21 @@ absl::Status WeightSlice::CheckLogged(const UpdateRecord& update) const {
     if (push.rank < 0 || push.rank >= static_cast<int>(workers_.size())) {
       return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
     }
-    PS_RETURN_IF_ERROR(
-        ValidatePayload(push.payload.pieces, options_.num_elements).status());
+    PS_ASSIGN_OR_RETURN(
+        const PayloadInfo info,
+        ValidatePayload(push.payload.pieces, options_.num_elements));
+    if (options_.rule == UpdateRule::kMean &&
+        info.index_code != IndexCode::kDense) {
+      return absl::DataLossError("statistics are not dense");
+    }
+  }
+  for (const SquaresTotals& totals : update.totals) {
+    for (const TensorStretch& stretch : options_.stretches) {
+      if (stretch.tensor < static_cast<int>(totals.tensors.size())) continue;
+      return absl::DataLossError(
+          absl::StrCat("norms of ", totals.tensors.size(), " tensors; tensor ",
+                       stretch.tensor, " is in this slice"));
+    }
   }
   return absl::OkStatus();
 }

@@ -36,7 +36,7 @@ class AddSquaresTest : public ::testing::Test {
     worker.set_incarnation(1);
     RegisterRequest request = RawWorker::ValidRegistration(
         config_, worker,
-        {2 * ShardMap::kMinSliceElements, 3 * ShardMap::kMinSliceElements});
+        {2 * ShardMap::kElementsPerSlice, 3 * ShardMap::kElementsPerSlice});
     const absl::Status status = peer_.Register(request);
     ASSERT_TRUE(status.ok()) << status;
   }

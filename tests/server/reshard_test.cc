@@ -1,6 +1,7 @@
 // Snapshots of servers, dealt to another number of servers.
 #include "tools/checkpoint/reshard.h"
 
+#include <iterator>
 #include <map>
 #include <memory>
 #include <string>
@@ -30,8 +31,9 @@ class ReshardTest : public testing::Test {
     layout_.total_iterations = 10;
   }
 
-  static JobConfig Job(int num_servers) {
+  JobConfig Job(int num_servers) const {
     JobConfig job;
+    job.set_name(name_);
     job.mutable_cluster()->set_num_servers(num_servers);
     job.mutable_checkpoint()->set_directory(kDirectory);
     return job;
@@ -112,6 +114,7 @@ class ReshardTest : public testing::Test {
     }
   }
 
+  std::string name_ = "job";
   ShardLayout layout_;
   MemoryFiles files_;
 };
@@ -141,9 +144,10 @@ TEST_F(ReshardTest, MayBeInterruptedAnywhereAndRepeated) {
     interrupted = !ReshardServers(&files_, kDirectory, 3).ok();
     files_.StopFailing();
     files_.LosePower();
-    const auto done = ReshardServers(&files_, kDirectory, 3);
+    const int servers = changes % 2 == 0 ? 3 : 2;
+    const auto done = ReshardServers(&files_, kDirectory, servers);
     ASSERT_TRUE(done.ok()) << "after " << changes << ": " << done.status();
-    ExpectShards(3, 20);
+    ExpectShards(servers, 20);
     EXPECT_TRUE(interrupted || changes > 20) << changes;
   }
 }
@@ -155,6 +159,59 @@ TEST_F(ReshardTest, WhatIsDamagedIsLeftOut) {
   ASSERT_TRUE(done.ok()) << done.status();
   EXPECT_THAT(done->numbers, ElementsAre(10));
   ExpectShards(3, 10);
+}
+
+TEST_F(ReshardTest, WhatIsLaterIsNotRemoved) {
+  Save(3, {10});
+  Save(2, {20});
+  for (auto it = files_.contents().begin(); it != files_.contents().end();) {
+    it = absl::StrContains(it->first, "server-1-of-2")
+             ? files_.contents().erase(it)
+             : std::next(it);
+  }
+  const size_t before = files_.contents().size();
+  for (const int servers : {2, 3, 4}) {
+    const absl::Status refused =
+        ReshardServers(&files_, kDirectory, servers).status();
+    EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+    EXPECT_THAT(std::string(refused.message()),
+                HasSubstr("server-0-of-2 has snapshot 20, but the latest that "
+                          "is whole on all servers is 10, of 3"));
+    EXPECT_EQ(files_.contents().size(), before);
+  }
+}
+
+TEST_F(ReshardTest, FoldersOfTwoJobsAreNotMixed) {
+  Save(2, {10});
+  const auto files = files_.contents();
+  files_.contents().clear();
+  name_ = "other";
+  Save(2, {10});
+  for (const auto& [path, content] : files) {
+    if (absl::StrContains(path, "server-1")) files_.contents()[path] = content;
+  }
+  const absl::Status refused = ReshardServers(&files_, kDirectory, 3).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("server-1-of-2/snapshot-10 is of another job"));
+}
+
+TEST_F(ReshardTest, AServerThatRunsIsLeftAlone) {
+  Save(2, {10});
+  const auto running = Open(Job(2), 1);
+  const absl::Status refused = ReshardServers(&files_, kDirectory, 3).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("server-1-of-2/lock"));
+}
+
+TEST_F(ReshardTest, TheBeginningIsKept) {
+  const JobConfig job = Job(2);
+  for (const int server : {0, 1}) {
+    ASSERT_TRUE(Open(job, server)->SaveBeginning().ok());
+  }
+  Save(2, {10});
+  ASSERT_TRUE(ReshardServers(&files_, kDirectory, 3).ok());
+  EXPECT_THAT(Open(Job(3), 2)->numbers(), ElementsAre(0, 10));
 }
 
 TEST_F(ReshardTest, WithoutAnyWholeSnapshotNothingChanges) {

@@ -56,7 +56,7 @@ TEST(ShardLayout, TensorsMustFillTheBuckets) {
 TEST(TensorMap, CutsTensorsWhereSlicesEnd) {
   const TensorMap map(TwoBuckets());
   EXPECT_EQ(map.num_tensors(), 3);
-  const auto stretches = map.Stretches({/*bucket=*/0, 0, 0, 0, 2, 9});
+  const auto stretches = map.Stretches({/*bucket=*/0, 0, 0, 0, 0, 2, 9});
   ASSERT_EQ(stretches.size(), 2u);
   EXPECT_EQ(stretches[0].tensor, 0);
   EXPECT_EQ(stretches[0].begin, 0);
@@ -66,7 +66,7 @@ TEST(TensorMap, CutsTensorsWhereSlicesEnd) {
   EXPECT_EQ(stretches[1].begin, 2);
   EXPECT_EQ(stretches[1].end, 7);
   EXPECT_FALSE(stretches[1].adapt);
-  const auto last = map.Stretches({/*bucket=*/1, 0, 0, 0, 0, 7});
+  const auto last = map.Stretches({/*bucket=*/1, 0, 0, 0, 0, 0, 7});
   ASSERT_EQ(last.size(), 1u);
   EXPECT_EQ(last[0].tensor, 2);
   EXPECT_EQ(last[0].end, 7);
@@ -80,7 +80,8 @@ TEST(TensorMap, EveryElementIsInOneStretchOfItsTensor) {
     for (int64_t begin = 0; begin < size; ++begin) {
       for (int64_t end = begin + 1; end <= size; ++end) {
         int64_t at = 0;
-        for (const auto& each : map.Stretches({bucket, 0, 0, 0, begin, end})) {
+        for (const auto& each :
+             map.Stretches({bucket, 0, 0, 0, 0, begin, end})) {
           EXPECT_EQ(each.begin, at);
           for (int64_t i = each.begin; i < each.end; ++i) {
             const int64_t place = bucket * 10 + begin + i;
@@ -100,7 +101,7 @@ TEST(TensorMap, WithoutTensorsABucketIsOne) {
   layout.tensor_is_matrix = {};
   const TensorMap map(layout);
   EXPECT_EQ(map.num_tensors(), 2);
-  const auto stretches = map.Stretches({/*bucket=*/1, 0, 0, 0, 2, 5});
+  const auto stretches = map.Stretches({/*bucket=*/1, 0, 0, 0, 0, 2, 5});
   ASSERT_EQ(stretches.size(), 1u);
   EXPECT_EQ(stretches[0].tensor, 1);
   EXPECT_TRUE(stretches[0].adapt);

@@ -99,6 +99,23 @@ absl::Status MemoryFiles::Rename(const std::string& from,
   return absl::OkStatus();
 }
 
+class MemoryFiles::Held final : public FileLock {
+ public:
+  Held(std::string path, std::set<std::string>* locked)
+      : path_(std::move(path)), locked_(locked) {}
+  ~Held() override { locked_->erase(path_); }
+
+ private:
+  const std::string path_;
+  std::set<std::string>* const locked_;
+};
+
+absl::StatusOr<std::unique_ptr<FileLock>> MemoryFiles::Lock(
+    const std::string& path) {
+  if (!locked_.insert(path).second) return absl::UnavailableError(path);
+  return std::make_unique<Held>(path, &locked_);
+}
+
 absl::Status MemoryFiles::Remove(const std::string& path) {
   PS_RETURN_IF_ERROR(Change(path));
   for (auto it = contents_.begin(); it != contents_.end();) {

@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -24,6 +25,8 @@ class MemoryFiles final : public Files {
       const std::string& folder) override;
   absl::Status MakeFolder(const std::string& path) override;
   absl::Status Rename(const std::string& from, const std::string& to) override;
+  absl::StatusOr<std::unique_ptr<FileLock>> Lock(
+      const std::string& path) override;
   absl::Status Remove(const std::string& path) override;
 
   // After this many more changes every change fails as on a full disk; half of
@@ -45,11 +48,13 @@ class MemoryFiles final : public Files {
 
  private:
   class Output;
+  class Held;
 
   // OK, or the failure of a full disk.
   absl::Status Change(const std::string& path);
 
   std::map<std::string, Content> contents_;
+  std::set<std::string> locked_;
   int64_t changes_left_ = -1;  // Below 0: no limit.
 };
 

@@ -86,6 +86,23 @@ TEST_F(ProcessSnapshotsTest, OnlyServersDependOnTheirNumber) {
   EXPECT_THAT((*taken)->numbers(), ElementsAre(10));
 }
 
+TEST_F(ProcessSnapshotsTest, TwoDoNotShareAFolder) {
+  const std::string directory = testing::TempDir() + "/shared";
+  job_.mutable_checkpoint()->set_directory(directory);
+  ProcessSnapshotsOptions options;
+  options.config = &job_;
+  options.process = WorkerProcess(3);
+  auto first = ProcessSnapshots::Open(options);
+  ASSERT_TRUE(first.ok()) << first.status();
+  const absl::Status refused = ProcessSnapshots::Open(options).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("another process has locked " + directory +
+                        "/worker-3/lock"));
+  first->reset();
+  EXPECT_TRUE(ProcessSnapshots::Open(options).ok());
+}
+
 TEST_F(ProcessSnapshotsTest, WhatAnotherProcessMayNeedStays) {
   SaveAll({10, 20, 30, 40, 50}, /*needed=*/20);
   EXPECT_THAT((*Open())->numbers(), ElementsAre(20, 30, 40, 50));
@@ -114,7 +131,7 @@ TEST_F(ProcessSnapshotsTest, GoesBackForGood) {
 
 TEST_F(ProcessSnapshotsTest, AFullDiskCostsOnlyTheNewSnapshot) {
   SaveAll({10, 20});
-  const auto snapshots = Open();
+  auto snapshots = Open();
   int failures = 0;
   for (;; ++failures) {
     files_.FailAfter(failures);
@@ -123,9 +140,11 @@ TEST_F(ProcessSnapshotsTest, AFullDiskCostsOnlyTheNewSnapshot) {
     files_.StopFailing();
     if (saved.ok()) break;
     EXPECT_TRUE(absl::IsResourceExhausted(saved)) << saved;
-    EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 20));
+    EXPECT_THAT(*ListSnapshots(&files_, kFolder), ElementsAre(10, 20));
+    EXPECT_TRUE(VerifySnapshot(&files_, kFolder, 20).ok());
   }
   EXPECT_GT(failures, 5);
+  snapshots->reset();
   EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 20, 30));
 }
 

@@ -102,8 +102,11 @@ TEST(ShardMapTest, TheNumberOfServersDoesNotChangeTheCuts) {
   EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("cluster.num_servers is 6, but this model makes only "
-                        "5 slices"));
+                        "5 slices of weights"));
+  too_many.num_averaged_buckets = 1;
   too_many.num_servers = 5;
+  EXPECT_TRUE(absl::IsInvalidArgument(ShardMap::Create(too_many).status()));
+  too_many.num_averaged_buckets = 0;
   EXPECT_TRUE(ShardMap::Create(too_many).ok());
 }
 
@@ -122,6 +125,17 @@ TEST(ShardMapTest, SharesDifferByAtMostTheLargestSlice) {
       const auto ends = std::minmax_element(loads.begin(), loads.end());
       EXPECT_LE(*ends.second - *ends.first, largest)
           << size << " elements on " << servers << " servers";
+    }
+  }
+}
+
+// Messages of one server are spread over its connections by place.
+TEST(ShardMapTest, PlacesCountTheSlicesOfEachServer) {
+  const ShardMap map = Make(Options({99991, 5, 1 << 20}, 3, 1 << 16));
+  std::vector<int> next(3);
+  for (int b = 0; b < map.num_buckets(); ++b) {
+    for (const Slice& slice : map.slices(b)) {
+      EXPECT_EQ(slice.place, next[slice.server]++);
     }
   }
 }

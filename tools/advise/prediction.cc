@@ -74,7 +74,7 @@ absl::StatusOr<Exchange> ExchangeOf(const JobConfig& config,
           static_cast<double>(slice.size()) / static_cast<double>(n);
       ExchangeSlice message;
       message.server = slice.server;
-      message.connection = slice.index % cluster.connections();
+      message.connection = slice.place % cluster.connections();
       message.up_bytes = share * pushes * measures.bytes_up;
       message.down_bytes = share * pushes * measures.bytes_down;
       message.ready_seconds = backward * bucket / static_cast<double>(buckets);

@@ -151,11 +151,14 @@ absl::Status Reshard(const Flags& flags) {
     std::printf("%s has the snapshots of %d servers already\n",
                 directory.c_str(), servers);
   } else {
+    std::vector<int64_t> numbers = done.numbers;
+    // The beginning is nothing that users know.
+    if (numbers.front() == 0) numbers.erase(numbers.begin());
     std::printf(
         "%s: dealt from %d to %d servers: %s. To go on, set "
         "cluster.num_servers=%d\n",
         directory.c_str(), done.from_servers, servers,
-        absl::StrJoin(done.numbers, ", ").c_str(), servers);
+        absl::StrJoin(numbers, ", ").c_str(), servers);
   }
   return absl::OkStatus();
 }

@@ -2,12 +2,14 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "proto/config.pb.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_state.h"
@@ -18,9 +20,29 @@
 namespace ps {
 namespace {
 
+// Of folders that are not complete yet, and that are no longer.
+constexpr char kUnfinished[] = ".unfinished";
+constexpr char kRemoved[] = ".removed";
+
 std::string FolderOf(const std::string& directory, int server,
                      int num_servers) {
   return absl::StrCat(directory, "/", ServerProcess(server, num_servers));
+}
+
+// The folders of servers, by the number of servers.
+using FoldersByServers = std::map<int, std::vector<std::string>>;
+
+absl::StatusOr<FoldersByServers> FindFolders(Files* files,
+                                             const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      files->List(directory));
+  FoldersByServers folders;
+  for (const std::string& name : names) {
+    if (const auto num_servers = NumServersOf(name)) {
+      folders[*num_servers].push_back(absl::StrCat(directory, "/", name));
+    }
+  }
+  return folders;
 }
 
 // The snapshots that are whole in the folders of all servers.
@@ -33,12 +55,19 @@ absl::StatusOr<std::vector<int64_t>> WholeSnapshots(
                         ListSnapshots(files, folder));
     std::vector<int64_t> whole;
     for (const int64_t number : numbers) {
-      if (number == 0) continue;  // The beginning, and empty.
-      const bool wanted =
-          !common.has_value() ||
-          std::binary_search(common->begin(), common->end(), number);
-      if (wanted && VerifySnapshot(files, folder, number).ok()) {
+      if (common.has_value() &&
+          !std::binary_search(common->begin(), common->end(), number)) {
+        continue;
+      }
+      const absl::Status status = VerifySnapshot(files, folder, number);
+      if (status.ok()) {
         whole.push_back(number);
+      } else if (absl::IsDataLoss(status) || absl::IsNotFound(status)) {
+        LOG(ERROR) << "snapshot " << number
+                   << " is left out: " << status.message();
+      } else {
+        // It may pass, and is no reason to go back.
+        return status;
       }
     }
     common = std::move(whole);
@@ -53,7 +82,7 @@ class SavedShards {
                                           const std::string& directory,
                                           int num_servers, int64_t number);
 
-  // Writes it as this many servers will look for it.
+  // Writes it as this many servers will look for it, to unfinished folders.
   absl::Status Deal(const std::string& directory, int num_servers) const;
 
  private:
@@ -74,13 +103,24 @@ absl::StatusOr<SavedShards> SavedShards::Open(Files* files,
                                               int num_servers, int64_t number) {
   SavedShards shards(files);
   shards.number_ = number;
+  std::string note;
   for (int i = 0; i < num_servers; ++i) {
-    PS_ASSIGN_OR_RETURN(
-        const Snapshot snapshot,
-        OpenSnapshot(files, FolderOf(directory, i, num_servers), number));
+    const std::string folder = FolderOf(directory, i, num_servers);
+    PS_ASSIGN_OR_RETURN(const Snapshot snapshot,
+                        OpenSnapshot(files, folder, number));
     PS_ASSIGN_OR_RETURN(shards.job_, JobOfNote(snapshot.note));
+    if (i == 0) note = snapshot.note;
+    if (snapshot.note != note ||
+        shards.job_.cluster().num_servers() != num_servers) {
+      return absl::FailedPreconditionError(
+          absl::StrCat(snapshot.folder, " is of another job than ",
+                       FolderOf(directory, 0, num_servers)));
+    }
     for (const SnapshotPart& part : snapshot.parts) {
-      shards.owners_[part.name] = snapshot;
+      if (!shards.owners_.emplace(part.name, snapshot).second) {
+        return absl::DataLossError(absl::StrCat("two servers have ", part.name,
+                                                " in snapshot ", number));
+      }
     }
   }
   return shards;
@@ -116,81 +156,149 @@ absl::StatusOr<std::vector<int64_t>> SavedShards::BucketSizes() const {
 
 absl::Status SavedShards::Deal(const std::string& directory,
                                int num_servers) const {
-  ShardMapOptions options;
-  PS_ASSIGN_OR_RETURN(options.bucket_sizes, BucketSizes());
-  options.num_servers = num_servers;
-  options.max_slice_elements = job_.cluster().max_slice_elements();
-  PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
+  std::vector<std::vector<std::string>> names(num_servers);
+  if (number_ > 0) {  // The beginning is empty.
+    ShardMapOptions options;
+    PS_ASSIGN_OR_RETURN(options.bucket_sizes, BucketSizes());
+    options.num_servers = num_servers;
+    options.max_slice_elements = job_.cluster().max_slice_elements();
+    PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
+    size_t dealt = 0;
+    for (int b = 0; b < map.num_buckets(); ++b) {
+      for (const Slice& slice : map.slices(b)) {
+        names[slice.server].push_back(SliceName(b, slice.index));
+        ++dealt;
+      }
+    }
+    if (dealt != owners_.size()) {
+      return absl::DataLossError(
+          absl::StrCat("snapshot ", number_, " has ", owners_.size(),
+                       " slices; its buckets make ", dealt));
+    }
+  }
   JobConfig job = job_;
   job.mutable_cluster()->set_num_servers(num_servers);
   for (int i = 0; i < num_servers; ++i) {
+    const std::string folder = FolderOf(directory, i, num_servers);
     PS_ASSIGN_OR_RETURN(
         SnapshotWriter writer,
-        SnapshotWriter::Create(files_, FolderOf(directory, i, num_servers),
-                               number_));
-    for (int b = 0; b < map.num_buckets(); ++b) {
-      for (const Slice& slice : map.slices(b)) {
-        if (slice.server != i) continue;
-        const std::string name = SliceName(b, slice.index);
-        PS_ASSIGN_OR_RETURN(const std::string bytes, Read(name));
-        PS_RETURN_IF_ERROR(writer.Add(name, bytes));
-      }
+        SnapshotWriter::Create(files_, folder + kUnfinished, number_));
+    for (const std::string& name : names[i]) {
+      PS_ASSIGN_OR_RETURN(const std::string bytes, Read(name));
+      PS_RETURN_IF_ERROR(writer.Add(name, bytes));
     }
     PS_RETURN_IF_ERROR(writer.Commit(NoteOf(job)));
   }
   return absl::OkStatus();
 }
 
-absl::Status RemoveServers(Files* files, const std::string& directory,
-                           int num_servers) {
-  for (int i = 0; i < num_servers; ++i) {
-    PS_RETURN_IF_ERROR(files->Remove(FolderOf(directory, i, num_servers)));
+// A folder that is half removed must not look like a server's.
+absl::Status RemoveFolder(Files* files, const std::string& folder) {
+  PS_RETURN_IF_ERROR(files->Rename(folder, folder + kRemoved));
+  return files->Remove(folder + kRemoved);
+}
+
+// What an interruption has left.
+absl::Status RemoveLeftovers(Files* files, const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
+                      files->List(directory));
+  for (const std::string& name : names) {
+    absl::string_view process = name;
+    if ((absl::ConsumeSuffix(&process, kUnfinished) ||
+         absl::ConsumeSuffix(&process, kRemoved)) &&
+        NumServersOf(process).has_value()) {
+      PS_RETURN_IF_ERROR(files->Remove(absl::StrCat(directory, "/", name)));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The servers whose latest whole snapshot is the latest; of two with the same,
+// those of `num_servers`, which are complete, while the others were about to be
+// removed.
+absl::StatusOr<Resharded> ChooseSource(Files* files,
+                                       const std::string& directory,
+                                       const FoldersByServers& folders,
+                                       int num_servers) {
+  Resharded source;
+  for (const auto& shape : folders) {
+    PS_ASSIGN_OR_RETURN(std::vector<int64_t> whole,
+                        WholeSnapshots(files, directory, shape.first));
+    if (whole.empty() || whole.back() == 0) continue;
+    if (source.numbers.empty() || whole.back() > source.numbers.back() ||
+        (whole.back() == source.numbers.back() && shape.first == num_servers)) {
+      source = {shape.first, std::move(whole)};
+    }
+  }
+  if (!source.numbers.empty()) return source;
+  return absl::NotFoundError(
+      absl::StrCat("no snapshot in ", directory, " is whole on all servers"));
+}
+
+// Whether nothing later than the source would be removed.
+absl::Status CheckOthers(Files* files, const FoldersByServers& folders,
+                         const Resharded& source) {
+  for (const auto& shape : folders) {
+    if (shape.first == source.from_servers) continue;
+    for (const std::string& folder : shape.second) {
+      PS_ASSIGN_OR_RETURN(const std::vector<int64_t> numbers,
+                          ListSnapshots(files, folder));
+      if (numbers.empty() || numbers.back() <= source.numbers.back()) continue;
+      return absl::FailedPreconditionError(absl::StrCat(
+          folder, " has snapshot ", numbers.back(),
+          ", but the latest that is whole on all servers is ",
+          source.numbers.back(), ", of ", source.from_servers,
+          ". Bring back the folders of the other servers, or remove this one"));
+    }
   }
   return absl::OkStatus();
 }
 
 }  // namespace
 
+bool HasOtherShards(Files* files, const std::string& directory,
+                    int num_servers) {
+  const auto folders = FindFolders(files, directory);
+  return folders.ok() && folders->size() > folders->count(num_servers);
+}
+
 absl::StatusOr<Resharded> ReshardServers(Files* files,
                                          const std::string& directory,
                                          int num_servers) {
-  PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
-                      files->List(directory));
-  std::set<int> shapes = {num_servers};
-  for (const std::string& name : names) {
-    if (const auto shape = NumServersOf(name)) shapes.insert(*shape);
+  PS_ASSIGN_OR_RETURN(FoldersByServers folders, FindFolders(files, directory));
+  std::vector<std::unique_ptr<FileLock>> locks;
+  for (const auto& shape : folders) {
+    for (const std::string& folder : shape.second) {
+      PS_ASSIGN_OR_RETURN(locks.emplace_back(), LockProcess(files, folder));
+    }
   }
-  Resharded done;
-  for (const int shape : shapes) {
-    PS_ASSIGN_OR_RETURN(std::vector<int64_t> whole,
-                        WholeSnapshots(files, directory, shape));
-    if (whole.empty()) continue;
-    // Of two with the same, the new one is complete, and was interrupted when
-    // it removed the old one.
-    const bool later =
-        done.numbers.empty() || whole.back() > done.numbers.back() ||
-        (whole.back() == done.numbers.back() && shape == num_servers);
-    if (later) done = {shape, std::move(whole)};
-  }
-  if (done.numbers.empty()) {
-    return absl::NotFoundError(
-        absl::StrCat("no snapshot in ", directory, " is whole on all servers"));
-  }
-  if (done.from_servers != num_servers) {
-    PS_RETURN_IF_ERROR(RemoveServers(files, directory, num_servers));
-    for (const int64_t number : done.numbers) {
+  PS_ASSIGN_OR_RETURN(const Resharded source,
+                      ChooseSource(files, directory, folders, num_servers));
+  PS_RETURN_IF_ERROR(CheckOthers(files, folders, source));
+  PS_RETURN_IF_ERROR(RemoveLeftovers(files, directory));
+  if (source.from_servers != num_servers) {
+    for (const int64_t number : source.numbers) {
       PS_ASSIGN_OR_RETURN(
           const SavedShards shards,
-          SavedShards::Open(files, directory, done.from_servers, number));
+          SavedShards::Open(files, directory, source.from_servers, number));
       PS_RETURN_IF_ERROR(
           Annotate(shards.Deal(directory, num_servers), directory));
     }
+    for (const std::string& folder : folders[num_servers]) {
+      PS_RETURN_IF_ERROR(RemoveFolder(files, folder));
+    }
+    for (int i = 0; i < num_servers; ++i) {
+      const std::string folder = FolderOf(directory, i, num_servers);
+      PS_RETURN_IF_ERROR(files->Rename(folder + kUnfinished, folder));
+    }
   }
-  shapes.erase(num_servers);
-  for (const int shape : shapes) {
-    PS_RETURN_IF_ERROR(RemoveServers(files, directory, shape));
+  for (const auto& shape : folders) {
+    if (shape.first == num_servers) continue;
+    for (const std::string& folder : shape.second) {
+      PS_RETURN_IF_ERROR(RemoveFolder(files, folder));
+    }
   }
-  return done;
+  return source;
 }
 
 }  // namespace ps

@@ -13,18 +13,26 @@ namespace ps {
 
 struct Resharded {
   int from_servers = 0;
-  std::vector<int64_t> numbers;  // Of the snapshots, ascending.
+  std::vector<int64_t>
+      numbers;  // Of the snapshots, ascending; 0: the beginning.
 };
 
-// Writes the whole snapshots of all servers below `directory`, a
-// checkpoint.directory, once more for `num_servers`, and then removes the old
-// ones; meanwhile both take their space. The job goes on with the same bits,
-// because slices do not depend on the number of servers. If it is interrupted,
-// it can be repeated. No process of the job may run. Does nothing if they are
-// those of `num_servers` already.
+// Whether servers of another number than this have folders below `directory`, a
+// checkpoint.directory.
+bool HasOtherShards(Files* files, const std::string& directory,
+                    int num_servers);
+
+// Takes the servers whose latest snapshot that is whole on all of them is the
+// latest, writes all their whole snapshots once more for `num_servers`, and
+// removes all other servers' folders. Until then both take their space. The job
+// goes on with the same bits, because slices do not depend on the number of
+// servers. If it is interrupted, it can be repeated, also with another number.
 //
-// Errors: kNotFound if no snapshot is whole; kDataLoss if one is not that of a
-// server; those of the file system.
+// Errors: kNotFound if no snapshot is whole; kFailedPrecondition for a folder
+// that would be removed although it has a later snapshot, or if the folders are
+// not of one job; kUnavailable if a server uses its folder; kInvalidArgument if
+// the model has too few slices; those of the file system. Nothing is removed
+// then.
 absl::StatusOr<Resharded> ReshardServers(Files* files,
                                          const std::string& directory,
                                          int num_servers);

@@ -59,7 +59,7 @@ TEST(Prediction, OnThisMachineIsWhatWasMeasured) {
 
 TEST(Prediction, ANetworkAddsTheTimeOfItsMessages) {
   LocalMeasures measures = Measures();
-  measures.num_parameters = 2 * ShardMap::kMinSliceElements;
+  measures.num_parameters = 2 * ShardMap::kElementsPerSlice;
   const auto prediction =
       PredictSetting(Job(2, 2), measures, std::nullopt, Network());
   ASSERT_TRUE(prediction.ok()) << prediction.status();
@@ -142,7 +142,7 @@ TEST(Prediction, SlicesAreThoseOfTheJob) {
   ASSERT_EQ(exchange->slices.size(), 4u);
   for (int i = 0; i < 4; ++i) {
     EXPECT_EQ(exchange->slices[i].server, i % 2);
-    EXPECT_EQ(exchange->slices[i].connection, i % 3);
+    EXPECT_EQ(exchange->slices[i].connection, i / 2 % 3);
     EXPECT_DOUBLE_EQ(exchange->slices[i].down_bytes, kBytesPerSecond / 4);
   }
 }
@@ -150,10 +150,10 @@ TEST(Prediction, SlicesAreThoseOfTheJob) {
 TEST(Prediction, BucketsGoOutDuringTheBackwardPass) {
   JobConfig job = Job(1, 1);
   // Four buckets of one slice each.
-  job.mutable_training()->set_bucket_megabytes(
-      ShardMap::kMinSliceElements * 4.0 / (1 << 20));
+  job.mutable_training()->set_bucket_megabytes(ShardMap::kElementsPerSlice *
+                                               4.0 / (1 << 20));
   LocalMeasures measures = Measures();
-  measures.num_parameters = 4 * ShardMap::kMinSliceElements;
+  measures.num_parameters = 4 * ShardMap::kElementsPerSlice;
   const auto exchange = ExchangeOf(job, measures, HostLink());
   ASSERT_TRUE(exchange.ok()) << exchange.status();
   ASSERT_EQ(exchange->slices.size(), 4u);
