@@ -238,6 +238,9 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           config.checkpoint().keep_last(), "must be at least 2");
   require(config.checkpoint().log_megabytes() >= 1, "checkpoint.log_megabytes",
           config.checkpoint().log_megabytes(), "must be at least 1");
+  require(!config.checkpoint().replace_lost_workers() || !WorkersDrift(config),
+          "checkpoint.replace_lost_workers", "true",
+          "requires consistency.mode SYNCHRONOUS and step_timeout_seconds 0");
   require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
           config.checkpoint().grace_seconds(), "must be at least 1");
   const ClusterConfig& cluster = config.cluster();

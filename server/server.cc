@@ -153,6 +153,8 @@ class GrpcServer final : public Server {
     options.shard = &shard_;
     options.snapshots = snapshots_.get();
     options.log = log_.get();
+    options.replace_lost_workers =
+        options_.config.checkpoint().replace_lost_workers();
     options.schedule = [this](std::function<void()> work) {
       work_queue_.Schedule(std::move(work));
     };

@@ -185,6 +185,10 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
   FindSnapshotsResponse response;
   std::vector<int64_t> common = mine.whole;
   for (auto& [owner, holding] : owners) {
+    if (options_.replace_lost_workers && &holding != &mine &&
+        holding.whole.empty() && holding.damaged.empty()) {
+      continue;
+    }
     std::sort(holding.whole.begin(), holding.whole.end());
     std::vector<int64_t> both;
     std::set_intersection(common.begin(), common.end(), holding.whole.begin(),

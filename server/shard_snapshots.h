@@ -29,6 +29,7 @@ struct ShardSnapshotsOptions {
   // Null: nothing is kept, and workers only wait for each other.
   ProcessSnapshots* snapshots = nullptr;
   ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
+  bool replace_lost_workers = false;  // As in CheckpointConfig.
   // Runs work soon, on another thread.
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 #include <utility>
@@ -214,7 +215,7 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
   *request.mutable_worker() = worker_;
   for (const int64_t number : damaged) request.add_damaged(number);
   for (const int64_t number : mine) request.add_snapshots(number);
-  std::set<int64_t> common(mine.begin(), mine.end());
+  std::optional<std::set<int64_t>> common;
   std::set<std::string> holdings;
   PS_RETURN_IF_ERROR(CallAll(
       Rpc::kFindSnapshots, ToBytes(request),
@@ -224,13 +225,15 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
         const std::set<int64_t> theirs(response.snapshots().begin(),
                                        response.snapshots().end());
         std::set<int64_t> both;
-        std::set_intersection(common.begin(), common.end(), theirs.begin(),
-                              theirs.end(), std::inserter(both, both.end()));
-        common.swap(both);
+        if (common.has_value()) {
+          std::set_intersection(common->begin(), common->end(), theirs.begin(),
+                                theirs.end(), std::inserter(both, both.end()));
+        }
+        common = common.has_value() ? std::move(both) : theirs;
         holdings.insert(response.holdings().begin(), response.holdings().end());
         return absl::OkStatus();
       }));
-  return CommonSnapshots{{common.begin(), common.end()},
+  return CommonSnapshots{{common->begin(), common->end()},
                          {holdings.begin(), holdings.end()}};
 }
 

@@ -59,7 +59,9 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
         "there is no snapshot that all processes of the job have: ",
         absl::StrJoin(common.holdings, "; "),
         ". Bring back what is missing, or remove the snapshots of all "
-        "processes to begin anew (checkpoint.directory)"));
+        "processes to begin anew (checkpoint.directory). A worker's folder "
+        "that is lost for good is replaced with "
+        "checkpoint.replace_lost_workers: true"));
   }
   found_ = common.numbers.back();
   if (options_.worker_rank == 0) {
@@ -71,7 +73,22 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
   return false;
 }
 
+absl::StatusOr<ResumePoint> WorkerSnapshots::Replace() {
+  LOG(WARNING) << "worker " << options_.worker_rank << " has no snapshot in "
+               << files_->folder() << ", and goes on after push " << *found_
+               << " with the servers' weights. What it had kept to send later "
+                  "is lost (checkpoint.replace_lost_workers)";
+  if (options_.own_weights != nullptr) {
+    PS_RETURN_IF_ERROR(
+        options_.pipeline->FollowServers(*options_.from_servers));
+  }
+  ResumePoint point;
+  point.push = *found_;
+  return point;
+}
+
 absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
+  if (files_->numbers().empty() && files_->damaged().empty()) return Replace();
   PS_ASSIGN_OR_RETURN(const SnapshotParts parts, files_->Take(*found_));
   const std::string where =
       absl::StrCat(files_->folder(), "/snapshot-", *found_);

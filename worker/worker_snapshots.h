@@ -56,8 +56,9 @@ class WorkerSnapshots {
   // have none in common; those of the client.
   absl::StatusOr<bool> Find();
 
-  // Takes up this worker's part of the snapshot that Find has found. The
-  // servers' weights have been pulled. Errors: kDataLoss if the servers'
+  // Takes up this worker's part of the snapshot that Find has found, or, if the
+  // worker has lost it and is replaced, only the servers' weights, which have
+  // been pulled. Errors: kDataLoss if the servers'
   // weights are not those of this snapshot, or for damaged state.
   absl::StatusOr<ResumePoint> Load();
 
@@ -75,6 +76,7 @@ class WorkerSnapshots {
 
   absl::StatusOr<std::string> State(const ResumePoint& point) const;
   absl::StatusOr<ResumePoint> LoadState(const std::string& saved);
+  absl::StatusOr<ResumePoint> Replace();
   // The weights and statistics with the model's names.
   absl::StatusOr<std::string> NamedWeights() const;
   absl::StatusOr<int64_t> WeightsDigestNow() const;

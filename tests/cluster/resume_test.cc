@@ -303,6 +303,33 @@ TEST_F(Resume, AMissingPartIsNamed) {
   EXPECT_THAT(message, testing::Not(HasSubstr("worker 1 has")));
 }
 
+// What the worker had not sent is lost, and only that: without compression
+// nothing is.
+TEST_F(Resume, ALostWorkerIsReplacedIfTheJobSaysSo) {
+  for (const bool compress : {false, true}) {
+    fs::remove_all(folder_);
+    const JobConfig job =
+        compress ? Job({"checkpoint.replace_lost_workers=true",
+                        "compressor.name=topk", "compressor.ratio=0.01"})
+                 : Job({"checkpoint.replace_lost_workers=true"});
+    const ClusterRun whole = RunCluster(job);
+    ASSERT_TRUE(whole.ok()) << whole.workers[0].status();
+    for (const char* lost : {"worker-0", "worker-1"}) {
+      ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/" + lost));
+      testing::internal::CaptureStderr();
+      const ClusterRun run = RunCluster(job);
+      EXPECT_THAT(testing::internal::GetCapturedStderr(),
+                  HasSubstr(absl::StrCat("has no snapshot in ", folder_,
+                                         "/checkpoints/", lost,
+                                         ", and goes on after push 10")));
+      ASSERT_TRUE(run.ok()) << run.workers[0].status();
+      EXPECT_EQ(run.workers[0]->weights, run.workers[1]->weights);
+      EXPECT_EQ(run.workers[0]->weights == whole.workers[0]->weights,
+                !compress);
+    }
+  }
+}
+
 TEST_F(Resume, AnotherJobIsRefused) {
   ASSERT_TRUE(RunCluster(Job({})).ok());
   ServerOptions options;
