@@ -14,8 +14,8 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/exit_codes.h"
@@ -199,7 +199,7 @@ absl::Status LocalCluster::StartServers() {
   }
   // Before they listen, servers read and check their snapshots.
   return PollUntil(
-      absl::Now() + (options_.resume ? kServerResume : kServerStart),
+      SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart),
       &LocalCluster::AllServersListen);
 }
 
@@ -239,12 +239,13 @@ absl::Status LocalCluster::StartWorkers() {
 absl::Status LocalCluster::PollUntil(absl::Time deadline,
                                      bool (LocalCluster::*done)()) {
   while (!(this->*done)()) {
-    PS_RETURN_IF_ERROR(children_.Poll(absl::Now() + kTick, interrupts_->fd()));
+    PS_RETURN_IF_ERROR(
+        children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
     PS_RETURN_IF_ERROR(StartServersAgain());
-    if (absl::Now() > deadline) {
+    if (SteadyClock()->Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("the servers do not listen after ",
                        absl::FormatDuration(options_.resume ? kServerResume
@@ -255,9 +256,10 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
 }
 
 void LocalCluster::WaitForChildren(absl::Time deadline) {
-  while (children_.num_running() > 0 && absl::Now() < deadline &&
+  while (children_.num_running() > 0 && SteadyClock()->Now() < deadline &&
          interrupts_->Take() == 0) {
-    if (!children_.Poll(absl::Now() + kTick, interrupts_->fd()).ok()) return;
+    const absl::Time next_look = SteadyClock()->Now() + kTick;
+    if (!children_.Poll(next_look, interrupts_->fd()).ok()) return;
   }
 }
 
@@ -328,7 +330,7 @@ void LocalCluster::ShowProgress(const RunState& state) {
   progress.bytes_down = state.bytes_down;
   progress.eta = EstimateRemaining(state.iteration, state.total_iterations,
                                    absl::Seconds(state.seconds));
-  progress_.Update(progress, absl::Now());
+  progress_.Update(progress, SteadyClock()->Now());
 }
 
 absl::Status LocalCluster::Run() {
@@ -356,7 +358,7 @@ absl::Status LocalCluster::Run() {
         absl::Seconds(config_.checkpoint().grace_seconds()) + kGrace;
     grace = absl::IsCancelled(status) ? saving : kFailureGrace;
     // The first to end may have been asked from outside, and the others save.
-    if (saving_) WaitForChildren(absl::Now() + saving);
+    if (saving_) WaitForChildren(SteadyClock()->Now() + saving);
   }
   const absl::Status stopped = children_.Terminate(grace, interrupts_->fd());
   return status.ok() ? stopped : status;

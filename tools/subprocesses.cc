@@ -16,6 +16,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -83,7 +84,7 @@ class LineReader {
 int PollMilliseconds(absl::Time deadline) {
   if (deadline == absl::InfiniteFuture()) return -1;
   const double milliseconds =
-      absl::ToDoubleMilliseconds(deadline - absl::Now());
+      absl::ToDoubleMilliseconds(deadline - SteadyClock()->Now());
   // Rounded up, so that the deadline has passed when poll() returns.
   return static_cast<int>(
       std::min(std::max(milliseconds + 1, 0.0),
@@ -227,7 +228,9 @@ absl::Status Subprocesses::Poll(absl::Time deadline, int wake_fd) {
       delivered = child->Deliver(callbacks_) || delivered;
     }
     const bool woken = ready > 0 && polled[0].revents != 0;
-    if (delivered || woken || absl::Now() >= deadline) return absl::OkStatus();
+    if (delivered || woken || SteadyClock()->Now() >= deadline) {
+      return absl::OkStatus();
+    }
   }
 }
 
@@ -236,18 +239,21 @@ absl::StatusOr<bool> Subprocesses::PollUntilGone(absl::Time deadline,
   while (num_running() > 0) {
     PS_RETURN_IF_ERROR(Poll(deadline, wake_fd));
     pollfd wake = {wake_fd, POLLIN, 0};
-    if (absl::Now() >= deadline || poll(&wake, 1, /*timeout=*/0) > 0) break;
+    if (SteadyClock()->Now() >= deadline || poll(&wake, 1, /*timeout=*/0) > 0) {
+      break;
+    }
   }
   return num_running() == 0;
 }
 
 absl::Status Subprocesses::Terminate(absl::Duration grace, int wake_fd) {
   SignalAll(SIGTERM);
-  PS_ASSIGN_OR_RETURN(bool gone, PollUntilGone(absl::Now() + grace, wake_fd));
+  PS_ASSIGN_OR_RETURN(bool gone,
+                      PollUntilGone(SteadyClock()->Now() + grace, wake_fd));
   if (gone) return absl::OkStatus();
   SignalAll(SIGKILL);
   PS_ASSIGN_OR_RETURN(
-      gone, PollUntilGone(absl::Now() + kKillTimeout, /*wake_fd=*/-1));
+      gone, PollUntilGone(SteadyClock()->Now() + kKillTimeout, /*wake_fd=*/-1));
   if (gone) return absl::OkStatus();
   return absl::DeadlineExceededError(
       absl::StrCat(num_running(), " child processes did not end within ",

@@ -66,7 +66,7 @@ class Subprocesses {
   pid_t pid(int child) const;
 
   // Waits until a callback was made, `wake_fd` (-1: none) is readable,
-  // `deadline` has passed, or no child runs.
+  // `deadline` of the SteadyClock has passed, or no child runs.
   absl::Status Poll(absl::Time deadline, int wake_fd = -1);
 
   // Does nothing if the child has ended.

@@ -16,6 +16,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "common/clock.h"
 #include "common/unique_fd.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -28,7 +29,7 @@ using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 
 // Ends a test that hangs. No wait takes as long if everything works.
-absl::Time Soon() { return absl::Now() + absl::Seconds(60); }
+absl::Time Soon() { return SteadyClock()->Now() + absl::Seconds(60); }
 
 std::vector<std::string> Shell(const std::string& script) {
   return {"/bin/sh", "-c", script};
@@ -62,7 +63,7 @@ class SubprocessesTest : public testing::Test {
   // Polls until `child` has written this number of lines.
   void WaitForLines(int child, size_t lines) {
     const absl::Time deadline = Soon();
-    while (out_[child].size() < lines && absl::Now() < deadline) {
+    while (out_[child].size() < lines && SteadyClock()->Now() < deadline) {
       ASSERT_TRUE(children_.Poll(deadline).ok());
     }
     ASSERT_GE(out_[child].size(), lines);
@@ -70,7 +71,7 @@ class SubprocessesTest : public testing::Test {
 
   void WaitForAll() {
     const absl::Time deadline = Soon();
-    while (children_.num_running() > 0 && absl::Now() < deadline) {
+    while (children_.num_running() > 0 && SteadyClock()->Now() < deadline) {
       ASSERT_TRUE(children_.Poll(deadline).ok());
     }
     ASSERT_EQ(children_.num_running(), 0);
@@ -167,7 +168,7 @@ TEST_F(SubprocessesTest, ASignalReachesOneChildAlone) {
   const int b = Start("echo ready; exec sleep 1000");
   children_.Signal(a, SIGUSR1);
   const absl::Time deadline = Soon();
-  while (exits_.empty() && absl::Now() < deadline) {
+  while (exits_.empty() && SteadyClock()->Now() < deadline) {
     ASSERT_TRUE(children_.Poll(deadline).ok());
   }
   EXPECT_EQ(exits_.at(a).signal, SIGUSR1);
@@ -211,13 +212,21 @@ TEST_F(SubprocessesTest, AnInterruptCutsTheGraceShort) {
 
 TEST_F(SubprocessesTest, PollReturnsForTheWakeDescriptorAndTheDeadline) {
   Start("exec sleep 1000");
-  ASSERT_TRUE(children_.Poll(absl::Now() - absl::Seconds(1)).ok());
+  ASSERT_TRUE(children_.Poll(SteadyClock()->Now() - absl::Seconds(1)).ok());
   int ends[2];
   ASSERT_EQ(pipe(ends), 0);
   const UniqueFd read_end(ends[0]), write_end(ends[1]);
   ASSERT_EQ(write(write_end.get(), "x", 1), 1);
   ASSERT_TRUE(children_.Poll(absl::InfiniteFuture(), read_end.get()).ok());
   EXPECT_EQ(children_.num_running(), 1);
+}
+
+// Not of the time of day, which can be set.
+TEST_F(SubprocessesTest, PollWaitsUntilADeadlineOfTheSteadyClock) {
+  Start("exec sleep 1000");
+  const absl::Time deadline = SteadyClock()->Now() + absl::Milliseconds(20);
+  ASSERT_TRUE(children_.Poll(deadline).ok());
+  EXPECT_GE(SteadyClock()->Now(), deadline);
 }
 
 TEST_F(SubprocessesTest, PollWithoutChildrenReturns) {

@@ -6,7 +6,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/temporary_directory.h"
@@ -47,8 +47,8 @@ absl::Status Train(absl::Duration timeout) {
                          .Start({program, "train", job,
                                  "--run-dir=" + directory->path() + "/run"})
                          .status());
-  const absl::Time deadline = absl::Now() + timeout;
-  while (processes.num_running() > 0 && absl::Now() < deadline) {
+  const absl::Time deadline = SteadyClock()->Now() + timeout;
+  while (processes.num_running() > 0 && SteadyClock()->Now() < deadline) {
     PS_RETURN_IF_ERROR(processes.Poll(deadline));
   }
   const bool late = processes.num_running() > 0;
@@ -66,12 +66,12 @@ absl::Status Train(absl::Duration timeout) {
 FindingGroup FindTraining(absl::Duration timeout) {
   Finding finding{"on the CPU"};
   finding.required = true;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   const absl::Status trained = Train(timeout);
   if (trained.ok()) {
     finding.text =
         absl::StrCat("a server and a worker have trained a small network in ",
-                     FormatTimeSpan(absl::Now() - start));
+                     FormatTimeSpan(SteadyClock()->Now() - start));
   } else {
     finding.text = std::string(trained.message());
     finding.consequence = "nothing can be trained on this machine";

@@ -9,7 +9,7 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "tools/bench/processes/resident_memory.h"
@@ -132,7 +132,7 @@ absl::Status BenchProcesses::Poll(absl::Time deadline) {
   PS_RETURN_IF_ERROR(
       children_.Poll(std::min(deadline, next_call_), interrupts_->fd()));
   if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
-  const absl::Time now = absl::Now();
+  const absl::Time now = SteadyClock()->Now();
   if (now >= next_call_) {
     // Not next_call_ + period_, because missed calls are not made up for.
     next_call_ = now + period_;
@@ -182,15 +182,15 @@ absl::StatusOr<std::vector<std::vector<int64_t>>> BenchProcesses::Ask(
 
 absl::StatusOr<std::string> BenchProcesses::AwaitFile(const std::string& path,
                                                       absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyClock()->Now() + timeout;
   for (;;) {
     const absl::StatusOr<std::string> text = ReadFile(path);
     if (!absl::IsNotFound(text.status())) return text;
-    if (absl::Now() >= deadline) {
+    if (SteadyClock()->Now() >= deadline) {
       return absl::DeadlineExceededError(absl::StrCat(
           path, " is not there after ", absl::FormatDuration(timeout)));
     }
-    PS_RETURN_IF_ERROR(Poll(absl::Now() + kTick));
+    PS_RETURN_IF_ERROR(Poll(SteadyClock()->Now() + kTick));
   }
 }
 
@@ -212,15 +212,15 @@ void BenchProcesses::CallEvery(absl::Duration period,
                                std::function<void()> call) {
   periodic_ = std::move(call);
   period_ = period;
-  next_call_ = periodic_ ? absl::Now() : absl::InfiniteFuture();
+  next_call_ = periodic_ ? SteadyClock()->Now() : absl::InfiniteFuture();
 }
 
 absl::Status BenchProcesses::AwaitEnd(absl::Duration timeout) {
   ExpectEnd();
   for (auto& entry : members_) entry.second.requests.Close();
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyClock()->Now() + timeout;
   while (children_.num_running() > 0) {
-    if (absl::Now() >= deadline) {
+    if (SteadyClock()->Now() >= deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat(children_.num_running(), " processes have not ended ",
                        absl::FormatDuration(timeout), " after the last work"));
