@@ -265,6 +265,8 @@ void LocalCluster::WaitForChildren(absl::Time deadline) {
 
 void LocalCluster::Relay(int child, absl::string_view line) {
   Member& member = members_[child];
+  // After a line that could not be written, the next one may be.
+  member.log.clear();
   member.log << line << '\n' << std::flush;
   if (absl::StartsWith(line, "E") || absl::StartsWith(line, "F")) {
     const size_t text = line.find("] ");

@@ -140,7 +140,9 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   if (LatestSnapshot(options) > 0) return absl::OkStatus();
   return absl::NotFoundError(
       absl::StrCat("there is no snapshot in ", CheckpointDirectory(options),
-                   "; to begin anew: gradsieve train ", job));
+                   " that all servers have; bring back what is missing, or "
+                   "begin anew: gradsieve train ",
+                   job));
 }
 
 // Trains; starts again when a process was killed, but only once from the same

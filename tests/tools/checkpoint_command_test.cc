@@ -118,7 +118,8 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   fs::remove(Path("run/summary.json"));
   fs::remove_all(Path("run/checkpoints"));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("run")}), 0);
-  EXPECT_THAT(output(), HasSubstr("there is no snapshot in"));
+  EXPECT_THAT(output(), AllOf(HasSubstr("there is no snapshot in"),
+                              HasSubstr("bring back what is missing")));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("nowhere")}), 0);
   EXPECT_THAT(output(), HasSubstr("nowhere/job.textproto"));
 }
