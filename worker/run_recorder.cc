@@ -43,6 +43,16 @@ void AddMetrics(const Evaluation& evaluation, Json* json) {
   }
 }
 
+absl::Status MakeDirectory(const std::string& path) {
+  std::error_code error;
+  std::filesystem::create_directories(path, error);
+  if (error) {
+    return absl::ErrnoToStatus(
+        error.value(), absl::StrCat("cannot make the run directory ", path));
+  }
+  return absl::OkStatus();
+}
+
 // In seconds. The first four, less `overlapped`, add up to the iteration.
 Json PhasesJson(const IterationRecord& record) {
   const ExchangePhases& exchange = record.exchange;
@@ -130,13 +140,8 @@ RunRecorder::~RunRecorder() = default;
 absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
     const std::string& directory, const RunHeader& header,
     int64_t continue_at) {
+  PS_RETURN_IF_ERROR(MakeDirectory(directory));
   std::error_code error;
-  std::filesystem::create_directories(directory, error);
-  if (error) {
-    return absl::ErrnoToStatus(
-        error.value(),
-        absl::StrCat("cannot make the run directory ", directory));
-  }
   const std::string path = absl::StrCat(directory, "/metrics.jsonl");
   if (continue_at > 0) {
     const int64_t size =
@@ -217,6 +222,8 @@ int64_t RunRecorder::metrics_bytes() const { return metrics_->size_bytes(); }
 absl::Status RunRecorder::WriteWeights(const std::string& name,
                                        const ModelValues& weights,
                                        const ModelValues& statistics) {
+  // It may have been deleted while the job was trained.
+  PS_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteSafetensors(absl::StrCat(directory_, "/", name),
                           ViewsOf({weights, statistics}),
                           MetadataOf(header_.model));

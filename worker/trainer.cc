@@ -41,6 +41,15 @@ constexpr int64_t kResidualNormEvery = 10;
 constexpr int64_t kPushesBeforeAdvice = 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
+// Says what to do when results cannot be written at the end. With this code the
+// exit code says that starting again may help, whatever the file system's is.
+absl::Status Explained(const absl::Status& status, const JobConfig& config) {
+  if (status.ok()) return status;
+  return absl::InternalError(absl::StrCat(
+      status.message(), ". Make room or mend it, and start the job again",
+      KeepsSnapshots(config) ? ": it goes on from its latest snapshot" : ""));
+}
+
 class Trainer {
  public:
   explicit Trainer(const TrainerOptions& options) : options_(options) {}
@@ -486,9 +495,11 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
                                   result.statistics.data());
   }
   if (status.ok() && recorder_ != nullptr) {
-    status = recorder_->WriteWeights(
-        "weights.safetensors", {&model_->parameters(), result.weights.data()},
-        {&model_->statistics(), result.statistics.data()});
+    status = Explained(recorder_->WriteWeights(
+                           "weights.safetensors",
+                           {&model_->parameters(), result.weights.data()},
+                           {&model_->statistics(), result.statistics.data()}),
+                       config());
   }
   // The servers need not be told what they reported themselves.
   const bool servers_know =
@@ -510,8 +521,10 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
               << recordings.failed << " could not be recorded";
   }
   if (recorder_ != nullptr) {
-    PS_RETURN_IF_ERROR(recorder_->WriteSummary(
-        totals(), evaluation_, recordings, TrafficAdvice(config(), totals())));
+    PS_RETURN_IF_ERROR(
+        Explained(recorder_->WriteSummary(totals(), evaluation_, recordings,
+                                          TrafficAdvice(config(), totals())),
+                  config()));
   }
   result.evaluation = evaluation_;
   result.totals = totals();

@@ -53,8 +53,9 @@ absl::Status Explained(const absl::Status& status) {
                           : absl::StatusCode::kInternal,
                       absl::StrCat(status.message(),
                                    "; the server cannot write down its "
-                                   "updates, so the job ends. Make room, or "
-                                   "set checkpoint.durability: SNAPSHOTS"));
+                                   "updates, so the job ends. Make room or "
+                                   "mend it, or set checkpoint.durability: "
+                                   "SNAPSHOTS"));
 }
 
 }  // namespace
@@ -112,6 +113,8 @@ absl::Status ServerLog::Begin(int64_t number, uint64_t epoch) {
 }
 
 absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch) {
+  // It may have been deleted; everything is in memory, and will be saved.
+  PS_RETURN_IF_ERROR(options_.files->MakeFolder(options_.folder));
   PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
                       ListLogSegments(options_.files, options_.folder));
   PS_ASSIGN_OR_RETURN(const std::vector<int64_t> snapshots,

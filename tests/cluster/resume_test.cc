@@ -219,6 +219,52 @@ TEST_F(Resume, MetricsThatCannotBeWrittenCostOnlyMetrics) {
   EXPECT_TRUE(fs::exists(run + "/weights.safetensors"));
 }
 
+TEST_F(Resume, WeightsThatCannotBeWrittenAreWrittenByAResumedJob) {
+  const std::string run = folder_ + "/run";
+  ASSERT_TRUE(fs::create_directories(run));
+  fs::create_symlink("/dev/full", run + "/weights.safetensors");
+  const JobConfig job = Job({});
+  JobConfig undisturbed = job;
+  undisturbed.mutable_checkpoint()->set_every(0);
+  const ClusterRun whole = RunCluster(undisturbed);
+  const ClusterRun first = RunCluster(job, run);
+  const absl::Status failed = first.workers[0].status();
+  // Starting again may help, also for whoever knows only the exit code.
+  EXPECT_TRUE(absl::IsInternal(failed)) << failed;
+  EXPECT_THAT(std::string(failed.message()),
+              HasSubstr("No space left on device. Make room or mend it, and "
+                        "start the job again: it goes on from its latest "
+                        "snapshot"));
+  fs::remove(run + "/weights.safetensors");
+  ExpectSameBits(RunCluster(job, run), whole);
+  EXPECT_TRUE(fs::is_regular_file(run + "/weights.safetensors"));
+}
+
+TEST_F(Resume, FoldersDeletedMeanwhileAreMadeAgain) {
+  const JobConfig job = Job({});
+  const ClusterRun whole = RunCluster(job);
+  fs::remove_all(folder_);
+  const std::string deleted = folder_ + "-deleted";
+  const std::string run = folder_ + "/run";
+  const auto delete_all = [&](int push) {
+    if (push == kStopBeforePush) {
+      // At one moment, so that nothing is written into it meanwhile.
+      fs::remove_all(deleted);
+      fs::rename(folder_, deleted);
+    }
+    return false;
+  };
+  ExpectSameBits(RunClusterUntil(job, run, delete_all), whole);
+  EXPECT_TRUE(fs::exists(run + "/weights.safetensors"));
+  for (const char* process :
+       {"server-0-of-2", "server-1-of-2", "worker-0", "worker-1"}) {
+    EXPECT_TRUE(
+        fs::exists(folder_ + "/checkpoints/" + process + "/snapshot-10"))
+        << process;
+  }
+  fs::remove_all(deleted);
+}
+
 TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
