@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdio>
+#include <random>
 #include <string>
 #include <utility>
 
@@ -105,16 +106,17 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link) {
     if (fd < 0) return FileError("write", path, errno);
     return AtomicFile(path, "", fd);
   }
-  std::string temporary = absl::StrCat(path, ".tmp.XXXXXX");
-  const int fd = mkostemp(&temporary[0], O_CLOEXEC);
-  if (fd < 0) return FileError("create", path, errno);
-  AtomicFile file(path, std::move(temporary), fd);
-  // mkostemp lets only the owner read the file; a result should be readable by
-  // everyone whom the umask allows.
-  const mode_t mask = umask(0);
-  umask(mask);
-  if (fchmod(fd, 0666 & ~mask) != 0) return FileError("create", path, errno);
-  return file;
+  // mkostemp would let only the owner read the file; a result should be
+  // readable by everyone whom the umask allows.
+  std::random_device random;
+  for (;;) {
+    std::string temporary =
+        absl::StrCat(path, ".tmp.", absl::Hex(random(), absl::kZeroPad8));
+    const int fd =
+        open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+    if (fd >= 0) return AtomicFile(path, std::move(temporary), fd);
+    if (errno != EEXIST) return FileError("create", path, errno);
+  }
 }
 
 absl::Status AtomicFile::Append(absl::string_view bytes) {

@@ -1,5 +1,6 @@
 #include "common/program.h"
 
+#include <fcntl.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -42,6 +43,14 @@ static_assert(std::atomic<bool>::is_always_lock_free &&
                   std::atomic<int>::is_always_lock_free,
               "a signal handler must not wait");
 
+// A file that is opened later must not get the number of standard output, and
+// what is written there.
+void OpenStandardStreams() {
+  int fd = open("/dev/null", O_RDWR);
+  while (fd >= 0 && fd <= STDERR_FILENO) fd = open("/dev/null", O_RDWR);
+  if (fd >= 0) close(fd);
+}
+
 void Exit(int signal) { _exit(128 + signal); }
 
 void Ask(int signal) {
@@ -53,6 +62,7 @@ void Ask(int signal) {
 }  // namespace
 
 void InitProgram(const char* argv0) {
+  OpenStandardStreams();
   KeepFreedMemory();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);

@@ -10,7 +10,8 @@
 
 namespace ps {
 
-// Sets up the process; call it first in main. Log messages go to stderr, one
+// Sets up the process; call it first in main. Standard streams that are closed
+// are opened as /dev/null. Log messages go to stderr, one
 // line each. SIGTERM ends the process with exit code 143, even if it is a
 // container's first process, which ignores signals that have no handler.
 // Writing to a closed pipe is an error and does not raise a signal. The process

@@ -48,6 +48,19 @@ TEST(ProgramDeathTest, SigtermEndsTheProcessWith143) {
       testing::ExitedWithCode(143), "");
 }
 
+TEST(ProgramDeathTest, ClosedStandardStreamsAreOpened) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        close(STDIN_FILENO);
+        close(STDOUT_FILENO);
+        InitProgram("program_test");
+        int ends[2];
+        _exit(pipe(ends) == 0 && ends[0] > STDERR_FILENO ? 3 : 4);
+      },
+      testing::ExitedWithCode(3), "");
+}
+
 TEST(ProgramDeathTest, AClosedPipeIsNoSignal) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
