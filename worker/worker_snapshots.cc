@@ -69,7 +69,11 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
   }
   if (*found_ > 0) return true;
   // Some process was killed before it had written its first.
-  PS_RETURN_IF_ERROR(files_->Take(0).status());
+  if (files_->numbers().empty()) {
+    PS_RETURN_IF_ERROR(files_->SaveBeginning());
+  } else {
+    PS_RETURN_IF_ERROR(files_->Take(0).status());
+  }
   return false;
 }
 

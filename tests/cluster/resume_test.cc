@@ -376,6 +376,18 @@ TEST_F(Resume, ALostWorkerIsReplacedIfTheJobSaysSo) {
   }
 }
 
+TEST_F(Resume, ALostWorkerBeginsAnewWithTheOthers) {
+  const JobConfig job = Job({"checkpoint.replace_lost_workers=true"});
+  const ClusterRun whole = RunCluster(job);
+  for (const int number : {5, 10}) {
+    ASSERT_TRUE(fs::remove_all(
+        absl::StrCat(folder_, "/checkpoints/worker-0/snapshot-", number)));
+  }
+  ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
+  ExpectSameBits(RunCluster(job), whole);
+  EXPECT_TRUE(fs::exists(folder_ + "/checkpoints/worker-1/snapshot-10"));
+}
+
 TEST_F(Resume, AnotherJobIsRefused) {
   ASSERT_TRUE(RunCluster(Job({})).ok());
   ServerOptions options;
