@@ -240,7 +240,16 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           config.checkpoint().log_megabytes(), "must be at least 1");
   require(!config.checkpoint().replace_lost_workers() || !WorkersDrift(config),
           "checkpoint.replace_lost_workers", "true",
-          "requires consistency.mode SYNCHRONOUS and step_timeout_seconds 0");
+          "must be false unless consistency.mode is SYNCHRONOUS and "
+          "consistency.step_timeout_seconds 0");
+  // Their correction of the first steps goes by the iteration, so that moments
+  // that begin anew would make steps several times too long.
+  const std::string& own_rule = config.worker_optimizer().name();
+  require(!config.checkpoint().replace_lost_workers() ||
+              (own_rule != "adam" && own_rule != "adamw"),
+          "checkpoint.replace_lost_workers", "true",
+          "must be false with worker_optimizer adam and adamw, whose moments "
+          "would be lost");
   require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
           config.checkpoint().grace_seconds(), "must be at least 1");
   const ClusterConfig& cluster = config.cluster();

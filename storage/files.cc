@@ -148,13 +148,19 @@ class RealFiles final : public Files {
     const int fd = open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0644);
     if (fd < 0) return Failure("open", path, errno);
     auto lock = std::make_unique<RealFileLock>(fd);
-    if (flock(fd, LOCK_EX | LOCK_NB) == 0) return lock;
-    if (errno == EWOULDBLOCK) {
-      return absl::UnavailableError(
-          absl::StrCat("another process has locked ", path));
+    while (flock(fd, LOCK_EX | LOCK_NB) != 0) {
+      const int error = errno;
+      if (error == EINTR) continue;
+      if (error == EWOULDBLOCK) {
+        return absl::UnavailableError(
+            absl::StrCat("another process has locked ", path));
+      }
+      const absl::Status failure = Failure("lock", path, error);
+      const bool no_locks = error == ENOLCK || error == ENOSYS ||
+                            error == EOPNOTSUPP || error == EINVAL;
+      return no_locks ? absl::UnimplementedError(failure.message()) : failure;
     }
-    return absl::UnimplementedError(
-        std::string(Failure("lock", path, errno).message()));
+    return lock;
   }
 
   absl::Status Remove(const std::string& path) override {

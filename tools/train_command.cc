@@ -17,6 +17,7 @@
 #include "storage/files.h"
 #include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
+#include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
@@ -115,6 +116,8 @@ int64_t LatestSnapshot(const LocalClusterOptions& options) {
 // its job.
 absl::Status PrepareResume(const LocalClusterOptions& options,
                            const std::string& job) {
+  PS_RETURN_IF_ERROR(
+      CheckNoneRuns(Files::Real(), CheckpointDirectory(options)));
   // Before the job is written again, with what --set has changed.
   PS_ASSIGN_OR_RETURN(JobConfig before, LoadConfig(job));
   JobConfig now = options.config;

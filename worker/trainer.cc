@@ -134,6 +134,9 @@ absl::Status Trainer::AllocateVectors() {
 }
 
 absl::Status Trainer::StartExchange() {
+  PS_ASSIGN_OR_RETURN(
+      std::unique_ptr<ProcessSnapshots> files,
+      WorkerSnapshots::OpenFiles(config(), options_.worker_rank));
   JoinClusterOptions join;
   join.config = &options_.config;
   join.worker_rank = options_.worker_rank;
@@ -181,7 +184,7 @@ absl::Status Trainer::StartExchange() {
   snapshots.own_weights = own_.get();
   snapshots.totals = totals_.get();
   snapshots.from_servers = &from_servers_;
-  PS_ASSIGN_OR_RETURN(snapshots_, WorkerSnapshots::Open(snapshots));
+  snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
   PS_ASSIGN_OR_RETURN(const bool found, snapshots_->Find());
 
   // Only rank 0 sets the weights; all workers, rank 0 included, start with

@@ -30,20 +30,21 @@ absl::StatusOr<std::vector<float>> ToHost(Backend* backend,
 
 }  // namespace
 
-WorkerSnapshots::WorkerSnapshots(const WorkerSnapshotsOptions& options)
-    : options_(options), drift_(WorkersDrift(*options.config)) {}
-
-absl::StatusOr<std::unique_ptr<WorkerSnapshots>> WorkerSnapshots::Open(
-    const WorkerSnapshotsOptions& options) {
-  std::unique_ptr<WorkerSnapshots> snapshots(new WorkerSnapshots(options));
-  if (!KeepsSnapshots(*options.config)) return snapshots;
+absl::StatusOr<std::unique_ptr<ProcessSnapshots>> WorkerSnapshots::OpenFiles(
+    const JobConfig& config, int worker_rank) {
+  if (!KeepsSnapshots(config)) return std::unique_ptr<ProcessSnapshots>();
   ProcessSnapshotsOptions kept;
-  kept.config = options.config;
-  kept.process = WorkerProcess(options.worker_rank);
+  kept.config = &config;
+  kept.process = WorkerProcess(worker_rank);
   kept.any_num_servers = true;
-  PS_ASSIGN_OR_RETURN(snapshots->files_, ProcessSnapshots::Open(kept));
-  return snapshots;
+  return ProcessSnapshots::Open(kept);
 }
+
+WorkerSnapshots::WorkerSnapshots(const WorkerSnapshotsOptions& options,
+                                 std::unique_ptr<ProcessSnapshots> files)
+    : options_(options),
+      drift_(WorkersDrift(*options.config)),
+      files_(std::move(files)) {}
 
 absl::StatusOr<bool> WorkerSnapshots::Find() {
   if (files_ == nullptr) return false;

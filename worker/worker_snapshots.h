@@ -46,9 +46,14 @@ struct WorkerSnapshotsOptions {
 // Not thread-safe. Must not be used while pushes are under way.
 class WorkerSnapshots {
  public:
-  // Errors: those of ProcessSnapshots::Open.
-  static absl::StatusOr<std::unique_ptr<WorkerSnapshots>> Open(
-      const WorkerSnapshotsOptions& options);
+  // The files of a worker; null if nothing is kept. Must be called before the
+  // worker joins the job: another process may still use them. Errors: those of
+  // ProcessSnapshots::Open.
+  static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> OpenFiles(
+      const JobConfig& config, int worker_rank);
+
+  WorkerSnapshots(const WorkerSnapshotsOptions& options,
+                  std::unique_ptr<ProcessSnapshots> files);
 
   // Finds the latest snapshot that all processes of the job have, and makes it
   // the servers' state. Returns false if the job begins. Waits for all
@@ -72,8 +77,6 @@ class WorkerSnapshots {
   absl::Status Flush();
 
  private:
-  explicit WorkerSnapshots(const WorkerSnapshotsOptions& options);
-
   absl::StatusOr<std::string> State(const ResumePoint& point) const;
   absl::StatusOr<ResumePoint> LoadState(const std::string& saved);
   absl::StatusOr<ResumePoint> Replace();

@@ -251,6 +251,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "no norms"},
         BadCase{{"worker_optimizer.learning_rate=0"},
                 "worker_optimizer.learning_rate is 0; must be above 0"},
+        BadCase{{"worker_optimizer.name=adamw",
+                 "checkpoint.replace_lost_workers=true"},
+                "checkpoint.replace_lost_workers is true; must be false with "
+                "worker_optimizer adam and adamw"},
         BadCase{{"worker_optimizer.sparse_update=LAZY"},
                 "worker_optimizer.sparse_update is LAZY; must be DENSE"},
         BadCase{{"worker_optimizer.clip_norm=1", "training.bucket_megabytes=1"},

@@ -174,7 +174,8 @@ TEST(StepTimeout, LeavesOutWhoeverIsLate) {
 // it was behind; digests verify this.
 TEST(StepTimeout, WhoWasLeftOutHoldsTheRightWeightsWithEveryWayBack) {
   for (const std::string way_back :
-       {"mode: UPDATE", "mode: UPDATE compressor { value_code: \"int8_block\" }",
+       {"mode: UPDATE",
+        "mode: UPDATE compressor { value_code: \"int8_block\" }",
         "mode: COMPRESSED compressor { name: \"topk\" ratio: 0.1 }"}) {
     SCOPED_TRACE(way_back);
     JobConfig job = ImpatientJob();
@@ -205,9 +206,7 @@ TEST(StepTimeout, GoesWithNormsOverServers) {
 
 class BadConsistency : public testing::TestWithParam<BadCase> {};
 
-TEST_P(BadConsistency, IsNamed) {
-  ExpectRefused(SmallJob(3, 2), GetParam());
-}
+TEST_P(BadConsistency, IsNamed) { ExpectRefused(SmallJob(3, 2), GetParam()); }
 
 INSTANTIATE_TEST_SUITE_P(
     Rules, BadConsistency,
@@ -225,6 +224,10 @@ INSTANTIATE_TEST_SUITE_P(
                 "consistency.step_timeout_seconds is 1; must be 0 unless"},
         BadCase{{"consistency.mode=ASYNCHRONOUS", "consistency.digest_every=5"},
                 "consistency.digest_every is 5; must be 0 unless"},
+        BadCase{{"consistency.mode=ASYNCHRONOUS",
+                 "checkpoint.replace_lost_workers=true"},
+                "checkpoint.replace_lost_workers is true; must be false unless "
+                "consistency.mode is SYNCHRONOUS"},
         BadCase{{"consistency.local_steps=0"}, "consistency.local_steps is 0"},
         BadCase{{"consistency.mode=ASYNCHRONOUS", "optimizer.name=lamb"},
                 "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "

@@ -6,6 +6,7 @@
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "storage/files.h"
 #include "tests/tools/command_runner.h"
 
 namespace ps {
@@ -97,6 +98,14 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   EXPECT_THAT(output(), HasSubstr("goes on after push 20"));
   EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
   fs::remove(Path("run/summary.json"));
+  {
+    const auto lock =
+        Files::Real()->Lock(Path("run/checkpoints/worker-0/lock"));
+    ASSERT_TRUE(lock.ok()) << lock.status();
+    EXPECT_EQ(Gradsieve({"train", "--resume", Path("run")}), 1);
+    EXPECT_THAT(output(), HasSubstr("another process has locked " +
+                                    Path("run/checkpoints/worker-0/lock")));
+  }
   ASSERT_EQ(Gradsieve({"train", "--resume", Path("run"),
                        "--set=cluster.num_servers=3"}),
             0)

@@ -96,6 +96,18 @@ absl::StatusOr<std::string> FindCheckpointDirectory(
       "made checkpoint.every pushes"));
 }
 
+absl::Status CheckNoneRuns(Files* files, const std::string& directory) {
+  const absl::StatusOr<std::vector<std::string>> names = files->List(directory);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (!IsProcess(name)) continue;
+    PS_RETURN_IF_ERROR(
+        LockProcess(files, absl::StrCat(directory, "/", name)).status());
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
     Files* files, const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const std::string folder,

@@ -36,6 +36,9 @@ struct JobSnapshot {
 absl::StatusOr<std::string> FindCheckpointDirectory(
     Files* files, const std::string& directory);
 
+// kUnavailable if a process uses its folder below this checkpoint.directory.
+absl::Status CheckNoneRuns(Files* files, const std::string& directory);
+
 // Finds them in a run directory or a checkpoint.directory, by number. Errors:
 // kNotFound if there is none.
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(

@@ -57,6 +57,8 @@ absl::StatusOr<std::vector<int64_t>> WholeSnapshots(
     for (const int64_t number : numbers) {
       if (common.has_value() &&
           !std::binary_search(common->begin(), common->end(), number)) {
+        LOG(WARNING) << "snapshot " << number << " in " << folder
+                     << " is left out: other servers do not have it";
         continue;
       }
       const absl::Status status = VerifySnapshot(files, folder, number);
@@ -192,10 +194,21 @@ absl::Status SavedShards::Deal(const std::string& directory,
   return absl::OkStatus();
 }
 
+// By folder.
+using Locks = std::map<std::string, std::unique_ptr<FileLock>>;
+
 // A folder that is half removed must not look like a server's.
-absl::Status RemoveFolder(Files* files, const std::string& folder) {
+absl::Status RemoveFolder(Files* files, const std::string& folder,
+                          Locks* locks) {
   PS_RETURN_IF_ERROR(files->Rename(folder, folder + kRemoved));
+  // Network file systems keep the folder of a file that is open.
+  locks->erase(folder);
   return files->Remove(folder + kRemoved);
+}
+
+bool ConsumeLeftover(absl::string_view* name) {
+  return absl::ConsumeSuffix(name, kUnfinished) ||
+         absl::ConsumeSuffix(name, kRemoved);
 }
 
 // What an interruption has left.
@@ -204,11 +217,21 @@ absl::Status RemoveLeftovers(Files* files, const std::string& directory) {
                       files->List(directory));
   for (const std::string& name : names) {
     absl::string_view process = name;
-    if ((absl::ConsumeSuffix(&process, kUnfinished) ||
-         absl::ConsumeSuffix(&process, kRemoved)) &&
-        NumServersOf(process).has_value()) {
+    if (ConsumeLeftover(&process) && NumServersOf(process).has_value()) {
       PS_RETURN_IF_ERROR(files->Remove(absl::StrCat(directory, "/", name)));
     }
+  }
+  return absl::OkStatus();
+}
+
+absl::Status DealAll(Files* files, const std::string& directory,
+                     const Resharded& source, int num_servers) {
+  for (const int64_t number : source.numbers) {
+    PS_ASSIGN_OR_RETURN(
+        const SavedShards shards,
+        SavedShards::Open(files, directory, source.from_servers, number));
+    PS_RETURN_IF_ERROR(
+        Annotate(shards.Deal(directory, num_servers), directory));
   }
   return absl::OkStatus();
 }
@@ -258,18 +281,27 @@ absl::Status CheckOthers(Files* files, const FoldersByServers& folders,
 
 bool HasOtherShards(Files* files, const std::string& directory,
                     int num_servers) {
-  const auto folders = FindFolders(files, directory);
-  return folders.ok() && folders->size() > folders->count(num_servers);
+  const auto names = files->List(directory);
+  if (!names.ok()) return false;
+  for (const std::string& name : *names) {
+    absl::string_view process = name;
+    const bool leftover = ConsumeLeftover(&process);
+    const auto servers = NumServersOf(process);
+    if (servers.has_value() && (leftover || servers != num_servers)) {
+      return true;
+    }
+  }
+  return false;
 }
 
 absl::StatusOr<Resharded> ReshardServers(Files* files,
                                          const std::string& directory,
                                          int num_servers) {
   PS_ASSIGN_OR_RETURN(FoldersByServers folders, FindFolders(files, directory));
-  std::vector<std::unique_ptr<FileLock>> locks;
+  Locks locks;
   for (const auto& shape : folders) {
     for (const std::string& folder : shape.second) {
-      PS_ASSIGN_OR_RETURN(locks.emplace_back(), LockProcess(files, folder));
+      PS_ASSIGN_OR_RETURN(locks[folder], LockProcess(files, folder));
     }
   }
   PS_ASSIGN_OR_RETURN(const Resharded source,
@@ -277,15 +309,14 @@ absl::StatusOr<Resharded> ReshardServers(Files* files,
   PS_RETURN_IF_ERROR(CheckOthers(files, folders, source));
   PS_RETURN_IF_ERROR(RemoveLeftovers(files, directory));
   if (source.from_servers != num_servers) {
-    for (const int64_t number : source.numbers) {
-      PS_ASSIGN_OR_RETURN(
-          const SavedShards shards,
-          SavedShards::Open(files, directory, source.from_servers, number));
-      PS_RETURN_IF_ERROR(
-          Annotate(shards.Deal(directory, num_servers), directory));
+    const absl::Status dealt = DealAll(files, directory, source, num_servers);
+    if (!dealt.ok()) {
+      // A disk that is full must not stay so.
+      RemoveLeftovers(files, directory).IgnoreError();
+      return dealt;
     }
     for (const std::string& folder : folders[num_servers]) {
-      PS_RETURN_IF_ERROR(RemoveFolder(files, folder));
+      PS_RETURN_IF_ERROR(RemoveFolder(files, folder, &locks));
     }
     for (int i = 0; i < num_servers; ++i) {
       const std::string folder = FolderOf(directory, i, num_servers);
@@ -295,7 +326,7 @@ absl::StatusOr<Resharded> ReshardServers(Files* files,
   for (const auto& shape : folders) {
     if (shape.first == num_servers) continue;
     for (const std::string& folder : shape.second) {
-      PS_RETURN_IF_ERROR(RemoveFolder(files, folder));
+      PS_RETURN_IF_ERROR(RemoveFolder(files, folder, &locks));
     }
   }
   return source;

@@ -17,8 +17,9 @@ struct Resharded {
       numbers;  // Of the snapshots, ascending; 0: the beginning.
 };
 
-// Whether servers of another number than this have folders below `directory`, a
-// checkpoint.directory.
+// Whether there is something for ReshardServers to do below `directory`, a
+// checkpoint.directory: folders of another number of servers, or what an
+// interruption has left.
 bool HasOtherShards(Files* files, const std::string& directory,
                     int num_servers);
 
@@ -28,11 +29,11 @@ bool HasOtherShards(Files* files, const std::string& directory,
 // goes on with the same bits, because slices do not depend on the number of
 // servers. If it is interrupted, it can be repeated, also with another number.
 //
-// Errors: kNotFound if no snapshot is whole; kFailedPrecondition for a folder
-// that would be removed although it has a later snapshot, or if the folders are
-// not of one job; kUnavailable if a server uses its folder; kInvalidArgument if
-// the model has too few slices; those of the file system. Nothing is removed
-// then.
+// Errors: kNotFound if no snapshot is whole; kFailedPrecondition if a folder of
+// other servers would be removed that has a later snapshot, or if the folders
+// are not of one job; kUnavailable if a server uses its folder;
+// kInvalidArgument if the model has too few slices; those of the file system.
+// Nothing is removed then.
 absl::StatusOr<Resharded> ReshardServers(Files* files,
                                          const std::string& directory,
                                          int num_servers);
