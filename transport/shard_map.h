@@ -37,8 +37,10 @@ struct ShardMapOptions {
 // Immutable.
 class ShardMap {
  public:
-  // A bucket is cut evenly: in one piece for every so many elements, but in no
-  // more than 4; or into as few as fit a message each if that is more.
+  // All slices of a bucket have the same size, or differ by one element. A
+  // bucket makes one slice for every kElementsPerSlice elements that it has or
+  // begins, up to 4 slices. A larger bucket makes more, so that each slice fits
+  // a message.
   static constexpr int64_t kElementsPerSlice = 1 << 11;
 
   // Slices are dealt in order, each to the server that has the fewest elements
