@@ -33,6 +33,14 @@ inline bool StopsTogether(const JobConfig& config) {
   return KeepsSnapshots(config) && !WorkersDrift(config);
 }
 
+// Whether a worker that was lost can be started again alone: what it did since
+// its snapshot can be repeated with the same bits, and servers know what they
+// answered.
+inline bool WorkersComeBack(const JobConfig& config) {
+  return StopsTogether(config) &&
+         config.checkpoint().durability() == CheckpointConfig::EVERY_UPDATE;
+}
+
 // Whether servers send differences, which are for workers that all hold the
 // same weights.
 bool SendsDifferences(const DownlinkConfig& downlink);

@@ -45,7 +45,9 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   // be replaced: it may have found only later that it must end.
   const bool taken = worker.registered && worker.incarnation != incarnation &&
                      !(options_.keeps_snapshots && worker.connection == 0);
-  if (taken) {
+  const bool comes_back = taken && options_.workers_come_back &&
+                          worker.lost_since != absl::InfiniteFuture();
+  if (taken && !comes_back) {
     if (options_.keeps_snapshots) return MakeWay(rank, name);
     return absl::AlreadyExistsError(absl::StrCat(
         "rank ", rank, " is taken by ", NameLocked(rank), "; ",
@@ -56,7 +58,7 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   }
   // A worker attends right after it registers. Until then it counts as lost, so
   // that the job does not wait for ever if it dies in between.
-  if (!worker.registered) worker.lost_since = clock_->Now();
+  if (!worker.registered || comes_back) worker.lost_since = clock_->Now();
   worker.registered = true;
   worker.incarnation = incarnation;
   worker.name = name;
@@ -134,9 +136,15 @@ void Membership::Finish(int rank) {
   changed_.SignalAll();
 }
 
-void Membership::GiveUp(int rank, const std::string& failure) {
+bool Membership::HasFinished(int rank) const {
   MutexLock lock(&mu_);
-  Lose(rank, absl::StrCat("gave up: ", failure));
+  return workers_[rank].finished;
+}
+
+void Membership::GiveUp(int rank, const std::string& failure, bool can_go_on) {
+  MutexLock lock(&mu_);
+  Lose(rank, absl::StrCat("gave up: ", failure), /*advice=*/"",
+       can_go_on ? absl::StatusCode::kUnavailable : absl::StatusCode::kAborted);
   workers_[rank].finished = true;
   changed_.SignalAll();
 }

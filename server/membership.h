@@ -23,6 +23,8 @@ struct MembershipOptions {
   absl::Duration lost_worker_timeout;
   // The job goes on when all its processes are started again.
   bool keeps_snapshots = false;
+  // A worker that was lost may be started again alone.
+  bool workers_come_back = false;
 };
 
 // Decides when the job is over: every worker that is left has finished, a
@@ -36,10 +38,10 @@ class Membership {
 
   // The same worker (rank and incarnation) may register again. Until it
   // attends, it counts as lost. Errors: kInvalidArgument for a rank outside the
-  // job; kAlreadyExists if another incarnation has the rank, or kUnavailable
-  // with keeps_snapshots, which also ends this job if that one is lost, so that
-  // this process is started again, too; kFailedPrecondition if the worker has
-  // been given up for lost.
+  // job; kAlreadyExists if another incarnation has the rank and is not lost or
+  // cannot be replaced; with keeps_snapshots it is kUnavailable, and also ends
+  // this job if that one is lost, so that this process is started again, too;
+  // kFailedPrecondition if the worker has been given up for lost.
   absl::Status Register(int rank, uint64_t incarnation,
                         const std::string& name);
 
@@ -60,9 +62,10 @@ class Membership {
   void Leave(int rank, int64_t connection);
 
   // The worker is done (Finish), or gives up with an error, which counts as a
-  // loss (GiveUp).
+  // loss (GiveUp). can_go_on: if that ends the job, then with kUnavailable.
   void Finish(int rank);
-  void GiveUp(int rank, const std::string& failure);
+  bool HasFinished(int rank) const;
+  void GiveUp(int rank, const std::string& failure, bool can_go_on = false);
 
   // Ends the job for another reason. The first reason stays.
   void Fail(const absl::Status& failure);

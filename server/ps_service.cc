@@ -201,7 +201,8 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
         if (answer.ok()) {
           call->Respond(EncodeAnswer(header, *answer, arrival));
         } else {
-          call->Respond(snapshots->Refused(answer.status()));
+          call->Respond(
+              snapshots->Refused(header.worker().rank(), answer.status()));
         }
       });
 }
@@ -216,7 +217,7 @@ PsService::PsService(const JobConfig* config, int server_index,
                      Membership* membership, Shard* shard,
                      ShardSnapshots* snapshots, WorkQueue* work_queue,
                      const Clock* clock, std::atomic<bool>* asked_to_stop,
-                     std::function<void()> has_weights)
+                     std::function<void()> has_weights, bool done)
     : config_(config),
       shared_config_text_(SharedConfigText(*config)),
       server_index_(server_index),
@@ -230,6 +231,7 @@ PsService::PsService(const JobConfig* config, int server_index,
                     call = std::move(has_weights)] {
         if (!called->exchange(true) && call != nullptr) call();
       }),
+      done_(done),
       credit_(config->cluster().num_workers(),
               static_cast<int64_t>(config->cluster().credit_megabytes() *
                                    (1 << 20))),
@@ -279,6 +281,13 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
         "(there: the worker, here: the server):\n  ",
         absl::StrJoin(differences, "\n  ")));
   }
+  const int rank = request.worker().rank();
+  // The process of this worker that has finished may still be there, and
+  // register again when its connection breaks; another one has nothing to do.
+  if (done_ || (request.epoch() == 0 && membership_->HasFinished(rank))) {
+    response->set_done(true);
+    return absl::OkStatus();
+  }
   ShardLayout layout;
   layout.bucket_sizes.assign(request.bucket_sizes().begin(),
                              request.bucket_sizes().end());
@@ -300,8 +309,9 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
   }
   PS_RETURN_IF_ERROR(membership_->Register(
       request.worker().rank(), request.worker().incarnation(), request.name()));
+  snapshots_->Registered(request.worker(), request.epoch());
   if (snapshots_->recovered()) {
-    if (request.epoch() == 0) {
+    if (request.epoch() == 0 && !WorkersComeBack(*config_)) {
       const absl::Status lost = absl::UnavailableError(absl::StrCat(
           membership_->NameOf(request.worker().rank()),
           " was started again; the job goes on from its latest snapshot when "
@@ -510,16 +520,10 @@ grpc::ServerUnaryReactor* PsService::Restore(grpc::CallbackServerContext*,
   const auto message =
       FromWorker<RestoreRequest>(*request, *membership_, call.get());
   if (!message.has_value()) return call.get();
-  if (message->worker().rank() != 0) {
-    call->Respond(absl::InvalidArgumentError(
-        absl::StrCat("worker ", message->worker().rank(),
-                     " restores a snapshot; only worker 0 may do that")));
-    return call.get();
-  }
   work_queue_->Schedule([snapshots = snapshots_, has_weights = has_weights_,
-                         call, number = message->number()] {
-    const absl::Status restored = snapshots->Restore(number);
-    if (restored.ok()) has_weights();
+                         call, message = *message] {
+    const absl::Status restored = snapshots->Restore(message);
+    if (restored.ok() && message.worker().rank() == 0) has_weights();
     call->Respond(restored);
   });
   return call.get();
@@ -561,7 +565,7 @@ grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
     return call.get();
   }
   if (!request->failure().empty()) {
-    membership_->GiveUp(rank, request->failure());
+    membership_->GiveUp(rank, request->failure(), request->can_go_on());
     call->Respond(absl::OkStatus());
     return call.get();
   }

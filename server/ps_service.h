@@ -54,11 +54,12 @@ using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
 class PsService final : public PsServiceBase {
  public:
   // None of the pointers is owned; all outlive the gRPC server. has_weights:
-  // see ServerOptions.
+  // see ServerOptions. done: the job was done before this process; all who
+  // register are told.
   PsService(const JobConfig* config, int server_index, Membership* membership,
             Shard* shard, ShardSnapshots* snapshots, WorkQueue* work_queue,
             const Clock* clock, std::atomic<bool>* asked_to_stop,
-            std::function<void()> has_weights);
+            std::function<void()> has_weights, bool done = false);
 
   // The name of a Unix-domain socket in the abstract namespace, through which
   // workers on this machine can also reach the server. To be called before the
@@ -126,6 +127,7 @@ class PsService final : public PsServiceBase {
   std::atomic<bool>* const asked_to_stop_;
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
+  const bool done_;
   std::string unix_socket_;
   PushCredit credit_;
   // Shared with answers, which may come after this object is gone.

@@ -28,7 +28,8 @@ void Rendezvous::Come(int rank, int64_t number,
     MutexLock lock(&mu_);
     if (!failure_.ok()) {
       answer = failure_;
-    } else if (last_ == number) {
+    } else if (last_.has_value() && number <= *last_) {
+      // A repeat, or a worker that goes through earlier ones once more.
       answer = answer_;
     } else {
       if (!waiting_.empty() && number != next_) {

@@ -27,9 +27,10 @@ class Rendezvous {
   using Meet = std::function<absl::StatusOr<grpc::ByteBuffer>(int64_t number)>;
   Rendezvous(int num_workers, Meet meet);
 
-  // A worker comes. A repeat takes the place of its earlier call, or gets the
-  // answer of the last meeting. If workers come to different meetings, all
-  // calls fail with kFailedPrecondition. May run `meet`.
+  // A worker comes. A repeat takes the place of its earlier call. Who comes to
+  // the last meeting, or an earlier one, gets the answer of the last. If
+  // workers come to different meetings, all calls fail with
+  // kFailedPrecondition. May run `meet`.
   void Come(int rank, int64_t number, std::shared_ptr<HeldCall> call);
 
   // The last meeting was this one, with this answer.

@@ -33,15 +33,19 @@ namespace {
 // The time that the last answers may take to reach the workers.
 constexpr absl::Duration kFarewell = absl::Seconds(5);
 
-MembershipOptions MembershipOf(const JobConfig& config) {
+MembershipOptions MembershipOf(const JobConfig& config, bool done) {
   const ClusterConfig& cluster = config.cluster();
   MembershipOptions options;
   options.num_workers = cluster.num_workers();
   options.min_workers = MinWorkers(config);
-  options.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
+  // It only tells those who come.
+  options.startup_timeout =
+      done ? absl::InfiniteDuration()
+           : absl::Seconds(cluster.startup_timeout_seconds());
   options.lost_worker_timeout =
       absl::Seconds(cluster.lost_worker_timeout_seconds());
   options.keeps_snapshots = KeepsSnapshots(config);
+  options.workers_come_back = WorkersComeBack(config);
   return options;
 }
 
@@ -53,7 +57,7 @@ class GrpcServer final : public Server {
       : options_(options),
         snapshots_(std::move(snapshots)),
         log_(std::move(log)),
-        membership_(MembershipOf(options_.config), SteadyClock()),
+        membership_(MembershipOf(options_.config, was_done()), SteadyClock()),
         shard_(
             &options_.config, options_.index, NewSquaresClient,
             [this](std::function<void()> work) {
@@ -64,7 +68,7 @@ class GrpcServer final : public Server {
         work_queue_(options_.config.machine().server_threads()),
         service_(&options_.config, options_.index, &membership_, &shard_,
                  &shard_snapshots_, &work_queue_, SteadyClock(),
-                 asked_to_stop(), options_.has_weights) {}
+                 asked_to_stop(), options_.has_weights, was_done()) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -122,6 +126,12 @@ class GrpcServer final : public Server {
   int port() const override { return port_; }
 
   absl::Status Wait() override {
+    if (was_done()) {
+      LOG(INFO) << "the job is done (" << snapshots_->folder()
+                << "/done); this server tells workers so until it is stopped. "
+                   "To train again, remove the folders of all processes, or "
+                   "name another checkpoint.directory";
+    }
     const absl::Status result = membership_.WaitUntilOver([this](int rank) {
       work_queue_.Schedule([this, rank] {
         shard_.WorkerGone(rank);
@@ -131,6 +141,12 @@ class GrpcServer final : public Server {
     service_.End(result);
     Shutdown();
     const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
+    if (result.ok() && shard_.complete() && snapshots_ != nullptr) {
+      const absl::Status marked = snapshots_->MarkDone();
+      LOG_IF(WARNING, !marked.ok())
+          << marked << "; if this server is started again, it will not know "
+          << "that the job is done";
+    }
     if (!result.ok() || !*asked_to_stop() || shard_.complete()) return result;
     return absl::UnavailableError(
         absl::StrCat("asked to end after update ", shard_.version(),
@@ -141,6 +157,8 @@ class GrpcServer final : public Server {
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
 
  private:
+  bool was_done() const { return snapshots_ != nullptr && snapshots_->done(); }
+
   std::atomic<bool>* asked_to_stop() {
     return options_.asked_to_stop != nullptr ? options_.asked_to_stop
                                              : &own_asked_to_stop_;

@@ -41,9 +41,10 @@ class Server {
   // The port that the server listens on.
   virtual int port() const = 0;
 
-  // Blocks until the job is over and every worker has been told. Returns OK if
-  // all workers have finished; kUnavailable if the job has stopped and can be
-  // continued; otherwise the reason why it failed.
+  // Blocks until the job is over and every worker has been told; if it was done
+  // before this process, until Stop. Returns OK if all workers have finished;
+  // kUnavailable if the job has stopped and can be continued; otherwise the
+  // reason why it failed.
   virtual absl::Status Wait() = 0;
 
   // Ends the job with this failure; Wait then returns it.

@@ -171,7 +171,9 @@ absl::StatusOr<SnapshotParts> Shard::Save() {
   return parts;
 }
 
-absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
+absl::Status Shard::ForEachHistory(
+    SnapshotParts saved, std::map<std::string, SliceHistory> logged,
+    const std::function<void(WeightSlice*, SliceHistory, DoneLoading)>& load) {
   const std::map<std::string, WeightSlice*> slices = SlicesByName();
   if (!saved.empty() && slices.size() != saved.size()) {
     return absl::DataLossError(absl::StrCat("the snapshot has ", saved.size(),
@@ -181,7 +183,7 @@ absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
   std::vector<std::pair<WeightSlice*, SliceHistory>> loads;
   for (const auto& [name, slice] : slices) {
     SliceHistory history;
-    if (auto node = logged.slices.extract(name)) {
+    if (auto node = logged.extract(name)) {
       history = std::move(node.mapped());
     }
     if (auto node = saved.extract(name)) {
@@ -193,9 +195,9 @@ absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
     }
     loads.emplace_back(slice, std::move(history));
   }
-  if (!logged.slices.empty()) {
+  if (!logged.empty()) {
     return absl::DataLossError(absl::StrCat(
-        "the log has ", logged.slices.begin()->first, ", which is unknown"));
+        "the log has ", logged.begin()->first, ", which is unknown"));
   }
   const auto num_loads = static_cast<int64_t>(loads.size());
   std::vector<absl::Status> loaded(loads.size());
@@ -203,13 +205,30 @@ absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
   threads.ParallelFor(num_loads, 1, [&](const ChunkRange& range) {
     auto& [slice, history] = loads[range.begin];
     Countdown left(1);
-    slice->Load(std::move(history), [&](const absl::Status& status) {
+    load(slice, std::move(history), [&](const absl::Status& status) {
       loaded[range.begin] = Annotate(status, slice->name());
       left.Down();
     });
     left.Wait();
   });
   for (const absl::Status& status : loaded) PS_RETURN_IF_ERROR(status);
+  return absl::OkStatus();
+}
+
+absl::Status Shard::Rewind(int rank, SnapshotParts saved, LoggedJob logged) {
+  return ForEachHistory(
+      std::move(saved), std::move(logged.slices),
+      [rank](WeightSlice* slice, SliceHistory history, DoneLoading done) {
+        slice->Rewind(rank, std::move(history), std::move(done));
+      });
+}
+
+absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
+  PS_RETURN_IF_ERROR(ForEachHistory(
+      std::move(saved), std::move(logged.slices),
+      [](WeightSlice* slice, SliceHistory history, DoneLoading done) {
+        slice->Load(std::move(history), std::move(done));
+      }));
   PS_ASSIGN_OR_RETURN(ServerSquares* const exchange, squares());
   for (const auto& [round, sums] : logged.norms) {
     PS_RETURN_IF_ERROR(exchange->Keep(round, sums));

@@ -67,6 +67,11 @@ class Shard {
   // slices; those of WeightSlice::Load.
   absl::Status Load(SnapshotParts saved, LoggedJob logged = {});
 
+  // A worker was started again from a state before the present one: what Save
+  // returned then, and what followed. Errors: kDataLoss as for Load; those of
+  // WeightSlice::Rewind.
+  absl::Status Rewind(int rank, SnapshotParts saved, LoggedJob logged);
+
   // Ends everything that could still schedule work: timers, and the exchange of
   // norms with server 0. Must be called before the work queue is destroyed.
   void Stop();
@@ -100,6 +105,12 @@ class Shard {
   std::set<int> AwaitedRanks() const;
 
  private:
+  using DoneLoading = std::function<void(const absl::Status&)>;
+  // Gives each slice its part, all at the same time, and waits for them.
+  absl::Status ForEachHistory(
+      SnapshotParts saved, std::map<std::string, SliceHistory> logged,
+      const std::function<void(WeightSlice* slice, SliceHistory history,
+                               DoneLoading done)>& load);
   WeightSlice* Slowest() const;
   std::vector<WeightSlice*> Slices() const;
   std::map<std::string, WeightSlice*> SlicesByName() const;

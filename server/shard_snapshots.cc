@@ -22,6 +22,13 @@ struct Holding {
   std::vector<int64_t> damaged;
 };
 
+absl::Status AllStartAgain(absl::string_view why) {
+  return absl::UnavailableError(
+      absl::StrCat(why,
+                   "; the job goes on from its latest snapshot when all "
+                   "processes have been started again"));
+}
+
 uint64_t NewEpoch() {
   std::random_device random;
   return uint64_t{random()} << 32 | random();
@@ -70,14 +77,29 @@ bool ShardSnapshots::recovered() const {
   return stage_ == Stage::kRecovered;
 }
 
-absl::Status ShardSnapshots::Refused(const absl::Status& refusal) {
-  if (!absl::IsFailedPrecondition(refusal) || !recovered()) return refusal;
-  const absl::Status lost = absl::UnavailableError(absl::StrCat(
-      "server ", options_.server_index,
-      " was killed, and its log lacks updates that it had answered (",
-      refusal.message(),
-      "); the job goes on from its latest snapshot when all processes have "
-      "been started again"));
+void ShardSnapshots::Registered(const WorkerId& worker, uint64_t epoch) {
+  MutexLock lock(&mu_);
+  // It was there before this server was killed.
+  if (epoch != 0) members_[worker.rank()] = worker.incarnation();
+}
+
+absl::Status ShardSnapshots::Refused(int rank, const absl::Status& refusal) {
+  if (!absl::IsFailedPrecondition(refusal)) return refusal;
+  std::string why;
+  {
+    MutexLock lock(&mu_);
+    if (came_back_.count(rank) > 0) {
+      why = std::string(refusal.message());
+    } else if (stage_ == Stage::kRecovered) {
+      why = absl::StrCat(
+          "server ", options_.server_index,
+          " was killed, and its log lacks updates that it had answered (",
+          refusal.message(), ")");
+    } else {
+      return refusal;
+    }
+  }
+  const absl::Status lost = AllStartAgain(why);
   options_.fail(lost);
   return lost;
 }
@@ -113,11 +135,9 @@ absl::Status ShardSnapshots::Recover() {
   if (!status.ok()) {
     // The next process of this server must not try the same.
     options_.log->GiveUp().IgnoreError();
-    return absl::UnavailableError(absl::StrCat(
-        "the server was killed and cannot go on from its log: ",
-        status.message(),
-        "; the job goes on from its latest snapshot when all processes have "
-        "been started again"));
+    return AllStartAgain(
+        absl::StrCat("the server was killed and cannot go on from its log: ",
+                     status.message()));
   }
   // Workers that had come to a meeting may not have heard the answer.
   SaveSnapshotResponse saved;
@@ -136,6 +156,7 @@ absl::Status ShardSnapshots::Recover() {
   }
   MutexLock lock(&mu_);
   restored_ = latest.number;
+  found_ = true;
   stage_ = Stage::kRecovered;
   return absl::OkStatus();
 }
@@ -155,11 +176,52 @@ absl::Status ShardSnapshots::BeforeFirstWeights() {
 
 void ShardSnapshots::Find(const FindSnapshotsRequest& request,
                           std::shared_ptr<HeldCall> call) {
+  const WorkerId& worker = request.worker();
+  bool alone = false;
   {
     MutexLock lock(&mu_);
-    workers_have_[request.worker().rank()] = request;
+    uint64_t& member = members_[worker.rank()];
+    // Before the first weights, all are where they begin.
+    alone = found_ && member != worker.incarnation() &&
+            options_.shard->version() >= 0;
+    if (!alone) {
+      member = worker.incarnation();
+      workers_have_[worker.rank()] = request;
+    }
   }
-  finding_.Come(request.worker().rank(), /*number=*/0, std::move(call));
+  if (!alone) {
+    finding_.Come(worker.rank(), /*number=*/0, std::move(call));
+    return;
+  }
+  const absl::StatusOr<FindSnapshotsResponse> found = FoundAlone(request);
+  if (found.ok()) {
+    call->Respond(ToBytes(*found));
+  } else {
+    call->Respond(found.status());
+  }
+}
+
+absl::StatusOr<FindSnapshotsResponse> ShardSnapshots::FoundAlone(
+    const FindSnapshotsRequest& request) const {
+  PS_ASSIGN_OR_RETURN(const std::vector<int64_t> beginnings,
+                      options_.log->Beginnings());
+  PS_ASSIGN_OR_RETURN(const std::vector<int64_t> saved,
+                      options_.snapshots->SavedNow());
+  FindSnapshotsResponse response;
+  response.set_alone(true);
+  for (const int64_t number : beginnings) {
+    if (std::count(saved.begin(), saved.end(), number) > 0 &&
+        std::count(request.snapshots().begin(), request.snapshots().end(),
+                   number) > 0) {
+      response.add_snapshots(number);
+    }
+  }
+  response.add_holdings(
+      absl::StrCat("worker ", request.worker().rank(), " has ",
+                   absl::StrJoin(request.snapshots(), ", "), ", and server ",
+                   options_.server_index, " can go back to ",
+                   absl::StrJoin(beginnings, ", ")));
+  return response;
 }
 
 absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
@@ -210,10 +272,48 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
   if (response.holdings().empty() && options_.snapshots != nullptr) {
     PS_RETURN_IF_ERROR(options_.snapshots->SaveBeginning());
   }
+  MutexLock lock(&mu_);
+  found_ = true;
   return ToBytes(response);
 }
 
-absl::Status ShardSnapshots::Restore(int64_t number) {
+absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
+  const int rank = request.worker().rank();
+  if (request.alone() && options_.shard->version() >= 0) {
+    return Rewind(rank, request.number());
+  }
+  if (rank == 0) return RestoreAll(request.number());
+  // Worker 0 brings the weights.
+  if (request.alone()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "worker ", rank, " restores a snapshot; only worker 0 may do that"));
+}
+
+absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
+  const auto rewind = [&]() -> absl::Status {
+    if (options_.log == nullptr) {
+      return absl::FailedPreconditionError("this server keeps no log");
+    }
+    PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Read(number));
+    PS_ASSIGN_OR_RETURN(LoggedJob logged, options_.log->Read(number));
+    return options_.shard->Rewind(rank, std::move(parts), std::move(logged));
+  };
+  const absl::Status status = rewind();
+  if (!status.ok()) {
+    const absl::Status lost = AllStartAgain(absl::StrCat(
+        "worker ", rank, " was started again and cannot go back to snapshot ",
+        number, ": ", status.message()));
+    options_.fail(lost);
+    return lost;
+  }
+  LOG(INFO) << "worker " << rank << " goes back to snapshot " << number
+            << " alone, and gets the answers since then once more";
+  MutexLock lock(&mu_);
+  came_back_.insert(rank);
+  return absl::OkStatus();
+}
+
+absl::Status ShardSnapshots::RestoreAll(int64_t number) {
   {
     MutexLock lock(&mu_);
     if (restoring_) {

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -60,10 +61,13 @@ class ShardSnapshots {
   // Whether the server has gone on from its log.
   bool recovered() const;
 
+  // A worker has registered, and knew this epoch.
+  void Registered(const WorkerId& worker, uint64_t epoch);
+
   // What to tell a worker whose push was refused like this. If it does not fit
-  // what a server has recovered, the log lacks updates, the job ends, and this
-  // is kUnavailable.
-  absl::Status Refused(const absl::Status& refusal);
+  // what a server has recovered, or what a worker did that was started again,
+  // the job ends, and this is kUnavailable.
+  absl::Status Refused(int rank, const absl::Status& refusal);
 
   // kUnavailable until Welcome returns true.
   absl::Status CheckReady() const;
@@ -71,13 +75,16 @@ class ShardSnapshots {
   // The shard is about to get first weights.
   absl::Status BeforeFirstWeights();
 
-  // Answers with a FindSnapshotsResponse.
+  // Answers with a FindSnapshotsResponse: when all workers have asked, or at
+  // once a worker that was started again while the job is under way.
   void Find(const FindSnapshotsRequest& request,
             std::shared_ptr<HeldCall> call);
 
-  // Errors: kNotFound or kDataLoss if there is no such snapshot, or it is
-  // damaged; kUnavailable while another call restores; those of Shard::Load.
-  absl::Status Restore(int64_t number);
+  // Errors: kInvalidArgument for a worker that may not; kNotFound or kDataLoss
+  // if there is no such snapshot, or it is damaged; kUnavailable while another
+  // call restores, or if a worker cannot go back, which ends the job; those of
+  // Shard::Load.
+  absl::Status Restore(const RestoreRequest& request);
 
   // Answers with a SaveSnapshotResponse.
   void Save(const SaveSnapshotRequest& request, std::shared_ptr<HeldCall> call);
@@ -92,6 +99,11 @@ class ShardSnapshots {
   absl::Status Recover();
   absl::Status BeginLog(int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(log_mu_);
   absl::StatusOr<grpc::ByteBuffer> Found();
+  // The answer to a worker that goes back alone.
+  absl::StatusOr<FindSnapshotsResponse> FoundAlone(
+      const FindSnapshotsRequest& request) const;
+  absl::Status Rewind(int rank, int64_t number);
+  absl::Status RestoreAll(int64_t number);
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
   absl::Status RestoreNow(int64_t number);
 
@@ -100,6 +112,12 @@ class ShardSnapshots {
   mutable Mutex mu_;
   Stage stage_ ABSL_GUARDED_BY(mu_) = Stage::kUndecided;
   uint64_t epoch_ ABSL_GUARDED_BY(mu_);
+  // All workers know where the job goes on, or this server has recovered.
+  bool found_ ABSL_GUARDED_BY(mu_) = false;
+  // The incarnation of each worker that knows; and of those that have gone
+  // back.
+  std::map<int, uint64_t> members_ ABSL_GUARDED_BY(mu_);
+  std::set<int> came_back_ ABSL_GUARDED_BY(mu_);
   // The latest request of each worker.
   std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);

@@ -18,6 +18,7 @@ namespace ps {
 namespace {
 
 constexpr char kConfig[] = "config";
+constexpr char kDone[] = "done";  // A file.
 
 // How often a job saves does not change what it computes.
 std::string ComparedText(JobConfig config) {
@@ -127,9 +128,19 @@ absl::Status ProcessSnapshots::Find() {
   if (!damaged_.empty() && !numbers_.empty() && numbers_.back() == 0) {
     numbers_.clear();
   }
+  const absl::Status done =
+      files_->Read(absl::StrCat(folder_, "/", kDone)).status();
+  if (!done.ok() && !absl::IsNotFound(done)) return done;
+  done_ = done.ok();
   MutexLock lock(&mu_);
   if (!numbers_.empty()) latest_ = numbers_.back();
   return absl::OkStatus();
+}
+
+absl::Status ProcessSnapshots::MarkDone() {
+  const absl::Status made =
+      files_->Create(absl::StrCat(folder_, "/", kDone)).status();
+  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
 }
 
 absl::Status ProcessSnapshots::CheckNote(int64_t number,
@@ -160,11 +171,11 @@ absl::Status ProcessSnapshots::SaveBeginning() {
   return absl::OkStatus();
 }
 
-absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
-  if (std::find(numbers_.begin(), numbers_.end(), number) == numbers_.end()) {
-    return absl::NotFoundError(
-        absl::StrCat(folder_, " has no whole snapshot ", number));
-  }
+absl::StatusOr<std::vector<int64_t>> ProcessSnapshots::SavedNow() const {
+  return ListSnapshots(files_, folder_);
+}
+
+absl::StatusOr<SnapshotParts> ProcessSnapshots::Read(int64_t number) const {
   PS_ASSIGN_OR_RETURN(const Snapshot snapshot,
                       OpenSnapshot(files_, folder_, number));
   SnapshotParts parts;
@@ -172,6 +183,15 @@ absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
     PS_ASSIGN_OR_RETURN(parts[part.name],
                         ReadPart(files_, snapshot, part.name));
   }
+  return parts;
+}
+
+absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
+  if (std::find(numbers_.begin(), numbers_.end(), number) == numbers_.end()) {
+    return absl::NotFoundError(
+        absl::StrCat(folder_, " has no whole snapshot ", number));
+  }
+  PS_ASSIGN_OR_RETURN(SnapshotParts parts, Read(number));
   // Another process may not have them, and this one will write them anew.
   PS_RETURN_IF_ERROR(RemoveNewer(files_, folder_, number));
   MutexLock lock(&mu_);

@@ -73,8 +73,17 @@ class ProcessSnapshots {
   // The latest that is whole; -1 if there is none.
   int64_t latest() const;
 
+  // Whether the job was done when Open looked.
+  bool done() const { return done_; }
+  // From now on, whoever opens the folder finds that the job is done.
+  absl::Status MarkDone();
+
   // Saves snapshot 0, if there is none.
   absl::Status SaveBeginning();
+
+  // The numbers and the parts of snapshots that are there now.
+  absl::StatusOr<std::vector<int64_t>> SavedNow() const;
+  absl::StatusOr<SnapshotParts> Read(int64_t number) const;
 
   // The parts of one of numbers(), from which this process goes on: later ones
   // are removed. Errors: kDataLoss names what is damaged; kNotFound.
@@ -106,6 +115,7 @@ class ProcessSnapshots {
   const int keep_last_;
   std::vector<int64_t> numbers_;
   std::vector<int64_t> damaged_;
+  bool done_ = false;
 
   // Held while waiting for the writer, which takes only mu_.
   Mutex writer_mu_;

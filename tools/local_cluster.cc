@@ -32,6 +32,8 @@ namespace {
 constexpr absl::Duration kGrace = absl::Seconds(5);
 // The same, if the others cannot save a snapshot any more.
 constexpr absl::Duration kFailureGrace = absl::Seconds(1);
+// How long servers may take to write their last snapshot.
+constexpr absl::Duration kLastWrites = absl::Minutes(1);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
 constexpr absl::Duration kServerResume = absl::Minutes(10);
@@ -75,9 +77,10 @@ class LocalCluster {
                      const std::vector<std::string>& arguments);
   absl::Status StartServer(int index, const std::string& listen);
   absl::Status StartServers();
-  // Those that were killed and go on from their logs.
-  absl::Status StartServersAgain();
-  bool CanComeBack(const Member& server) const;
+  absl::Status StartWorker(int rank);
+  // Those that were killed and can go on with the others.
+  absl::Status StartKilledAgain();
+  bool CanComeBack(const Member& member) const;
   absl::Status StartWorkers();
   // Handles events of children until `done` returns true, a child ends with an
   // error, or Ctrl-C.
@@ -86,9 +89,14 @@ class LocalCluster {
   bool AllEnded() {
     // A worker that the job continues without may hang for ever.
     const int needed = config_.cluster().num_servers() + 1;
-    return enough_ || children_.num_running() == 0 ||
+    return enough_ || children_.num_running() == 0 || WorkersAreDone() ||
            (MinWorkers(config_) < config_.cluster().num_workers() &&
             num_needed_ended_ == needed);
+  }
+  // Servers that find that the job was done before do not end.
+  bool WorkersAreDone() const {
+    return workers_started_ && num_workers_running_ == 0 && killed_.empty() &&
+           SteadyClock()->Now() > last_worker_ended_ + kLastWrites;
   }
   // Until all have ended, the deadline, or Ctrl-C.
   void WaitForChildren(absl::Time deadline);
@@ -114,9 +122,10 @@ class LocalCluster {
   int num_needed_ended_ = 0;  // Servers, and worker 0.
   bool workers_started_ = false;
   int num_workers_running_ = 0;
-  std::vector<int> servers_to_start_again_;
-  // The iteration in which a server was last started again.
-  std::map<int, int64_t> started_again_at_;
+  absl::Time last_worker_ended_;
+  std::vector<int> killed_;  // Children to be started again.
+  // The iteration in which a process was last started again, by name.
+  std::map<std::string, int64_t> started_again_at_;
   int num_lost_ = 0;  // Workers that the job continues without.
   bool enough_ = false;
   bool stopping_ = false;
@@ -134,7 +143,7 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
   const std::string name = member.name;
   const std::string log =
       absl::StrCat(options_.run_directory, "/logs/", name, ".log");
-  const bool again = options_.resume || started_again_at_.count(member.server);
+  const bool again = options_.resume || started_again_at_.count(name) > 0;
   member.log.open(log, again ? std::ios::app : std::ios::out);
   if (!member.log) {
     return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
@@ -163,19 +172,24 @@ absl::Status LocalCluster::StartServer(int index, const std::string& listen) {
                arguments);
 }
 
-absl::Status LocalCluster::StartServersAgain() {
-  for (const int index : servers_to_start_again_) {
-    started_again_at_[index] = metrics_.state().iteration;
-    PS_RETURN_IF_ERROR(StartServer(index, config_.cluster().servers(index)));
+absl::Status LocalCluster::StartKilledAgain() {
+  for (const int child : killed_) {
+    const int rank = members_[child].rank;
+    const int index = members_[child].server;
+    started_again_at_[members_[child].name] = metrics_.state().iteration;
+    PS_RETURN_IF_ERROR(
+        rank >= 0 ? StartWorker(rank)
+                  : StartServer(index, config_.cluster().servers(index)));
   }
-  servers_to_start_again_.clear();
+  killed_.clear();
   return absl::OkStatus();
 }
 
-bool LocalCluster::CanComeBack(const Member& server) const {
-  // Before the workers run, there is nothing to go on from.
-  if (!keeps_log_ || num_workers_running_ == 0) return false;
-  const auto last = started_again_at_.find(server.server);
+bool LocalCluster::CanComeBack(const Member& member) const {
+  if (!keeps_log_ || (member.rank >= 0 && WorkersDrift(config_))) return false;
+  // Before the workers run, there is nothing to go on from, nor afterwards.
+  if (member.server >= 0 && num_workers_running_ == 0) return false;
+  const auto last = started_again_at_.find(member.name);
   return last == started_again_at_.end() ||
          last->second < metrics_.state().iteration;
 }
@@ -223,17 +237,20 @@ absl::Status LocalCluster::StartWorkers() {
   }
   workers_started_ = true;
   for (int rank = 0; rank < config_.cluster().num_workers(); ++rank) {
-    Member member;
-    member.name = absl::StrCat("worker-", rank);
-    member.rank = rank;
-    ++num_workers_running_;
-    PS_RETURN_IF_ERROR(Start(std::move(member),
-                             HostOf(options_.worker_hosts, rank),
-                             {options_.worker_program, "--config=" + job_path_,
-                              absl::StrCat("--rank=", rank),
-                              "--run-dir=" + options_.run_directory}));
+    PS_RETURN_IF_ERROR(StartWorker(rank));
   }
   return PollUntil(absl::InfiniteFuture(), &LocalCluster::AllEnded);
+}
+
+absl::Status LocalCluster::StartWorker(int rank) {
+  Member member;
+  member.name = absl::StrCat("worker-", rank);
+  member.rank = rank;
+  ++num_workers_running_;
+  return Start(
+      std::move(member), HostOf(options_.worker_hosts, rank),
+      {options_.worker_program, "--config=" + job_path_,
+       absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory});
 }
 
 absl::Status LocalCluster::PollUntil(absl::Time deadline,
@@ -244,7 +261,7 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
-    PS_RETURN_IF_ERROR(StartServersAgain());
+    PS_RETURN_IF_ERROR(StartKilledAgain());
     if (SteadyClock()->Now() > deadline) {
       return absl::DeadlineExceededError(
           absl::StrCat("the servers do not listen after ",
@@ -280,13 +297,15 @@ void LocalCluster::Relay(int child, absl::string_view line) {
 void LocalCluster::Ended(int child, const ProcessExit& exit) {
   const Member& member = members_[child];
   const int rank = member.rank;
-  if (rank >= 0) --num_workers_running_;
+  if (rank >= 0) {
+    --num_workers_running_;
+    last_worker_ended_ = SteadyClock()->Now();
+  }
   const bool running = !stopping_ && culprit_.ok();
-  if (running && member.server >= 0 && exit.signal != 0 &&
-      CanComeBack(member)) {
+  if (running && exit.signal != 0 && CanComeBack(member)) {
     progress_.Print(absl::StrCat(member.name, " ", DescribeExit(exit),
                                  "; it is started again and goes on"));
-    servers_to_start_again_.push_back(member.server);
+    killed_.push_back(child);
     return;
   }
   if (rank <= 0) ++num_needed_ended_;

@@ -45,10 +45,9 @@ CommandText Text() {
       "processes, shows their logs and the progress, and ends with a summary. "
       "The run directory then holds the resolved config, metrics.jsonl, the "
       "logs, weights.safetensors and summary.json. All processes save a "
-      "snapshot every checkpoint.every pushes and at Ctrl-C. A server that is "
-      "killed is started again and goes on where it was; if a worker is "
-      "killed, "
-      "all start again from the latest snapshot.";
+      "snapshot every checkpoint.every pushes and at Ctrl-C. A server or "
+      "worker "
+      "that is killed is started again, and the others wait for it.";
   text.examples = {
       {"gradsieve train job.textproto --set training.epochs=3",
        "the same job, but three epochs"},

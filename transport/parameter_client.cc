@@ -33,7 +33,7 @@ class SessionsClient final : public ParameterClient {
   absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) override;
-  absl::Status Restore(int64_t number) override;
+  absl::Status Restore(int64_t number, bool alone) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
   absl::Status PullWeights(const AnswerHandler& handler) override {
@@ -123,7 +123,9 @@ absl::Status SessionsClient::Connect() {
                                ? options_.new_channel(channel)
                                : NewGrpcServerChannel(channel));
   }
-  return sessions_.Register();
+  FinishRequest finish;
+  *finish.mutable_worker() = worker_;
+  return sessions_.Register(finish);
 }
 
 SliceMessage SessionsClient::Header(const Slice& slice) const {
@@ -217,6 +219,7 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
   for (const int64_t number : mine) request.add_snapshots(number);
   std::optional<std::set<int64_t>> common;
   std::set<std::string> holdings;
+  bool alone = false;
   PS_RETURN_IF_ERROR(CallAll(
       Rpc::kFindSnapshots, ToBytes(request),
       [&](const Call& call) -> absl::Status {
@@ -231,16 +234,19 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
         }
         common = common.has_value() ? std::move(both) : theirs;
         holdings.insert(response.holdings().begin(), response.holdings().end());
+        alone = alone || response.alone();
         return absl::OkStatus();
       }));
   return CommonSnapshots{{common->begin(), common->end()},
-                         {holdings.begin(), holdings.end()}};
+                         {holdings.begin(), holdings.end()},
+                         alone};
 }
 
-absl::Status SessionsClient::Restore(int64_t number) {
+absl::Status SessionsClient::Restore(int64_t number, bool alone) {
   RestoreRequest request;
   *request.mutable_worker() = worker_;
   request.set_number(number);
+  request.set_alone(alone);
   return CallAll(Rpc::kRestore, ToBytes(request));
 }
 
@@ -339,6 +345,7 @@ absl::Status SessionsClient::Finish(const absl::Status& failure, bool stopped) {
   *request.mutable_worker() = worker_;
   request.set_failure(std::string(failure.message()));
   request.set_stopped(stopped);
+  request.set_can_go_on(absl::IsUnavailable(failure));
   // A server that is gone need not be told of a failure, and the answers to
   // calls still under way do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);

@@ -96,6 +96,9 @@ struct CommonSnapshots {
   std::vector<int64_t> numbers;  // That all processes have, ascending.
   // "worker 0 has 100, 200" for every process that has some.
   std::vector<std::string> holdings;
+  // The job is under way, and this worker, which was started again, goes back
+  // alone, to one of the numbers.
+  bool alone = false;
 };
 
 // One bucket's push.
@@ -125,7 +128,9 @@ class ParameterClient {
   // Registers with all servers. Waits for servers that have not started; the
   // log names them. `shard_map` is not owned and must outlive the client.
   // Errors: also kDeadlineExceeded, naming the server that is missing after
-  // startup_timeout, and kFailedPrecondition if a server has another config.
+  // startup_timeout; kFailedPrecondition if a server has another config;
+  // kCancelled if the job is done already, or this worker's part of it, which
+  // all servers then know.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
@@ -137,8 +142,9 @@ class ParameterClient {
       const std::vector<int64_t>& damaged) = 0;
 
   // Has all servers take up their snapshots of this number in place of first
-  // weights; for rank 0 only.
-  virtual absl::Status Restore(int64_t number) = 0;
+  // weights; for rank 0 only. Or, as in CommonSnapshots, has them answer this
+  // worker as they answered the one before it.
+  virtual absl::Status Restore(int64_t number, bool alone) = 0;
 
   // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
   // points to the elements of bucket b.
@@ -180,7 +186,8 @@ class ParameterClient {
 
   // Tells all servers that this worker is done, and waits until all workers
   // are. With a failure it tells them that the worker gives up, and why, and
-  // does not wait for the other workers. stopped: the worker has saved a
+  // does not wait for the other workers; after kUnavailable, the job goes on
+  // when all processes are started again. stopped: the worker has saved a
   // snapshot because a process was asked to end, and is not done.
   virtual absl::Status Finish(const absl::Status& failure,
                               bool stopped = false) = 0;

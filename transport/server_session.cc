@@ -76,6 +76,11 @@ bool ServerSession::registered() const {
   return registered_;
 }
 
+bool ServerSession::done() const {
+  MutexLock lock(&mu_);
+  return job_done_;
+}
+
 absl::Status ServerSession::last_error() const {
   MutexLock lock(&mu_);
   return last_error_;
@@ -214,6 +219,11 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
       return;
     }
     register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
+    events_.changed();
+    return;
+  }
+  if (welcome->done()) {
+    job_done_ = true;
     events_.changed();
     return;
   }

@@ -104,6 +104,8 @@ class ServerSession {
   // "server 1 at host:port".
   std::string Name() const;
   bool registered() const;
+  // The server has said that the worker has finished, or the whole job.
+  bool done() const;
   // The error of the last attempt to register; OK before the first one ends.
   absl::Status last_error() const;
 

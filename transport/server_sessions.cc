@@ -49,13 +49,28 @@ void ServerSessions::Add(const ServerSessionOptions& options,
       options, std::move(channel), clock_, std::move(events)));
 }
 
-absl::Status ServerSessions::Register() {
+absl::Status ServerSessions::Register(const FinishRequest& finish) {
   keeper_ = std::thread([this] { Keep(); });
-  return AwaitUntil([this] {
-    return std::all_of(
-        sessions_.begin(), sessions_.end(),
-        [](const auto& session) { return session->registered(); });
-  });
+  PS_RETURN_IF_ERROR(AwaitUntil([this] {
+    return std::all_of(sessions_.begin(), sessions_.end(),
+                       [](const auto& session) {
+                         return session->registered() || session->done();
+                       });
+  }));
+  const bool done =
+      std::any_of(sessions_.begin(), sessions_.end(),
+                  [](const auto& session) { return session->done(); });
+  if (!done) return absl::OkStatus();
+  for (int server = 0; server < size(); ++server) {
+    auto call = std::make_unique<Call>();
+    call->rpc = Rpc::kFinish;
+    call->request = ToBytes(finish);
+    Send(server, std::move(call));
+  }
+  PS_RETURN_IF_ERROR(Await());
+  return absl::CancelledError(
+      "the job is done already; to train again, remove the folders of all "
+      "processes, or name another checkpoint.directory");
 }
 
 void ServerSessions::Keep() {

@@ -41,8 +41,9 @@ class ServerSessions {
            std::unique_ptr<ServerChannel> channel);
   int size() const { return static_cast<int>(sessions_.size()); }
 
-  // Waits until all servers have admitted the worker.
-  absl::Status Register();
+  // Waits until all servers have admitted the worker. Errors: also kCancelled,
+  // when all servers know, if one of them says that the worker has finished.
+  absl::Status Register(const FinishRequest& finish);
 
   void Send(int server, std::unique_ptr<Call> call);
 

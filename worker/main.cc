@@ -6,6 +6,7 @@
 
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/status_macros.h"
@@ -92,6 +93,10 @@ int Main(int argc, char** argv) {
                          &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Run(flags);
+  if (absl::IsCancelled(status)) {
+    LOG(INFO) << "worker " << flags.rank << ": " << status.message();
+    return kExitDone;
+  }
   if (status.ok()) {
     LOG(INFO) << "worker " << flags.rank << " is done";
   } else {

@@ -42,7 +42,8 @@ struct TrainingResult {
 
 // Trains on the calling thread. Errors: those of the config or the data, those
 // that the servers report, or the reason why this worker gave up, which it also
-// tells the servers; kUnavailable if the job has stopped and can be continued.
+// tells the servers; kUnavailable if the job has stopped and can be continued;
+// kCancelled if it is done already.
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options);
 
 }  // namespace ps

@@ -55,6 +55,16 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
     PS_RETURN_IF_ERROR(files_->SaveBeginning());
     return false;
   }
+  if (common.numbers.empty() && common.alone) {
+    const absl::Status failure = absl::UnavailableError(absl::StrCat(
+        "it was started again and has no snapshot from which servers can "
+        "repeat their answers (",
+        absl::StrJoin(common.holdings, "; "),
+        "); the job goes on from its latest snapshot when all processes have "
+        "been started again"));
+    PS_RETURN_IF_ERROR(options_.client->Finish(failure));
+    return failure;
+  }
   if (common.numbers.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(
         "there is no snapshot that all processes of the job have: ",
@@ -65,8 +75,8 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
         "checkpoint.replace_lost_workers: true"));
   }
   found_ = common.numbers.back();
-  if (options_.worker_rank == 0) {
-    PS_RETURN_IF_ERROR(options_.client->Restore(*found_));
+  if (options_.worker_rank == 0 || common.alone) {
+    PS_RETURN_IF_ERROR(options_.client->Restore(*found_, common.alone));
   }
   if (*found_ > 0) return true;
   // Some process was killed before it had written its first.

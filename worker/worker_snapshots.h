@@ -56,9 +56,11 @@ class WorkerSnapshots {
                   std::unique_ptr<ProcessSnapshots> files);
 
   // Finds the latest snapshot that all processes of the job have, and makes it
-  // the servers' state. Returns false if the job begins. Waits for all
-  // workers. Errors: kFailedPrecondition, with what each process has, if they
-  // have none in common; those of the client.
+  // the servers' state. Returns false if the job begins. Waits for all workers;
+  // but one that was started again while the others go on does so alone.
+  // Errors: kFailedPrecondition, with what each process has, if they have none
+  // in common; kUnavailable if this worker cannot come back alone; those of the
+  // client.
   absl::StatusOr<bool> Find();
 
   // Takes up this worker's part of the snapshot that Find has found, or, if the

@@ -80,12 +80,32 @@ absl::StatusOr<std::vector<LogSegment>> ListLogSegments(
 absl::StatusOr<std::unique_ptr<ServerLog>> ServerLog::Open(
     const ServerLogOptions& options) {
   std::unique_ptr<ServerLog> log(new ServerLog(options));
-  PS_ASSIGN_OR_RETURN(log->segments_,
+  PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
                       ListLogSegments(options.files, options.folder));
-  if (!log->segments_.empty() && log->segments_.back().complete) {
-    log->latest_ = log->segments_.back();
+  if (!segments.empty() && segments.back().complete) {
+    log->latest_ = segments.back();
   }
   return log;
+}
+
+absl::StatusOr<LoggedJob> ServerLog::Read(int64_t from) const {
+  PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
+                      ListLogSegments(options_.files, options_.folder));
+  return ReadLog(options_.files, segments, from);
+}
+
+absl::StatusOr<std::vector<int64_t>> ServerLog::Beginnings() const {
+  PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
+                      ListLogSegments(options_.files, options_.folder));
+  std::vector<int64_t> numbers;
+  for (const LogSegment& segment : segments) {
+    if (!segment.complete) {
+      numbers.clear();
+    } else {
+      numbers.push_back(segment.number);
+    }
+  }
+  return numbers;
 }
 
 absl::Status ServerLog::Continue() { return GoOnBehind(*latest_); }

@@ -76,10 +76,10 @@ class ServerLog final : public UpdateLog {
   // The latest segment when Open looked; none if it cannot be continued.
   const std::optional<LogSegment>& latest() const { return latest_; }
 
-  // All segments from this number on, which is at most latest()'s.
-  absl::StatusOr<LoggedJob> Read(int64_t from) const {
-    return ReadLog(options_.files, segments_, from);
-  }
+  // What is there now, from this number on. Errors: those of ReadLog.
+  absl::StatusOr<LoggedJob> Read(int64_t from) const;
+  // The numbers from which Read finds all segments.
+  absl::StatusOr<std::vector<int64_t>> Beginnings() const;
 
   // Goes on behind latest().
   absl::Status Continue();
@@ -110,7 +110,6 @@ class ServerLog final : public UpdateLog {
   absl::Status SyncUpTo(int64_t written);
 
   const ServerLogOptions options_;
-  std::vector<LogSegment> segments_;
   std::optional<LogSegment> latest_;
 
   Mutex mu_;

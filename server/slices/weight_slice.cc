@@ -14,6 +14,17 @@ namespace {
 constexpr char kRepeated[] = "superseded by a repeat of the same push";
 constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 
+bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
+  const auto joined = [](const PayloadPieces& pieces) {
+    std::vector<uint8_t> bytes;
+    for (const absl::Span<const uint8_t> piece : pieces) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    return bytes;
+  };
+  return joined(a) == joined(b);
+}
+
 }  // namespace
 
 WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
@@ -109,6 +120,65 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
   return absl::OkStatus();
 }
 
+void WeightSlice::Rewind(int rank, SliceHistory history,
+                         std::function<void(const absl::Status&)> done) {
+  mailbox_.Post([this, rank, history = std::move(history),
+                 done = std::move(done)]() mutable {
+    done(RewindNow(rank, std::move(history)));
+  });
+}
+
+absl::Status WeightSlice::RewindNow(int rank, SliceHistory history) {
+  PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> past, StateAfter(history));
+  for (const auto& entry : history.updates) {
+    PS_RETURN_IF_ERROR(CheckLogged(entry.second));
+  }
+  workers_[rank].past = std::move(past);
+  workers_[rank].repeats = std::move(history.updates);
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::optional<WeightAnswer>> WeightSlice::AnswerFromPast(
+    const WorkerPush& push) {
+  Worker& worker = workers_[push.rank];
+  const int64_t version = worker.past->progress().version;
+  const bool repeated = push.iteration == version - 1;
+  const auto update = worker.repeats.find(version);
+  if (!repeated &&
+      (push.iteration != version || update == worker.repeats.end())) {
+    // It has caught up.
+    worker.past.reset();
+    worker.repeats.clear();
+    return std::nullopt;
+  }
+  if (!repeated) {
+    const auto& pushes = update->second.pushes;
+    const auto counted = std::find_if(
+        pushes.begin(), pushes.end(),
+        [&](const WorkerPush& one) { return one.rank == push.rank; });
+    if (counted == pushes.end() || counted->loss != push.loss ||
+        !SameBytes(counted->payload.pieces, push.payload.pieces)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "worker ", push.rank,
+          ", which was started again, does not repeat what it "
+          "pushed in iteration ",
+          push.iteration, "; does it run on another kind of processor?"));
+    }
+    PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares,
+                        worker.past->Apply(update->second));
+    if (!squares.empty()) {
+      return absl::FailedPreconditionError(
+          absl::StrCat("update ", version, " lacks an exchange of norms"));
+    }
+    worker.repeats.erase(update);
+  }
+  PS_ASSIGN_OR_RETURN(WeightAnswer answer,
+                      worker.past->Answer(push.rank, push.base_version));
+  answer.complete = clock_->Now();
+  return answer;
+}
+
 absl::StatusOr<std::unique_ptr<SliceState>> WeightSlice::StateAfter(
     const SliceHistory& history) const {
   if (!history.saved.empty() || !history.first.has_value()) {
@@ -167,6 +237,10 @@ void WeightSlice::HandlePull(Waiting pull) {
     pull.done(refused);
     return;
   }
+  if (const SliceState* const past = workers_[pull.rank].past.get()) {
+    pull.done(past->AnswerWithAll());
+    return;
+  }
   {
     MutexLock lock(&mu_);
     admission_->Pulls(pull.rank, pull.iterations);
@@ -195,6 +269,16 @@ void WeightSlice::Push(WorkerPush push, PushDone done) {
 void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
   const int rank = push.rank;
   const int64_t base_version = push.base_version;
+  if (failure_.ok() && workers_[rank].past != nullptr) {
+    const absl::StatusOr<std::optional<WeightAnswer>> then =
+        AnswerFromPast(push);
+    if (!then.ok() || then->has_value()) {
+      // Released before the answer, as after an update.
+      push.payload = ReceivedPayload();
+      done(then.ok() ? absl::StatusOr<WeightAnswer>(**then) : then.status());
+      return;
+    }
+  }
   const absl::StatusOr<Admission::Arrival> arrival = Admit(std::move(push));
   if (!arrival.ok()) {
     done(arrival.status());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -86,6 +87,14 @@ class WeightSlice {
   void Load(SliceHistory history,
             std::function<void(const absl::Status&)> done);
 
+  // A worker was started again from an earlier state, from which `history`
+  // leads to the present one. Until it has caught up, its pulls and pushes get
+  // the answers of then. In mode SYNCHRONOUS only. Errors, through `done`:
+  // those of Load; later, through that of Push, kFailedPrecondition for a push
+  // that differs from the one that was counted.
+  void Rewind(int rank, SliceHistory history,
+              std::function<void(const absl::Status&)> done);
+
   // This worker will not push any more; nobody waits for it from now on, unless
   // the job's mode waits for all workers.
   void WorkerGone(int rank);
@@ -114,12 +123,21 @@ class WeightSlice {
     // Start and end of the update of its last push.
     absl::Time start;
     absl::Time end;
+    // Where the worker is if it was started again and has not caught up: an
+    // earlier state, and the updates that followed. Null otherwise.
+    std::unique_ptr<SliceState> past;
+    std::map<int64_t, UpdateRecord> repeats;
   };
 
   // Events. Everything below runs in the mailbox.
   absl::Status SetFirstWeights(const PayloadPieces& payload);
   absl::StatusOr<std::string> SaveNow() const;
   absl::Status LoadNow(const SliceHistory& history);
+  absl::Status RewindNow(int rank, SliceHistory history);
+  // For a worker with a past: the answer to a push that was counted before it
+  // was started again; nullopt for a newer one.
+  absl::StatusOr<std::optional<WeightAnswer>> AnswerFromPast(
+      const WorkerPush& push);
   absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
       const SliceHistory& history) const;
   absl::Status CheckLogged(const UpdateRecord& update) const;

@@ -3,7 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <memory>
 #include <string>
+#include <thread>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -74,6 +76,14 @@ class Resume : public testing::Test {
     }
     for (const absl::Status& server : run.servers) {
       EXPECT_TRUE(absl::IsUnavailable(server)) << server;
+    }
+  }
+
+  // As if everything had been killed before the job was done.
+  void ForgetTheEnd() const {
+    for (const auto& process :
+         fs::directory_iterator(folder_ + "/checkpoints")) {
+      fs::remove(process.path() / "done");
     }
   }
 
@@ -161,6 +171,38 @@ std::vector<Case> Cases() {
 
 INSTANTIATE_TEST_SUITE_P(, ResumeEveryJob, testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
+
+TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
+  JobConfig job = Job({"cluster.num_workers=1"});
+  const ClusterRun first = RunCluster(job);
+  ASSERT_TRUE(first.ok()) << first.workers[0].status();
+  for (const bool both : {true, false}) {
+    // One was killed before it knew.
+    if (!both) fs::remove(folder_ + "/checkpoints/server-1-of-2/done");
+    TrainerOptions trainer;
+    trainer.config = job;
+    trainer.incarnation = 1;
+    trainer.name = "test:1";
+    std::vector<std::unique_ptr<Server>> servers;
+    for (int index = 0; index < 2; ++index) {
+      ServerOptions options;
+      options.config = job;
+      options.index = index;
+      options.listen = "127.0.0.1:0";
+      auto server = Server::Start(options);
+      ASSERT_TRUE(server.ok()) << server.status();
+      trainer.config.mutable_cluster()->add_servers(
+          absl::StrCat("127.0.0.1:", (*server)->port()));
+      servers.push_back(*std::move(server));
+    }
+    std::thread other([&] { EXPECT_EQ(servers[1]->Wait().ok(), !both); });
+    const absl::Status told = Train(trainer).status();
+    EXPECT_TRUE(absl::IsCancelled(told)) << told;
+    EXPECT_THAT(std::string(told.message()), HasSubstr("done already"));
+    if (both) servers[1]->Stop(absl::AbortedError("the test is over"));
+    other.join();
+  }
+}
 
 TEST_F(Resume, MetricsAreContinued) {
   const JobConfig job = Job({});
@@ -268,6 +310,7 @@ TEST_F(Resume, FoldersDeletedMeanwhileAreMadeAgain) {
 TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
+  ForgetTheEnd();
   // As if everything had been killed while some were still writing.
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1/snapshot-10"));
   ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1-of-2/snapshot-10"));
@@ -277,12 +320,14 @@ TEST_F(Resume, GoesBackToTheLatestThatAllHave) {
 TEST_F(Resume, BeginsAnewIfOneWasKilledBeforeItsFirstSnapshot) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
+  ForgetTheEnd();
   for (const int number : {5, 10}) {
     ASSERT_TRUE(fs::remove_all(
         absl::StrCat(folder_, "/checkpoints/worker-1/snapshot-", number)));
   }
   ASSERT_TRUE(fs::exists(folder_ + "/checkpoints/server-1-of-2/snapshot-10"));
   ExpectSameBits(RunCluster(job), whole);
+  ForgetTheEnd();
   // Unlike one that has lost its folder.
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
   EXPECT_THAT(Refusal(RunCluster(job)),
@@ -292,6 +337,7 @@ TEST_F(Resume, BeginsAnewIfOneWasKilledBeforeItsFirstSnapshot) {
 TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
   const JobConfig job = Job({});
   const ClusterRun whole = RunCluster(job);
+  ForgetTheEnd();
   const std::string part =
       folder_ + "/checkpoints/server-0-of-2/snapshot-10/slice-0-0";
   std::fstream file(part, std::ios::in | std::ios::out);
@@ -305,6 +351,7 @@ TEST_F(Resume, DamageIsFoundAndTheOlderOneTaken) {
 TEST_F(Resume, NothingBeginsAnewWhereEverythingIsDamaged) {
   const JobConfig job = Job({});
   ASSERT_TRUE(RunCluster(job).ok());
+  ForgetTheEnd();
   for (const char* process :
        {"server-0-of-2", "server-1-of-2", "worker-0", "worker-1"}) {
     for (const int number : {5, 10}) {
@@ -342,6 +389,7 @@ TEST_F(Resume, OneThatKeepsNothingIsRefused) {
 TEST_F(Resume, AMissingPartIsNamed) {
   const JobConfig job = Job({});
   ASSERT_TRUE(RunCluster(job).ok());
+  ForgetTheEnd();
   ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/worker-1"));
   const std::string message = Refusal(RunCluster(job));
   EXPECT_THAT(message, HasSubstr("worker 0 has 5, 10"));
@@ -361,6 +409,7 @@ TEST_F(Resume, ALostWorkerIsReplacedIfTheJobSaysSo) {
     const ClusterRun whole = RunCluster(job);
     ASSERT_TRUE(whole.ok()) << whole.workers[0].status();
     for (const char* lost : {"worker-0", "worker-1"}) {
+      ForgetTheEnd();
       ASSERT_TRUE(fs::remove_all(folder_ + "/checkpoints/" + lost));
       testing::internal::CaptureStderr();
       const ClusterRun run = RunCluster(job);
@@ -379,6 +428,7 @@ TEST_F(Resume, ALostWorkerIsReplacedIfTheJobSaysSo) {
 TEST_F(Resume, ALostWorkerBeginsAnewWithTheOthers) {
   const JobConfig job = Job({"checkpoint.replace_lost_workers=true"});
   const ClusterRun whole = RunCluster(job);
+  ForgetTheEnd();
   for (const int number : {5, 10}) {
     ASSERT_TRUE(fs::remove_all(
         absl::StrCat(folder_, "/checkpoints/worker-0/snapshot-", number)));
@@ -403,6 +453,7 @@ TEST_F(Resume, WorkersThatDriftGoOn) {
   const JobConfig job =
       Job({"consistency.mode=STALE_SYNCHRONOUS", "consistency.staleness=2"});
   const ClusterRun whole = RunCluster(job);
+  ForgetTheEnd();
   ASSERT_TRUE(whole.ok()) << whole.workers[0].status();
   const ClusterRun again = RunCluster(job);
   ASSERT_TRUE(again.ok()) << again.workers[0].status();

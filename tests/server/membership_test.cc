@@ -78,6 +78,37 @@ TEST(MembershipTest, WithSnapshotsAReplacementEndsTheServerSoThatAllGoOn) {
               HasSubstr("was lost and started again as other:1"));
 }
 
+TEST(MembershipTest, AWorkerThatWasLostIsStartedAgain) {
+  MembershipOptions options = Patient(2);
+  options.keeps_snapshots = true;
+  options.workers_come_back = true;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  // The server may not know yet that the first process is lost.
+  EXPECT_TRUE(absl::IsUnavailable(membership.Register(1, 5, "other:1")));
+  membership.Leave(1, /*connection=*/2);
+  const absl::Status back = membership.Register(1, 5, "other:1");
+  EXPECT_TRUE(back.ok()) << back;
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(1));
+  membership.Attend(1, /*connection=*/3);
+  EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+  EXPECT_TRUE(membership.Check(1, 5).ok());
+  // The first one was not lost, only its connection.
+  EXPECT_FALSE(membership.Check(1, kIncarnation + 1).ok());
+  membership.Leave(1, /*connection=*/2);
+  EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+}
+
+TEST(MembershipTest, AWorkerThatCannotComeBackAloneEndsTheServer) {
+  Membership membership(Patient(2));
+  Join(&membership, 0);
+  Join(&membership, 1);
+  membership.GiveUp(1, "it has no snapshot", /*can_go_on=*/true);
+  const absl::Status over = membership.WaitUntilOver();
+  EXPECT_TRUE(absl::IsUnavailable(over)) << over;
+}
+
 TEST(MembershipTest, WithSnapshotsOneThatNeverAttendedIsReplaced) {
   MembershipOptions options = Patient(2);
   options.keeps_snapshots = true;

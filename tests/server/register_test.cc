@@ -3,6 +3,7 @@
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <thread>
 #include <tuple>
 #include <vector>
 
@@ -14,6 +15,7 @@
 #include "gtest/gtest.h"
 #include "server/server.h"
 #include "tests/server/raw_worker.h"
+#include "transport/grpc_status.h"
 
 namespace ps {
 namespace {
@@ -180,6 +182,41 @@ TEST_F(RegisterTest, ASecondWorkerOfARankIsRefused) {
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("rank 1 is taken by worker 1 (test:1)"));
+}
+
+// It was killed on its way out.
+TEST_F(RegisterTest, AWorkerThatHasFinishedIsTold) {
+  const auto finish = [&](int rank) {
+    FinishRequest request;
+    *request.mutable_worker() = Valid(rank).worker();
+    FinishResponse finished;
+    grpc::ClientContext context;
+    EXPECT_TRUE(worker_.stub()->Finish(&context, request, &finished).ok());
+  };
+  for (const int rank : {0, 1}) {
+    ASSERT_TRUE(worker_.Register(Valid(rank)).ok());
+  }
+  // Held until the other one has finished, too.
+  std::thread first([&] { finish(1); });
+  RegisterResponse response;
+  // Until then its rank is taken.
+  absl::Status registered;
+  do {
+    grpc::ClientContext context;
+    registered = FromGrpcStatus(worker_.stub()->Register(
+        &context, Valid(1, /*incarnation=*/2), &response));
+  } while (absl::IsAlreadyExists(registered));
+  EXPECT_TRUE(registered.ok()) << registered;
+  EXPECT_TRUE(response.done());
+  // The first process itself may have lost its connection.
+  RegisterRequest same = Valid(1, /*incarnation=*/1);
+  same.set_epoch(response.epoch());
+  grpc::ClientContext context;
+  RegisterResponse again;
+  EXPECT_TRUE(worker_.stub()->Register(&context, same, &again).ok());
+  EXPECT_FALSE(again.done());
+  finish(0);
+  first.join();
 }
 
 // The model claims 64 billion parameters; the server must not allocate memory

@@ -28,10 +28,10 @@ using ::testing::IsEmpty;
 
 constexpr int64_t kElements = 100;
 
-WorkerId IdOf(int rank) {
+WorkerId IdOf(int rank, uint64_t incarnation = 1) {
   WorkerId id;
   id.set_rank(rank);
-  id.set_incarnation(1);
+  id.set_incarnation(incarnation);
   return id;
 }
 
@@ -76,6 +76,8 @@ TEST_F(SnapshotCalls, AllWorkersMeet) {
     // Its answer may have been lost.
     EXPECT_TRUE(Save(1, number).ok());
   }
+  // A worker that was started again comes to earlier meetings once more.
+  EXPECT_TRUE(Save(1, 5).ok());
 }
 
 TEST_F(SnapshotCalls, ARepeatTakesThePlaceOfTheFirstCall) {
@@ -150,10 +152,10 @@ class RecoveredServer : public testing::Test {
 
   static constexpr uint64_t kRecovering = 0;
 
-  absl::StatusOr<uint64_t> Register(RawWorker* worker, int rank,
-                                    uint64_t epoch) {
-    RegisterRequest request =
-        RawWorker::ValidRegistration(config_, IdOf(rank), {kElements});
+  absl::StatusOr<uint64_t> Register(RawWorker* worker, int rank, uint64_t epoch,
+                                    uint64_t incarnation = 1) {
+    RegisterRequest request = RawWorker::ValidRegistration(
+        config_, IdOf(rank, incarnation), {kElements});
     request.set_keeps_snapshots(true);
     request.set_epoch(epoch);
     grpc::ClientContext context;
@@ -175,9 +177,10 @@ class RecoveredServer : public testing::Test {
 
   absl::StatusOr<std::string> CallSlice(RawWorker* worker,
                                         const std::string& method, int rank,
-                                        float value, int64_t iteration = 0) {
+                                        float value, int64_t iteration = 0,
+                                        uint64_t incarnation = 1) {
     SliceMessage header;
-    *header.mutable_worker() = IdOf(rank);
+    *header.mutable_worker() = IdOf(rank, incarnation);
     header.set_iteration(iteration);
     return worker->Call(
         method, MessageBytes(
@@ -258,7 +261,67 @@ TEST_F(RecoveredServer, GoesOnWithTheWorkersThatItHad) {
   }
 }
 
+// A worker was killed, too, and is started again.
+TEST_F(RecoveredServer, LetsAWorkerGoBackAlone) {
+  const uint64_t epoch = TrainOnce();
+  for (const float value : {2.0f, 2.5f}) {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+    const auto registered = Register(&worker, 1, 0, /*incarnation=*/2);
+    ASSERT_TRUE(registered.ok()) << registered.status();
+    EXPECT_EQ(*registered, epoch);
+    FindSnapshotsRequest find;
+    *find.mutable_worker() = IdOf(1, 2);
+    for (const int64_t number : {0, 20}) find.add_snapshots(number);
+    const auto found = worker.Call("FindSnapshots", find.SerializeAsString());
+    ASSERT_TRUE(found.ok()) << found.status();
+    FindSnapshotsResponse response;
+    ASSERT_TRUE(response.ParseFromString(*found));
+    EXPECT_TRUE(response.alone());
+    EXPECT_THAT(response.snapshots(), ElementsAre(0));
+    RestoreRequest restore;
+    *restore.mutable_worker() = IdOf(1, 2);
+    restore.set_alone(true);
+    ASSERT_TRUE(worker.Call("Restore", restore.SerializeAsString()).ok());
+    const auto pushed = CallSlice(&worker, "Push", 1, value, 0, 2);
+    if (value != 2) {
+      EXPECT_TRUE(absl::IsUnavailable(pushed.status())) << pushed.status();
+      EXPECT_THAT(std::string(pushed.status().message()),
+                  HasSubstr("does not repeat what it pushed in iteration 0"));
+      EXPECT_FALSE(Register(&worker, 0, epoch).ok());
+      continue;
+    }
+    ASSERT_TRUE(pushed.ok()) << pushed.status();
+    SliceMessage before, after;
+    ASSERT_TRUE(before.ParseFromString(answer_));
+    ASSERT_TRUE(after.ParseFromString(*pushed));
+    EXPECT_EQ(after.payload(), before.payload());
+    EXPECT_EQ(worker.GetStatus()->version(), 1);
+  }
+}
+
+TEST_F(RecoveredServer, EndsWhenAWorkerCannotGoBack) {
+  const uint64_t epoch = TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+  ASSERT_TRUE(Register(&worker, 1, 0, /*incarnation=*/2).ok());
+  RestoreRequest restore;
+  *restore.mutable_worker() = IdOf(1, 2);
+  restore.set_alone(true);
+  restore.set_number(20);
+  const absl::Status refused =
+      worker.Call("Restore", restore.SerializeAsString()).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("cannot go back to snapshot 20"));
+  EXPECT_FALSE(Register(&worker, 0, epoch).ok());
+}
+
+// What a worker did cannot be repeated in this mode.
 TEST_F(RecoveredServer, EndsWhenAWorkerIsNew) {
+  config_.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
   const uint64_t epoch = TrainOnce();
   RunningServer server(config_);
   RawWorker worker(server.address());

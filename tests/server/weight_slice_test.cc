@@ -116,6 +116,83 @@ TEST_F(WeightSliceTest, AllArrivalOrdersGiveTheSameBits) {
   } while (std::next_permutation(order.begin(), order.end()));
 }
 
+// A worker that was started again from an earlier state gets the answers once
+// more, and then goes on with the others.
+TEST_F(WeightSliceTest, AWorkerGoesBackAlone) {
+  config_.mutable_optimizer()->set_name("momentum");
+  const std::vector<float> first(4);
+  const auto slice = ZeroSlice(4);
+  constexpr int kUpdates = 5;
+  const auto push_of = [](int rank, int64_t iteration) {
+    return PushOf(rank, iteration,
+                  {1.0f * static_cast<float>(iteration), 2, 3, 4});
+  };
+  std::vector<std::string> given;
+  SliceHistory history;
+  history.first = Dense(first);
+  for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
+    Answers answers;
+    UpdateRecord update;
+    for (int rank = 0; rank < 3; ++rank) {
+      slice->Push(push_of(rank, iteration), answers.Taker());
+      update.pushes.push_back(push_of(rank, iteration));
+    }
+    ASSERT_EQ(answers.Get().size(), 3u);
+    given.push_back(Bytes(*answers.Get()[1]));
+    history.updates.emplace(iteration, std::move(update));
+  }
+  absl::Status rewound;
+  slice->Rewind(1, std::move(history),
+                [&](const absl::Status& status) { rewound = status; });
+  ASSERT_TRUE(rewound.ok()) << rewound;
+  Answers pulled;
+  slice->Pull(1, 0, pulled.Taker());
+  ASSERT_EQ(pulled.Get().size(), 1u);
+  EXPECT_EQ(pulled.Get()[0]->version, 0);
+  EXPECT_EQ(WeightsOf(*pulled.Get()[0]), first);
+  for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
+    // The second time its answer has been lost.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Answers answers;
+      slice->Push(push_of(1, iteration), answers.Taker());
+      ASSERT_EQ(answers.Get().size(), 1u);
+      ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
+      EXPECT_EQ(answers.Get()[0]->version, iteration + 1);
+      EXPECT_EQ(Bytes(*answers.Get()[0]), given[iteration]);
+    }
+  }
+  EXPECT_EQ(slice->version(), kUpdates);
+  Answers answers;
+  slice->Push(push_of(1, kUpdates), answers.Taker());
+  EXPECT_EQ(slice->AwaitedRanks(), (std::set<int>{0, 2}));
+  slice->Push(push_of(0, kUpdates), answers.Taker());
+  slice->Push(push_of(2, kUpdates), answers.Taker());
+  EXPECT_EQ(answers.Get().size(), 3u);
+  EXPECT_EQ(slice->version(), kUpdates + 1);
+}
+
+TEST_F(WeightSliceTest, AWorkerThatDoesNotRepeatItselfIsRefused) {
+  const auto slice = ZeroSlice(1);
+  SliceHistory history;
+  history.first = Dense({0});
+  UpdateRecord update;
+  Answers answers;
+  for (int rank = 0; rank < 3; ++rank) {
+    slice->Push(PushOf(rank, 0, {1}), answers.Taker());
+    update.pushes.push_back(PushOf(rank, 0, {1}));
+  }
+  history.updates.emplace(0, std::move(update));
+  slice->Rewind(2, std::move(history), [](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  Answers other;
+  slice->Push(PushOf(2, 0, {1.0000001f}), other.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(other.OnlyStatus()))
+      << other.OnlyStatus();
+  EXPECT_THAT(std::string(other.OnlyStatus().message()),
+              HasSubstr("worker 2, which was started again"));
+}
+
 TEST_F(WeightSliceTest, ARepeatBeforeTheUpdateCountsOnce) {
   const auto slice = ZeroSlice(1);
   Answers older, newer, others;
