@@ -116,6 +116,11 @@ void CheckSparseUpdate(const OptimizerConfig& config, bool layer_wise,
 }
 
 void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
+  CheckThat(!job.optimizer().has_step_ahead(), "optimizer.step_ahead",
+            job.optimizer().step_ahead(),
+            "is a field of worker_optimizer: only workers with an optimizer of "
+            "their own step ahead",
+            problems);
   const double clip_norm = job.optimizer().clip_norm();
   const std::string field = "optimizer.clip_norm";
   CheckThat(AtLeastZero(clip_norm), field, clip_norm,
@@ -140,11 +145,12 @@ void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
   CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
             "downlink.value_code", Quoted(code),
             "must be one of fp32, fp16, bf16", problems);
-  CheckThat(code == "fp32" || !SendsDifferences(downlink),
-            "downlink.value_code", Quoted(code),
-            "must be \"fp32\" with a downlink.compressor, which has a value_code "
-            "of its own",
-            problems);
+  CheckThat(
+      code == "fp32" || !SendsDifferences(downlink), "downlink.value_code",
+      Quoted(code),
+      "must be \"fp32\" with a downlink.compressor, which has a value_code "
+      "of its own",
+      problems);
   CheckThat(downlink.mode() != DownlinkConfig::UPDATE ||
                 ChangesOnlyWhatWasPushed(job),
             "downlink.mode", "UPDATE",
@@ -226,6 +232,9 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
             problems);
   CheckThat(AtLeastZero(config.clip_norm()), path + "clip_norm",
             config.clip_norm(), "must be finite and above 0, or 0 for no limit",
+            problems);
+  CheckThat(config.step_ahead() >= 0 && config.step_ahead() <= 1,
+            path + "step_ahead", config.step_ahead(), "must be in [0, 1]",
             problems);
   CheckThat(config.clip_norm() == 0 || job.training().bucket_megabytes() == 0,
             "training.bucket_megabytes", job.training().bucket_megabytes(),

@@ -18,14 +18,17 @@ struct StepArrays {
   float* gradient = nullptr;
   float* weights = nullptr;
   float* states[kMaxElementStates] = {};  // As many as the rule has.
+  float share = 1;  // Of the step, by which the weights move.
 };
 
-// Moves weights[i] by the rule, and replaces gradient[i] with how far it has
-// moved as rounded there, before - after. first and second: the rule's states.
+// Replaces gradient[i] with the rule's step, by which it would move weights[i],
+// before - after as rounded there, and moves weights[i] by `share` of it. first
+// and second: the rule's states.
 template <class Element>
 PS_HOST_DEVICE inline void StepElement(const Element& element, int64_t i,
-                                       float* gradient, float* weights,
-                                       float* first, float* second) {
+                                       float share, float* gradient,
+                                       float* weights, float* first,
+                                       float* second) {
   const float before = weights[i];
   float w = before;
   if constexpr (Element::kStates == 0) {
@@ -35,8 +38,9 @@ PS_HOST_DEVICE inline void StepElement(const Element& element, int64_t i,
   } else {
     element(gradient[i], &w, first + i, second + i);
   }
-  weights[i] = w;
-  gradient[i] = before - w;
+  const float step = before - w;
+  weights[i] = before - share * step;
+  gradient[i] = step;
 }
 
 }  // namespace ps

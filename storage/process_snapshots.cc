@@ -82,6 +82,10 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
   return std::unique_ptr<FileLock>();
 }
 
+absl::Status ForgetDone(Files* files, const std::string& folder) {
+  return files->Remove(absl::StrCat(folder, "/", kDone));
+}
+
 ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
     : files_(options.files),
       folder_(absl::StrCat(options.config->checkpoint().directory(), "/",

@@ -239,7 +239,7 @@ absl::Status GradientPipeline::Follow(const SliceAnswer& answer) {
   // out, an answer that covers all pushes has these elements.
   const std::vector<uint32_t>* const indices = writer_.changed();
   if (indices != nullptr && answer.covers_pushes && !answer.left_out &&
-      options_.backend->sparse().host_threads() != nullptr) {
+      options_.own_weights->can_follow_at()) {
     options_.own_weights->FollowAt(*indices, begin, x, e);
     return absl::OkStatus();
   }

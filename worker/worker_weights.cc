@@ -23,7 +23,18 @@ constexpr size_t kAhead = 24;
 // Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
 
+double StepAhead(const JobConfig& job) {
+  const OptimizerConfig& config = job.worker_optimizer();
+  if (config.has_step_ahead()) return config.step_ahead();
+  return 1 / std::sqrt(job.cluster().num_workers());
+}
+
 }  // namespace
+
+WorkerWeights::WorkerWeights(const WorkerWeightsOptions& options)
+    : options_(options),
+      ahead_(static_cast<float>(StepAhead(*options.config))),
+      local_steps_(options.config->consistency().local_steps() > 1) {}
 
 absl::StatusOr<std::unique_ptr<WorkerWeights>> WorkerWeights::Create(
     const WorkerWeightsOptions& options) {
@@ -79,6 +90,7 @@ absl::Status WorkerWeights::Step(int64_t begin, int64_t end, Tensor* gradient) {
     StepArrays arrays;
     arrays.gradient = gradient->data() + first;
     arrays.weights = values_.data() + first;
+    arrays.share = local_steps_ ? 1 : ahead_;
     for (size_t s = 0; s < states_.size(); ++s) {
       arrays.states[s] = states_[s].values.data() + first;
     }
@@ -98,8 +110,13 @@ absl::Status WorkerWeights::Step(int64_t begin, int64_t end, Tensor* gradient) {
 
 absl::Status WorkerWeights::Follow(int64_t begin, const Tensor& x,
                                    const Tensor& e) {
-  return options_.backend->sparse().AddScaled({x.data(), 1}, {e.data(), -1},
-                                              x.size(), values_.data() + begin);
+  return options_.backend->sparse().AddScaled(
+      {x.data(), 1}, {e.data(), -ahead_}, x.size(), values_.data() + begin);
+}
+
+bool WorkerWeights::can_follow_at() const {
+  return (!local_steps_ || ahead_ == 1) &&
+         options_.backend->sparse().host_threads() != nullptr;
 }
 
 void WorkerWeights::FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
@@ -117,7 +134,7 @@ void WorkerWeights::FollowAt(absl::Span<const uint32_t> indices, int64_t begin,
       __builtin_prefetch(from_e + next);
       __builtin_prefetch(y + next, /*rw=*/1);
     }
-    y[indices[k]] = from_x[indices[k]] - from_e[indices[k]];
+    y[indices[k]] = from_x[indices[k]] - ahead_ * from_e[indices[k]];
   }
 }
 

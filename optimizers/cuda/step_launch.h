@@ -18,8 +18,8 @@ struct StepElementOf {
   StepArrays arrays;
 
   PS_HOST_DEVICE void operator()(int64_t i) const {
-    StepElement(element, i, arrays.gradient, arrays.weights, arrays.states[0],
-                arrays.states[1]);
+    StepElement(element, i, arrays.share, arrays.gradient, arrays.weights,
+                arrays.states[0], arrays.states[1]);
   }
 };
 

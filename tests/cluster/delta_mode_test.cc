@@ -255,6 +255,9 @@ INSTANTIATE_TEST_SUITE_P(
                  "checkpoint.replace_lost_workers=true"},
                 "checkpoint.replace_lost_workers is true; must be false with "
                 "worker_optimizer adam and adamw"},
+        BadCase{{"worker_optimizer.step_ahead=1.5"},
+                "worker_optimizer.step_ahead is 1.5; must be in [0, 1]"},
+        BadCase{{"optimizer.step_ahead=1"}, "optimizer.step_ahead is 1; is a"},
         BadCase{{"worker_optimizer.sparse_update=LAZY"},
                 "worker_optimizer.sparse_update is LAZY; must be DENSE"},
         BadCase{{"worker_optimizer.clip_norm=1", "training.bucket_megabytes=1"},

@@ -55,13 +55,23 @@ class WorkerWeightsTest : public testing::Test {
       NewCpuBackend({/*num_threads=*/2}).value();
 };
 
-// In units of weights, for every compressor: the difference of the two vectors
-// of weights is what is sent plus what remains, and the worker's weights stay
-// the servers' minus the residual, however long it goes on.
-TEST_F(WorkerWeightsTest, StayTheServersMinusTheResidual) {
+class StepAheadTest : public WorkerWeightsTest,
+                      public testing::WithParamInterface<double> {};
+
+INSTANTIATE_TEST_SUITE_P(Shares, StepAheadTest,
+                         testing::Values(0, 0.25, 1 / 3.0, 1));
+
+// In units of weights, for every compressor: the worker's weights are the
+// servers' minus a share of what is sent and what remains, and stay the
+// servers' minus this share of the residual, however long it goes on.
+TEST_P(StepAheadTest, StayTheServersMinusTheResidual) {
+  const double ahead = GetParam();
   for (const std::string& name : CompressorRegistry().Names()) {
     SCOPED_TRACE(name);
-    const std::unique_ptr<WorkerWeights> own = Make(JobWith("momentum"));
+    JobConfig job = JobWith("momentum");
+    job.mutable_worker_optimizer()->set_step_ahead(ahead);
+    const std::unique_ptr<WorkerWeights> own = Make(job);
+    ASSERT_TRUE(own->can_follow_at());
     CompressorOptions options;
     options.config.set_name(name);
     options.config.set_ratio(0.01);
@@ -86,7 +96,8 @@ TEST_F(WorkerWeightsTest, StayTheServersMinusTheResidual) {
       AddPayload({encoded.parts[0].span()}, sent.data());
       std::vector<uint32_t> indices;
       for (int64_t k = 0; k < kElements; ++k) {
-        ASSERT_NEAR(difference[k], sent[k] + residual.data()[k], 1e-4);
+        ASSERT_NEAR(difference[k], ahead * (sent[k] + residual.data()[k]),
+                    1e-4);
         if (sent[k] == 0) continue;
         indices.push_back(static_cast<uint32_t>(k));
         x.data()[k] -= sent[k];
@@ -98,10 +109,38 @@ TEST_F(WorkerWeightsTest, StayTheServersMinusTheResidual) {
         ASSERT_TRUE(own->Follow(0, x, residual).ok());
       }
       for (int64_t k = 0; k < kElements; ++k) {
-        ASSERT_NEAR(own->values().data()[k], x.data()[k] - residual.data()[k],
-                    1e-4);
+        ASSERT_NEAR(own->values().data()[k],
+                    x.data()[k] - ahead * residual.data()[k], 1e-4);
       }
     }
+  }
+}
+
+// A worker's steps between two pushes are whole ones, and only what it has not
+// sent afterwards counts less.
+TEST_F(WorkerWeightsTest, LocalStepsAreWhole) {
+  JobConfig job = JobWith("sgd");
+  job.mutable_worker_optimizer()->set_step_ahead(0.5);
+  job.mutable_consistency()->set_local_steps(4);
+  const std::unique_ptr<WorkerWeights> own = Make(job);
+  EXPECT_FALSE(own->can_follow_at());
+  Tensor steps = Gradient(7);
+  own->Begin(0);
+  ASSERT_TRUE(own->Step(0, kElements, &steps).ok());
+  for (int64_t k = 0; k < kElements; ++k) {
+    ASSERT_EQ(own->values().data()[k], -steps.data()[k]);
+  }
+}
+
+TEST_F(WorkerWeightsTest, TheNoiseIsThatOfTheMean) {
+  JobConfig job = JobWith("sgd");
+  job.mutable_cluster()->set_num_workers(4);
+  const std::unique_ptr<WorkerWeights> own = Make(job);
+  Tensor steps = Gradient(7);
+  own->Begin(0);
+  ASSERT_TRUE(own->Step(0, kElements, &steps).ok());
+  for (int64_t k = 0; k < kElements; ++k) {
+    ASSERT_EQ(own->values().data()[k], -0.5f * steps.data()[k]);
   }
 }
 

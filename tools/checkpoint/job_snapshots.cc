@@ -1,6 +1,8 @@
 #include "tools/checkpoint/job_snapshots.h"
 
+#include <functional>
 #include <set>
+#include <string>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -66,6 +68,20 @@ absl::Status CheckLog(Files* files, const std::string& snapshot_folder,
   return absl::OkStatus();
 }
 
+// Calls it for the folder of each process; for none if there is no directory.
+absl::Status ForEachProcess(
+    Files* files, const std::string& directory,
+    const std::function<absl::Status(const std::string& folder)>& call) {
+  const absl::StatusOr<std::vector<std::string>> names = files->List(directory);
+  if (absl::IsNotFound(names.status())) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(names.status());
+  for (const std::string& name : *names) {
+    if (!IsProcess(name)) continue;
+    PS_RETURN_IF_ERROR(call(absl::StrCat(directory, "/", name)));
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 int64_t ProcessPart::size_bytes() const {
@@ -97,15 +113,15 @@ absl::StatusOr<std::string> FindCheckpointDirectory(
 }
 
 absl::Status CheckNoneRuns(Files* files, const std::string& directory) {
-  const absl::StatusOr<std::vector<std::string>> names = files->List(directory);
-  if (absl::IsNotFound(names.status())) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(names.status());
-  for (const std::string& name : *names) {
-    if (!IsProcess(name)) continue;
-    PS_RETURN_IF_ERROR(
-        LockProcess(files, absl::StrCat(directory, "/", name)).status());
-  }
-  return absl::OkStatus();
+  return ForEachProcess(files, directory, [&](const std::string& folder) {
+    return LockProcess(files, folder).status();
+  });
+}
+
+absl::Status ForgetDoneJob(Files* files, const std::string& directory) {
+  return ForEachProcess(files, directory, [&](const std::string& folder) {
+    return ForgetDone(files, folder);
+  });
 }
 
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(

@@ -39,6 +39,9 @@ absl::StatusOr<std::string> FindCheckpointDirectory(
 // kUnavailable if a process uses its folder below this checkpoint.directory.
 absl::Status CheckNoneRuns(Files* files, const std::string& directory);
 
+// ForgetDone for all processes below this checkpoint.directory.
+absl::Status ForgetDoneJob(Files* files, const std::string& directory);
+
 // Finds them in a run directory or a checkpoint.directory, by number. Errors:
 // kNotFound if there is none.
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
