@@ -116,7 +116,7 @@ void CheckSparseUpdate(const OptimizerConfig& config, bool layer_wise,
 }
 
 void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
-  CheckThat(!job.optimizer().has_step_ahead(), "optimizer.step_ahead",
+  CheckThat(job.optimizer().step_ahead() == 1, "optimizer.step_ahead",
             job.optimizer().step_ahead(),
             "is a field of worker_optimizer: only workers with an optimizer of "
             "their own step ahead",

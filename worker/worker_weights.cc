@@ -23,17 +23,12 @@ constexpr size_t kAhead = 24;
 // Keeps the divisor of clipping above 0, as in PyTorch's clip_grad_norm_.
 constexpr double kClipEpsilon = 1e-6;
 
-double StepAhead(const JobConfig& job) {
-  const OptimizerConfig& config = job.worker_optimizer();
-  if (config.has_step_ahead()) return config.step_ahead();
-  return 1 / std::sqrt(job.cluster().num_workers());
-}
-
 }  // namespace
 
 WorkerWeights::WorkerWeights(const WorkerWeightsOptions& options)
     : options_(options),
-      ahead_(static_cast<float>(StepAhead(*options.config))),
+      ahead_(
+          static_cast<float>(options.config->worker_optimizer().step_ahead())),
       local_steps_(options.config->consistency().local_steps() > 1) {}
 
 absl::StatusOr<std::unique_ptr<WorkerWeights>> WorkerWeights::Create(

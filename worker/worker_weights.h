@@ -11,10 +11,10 @@
 // steps are included: step-ahead error feedback, after Xu, Huo, Huang, AAAI
 // 2021, arXiv 2008.05823.
 //
-// With a = 1 each worker follows its own gradients at the full rate, whose noise
-// has sqrt(num_workers) times the deviation of that of the mean gradient: VGG-16
-// with four workers and 1 % sent then needs twice as many iterations. By default
-// a makes up for that.
+// With a = 1, the default, each worker follows its own gradients at the full
+// rate; their noise has sqrt(num_workers) times the deviation of that of the
+// mean gradient. With less it also sees less of its own steps. docs/results.md
+// has figures for both.
 #ifndef WORKER_WORKER_WEIGHTS_H_
 #define WORKER_WORKER_WEIGHTS_H_
 

@@ -132,18 +132,6 @@ TEST_F(WorkerWeightsTest, LocalStepsAreWhole) {
   }
 }
 
-TEST_F(WorkerWeightsTest, TheNoiseIsThatOfTheMean) {
-  JobConfig job = JobWith("sgd");
-  job.mutable_cluster()->set_num_workers(4);
-  const std::unique_ptr<WorkerWeights> own = Make(job);
-  Tensor steps = Gradient(7);
-  own->Begin(0);
-  ASSERT_TRUE(own->Step(0, kElements, &steps).ok());
-  for (int64_t k = 0; k < kElements; ++k) {
-    ASSERT_EQ(own->values().data()[k], -0.5f * steps.data()[k]);
-  }
-}
-
 TEST_F(WorkerWeightsTest, ClipsTheGradientToItsNorm) {
   JobConfig job = JobWith("sgd");
   job.mutable_worker_optimizer()->set_clip_norm(2);
