@@ -173,6 +173,7 @@ class GrpcServer final : public Server {
     options.log = log_.get();
     options.replace_lost_workers =
         options_.config.checkpoint().replace_lost_workers();
+    options.workers_come_back = WorkersComeBack(options_.config);
     options.schedule = [this](std::function<void()> work) {
       work_queue_.Schedule(std::move(work));
     };

@@ -182,8 +182,8 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
     MutexLock lock(&mu_);
     uint64_t& member = members_[worker.rank()];
     // Before the first weights, all are where they begin.
-    alone = found_ && member != worker.incarnation() &&
-            options_.shard->version() >= 0;
+    alone = options_.workers_come_back && found_ &&
+            member != worker.incarnation() && options_.shard->version() >= 0;
     if (!alone) {
       member = worker.incarnation();
       workers_have_[worker.rank()] = request;
@@ -279,6 +279,10 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
 
 absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
   const int rank = request.worker().rank();
+  if (request.alone() && !options_.workers_come_back) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " goes back alone, which this job does not allow"));
+  }
   if (request.alone() && options_.shard->version() >= 0) {
     return Rewind(rank, request.number());
   }
@@ -291,9 +295,6 @@ absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
 
 absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
   const auto rewind = [&]() -> absl::Status {
-    if (options_.log == nullptr) {
-      return absl::FailedPreconditionError("this server keeps no log");
-    }
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Read(number));
     PS_ASSIGN_OR_RETURN(LoggedJob logged, options_.log->Read(number));
     return options_.shard->Rewind(rank, std::move(parts), std::move(logged));

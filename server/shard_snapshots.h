@@ -31,6 +31,7 @@ struct ShardSnapshotsOptions {
   ProcessSnapshots* snapshots = nullptr;
   ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
   bool replace_lost_workers = false;  // As in CheckpointConfig.
+  bool workers_come_back = false;     // As in MembershipOptions.
   // Runs work soon, on another thread.
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.

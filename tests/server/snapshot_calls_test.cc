@@ -126,6 +126,12 @@ TEST_F(SnapshotCalls, AServerThatKeepsNothingSaysSo) {
   EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("checkpoint.directory"));
+  // There is no log to go back with.
+  for (const int rank : {0, 1}) {
+    restore.set_alone(true);
+    const absl::Status alone = Call("Restore", rank, restore).status();
+    EXPECT_TRUE(absl::IsInvalidArgument(alone)) << alone;
+  }
 }
 
 TEST_F(SnapshotCalls, StrangersAreRefused) {
