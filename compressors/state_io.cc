@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
@@ -63,6 +64,10 @@ void StateWriter::PutFloats(absl::Span<const float> values) {
                 values.size() * sizeof(float));
 }
 
+void StateWriter::PutRest(absl::string_view rest) {
+  absl::StrAppend(&bytes_, rest);
+}
+
 std::string StateWriter::Finish() && {
   Append(Checksum(bytes_), &bytes_);
   return std::move(bytes_);
@@ -121,6 +126,10 @@ absl::Status StateReader::GetFloats(absl::Span<float> values) {
   if (size_bytes > 0) std::memcpy(values.data(), fields_.data(), size_bytes);
   fields_.remove_prefix(size_bytes);
   return absl::OkStatus();
+}
+
+absl::string_view StateReader::Rest() {
+  return std::exchange(fields_, absl::string_view());
 }
 
 absl::Status StateReader::Finish() const {

@@ -23,6 +23,7 @@ class StateWriter {
   void PutDouble(double value);            // Stores the bits.
   void PutBytes(absl::string_view value);  // Stores the length too.
   void PutFloats(absl::Span<const float> values);
+  void PutRest(absl::string_view rest);  // What StateReader::Rest returned.
 
   // Ends the state; the writer must not be used afterwards.
   std::string Finish() &&;
@@ -43,6 +44,10 @@ class StateReader {
   // The result points into the state that is being read.
   absl::StatusOr<absl::string_view> GetBytes();
   absl::Status GetFloats(absl::Span<float> values);  // As many as were put.
+
+  // All that is left, for whoever changes only what comes before. The result
+  // points into the state that is being read.
+  absl::string_view Rest();
 
   // Returns an error if numbers are left. Call it before using what was read.
   absl::Status Finish() const;

@@ -140,7 +140,10 @@ class RealFiles final : public Files {
     if (rename(from.c_str(), to.c_str()) != 0) {
       return Failure("rename to " + to, from, errno);
     }
-    return SyncFolder(fs::path(to).parent_path().string());
+    const std::string folder = fs::path(to).parent_path().string();
+    const std::string before = fs::path(from).parent_path().string();
+    if (before != folder) PS_RETURN_IF_ERROR(SyncFolder(before));
+    return SyncFolder(folder);
   }
 
   absl::StatusOr<std::unique_ptr<FileLock>> Lock(

@@ -58,8 +58,8 @@ class Files {
       const std::string& folder) = 0;
   // Makes a folder and those above it; does nothing if it exists.
   virtual absl::Status MakeFolder(const std::string& path) = 0;
-  // Renames a file or folder within its parent folder, which must not have the
-  // new name. Survives a loss of power.
+  // Renames a file or folder within one file system, where nothing must have
+  // the new name. Survives a loss of power.
   virtual absl::Status Rename(const std::string& from,
                               const std::string& to) = 0;
   // Locks a file, which is made if there is none, against other processes and

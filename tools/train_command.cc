@@ -17,6 +17,7 @@
 #include "storage/files.h"
 #include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
+#include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_failure.h"
@@ -118,20 +119,31 @@ int64_t LatestSnapshot(const LocalClusterOptions& options) {
 absl::Status PrepareResume(const LocalClusterOptions& options,
                            const std::string& job) {
   PS_RETURN_IF_ERROR(
-      CheckNoneRuns(Files::Real(), CheckpointDirectory(options)));
+      LockProcesses(Files::Real(), CheckpointDirectory(options)).status());
   // Before the job is written again, with what --set has changed.
   PS_ASSIGN_OR_RETURN(JobConfig before, LoadConfig(job));
   JobConfig now = options.config;
   before.clear_checkpoint();
   now.clear_checkpoint();
   const int num_servers = now.cluster().num_servers();
+  const int num_workers = now.cluster().num_workers();
   before.mutable_cluster()->set_num_servers(num_servers);
+  before.mutable_cluster()->set_num_workers(num_workers);
   const std::vector<std::string> differences = DescribeConfigDifferences(
       SharedConfigText(now), SharedConfigText(before));
   if (!differences.empty()) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a run goes on with the job that it began with; without --set of:\n  ",
         absl::StrJoin(differences, "\n  ")));
+  }
+  if (HasOtherWorkers(Files::Real(), CheckpointDirectory(options),
+                      num_workers)) {
+    PS_ASSIGN_OR_RETURN(
+        const ChangedWorkers changed,
+        ChangeWorkers(Files::Real(), CheckpointDirectory(options),
+                      num_workers));
+    std::printf("%d workers go on where %d were, at push %lld\n", num_workers,
+                changed.from_workers, static_cast<long long>(changed.number));
   }
   if (HasOtherShards(Files::Real(), CheckpointDirectory(options),
                      num_servers)) {

@@ -15,9 +15,9 @@ BatchLoaderOptions LoaderOptions(const JobConfig& config, int worker_rank,
   BatchLoaderOptions options;
   options.first_iteration = first;
   options.dataset = parts.data.train.get();
-  options.sampler = parts.sampler.get();
+  options.sampler = &parts.plan->sampler;
   options.worker_rank = worker_rank;
-  options.end_iteration = parts.total_iterations;
+  options.end_iteration = parts.plan->total_iterations;
   options.num_threads = config.machine().loader_threads();
   options.prefetch_batches = config.machine().prefetch_batches();
   return options;
@@ -29,7 +29,7 @@ BatchFeed::BatchFeed(const JobConfig& config, int worker_rank,
                      const TrainingParts& parts, int64_t first)
     : seed_(config.seed()),
       worker_rank_(worker_rank),
-      end_(parts.total_iterations),
+      end_(parts.plan->total_iterations),
       loader_(LoaderOptions(config, worker_rank, parts, first)),
       next_(first),
       read_(first) {}

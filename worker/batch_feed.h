@@ -15,9 +15,9 @@ namespace ps {
 // Not thread-safe; reads ahead on threads of its own.
 class BatchFeed {
  public:
-  // Feeds iterations [first, parts.total_iterations); recurrent layers must have
-  // the state after the one before `first`. `config` and `parts` are not owned
-  // and must outlive this object.
+  // Feeds iterations [first, parts.plan->total_iterations); recurrent layers
+  // must have the state after the one before `first`. `config` and `parts` are
+  // not owned and must outlive this object.
   BatchFeed(const JobConfig& config, int worker_rank,
             const TrainingParts& parts, int64_t first = 0);
 

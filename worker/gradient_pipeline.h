@@ -97,9 +97,11 @@ class GradientPipeline {
   // iteration after the next.
   void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
-  // For checkpoints, between Await and Begin: residuals, compressors, choices.
+  // For checkpoints, between Await and Begin: compressors and choices, and the
+  // residuals.
   absl::Status Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
+  Residuals* residuals() { return residuals_.get(); }
 
   // Euclidean norm of this worker's residual, over all buckets. Costs a pass
   // over memory.

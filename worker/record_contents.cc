@@ -18,12 +18,12 @@ RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts) {
   header.num_workers = config.cluster().num_workers();
   header.num_servers = config.cluster().num_servers();
   header.num_parameters = parts.model->num_parameters();
-  header.total_iterations = parts.total_iterations;
-  header.iterations_per_epoch = parts.sampler->iterations_per_epoch();
+  header.total_iterations = parts.plan->total_iterations;
+  header.iterations_per_epoch = parts.plan->sampler.iterations_per_epoch();
   return header;
 }
 
-IterationRecord RecordOf(const PushOutcome& outcome, int64_t elements,
+IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
                          const RunTotals& totals) {
   const ExchangeStats& stats = outcome.stats;
   IterationRecord record;

@@ -16,7 +16,7 @@ RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts);
 
 // `elements` is the number of elements of all workers' gradients together.
 // `totals` include this push. The caller must set epoch and residual_norm.
-IterationRecord RecordOf(const PushOutcome& outcome, int64_t elements,
+IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
                          const RunTotals& totals);
 
 }  // namespace ps

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -55,22 +56,27 @@ absl::Status Residuals::PutBack(const Slice& slice) {
   return backend_->CopyFromHost(staging_.data(), &part);
 }
 
-absl::Status Residuals::Save(StateWriter* writer) const {
-  std::vector<float> host;
+absl::StatusOr<std::vector<float>> Residuals::Save() const {
+  std::vector<float> values;
   for (const Tensor& tensor : tensors_) {
-    host.resize(tensor.size());
-    PS_RETURN_IF_ERROR(backend_->CopyToHost(tensor, host.data()));
-    writer->PutFloats(host);
+    values.resize(values.size() + tensor.size());
+    PS_RETURN_IF_ERROR(backend_->CopyToHost(
+        tensor, values.data() + values.size() - tensor.size()));
   }
-  return absl::OkStatus();
+  return values;
 }
 
-absl::Status Residuals::Load(StateReader* reader) {
-  std::vector<float> host;
+absl::Status Residuals::Load(const std::vector<float>& values) {
+  int64_t size = 0;
+  for (const Tensor& tensor : tensors_) size += tensor.size();
+  if (size != static_cast<int64_t>(values.size())) {
+    return absl::DataLossError(absl::StrCat(
+        values.size(), " saved residuals for ", size, " parameters"));
+  }
+  const float* from = values.data();
   for (Tensor& tensor : tensors_) {
-    host.resize(tensor.size());
-    PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(host)));
-    PS_RETURN_IF_ERROR(backend_->CopyFromHost(host.data(), &tensor));
+    PS_RETURN_IF_ERROR(backend_->CopyFromHost(from, &tensor));
+    from += tensor.size();
   }
   return absl::OkStatus();
 }

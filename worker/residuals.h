@@ -10,7 +10,6 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "compressors/payload/payload.h"
-#include "compressors/state_io.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "transport/shard_map.h"
@@ -41,10 +40,11 @@ class Residuals {
   // The last payload of this slice came too late: adds it back to the residual.
   absl::Status PutBack(const Slice& slice);
 
-  // For checkpoints. Must not be used while a payload may still be put back.
-  // Errors of Load: kDataLoss for residuals of other buckets.
-  absl::Status Save(StateWriter* writer) const;
-  absl::Status Load(StateReader* reader);
+  // All residuals, bucket by bucket: [parameters]. For checkpoints. Must not be
+  // used while a payload may still be put back. Errors of Load: kDataLoss for
+  // another number.
+  absl::StatusOr<std::vector<float>> Save() const;
+  absl::Status Load(const std::vector<float>& values);
 
   // Euclidean norm over all buckets. Costs a pass over memory.
   absl::StatusOr<double> Norm();

@@ -4,19 +4,19 @@
 
 namespace ps {
 
-void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
+void RunTotalsCounter::AddPush(const MadePush& outcome) {
   const ExchangeStats& stats = outcome.stats;
   const int64_t elements = num_parameters_ * num_workers_;
   ++num_pushes_;
-  num_iterations_ += outcome.num_iterations;
-  num_samples_ += outcome.num_samples;
+  num_elements_ += elements;
+  num_samples_ += outcome.num_samples * num_workers_;
   sent_elements_ += stats.sent_elements;
   totals_.iterations = outcome.iterations_done;
   totals_.seconds += outcome.seconds;
   totals_.samples_per_second =
-      static_cast<double>(num_samples_ * num_workers_) / totals_.seconds;
-  totals_.achieved_ratio = static_cast<double>(sent_elements_) /
-                           static_cast<double>(num_pushes_ * elements);
+      static_cast<double>(num_samples_) / totals_.seconds;
+  totals_.achieved_ratio =
+      static_cast<double>(sent_elements_) / static_cast<double>(num_elements_);
   if (stats.compressed_share.has_value()) {
     const double before = totals_.compressed_share.value_or(0);
     totals_.compressed_share = before + (*stats.compressed_share - before) /
@@ -27,9 +27,9 @@ void RunTotalsCounter::AddPush(const PushOutcome& outcome) {
   // ones.
   totals_.bytes_down += stats.bytes_down * num_workers_;
   const int64_t dense_bytes =
-      num_iterations_ * elements * static_cast<int64_t>(sizeof(float));
-  totals_.dense_bytes_up = dense_bytes;
-  totals_.dense_bytes_down = dense_bytes;
+      outcome.num_iterations * elements * static_cast<int64_t>(sizeof(float));
+  totals_.dense_bytes_up += dense_bytes;
+  totals_.dense_bytes_down += dense_bytes;
   totals_.left_out += stats.left_out;
 }
 
@@ -40,7 +40,7 @@ void RunTotalsCounter::AddAveraging(const AveragingStats& stats) {
 
 void RunTotalsCounter::Save(StateWriter* writer) const {
   for (const int64_t number :
-       {num_pushes_, num_iterations_, num_samples_, sent_elements_,
+       {num_pushes_, num_elements_, num_samples_, sent_elements_,
         totals_.iterations, totals_.bytes_up, totals_.bytes_down,
         totals_.dense_bytes_up, totals_.dense_bytes_down, totals_.left_out,
         int64_t{totals_.compressed_share.has_value()}}) {
@@ -56,7 +56,7 @@ void RunTotalsCounter::Save(StateWriter* writer) const {
 absl::Status RunTotalsCounter::Load(StateReader* reader) {
   int64_t has_share = 0;
   for (int64_t* const number :
-       {&num_pushes_, &num_iterations_, &num_samples_, &sent_elements_,
+       {&num_pushes_, &num_elements_, &num_samples_, &sent_elements_,
         &totals_.iterations, &totals_.bytes_up, &totals_.bytes_down,
         &totals_.dense_bytes_up, &totals_.dense_bytes_down, &totals_.left_out,
         &has_share}) {

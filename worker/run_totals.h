@@ -28,7 +28,7 @@ struct RunTotals {
 };
 
 // One push of this worker, with the iterations that led to it.
-struct PushOutcome {
+struct MadePush {
   ExchangeStats stats;
   double seconds = 0;
   int64_t num_iterations = 0;   // Iterations that the push covers.
@@ -42,10 +42,13 @@ class RunTotalsCounter {
   RunTotalsCounter(int64_t num_workers, int64_t num_parameters)
       : num_workers_(num_workers), num_parameters_(num_parameters) {}
 
-  void AddPush(const PushOutcome& outcome);
+  void AddPush(const MadePush& outcome);
   void AddAveraging(const AveragingStats& stats);
 
-  // For checkpoints.
+  // The job goes on at this iteration, because it has other workers now.
+  void GoOnAt(int64_t iteration) { totals_.iterations = iteration; }
+
+  // For checkpoints. A counter of another number of workers may load it.
   void Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
 
@@ -57,7 +60,8 @@ class RunTotalsCounter {
   const int64_t num_workers_;
   const int64_t num_parameters_;
   int64_t num_pushes_ = 0;
-  int64_t num_iterations_ = 0;
+  // The next three are over all workers, whose number may have changed.
+  int64_t num_elements_ = 0;  // That were computed or added up for a push.
   int64_t num_samples_ = 0;
   int64_t sent_elements_ = 0;
   RunTotals totals_;

@@ -83,11 +83,11 @@ class Trainer {
   absl::Status SaveIfDue(int64_t done, int64_t push);
   // Tells the servers, once, if this worker is asked to end.
   absl::Status PassOnStop();
-  absl::Status Record(const PushOutcome& outcome);
+  absl::Status Record(const MadePush& outcome);
   const RunTotals& totals() const { return totals_->totals(); }
   double EpochsDone() const {
     return static_cast<double>(totals().iterations) /
-           static_cast<double>(parts_.sampler->iterations_per_epoch());
+           static_cast<double>(parts_.plan->sampler.iterations_per_epoch());
   }
   const JobConfig& config() const { return options_.config; }
 
@@ -127,7 +127,7 @@ absl::Status Trainer::AllocateVectors() {
   WorkerWeightsOptions own;
   own.config = &options_.config;
   own.num_parameters = n;
-  own.total_iterations = parts_.total_iterations;
+  own.total_iterations = parts_.plan->total_iterations;
   own.backend = backend_;
   PS_ASSIGN_OR_RETURN(own_, WorkerWeights::Create(own));
   return absl::OkStatus();
@@ -146,7 +146,7 @@ absl::Status Trainer::StartExchange() {
   join.buckets = PlanBuckets(
       join.parameters, config().training().bucket_megabytes() * (1 << 20));
   join.num_statistics = model_->statistics_values().size();
-  join.num_pushes = parts_.plan->num_pushes();
+  join.num_pushes = parts_.plan->pushes.num_pushes();
   PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
 
   GradientPipelineOptions pipeline;
@@ -184,6 +184,7 @@ absl::Status Trainer::StartExchange() {
   snapshots.own_weights = own_.get();
   snapshots.totals = totals_.get();
   snapshots.from_servers = &from_servers_;
+  snapshots.set = parts_.set;
   snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
   PS_ASSIGN_OR_RETURN(const bool found, snapshots_->Find());
 
@@ -248,7 +249,7 @@ absl::Status Trainer::PrepareTrace() {
   trace.config = &config().training();
   trace.worker_rank = options_.worker_rank;
   trace.run_directory = options_.run_directory;
-  trace.num_pushes = parts_.plan->num_pushes();
+  trace.num_pushes = parts_.plan->pushes.num_pushes();
   trace.layers = &model_->layer_times();
   PS_ASSIGN_OR_RETURN(trace_, IterationTrace::Create(trace));
   return absl::OkStatus();
@@ -259,13 +260,13 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
       const AveragingStats averaging,
       servers_->AverageStatistics(number, &model_->statistics_values()));
   totals_->AddAveraging(averaging);
-  const bool last =
-      number + 1 == parts_.plan->NumEvaluations(parts_.plan->num_pushes());
+  const bool last = number + 1 == parts_.plan->pushes.NumEvaluations(
+                                      parts_.plan->pushes.num_pushes());
   if (last && WorkersDrift(config())) {
     // Other workers may be behind; the weights that are saved must include all
     // their pushes.
-    PS_RETURN_IF_ERROR(servers_->PullLast(parts_.plan->num_pushes(), number + 1,
-                                          &from_servers_,
+    PS_RETURN_IF_ERROR(servers_->PullLast(parts_.plan->pushes.num_pushes(),
+                                          number + 1, &from_servers_,
                                           &model_->statistics_values()));
   }
   // One worker is enough: all hold the same weights, or nearly the same.
@@ -356,8 +357,9 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
   if (own_ != nullptr) own_->Begin(iteration);
   PS_ASSIGN_OR_RETURN(
       const BatchResult result,
-      ComputeAndSend(*batch, static_cast<double>(parts_.plan->End(push) -
-                                                 parts_.plan->Begin(push))));
+      ComputeAndSend(*batch,
+                     static_cast<double>(parts_.plan->pushes.End(push) -
+                                         parts_.plan->pushes.Begin(push))));
   num_samples_ += result.examples;
   PS_RETURN_IF_ERROR(UploadNext());
   PS_ASSIGN_OR_RETURN(ExchangeStats stats, pipeline_->Await());
@@ -373,22 +375,22 @@ absl::StatusOr<ExchangeStats> Trainer::StepWithPush(int64_t iteration,
 
 absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   const absl::Time start = SteadyClock()->Now();
-  const int64_t last = parts_.plan->End(push) - 1;
+  const int64_t last = parts_.plan->pushes.End(push) - 1;
   loss_ = 0;
   num_samples_ = 0;
-  for (int64_t i = parts_.plan->Begin(push); i < last; ++i) {
+  for (int64_t i = parts_.plan->pushes.Begin(push); i < last; ++i) {
     PS_RETURN_IF_ERROR(Annotate(StepLocally(i), absl::StrCat("iteration ", i)));
   }
   absl::StatusOr<ExchangeStats> stats = StepWithPush(last, push);
   PS_RETURN_IF_ERROR(
       Annotate(stats.status(), absl::StrCat("iteration ", last)));
   stop_ = stats->stop;
-  PushOutcome outcome;
+  MadePush outcome;
   outcome.stats = *std::move(stats);
   outcome.seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
-  outcome.num_iterations = last + 1 - parts_.plan->Begin(push);
+  outcome.num_iterations = last + 1 - parts_.plan->pushes.Begin(push);
   outcome.num_samples = num_samples_;
-  outcome.iterations_done = parts_.plan->Begin(outcome.stats.next_push);
+  outcome.iterations_done = parts_.plan->pushes.Begin(outcome.stats.next_push);
   pipeline_->IterationTook(outcome.seconds);
   trace_->End(push, outcome.stats);
   if (dump_ != nullptr) {
@@ -404,7 +406,7 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   return outcome.stats.next_push;
 }
 
-absl::Status Trainer::Record(const PushOutcome& outcome) {
+absl::Status Trainer::Record(const MadePush& outcome) {
   if (recorder_ == nullptr) return absl::OkStatus();
   const int64_t elements =
       model_->num_parameters() * config().cluster().num_workers();
@@ -426,7 +428,7 @@ absl::Status Trainer::PassOnStop() {
 }
 
 absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
-  if (push == parts_.plan->num_pushes() || !KeepsSnapshots(config())) {
+  if (push == parts_.plan->pushes.num_pushes() || !KeepsSnapshots(config())) {
     return absl::OkStatus();
   }
   const int64_t every = config().checkpoint().every();
@@ -450,19 +452,19 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
 absl::Status Trainer::RunIterations() {
   PS_RETURN_IF_ERROR(PrepareTrace());
   feed_ = std::make_unique<BatchFeed>(config(), options_.worker_rank, parts_,
-                                      parts_.plan->Begin(resumed_.push));
+                                      parts_.plan->pushes.Begin(resumed_.push));
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
-  for (int64_t push = resumed_.push; push < parts_.plan->num_pushes();) {
+  for (int64_t push = resumed_.push; push < parts_.plan->pushes.num_pushes();) {
     const int64_t before = push;
-    const int64_t done = parts_.plan->NumEvaluations(push);
+    const int64_t done = parts_.plan->pushes.NumEvaluations(push);
     PS_RETURN_IF_ERROR(PassOnStop());
     trace_->Begin(push);
     PS_ASSIGN_OR_RETURN(push, RunPush(push));
     PS_RETURN_IF_ERROR(trace_->Write());
     // If this worker skipped pushes and with them several evaluations, only the
     // last of these is made.
-    const int64_t due = parts_.plan->NumEvaluations(push);
+    const int64_t due = parts_.plan->pushes.NumEvaluations(push);
     if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
     PS_RETURN_IF_ERROR(SaveIfDue(before, push));
   }
@@ -484,7 +486,7 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
             << config().model().name() << " with " << model_->num_parameters()
             << " parameters on " << backend_->name() << ", "
             << parts_.data.train->size() << " examples, "
-            << parts_.total_iterations << " iterations";
+            << parts_.plan->total_iterations << " iterations";
   TrainingResult result;
   result.weights.resize(model_->num_parameters());
   result.statistics.resize(model_->statistics_values().size());

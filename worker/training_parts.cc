@@ -31,29 +31,10 @@ absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
   data.seed = config.seed();
   PS_ASSIGN_OR_RETURN(parts->data, NewDataset(data));
 
-  SamplerOptions sampler;
-  sampler.seed = config.seed();
-  sampler.num_examples = parts->data.train->size();
-  sampler.batch_size = config.training().batch_size();
-  sampler.num_workers = config.cluster().num_workers();
-  sampler.order = parts->data.train->order();
-  PS_ASSIGN_OR_RETURN(Sampler made, Sampler::Create(sampler));
-  parts->sampler = std::make_unique<Sampler>(std::move(made));
+  parts->set = {parts->data.train->size(), parts->data.train->order()};
+  PS_ASSIGN_OR_RETURN(TrainingPlan plan, PlanTraining(config, parts->set));
+  parts->plan = std::make_unique<TrainingPlan>(std::move(plan));
   return absl::OkStatus();
-}
-
-void PlanIterations(const JobConfig& config, TrainingParts* parts) {
-  const int64_t per_epoch = parts->sampler->iterations_per_epoch();
-  parts->total_iterations = config.training().epochs() * per_epoch;
-  if (config.training().max_iterations() > 0) {
-    parts->total_iterations =
-        std::min(parts->total_iterations, config.training().max_iterations());
-  }
-  PushPlanOptions plan;
-  plan.total_iterations = parts->total_iterations;
-  plan.local_steps = config.consistency().local_steps();
-  plan.evaluate_every = config.training().evaluate_every_epochs() * per_epoch;
-  parts->plan = std::make_unique<PushPlan>(plan);
 }
 
 absl::Status ChooseBackend(const JobConfig& config, int worker_rank,
@@ -104,7 +85,6 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                                 int worker_rank) {
   TrainingParts parts;
   PS_RETURN_IF_ERROR(ReadData(config, &parts));
-  PlanIterations(config, &parts);
   PS_RETURN_IF_ERROR(ChooseBackend(config, worker_rank, &parts));
   PS_RETURN_IF_ERROR(MakeModel(config, &parts));
   return parts;

@@ -3,24 +3,21 @@
 #ifndef WORKER_TRAINING_PARTS_H_
 #define WORKER_TRAINING_PARTS_H_
 
-#include <cstdint>
 #include <memory>
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
-#include "data/sampler.h"
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
-#include "worker/push_plan.h"
+#include "worker/training_plan.h"
 
 namespace ps {
 
 struct TrainingParts {
   DatasetPair data;
-  std::unique_ptr<Sampler> sampler;
-  int64_t total_iterations = 0;
-  std::unique_ptr<PushPlan> plan;
+  TrainingSet set;  // What is known of data.train.
+  std::unique_ptr<TrainingPlan> plan;
   std::unique_ptr<Backend> backend;
   std::unique_ptr<Model> model;  // Uses the backend, which must outlive it.
 };

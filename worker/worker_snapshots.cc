@@ -107,11 +107,7 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
   PS_ASSIGN_OR_RETURN(const SnapshotParts parts, files_->Take(*found_));
   const std::string where =
       absl::StrCat(files_->folder(), "/snapshot-", *found_);
-  const auto state = parts.find(kStatePart);
-  if (state == parts.end()) {
-    return absl::DataLossError(absl::StrCat(where, " has no ", kStatePart));
-  }
-  const absl::StatusOr<ResumePoint> point = LoadState(state->second);
+  const absl::StatusOr<ResumePoint> point = LoadParts(parts);
   PS_RETURN_IF_ERROR(Annotate(point.status(), where));
   LOG(INFO) << "worker " << options_.worker_rank << " goes on after push "
             << point->push << " from " << where;
@@ -127,22 +123,57 @@ absl::StatusOr<int64_t> WorkerSnapshots::WeightsDigestNow() const {
       WeightsDigest(weights.data(), static_cast<int64_t>(weights.size())));
 }
 
-absl::StatusOr<std::string> WorkerSnapshots::State(
+absl::StatusOr<SnapshotParts> WorkerSnapshots::Parts(
     const ResumePoint& point) const {
-  StateWriter writer(kKind);
-  writer.PutInt(point.push);
-  writer.PutInt(point.metrics_bytes);
-  writer.PutInt(point.best_score.has_value());
-  writer.PutDouble(point.best_score.value_or(0));
+  SnapshotParts parts;
+  SavedProgress progress;
+  progress.point = point;
+  PS_ASSIGN_OR_RETURN(progress.weights_digest, WeightsDigestNow());
+  progress.set = options_.set;
+  parts[kProgressPart] = SaveProgress(progress, *options_.totals);
+  PS_ASSIGN_OR_RETURN(parts[kStatePart], State());
+  PS_ASSIGN_OR_RETURN(const std::vector<float> residuals,
+                      options_.pipeline->residuals()->Save());
+  parts[kResidualsPart] = SaveResiduals(residuals);
+  if (options_.worker_rank == 0) {
+    PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
+  }
+  return parts;
+}
+
+absl::StatusOr<ResumePoint> WorkerSnapshots::LoadParts(
+    const SnapshotParts& parts) {
+  for (const char* name : {kProgressPart, kStatePart, kResidualsPart}) {
+    if (parts.count(name) == 0) {
+      return absl::DataLossError(absl::StrCat("there is no ", name));
+    }
+  }
+  PS_ASSIGN_OR_RETURN(const SavedProgress progress,
+                      LoadProgress(parts.at(kProgressPart), options_.totals));
   PS_ASSIGN_OR_RETURN(const int64_t digest, WeightsDigestNow());
-  writer.PutInt(digest);
+  if (digest != progress.weights_digest) {
+    return absl::DataLossError(
+        "the servers' weights are not those that this worker had");
+  }
+  PS_RETURN_IF_ERROR(LoadState(parts.at(kStatePart)));
+  PS_ASSIGN_OR_RETURN(const std::vector<float> residuals,
+                      LoadResiduals(parts.at(kResidualsPart)));
+  PS_RETURN_IF_ERROR(options_.pipeline->residuals()->Load(residuals));
+  if (options_.own_weights != nullptr && (drift_ || progress.other_residuals)) {
+    PS_RETURN_IF_ERROR(
+        options_.pipeline->FollowServers(*options_.from_servers));
+  }
+  return progress.point;
+}
+
+absl::StatusOr<std::string> WorkerSnapshots::State() const {
+  StateWriter writer(kKind);
   PS_ASSIGN_OR_RETURN(const std::string model, options_.model->SaveState());
   writer.PutBytes(model);
   PS_ASSIGN_OR_RETURN(
       const std::vector<float> statistics,
       ToHost(options_.backend, options_.model->statistics_values()));
   writer.PutFloats(statistics);
-  options_.totals->Save(&writer);
   if (options_.own_weights != nullptr) {
     PS_ASSIGN_OR_RETURN(const std::string own,
                         options_.own_weights->SaveState());
@@ -152,21 +183,8 @@ absl::StatusOr<std::string> WorkerSnapshots::State(
   return std::move(writer).Finish();
 }
 
-absl::StatusOr<ResumePoint> WorkerSnapshots::LoadState(
-    const std::string& saved) {
+absl::Status WorkerSnapshots::LoadState(absl::string_view saved) {
   PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, saved));
-  ResumePoint point;
-  PS_ASSIGN_OR_RETURN(point.push, reader.GetInt());
-  PS_ASSIGN_OR_RETURN(point.metrics_bytes, reader.GetInt());
-  PS_ASSIGN_OR_RETURN(const int64_t has_score, reader.GetInt());
-  PS_ASSIGN_OR_RETURN(const double score, reader.GetDouble());
-  if (has_score != 0) point.best_score = score;
-  PS_ASSIGN_OR_RETURN(const int64_t digest, reader.GetInt());
-  PS_ASSIGN_OR_RETURN(const int64_t servers_digest, WeightsDigestNow());
-  if (digest != servers_digest) {
-    return absl::DataLossError(
-        "the servers' weights are not those that this worker had");
-  }
   PS_ASSIGN_OR_RETURN(const absl::string_view model, reader.GetBytes());
   PS_RETURN_IF_ERROR(options_.model->LoadState(model));
   Tensor& statistics = options_.model->statistics_values();
@@ -174,18 +192,12 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::LoadState(
   PS_RETURN_IF_ERROR(reader.GetFloats(absl::MakeSpan(values)));
   PS_RETURN_IF_ERROR(
       options_.backend->CopyFromHost(values.data(), &statistics));
-  PS_RETURN_IF_ERROR(options_.totals->Load(&reader));
   if (options_.own_weights != nullptr) {
     PS_ASSIGN_OR_RETURN(const absl::string_view own, reader.GetBytes());
     PS_RETURN_IF_ERROR(options_.own_weights->LoadState(own));
   }
   PS_RETURN_IF_ERROR(options_.pipeline->Load(&reader));
-  PS_RETURN_IF_ERROR(reader.Finish());
-  if (drift_ && options_.own_weights != nullptr) {
-    PS_RETURN_IF_ERROR(
-        options_.pipeline->FollowServers(*options_.from_servers));
-  }
-  return point;
+  return reader.Finish();
 }
 
 absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
@@ -201,11 +213,7 @@ absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
 }
 
 absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
-  SnapshotParts parts;
-  PS_ASSIGN_OR_RETURN(parts[kStatePart], State(point));
-  if (options_.worker_rank == 0) {
-    PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
-  }
+  PS_ASSIGN_OR_RETURN(SnapshotParts parts, Parts(point));
   PS_ASSIGN_OR_RETURN(const int64_t written_by_all,
                       options_.client->SaveSnapshot(number, files_->latest()));
   files_->Save(number, std::move(parts), written_by_all);

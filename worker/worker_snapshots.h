@@ -17,17 +17,11 @@
 #include "transport/parameter_client.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/run_totals.h"
+#include "worker/saved_worker.h"
+#include "worker/training_plan.h"
 #include "worker/worker_weights.h"
 
 namespace ps {
-
-// Where the job goes on.
-struct ResumePoint {
-  int64_t push = 0;           // Pushes that have been made.
-  int64_t metrics_bytes = 0;  // What metrics.jsonl had then.
-  // Of the best evaluation so far (worker/evaluation.h). Worker 0 only.
-  std::optional<double> best_score;
-};
 
 struct WorkerSnapshotsOptions {
   // Not owned, like all pointers in this struct. All but own_weights are
@@ -41,6 +35,7 @@ struct WorkerSnapshotsOptions {
   WorkerWeights* own_weights = nullptr;  // In delta mode; else null.
   RunTotalsCounter* totals = nullptr;
   Tensor* from_servers = nullptr;  // The weights that servers sent.
+  TrainingSet set;
 };
 
 // Not thread-safe. Must not be used while pushes are under way.
@@ -79,8 +74,11 @@ class WorkerSnapshots {
   absl::Status Flush();
 
  private:
-  absl::StatusOr<std::string> State(const ResumePoint& point) const;
-  absl::StatusOr<ResumePoint> LoadState(const std::string& saved);
+  absl::StatusOr<SnapshotParts> Parts(const ResumePoint& point) const;
+  absl::StatusOr<ResumePoint> LoadParts(const SnapshotParts& parts);
+  // The part "state": what stays this worker's own.
+  absl::StatusOr<std::string> State() const;
+  absl::Status LoadState(absl::string_view saved);
   absl::StatusOr<ResumePoint> Replace();
   // The weights and statistics with the model's names.
   absl::StatusOr<std::string> NamedWeights() const;

@@ -41,18 +41,13 @@ absl::StatusOr<PayloadBuffer> GetBuffer(StateReader* reader) {
 std::string SliceState::Save() const {
   StateWriter writer(kKind);
   writer.PutInt(options_.num_elements);
+  writer.PutInt(options_.rule == UpdateRule::kMean);
   writer.PutInt(static_cast<int64_t>(workers_.size()));
   writer.PutInt(progress_.version);
   for (const int64_t iteration : progress_.counted) writer.PutInt(iteration);
   writer.PutInt(static_cast<int64_t>(first_digest_));
   writer.PutInt(compress_next_.has_value() ? *compress_next_ : -1);
-  for (const Worker& worker : workers_) {
-    PutOptional(worker.loss, &writer);
-    writer.PutInt(worker.staleness);
-    writer.PutInt(worker.answered.sent_elements);
-    writer.PutInt(worker.answered.bytes_up);
-    PutBuffer(worker.statistics, &writer);
-  }
+  for (const Worker& worker : workers_) SaveWorker(worker, &writer);
   writer.PutInt(counts_.sent_elements);
   writer.PutInt(counts_.bytes_up);
   weights_->Save(&writer);
@@ -66,6 +61,55 @@ std::string SliceState::Save() const {
                      answer_.weights.bytes.data() == weights_->All().data();
   writer.PutInt(whole);
   PutBuffer(whole ? PayloadBuffer() : answer_.weights.bytes, &writer);
+  return std::move(writer).Finish();
+}
+
+void SliceState::SaveWorker(const Worker& worker, StateWriter* writer) {
+  PutOptional(worker.loss, writer);
+  writer->PutInt(worker.staleness);
+  writer->PutInt(worker.answered.sent_elements);
+  writer->PutInt(worker.answered.bytes_up);
+  PutBuffer(worker.statistics, writer);
+}
+
+absl::Status SliceState::LoadWorker(StateReader* reader, Worker* worker) {
+  PS_ASSIGN_OR_RETURN(worker->loss, GetOptional(reader));
+  PS_ASSIGN_OR_RETURN(worker->staleness, reader->GetInt());
+  PS_ASSIGN_OR_RETURN(worker->answered.sent_elements, reader->GetInt());
+  PS_ASSIGN_OR_RETURN(worker->answered.bytes_up, reader->GetInt());
+  PS_ASSIGN_OR_RETURN(worker->statistics, GetBuffer(reader));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::string> SliceState::ForWorkers(absl::string_view saved,
+                                                   int num_workers,
+                                                   int64_t updates,
+                                                   int64_t means) {
+  PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, saved));
+  StateWriter writer(kKind);
+  PS_ASSIGN_OR_RETURN(const int64_t num_elements, reader.GetInt());
+  writer.PutInt(num_elements);
+  PS_ASSIGN_OR_RETURN(const int64_t is_mean, reader.GetInt());
+  writer.PutInt(is_mean);
+  PS_ASSIGN_OR_RETURN(const int64_t workers_before, reader.GetInt());
+  PS_RETURN_IF_ERROR(reader.GetInt().status());  // The version.
+  for (int64_t i = 0; i < workers_before; ++i) {
+    PS_RETURN_IF_ERROR(reader.GetInt().status());
+  }
+  const int64_t version = is_mean != 0 ? means : updates;
+  writer.PutInt(num_workers);
+  writer.PutInt(version);
+  for (int i = 0; i < num_workers; ++i) writer.PutInt(version - 1);
+  PS_ASSIGN_OR_RETURN(const int64_t first_digest, reader.GetInt());
+  writer.PutInt(first_digest);
+  PS_ASSIGN_OR_RETURN(const int64_t compress_next, reader.GetInt());
+  writer.PutInt(compress_next);
+  Worker before;
+  for (int64_t i = 0; i < workers_before; ++i) {
+    PS_RETURN_IF_ERROR(LoadWorker(&reader, &before));
+  }
+  for (int i = 0; i < num_workers; ++i) SaveWorker(Worker(), &writer);
+  writer.PutRest(reader.Rest());
   return std::move(writer).Finish();
 }
 
@@ -87,6 +131,12 @@ absl::StatusOr<std::unique_ptr<SliceState>> SliceState::Load(
 
 absl::Status SliceState::LoadFields(StateReader* reader) {
   PS_ASSIGN_OR_RETURN(const int64_t num_elements, reader->GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t is_mean, reader->GetInt());
+  if ((is_mean != 0) != (options_.rule == UpdateRule::kMean)) {
+    return absl::DataLossError(absl::StrCat(
+        "the saved slice has ", is_mean != 0 ? "statistics" : "parameters",
+        ", and this one has not"));
+  }
   PS_ASSIGN_OR_RETURN(const int64_t num_workers, reader->GetInt());
   if (num_elements != options_.num_elements ||
       num_workers != static_cast<int64_t>(workers_.size())) {
@@ -104,11 +154,7 @@ absl::Status SliceState::LoadFields(StateReader* reader) {
   PS_ASSIGN_OR_RETURN(const int64_t compress_next, reader->GetInt());
   if (compress_next >= 0) compress_next_ = compress_next != 0;
   for (Worker& worker : workers_) {
-    PS_ASSIGN_OR_RETURN(worker.loss, GetOptional(reader));
-    PS_ASSIGN_OR_RETURN(worker.staleness, reader->GetInt());
-    PS_ASSIGN_OR_RETURN(worker.answered.sent_elements, reader->GetInt());
-    PS_ASSIGN_OR_RETURN(worker.answered.bytes_up, reader->GetInt());
-    PS_ASSIGN_OR_RETURN(worker.statistics, GetBuffer(reader));
+    PS_RETURN_IF_ERROR(LoadWorker(reader, &worker));
     if (worker.statistics.size_bytes() > 0) {
       PS_RETURN_IF_ERROR(
           ValidatePayload({worker.statistics.span()}, num_elements).status());

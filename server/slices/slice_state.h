@@ -74,6 +74,13 @@ class SliceState {
   // The number of elements of the slice that Save returned. Errors: kDataLoss.
   static absl::StatusOr<int64_t> NumElements(absl::string_view saved);
 
+  // What Save returned, for a job that goes on with another number of workers,
+  // after so many updates of parameters and means of statistics. All workers
+  // must have been part of the last update. Errors: kDataLoss.
+  static absl::StatusOr<std::string> ForWorkers(absl::string_view saved,
+                                                int num_workers,
+                                                int64_t updates, int64_t means);
+
   // Must not be called between the steps of an update.
   std::string Save() const;
 
@@ -132,6 +139,8 @@ class SliceState {
   void Finish(const UpdateRecord& record, DownlinkPayload answer);
   void FindMeanLoss();
   absl::Status LoadFields(StateReader* reader);
+  static void SaveWorker(const Worker& worker, StateWriter* writer);
+  static absl::Status LoadWorker(StateReader* reader, Worker* worker);
 
   const SliceOptions options_;
   const bool each_push_;      // Each push is an update.

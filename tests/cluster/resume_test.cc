@@ -1,9 +1,11 @@
 // A job that ends after a snapshot and goes on has the same bits as one that
 // was never interrupted.
 #include <algorithm>
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -18,7 +20,10 @@
 #include "nlohmann/json.hpp"
 #include "server/server.h"
 #include "tests/cluster/in_process_cluster.h"
+#include "tests/storage/memory_files.h"
+#include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/reshard.h"
+#include "worker/saved_worker.h"
 
 namespace ps {
 namespace {
@@ -68,11 +73,11 @@ class Resume : public testing::Test {
     return "not refused";
   }
 
-  static void ExpectStopped(const ClusterRun& run) {
+  static void ExpectStopped(const ClusterRun& run, int push = 8) {
     for (const auto& worker : run.workers) {
       EXPECT_TRUE(absl::IsUnavailable(worker.status())) << worker.status();
       EXPECT_THAT(std::string(worker.status().message()),
-                  HasSubstr("asked to end after push 8"));
+                  HasSubstr(absl::StrCat("asked to end after push ", push)));
     }
     for (const absl::Status& server : run.servers) {
       EXPECT_TRUE(absl::IsUnavailable(server)) << server;
@@ -143,7 +148,8 @@ std::vector<Case> Cases() {
         "optimizer.momentum=0.9", "optimizer.weight_decay=0",
         "worker_optimizer.name=adamw", "worker_optimizer.learning_rate=0.002",
         "compressor.name=topk", "compressor.ratio=0.05",
-        "consistency.local_steps=2", "training.max_iterations=24"}},
+        "consistency.local_steps=2", "training.max_iterations=24",
+        "training.epochs=4"}},
       {"DgcWithCorrection",
        {"optimizer.name=sgd", "optimizer.weight_decay=0", "compressor.name=dgc",
         "compressor.ratio=0.01", "compressor.momentum_correction.momentum=0.9",
@@ -171,6 +177,145 @@ std::vector<Case> Cases() {
 
 INSTANTIATE_TEST_SUITE_P(, ResumeEveryJob, testing::ValuesIn(Cases()),
                          [](const auto& test) { return test.param.name; });
+
+// What all workers have not sent yet, as the mean over them.
+std::vector<double> MeanResidual(const std::string& directory, int num_workers,
+                                 int64_t number) {
+  std::vector<double> mean;
+  for (int rank = 0; rank < num_workers; ++rank) {
+    const auto bytes =
+        ReadFile(absl::StrCat(directory, "/worker-", rank, "/snapshot-", number,
+                              "/", kResidualsPart));
+    EXPECT_TRUE(bytes.ok()) << bytes.status();
+    const auto residuals = LoadResiduals(bytes.value_or(""));
+    EXPECT_TRUE(residuals.ok()) << residuals.status();
+    mean.resize(residuals->size());
+    for (size_t i = 0; i < mean.size(); ++i) {
+      mean[i] += (*residuals)[i] / num_workers;
+    }
+  }
+  return mean;
+}
+
+TEST_P(ResumeEveryJob, OtherWorkersGoOnAtTheSamePlace) {
+  JobConfig job = Job(GetParam().overrides);
+  ExpectStopped(RunClusterUntil(
+      job, "", [](int push) { return push == kStopBeforePush; }));
+  const std::vector<double> unsent =
+      MeanResidual(folder_ + "/checkpoints", 2, 8);
+  double rounding = 0;
+  for (const double x : unsent) {
+    rounding = std::max(rounding, 1e-6 * std::abs(x));
+  }
+  for (const int workers : {1, 3, 4}) {
+    SCOPED_TRACE(workers);
+    const std::string copy = absl::StrCat(folder_, "/", workers, "-workers");
+    fs::copy(folder_ + "/checkpoints", copy, fs::copy_options::recursive);
+    const auto changed = ChangeWorkers(Files::Real(), copy, workers);
+    ASSERT_TRUE(changed.ok()) << changed.status();
+    EXPECT_EQ(changed->from_workers, 2);
+    EXPECT_EQ(changed->from_number, 8);
+    // Its length is given in iterations, and does not depend on the workers.
+    EXPECT_EQ(changed->number, 8);
+    const std::vector<double> after = MeanResidual(copy, workers, 8);
+    ASSERT_EQ(after.size(), unsent.size());
+    for (size_t i = 0; i < after.size(); ++i) {
+      ASSERT_NEAR(after[i], unsent[i], rounding) << i;
+    }
+    JobConfig other = job;
+    other.mutable_cluster()->set_num_workers(workers);
+    other.mutable_checkpoint()->set_directory(copy);
+    const ClusterRun run = RunCluster(other);
+    ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
+    EXPECT_EQ(run.workers[0]->totals.iterations,
+              job.training().max_iterations());
+    for (const auto& worker : run.workers) {
+      EXPECT_EQ(worker->weights, run.workers[0]->weights);
+    }
+    const auto again = ChangeWorkers(Files::Real(), copy, workers);
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_EQ(again->from_workers, workers);
+  }
+}
+
+TEST_F(Resume, OtherWorkersReadTheSameEpochs) {
+  JobConfig job = Job({"training.max_iterations=0", "training.epochs=3",
+                       "model.name=resnet20", "training.batch_size=4",
+                       "data.digits.train_examples=83"});
+  // 10 iterations an epoch; one whole epoch and a half.
+  ExpectStopped(RunClusterUntil(job, "", [](int push) { return push == 14; }),
+                15);
+  const std::string directory = folder_ + "/checkpoints";
+  const auto changed = ChangeWorkers(Files::Real(), directory, 1);
+  ASSERT_TRUE(changed.ok()) << changed.status();
+  EXPECT_EQ(changed->from_number, 15);
+  EXPECT_EQ(changed->number, 30);
+  job.mutable_cluster()->set_num_workers(1);
+  const ClusterRun run = RunCluster(job, folder_ + "/run");
+  ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
+  EXPECT_EQ(run.workers[0]->totals.iterations, 60);
+  // The first evaluation has been made before.
+  const auto metrics = ReadFile(folder_ + "/run/metrics.jsonl");
+  ASSERT_TRUE(metrics.ok());
+  std::vector<double> epochs;
+  for (const absl::string_view line : absl::StrSplit(*metrics, '\n')) {
+    if (!absl::StrContains(line, "\"event\":\"evaluation\"")) continue;
+    epochs.push_back(nlohmann::json::parse(std::string(line)).at("epoch"));
+  }
+  EXPECT_THAT(epochs, ElementsAre(2, 3));
+}
+
+TEST_F(Resume, AChangeOfWorkersMayBeInterruptedAnywhere) {
+  const JobConfig job = Job({});
+  ExpectStopped(RunClusterUntil(
+      job, "", [](int push) { return push == kStopBeforePush; }));
+  const std::string directory = folder_ + "/checkpoints";
+  const auto copy = [&](Files* files) {
+    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
+      if (!entry.is_regular_file()) continue;
+      const auto bytes = ReadFile(entry.path());
+      auto file = files->Create(entry.path());
+      ASSERT_TRUE(bytes.ok() && file.ok());
+      ASSERT_TRUE((*file)->Append({*bytes}).ok() && (*file)->Sync().ok());
+    }
+  };
+  const auto paths = [](MemoryFiles* files) {
+    std::set<std::string> names;
+    for (const auto& entry : files->contents()) {
+      if (!absl::EndsWith(entry.first, "/lock")) names.insert(entry.first);
+    }
+    return names;
+  };
+  MemoryFiles undisturbed;
+  copy(&undisturbed);
+  ASSERT_TRUE(ChangeWorkers(&undisturbed, directory, 3).ok());
+  bool interrupted = true;
+  int changes = 0;
+  for (; interrupted; ++changes) {
+    MemoryFiles files;
+    copy(&files);
+    files.FailAfter(changes);
+    interrupted = !ChangeWorkers(&files, directory, 3).ok();
+    files.StopFailing();
+    files.LosePower();
+    const auto again = ChangeWorkers(&files, directory, 3);
+    ASSERT_TRUE(again.ok()) << "after " << changes << ": " << again.status();
+    EXPECT_FALSE(HasOtherWorkers(&files, directory, 3)) << changes;
+    EXPECT_EQ(paths(&files), paths(&undisturbed)) << changes;
+    EXPECT_EQ(again->number, 8);
+  }
+  EXPECT_GT(changes, 20);
+}
+
+TEST_F(Resume, WorkersThatDriftApartStayAsManyAsTheyAre) {
+  const JobConfig job = Job({"consistency.mode=ASYNCHRONOUS"});
+  ASSERT_TRUE(RunCluster(job).ok());
+  const absl::Status refused =
+      ChangeWorkers(Files::Real(), folder_ + "/checkpoints", 3).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("SYNCHRONOUS"));
+  EXPECT_TRUE(fs::exists(folder_ + "/checkpoints/worker-1/snapshot-10"));
+}
 
 TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
   JobConfig job = Job({"cluster.num_workers=1"});

@@ -113,12 +113,24 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
   EXPECT_FALSE(fs::exists(Path("run/checkpoints/server-0-of-1")));
   EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run")}), 1);
-  EXPECT_THAT(output(), HasSubstr("--servers is 0; must be in [1, 256]"));
+  EXPECT_THAT(output(), HasSubstr("give --servers or --workers, or both"));
+  EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--servers=257"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("--servers is 257; must be in [1, 256]"));
   ASSERT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--servers=2"}), 0)
       << output();
   EXPECT_THAT(output(), HasSubstr("from 3 to 2 servers: 10, 20"));
   ASSERT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0) << output();
   EXPECT_THAT(output(), testing::Not(HasSubstr("missing")));
+  fs::remove(Path("run/summary.json"));
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run"),
+                       "--set=cluster.num_workers=2"}),
+            0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("2 workers go on where 1 were, at push 20"));
+  ASSERT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--workers=1"}), 0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("from 2 to 1 workers"));
   fs::remove(Path("run/summary.json"));
   EXPECT_NE(Gradsieve({"train", "--resume", Path("run"), "--set=seed=2"}), 0);
   EXPECT_THAT(output(), HasSubstr("seed: 1 there and 2 here"));

@@ -1,8 +1,12 @@
 #include "worker/push_plan.h"
 
 #include <cstdint>
+#include <string>
+#include <utility>
 
+#include "common/config.h"
 #include "gtest/gtest.h"
+#include "worker/training_plan.h"
 
 namespace ps {
 namespace {
@@ -47,6 +51,44 @@ TEST(PushPlan, AgreesWithCounting) {
       }
     }
   }
+}
+
+TrainingPlan PlanOf(int num_workers, const std::string& override = "seed=1") {
+  JobConfig job;
+  job.mutable_training()->set_batch_size(4);
+  job.mutable_training()->set_epochs(6);
+  job.mutable_cluster()->set_num_workers(num_workers);
+  EXPECT_TRUE(ApplyOverride(override, &job).ok());
+  auto plan = PlanTraining(job, {/*num_examples=*/1003});
+  EXPECT_TRUE(plan.ok()) << plan.status();
+  return *std::move(plan);
+}
+
+TEST(SamePlace, IsTheSamePartOfTheTraining) {
+  const TrainingPlan two = PlanOf(2);    // 125 iterations an epoch.
+  const TrainingPlan three = PlanOf(3);  // 83
+  EXPECT_EQ(SamePlace(two, 125, three), 83);
+  EXPECT_EQ(SamePlace(three, 83, two), 125);
+  EXPECT_EQ(SamePlace(two, 124, three), 82);
+  EXPECT_EQ(SamePlace(two, 749, three), 497);
+  EXPECT_EQ(SamePlace(two, 1, three), 1);
+  EXPECT_EQ(SamePlace(two, 333, two), 333);
+  for (int64_t push = 1; push < two.pushes.num_pushes(); ++push) {
+    const int64_t other = SamePlace(two, push, three);
+    EXPECT_LT(other, three.pushes.num_pushes());
+    EXPECT_EQ(three.pushes.NumEvaluations(other),
+              two.pushes.NumEvaluations(push));
+  }
+  // 32 pushes an epoch, of 125 iterations.
+  const TrainingPlan local = PlanOf(2, "consistency.local_steps=4");
+  EXPECT_EQ(SamePlace(two, 126, local), 32);
+  EXPECT_EQ(SamePlace(local, 33, two), 129);
+}
+
+TEST(SamePlace, IsTheSameIterationWhereThoseAreGiven) {
+  const TrainingPlan two = PlanOf(2, "training.max_iterations=100");
+  const TrainingPlan four = PlanOf(4, "training.max_iterations=100");
+  EXPECT_EQ(SamePlace(two, 37, four), 37);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "worker/bucket_plan.h"
+#include "worker/saved_worker.h"
 
 namespace ps {
 namespace {
@@ -53,18 +54,13 @@ TEST_F(ResidualsTest, AreLoadedAsTheyWereSaved) {
   const auto first = Make(false);
   Fill({1, -2, 0, 2}, first->of(0));
   Fill({0, 4, 1e-30f}, first->of(1));
-  StateWriter writer("residuals");
-  ASSERT_TRUE(first->Save(&writer).ok());
-  const std::string state = std::move(writer).Finish();
+  const std::string saved = SaveResiduals(first->Save().value());
   const auto second = Make(false);
-  StateReader reader = StateReader::Open("residuals", state).value();
-  ASSERT_TRUE(second->Load(&reader).ok());
-  EXPECT_TRUE(reader.Finish().ok());
+  ASSERT_TRUE(second->Load(LoadResiduals(saved).value()).ok());
   EXPECT_THAT(Values(*second->of(0)), ElementsAre(1, -2, 0, 2));
   EXPECT_THAT(Values(*second->of(1)), ElementsAre(0, 4, 1e-30f));
   const auto other = Residuals::Create({{0, 9}}, false, backend_.get()).value();
-  StateReader again = StateReader::Open("residuals", state).value();
-  EXPECT_TRUE(absl::IsDataLoss(other->Load(&again)));
+  EXPECT_TRUE(absl::IsDataLoss(other->Load(LoadResiduals(saved).value())));
 }
 
 TEST_F(ResidualsTest, NormIsOverAllBuckets) {

@@ -9,8 +9,8 @@
 namespace ps {
 namespace {
 
-PushOutcome Outcome(int i) {
-  PushOutcome outcome;
+MadePush Outcome(int i) {
+  MadePush outcome;
   outcome.stats.sent_elements = 10 * i;
   outcome.stats.bytes_up = 100 * i;
   outcome.stats.bytes_down = 7 * i;

@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <string>
+#include <tuple>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
 #include "tools/command_failure.h"
@@ -28,7 +30,8 @@ struct Flags {
   std::string directory;
   std::string output;
   int64_t number = -1;
-  int64_t servers = 0;
+  int64_t servers = 0;  // Below 1: as many as there are.
+  int64_t workers = 0;  // Likewise.
 };
 
 CommandText TextOf(const std::string& name, const std::string& description,
@@ -137,34 +140,66 @@ absl::Status Export(const Flags& flags) {
   return absl::OkStatus();
 }
 
-absl::Status Reshard(const Flags& flags) {
-  if (flags.servers < 1 || flags.servers > 256) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("--servers is ", flags.servers, "; must be in [1, 256]"));
-  }
-  const int servers = static_cast<int>(flags.servers);
-  PS_ASSIGN_OR_RETURN(const std::string directory,
-                      FindCheckpointDirectory(Files::Real(), flags.directory));
+absl::Status DealToServers(const std::string& directory, int servers) {
   PS_ASSIGN_OR_RETURN(const Resharded done,
                       ReshardServers(Files::Real(), directory, servers));
   if (done.from_servers == servers) {
     std::printf("%s has the snapshots of %d servers already\n",
                 directory.c_str(), servers);
-  } else {
-    std::vector<int64_t> numbers = done.numbers;
-    // The beginning is nothing that users know.
-    if (numbers.front() == 0) numbers.erase(numbers.begin());
-    std::printf(
-        "%s: dealt from %d to %d servers: %s. To go on, set "
-        "cluster.num_servers=%d\n",
-        directory.c_str(), done.from_servers, servers,
-        absl::StrJoin(numbers, ", ").c_str(), servers);
+    return absl::OkStatus();
   }
+  std::vector<int64_t> numbers = done.numbers;
+  // The beginning is nothing that users know.
+  if (numbers.front() == 0) numbers.erase(numbers.begin());
+  std::printf(
+      "%s: dealt from %d to %d servers: %s. To go on, set "
+      "cluster.num_servers=%d\n",
+      directory.c_str(), done.from_servers, servers,
+      absl::StrJoin(numbers, ", ").c_str(), servers);
   return absl::OkStatus();
 }
 
+absl::Status DealToWorkers(const std::string& directory, int workers) {
+  PS_ASSIGN_OR_RETURN(const ChangedWorkers done,
+                      ChangeWorkers(Files::Real(), directory, workers));
+  if (done.from_workers == workers) {
+    std::printf("%s has the snapshots of %d workers already\n",
+                directory.c_str(), workers);
+    return absl::OkStatus();
+  }
+  std::printf(
+      "%s: from %d to %d workers, whose push %lld is at the same place as push "
+      "%lld was. To go on, set cluster.num_workers=%d\n",
+      directory.c_str(), done.from_workers, workers,
+      static_cast<long long>(done.number),
+      static_cast<long long>(done.from_number), workers);
+  return absl::OkStatus();
+}
+
+absl::Status Reshard(const Flags& flags) {
+  for (const auto& [name, number, most] :
+       {std::tuple{"servers", flags.servers, 256},
+        std::tuple{"workers", flags.workers, 1024}}) {
+    if (number < 0 || number > most) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "--", name, " is ", number, "; must be in [1, ", most, "]"));
+    }
+  }
+  if (flags.servers == 0 && flags.workers == 0) {
+    return absl::InvalidArgumentError("give --servers or --workers, or both");
+  }
+  PS_ASSIGN_OR_RETURN(const std::string directory,
+                      FindCheckpointDirectory(Files::Real(), flags.directory));
+  if (flags.servers > 0) {
+    PS_RETURN_IF_ERROR(
+        DealToServers(directory, static_cast<int>(flags.servers)));
+  }
+  if (flags.workers == 0) return absl::OkStatus();
+  return DealToWorkers(directory, static_cast<int>(flags.workers));
+}
+
 // What a command takes besides DIR.
-enum class Takes { kNothing, kNumber, kNumberAndOutput, kServers };
+enum class Takes { kNothing, kNumber, kNumberAndOutput, kShape };
 
 int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
         char** argv, Takes takes) {
@@ -182,9 +217,13 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
                            "Which snapshot; below 0: the latest, or all.",
                            &flags.number);
   }
-  if (takes == Takes::kServers) {
-    command_line.AddOption("servers", "N", "The new number of servers.",
+  if (takes == Takes::kShape) {
+    command_line.AddOption("servers", "N",
+                           "The new number of servers; 0: as it is.",
                            &flags.servers);
+    command_line.AddOption("workers", "N",
+                           "The new number of workers; 0: as it is.",
+                           &flags.workers);
   }
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = run(flags);
@@ -223,13 +262,15 @@ int RunExport(int argc, char** argv) {
 
 int RunReshard(int argc, char** argv) {
   return Run(TextOf("reshard",
-                    "Deals the servers' snapshots to another number of "
-                    "servers, on which the job then goes on with the same "
-                    "bits. `gradsieve train --resume` does so by itself. The "
-                    "job must not run, and all servers' folders must be in "
-                    "DIR; afterwards those of the new servers are.",
+                    "Deals the snapshots to another number of servers, on "
+                    "which the job then goes on with the same bits, or the "
+                    "latest one to another number of workers, which go on at "
+                    "the same place in the training. `gradsieve train "
+                    "--resume` does so by itself. The job must not run, and "
+                    "the folders of all servers (for --workers: of all "
+                    "processes) must be in DIR; afterwards the new ones are.",
                     "--servers=3 runs/lenet"),
-             Reshard, argc, argv, Takes::kServers);
+             Reshard, argc, argv, Takes::kShape);
 }
 
 }  // namespace
@@ -245,7 +286,7 @@ int RunCheckpointCommand(int argc, char** argv) {
       {"inspect", "what is in one", RunInspect},
       {"verify", "whether they are whole", RunVerify},
       {"export", "the weights of one as safetensors", RunExport},
-      {"reshard", "go on with another number of servers", RunReshard},
+      {"reshard", "go on with other numbers of servers or workers", RunReshard},
   };
   return RunCommand(text, commands, argc, argv);
 }

@@ -1,6 +1,6 @@
 #include "tools/checkpoint/job_snapshots.h"
 
-#include <functional>
+#include <algorithm>
 #include <set>
 #include <string>
 #include <utility>
@@ -68,20 +68,6 @@ absl::Status CheckLog(Files* files, const std::string& snapshot_folder,
   return absl::OkStatus();
 }
 
-// Calls it for the folder of each process; for none if there is no directory.
-absl::Status ForEachProcess(
-    Files* files, const std::string& directory,
-    const std::function<absl::Status(const std::string& folder)>& call) {
-  const absl::StatusOr<std::vector<std::string>> names = files->List(directory);
-  if (absl::IsNotFound(names.status())) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(names.status());
-  for (const std::string& name : *names) {
-    if (!IsProcess(name)) continue;
-    PS_RETURN_IF_ERROR(call(absl::StrCat(directory, "/", name)));
-  }
-  return absl::OkStatus();
-}
-
 }  // namespace
 
 int64_t ProcessPart::size_bytes() const {
@@ -112,16 +98,39 @@ absl::StatusOr<std::string> FindCheckpointDirectory(
       "made checkpoint.every pushes"));
 }
 
-absl::Status CheckNoneRuns(Files* files, const std::string& directory) {
-  return ForEachProcess(files, directory, [&](const std::string& folder) {
-    return LockProcess(files, folder).status();
-  });
+absl::StatusOr<std::vector<std::string>> FindProcesses(
+    Files* files, const std::string& directory) {
+  absl::StatusOr<std::vector<std::string>> names = files->List(directory);
+  if (absl::IsNotFound(names.status())) return std::vector<std::string>();
+  PS_RETURN_IF_ERROR(names.status());
+  names->erase(
+      std::remove_if(names->begin(), names->end(),
+                     [](const std::string& name) { return !IsProcess(name); }),
+      names->end());
+  return names;
+}
+
+absl::StatusOr<ProcessLocks> LockProcesses(Files* files,
+                                           const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> processes,
+                      FindProcesses(files, directory));
+  ProcessLocks locks;
+  for (const std::string& process : processes) {
+    PS_ASSIGN_OR_RETURN(
+        locks.emplace_back(),
+        LockProcess(files, absl::StrCat(directory, "/", process)));
+  }
+  return locks;
 }
 
 absl::Status ForgetDoneJob(Files* files, const std::string& directory) {
-  return ForEachProcess(files, directory, [&](const std::string& folder) {
-    return ForgetDone(files, folder);
-  });
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> processes,
+                      FindProcesses(files, directory));
+  for (const std::string& process : processes) {
+    PS_RETURN_IF_ERROR(
+        ForgetDone(files, absl::StrCat(directory, "/", process)));
+  }
+  return absl::OkStatus();
 }
 
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(

@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -36,8 +37,16 @@ struct JobSnapshot {
 absl::StatusOr<std::string> FindCheckpointDirectory(
     Files* files, const std::string& directory);
 
-// kUnavailable if a process uses its folder below this checkpoint.directory.
-absl::Status CheckNoneRuns(Files* files, const std::string& directory);
+// The names of the folders of processes in a checkpoint.directory; none if it
+// does not exist.
+absl::StatusOr<std::vector<std::string>> FindProcesses(
+    Files* files, const std::string& directory);
+
+// Keeps the processes of the job from their folders below this
+// checkpoint.directory. Errors: kUnavailable if one uses its folder.
+using ProcessLocks = std::vector<std::unique_ptr<FileLock>>;
+absl::StatusOr<ProcessLocks> LockProcesses(Files* files,
+                                           const std::string& directory);
 
 // ForgetDone for all processes below this checkpoint.directory.
 absl::Status ForgetDoneJob(Files* files, const std::string& directory);

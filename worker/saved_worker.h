@@ -1,0 +1,53 @@
+// The parts of a worker's snapshot that change when the job goes on with
+// another number of workers. All others are the worker's own
+// (worker/worker_snapshots.h).
+#ifndef WORKER_SAVED_WORKER_H_
+#define WORKER_SAVED_WORKER_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "worker/run_totals.h"
+#include "worker/training_plan.h"
+
+namespace ps {
+
+constexpr char kProgressPart[] = "progress";
+constexpr char kResidualsPart[] = "residuals";
+
+// Where the job goes on.
+struct ResumePoint {
+  int64_t push = 0;           // Pushes that have been made.
+  int64_t metrics_bytes = 0;  // What metrics.jsonl had then.
+  // Of the best evaluation so far (worker/evaluation.h). Worker 0 only.
+  std::optional<double> best_score;
+};
+
+// The part "progress".
+struct SavedProgress {
+  ResumePoint point;
+  int64_t weights_digest = 0;  // Of the servers' weights.
+  TrainingSet set;
+  // The residuals are no longer those with which the worker's own weights were
+  // saved.
+  bool other_residuals = false;
+};
+
+std::string SaveProgress(const SavedProgress& progress,
+                         const RunTotalsCounter& totals);
+// Errors: kDataLoss.
+absl::StatusOr<SavedProgress> LoadProgress(absl::string_view bytes,
+                                           RunTotalsCounter* totals);
+
+// The part "residuals": those of all buckets, in their order.
+std::string SaveResiduals(const std::vector<float>& values);
+// Errors: kDataLoss.
+absl::StatusOr<std::vector<float>> LoadResiduals(absl::string_view bytes);
+
+}  // namespace ps
+
+#endif  // WORKER_SAVED_WORKER_H_

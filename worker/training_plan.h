@@ -1,0 +1,41 @@
+// What a job's workers read and when they push, as its config and the size of
+// its training set decide.
+#ifndef WORKER_TRAINING_PLAN_H_
+#define WORKER_TRAINING_PLAN_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "data/example_order.h"
+#include "data/sampler.h"
+#include "proto/config.pb.h"
+#include "worker/push_plan.h"
+
+namespace ps {
+
+// What the plan needs to know of a training set.
+struct TrainingSet {
+  int64_t num_examples = 0;
+  ExampleOrder order = ExampleOrder::kShuffled;
+};
+
+struct TrainingPlan {
+  Sampler sampler;
+  int64_t total_iterations = 0;
+  PushPlan pushes;
+};
+
+// Errors: those of Sampler::Create.
+absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
+                                          const TrainingSet& set);
+
+// Where a training that was planned as `from`, and has made `push` pushes, goes
+// on if it is planned as `to`, because its workers are more or fewer: the
+// number of pushes after which the same part of all iterations has been made,
+// rounded down, but at least 1.
+int64_t SamePlace(const TrainingPlan& from, int64_t push,
+                  const TrainingPlan& to);
+
+}  // namespace ps
+
+#endif  // WORKER_TRAINING_PLAN_H_
