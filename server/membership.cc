@@ -34,21 +34,27 @@ std::string Membership::NameOf(int rank) const {
   return NameLocked(rank);
 }
 
-absl::Status Membership::Register(int rank, uint64_t incarnation,
-                                  const std::string& name) {
+absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
+                                          const std::string& name) {
   PS_RETURN_IF_ERROR(CheckRank(rank));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
   Worker& worker = workers_[rank];
-  PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
+  const bool other = !worker.registered || worker.incarnation != incarnation;
+  if (!options_.workers_join || !other) {
+    PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
+  }
   // With snapshots, a process that never attended has not taken part, and can
   // be replaced: it may have found only later that it must end.
   const bool taken = worker.registered && worker.incarnation != incarnation &&
                      !(options_.keeps_snapshots && worker.connection == 0);
-  const bool comes_back = taken && options_.workers_come_back &&
-                          worker.lost_since != absl::InfiniteFuture();
-  if (taken && !comes_back) {
-    if (options_.keeps_snapshots) return MakeWay(rank, name);
+  const bool comes_back =
+      taken && (options_.workers_come_back || options_.workers_join) &&
+      worker.lost_since != absl::InfiniteFuture();
+  if (taken && !comes_back && !worker.given_up) {
+    if (options_.keeps_snapshots || options_.workers_join) {
+      return MakeWay(rank, name);
+    }
     return absl::AlreadyExistsError(absl::StrCat(
         "rank ", rank, " is taken by ", NameLocked(rank), "; ",
         worker.lost_since == absl::InfiniteFuture()
@@ -58,12 +64,20 @@ absl::Status Membership::Register(int rank, uint64_t incarnation,
   }
   // A worker attends right after it registers. Until then it counts as lost, so
   // that the job does not wait for ever if it dies in between.
-  if (!worker.registered || comes_back) worker.lost_since = clock_->Now();
+  if (!worker.registered || comes_back || worker.given_up) {
+    worker.lost_since = clock_->Now();
+  }
+  if (other) {
+    worker.joined = worker.given_up || (comes_back && options_.workers_join);
+    worker.given_up = false;
+    worker.finished = false;
+    worker.announced = false;
+  }
   worker.registered = true;
   worker.incarnation = incarnation;
   worker.name = name;
   changed_.SignalAll();
-  return absl::OkStatus();
+  return worker.joined;
 }
 
 absl::Status Membership::MakeWay(int rank, const std::string& name) {
@@ -107,8 +121,8 @@ absl::Status Membership::CheckNotGivenUp(int rank) const {
   if (!workers_[rank].given_up) return absl::OkStatus();
   return absl::FailedPreconditionError(
       absl::StrCat(NameLocked(rank),
-                   " was given up for lost, and the job went on without "
-                   "it"));
+                   " was given up for lost, and the job went on without it",
+                   options_.workers_join ? "; started again, it joins" : ""));
 }
 
 void Membership::Attend(int rank, int64_t connection) {
@@ -136,9 +150,15 @@ void Membership::Finish(int rank) {
   changed_.SignalAll();
 }
 
+bool Membership::IsGone(int rank) const {
+  MutexLock lock(&mu_);
+  return workers_[rank].finished || workers_[rank].given_up;
+}
+
 bool Membership::HasFinished(int rank) const {
   MutexLock lock(&mu_);
-  return workers_[rank].finished;
+  // One that gave up may be started again.
+  return workers_[rank].finished && !workers_[rank].given_up;
 }
 
 void Membership::GiveUp(int rank, const std::string& failure, bool can_go_on) {

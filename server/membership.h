@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
@@ -25,6 +26,9 @@ struct MembershipOptions {
   bool keeps_snapshots = false;
   // A worker that was lost may be started again alone.
   bool workers_come_back = false;
+  // Workers may join a job that is under way (WorkersDrift): in place of one
+  // that was lost or given up, or after others began without them.
+  bool workers_join = false;
 };
 
 // Decides when the job is over: every worker that is left has finished, a
@@ -41,9 +45,10 @@ class Membership {
   // job; kAlreadyExists if another incarnation has the rank and is not lost or
   // cannot be replaced; with keeps_snapshots it is kUnavailable, and also ends
   // this job if that one is lost, so that this process is started again, too;
-  // kFailedPrecondition if the worker has been given up for lost.
-  absl::Status Register(int rank, uint64_t incarnation,
-                        const std::string& name);
+  // kFailedPrecondition if the worker has been given up for lost, unless
+  // workers may join. Returns whether this one joins.
+  absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
+                                const std::string& name);
 
   // Counts startup_timeout from now on.
   void AwaitRegistrations();
@@ -65,6 +70,8 @@ class Membership {
   // loss (GiveUp). can_go_on: if that ends the job, then with kUnavailable.
   void Finish(int rank);
   bool HasFinished(int rank) const;
+  // Whether the worker has finished or has been given up for lost.
+  bool IsGone(int rank) const;
   void GiveUp(int rank, const std::string& failure, bool can_go_on = false);
 
   // Ends the job for another reason. The first reason stays.
@@ -88,6 +95,7 @@ class Membership {
     bool finished = false;
     bool given_up = false;   // Lost for too long; the job goes on.
     bool announced = false;  // `gone` has been called.
+    bool joined = false;     // It came when the job was under way.
     uint64_t incarnation = 0;
     std::string name;
     int64_t connection = 0;

@@ -307,20 +307,18 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_recovering(true);
     return absl::OkStatus();
   }
-  PS_RETURN_IF_ERROR(membership_->Register(
-      request.worker().rank(), request.worker().incarnation(), request.name()));
+  PS_ASSIGN_OR_RETURN(
+      const bool joined,
+      membership_->Register(rank, request.worker().incarnation(),
+                            request.name()));
   snapshots_->Registered(request.worker(), request.epoch());
-  if (snapshots_->recovered()) {
-    if (request.epoch() == 0 && !WorkersComeBack(*config_)) {
-      const absl::Status lost = absl::UnavailableError(absl::StrCat(
-          membership_->NameOf(request.worker().rank()),
-          " was started again; the job goes on from its latest snapshot when "
-          "all processes have been started again"));
-      membership_->Fail(lost);
-      return lost;
-    }
-    has_weights_();
+  const bool began = shard_->version() >= 0;
+  const bool unknown = snapshots_->recovered() && request.epoch() == 0;
+  if (WorkersDrift(*config_) && (joined || unknown) && (began || rank != 0)) {
+    response->set_joins(true);
+    response->set_joins_at(shard_->JoinsAt(rank));
   }
+  if (snapshots_->recovered()) has_weights_();
   LOG(INFO) << membership_->NameOf(request.worker().rank()) << " registered";
   return absl::OkStatus();
 }

@@ -65,9 +65,24 @@ void Rendezvous::WorkerGone(int rank) {
   Advance();
 }
 
+void Rendezvous::WorkerJoins(int rank, int64_t number) {
+  {
+    MutexLock lock(&mu_);
+    gone_.erase(rank);
+    joined_[rank] = number;
+    // Of the process before it.
+    waiting_.erase(rank);
+  }
+  Advance();
+}
+
 bool Rendezvous::AllHere() const {
   for (int rank = 0; rank < num_workers_; ++rank) {
-    if (waiting_.count(rank) == 0 && gone_.count(rank) == 0) return false;
+    const auto joined = joined_.find(rank);
+    if (waiting_.count(rank) == 0 && gone_.count(rank) == 0 &&
+        (joined == joined_.end() || next_ > joined->second)) {
+      return false;
+    }
   }
   return !waiting_.empty();
 }

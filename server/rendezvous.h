@@ -39,6 +39,9 @@ class Rendezvous {
   // Nobody waits for this worker any more. May run `meet`.
   void WorkerGone(int rank);
 
+  // This worker comes to meetings after number `number`.
+  void WorkerJoins(int rank, int64_t number);
+
   // Answers all calls with `failure`.
   void Fail(const absl::Status& failure);
 
@@ -55,6 +58,7 @@ class Rendezvous {
   Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::set<int> gone_ ABSL_GUARDED_BY(mu_);
+  std::map<int, int64_t> joined_ ABSL_GUARDED_BY(mu_);  // By rank.
   // By rank; to meeting next_.
   std::map<int, std::shared_ptr<HeldCall>> waiting_ ABSL_GUARDED_BY(mu_);
   int64_t next_ ABSL_GUARDED_BY(mu_) = 0;

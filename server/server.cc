@@ -46,6 +46,7 @@ MembershipOptions MembershipOf(const JobConfig& config, bool done) {
       absl::Seconds(cluster.lost_worker_timeout_seconds());
   options.keeps_snapshots = KeepsSnapshots(config);
   options.workers_come_back = WorkersComeBack(config);
+  options.workers_join = WorkersDrift(config);
   return options;
 }
 
@@ -134,6 +135,8 @@ class GrpcServer final : public Server {
     }
     const absl::Status result = membership_.WaitUntilOver([this](int rank) {
       work_queue_.Schedule([this, rank] {
+        // It may have been started again.
+        if (!membership_.IsGone(rank)) return;
         shard_.WorkerGone(rank);
         shard_snapshots_.WorkerGone(rank);
       });
@@ -174,6 +177,7 @@ class GrpcServer final : public Server {
     options.replace_lost_workers =
         options_.config.checkpoint().replace_lost_workers();
     options.workers_come_back = WorkersComeBack(options_.config);
+    options.workers_join = WorkersDrift(options_.config);
     options.schedule = [this](std::function<void()> work) {
       work_queue_.Schedule(std::move(work));
     };

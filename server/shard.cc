@@ -279,6 +279,21 @@ void Shard::WorkerGone(int rank) {
   for (WeightSlice* slice : Slices()) slice->WorkerGone(rank);
 }
 
+int64_t Shard::JoinsAt(int rank) const {
+  int64_t pushes = 0;
+  for (const WeightSlice* slice : Slices()) {
+    if (slice->rule() == UpdateRule::kMean) continue;
+    pushes = std::max(pushes, slice->JoinsAt(rank));
+  }
+  return pushes;
+}
+
+void Shard::Join(int rank, int64_t pushes, int64_t averagings) {
+  for (WeightSlice* slice : Slices()) {
+    slice->Join(rank, slice->rule() == UpdateRule::kMean ? averagings : pushes);
+  }
+}
+
 void Shard::Fail(const absl::Status& failure) {
   ServerSquares* squares = nullptr;
   {

@@ -87,6 +87,13 @@ class Shard {
   // This worker will not push any more; no slice waits for it from now on.
   void WorkerGone(int rank);
 
+  // The pushes after which a worker can join that was lost, or comes late:
+  // about those that the slowest of the others has made.
+  int64_t JoinsAt(int rank) const;
+  // The worker joins after this many pushes, and averagings of statistics; it
+  // will make all later ones.
+  void Join(int rank, int64_t pushes, int64_t averagings);
+
   // Answers everyone who waits for any slice with `failure`.
   void Fail(const absl::Status& failure);
 

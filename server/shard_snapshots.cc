@@ -279,6 +279,7 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
 
 absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
   const int rank = request.worker().rank();
+  if (request.joins()) return Join(request);
   if (request.alone() && !options_.workers_come_back) {
     return absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " goes back alone, which this job does not allow"));
@@ -291,6 +292,23 @@ absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
   if (request.alone()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrCat(
       "worker ", rank, " restores a snapshot; only worker 0 may do that"));
+}
+
+absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
+  const int rank = request.worker().rank();
+  if (!options_.workers_join || request.number() < 0 ||
+      request.averagings() < 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " joins after ", request.number(), " pushes and ",
+        request.averagings(), " averagings",
+        options_.workers_join ? "; they must be at least 0"
+                              : ", which this job does not allow"));
+  }
+  options_.shard->Join(rank, request.number(), request.averagings());
+  finding_.WorkerJoins(rank, 0);
+  saving_.WorkerJoins(rank, request.number());
+  LOG(INFO) << "worker " << rank << " joins after push " << request.number();
+  return absl::OkStatus();
 }
 
 absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {

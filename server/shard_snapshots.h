@@ -32,6 +32,7 @@ struct ShardSnapshotsOptions {
   ServerLog* log = nullptr;  // The shard's; null: only snapshots are kept.
   bool replace_lost_workers = false;  // As in CheckpointConfig.
   bool workers_come_back = false;     // As in MembershipOptions.
+  bool workers_join = false;          // Likewise.
   // Runs work soon, on another thread.
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
@@ -104,6 +105,7 @@ class ShardSnapshots {
   absl::StatusOr<FindSnapshotsResponse> FoundAlone(
       const FindSnapshotsRequest& request) const;
   absl::Status Rewind(int rank, int64_t number);
+  absl::Status Join(const RestoreRequest& request);
   absl::Status RestoreAll(int64_t number);
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
   absl::Status RestoreNow(int64_t number);

@@ -186,7 +186,8 @@ absl::Status LocalCluster::StartKilledAgain() {
 }
 
 bool LocalCluster::CanComeBack(const Member& member) const {
-  if (!keeps_log_ || (member.rank >= 0 && WorkersDrift(config_))) return false;
+  const bool joins = member.rank >= 0 && WorkersDrift(config_);
+  if (!keeps_log_ && !joins) return false;
   // Before the workers run, there is nothing to go on from, nor afterwards.
   if (member.server >= 0 && num_workers_running_ == 0) return false;
   const auto last = started_again_at_.find(member.name);

@@ -34,6 +34,10 @@ class SessionsClient final : public ParameterClient {
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) override;
   absl::Status Restore(int64_t number, bool alone) override;
+  std::optional<int64_t> JoinsAt() const override {
+    return sessions_.joins_at();
+  }
+  absl::Status Join(int64_t pushes, int64_t averagings) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
   absl::Status PullWeights(const AnswerHandler& handler) override {
@@ -240,6 +244,15 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
   return CommonSnapshots{{common->begin(), common->end()},
                          {holdings.begin(), holdings.end()},
                          alone};
+}
+
+absl::Status SessionsClient::Join(int64_t pushes, int64_t averagings) {
+  RestoreRequest request;
+  *request.mutable_worker() = worker_;
+  request.set_number(pushes);
+  request.set_joins(true);
+  request.set_averagings(averagings);
+  return CallAll(Rpc::kRestore, ToBytes(request));
 }
 
 absl::Status SessionsClient::Restore(int64_t number, bool alone) {

@@ -146,6 +146,13 @@ class ParameterClient {
   // worker as they answered the one before it.
   virtual absl::Status Restore(int64_t number, bool alone) = 0;
 
+  // If the job is under way and goes on whether or not this worker comes: the
+  // pushes after which it can join. Otherwise it takes part from the beginning.
+  virtual std::optional<int64_t> JoinsAt() const = 0;
+  // It joins after this many pushes, and averagings of statistics, and will
+  // make all later ones. It pulls the weights with PullLastWeights.
+  virtual absl::Status Join(int64_t pushes, int64_t averagings) = 0;
+
   // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
   // points to the elements of bucket b.
   virtual absl::Status InitializeWeights(

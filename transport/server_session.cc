@@ -81,6 +81,13 @@ bool ServerSession::done() const {
   return job_done_;
 }
 
+std::optional<int64_t> ServerSession::joins_at() const {
+  MutexLock lock(&mu_);
+  return welcome_.has_value() && welcome_->joins()
+             ? std::optional<int64_t>(welcome_->joins_at())
+             : std::nullopt;
+}
+
 absl::Status ServerSession::last_error() const {
   MutexLock lock(&mu_);
   return last_error_;

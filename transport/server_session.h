@@ -106,6 +106,8 @@ class ServerSession {
   bool registered() const;
   // The server has said that the worker has finished, or the whole job.
   bool done() const;
+  // RegisterResponse.joins_at, if the server says that the worker joins.
+  std::optional<int64_t> joins_at() const;
   // The error of the last attempt to register; OK before the first one ends.
   absl::Status last_error() const;
 

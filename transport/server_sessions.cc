@@ -89,6 +89,15 @@ void ServerSessions::Keep() {
   }
 }
 
+std::optional<int64_t> ServerSessions::joins_at() const {
+  std::optional<int64_t> latest;
+  for (const auto& session : sessions_) {
+    // Without a value is less than any.
+    latest = std::max(latest, session->joins_at());
+  }
+  return latest;
+}
+
 void ServerSessions::Send(int server, std::unique_ptr<Call> call) {
   ++num_under_way_;
   sessions_[server]->Send(std::move(call));

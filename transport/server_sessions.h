@@ -6,6 +6,7 @@
 #include <deque>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <thread>
 #include <vector>
@@ -44,6 +45,9 @@ class ServerSessions {
   // Waits until all servers have admitted the worker. Errors: also kCancelled,
   // when all servers know, if one of them says that the worker has finished.
   absl::Status Register(const FinishRequest& finish);
+
+  // When Register has returned: the latest that a server says of joining.
+  std::optional<int64_t> joins_at() const;
 
   void Send(int server, std::unique_ptr<Call> call);
 

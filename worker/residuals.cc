@@ -32,6 +32,13 @@ absl::Status Residuals::Clear(int bucket) {
   return backend_->sparse().Clear(tensor.data(), tensor.size());
 }
 
+absl::Status Residuals::Clear() {
+  for (size_t b = 0; b < tensors_.size(); ++b) {
+    PS_RETURN_IF_ERROR(Clear(static_cast<int>(b)));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Residuals::Add(const Tensor& values) {
   for (size_t b = 0; b < tensors_.size(); ++b) {
     float* const residual = tensors_[b].data();

@@ -29,6 +29,7 @@ class Residuals {
   Tensor* of(int bucket) { return &tensors_[bucket]; }
 
   absl::Status Clear(int bucket);
+  absl::Status Clear();  // All of them.
 
   // Adds elements of all buckets: [parameters].
   absl::Status Add(const Tensor& values);

@@ -53,6 +53,13 @@ absl::Status MakeDirectory(const std::string& path) {
   return absl::OkStatus();
 }
 
+// 0 if it cannot be read.
+int64_t SizeOfWholeLines(const std::string& path) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok()) return 0;
+  return static_cast<int64_t>(text->rfind('\n') + 1);
+}
+
 // In seconds. The first four, less `overlapped`, add up to the iteration.
 Json PhasesJson(const IterationRecord& record) {
   const ExchangePhases& exchange = record.exchange;
@@ -143,6 +150,7 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
   PS_RETURN_IF_ERROR(MakeDirectory(directory));
   std::error_code error;
   const std::string path = absl::StrCat(directory, "/metrics.jsonl");
+  if (continue_at < 0) continue_at = SizeOfWholeLines(path);
   if (continue_at > 0) {
     const int64_t size =
         static_cast<int64_t>(std::filesystem::file_size(path, error));

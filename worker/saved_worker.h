@@ -21,8 +21,11 @@ constexpr char kResidualsPart[] = "residuals";
 
 // Where the job goes on.
 struct ResumePoint {
-  int64_t push = 0;           // Pushes that have been made.
-  int64_t metrics_bytes = 0;  // What metrics.jsonl had then.
+  static constexpr int64_t kAllMetrics = -1;
+
+  int64_t push = 0;  // Pushes that have been made.
+  // What metrics.jsonl had then; kAllMetrics: all that it has.
+  int64_t metrics_bytes = 0;
   // Of the best evaluation so far (worker/evaluation.h). Worker 0 only.
   std::optional<double> best_score;
 };

@@ -59,6 +59,8 @@ class Trainer {
  private:
   absl::Status AllocateVectors();
   absl::Status StartExchange();
+  // Takes part in a job that is under way.
+  absl::Status Join(int64_t joins_at);
   absl::Status GiveFirstWeights(const std::vector<Bucket>& buckets);
   absl::Status StartRecording();
   absl::Status StartDump();
@@ -186,6 +188,7 @@ absl::Status Trainer::StartExchange() {
   snapshots.from_servers = &from_servers_;
   snapshots.set = parts_.set;
   snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
+  if (const auto joins_at = link_.client->JoinsAt()) return Join(*joins_at);
   PS_ASSIGN_OR_RETURN(const bool found, snapshots_->Find());
 
   // Only rank 0 sets the weights; all workers, rank 0 included, start with
@@ -201,6 +204,21 @@ absl::Status Trainer::StartExchange() {
   } else if (own_ != nullptr) {
     PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::Join(int64_t joins_at) {
+  const PushPlan& plan = parts_.plan->pushes;
+  // At least one, so that it evaluates at the end.
+  const int64_t push =
+      std::max<int64_t>(0, std::min(joins_at, plan.num_pushes() - 1));
+  const int64_t evaluations = plan.NumEvaluations(push);
+  PS_RETURN_IF_ERROR(link_.client->Join(push, evaluations));
+  PS_RETURN_IF_ERROR(servers_->PullLast(push, evaluations, &from_servers_,
+                                        &model_->statistics_values()));
+  PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Join(push));
+  best_score_ = resumed_.best_score;
+  totals_->GoOnAt(plan.Begin(push));
   return absl::OkStatus();
 }
 

@@ -102,6 +102,31 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::Replace() {
   return point;
 }
 
+absl::StatusOr<ResumePoint> WorkerSnapshots::Join(int64_t push) {
+  ResumePoint point;
+  std::string where;
+  if (files_ != nullptr && files_->latest() > 0) {
+    PS_ASSIGN_OR_RETURN(const SnapshotParts parts,
+                        files_->Take(files_->latest()));
+    where = absl::StrCat(files_->folder(), "/snapshot-", files_->latest());
+    const absl::StatusOr<ResumePoint> loaded = LoadParts(parts);
+    PS_RETURN_IF_ERROR(Annotate(loaded.status(), where));
+    point = *loaded;
+    PS_RETURN_IF_ERROR(options_.pipeline->residuals()->Clear());
+  }
+  if (options_.own_weights != nullptr) {
+    PS_RETURN_IF_ERROR(
+        options_.pipeline->FollowServers(*options_.from_servers));
+  }
+  LOG(WARNING) << "worker " << options_.worker_rank
+               << " joins a job that is under way, after push " << push
+               << (where.empty() ? "" : ", with the state of ") << where
+               << "; what an earlier process of it had kept to send is lost";
+  point.push = push;
+  point.metrics_bytes = ResumePoint::kAllMetrics;
+  return point;
+}
+
 absl::StatusOr<ResumePoint> WorkerSnapshots::Load() {
   if (files_->numbers().empty() && files_->damaged().empty()) return Replace();
   PS_ASSIGN_OR_RETURN(const SnapshotParts parts, files_->Take(*found_));

@@ -64,6 +64,12 @@ class WorkerSnapshots {
   // weights are not those of this snapshot, or for damaged state.
   absl::StatusOr<ResumePoint> Load();
 
+  // For a worker that joins a job that is under way, after `push` pushes, and
+  // has pulled the servers' weights. What it had kept to send is lost, because
+  // servers may have some of it; all else is that of its latest snapshot, if
+  // there is one. Errors: kDataLoss for damaged state.
+  absl::StatusOr<ResumePoint> Join(int64_t push);
+
   // For a job that keeps snapshots. Saves the state after `point.push` pushes,
   // together with all servers and workers: it copies the state, waits for the
   // others, and returns while it is being written. `number` is the same for all

@@ -44,6 +44,11 @@ class Admission {
   // The worker will not push any more.
   virtual void WorkerGone(int /*rank*/) {}
 
+  // Where workers drift: the iterations after which a worker can join that was
+  // lost, or comes late; and that it does so, and will push for all later ones.
+  virtual int64_t JoinsAt(int /*rank*/) const { return version(); }
+  virtual void Join(int /*rank*/, int64_t /*iterations*/) {}
+
   // The pushes of the next update, in the order in which they are added, or
   // nullopt if it must wait, for pushes or for the update under way. The update
   // is under way until Applied.

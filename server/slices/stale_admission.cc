@@ -43,6 +43,24 @@ class StaleAdmission final : public Admission {
     Counted();
   }
 
+  int64_t JoinsAt(int rank) const override {
+    int64_t slowest = std::numeric_limits<int64_t>::max();
+    for (int other = 0; other < num_workers(); ++other) {
+      if (other != rank && !workers_[other].gone) {
+        slowest = std::min(slowest, Done(other));
+      }
+    }
+    return slowest == std::numeric_limits<int64_t>::max() ? Done(rank)
+                                                          : slowest;
+  }
+
+  void Join(int rank, int64_t iterations) override {
+    workers_[rank] = Worker();
+    workers_[rank].joined = iterations;
+    workers_[rank].pulled = true;
+    Counted();
+  }
+
   bool MayAnswer(int rank) const override {
     const int64_t taken = workers_[rank].taken;
     return Done(rank) == taken && (!bounded_ || slowest_ >= taken - bound_);
@@ -62,13 +80,16 @@ class StaleAdmission final : public Admission {
 
  private:
   struct Worker {
-    int64_t taken = 0;    // Iterations that it has pushed.
+    int64_t joined = 0;   // Iterations that others made before it came.
+    int64_t taken = 0;    // Iterations that it has pushed, or that it missed.
     bool pulled = false;  // It has asked for the first weights.
     bool gone = false;
   };
 
-  // Iterations whose update is done.
-  int64_t Done(int rank) const { return counted(rank) + 1; }
+  // Iterations whose update is done, or that it missed.
+  int64_t Done(int rank) const {
+    return std::max(counted(rank) + 1, workers_[rank].joined);
+  }
 
   absl::Status Check(const WorkerPush& push) const {
     if (workers_[push.rank].gone) {

@@ -51,6 +51,12 @@ class TimedAdmission final : public Admission {
     Skip(rank, std::numeric_limits<int64_t>::max());
   }
 
+  void Join(int rank, int64_t iterations) override {
+    workers_[rank].next = iterations;
+    workers_[rank].pulls = 0;
+    CountPushes();
+  }
+
   absl::Time Deadline() const override { return first_push_ + timeout_; }
 
   bool MayAnswer(int rank) const override { return !workers_[rank].pushed; }

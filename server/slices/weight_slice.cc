@@ -351,6 +351,18 @@ void WeightSlice::WorkerGone(int rank) {
   });
 }
 
+int64_t WeightSlice::JoinsAt(int rank) const {
+  MutexLock lock(&mu_);
+  return admission_ == nullptr ? 0 : admission_->JoinsAt(rank);
+}
+
+void WeightSlice::Join(int rank, int64_t pushes) {
+  mailbox_.Post([this, rank, pushes] {
+    MutexLock lock(&mu_);
+    admission_->Join(rank, pushes);
+  });
+}
+
 void WeightSlice::Advance() {
   while (failure_.ok() && state_ != nullptr && !record_.has_value()) {
     const absl::Time now = clock_->Now();

@@ -99,6 +99,11 @@ class WeightSlice {
   // the job's mode waits for all workers.
   void WorkerGone(int rank);
 
+  // Where workers may join (WorkersDrift): the pushes after which this one can,
+  // and that it does so.
+  int64_t JoinsAt(int rank) const;
+  void Join(int rank, int64_t pushes);
+
   // Answers all waiting and all later calls with `failure`.
   void Fail(const absl::Status& failure);
 

@@ -15,6 +15,7 @@
 #include "absl/strings/str_replace.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
 #include "tools/report/run_records.h"
 
@@ -271,11 +272,72 @@ std::string TolerantJob(const std::string& consistency) {
 class TolerantProcesses : public Processes,
                           public testing::WithParamInterface<const char*> {};
 
+TEST_P(TolerantProcesses, KilledWorkersJoinAgain) {
+  WriteJob(absl::StrReplaceAll(
+      TolerantJob(GetParam()),
+      {{"lost_worker_timeout_seconds: 1", "lost_worker_timeout_seconds: 60"}}));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  // Worker 0 evaluates and keeps the records.
+  for (const int rank : {1, 0}) {
+    ASSERT_TRUE(WaitForWorker(rank)) << train->Output();
+    SignalTo(absl::StrCat("worker --config=", run_dir(),
+                          "/job.textproto --rank=", rank),
+             SIGKILL);
+    ASSERT_TRUE(WaitFor(kBound, [&] {
+      return absl::StrContains(
+          train->Output(),
+          absl::StrCat("worker ", rank, " joins a job that is under way"));
+    })) << train->Output();
+  }
+  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
+  EXPECT_THAT(train->Output(), HasSubstr("test accuracy"));
+  // Nothing that was recorded is lost, but what fell into the break.
+  std::ifstream in(run_dir() + "/metrics.jsonl");
+  std::string line;
+  int64_t last = 0;
+  while (std::getline(in, line)) {
+    const auto record = nlohmann::json::parse(line);
+    if (record.at("event") != "iteration") continue;
+    EXPECT_GT(record.at("iteration"), last);
+    last = record.at("iteration");
+  }
+}
+
+TEST_P(TolerantProcesses, AWorkerJoinsThatOthersDidNotWaitFor) {
+  WriteJob(absl::StrReplaceAll(
+      TolerantJob(GetParam()),
+      {{"startup_timeout_seconds: 20", "startup_timeout_seconds: 1"},
+       {"epochs: 100", "epochs: 300"}}));
+  std::string addresses;
+  const auto servers = StartServers(&addresses);
+  std::vector<std::unique_ptr<TestProcess>> workers;
+  for (const int rank : {0, 1})
+    workers.push_back(StartWorker(rank, {addresses}));
+  ASSERT_TRUE(WaitFor(kBound, [&] {
+    return absl::StrContains(servers[0]->Output(),
+                             "The job goes on with 2 workers") &&
+           absl::StrContains(servers[1]->Output(),
+                             "The job goes on with 2 workers");
+  })) << servers[0]->Output();
+  workers.push_back(StartWorker(2, {addresses}));
+  for (const auto& worker : workers) {
+    EXPECT_EQ(worker->WaitForExit(kBound), 0) << worker->Output();
+  }
+  EXPECT_THAT(workers[2]->Output(),
+              HasSubstr("worker 2 joins a job that is under way"));
+  for (const auto& server : servers) {
+    EXPECT_EQ(server->WaitForExit(kBound), 0) << server->Output();
+  }
+}
+
+// It cannot come back without the job.
 TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
   WriteJob(TolerantJob(GetParam()));
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   ASSERT_TRUE(WaitForWorker(2)) << train->Output();
+  std::filesystem::remove(run_dir() + "/job.textproto");
   SignalTo(
       absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2"),
       SIGKILL);
@@ -290,6 +352,7 @@ TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
   WriteJob(TolerantJob(GetParam()));
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
+  std::filesystem::remove(run_dir() + "/job.textproto");
   for (const int rank : {1, 2}) {
     SignalTo(absl::StrCat("worker --config=", run_dir(),
                           "/job.textproto --rank=", rank),

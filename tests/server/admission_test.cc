@@ -94,6 +94,55 @@ TEST_F(AdmissionTest, StrictWaitsForAllWhateverTheTimeAndWhoIsGone) {
   EXPECT_THAT(*Next(), ElementsAre(0, 1, 2));
 }
 
+TEST_F(AdmissionTest, StaleLetsAWorkerJoinWhereTheSlowestOtherIs) {
+  MakeStale(1);
+  for (int rank = 0; rank < 3; ++rank) admission_->Pulls(rank, 0);
+  admission_->WorkerGone(2);
+  for (int64_t i = 0; i < 5; ++i) {
+    for (const int rank : {0, 1}) {
+      if (rank == 1 && i == 4) continue;
+      EXPECT_EQ(Take(rank, i), Arrival::kKept);
+      ASSERT_TRUE(Next().has_value());
+      Finish();
+    }
+  }
+  EXPECT_EQ(admission_->JoinsAt(2), 4);
+  admission_->Join(2, 4);
+  EXPECT_TRUE(admission_->MayPull(4));
+  EXPECT_FALSE(admission_->MayPull(5));
+  EXPECT_TRUE(Refuses(2, 3 - 1));
+  EXPECT_TRUE(Refuses(2, 5));
+  // Worker 0 is one ahead, as it may be, and waits for both others.
+  EXPECT_THAT(admission_->AwaitedRanks(), ElementsAre(1, 2));
+  EXPECT_EQ(Take(2, 4), Arrival::kKept);
+  EXPECT_THAT(*Next(), ElementsAre(2));
+  Finish();
+  EXPECT_THAT(admission_->AwaitedRanks(), ElementsAre(1));
+}
+
+TEST_F(AdmissionTest, TimedWaitsAgainForAWorkerThatJoins) {
+  MakeTimed();
+  admission_->WorkerGone(2);
+  for (int64_t i = 0; i < 3; ++i) {
+    Take(0, i);
+    Take(1, i);
+    ASSERT_TRUE(Next().has_value());
+    Finish();
+  }
+  EXPECT_EQ(admission_->JoinsAt(2), 3);
+  admission_->Join(2, 4);
+  Take(0, 3);
+  Take(1, 3);
+  EXPECT_THAT(*Next(), ElementsAre(0, 1)) << "it joins after this one";
+  Finish();
+  Take(0, 4);
+  Take(1, 4);
+  EXPECT_EQ(Next(), std::nullopt);
+  EXPECT_THAT(admission_->AwaitedRanks(), ElementsAre(2));
+  Take(2, 4);
+  EXPECT_THAT(*Next(), ElementsAre(0, 1, 2));
+}
+
 TEST_F(AdmissionTest, StrictKnowsRepeatsBeforeDuringAndAfterTheUpdate) {
   Make();
   for (int rank = 0; rank < 3; ++rank) Take(rank, 0);

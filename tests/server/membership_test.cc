@@ -52,7 +52,7 @@ TEST(MembershipTest, IsOverWhenAllHaveFinished) {
 TEST(MembershipTest, ASecondWorkerOfARankIsRefusedAndTheFirstOneIsNamed) {
   Membership membership(Patient(2));
   Join(&membership, 1);
-  const absl::Status status = membership.Register(1, 5, "other:1");
+  const absl::Status status = membership.Register(1, 5, "other:1").status();
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("worker 1 (host:1)"));
   EXPECT_TRUE(membership.Check(1, kIncarnation + 1).ok());
@@ -66,12 +66,13 @@ TEST(MembershipTest, WithSnapshotsAReplacementEndsTheServerSoThatAllGoOn) {
   Join(&membership, 0);
   Join(&membership, 1);
   // Both may be told to try again: the first process may not be lost yet.
-  const absl::Status taken = membership.Register(1, 5, "other:1");
+  const absl::Status taken = membership.Register(1, 5, "other:1").status();
   EXPECT_TRUE(absl::IsUnavailable(taken)) << taken;
   EXPECT_THAT(std::string(taken.message()), HasSubstr("worker 1 (host:1)"));
   EXPECT_TRUE(membership.Check(1, kIncarnation + 1).ok());
   membership.Leave(1, /*connection=*/2);
-  EXPECT_TRUE(absl::IsUnavailable(membership.Register(1, 5, "other:1")));
+  EXPECT_TRUE(
+      absl::IsUnavailable(membership.Register(1, 5, "other:1").status()));
   const absl::Status over = membership.WaitUntilOver();
   EXPECT_TRUE(absl::IsUnavailable(over)) << over;
   EXPECT_THAT(std::string(over.message()),
@@ -86,9 +87,10 @@ TEST(MembershipTest, AWorkerThatWasLostIsStartedAgain) {
   Join(&membership, 0);
   Join(&membership, 1);
   // The server may not know yet that the first process is lost.
-  EXPECT_TRUE(absl::IsUnavailable(membership.Register(1, 5, "other:1")));
+  EXPECT_TRUE(
+      absl::IsUnavailable(membership.Register(1, 5, "other:1").status()));
   membership.Leave(1, /*connection=*/2);
-  const absl::Status back = membership.Register(1, 5, "other:1");
+  const absl::Status back = membership.Register(1, 5, "other:1").status();
   EXPECT_TRUE(back.ok()) << back;
   EXPECT_THAT(membership.MissingRanks(), ElementsAre(1));
   membership.Attend(1, /*connection=*/3);
@@ -98,6 +100,55 @@ TEST(MembershipTest, AWorkerThatWasLostIsStartedAgain) {
   EXPECT_FALSE(membership.Check(1, kIncarnation + 1).ok());
   membership.Leave(1, /*connection=*/2);
   EXPECT_THAT(membership.MissingRanks(), IsEmpty());
+}
+
+TEST(MembershipTest, WorkersThatWereLostOrCameTooLateJoin) {
+  MembershipOptions options = Patient(3);
+  options.min_workers = 1;
+  options.startup_timeout = absl::ZeroDuration();
+  options.workers_join = true;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  EXPECT_TRUE(
+      absl::IsUnavailable(membership.Register(1, 5, "other:1").status()))
+      << "the first process may not be lost yet";
+  membership.Leave(1, /*connection=*/2);
+  const absl::StatusOr<bool> back = membership.Register(1, 5, "other:1");
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_TRUE(*back);
+  membership.Attend(1, /*connection=*/3);
+  // Its answer was lost, or its connection.
+  EXPECT_TRUE(*membership.Register(1, 5, "other:1"));
+  EXPECT_FALSE(*membership.Register(0, kIncarnation, "host:0"));
+  // Worker 2 has not come, and nobody waits for it; then it comes.
+  std::thread waits([&] {
+    EXPECT_TRUE(membership
+                    .WaitUntilOver([&](int rank) {
+                      if (rank != 2) return;
+                      EXPECT_TRUE(membership.IsGone(2));
+                      const auto late = membership.Register(2, 9, "late:1");
+                      EXPECT_TRUE(late.ok() && *late) << late.status();
+                      EXPECT_FALSE(membership.IsGone(2));
+                      membership.Attend(2, /*connection=*/4);
+                      for (int r = 0; r < 3; ++r) membership.Finish(r);
+                    })
+                    .ok());
+  });
+  waits.join();
+}
+
+TEST(MembershipTest, AWorkerThatGaveUpMayBeStartedAgain) {
+  MembershipOptions options = Patient(2);
+  options.min_workers = 1;
+  options.workers_join = true;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  membership.GiveUp(1, "no memory");
+  EXPECT_FALSE(membership.HasFinished(1));
+  EXPECT_TRUE(*membership.Register(1, 5, "other:1"));
+  EXPECT_THAT(membership.MissingRanks(), ElementsAre(1));
 }
 
 TEST(MembershipTest, AWorkerThatCannotComeBackAloneEndsTheServer) {
@@ -130,7 +181,7 @@ TEST(MembershipTest, RanksOutsideTheJobAreRefused) {
   Membership membership(Patient(2));
   for (const int rank : {-1, 2, 1 << 30, -(1 << 30)}) {
     for (const absl::Status& status :
-         {membership.Register(rank, 1, "x"), membership.Check(rank, 1),
+         {membership.Register(rank, 1, "x").status(), membership.Check(rank, 1),
           membership.CheckRank(rank)}) {
       EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
       EXPECT_THAT(std::string(status.message()),
@@ -210,8 +261,8 @@ TEST(MembershipTest, AWorkerThatNeverCameIsNotNeededIfEnoughAreThere) {
   const absl::Status status = membership.WaitUntilOver([&](int rank) {
     EXPECT_EQ(rank, 2);
     EXPECT_THAT(membership.MissingRanks(), IsEmpty());
-    EXPECT_TRUE(
-        absl::IsFailedPrecondition(membership.Register(2, 5, "late:2")));
+    EXPECT_TRUE(absl::IsFailedPrecondition(
+        membership.Register(2, 5, "late:2").status()));
     membership.Finish(0);
     membership.Finish(1);
   });
@@ -310,7 +361,8 @@ TEST(MembershipTest, TheFirstReasonStays) {
   membership.Fail(absl::InternalError("second"));
   membership.GiveUp(0, "third");
   EXPECT_EQ(membership.WaitUntilOver(), absl::UnavailableError("first"));
-  EXPECT_EQ(membership.Register(1, 1, "late"), absl::UnavailableError("first"));
+  EXPECT_EQ(membership.Register(1, 1, "late").status(),
+            absl::UnavailableError("first"));
 }
 
 }  // namespace

@@ -326,17 +326,47 @@ TEST_F(RecoveredServer, EndsWhenAWorkerCannotGoBack) {
 }
 
 // What a worker did cannot be repeated in this mode.
-TEST_F(RecoveredServer, EndsWhenAWorkerIsNew) {
+TEST_F(RecoveredServer, LetsAWorkerJoin) {
   config_.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
   const uint64_t epoch = TrainOnce();
   RunningServer server(config_);
   RawWorker worker(server.address());
   ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
-  const absl::Status refused = Register(&worker, 1, 0).status();
-  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  RegisterRequest request =
+      RawWorker::ValidRegistration(config_, IdOf(1, 2), {kElements});
+  request.set_keeps_snapshots(true);
+  grpc::ClientContext context;
+  RegisterResponse response;
+  ASSERT_TRUE(worker.stub()->Register(&context, request, &response).ok());
+  EXPECT_TRUE(response.joins());
+  EXPECT_EQ(response.joins_at(), 1);
+  RestoreRequest restore;
+  *restore.mutable_worker() = IdOf(1, 2);
+  restore.set_joins(true);
+  restore.set_number(-1);
+  EXPECT_TRUE(absl::IsInvalidArgument(
+      worker.Call("Restore", restore.SerializeAsString()).status()));
+  restore.set_number(1);
+  ASSERT_TRUE(worker.Call("Restore", restore.SerializeAsString()).ok());
+  EXPECT_TRUE(CallSlice(&worker, "Push", 1, 1, 1, 2).ok());
+  EXPECT_EQ(worker.GetStatus()->version(), 3);
+}
+
+TEST_F(RecoveredServer, LetsNobodyJoinASynchronousJob) {
+  const uint64_t epoch = TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+  ASSERT_TRUE(Register(&worker, 1, 0, /*incarnation=*/2).ok());
+  RestoreRequest restore;
+  *restore.mutable_worker() = IdOf(1, 2);
+  restore.set_joins(true);
+  restore.set_number(1);
+  const absl::Status refused =
+      worker.Call("Restore", restore.SerializeAsString()).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("all processes have been started again"));
-  EXPECT_FALSE(Register(&worker, 1, epoch).ok());
+              HasSubstr("which this job does not allow"));
 }
 
 // A disk that has lost the end of a file.
