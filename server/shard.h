@@ -88,7 +88,7 @@ class Shard {
   void WorkerGone(int rank);
 
   // The pushes after which a worker can join that was lost, or comes late:
-  // about those that the slowest of the others has made.
+  // about those that the slowest of the others has made, or this one itself.
   int64_t JoinsAt(int rank) const;
   // The worker joins after this many pushes, and averagings of statistics; it
   // will make all later ones.

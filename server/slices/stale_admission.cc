@@ -50,8 +50,9 @@ class StaleAdmission final : public Admission {
         slowest = std::min(slowest, Done(other));
       }
     }
-    return slowest == std::numeric_limits<int64_t>::max() ? Done(rank)
-                                                          : slowest;
+    const bool alone = slowest == std::numeric_limits<int64_t>::max();
+    // It may have been ahead of all others.
+    return alone ? Done(rank) : std::max(slowest, Done(rank));
   }
 
   void Join(int rank, int64_t iterations) override {

@@ -120,6 +120,25 @@ TEST_F(AdmissionTest, StaleLetsAWorkerJoinWhereTheSlowestOtherIs) {
   EXPECT_THAT(admission_->AwaitedRanks(), ElementsAre(1));
 }
 
+TEST_F(AdmissionTest, AWorkerThatWasAheadJoinsWhereItWas) {
+  MakeStale(9);
+  for (int rank = 0; rank < 3; ++rank) admission_->Pulls(rank, 0);
+  for (int64_t i = 0; i < 6; ++i) {
+    Take(0, i);
+    // The last one is still in the queue when the worker is killed.
+    if (i == 5) break;
+    ASSERT_TRUE(Next().has_value());
+    Finish();
+  }
+  EXPECT_EQ(admission_->JoinsAt(0), 5);
+  admission_->Join(0, 5);
+  EXPECT_THAT(*Next(), ElementsAre(0));
+  Finish();
+  EXPECT_EQ(Take(0, 5), Arrival::kRepeat);
+  EXPECT_TRUE(admission_->MayAnswer(0));
+  EXPECT_EQ(Take(0, 6), Arrival::kKept);
+}
+
 TEST_F(AdmissionTest, TimedWaitsAgainForAWorkerThatJoins) {
   MakeTimed();
   admission_->WorkerGone(2);
