@@ -291,11 +291,13 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   positive(cluster.lost_server_timeout_seconds(),
            "cluster.lost_server_timeout_seconds");
   CheckConsistency(config, problems);
-  require(config.machine().worker_threads() >= 0, "machine.worker_threads",
-          config.machine().worker_threads(),
-          "must be at least 0 (0: as many as there are cores)");
-  require(config.machine().server_threads() >= 1, "machine.server_threads",
-          config.machine().server_threads(), "must be at least 1");
+  const int worker_threads = config.machine().worker_threads();
+  require(worker_threads >= 0 && worker_threads <= 1024,
+          "machine.worker_threads", worker_threads,
+          "must be in [0, 1024] (0: as many as there are cores)");
+  const int server_threads = config.machine().server_threads();
+  require(server_threads >= 1 && server_threads <= 1024,
+          "machine.server_threads", server_threads, "must be in [1, 1024]");
   const int loader_threads = config.machine().loader_threads();
   require(loader_threads >= 0 && loader_threads <= 256,
           "machine.loader_threads", loader_threads, "must be in [0, 256]");
@@ -457,7 +459,8 @@ std::string SharedConfigText(const JobConfig& config) {
 }
 
 std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
-                                                   const std::string& theirs) {
+                                                   const std::string& theirs,
+                                                   bool values) {
   if (ours == theirs) return {};
   const absl::StatusOr<JobConfig> our_config = ParseConfig(ours, "here");
   const absl::StatusOr<JobConfig> their_config = ParseConfig(theirs, "there");
@@ -476,6 +479,10 @@ std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
     const auto it = their_values.find(entry.first);
     const std::string& value = it == their_values.end() ? "" : it->second;
     if (value == entry.second) continue;
+    if (!values) {
+      differences.push_back(entry.first);
+      continue;
+    }
     const auto name = [](const std::string& text) {
       return text.empty() ? std::string("(unset)") : text;
     };

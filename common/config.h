@@ -58,10 +58,11 @@ std::string ResolvedConfigText(const JobConfig& config);
 std::string SharedConfigText(const JobConfig& config);
 
 // A line "field: theirs there and ours here" for every field in which two
-// SharedConfigTexts differ. If one of them does not parse, a single line says
-// so. Empty if they are equal.
+// SharedConfigTexts differ; without `values` only "field". If one of them does
+// not parse, a single line says so. Empty if they are equal.
 std::vector<std::string> DescribeConfigDifferences(const std::string& ours,
-                                                   const std::string& theirs);
+                                                   const std::string& theirs,
+                                                   bool values = true);
 
 }  // namespace ps
 

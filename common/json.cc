@@ -7,17 +7,35 @@
 
 namespace ps {
 
+namespace {
+
+using Event = nlohmann::json::parse_event_t;
+
+// Values within more others are refused: whoever walks through them may call
+// itself for each level.
+constexpr int kMaxDepth = 100;
+
+}  // namespace
+
 Json ParseJson(absl::string_view text) {
-  return Json::parse(text.begin(), text.end(), /*cb=*/nullptr,
-                     /*allow_exceptions=*/false);
+  bool too_deep = false;
+  const auto look = [&](int depth, Json::parse_event_t, Json&) {
+    too_deep = too_deep || depth > kMaxDepth;
+    return !too_deep;
+  };
+  Json parsed = Json::parse(text.begin(), text.end(), look,
+                            /*allow_exceptions=*/false);
+  return too_deep ? Json(Json::value_t::discarded) : parsed;
 }
 
 nlohmann::json ParseSortedJson(absl::string_view text,
                                std::string* repeated_key) {
-  using Event = nlohmann::json::parse_event_t;
+  bool too_deep = false;
   std::vector<std::set<std::string>> keys;  // One for each open object.
   // The parser would silently keep the last of two equal keys.
-  const auto note_keys = [&](int, Event event, nlohmann::json& parsed) {
+  const auto look = [&](int depth, Event event, nlohmann::json& parsed) {
+    too_deep = too_deep || depth > kMaxDepth;
+    if (too_deep) return false;
     if (event == Event::object_start) keys.emplace_back();
     if (event == Event::object_end) keys.pop_back();
     if (event == Event::key) {
@@ -26,8 +44,9 @@ nlohmann::json ParseSortedJson(absl::string_view text,
     }
     return true;
   };
-  return nlohmann::json::parse(text.begin(), text.end(), note_keys,
-                               /*allow_exceptions=*/false);
+  nlohmann::json parsed = nlohmann::json::parse(text.begin(), text.end(), look,
+                                                /*allow_exceptions=*/false);
+  return too_deep ? nlohmann::json(nlohmann::json::value_t::discarded) : parsed;
 }
 
 std::string JsonText(const Json& json, int indent) {

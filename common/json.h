@@ -14,7 +14,8 @@ namespace ps {
 // includes nlohmann/json.hpp.
 using Json = nlohmann::ordered_json;
 
-// Returns a value that is_discarded() if the text is not JSON.
+// Returns a value that is_discarded() if the text is not JSON, or if a value lies
+// within more than 100 others.
 Json ParseJson(absl::string_view text);
 
 // The same, with the fields of objects sorted, so that finding one of very many

@@ -1,6 +1,7 @@
 #include "common/program.h"
 
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
 #include <csignal>
@@ -59,10 +60,19 @@ void Ask(int signal) {
   alarm(seconds_to_end);
 }
 
+// To what the process may have without asking anybody.
+void RaiseOpenFiles() {
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return;
+  limit.rlim_cur = limit.rlim_max;
+  setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 }  // namespace
 
 void InitProgram(const char* argv0) {
   OpenStandardStreams();
+  RaiseOpenFiles();
   KeepFreedMemory();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);

@@ -210,6 +210,8 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
 // Limits on text from a peer that goes to the log and into errors.
 constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxConfigBytes = 1 << 20;
+// Of the log about peers.
+constexpr absl::Duration kLogInterval = absl::Seconds(10);
 
 }  // namespace
 
@@ -232,6 +234,9 @@ PsService::PsService(const JobConfig* config, int server_index,
         if (!called->exchange(true) && call != nullptr) call();
       }),
       done_(done),
+      // All workers may register, twice.
+      about_peers_(100 + 2 * config->cluster().num_workers(), kLogInterval,
+                   clock),
       credit_(config->cluster().num_workers(),
               static_cast<int64_t>(config->cluster().credit_megabytes() *
                                    (1 << 20))),
@@ -242,6 +247,27 @@ PsService::~PsService() {
   // ThreadSanitizer, which does not see gRPC's own locks.
   MutexLock lock(&mu_);
   CHECK(attending_.empty());
+}
+
+absl::Status PsService::CheckConfig(const RegisterRequest& request) {
+  // Whoever asks must not learn the job.
+  const std::vector<std::string> fields = DescribeConfigDifferences(
+      shared_config_text_, request.config(), /*values=*/false);
+  if (fields.empty()) return absl::OkStatus();
+  const std::string worker =
+      absl::StrCat("worker ", request.worker().rank(), " (", request.name(),
+                   ") has another config than server ", server_index_);
+  about_peers_.Log(
+      absl::StrCat(worker, " (there: the worker, here: the server): ",
+                   absl::StrJoin(DescribeConfigDifferences(shared_config_text_,
+                                                           request.config()),
+                                 "; ")),
+      [](const std::string& line) { LOG(ERROR) << line; });
+  return absl::FailedPreconditionError(absl::StrCat(
+      worker,
+      "; start all processes of a job with the same one. Differing fields, "
+      "whose values are in the server's log:\n  ",
+      absl::StrJoin(fields, "\n  ")));
 }
 
 absl::Status PsService::HandleRegister(const RegisterRequest& request,
@@ -271,16 +297,7 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
         request.keeps_snapshots() ? " not" : "",
         "; give all processes a checkpoint.directory, or none"));
   }
-  const std::vector<std::string> differences =
-      DescribeConfigDifferences(shared_config_text_, request.config());
-  if (!differences.empty()) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "worker ", request.worker().rank(), " (", request.name(),
-        ") has another config than server ", server_index_,
-        "; start all processes of a job with the same one. Differing fields "
-        "(there: the worker, here: the server):\n  ",
-        absl::StrJoin(differences, "\n  ")));
-  }
+  PS_RETURN_IF_ERROR(CheckConfig(request));
   const int rank = request.worker().rank();
   // The process of this worker that has finished may still be there, and
   // register again when its connection breaks; another one has nothing to do.
@@ -319,7 +336,8 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_joins_at(shard_->JoinsAt(rank));
   }
   if (snapshots_->recovered()) has_weights_();
-  LOG(INFO) << membership_->NameOf(request.worker().rank()) << " registered";
+  about_peers_.Log(absl::StrCat(membership_->NameOf(rank), " registered"),
+                   [](const std::string& line) { LOG(INFO) << line; });
   return absl::OkStatus();
 }
 
@@ -330,9 +348,11 @@ grpc::ServerUnaryReactor* PsService::Register(
   const grpc::Status status = ToGrpcStatus(HandleRegister(*request, response));
   if (!status.ok()) {
     // It asks again if the server is not ready yet.
-    LOG_IF(ERROR, status.error_code() != grpc::StatusCode::UNAVAILABLE)
-        << "refused worker " << request->worker().rank() << ": "
-        << status.error_message();
+    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
+      about_peers_.Log(absl::StrCat("refused worker ", request->worker().rank(),
+                                    ": ", status.error_message()),
+                       [](const std::string& line) { LOG(ERROR) << line; });
+    }
   }
   response->set_unix_socket(unix_socket_);
   response->set_credit_bytes(credit_.bytes_per_worker());

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "common/clock.h"
+#include "common/log_limit.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/config.pb.h"
@@ -112,6 +113,7 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
+  absl::Status CheckConfig(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
   void Forget(AttendCall* call);
@@ -128,6 +130,7 @@ class PsService final : public PsServiceBase {
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
   const bool done_;
+  LogLimit about_peers_;
   std::string unix_socket_;
   PushCredit credit_;
   // Shared with answers, which may come after this object is gone.

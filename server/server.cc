@@ -1,5 +1,7 @@
 #include "server/server.h"
 
+#include <sys/resource.h>
+
 #include <functional>
 #include <utility>
 
@@ -210,6 +212,26 @@ class GrpcServer final : public Server {
 
 }  // namespace
 
+namespace {
+
+// gRPC never accepts a connection again after one for which there was no file.
+absl::Status CheckOpenFiles(const ClusterConfig& cluster) {
+  // Two listening sockets, standard streams, a log, snapshots, other servers.
+  constexpr int64_t kOthers = 64;
+  const int64_t needed =
+      int64_t{cluster.num_workers()} * (cluster.connections() + 1) +
+      cluster.num_servers() + kOthers;
+  rlimit limit = {};
+  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
+  if (limit.rlim_cur >= static_cast<rlim_t>(needed)) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this process may have ", limit.rlim_cur, " open files, and ",
+      cluster.num_workers(), " workers need up to ", needed,
+      "; raise the hard limit (ulimit -Hn), or lower cluster.connections"));
+}
+
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const ServerOptions& options) {
   const int num_servers = options.config.cluster().num_servers();
@@ -225,6 +247,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         "\"; must be host:port with a port in "
         "[0, 65535]"));
   }
+  PS_RETURN_IF_ERROR(CheckOpenFiles(options.config.cluster()));
   std::unique_ptr<ProcessSnapshots> snapshots;
   if (KeepsSnapshots(options.config)) {
     ProcessSnapshotsOptions kept;

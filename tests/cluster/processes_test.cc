@@ -538,8 +538,24 @@ TEST_F(Processes, WorkerWithAnotherConfigIsToldWhichFieldsDiffer) {
   const auto worker =
       StartWorker(1, {addresses, "--set=optimizer.learning_rate=0.5"});
   EXPECT_EQ(worker->WaitForExit(kBound), 78);
-  EXPECT_THAT(worker->Output(),
+  EXPECT_THAT(worker->Output(), HasSubstr("\n  optimizer.learning_rate\n"));
+  EXPECT_THAT(servers[0]->Output(),
               HasSubstr("optimizer.learning_rate: 0.5 there and 0.1 here"));
+}
+
+TEST_F(Processes, AServerSaysWhenItMayNotOpenEnoughFiles) {
+  WriteJob(absl::StrReplaceAll(kEndlessJob,
+                               {{"num_workers: 2", "num_workers: 1000"}}));
+  // As a container's runtime may set them.
+  const auto server =
+      Start({"/bin/sh", "-c",
+             absl::StrCat("ulimit -n 1000; exec '",
+                          ProgramPath("server/server"), "' --config='",
+                          job_path(), "' --index=0 --listen=127.0.0.1:0")});
+  EXPECT_EQ(server->WaitForExit(kBound), 78) << server->Output();
+  EXPECT_THAT(server->Output(),
+              AllOf(HasSubstr("may have 1000 open files"),
+                    HasSubstr("1000 workers need up to 5066")));
 }
 
 TEST_F(Processes, ServersGiveUpOnAWorkerThatNeverStarts) {

@@ -129,8 +129,8 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "cluster.startup_timeout_seconds is 0; must be above 0 seconds",
       "cluster.lost_worker_timeout_seconds is -1; must be above 0 seconds",
       "cluster.lost_server_timeout_seconds is inf; must be above 0 seconds",
-      "machine.worker_threads is -1; must be at least 0",
-      "machine.server_threads is 0; must be at least 1",
+      "machine.worker_threads is -1; must be in [0, 1024]",
+      "machine.server_threads is 0; must be in [1, 1024]",
       "machine.loader_threads is 257; must be in [0, 256]",
       "machine.prefetch_batches is 0; must be in [1, 1024]",
       "machine.device is \"gpu\"; must be \"auto\", \"cpu\", \"cuda\" or "

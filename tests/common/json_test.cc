@@ -22,6 +22,22 @@ TEST(JsonTest, WhatIsNoJsonIsDiscarded) {
   EXPECT_TRUE(ParseSortedJson("[1,", &repeated_key).is_discarded());
 }
 
+TEST(JsonTest, WhatIsNestedTooDeepIsDiscarded) {
+  for (const size_t depth : {100, 101, 200000}) {
+    for (const bool object : {false, true}) {
+      std::string text;
+      for (size_t i = 0; i < depth; ++i) text += object ? "{\"a\":" : "[";
+      text += "1";
+      text += std::string(depth, object ? '}' : ']');
+      std::string repeated_key;
+      EXPECT_EQ(ParseJson(text).is_discarded(), depth > 100) << depth;
+      EXPECT_EQ(ParseSortedJson(text, &repeated_key).is_discarded(),
+                depth > 100)
+          << depth;
+    }
+  }
+}
+
 TEST(JsonTest, BytesThatAreNotUtf8AreReplaced) {
   EXPECT_EQ(JsonText("a\xff"), "\"a\xef\xbf\xbd\"");
 }

@@ -1,0 +1,43 @@
+// A limit on log lines that peers cause.
+#ifndef COMMON_LOG_LIMIT_H_
+#define COMMON_LOG_LIMIT_H_
+
+#include <cstdint>
+#include <functional>
+#include <string>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
+#include "common/clock.h"
+#include "common/mutex.h"
+
+namespace ps {
+
+// Lets through up to `lines` at once, and one more in each `interval`. Says
+// with the next line how many were left out. Thread-safe.
+class LogLimit {
+ public:
+  // `clock` is not owned.
+  LogLimit(int lines, absl::Duration interval,
+           const Clock* clock = SteadyClock());
+
+  // Calls log(line), or only counts. The line is printable and at most 2,000
+  // bytes long, whatever is in `text`.
+  void Log(absl::string_view text,
+           const std::function<void(const std::string& line)>& log);
+
+ private:
+  const int lines_;
+  const absl::Duration interval_;
+  const Clock* const clock_;
+
+  Mutex mu_;
+  // When as many lines may be logged as ever.
+  absl::Time full_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
+  int64_t left_out_ ABSL_GUARDED_BY(mu_) = 0;
+};
+
+}  // namespace ps
+
+#endif  // COMMON_LOG_LIMIT_H_
