@@ -13,6 +13,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/unique_fd.h"
 
 namespace ps {
 namespace {
@@ -42,40 +43,68 @@ absl::Status SyncFolder(const std::string& folder) {
   return absl::OkStatus();
 }
 
-}  // namespace
+// Pipes and devices, which may never end.
+constexpr int64_t kMaxStreamBytes = int64_t{1} << 30;
 
-absl::StatusOr<std::string> ReadFile(const std::string& path) {
-  const int fd = open(path.c_str(), O_RDONLY | O_CLOEXEC);
-  if (fd < 0) return FileError("open", path, errno);
+int64_t MemoryBytes() {
+  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+}
+
+// What `path` has, which is open.
+absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
+                                    int64_t max_bytes) {
   struct stat info;
-  if (fstat(fd, &info) == 0 && S_ISDIR(info.st_mode)) {
-    close(fd);
-    return absl::NotFoundError(
-        absl::StrCat("cannot open ", path, ": it is a folder, not a file"));
-  }
+  if (fstat(fd, &info) != 0) return FileError("read", path, errno);
+  const auto too_long = [&] {
+    return absl::ResourceExhaustedError(absl::StrCat(
+        "cannot read ", path, ": it has more than ", max_bytes, " bytes"));
+  };
+  if (info.st_size > max_bytes) return too_long();
   // The size is a hint only: pipes and /proc have none, and a file may grow.
   constexpr size_t kChunkBytes = size_t{1} << 20;
   std::string bytes;
   if (info.st_size > 0) bytes.reserve(static_cast<size_t>(info.st_size) + 1);
   size_t used = 0;
   for (;;) {
+    if (static_cast<int64_t>(used) > max_bytes) return too_long();
     if (used == bytes.size()) {
       bytes.resize(used + (bytes.capacity() > used ? bytes.capacity() - used
                                                    : kChunkBytes));
     }
     const ssize_t count = read(fd, &bytes[used], bytes.size() - used);
     if (count < 0 && errno == EINTR) continue;
-    if (count < 0) {
-      const int error = errno;
-      close(fd);
-      return FileError("read", path, error);
-    }
+    if (count < 0) return FileError("read", path, errno);
     if (count == 0) break;
     used += static_cast<size_t>(count);
   }
-  close(fd);
   bytes.resize(used);
   return bytes;
+}
+
+}  // namespace
+
+absl::StatusOr<std::string> ReadFile(const std::string& path) {
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC));
+  if (fd.get() < 0) return FileError("open", path, errno);
+  struct stat info;
+  if (fstat(fd.get(), &info) == 0 && S_ISDIR(info.st_mode)) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot open ", path, ": it is a folder, not a file"));
+  }
+  return ReadAll(fd.get(), path,
+                 S_ISREG(info.st_mode) ? MemoryBytes() : kMaxStreamBytes);
+}
+
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path) {
+  // To open a pipe would wait for its writer.
+  const UniqueFd fd(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK));
+  if (fd.get() < 0) return FileError("open", path, errno);
+  struct stat info;
+  if (fstat(fd.get(), &info) != 0 || !S_ISREG(info.st_mode)) {
+    return absl::NotFoundError(
+        absl::StrCat("cannot open ", path, ": it is not a regular file"));
+  }
+  return ReadAll(fd.get(), path, MemoryBytes());
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary_path, int fd)

@@ -14,15 +14,20 @@ namespace ps {
 
 // Errors name the path and the system's reason: kNotFound if it does not exist
 // or is a folder, kPermissionDenied, otherwise the code that absl gives to
-// errno.
+// errno; kResourceExhausted for a file that is larger than the machine's
+// memory, or a pipe or device that gives more than 1 GiB.
 absl::StatusOr<std::string> ReadFile(const std::string& path);
+
+// For data and weights, which may be large: the same, but kNotFound for a pipe
+// or a device, without waiting for it.
+absl::StatusOr<std::string> ReadRegularFile(const std::string& path);
 
 // A file that appears under its name complete or not at all, even if the
 // machine loses power: it is written under a temporary name in the same folder,
 // synced and renamed over any existing file, and then the folder is synced. Not
 // thread-safe. Two writers of one path do not disturb each other; the last to
-// commit wins. A link is followed; a device or a pipe is written at once and not
-// replaced.
+// commit wins. A link is followed; a device or a pipe is written at once and
+// not replaced.
 class AtomicFile {
  public:
   // Errors: like ReadFile; kNotFound if the folder does not exist.

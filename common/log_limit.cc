@@ -6,11 +6,9 @@
 #include "absl/strings/str_cat.h"
 
 namespace ps {
-namespace {
-
-constexpr size_t kMaxBytes = 2000;
 
 std::string OneLine(absl::string_view text) {
+  constexpr size_t kMaxBytes = 2000;
   std::string line(text.substr(0, kMaxBytes));
   for (char& c : line) {
     if (!absl::ascii_isprint(static_cast<unsigned char>(c))) c = ' ';
@@ -18,8 +16,6 @@ std::string OneLine(absl::string_view text) {
   if (text.size() > kMaxBytes) absl::StrAppend(&line, " ...");
   return line;
 }
-
-}  // namespace
 
 LogLimit::LogLimit(int lines, absl::Duration interval, const Clock* clock)
     : lines_(lines), interval_(interval), clock_(clock) {}

@@ -14,6 +14,10 @@
 
 namespace ps {
 
+// Text of a peer for the log and for messages: printable, without line breaks,
+// and cut after 2,000 bytes.
+std::string OneLine(absl::string_view text);
+
 // Lets through up to `lines` at once, and one more in each `interval`. Says
 // with the next line how many were left out. Thread-safe.
 class LogLimit {
@@ -22,8 +26,7 @@ class LogLimit {
   LogLimit(int lines, absl::Duration interval,
            const Clock* clock = SteadyClock());
 
-  // Calls log(line), or only counts. The line is printable and at most 2,000
-  // bytes long, whatever is in `text`.
+  // Calls log(line) with OneLine(text), or only counts.
   void Log(absl::string_view text,
            const std::function<void(const std::string& line)>& log);
 

@@ -267,7 +267,7 @@ absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {
 }
 
 absl::StatusOr<Safetensors> ReadSafetensors(const std::string& path) {
-  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path));
   auto result = ParseSafetensors(bytes);
   if (!result.ok()) return Annotate(result.status(), path);
   return result;

@@ -26,7 +26,7 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory) {
   for (const std::string& name : contents.files) {
     if (!absl::EndsWith(name, ".txt")) continue;
     PS_ASSIGN_OR_RETURN(const std::string part,
-                        ReadFile(absl::StrCat(directory, "/", name)));
+                        ReadRegularFile(absl::StrCat(directory, "/", name)));
     text += part;
   }
   if (text.empty()) {

@@ -56,7 +56,7 @@ CifarFormat Cifar100Format() {
 
 absl::Status AppendRecords(const CifarFormat& format, const std::string& path,
                            ByteImages* images) {
-  auto bytes = ReadFile(path);
+  auto bytes = ReadRegularFile(path);
   if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(
         absl::StrCat(bytes.status().message(), "; the binary version of ",

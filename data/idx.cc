@@ -72,7 +72,7 @@ absl::StatusOr<IdxArray> ParseIdx(absl::string_view bytes, int num_dimensions) {
 }
 
 absl::StatusOr<IdxArray> ReadIdx(const std::string& path, int num_dimensions) {
-  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path));
   auto array = ParseIdx(bytes, num_dimensions);
   if (!array.ok()) return Annotate(array.status(), path);
   return array;

@@ -74,7 +74,7 @@ class ImageFolder final : public Dataset {
  private:
   absl::Status ReadImage(int64_t number, int64_t epoch, float* out) const {
     const std::string& path = files_[number].path;
-    PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path));
     const auto image = DecodeImage(bytes);
     if (!image.ok()) return Annotate(image.status(), path);
     ResizeOptions options;

@@ -19,7 +19,7 @@ namespace ps {
 namespace {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  auto text = ReadFile(path);
+  auto text = ReadRegularFile(path);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
         text.status().message(),

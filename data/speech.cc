@@ -110,7 +110,7 @@ absl::StatusOr<std::string> FindPart(const std::string& directory,
 absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
     const std::string& folder) {
   const std::string list_path = folder + "/transcripts.tsv";
-  PS_ASSIGN_OR_RETURN(const std::string list, ReadFile(list_path));
+  PS_ASSIGN_OR_RETURN(const std::string list, ReadRegularFile(list_path));
   auto transcripts = ParseTranscripts(list);
   if (!transcripts.ok()) return Annotate(transcripts.status(), list_path);
   for (Transcript& transcript : *transcripts) {

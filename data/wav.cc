@@ -114,7 +114,7 @@ absl::StatusOr<Wav> ParseWav(absl::string_view bytes) {
 }
 
 absl::StatusOr<Wav> ReadWav(const std::string& path) {
-  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path));
   auto wav = ParseWav(bytes);
   if (!wav.ok()) return Annotate(wav.status(), path);
   return wav;

@@ -35,7 +35,7 @@ std::string Membership::NameOf(int rank) const {
 }
 
 absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
-                                          const std::string& name) {
+                                          const std::string& name, bool began) {
   PS_RETURN_IF_ERROR(CheckRank(rank));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
@@ -43,6 +43,9 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
   const bool other = !worker.registered || worker.incarnation != incarnation;
   if (!options_.workers_join || !other) {
     PS_RETURN_IF_ERROR(CheckNotGivenUp(rank));
+  } else if (worker.given_up && !began) {
+    return absl::UnavailableError(absl::StrCat(
+        NameLocked(rank), " joins when the job has its first weights"));
   }
   // With snapshots, a process that never attended has not taken part, and can
   // be replaced: it may have found only later that it must end.
@@ -68,7 +71,9 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
     worker.lost_since = clock_->Now();
   }
   if (other) {
-    worker.joined = worker.given_up || (comes_back && options_.workers_join);
+    // Before the job has begun, it begins with the others.
+    worker.joined =
+        worker.given_up || (comes_back && options_.workers_join && began);
     worker.given_up = false;
     worker.finished = false;
     worker.announced = false;

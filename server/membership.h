@@ -46,9 +46,10 @@ class Membership {
   // cannot be replaced; with keeps_snapshots it is kUnavailable, and also ends
   // this job if that one is lost, so that this process is started again, too;
   // kFailedPrecondition if the worker has been given up for lost, unless
-  // workers may join. Returns whether this one joins.
+  // workers may join. Returns whether this one joins, which it can once the job
+  // has begun: one that was given up before gets kUnavailable until then.
   absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
-                                const std::string& name);
+                                const std::string& name, bool began = true);
 
   // Counts startup_timeout from now on.
   void AwaitRegistrations();

@@ -324,14 +324,14 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_recovering(true);
     return absl::OkStatus();
   }
+  const bool began = shard_->version() >= 0;
   PS_ASSIGN_OR_RETURN(
       const bool joined,
       membership_->Register(rank, request.worker().incarnation(),
-                            request.name()));
+                            request.name(), began));
   snapshots_->Registered(request.worker(), request.epoch());
-  const bool began = shard_->version() >= 0;
   const bool unknown = snapshots_->recovered() && request.epoch() == 0;
-  if (WorkersDrift(*config_) && (joined || unknown) && (began || rank != 0)) {
+  if (WorkersDrift(*config_) && (joined || (unknown && began))) {
     response->set_joins(true);
     response->set_joins_at(shard_->JoinsAt(rank));
   }
@@ -583,7 +583,8 @@ grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
     return call.get();
   }
   if (!request->failure().empty()) {
-    membership_->GiveUp(rank, request->failure(), request->can_go_on());
+    membership_->GiveUp(rank, OneLine(request->failure()),
+                        request->can_go_on());
     call->Respond(absl::OkStatus());
     return call.get();
   }

@@ -20,6 +20,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -49,6 +50,28 @@ class FileTest : public testing::Test {
 
   std::string folder_;
 };
+
+TEST_F(FileTest, OnlyRegularFilesAreReadAsData) {
+  ASSERT_EQ(mkfifo(Path("pipe").c_str(), 0600), 0);
+  for (const std::string& path :
+       {Path("pipe"), std::string("/dev/zero"), folder_}) {
+    const absl::Status status = ReadRegularFile(path).status();
+    EXPECT_TRUE(absl::IsNotFound(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr(path), HasSubstr("not a regular file")));
+  }
+}
+
+TEST_F(FileTest, WhatIsTooLongIsNotRead) {
+  // Without blocks.
+  ASSERT_TRUE(WriteFileAtomically(Path("huge"), "x").ok());
+  ASSERT_EQ(truncate(Path("huge").c_str(), off_t{1} << 42), 0);
+  for (const auto& status : {ReadFile(Path("huge")).status(),
+                             ReadRegularFile(Path("huge")).status()}) {
+    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+    EXPECT_THAT(std::string(status.message()), HasSubstr(Path("huge")));
+  }
+}
 
 TEST_F(FileTest, ReadsWhatWasWritten) {
   for (const size_t size : {0, 1, 4096, 3'000'001}) {

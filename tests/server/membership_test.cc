@@ -138,6 +138,24 @@ TEST(MembershipTest, WorkersThatWereLostOrCameTooLateJoin) {
   waits.join();
 }
 
+TEST(MembershipTest, NobodyJoinsAJobThatHasNotBegun) {
+  MembershipOptions options = Patient(2);
+  options.min_workers = 1;
+  options.workers_join = true;
+  Membership membership(options);
+  Join(&membership, 0);
+  Join(&membership, 1);
+  membership.Leave(1, /*connection=*/2);
+  const auto back = membership.Register(1, 5, "other:1", /*began=*/false);
+  ASSERT_TRUE(back.ok()) << back.status();
+  EXPECT_FALSE(*back) << "it begins with the others";
+  membership.Attend(1, /*connection=*/3);
+  membership.GiveUp(1, "no memory");
+  EXPECT_TRUE(absl::IsUnavailable(
+      membership.Register(1, 6, "other:2", /*began=*/false).status()));
+  EXPECT_TRUE(*membership.Register(1, 6, "other:2"));
+}
+
 TEST(MembershipTest, AWorkerThatGaveUpMayBeStartedAgain) {
   MembershipOptions options = Patient(2);
   options.min_workers = 1;

@@ -86,6 +86,28 @@ TEST_F(RegisterTest, AConfigThatDoesNotParseIsRefused) {
   }
 }
 
+TEST_F(RegisterTest, WhyAWorkerGaveUpIsOneShortLine) {
+  for (const int rank : {0, 1}) {
+    ASSERT_TRUE(worker_.Register(Valid(rank)).ok());
+  }
+  AttendRequest attend;
+  *attend.mutable_worker() = Valid(1).worker();
+  grpc::ClientContext attending;
+  const auto events = worker_.stub()->Attend(&attending, attend);
+  FinishRequest finish;
+  *finish.mutable_worker() = Valid(0).worker();
+  finish.set_failure("no\ndata\x1b" + std::string(1 << 20, 'x'));
+  grpc::ClientContext context;
+  FinishResponse response;
+  ASSERT_TRUE(worker_.stub()->Finish(&context, finish, &response).ok());
+  AttendEvent event;
+  ASSERT_TRUE(events->Read(&event));
+  EXPECT_THAT(event.failure(),
+              AllOf(HasSubstr("gave up: no data x"), Not(HasSubstr("\n"))));
+  EXPECT_LT(event.failure().size(), 2500u);
+  EXPECT_TRUE(events->Finish().ok());
+}
+
 TEST_F(RegisterTest, TextsOutOfBoundsAreRefused) {
   RegisterRequest request = Valid(0);
   request.set_config(std::string((1 << 20) + 1, ' '));
