@@ -30,6 +30,7 @@ namespace {
 
 using ::testing::AllOf;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 // No process listens there: port 1 is privileged and unused.
 constexpr char kNobody[] = "127.0.0.1:1";
@@ -201,9 +202,10 @@ TEST(ParameterClientTest, AnotherConfigIsRefusedNamingServerAndFields) {
                                &map)
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
-  EXPECT_THAT(std::string(status.message()),
-              AllOf(HasSubstr(absl::StrCat("server 0 at ", AddressOf(*server))),
-                    HasSubstr("training.batch_size: 17 there and 64 here")));
+  EXPECT_THAT(
+      std::string(status.message()),
+      AllOf(HasSubstr(absl::StrCat("server 0 at ", AddressOf(*server))),
+            HasSubstr("\n  training.batch_size"), Not(HasSubstr("there and"))));
 }
 
 TEST(ParameterClientTest, AServerThatNeverComesIsNamedAfterTheStartupTimeout) {
