@@ -76,13 +76,16 @@ std::string Traffic(double bytes, double dense) {
 }
 
 std::string Iterations(const RunRecords& run) {
-  const std::string done =
-      FormatCount(static_cast<int64_t>(run.iterations.size()));
-  if (static_cast<double>(run.iterations.size()) >= run.total_iterations ||
-      !std::isfinite(run.total_iterations)) {
-    return done;
+  // With local steps a record covers several iterations.
+  const double last =
+      run.iterations.empty() ? 0 : run.iterations.back().iteration;
+  const double done =
+      std::isfinite(last) ? last : static_cast<double>(run.iterations.size());
+  const std::string text = FormatCount(static_cast<int64_t>(done));
+  if (done >= run.total_iterations || !std::isfinite(run.total_iterations)) {
+    return text;
   }
-  return absl::StrCat(done, " of ",
+  return absl::StrCat(text, " of ",
                       FormatCount(static_cast<int64_t>(run.total_iterations)));
 }
 

@@ -127,6 +127,14 @@ TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
   EXPECT_THAT(html, Not(HasSubstr("nan")));
 }
 
+TEST(HtmlReportTest, ARecordMayCoverSeveralIterations) {
+  RunRecords run = RunOf("sidco_e", 5);
+  for (IterationRow& row : run.iterations) row.iteration *= 8;
+  EXPECT_THAT(HtmlReport({run}, {}), Not(HasSubstr(" of 40<")));
+  run.total_iterations = 48;
+  EXPECT_THAT(HtmlReport({run}, {}), HasSubstr(">40 of 48<"));
+}
+
 TEST(HtmlReportTest, OneIterationIsDrawnAndSaysHowManyAreMissing) {
   const std::string html = HtmlReport({RunOf("sidco_e", 1)}, {});
   EXPECT_THAT(html, HasSubstr("<circle "));
