@@ -14,6 +14,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "glog/logging.h"
+#include "google/protobuf/stubs/logging.h"
 
 namespace ps {
 namespace {
@@ -76,6 +77,8 @@ void InitProgram(const char* argv0) {
   KeepFreedMemory();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);
+  // It writes a line for each message of a peer that is not as it should be.
+  google::protobuf::SetLogHandler(nullptr);
   std::signal(SIGTERM, Exit);
   std::signal(SIGPIPE, SIG_IGN);
 }

@@ -12,11 +12,11 @@ namespace ps {
 
 // Sets up the process; call it first in main. Standard streams that are closed
 // are opened as /dev/null. Log messages go to stderr, one
-// line each. SIGTERM ends the process with exit code 143, even if it is a
-// container's first process, which ignores signals that have no handler.
-// Writing to a closed pipe is an error and does not raise a signal. The process
-// keeps up to 256 MiB of freed memory for later messages, and may open as many
-// files and connections as its hard limit allows.
+// line each; Protocol Buffers write none. SIGTERM ends the process with exit
+// code 143, even if it is a container's first process, which ignores signals
+// that have no handler. Writing to a closed pipe is an error and does not raise
+// a signal. The process keeps up to 256 MiB of freed memory for later messages,
+// and may open as many files and connections as its hard limit allows.
 void InitProgram(const char* argv0);
 
 // From now on SIGTERM and SIGINT set AskedToEnd(), and the process is expected

@@ -9,6 +9,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "google/protobuf/stubs/logging.h"
 #include "gtest/gtest.h"
 
 namespace ps {
@@ -46,6 +47,17 @@ TEST(ProgramDeathTest, SigtermEndsTheProcessWith143) {
         std::raise(SIGTERM);
       },
       testing::ExitedWithCode(143), "");
+}
+
+TEST(ProgramDeathTest, WhatPeersSendWritesNoLines) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        InitProgram("program_test");
+        GOOGLE_LOG(ERROR) << "a field contains invalid UTF-8 data";
+        _exit(7);
+      },
+      testing::ExitedWithCode(7), "^$");
 }
 
 TEST(ProgramDeathTest, ClosedStandardStreamsAreOpened) {

@@ -1,0 +1,25 @@
+// Everything that reads bytes which another process, a disk or a stranger
+// wrote, as functions for fuzzing: they must return, whatever the bytes are.
+#ifndef TESTS_FUZZ_PARSERS_H_
+#define TESTS_FUZZ_PARSERS_H_
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+struct FuzzedParser {
+  std::string name;
+  void (*parse)(absl::string_view bytes);
+  // Valid inputs, from which others are made.
+  std::vector<std::string> seeds;
+};
+
+// In a fixed order.
+std::vector<FuzzedParser> FuzzedParsers();
+
+}  // namespace ps
+
+#endif  // TESTS_FUZZ_PARSERS_H_
