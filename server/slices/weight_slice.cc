@@ -358,8 +358,15 @@ int64_t WeightSlice::JoinsAt(int rank) const {
 
 void WeightSlice::Join(int rank, int64_t pushes) {
   mailbox_.Post([this, rank, pushes] {
-    MutexLock lock(&mu_);
-    admission_->Join(rank, pushes);
+    {
+      MutexLock lock(&mu_);
+      admission_->Join(rank, pushes);
+    }
+    if (state_ == nullptr || !failure_.ok()) return;
+    // Others may have waited for the process before it.
+    AnswerPushes();
+    AnswerWithAll();
+    Advance();
   });
 }
 

@@ -145,6 +145,25 @@ TEST_F(StaleSliceTest, WhoIsGoneIsNotWaitedFor) {
   EXPECT_TRUE(pulled.OnlyStatus().ok());
 }
 
+TEST_F(StaleSliceTest, WhoJoinsLetsThoseGoOnWhoWaitedForItsProcessBefore) {
+  const auto slice = Bounded(1);
+  for (int rank = 0; rank < 2; ++rank) {
+    slice->Pull(rank, 0, [](const auto&) {});
+  }
+  Answers first;
+  slice->Push(PushFrom(0, 0, 0, 1), first.Taker());
+  EXPECT_EQ(first.Get().size(), 1u);
+  Answers waits;
+  slice->Push(PushFrom(0, 1, 1, 1), waits.Taker());
+  EXPECT_TRUE(waits.Get().empty());
+  EXPECT_EQ(slice->JoinsAt(1), 2);
+  slice->Join(1, 2);
+  EXPECT_TRUE(waits.OnlyStatus().ok());
+  Answers joined;
+  slice->Push(PushFrom(1, 2, 2, 1), joined.Taker());
+  EXPECT_TRUE(joined.OnlyStatus().ok());
+}
+
 TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
   config_.mutable_consistency()->set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
   const auto slice = std::make_unique<WeightSlice>(OptionsOf(config_, 1));
