@@ -29,6 +29,7 @@ namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
@@ -305,6 +306,27 @@ TEST_F(Resume, AChangeOfWorkersMayBeInterruptedAnywhere) {
     EXPECT_EQ(again->number, 8);
   }
   EXPECT_GT(changes, 20);
+}
+
+TEST_F(Resume, OtherWorkersNeedASnapshotThatIsWhole) {
+  const JobConfig job = Job({});
+  ASSERT_TRUE(RunCluster(job).ok());
+  const std::string directory = folder_ + "/checkpoints";
+  fs::resize_file(directory + "/worker-1/snapshot-10/residuals", 100);
+  // An older one is.
+  const std::string copy = folder_ + "/copy";
+  fs::copy(directory, copy, fs::copy_options::recursive);
+  const auto older = ChangeWorkers(Files::Real(), copy, 3);
+  ASSERT_TRUE(older.ok()) << older.status();
+  EXPECT_EQ(older->from_number, 5);
+  fs::remove_all(directory + "/server-1-of-2/snapshot-5");
+  const absl::Status refused =
+      ChangeWorkers(Files::Real(), directory, 3).status();
+  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("worker-1/snapshot-10/residuals is damaged"),
+                    HasSubstr("snapshot 5 lacks the part of server-1-of-2")));
+  EXPECT_TRUE(fs::exists(directory + "/worker-0/snapshot-10"));
 }
 
 TEST_F(Resume, WorkersThatDriftApartStayAsManyAsTheyAre) {

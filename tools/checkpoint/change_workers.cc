@@ -64,17 +64,19 @@ absl::StatusOr<JobSnapshot> LatestWhole(Files* files,
                                         const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
                       FindJobSnapshots(files, directory));
-  std::string problems;
+  std::vector<std::string> problems;
   for (auto it = snapshots.rbegin(); it != snapshots.rend(); ++it) {
     const std::vector<std::string> damaged = Verify(files, *it);
     if (it->missing.empty() && damaged.empty()) return *it;
-    absl::StrAppend(&problems, "; ", it->number, " lacks the parts of ",
-                    absl::StrJoin(it->missing, ", "), " ",
-                    absl::StrJoin(damaged, "; "));
+    problems.insert(problems.end(), damaged.begin(), damaged.end());
+    if (it->missing.empty()) continue;
+    problems.push_back(absl::StrCat("snapshot ", it->number,
+                                    " lacks the part of ",
+                                    absl::StrJoin(it->missing, ", ")));
   }
-  return absl::NotFoundError(
-      absl::StrCat("no snapshot in ", directory,
-                   " is whole on all servers and workers", problems));
+  return absl::NotFoundError(absl::StrCat(
+      "no snapshot in ", directory, " is whole on all servers and workers:\n  ",
+      absl::StrJoin(problems, "\n  ")));
 }
 
 // One snapshot, on its way from N workers to M. Not thread-safe.
