@@ -19,8 +19,7 @@ struct ExchangePhases {
   // From the first push to the last answer. The part that is not in `await` was
   // hidden behind other work.
   double communication = 0;
-  // Mean over the slices: time between a push and its answer outside the
-  // server.
+  // Mean over the slices: time between a push and its answer outside the server.
   double wire = 0;
   // `held` and `wait` are means over the slices, `update` is their sum.
   ServerWork server;

@@ -10,6 +10,7 @@
 #include "common/json.h"
 #include "common/npy_header.h"
 #include "common/safetensors.h"
+#include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/state_io.h"
 #include "data/decode_image.h"
@@ -41,55 +42,65 @@ namespace {
 constexpr int64_t kElements = kOwnPayloadSize;
 
 // What a server does with a push's payload.
-void FuzzPayload(absl::string_view bytes) {
+absl::Status FuzzPayload(absl::string_view bytes) {
   const PayloadPieces pieces = {
       {reinterpret_cast<const uint8_t*>(bytes.data()), bytes.size()}};
-  if (!ValidatePayload(pieces, kElements).ok()) return;
+  PS_RETURN_IF_ERROR(ValidatePayload(pieces, kElements).status());
   std::vector<float> sum(kElements);
   AddPayload(pieces, sum.data());
+  return absl::OkStatus();
 }
 
-void FuzzMessage(absl::string_view bytes) {
+absl::Status FuzzMessage(absl::string_view bytes) {
   const grpc::Slice slice(bytes.data(), bytes.size());
-  const auto message = DecodeSliceMessage(grpc::ByteBuffer(&slice, 1));
-  if (!message.ok()) return;
-  ValidatePayload(message->payload.pieces, kElements).IgnoreError();
+  PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
+                      DecodeSliceMessage(grpc::ByteBuffer(&slice, 1)));
+  return ValidatePayload(message.payload.pieces, kElements).status();
 }
 
-void FuzzSafetensorsFile(absl::string_view bytes) {
-  ParseSafetensors(bytes).IgnoreError();
+absl::Status FuzzSafetensors(absl::string_view bytes) {
+  return ParseSafetensors(bytes).status();
 }
 
-void FuzzNpyFile(absl::string_view bytes) {
-  const auto text = ParseNpyPreamble(bytes);
-  if (!text.ok() || text->end > static_cast<int64_t>(bytes.size())) return;
-  ParseNpyText(bytes.substr(text->begin, text->end - text->begin))
-      .IgnoreError();
+absl::Status FuzzNpy(absl::string_view bytes) {
+  PS_ASSIGN_OR_RETURN(const NpyTextRange text, ParseNpyPreamble(bytes));
+  if (text.end > static_cast<int64_t>(bytes.size())) {
+    return absl::DataLossError("the file ends in its header");
+  }
+  return ParseNpyText(bytes.substr(text.begin, text.end - text.begin)).status();
 }
 
-void FuzzIdxFile(absl::string_view bytes) {
-  for (const int dimensions : {1, 3}) ParseIdx(bytes, dimensions).IgnoreError();
+absl::Status FuzzIdx(absl::string_view bytes) {
+  ParseIdx(bytes, 1).IgnoreError();
+  return ParseIdx(bytes, 3).status();
 }
 
-void FuzzGzip(absl::string_view bytes) { Gunzip(bytes, 1 << 20).IgnoreError(); }
-
-void FuzzImage(absl::string_view bytes) { DecodeImage(bytes).IgnoreError(); }
-
-void FuzzWavFile(absl::string_view bytes) { ParseWav(bytes).IgnoreError(); }
-
-void FuzzTranscriptList(absl::string_view bytes) {
-  ParseTranscripts(bytes).IgnoreError();
+absl::Status FuzzGzip(absl::string_view bytes) {
+  return Gunzip(bytes, 1 << 20).status();
 }
 
-void FuzzJob(absl::string_view bytes) {
-  const auto config = ParseConfig(bytes, "fuzzed");
-  if (config.ok()) ValidateConfig(*config).IgnoreError();
+absl::Status FuzzImage(absl::string_view bytes) {
+  return DecodeImage(bytes).status();
 }
 
-void FuzzJsonText(absl::string_view bytes) {
-  ParseJson(bytes);
+absl::Status FuzzWav(absl::string_view bytes) {
+  return ParseWav(bytes).status();
+}
+
+absl::Status FuzzTranscripts(absl::string_view bytes) {
+  return ParseTranscripts(bytes).status();
+}
+
+absl::Status FuzzJob(absl::string_view bytes) {
+  PS_ASSIGN_OR_RETURN(const JobConfig config, ParseConfig(bytes, "fuzzed"));
+  return ValidateConfig(config);
+}
+
+absl::Status FuzzJson(absl::string_view bytes) {
   std::string repeated;
   ParseSortedJson(bytes, &repeated);
+  return ParseJson(bytes).is_discarded() ? absl::DataLossError("no JSON")
+                                         : absl::OkStatus();
 }
 
 void Put(const std::string& path, absl::string_view bytes, MemoryFiles* files) {
@@ -98,37 +109,37 @@ void Put(const std::string& path, absl::string_view bytes, MemoryFiles* files) {
 }
 
 // With a checksum that fits, so that what comes after it is reached.
-void FuzzManifest(absl::string_view body) {
+absl::Status FuzzManifest(absl::string_view body) {
   MemoryFiles files;
   Put("f/snapshot-7/manifest",
       absl::StrCat("gradsieve-snapshot 1 ",
                    absl::StrFormat("%08x", Crc32c(body)), "\n", body),
       &files);
-  const auto snapshot = OpenSnapshot(&files, "f", 7);
-  if (!snapshot.ok()) return;
-  for (const SnapshotPart& part : snapshot->parts) {
-    ReadPart(&files, *snapshot, part.name).IgnoreError();
+  PS_ASSIGN_OR_RETURN(const Snapshot snapshot, OpenSnapshot(&files, "f", 7));
+  for (const SnapshotPart& part : snapshot.parts) {
+    ReadPart(&files, snapshot, part.name).IgnoreError();
   }
+  return absl::OkStatus();
 }
 
-void ReadAsLog(MemoryFiles* files) {
+absl::Status ReadAsLog(MemoryFiles* files) {
   LogSegment segment;
   segment.path = "f/log-0-0000000000000001";
   segment.epoch = 1;
-  ReadLog(files, {segment}, 0).IgnoreError();
+  return ReadLog(files, {segment}, 0).status();
 }
 
-void FuzzLogFile(absl::string_view bytes) {
+absl::Status FuzzLog(absl::string_view bytes) {
   MemoryFiles files;
   Put("f/log-0-0000000000000001", bytes, &files);
-  ReadAsLog(&files);
+  return ReadAsLog(&files);
 }
 
-void FuzzLogRecord(absl::string_view bytes) {
+absl::Status FuzzLogRecord(absl::string_view bytes) {
   MemoryFiles files;
   auto log = RecordLogWriter::Create(&files, "f/log-0-0000000000000001");
   CHECK(log.ok() && log->Append({bytes}).ok()) << log.status();
-  ReadAsLog(&files);
+  return ReadAsLog(&files);
 }
 
 // The same fields, with a kind and a checksum that fit.
@@ -156,17 +167,17 @@ SliceOptions SmallSlice() {
   return options;
 }
 
-void FuzzSlice(absl::string_view fields) {
+absl::Status FuzzSlice(absl::string_view fields) {
   const std::string saved = Sealed("slice", fields);
-  SliceState::Load(SmallSlice(), saved).IgnoreError();
   SliceState::ForWorkers(saved, 3, 4, 5).IgnoreError();
   SliceState::NumElements(saved).IgnoreError();
+  return SliceState::Load(SmallSlice(), saved).status();
 }
 
-void FuzzProgress(absl::string_view fields) {
+absl::Status FuzzProgress(absl::string_view fields) {
   RunTotalsCounter totals(2, 5);
-  LoadProgress(Sealed(kProgressPart, fields), &totals).IgnoreError();
   LoadResiduals(Sealed(kResidualsPart, fields)).IgnoreError();
+  return LoadProgress(Sealed(kProgressPart, fields), &totals).status();
 }
 
 // The fields of a state, without its kind and its checksum.
@@ -235,6 +246,8 @@ std::vector<std::string> LogRecords() {
   push->set_payload_bytes(3);
   LogEntry norms;
   norms.mutable_norms()->add_weights(0.5);
+  norms.mutable_norms()->add_gradient(0.25);
+  norms.mutable_norms()->add_step(0.125);
   std::vector<std::string> records;
   for (const LogEntry& entry : {first, update, norms}) {
     const std::string text = entry.SerializeAsString();
@@ -299,31 +312,29 @@ std::vector<FuzzedParser> FuzzedParsers() {
   return {
       {"payload", FuzzPayload, Payloads()},
       {"message", FuzzMessage, Messages()},
-      {"safetensors", FuzzSafetensorsFile, {SafetensorsSeed()}},
+      {"safetensors", FuzzSafetensors, {SafetensorsSeed()}},
       {"npy",
-       FuzzNpyFile,
+       FuzzNpy,
        {std::string("\x93NUMPY\x01\0", 8) +
         std::string(1, static_cast<char>(npy.size())) + std::string(1, '\0') +
         npy}},
-      {"idx", FuzzIdxFile, {IdxBytes()}},
+      {"idx", FuzzIdx, {IdxBytes()}},
       {"gzip", FuzzGzip, {GzipForTest("some text, some text, some text")}},
       {"image", FuzzImage, Images()},
-      {"wav", FuzzWavFile, {WavBytes()}},
-      {"transcripts",
-       FuzzTranscriptList,
-       {"a.wav\tsome words\n\nb.wav\tmore\n"}},
+      {"wav", FuzzWav, {WavBytes()}},
+      {"transcripts", FuzzTranscripts, {"a.wav\tsome words\n\nb.wav\tmore\n"}},
       {"job",
        FuzzJob,
        {"name: \"a\" model { name: \"mlp\" mlp { hidden_units: 8 } } "
         "data { name: \"digits\" } compressor { name: \"sidco_e\" ratio: 0.01 "
         "} "
-        "cluster { num_workers: 2 servers: \"a:1\" }"}},
-      {"json", FuzzJsonText, {R"({"a": [1, 2.5e3, "x\u00e9"], "b": null})"}},
+        "cluster { num_workers: 2 num_servers: 1 servers: \"a:1\" }"}},
+      {"json", FuzzJson, {R"({"a": [1, 2.5e3, "x\u00e9"], "b": null})"}},
       {"manifest",
        FuzzManifest,
        {R"({"number": 7, "note": "{}", "files": [{"name": "state", "bytes": 3,)"
         R"( "crc32c": 5}]})"}},
-      {"log", FuzzLogFile, {LogBytes()}},
+      {"log", FuzzLog, {LogBytes()}},
       {"log_record", FuzzLogRecord, LogRecords()},
       {"slice", FuzzSlice, Slices()},
       {"progress",

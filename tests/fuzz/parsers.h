@@ -6,14 +6,16 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 
 namespace ps {
 
 struct FuzzedParser {
   std::string name;
-  void (*parse)(absl::string_view bytes);
-  // Valid inputs, from which others are made.
+  // Not OK: it does not take them.
+  absl::Status (*parse)(absl::string_view bytes);
+  // Inputs that it takes, from which others are made.
   std::vector<std::string> seeds;
 };
 
