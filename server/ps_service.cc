@@ -207,9 +207,6 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
       });
 }
 
-// Limits on text from a peer that goes to the log and into errors.
-constexpr size_t kMaxNameBytes = 256;
-constexpr size_t kMaxConfigBytes = 1 << 20;
 // Of the log about peers.
 constexpr absl::Duration kLogInterval = absl::Seconds(10);
 
@@ -247,118 +244,6 @@ PsService::~PsService() {
   // ThreadSanitizer, which does not see gRPC's own locks.
   MutexLock lock(&mu_);
   CHECK(attending_.empty());
-}
-
-absl::Status PsService::CheckConfig(const RegisterRequest& request) {
-  // Whoever asks must not learn the job.
-  const std::vector<std::string> fields = DescribeConfigDifferences(
-      shared_config_text_, request.config(), /*values=*/false);
-  if (fields.empty()) return absl::OkStatus();
-  const std::string worker =
-      absl::StrCat("worker ", request.worker().rank(), " (", request.name(),
-                   ") has another config than server ", server_index_);
-  about_peers_.Log(
-      absl::StrCat(worker, " (there: the worker, here: the server): ",
-                   absl::StrJoin(DescribeConfigDifferences(shared_config_text_,
-                                                           request.config()),
-                                 "; ")),
-      [](const std::string& line) { LOG(ERROR) << line; });
-  return absl::FailedPreconditionError(absl::StrCat(
-      worker,
-      "; start all processes of a job with the same one. Differing fields, "
-      "whose values are in the server's log:\n  ",
-      absl::StrJoin(fields, "\n  ")));
-}
-
-absl::Status PsService::HandleRegister(const RegisterRequest& request,
-                                       RegisterResponse* response) {
-  if (request.server_index() != server_index_) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this is server ", server_index_, "; the worker takes it for server ",
-        request.server_index(), ". Is cluster.servers in order of index?"));
-  }
-  if (request.name().size() > kMaxNameBytes ||
-      request.config().size() > kMaxConfigBytes) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a name of ", request.name().size(), " bytes and a config of ",
-        request.config().size(), " bytes; at most ", kMaxNameBytes, " and ",
-        kMaxConfigBytes, " are allowed"));
-  }
-  if (!std::all_of(request.name().begin(), request.name().end(),
-                   absl::ascii_isprint)) {
-    return absl::InvalidArgumentError("the name has unprintable characters");
-  }
-  PS_RETURN_IF_ERROR(membership_->CheckRank(request.worker().rank()));
-  if (request.keeps_snapshots() != KeepsSnapshots(*config_)) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        "worker ", request.worker().rank(), " (", request.name(), ") ",
-        request.keeps_snapshots() ? "keeps" : "does not keep",
-        " snapshots, and server ", server_index_, " does",
-        request.keeps_snapshots() ? " not" : "",
-        "; give all processes a checkpoint.directory, or none"));
-  }
-  PS_RETURN_IF_ERROR(CheckConfig(request));
-  const int rank = request.worker().rank();
-  // The process of this worker that has finished may still be there, and
-  // register again when its connection breaks; another one has nothing to do.
-  if (done_ || (request.epoch() == 0 && membership_->HasFinished(rank))) {
-    response->set_done(true);
-    return absl::OkStatus();
-  }
-  ShardLayout layout;
-  layout.bucket_sizes.assign(request.bucket_sizes().begin(),
-                             request.bucket_sizes().end());
-  layout.total_iterations = request.total_iterations();
-  layout.num_averaged_buckets = request.num_averaged_buckets();
-  layout.tensor_sizes.assign(request.tensor_sizes().begin(),
-                             request.tensor_sizes().end());
-  layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
-                                 request.tensor_is_matrix().end());
-  const std::string first_server =
-      request.servers_size() > 0 ? request.servers(0) : "";
-  // Before Membership::Register, so that a worker with a wrong layout does not
-  // take the rank.
-  PS_RETURN_IF_ERROR(shard_->SetLayout(layout, first_server));
-  credit_.Raise(shard_->bytes_held_at_least());
-  if (!snapshots_->Welcome(request.epoch())) {
-    response->set_recovering(true);
-    return absl::OkStatus();
-  }
-  const bool began = shard_->version() >= 0;
-  PS_ASSIGN_OR_RETURN(
-      const bool joined,
-      membership_->Register(rank, request.worker().incarnation(),
-                            request.name(), began));
-  snapshots_->Registered(request.worker(), request.epoch());
-  const bool unknown = snapshots_->recovered() && request.epoch() == 0;
-  if (WorkersDrift(*config_) && (joined || (unknown && began))) {
-    response->set_joins(true);
-    response->set_joins_at(shard_->JoinsAt(rank));
-  }
-  if (snapshots_->recovered()) has_weights_();
-  about_peers_.Log(absl::StrCat(membership_->NameOf(rank), " registered"),
-                   [](const std::string& line) { LOG(INFO) << line; });
-  return absl::OkStatus();
-}
-
-grpc::ServerUnaryReactor* PsService::Register(
-    grpc::CallbackServerContext* context, const RegisterRequest* request,
-    RegisterResponse* response) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const grpc::Status status = ToGrpcStatus(HandleRegister(*request, response));
-  if (!status.ok()) {
-    // It asks again if the server is not ready yet.
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-      about_peers_.Log(absl::StrCat("refused worker ", request->worker().rank(),
-                                    ": ", status.error_message()),
-                       [](const std::string& line) { LOG(ERROR) << line; });
-    }
-  }
-  response->set_unix_socket(unix_socket_);
-  response->set_credit_bytes(credit_.bytes_per_worker());
-  response->set_epoch(snapshots_->epoch());
-  reactor->Finish(status);
-  return reactor;
 }
 
 grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
