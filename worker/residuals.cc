@@ -3,9 +3,12 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <utility>
 
-#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
 #include "common/status_macros.h"
+#include "compressors/state_io.h"
+#include "worker/saved_worker.h"
 
 namespace ps {
 namespace {
@@ -63,29 +66,27 @@ absl::Status Residuals::PutBack(const Slice& slice) {
   return backend_->CopyFromHost(staging_.data(), &part);
 }
 
-absl::StatusOr<std::vector<float>> Residuals::Save() const {
-  std::vector<float> values;
+absl::StatusOr<std::string> Residuals::Save() const {
+  StateWriter writer(kResidualsPart);
+  std::vector<float> host;
   for (const Tensor& tensor : tensors_) {
-    values.resize(values.size() + tensor.size());
-    PS_RETURN_IF_ERROR(backend_->CopyToHost(
-        tensor, values.data() + values.size() - tensor.size()));
+    host.resize(tensor.size());
+    PS_RETURN_IF_ERROR(backend_->CopyToHost(tensor, host.data()));
+    writer.PutFloats(host);
   }
-  return values;
+  return std::move(writer).Finish();
 }
 
-absl::Status Residuals::Load(const std::vector<float>& values) {
-  int64_t size = 0;
-  for (const Tensor& tensor : tensors_) size += tensor.size();
-  if (size != static_cast<int64_t>(values.size())) {
-    return absl::DataLossError(absl::StrCat(
-        values.size(), " saved residuals for ", size, " parameters"));
-  }
-  const float* from = values.data();
+absl::Status Residuals::Load(absl::string_view saved) {
+  PS_ASSIGN_OR_RETURN(StateReader reader,
+                      StateReader::Open(kResidualsPart, saved));
+  std::vector<float> host;
   for (Tensor& tensor : tensors_) {
-    PS_RETURN_IF_ERROR(backend_->CopyFromHost(from, &tensor));
-    from += tensor.size();
+    host.resize(tensor.size());
+    PS_RETURN_IF_ERROR(reader.GetFloats(absl::MakeSpan(host)));
+    PS_RETURN_IF_ERROR(backend_->CopyFromHost(host.data(), &tensor));
   }
-  return absl::OkStatus();
+  return reader.Finish();
 }
 
 absl::StatusOr<double> Residuals::Norm() {

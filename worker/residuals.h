@@ -5,10 +5,12 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
@@ -41,11 +43,11 @@ class Residuals {
   // The last payload of this slice came too late: adds it back to the residual.
   absl::Status PutBack(const Slice& slice);
 
-  // All residuals, bucket by bucket: [parameters]. For checkpoints. Must not be
-  // used while a payload may still be put back. Errors of Load: kDataLoss for
-  // another number.
-  absl::StatusOr<std::vector<float>> Save() const;
-  absl::Status Load(const std::vector<float>& values);
+  // For checkpoints: the part "residuals" of a worker's snapshot
+  // (worker/saved_worker.h). Must not be used while a payload may still be put
+  // back. Errors of Load: kDataLoss for residuals of other buckets.
+  absl::StatusOr<std::string> Save() const;
+  absl::Status Load(absl::string_view saved);
 
   // Euclidean norm over all buckets. Costs a pass over memory.
   absl::StatusOr<double> Norm();

@@ -157,9 +157,8 @@ absl::StatusOr<SnapshotParts> WorkerSnapshots::Parts(
   progress.set = options_.set;
   parts[kProgressPart] = SaveProgress(progress, *options_.totals);
   PS_ASSIGN_OR_RETURN(parts[kStatePart], State());
-  PS_ASSIGN_OR_RETURN(const std::vector<float> residuals,
+  PS_ASSIGN_OR_RETURN(parts[kResidualsPart],
                       options_.pipeline->residuals()->Save());
-  parts[kResidualsPart] = SaveResiduals(residuals);
   if (options_.worker_rank == 0) {
     PS_ASSIGN_OR_RETURN(parts[kWeightsPart], NamedWeights());
   }
@@ -181,9 +180,8 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::LoadParts(
         "the servers' weights are not those that this worker had");
   }
   PS_RETURN_IF_ERROR(LoadState(parts.at(kStatePart)));
-  PS_ASSIGN_OR_RETURN(const std::vector<float> residuals,
-                      LoadResiduals(parts.at(kResidualsPart)));
-  PS_RETURN_IF_ERROR(options_.pipeline->residuals()->Load(residuals));
+  PS_RETURN_IF_ERROR(
+      options_.pipeline->residuals()->Load(parts.at(kResidualsPart)));
   if (options_.own_weights != nullptr && (drift_ || progress.other_residuals)) {
     PS_RETURN_IF_ERROR(
         options_.pipeline->FollowServers(*options_.from_servers));
