@@ -97,8 +97,8 @@ class GradientPipeline {
   // iteration after the next.
   void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
-  // For checkpoints, between Await and Begin: compressors and choices, and the
-  // residuals.
+  // For checkpoints, between Await and Begin: the compressors and the choices of
+  // `auto`, and apart from them the residuals.
   absl::Status Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
   Residuals* residuals() { return residuals_.get(); }

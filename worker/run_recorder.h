@@ -64,9 +64,8 @@ class RunRecorder {
  public:
   // Makes the directory if necessary and starts metrics.jsonl, which has one
   // JSON object per line with "event" start, iteration or evaluation.
-  // continue_at > 0: the file exists already and goes on after so many bytes,
-  // below 0: after its last whole line;
-  // the rest is cut off.
+  // If continue_at is above 0, the file exists already; it is cut after so many
+  // bytes and continued. Below 0, it is cut after its last whole line.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
       const std::string& directory, const RunHeader& header,
       int64_t continue_at = 0);

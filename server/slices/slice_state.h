@@ -74,9 +74,10 @@ class SliceState {
   // The number of elements of the slice that Save returned. Errors: kDataLoss.
   static absl::StatusOr<int64_t> NumElements(absl::string_view saved);
 
-  // What Save returned, for a job that goes on with another number of workers,
-  // after so many updates of parameters and means of statistics. All workers
-  // must have been part of the last update. Errors: kDataLoss.
+  // Changes what Save returned, so that the job goes on with another number of
+  // workers: a slice of parameters as if it had received `updates` updates, one
+  // of statistics as if it had received `means`. The last update must have had
+  // a push of each worker. Errors: kDataLoss.
   static absl::StatusOr<std::string> ForWorkers(absl::string_view saved,
                                                 int num_workers,
                                                 int64_t updates, int64_t means);

@@ -1,11 +1,9 @@
 // A job that ends after a snapshot and goes on has the same bits as one that
 // was never interrupted.
 #include <algorithm>
-#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <memory>
-#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -20,89 +18,15 @@
 #include "nlohmann/json.hpp"
 #include "server/server.h"
 #include "tests/cluster/in_process_cluster.h"
-#include "tests/storage/memory_files.h"
-#include "tools/checkpoint/change_workers.h"
+#include "tests/cluster/resumed_jobs.h"
 #include "tools/checkpoint/reshard.h"
-#include "worker/saved_worker.h"
 
 namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
-using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
-
-constexpr int kEvery = 5;
-constexpr int kStopBeforePush = 7;
-
-class Resume : public testing::Test {
- protected:
-  void SetUp() override { fs::remove_all(folder_); }
-
-  JobConfig Job(const std::vector<std::string>& overrides) const {
-    JobConfig job = SmallJob(/*num_workers=*/2, /*num_servers=*/2);
-    // At least as many slices as servers.
-    job.mutable_cluster()->set_max_slice_elements(10000);
-    for (const std::string& text : overrides) {
-      const absl::Status set = ApplyOverride(text, &job);
-      EXPECT_TRUE(set.ok()) << set;
-    }
-    const absl::Status valid = ValidateConfig(job);
-    EXPECT_TRUE(valid.ok()) << valid;
-    job.mutable_checkpoint()->set_every(kEvery);
-    job.mutable_checkpoint()->set_directory(folder_ + "/checkpoints");
-    return job;
-  }
-
-  static void ExpectSameBits(const ClusterRun& run, const ClusterRun& other) {
-    ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
-    ASSERT_TRUE(other.ok()) << other.workers[0].status() << other.servers[0];
-    for (size_t rank = 0; rank < run.workers.size(); ++rank) {
-      EXPECT_EQ(run.workers[rank]->weights, other.workers[rank]->weights);
-      EXPECT_EQ(run.workers[rank]->statistics, other.workers[rank]->statistics);
-    }
-  }
-
-  // Why the job did not begin. The others may only have heard of that.
-  static std::string Refusal(const ClusterRun& run) {
-    for (const auto& worker : run.workers) {
-      if (absl::IsFailedPrecondition(worker.status())) {
-        return std::string(worker.status().message());
-      }
-    }
-    return "not refused";
-  }
-
-  static void ExpectStopped(const ClusterRun& run, int push = 8) {
-    for (const auto& worker : run.workers) {
-      EXPECT_TRUE(absl::IsUnavailable(worker.status())) << worker.status();
-      EXPECT_THAT(std::string(worker.status().message()),
-                  HasSubstr(absl::StrCat("asked to end after push ", push)));
-    }
-    for (const absl::Status& server : run.servers) {
-      EXPECT_TRUE(absl::IsUnavailable(server)) << server;
-    }
-  }
-
-  // As if everything had been killed before the job was done.
-  void ForgetTheEnd() const {
-    for (const auto& process :
-         fs::directory_iterator(folder_ + "/checkpoints")) {
-      fs::remove(process.path() / "done");
-    }
-  }
-
-  const std::string folder_ = testing::TempDir() + "/resume_test";
-};
-
-struct Case {
-  std::string name;
-  std::vector<std::string> overrides;
-};
-
-class ResumeEveryJob : public Resume,
-                       public testing::WithParamInterface<Case> {};
 
 TEST_P(ResumeEveryJob, NeitherAStopNorOtherServersChangeABit) {
   JobConfig undisturbed = Job(GetParam().overrides);
@@ -126,218 +50,8 @@ TEST_P(ResumeEveryJob, NeitherAStopNorOtherServersChangeABit) {
   ExpectSameBits(RunCluster(job), whole);
 }
 
-std::vector<Case> Cases() {
-  const std::vector<std::string> delta = {"optimizer.name=sgd",
-                                          "optimizer.learning_rate=1",
-                                          "optimizer.weight_decay=0",
-                                          "worker_optimizer.name=momentum",
-                                          "worker_optimizer.learning_rate=0.05",
-                                          "worker_optimizer.momentum=0.9"};
-  const auto with = [&](std::vector<std::string> more) {
-    more.insert(more.begin(), delta.begin(), delta.end());
-    return more;
-  };
-  const std::vector<std::string> sidco = {"compressor.name=sidco_e",
-                                          "compressor.ratio=0.01"};
-  return {
-      {"None", {}},
-      {"DeltaWithSidco",
-       with({"compressor.name=sidco_e", "compressor.ratio=0.01",
-             "compressor.value_code=int8_block"})},
-      {"DeltaWithAdamwAndLocalSteps",
-       {"optimizer.name=nesterov", "optimizer.learning_rate=0.7",
-        "optimizer.momentum=0.9", "optimizer.weight_decay=0",
-        "worker_optimizer.name=adamw", "worker_optimizer.learning_rate=0.002",
-        "compressor.name=topk", "compressor.ratio=0.05",
-        "consistency.local_steps=2", "training.max_iterations=24",
-        "training.epochs=4"}},
-      {"DgcWithCorrection",
-       {"optimizer.name=sgd", "optimizer.weight_decay=0", "compressor.name=dgc",
-        "compressor.ratio=0.01", "compressor.momentum_correction.momentum=0.9",
-        "compressor.clip_norm=1", "downlink.mode=UPDATE"}},
-      {"AdamWithCompressedAnswers",
-       {"optimizer.name=adam", "optimizer.learning_rate=0.002",
-        "compressor.name=sidco_e", "compressor.ratio=0.01",
-        "downlink.mode=COMPRESSED", "downlink.compressor.name=randomk",
-        "downlink.compressor.ratio=0.05"}},
-      {"LambWithRandomK",
-       {"optimizer.name=lamb", "optimizer.learning_rate=0.01",
-        "compressor.name=randomk", "compressor.ratio=0.05"}},
-      {"NovogradWithPowerSgd",
-       {"optimizer.name=novograd", "optimizer.learning_rate=0.01",
-        "compressor.name=powersgd"}},
-      {"StatisticsOfBatches",
-       {"model.name=resnet20", "training.batch_size=4",
-        "compressor.name=sidco_e", "compressor.ratio=0.01"}},
-      {"Bf16Answers", {"downlink.value_code=bf16"}},
-      {"QuantizedWithRandomBits",
-       {"compressor.name=topk", "compressor.ratio=0.05",
-        "compressor.value_code=qsgd", "compressor.values.bits=8"}},
-  };
-}
-
-INSTANTIATE_TEST_SUITE_P(, ResumeEveryJob, testing::ValuesIn(Cases()),
+INSTANTIATE_TEST_SUITE_P(, ResumeEveryJob, testing::ValuesIn(ResumedJobs()),
                          [](const auto& test) { return test.param.name; });
-
-// What all workers have not sent yet, as the mean over them.
-std::vector<double> MeanResidual(const std::string& directory, int num_workers,
-                                 int64_t number) {
-  std::vector<double> mean;
-  for (int rank = 0; rank < num_workers; ++rank) {
-    const auto bytes =
-        ReadFile(absl::StrCat(directory, "/worker-", rank, "/snapshot-", number,
-                              "/", kResidualsPart));
-    EXPECT_TRUE(bytes.ok()) << bytes.status();
-    const auto residuals = LoadResiduals(bytes.value_or(""));
-    EXPECT_TRUE(residuals.ok()) << residuals.status();
-    mean.resize(residuals->size());
-    for (size_t i = 0; i < mean.size(); ++i) {
-      mean[i] += (*residuals)[i] / num_workers;
-    }
-  }
-  return mean;
-}
-
-TEST_P(ResumeEveryJob, OtherWorkersGoOnAtTheSamePlace) {
-  JobConfig job = Job(GetParam().overrides);
-  ExpectStopped(RunClusterUntil(
-      job, "", [](int push) { return push == kStopBeforePush; }));
-  const std::vector<double> unsent =
-      MeanResidual(folder_ + "/checkpoints", 2, 8);
-  double rounding = 0;
-  for (const double x : unsent) {
-    rounding = std::max(rounding, 1e-6 * std::abs(x));
-  }
-  for (const int workers : {1, 3, 4}) {
-    SCOPED_TRACE(workers);
-    const std::string copy = absl::StrCat(folder_, "/", workers, "-workers");
-    fs::copy(folder_ + "/checkpoints", copy, fs::copy_options::recursive);
-    const auto changed = ChangeWorkers(Files::Real(), copy, workers);
-    ASSERT_TRUE(changed.ok()) << changed.status();
-    EXPECT_EQ(changed->from_workers, 2);
-    EXPECT_EQ(changed->from_number, 8);
-    // Its length is given in iterations, and does not depend on the workers.
-    EXPECT_EQ(changed->number, 8);
-    const std::vector<double> after = MeanResidual(copy, workers, 8);
-    ASSERT_EQ(after.size(), unsent.size());
-    for (size_t i = 0; i < after.size(); ++i) {
-      ASSERT_NEAR(after[i], unsent[i], rounding) << i;
-    }
-    JobConfig other = job;
-    other.mutable_cluster()->set_num_workers(workers);
-    other.mutable_checkpoint()->set_directory(copy);
-    const ClusterRun run = RunCluster(other);
-    ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
-    EXPECT_EQ(run.workers[0]->totals.iterations,
-              job.training().max_iterations());
-    for (const auto& worker : run.workers) {
-      EXPECT_EQ(worker->weights, run.workers[0]->weights);
-    }
-    const auto again = ChangeWorkers(Files::Real(), copy, workers);
-    ASSERT_TRUE(again.ok()) << again.status();
-    EXPECT_EQ(again->from_workers, workers);
-  }
-}
-
-TEST_F(Resume, OtherWorkersReadTheSameEpochs) {
-  JobConfig job = Job({"training.max_iterations=0", "training.epochs=3",
-                       "model.name=resnet20", "training.batch_size=4",
-                       "data.digits.train_examples=83"});
-  // 10 iterations an epoch; one whole epoch and a half.
-  ExpectStopped(RunClusterUntil(job, "", [](int push) { return push == 14; }),
-                15);
-  const std::string directory = folder_ + "/checkpoints";
-  const auto changed = ChangeWorkers(Files::Real(), directory, 1);
-  ASSERT_TRUE(changed.ok()) << changed.status();
-  EXPECT_EQ(changed->from_number, 15);
-  EXPECT_EQ(changed->number, 30);
-  job.mutable_cluster()->set_num_workers(1);
-  const ClusterRun run = RunCluster(job, folder_ + "/run");
-  ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
-  EXPECT_EQ(run.workers[0]->totals.iterations, 60);
-  // The first evaluation has been made before.
-  const auto metrics = ReadFile(folder_ + "/run/metrics.jsonl");
-  ASSERT_TRUE(metrics.ok());
-  std::vector<double> epochs;
-  for (const absl::string_view line : absl::StrSplit(*metrics, '\n')) {
-    if (!absl::StrContains(line, "\"event\":\"evaluation\"")) continue;
-    epochs.push_back(nlohmann::json::parse(std::string(line)).at("epoch"));
-  }
-  EXPECT_THAT(epochs, ElementsAre(2, 3));
-}
-
-TEST_F(Resume, AChangeOfWorkersMayBeInterruptedAnywhere) {
-  const JobConfig job = Job({});
-  ExpectStopped(RunClusterUntil(
-      job, "", [](int push) { return push == kStopBeforePush; }));
-  const std::string directory = folder_ + "/checkpoints";
-  const auto copy = [&](Files* files) {
-    for (const auto& entry : fs::recursive_directory_iterator(directory)) {
-      if (!entry.is_regular_file()) continue;
-      const auto bytes = ReadFile(entry.path());
-      auto file = files->Create(entry.path());
-      ASSERT_TRUE(bytes.ok() && file.ok());
-      ASSERT_TRUE((*file)->Append({*bytes}).ok() && (*file)->Sync().ok());
-    }
-  };
-  const auto paths = [](MemoryFiles* files) {
-    std::set<std::string> names;
-    for (const auto& entry : files->contents()) {
-      if (!absl::EndsWith(entry.first, "/lock")) names.insert(entry.first);
-    }
-    return names;
-  };
-  MemoryFiles undisturbed;
-  copy(&undisturbed);
-  ASSERT_TRUE(ChangeWorkers(&undisturbed, directory, 3).ok());
-  bool interrupted = true;
-  int changes = 0;
-  for (; interrupted; ++changes) {
-    MemoryFiles files;
-    copy(&files);
-    files.FailAfter(changes);
-    interrupted = !ChangeWorkers(&files, directory, 3).ok();
-    files.StopFailing();
-    files.LosePower();
-    const auto again = ChangeWorkers(&files, directory, 3);
-    ASSERT_TRUE(again.ok()) << "after " << changes << ": " << again.status();
-    EXPECT_FALSE(HasOtherWorkers(&files, directory, 3)) << changes;
-    EXPECT_EQ(paths(&files), paths(&undisturbed)) << changes;
-    EXPECT_EQ(again->number, 8);
-  }
-  EXPECT_GT(changes, 20);
-}
-
-TEST_F(Resume, OtherWorkersNeedASnapshotThatIsWhole) {
-  const JobConfig job = Job({});
-  ASSERT_TRUE(RunCluster(job).ok());
-  const std::string directory = folder_ + "/checkpoints";
-  fs::resize_file(directory + "/worker-1/snapshot-10/residuals", 100);
-  // An older one is.
-  const std::string copy = folder_ + "/copy";
-  fs::copy(directory, copy, fs::copy_options::recursive);
-  const auto older = ChangeWorkers(Files::Real(), copy, 3);
-  ASSERT_TRUE(older.ok()) << older.status();
-  EXPECT_EQ(older->from_number, 5);
-  fs::remove_all(directory + "/server-1-of-2/snapshot-5");
-  const absl::Status refused =
-      ChangeWorkers(Files::Real(), directory, 3).status();
-  EXPECT_TRUE(absl::IsNotFound(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              AllOf(HasSubstr("worker-1/snapshot-10/residuals is damaged"),
-                    HasSubstr("snapshot 5 lacks the part of server-1-of-2")));
-  EXPECT_TRUE(fs::exists(directory + "/worker-0/snapshot-10"));
-}
-
-TEST_F(Resume, WorkersThatDriftApartStayAsManyAsTheyAre) {
-  const JobConfig job = Job({"consistency.mode=ASYNCHRONOUS"});
-  ASSERT_TRUE(RunCluster(job).ok());
-  const absl::Status refused =
-      ChangeWorkers(Files::Real(), folder_ + "/checkpoints", 3).status();
-  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()), HasSubstr("SYNCHRONOUS"));
-  EXPECT_TRUE(fs::exists(folder_ + "/checkpoints/worker-1/snapshot-10"));
-}
 
 TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
   JobConfig job = Job({"cluster.num_workers=1"});

@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "proto/config.pb.h"
 #include "server/slices/slice_state.h"
 #include "storage/process_snapshots.h"
@@ -59,24 +60,42 @@ absl::Status Complete(Files* files, const std::string& directory) {
   return files->Remove(directory + kMoving);
 }
 
-// The latest that is whole on all processes.
+// Reads and checks every file. Errors: those of ReadPart.
+absl::Status CheckWhole(Files* files, const JobSnapshot& snapshot) {
+  if (!snapshot.missing.empty()) {
+    return absl::NotFoundError(
+        absl::StrCat("snapshot ", snapshot.number, " lacks the part of ",
+                     absl::StrJoin(snapshot.missing, ", ")));
+  }
+  for (const ProcessPart& process : snapshot.parts) {
+    PS_RETURN_IF_ERROR(process.snapshot.status());
+    for (const SnapshotPart& part : process.snapshot->parts) {
+      PS_RETURN_IF_ERROR(
+          ReadPart(files, *process.snapshot, part.name).status());
+    }
+  }
+  return absl::OkStatus();
+}
+
+// The latest that is whole on all processes. What servers have written down
+// since is not used, and may be damaged.
 absl::StatusOr<JobSnapshot> LatestWhole(Files* files,
                                         const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
                       FindJobSnapshots(files, directory));
-  std::vector<std::string> problems;
+  std::string problems;
   for (auto it = snapshots.rbegin(); it != snapshots.rend(); ++it) {
-    const std::vector<std::string> damaged = Verify(files, *it);
-    if (it->missing.empty() && damaged.empty()) return *it;
-    problems.insert(problems.end(), damaged.begin(), damaged.end());
-    if (it->missing.empty()) continue;
-    problems.push_back(absl::StrCat("snapshot ", it->number,
-                                    " lacks the part of ",
-                                    absl::StrJoin(it->missing, ", ")));
+    const absl::Status whole = CheckWhole(files, *it);
+    if (whole.ok()) return *it;
+    // Anything else may pass, and is no reason to go back.
+    if (!absl::IsDataLoss(whole) && !absl::IsNotFound(whole)) return whole;
+    LOG(ERROR) << "snapshot " << it->number
+               << " is left out: " << whole.message();
+    absl::StrAppend(&problems, "\n  ", whole.message());
   }
-  return absl::NotFoundError(absl::StrCat(
-      "no snapshot in ", directory, " is whole on all servers and workers:\n  ",
-      absl::StrJoin(problems, "\n  ")));
+  return absl::NotFoundError(
+      absl::StrCat("no snapshot in ", directory,
+                   " is whole on all servers and workers:", problems));
 }
 
 // One snapshot, on its way from N workers to M. Not thread-safe.
@@ -144,6 +163,12 @@ absl::StatusOr<Change> Change::Plan(Files* files, JobSnapshot snapshot,
                       PlanTraining(change.before_, progress.set));
   PS_ASSIGN_OR_RETURN(const TrainingPlan to,
                       PlanTraining(change.after_, progress.set));
+  if (progress.point.push != change.snapshot_.number ||
+      progress.point.push >= from.pushes.num_pushes()) {
+    return absl::DataLossError(absl::StrCat(first.folder, "/", kProgressPart,
+                                            " is of push ", progress.point.push,
+                                            " of ", from.pushes.num_pushes()));
+  }
   change.push_ = SamePlace(from, progress.point.push, to);
   change.iteration_ = to.pushes.Begin(change.push_);
   change.evaluations_ = to.pushes.NumEvaluations(change.push_);

@@ -23,24 +23,26 @@ struct ChangedWorkers {
 bool HasOtherWorkers(Files* files, const std::string& directory,
                      int num_workers);
 
-// Takes the latest snapshot that is whole on all processes, and writes it once
-// more for `num_workers`, as of the same part of the training (SamePlace). All
-// other snapshots and the logs are then removed. Until then both take their
-// space. Does nothing if the job has this number of workers already. If it is
-// interrupted, it can be repeated, also with another number.
+// Writes the latest snapshot that is whole on all processes once more, for
+// `num_workers`, as of the same part of the training (SamePlace). Then removes
+// all other snapshots, and the logs; until then both take their space. Does
+// nothing if the job has this number of workers already. A call that was
+// interrupted can be repeated, also with another number.
 //
 // Of N workers, numbered r, that become M:
-// - The residual of the new worker j is M / N times the sum of those of all r
-//   with r mod M = j. An update is the mean over the workers, so everything
-//   that was still to be sent counts as much as it would have.
-// - All else, such as momentum, statistics and the state of compressors, is
-// what
-//   worker j mod N had.
 //
-// Errors: kNotFound if no snapshot is whole; kFailedPrecondition if workers may
-// drift apart in this job (WorkersDrift); kInvalidArgument if there are too few
-// examples for so many workers; kUnavailable if a process uses its folder;
-// those of the file system. Nothing is removed then.
+// The residual of the new worker j is M / N times the sum of those of all r with
+// r mod M = j. An update is the mean over the workers, so everything that was
+// still to be sent counts as much as it would have.
+//
+// Worker j has everything else, such as momentum, statistics and the state of
+// compressors, from worker j mod N.
+//
+// Errors, after which nothing has been removed: kNotFound if no snapshot is
+// whole; kDataLoss if its progress is not that of this job; kFailedPrecondition
+// if workers may drift apart in this job (WorkersDrift); kInvalidArgument if
+// there are fewer examples than one batch of all workers needs; kUnavailable if
+// a process uses its folder; those of the file system.
 absl::StatusOr<ChangedWorkers> ChangeWorkers(Files* files,
                                              const std::string& directory,
                                              int num_workers);

@@ -1,0 +1,142 @@
+// Jobs that end after a snapshot and go on.
+#ifndef TESTS_CLUSTER_RESUMED_JOBS_H_
+#define TESTS_CLUSTER_RESUMED_JOBS_H_
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/in_process_cluster.h"
+
+namespace ps {
+
+inline constexpr int kEvery = 5;
+inline constexpr int kStopBeforePush = 7;
+
+class Resume : public testing::Test {
+ protected:
+  void SetUp() override { std::filesystem::remove_all(folder_); }
+
+  JobConfig Job(const std::vector<std::string>& overrides) const {
+    JobConfig job = SmallJob(/*num_workers=*/2, /*num_servers=*/2);
+    // At least as many slices as servers.
+    job.mutable_cluster()->set_max_slice_elements(10000);
+    for (const std::string& text : overrides) {
+      const absl::Status set = ApplyOverride(text, &job);
+      EXPECT_TRUE(set.ok()) << set;
+    }
+    const absl::Status valid = ValidateConfig(job);
+    EXPECT_TRUE(valid.ok()) << valid;
+    job.mutable_checkpoint()->set_every(kEvery);
+    job.mutable_checkpoint()->set_directory(folder_ + "/checkpoints");
+    return job;
+  }
+
+  static void ExpectSameBits(const ClusterRun& run, const ClusterRun& other) {
+    ASSERT_TRUE(run.ok()) << run.workers[0].status() << run.servers[0];
+    ASSERT_TRUE(other.ok()) << other.workers[0].status() << other.servers[0];
+    for (size_t rank = 0; rank < run.workers.size(); ++rank) {
+      EXPECT_EQ(run.workers[rank]->weights, other.workers[rank]->weights);
+      EXPECT_EQ(run.workers[rank]->statistics, other.workers[rank]->statistics);
+    }
+  }
+
+  // Why the job did not begin. The others may only have heard of that.
+  static std::string Refusal(const ClusterRun& run) {
+    for (const auto& worker : run.workers) {
+      if (absl::IsFailedPrecondition(worker.status())) {
+        return std::string(worker.status().message());
+      }
+    }
+    return "not refused";
+  }
+
+  static void ExpectStopped(const ClusterRun& run, int push = 8) {
+    for (const auto& worker : run.workers) {
+      EXPECT_TRUE(absl::IsUnavailable(worker.status())) << worker.status();
+      EXPECT_THAT(
+          std::string(worker.status().message()),
+          testing::HasSubstr(absl::StrCat("asked to end after push ", push)));
+    }
+    for (const absl::Status& server : run.servers) {
+      EXPECT_TRUE(absl::IsUnavailable(server)) << server;
+    }
+  }
+
+  // As if everything had been killed before the job was done.
+  void ForgetTheEnd() const {
+    for (const auto& process :
+         std::filesystem::directory_iterator(folder_ + "/checkpoints")) {
+      std::filesystem::remove(process.path() / "done");
+    }
+  }
+
+  const std::string folder_ = testing::TempDir() + "/resume_test";
+};
+
+struct ResumedJob {
+  std::string name;
+  std::vector<std::string> overrides;
+};
+
+class ResumeEveryJob : public Resume,
+                       public testing::WithParamInterface<ResumedJob> {};
+
+// Optimizers, compressors and modes of every kind.
+inline std::vector<ResumedJob> ResumedJobs() {
+  const std::vector<std::string> delta = {"optimizer.name=sgd",
+                                          "optimizer.learning_rate=1",
+                                          "optimizer.weight_decay=0",
+                                          "worker_optimizer.name=momentum",
+                                          "worker_optimizer.learning_rate=0.05",
+                                          "worker_optimizer.momentum=0.9"};
+  const auto with = [&](std::vector<std::string> more) {
+    more.insert(more.begin(), delta.begin(), delta.end());
+    return more;
+  };
+  const std::vector<std::string> sidco = {"compressor.name=sidco_e",
+                                          "compressor.ratio=0.01"};
+  return {
+      {"None", {}},
+      {"DeltaWithSidco",
+       with({"compressor.name=sidco_e", "compressor.ratio=0.01",
+             "compressor.value_code=int8_block"})},
+      {"DeltaWithAdamwAndLocalSteps",
+       {"optimizer.name=nesterov", "optimizer.learning_rate=0.7",
+        "optimizer.momentum=0.9", "optimizer.weight_decay=0",
+        "worker_optimizer.name=adamw", "worker_optimizer.learning_rate=0.002",
+        "compressor.name=topk", "compressor.ratio=0.05",
+        "consistency.local_steps=2", "training.max_iterations=24",
+        "training.epochs=4"}},
+      {"DgcWithCorrection",
+       {"optimizer.name=sgd", "optimizer.weight_decay=0", "compressor.name=dgc",
+        "compressor.ratio=0.01", "compressor.momentum_correction.momentum=0.9",
+        "compressor.clip_norm=1", "downlink.mode=UPDATE"}},
+      {"AdamWithCompressedAnswers",
+       {"optimizer.name=adam", "optimizer.learning_rate=0.002",
+        "compressor.name=sidco_e", "compressor.ratio=0.01",
+        "downlink.mode=COMPRESSED", "downlink.compressor.name=randomk",
+        "downlink.compressor.ratio=0.05"}},
+      {"LambWithRandomK",
+       {"optimizer.name=lamb", "optimizer.learning_rate=0.01",
+        "compressor.name=randomk", "compressor.ratio=0.05"}},
+      {"NovogradWithPowerSgd",
+       {"optimizer.name=novograd", "optimizer.learning_rate=0.01",
+        "compressor.name=powersgd"}},
+      {"StatisticsOfBatches",
+       {"model.name=resnet20", "training.batch_size=4",
+        "compressor.name=sidco_e", "compressor.ratio=0.01"}},
+      {"Bf16Answers", {"downlink.value_code=bf16"}},
+      {"QuantizedWithRandomBits",
+       {"compressor.name=topk", "compressor.ratio=0.05",
+        "compressor.value_code=qsgd", "compressor.values.bits=8"}},
+  };
+}
+
+}  // namespace ps
+
+#endif  // TESTS_CLUSTER_RESUMED_JOBS_H_
