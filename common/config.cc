@@ -113,6 +113,16 @@ bool IsOneWord(absl::string_view value) {
   });
 }
 
+// It becomes a part of paths and of certificates.
+bool IsJobName(absl::string_view name) {
+  constexpr size_t kMaxBytes = 64;
+  return !name.empty() && name.size() <= kMaxBytes &&
+         absl::ascii_isalnum(name.front()) &&
+         std::all_of(name.begin(), name.end(), [](char c) {
+           return absl::ascii_isalnum(c) || c == '.' || c == '_' || c == '-';
+         });
+}
+
 std::string KindOf(const FieldDescriptor& field) {
   if (field.enum_type() != nullptr) {
     std::vector<std::string> names;
@@ -252,6 +262,11 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
           "would be lost");
   require(config.checkpoint().grace_seconds() >= 1, "checkpoint.grace_seconds",
           config.checkpoint().grace_seconds(), "must be at least 1");
+  require(
+      IsJobName(config.name()), "name",
+      absl::StrCat("\"", absl::CHexEscape(config.name()), "\""),
+      "must be 1 to 64 letters, digits, \".\", \"_\" and \"-\", the first a "
+      "letter or a digit");
   const ClusterConfig& cluster = config.cluster();
   require(cluster.num_workers() >= 1 && cluster.num_workers() <= 1024,
           "cluster.num_workers", cluster.num_workers(), "must be in [1, 1024]");
@@ -276,9 +291,10 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   }
   for (int i = 0; i < cluster.servers_size(); ++i) {
     const std::string& address = cluster.servers(i);
-    require(IsHostAndPort(address), absl::StrCat("cluster.servers[", i, "]"),
+    require(IsServerAddress(address), absl::StrCat("cluster.servers[", i, "]"),
             absl::StrCat("\"", address, "\""),
-            "must be host:port with a port in [0, 65535]");
+            "must be host:port with a port in [0, 65535], or unix:/path of at "
+            "most 107 bytes");
   }
   const auto positive = [&require](double value, const std::string& field) {
     require(std::isfinite(value) && value > 0, field, value,
@@ -453,6 +469,7 @@ std::string SharedConfigText(const JobConfig& config) {
   shared.mutable_cluster()->clear_servers();
   shared.mutable_data()->clear_directory();
   shared.mutable_checkpoint()->clear_directory();
+  shared.mutable_security()->clear_directory();
   std::string text;
   TextFormat::PrintToString(shared, &text);
   return text;

@@ -53,8 +53,8 @@ absl::StatusOr<JobConfig> WithOverrides(
 std::string ResolvedConfigText(const JobConfig& config);
 
 // The part of the config that all processes of a job must agree on, as text:
-// everything except `machine`, `cluster.servers`, `data.directory` and
-// `checkpoint.directory`.
+// everything except `machine`, `cluster.servers`, `data.directory`,
+// `checkpoint.directory` and `security.directory`.
 std::string SharedConfigText(const JobConfig& config);
 
 // A line "field: theirs there and ours here" for every field in which two

@@ -119,7 +119,8 @@ AtomicFile::AtomicFile(AtomicFile&& other) noexcept
 
 AtomicFile::~AtomicFile() { Abandon(); }
 
-absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link) {
+absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link,
+                                              unsigned mode) {
   struct stat found;
   std::string path = link;
   if (lstat(link.c_str(), &found) == 0 && S_ISLNK(found.st_mode)) {
@@ -142,7 +143,7 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link) {
     std::string temporary =
         absl::StrCat(path, ".tmp.", absl::Hex(random(), absl::kZeroPad8));
     const int fd =
-        open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+        open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd >= 0) return AtomicFile(path, std::move(temporary), fd);
     if (errno != EEXIST) return FileError("create", path, errno);
   }

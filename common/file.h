@@ -30,8 +30,10 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path);
 // not replaced.
 class AtomicFile {
  public:
-  // Errors: like ReadFile; kNotFound if the folder does not exist.
-  static absl::StatusOr<AtomicFile> Create(const std::string& path);
+  // A new file has the permissions of `mode` that the umask allows. Errors:
+  // like ReadFile; kNotFound if the folder does not exist.
+  static absl::StatusOr<AtomicFile> Create(const std::string& path,
+                                           unsigned mode = 0666);
 
   // Without Commit() the temporary file is removed and `path` is unchanged.
   ~AtomicFile();

@@ -9,6 +9,20 @@ namespace ps {
 // Whether `address` is host:port with a port in [0, 65535].
 bool IsHostAndPort(absl::string_view address);
 
+// Whether only processes on this machine reach `address`, host:port: its host
+// is localhost, 127.x.y.z or [::1].
+bool IsLoopback(absl::string_view address);
+
+// Whether `address` is a Unix-domain socket, as in "unix:/run/user/1000/ps-0":
+// an absolute path of at most 107 bytes.
+bool IsUnixSocket(absl::string_view address);
+
+// Whether a server can listen on `address`: one of the two above.
+bool IsServerAddress(absl::string_view address);
+
+// "/run/user/1000" of "unix:/run/user/1000/ps-0".
+absl::string_view FolderOfUnixSocket(absl::string_view address);
+
 }  // namespace ps
 
 #endif  // COMMON_HOST_AND_PORT_H_

@@ -74,12 +74,11 @@ absl::Status Run(const Flags& flags) {
   }
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                       Server::Start(options));
-  const std::string host = options.listen.substr(0, options.listen.rfind(':'));
-  const std::string address = absl::StrCat(host, ":", server->port());
-  LOG(INFO) << "server " << options.index << " listens on " << address
+  LOG(INFO) << "server " << options.index << " listens on " << server->address()
             << " for " << cluster.num_workers() << " workers";
   if (!flags.address_file.empty()) {
-    PS_RETURN_IF_ERROR(WriteFileAtomically(flags.address_file, address));
+    PS_RETURN_IF_ERROR(
+        WriteFileAtomically(flags.address_file, server->address()));
   }
   return server->Wait();
 }
@@ -97,7 +96,7 @@ int Main(int argc, char** argv) {
       "Which server this is, from 0; by default the value of "
       "the environment variable POD_INDEX.",
       &flags.index);
-  command_line.AddOption("listen", "HOST:PORT",
+  command_line.AddOption("listen", "ADDRESS",
                          "Listen here instead of at cluster.servers[I]; port "
                          "0 takes a free one.",
                          &flags.listen);

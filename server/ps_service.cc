@@ -77,6 +77,13 @@ class AttendCall final : public grpc::ServerWriteReactor<AttendEvent> {
   AttendEvent event_;
 };
 
+// The parsed request of Push, Pull and InitializeSlice: a message from a known
+// worker about a slice of this server.
+struct SliceRequest {
+  ReceivedSliceMessage message;
+  WeightSlice* slice = nullptr;
+};
+
 namespace {
 
 // When a call arrived, and whether it wants weights back.
@@ -120,42 +127,6 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
   header.set_difference(answer.weights.difference);
   header.mutable_outcome()->set_covers_pushes(answer.weights.covers_pushes);
   return EncodeSliceMessage(header, answer.weights.bytes);
-}
-
-// The parsed request of Push, Pull and InitializeSlice: a message from a known
-// worker about a slice of this server.
-struct SliceRequest {
-  ReceivedSliceMessage message;
-  WeightSlice* slice = nullptr;
-};
-
-absl::StatusOr<SliceRequest> OpenSliceRequest(const grpc::ByteBuffer& bytes,
-                                              const Membership& membership,
-                                              const Shard& shard) {
-  SliceRequest request;
-  PS_ASSIGN_OR_RETURN(request.message, DecodeSliceMessage(bytes));
-  const SliceMessage& header = request.message.header;
-  PS_RETURN_IF_ERROR(
-      membership.Check(header.worker().rank(), header.worker().incarnation()));
-  PS_ASSIGN_OR_RETURN(request.slice,
-                      shard.Find(header.bucket(), header.slice()));
-  return request;
-}
-
-// The request of a known worker. Otherwise nothing, and the call is answered.
-template <typename Message>
-std::optional<Message> FromWorker(const grpc::ByteBuffer& bytes,
-                                  const Membership& membership,
-                                  HeldCall* call) {
-  const absl::StatusOr<Message> message = FromBytes<Message>(bytes);
-  absl::Status status = message.status();
-  if (status.ok()) {
-    status = membership.Check(message->worker().rank(),
-                              message->worker().incarnation());
-  }
-  if (status.ok()) return *message;
-  call->Respond(status);
-  return std::nullopt;
 }
 
 HeldPushes::Id IdOf(const SliceMessage& header) {
@@ -213,13 +184,15 @@ constexpr absl::Duration kLogInterval = absl::Seconds(10);
 }  // namespace
 
 PsService::PsService(const JobConfig* config, int server_index,
-                     Membership* membership, Shard* shard,
-                     ShardSnapshots* snapshots, WorkQueue* work_queue,
-                     const Clock* clock, std::atomic<bool>* asked_to_stop,
+                     const Credentials* credentials, Membership* membership,
+                     Shard* shard, ShardSnapshots* snapshots,
+                     WorkQueue* work_queue, const Clock* clock,
+                     std::atomic<bool>* asked_to_stop,
                      std::function<void()> has_weights, bool done)
     : config_(config),
       shared_config_text_(SharedConfigText(*config)),
       server_index_(server_index),
+      credentials_(credentials),
       membership_(membership),
       shard_(shard),
       snapshots_(snapshots),
@@ -246,11 +219,41 @@ PsService::~PsService() {
   CHECK(attending_.empty());
 }
 
+absl::Status PsService::CheckWorker(const grpc::CallbackServerContext& context,
+                                    const WorkerId& worker) const {
+  PS_RETURN_IF_ERROR(
+      credentials_->CheckCaller(context, Role::kWorker, worker.rank()));
+  return membership_->Check(worker.rank(), worker.incarnation());
+}
+
+template <typename Message>
+std::optional<Message> PsService::FromWorker(
+    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+    HeldCall* call) const {
+  const absl::StatusOr<Message> message = FromBytes<Message>(bytes);
+  absl::Status status = message.status();
+  if (status.ok()) status = CheckWorker(context, message->worker());
+  if (status.ok()) return *message;
+  call->Respond(status);
+  return std::nullopt;
+}
+
+absl::StatusOr<SliceRequest> PsService::OpenSliceRequest(
+    const grpc::CallbackServerContext& context,
+    const grpc::ByteBuffer& bytes) const {
+  SliceRequest request;
+  PS_ASSIGN_OR_RETURN(request.message, DecodeSliceMessage(bytes));
+  const SliceMessage& header = request.message.header;
+  PS_RETURN_IF_ERROR(CheckWorker(context, header.worker()));
+  PS_ASSIGN_OR_RETURN(request.slice,
+                      shard_->Find(header.bucket(), header.slice()));
+  return request;
+}
+
 grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
-    grpc::CallbackServerContext*, const AttendRequest* request) {
+    grpc::CallbackServerContext* context, const AttendRequest* request) {
   const int rank = request->worker().rank();
-  const absl::Status known =
-      membership_->Check(rank, request->worker().incarnation());
+  const absl::Status known = CheckWorker(*context, request->worker());
   if (!known.ok()) return new AttendCall(known);
   auto* const call = new AttendCall(this, rank, ++num_attendances_);
   call->Begin();
@@ -271,11 +274,10 @@ void PsService::Forget(AttendCall* call) {
 }
 
 grpc::ServerUnaryReactor* PsService::InitializeSlice(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
-  absl::StatusOr<SliceRequest> opened =
-      OpenSliceRequest(*request, *membership_, *shard_);
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
     return call.get();
@@ -312,12 +314,11 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
   return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
-  absl::StatusOr<SliceRequest> opened =
-      OpenSliceRequest(*request, *membership_, *shard_);
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
     return call.get();
@@ -338,12 +339,11 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext*,
   return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
+grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
-  absl::StatusOr<SliceRequest> opened =
-      OpenSliceRequest(*request, *membership_, *shard_);
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
     return call.get();
@@ -368,9 +368,9 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext*,
   return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
-                                                const grpc::ByteBuffer* request,
-                                                grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* PsService::AddSquares(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
   SquaresMessage message;
   grpc::ByteBuffer bytes = *request;
@@ -378,6 +378,12 @@ grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
       grpc::SerializationTraits<SquaresMessage>::Deserialize(&bytes, &message);
   if (!parsed.ok()) {
     call->Respond(absl::InvalidArgumentError("the message cannot be parsed"));
+    return call.get();
+  }
+  const absl::Status known = credentials_->CheckCaller(*context, Role::kServer,
+                                                       message.server_index());
+  if (!known.ok()) {
+    call->Respond(known);
     return call.get();
   }
   absl::StatusOr<ServerSquares*> squares = shard_->squares();
@@ -404,11 +410,11 @@ grpc::ServerUnaryReactor* PsService::AddSquares(grpc::CallbackServerContext*,
 }
 
 grpc::ServerUnaryReactor* PsService::FindSnapshots(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
   const auto message =
-      FromWorker<FindSnapshotsRequest>(*request, *membership_, call.get());
+      FromWorker<FindSnapshotsRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
   work_queue_->Schedule([snapshots = snapshots_, call, message = *message] {
     snapshots->Find(message, call);
@@ -416,12 +422,12 @@ grpc::ServerUnaryReactor* PsService::FindSnapshots(
   return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::Restore(grpc::CallbackServerContext*,
-                                             const grpc::ByteBuffer* request,
-                                             grpc::ByteBuffer* response) {
+grpc::ServerUnaryReactor* PsService::Restore(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
   const auto message =
-      FromWorker<RestoreRequest>(*request, *membership_, call.get());
+      FromWorker<RestoreRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
   work_queue_->Schedule([snapshots = snapshots_, has_weights = has_weights_,
                          call, message = *message] {
@@ -433,11 +439,11 @@ grpc::ServerUnaryReactor* PsService::Restore(grpc::CallbackServerContext*,
 }
 
 grpc::ServerUnaryReactor* PsService::SaveSnapshot(
-    grpc::CallbackServerContext*, const grpc::ByteBuffer* request,
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(response);
   const auto message =
-      FromWorker<SaveSnapshotRequest>(*request, *membership_, call.get());
+      FromWorker<SaveSnapshotRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
   work_queue_->Schedule([snapshots = snapshots_, call, message = *message] {
     snapshots->Save(message, call);
@@ -449,20 +455,18 @@ grpc::ServerUnaryReactor* PsService::Stop(grpc::CallbackServerContext* context,
                                           const StopRequest* request,
                                           StopResponse*) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const absl::Status known = membership_->Check(
-      request->worker().rank(), request->worker().incarnation());
+  const absl::Status known = CheckWorker(*context, request->worker());
   if (known.ok()) *asked_to_stop_ = true;
   reactor->Finish(ToGrpcStatus(known));
   return reactor;
 }
 
-grpc::ServerUnaryReactor* PsService::Finish(grpc::CallbackServerContext*,
-                                            const FinishRequest* request,
-                                            FinishResponse*) {
+grpc::ServerUnaryReactor* PsService::Finish(
+    grpc::CallbackServerContext* context, const FinishRequest* request,
+    FinishResponse*) {
   const std::shared_ptr<HeldCall> call = HeldCall::New(nullptr);
   const int rank = request->worker().rank();
-  const absl::Status known =
-      membership_->Check(rank, request->worker().incarnation());
+  const absl::Status known = CheckWorker(*context, request->worker());
   if (!known.ok()) {
     call->Respond(known);
     return call.get();

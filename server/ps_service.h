@@ -9,16 +9,19 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/clock.h"
 #include "common/log_limit.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
+#include "security/credentials.h"
 #include "server/held_call.h"
 #include "server/held_pushes.h"
 #include "server/membership.h"
@@ -30,6 +33,7 @@
 namespace ps {
 
 class AttendCall;
+struct SliceRequest;
 
 // The calls with payloads are raw: their bytes never become a protobuf
 // object (transport/slice_message.h).
@@ -57,15 +61,11 @@ class PsService final : public PsServiceBase {
   // None of the pointers is owned; all outlive the gRPC server. has_weights:
   // see ServerOptions. done: the job was done before this process; all who
   // register are told.
-  PsService(const JobConfig* config, int server_index, Membership* membership,
+  PsService(const JobConfig* config, int server_index,
+            const Credentials* credentials, Membership* membership,
             Shard* shard, ShardSnapshots* snapshots, WorkQueue* work_queue,
             const Clock* clock, std::atomic<bool>* asked_to_stop,
             std::function<void()> has_weights, bool done = false);
-
-  // The name of a Unix-domain socket in the abstract namespace, through which
-  // workers on this machine can also reach the server. To be called before the
-  // first worker registers.
-  void set_unix_socket(const std::string& name) { unix_socket_ = name; }
 
   ~PsService() override;
 
@@ -113,6 +113,18 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
+  // Whether the caller is this worker, and the worker is registered.
+  absl::Status CheckWorker(const grpc::CallbackServerContext& context,
+                           const WorkerId& worker) const;
+  // The same for the sender of a message, which is parsed. If it is not, the
+  // call is answered.
+  template <typename Message>
+  std::optional<Message> FromWorker(const grpc::CallbackServerContext& context,
+                                    const grpc::ByteBuffer& bytes,
+                                    HeldCall* call) const;
+  absl::StatusOr<SliceRequest> OpenSliceRequest(
+      const grpc::CallbackServerContext& context,
+      const grpc::ByteBuffer& bytes) const;
   absl::Status CheckConfig(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
@@ -121,6 +133,7 @@ class PsService final : public PsServiceBase {
   const JobConfig* const config_;
   const std::string shared_config_text_;
   const int server_index_;
+  const Credentials* const credentials_;
   Membership* const membership_;
   Shard* const shard_;
   ShardSnapshots* const snapshots_;
@@ -131,7 +144,6 @@ class PsService final : public PsServiceBase {
   const std::function<void()> has_weights_;
   const bool done_;
   LogLimit about_peers_;
-  std::string unix_socket_;
   PushCredit credit_;
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;

@@ -87,11 +87,9 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
                              request.tensor_sizes().end());
   layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
                                  request.tensor_is_matrix().end());
-  const std::string first_server =
-      request.servers_size() > 0 ? request.servers(0) : "";
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.
-  PS_RETURN_IF_ERROR(shard_->SetLayout(layout, first_server));
+  PS_RETURN_IF_ERROR(shard_->SetLayout(layout));
   credit_.Raise(shard_->bytes_held_at_least());
   if (!snapshots_->Welcome(request.epoch())) {
     response->set_recovering(true);
@@ -118,7 +116,10 @@ grpc::ServerUnaryReactor* PsService::Register(
     grpc::CallbackServerContext* context, const RegisterRequest* request,
     RegisterResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const grpc::Status status = ToGrpcStatus(HandleRegister(*request, response));
+  absl::Status handled = credentials_->CheckCaller(*context, Role::kWorker,
+                                                   request->worker().rank());
+  if (handled.ok()) handled = HandleRegister(*request, response);
+  const grpc::Status status = ToGrpcStatus(handled);
   if (!status.ok()) {
     // It asks again if the server is not ready yet.
     if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
@@ -127,7 +128,6 @@ grpc::ServerUnaryReactor* PsService::Register(
                        [](const std::string& line) { LOG(ERROR) << line; });
     }
   }
-  response->set_unix_socket(unix_socket_);
   response->set_credit_bytes(credit_.bytes_per_worker());
   response->set_epoch(snapshots_->epoch());
   reactor->Finish(status);

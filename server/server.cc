@@ -15,6 +15,8 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "optimizers/optimizer.h"
+#include "security/credentials.h"
 #include "server/log/server_log.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
@@ -27,7 +29,6 @@
 #include "transport/channel.h"
 #include "transport/deadline_after.h"
 #include "transport/slice_message.h"
-#include "transport/unix_socket.h"
 
 namespace ps {
 namespace {
@@ -55,23 +56,29 @@ MembershipOptions MembershipOf(const JobConfig& config, bool done) {
 class GrpcServer final : public Server {
  public:
   GrpcServer(const ServerOptions& options,
+             std::shared_ptr<const Credentials> credentials,
              std::unique_ptr<ProcessSnapshots> snapshots,
              std::unique_ptr<ServerLog> log)
       : options_(options),
+        credentials_(std::move(credentials)),
         snapshots_(std::move(snapshots)),
         log_(std::move(log)),
         membership_(MembershipOf(options_.config, was_done()), SteadyClock()),
         shard_(
-            &options_.config, options_.index, NewSquaresClient,
+            &options_.config, options_.index,
+            [this](const std::string& address) {
+              return NewSquaresClient(address, credentials_->ForServer(0));
+            },
             [this](std::function<void()> work) {
               work_queue_.Schedule(std::move(work));
             },
             SteadyClock(), asked_to_stop(), log_.get()),
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
-        service_(&options_.config, options_.index, &membership_, &shard_,
-                 &shard_snapshots_, &work_queue_, SteadyClock(),
-                 asked_to_stop(), options_.has_weights, was_done()) {}
+        service_(&options_.config, options_.index, credentials_.get(),
+                 &membership_, &shard_, &shard_snapshots_, &work_queue_,
+                 SteadyClock(), asked_to_stop(), options_.has_weights,
+                 was_done()) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -84,14 +91,8 @@ class GrpcServer final : public Server {
   absl::Status Listen() {
     KeepCallbackQueue();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(options_.listen, grpc::InsecureServerCredentials(),
+    builder.AddListeningPort(options_.listen, credentials_->ForListening(),
                              &port_);
-    if (options_.config.cluster().unix_sockets()) {
-      const std::string name = NewUnixSocketName();
-      builder.AddListeningPort(UnixSocketAddress(name),
-                               grpc::InsecureServerCredentials());
-      service_.set_unix_socket(name);
-    }
     // By default a second server on the same port would start and take half of
     // the connections.
     builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
@@ -126,7 +127,11 @@ class GrpcServer final : public Server {
     return absl::OkStatus();
   }
 
-  int port() const override { return port_; }
+  std::string address() const override {
+    if (IsUnixSocket(options_.listen)) return options_.listen;
+    const size_t colon = options_.listen.rfind(':');
+    return absl::StrCat(options_.listen.substr(0, colon + 1), port_);
+  }
 
   absl::Status Wait() override {
     if (was_done()) {
@@ -197,6 +202,7 @@ class GrpcServer final : public Server {
   }
 
   const ServerOptions options_;
+  const std::shared_ptr<const Credentials> credentials_;
   std::atomic<bool> own_asked_to_stop_{false};
   // Null if nothing is kept.
   const std::unique_ptr<ProcessSnapshots> snapshots_;
@@ -241,13 +247,26 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         num_servers - 1, " (cluster.num_servers)"));
   }
   // gRPC would accept such an address and listen on another port.
-  if (!IsHostAndPort(options.listen)) {
+  if (!IsServerAddress(options.listen)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "server ", options.index, " cannot listen on \"", options.listen,
-        "\"; must be host:port with a port in "
-        "[0, 65535]"));
+        "\"; must be host:port with a port in [0, 65535], or unix:/path of at "
+        "most 107 bytes"));
+  }
+  if (options.index > 0 && NeedsNorms(options.config.optimizer()) &&
+      options.config.cluster().servers_size() == 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster.servers is empty; with optimizer.name \"",
+        options.config.optimizer().name(), "\" server ", options.index,
+        " needs the address of server 0, to exchange norms with it"));
   }
   PS_RETURN_IF_ERROR(CheckOpenFiles(options.config.cluster()));
+  CredentialsOptions identity;
+  identity.config = &options.config;
+  identity.self = {options.config.name(), Role::kServer, options.index};
+  identity.listen = options.listen;
+  PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
+                      Credentials::Create(identity));
   std::unique_ptr<ProcessSnapshots> snapshots;
   if (KeepsSnapshots(options.config)) {
     ProcessSnapshotsOptions kept;
@@ -266,8 +285,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     kept.sync = checkpoint.fsync();
     PS_ASSIGN_OR_RETURN(log, ServerLog::Open(kept));
   }
-  auto server = std::make_unique<GrpcServer>(options, std::move(snapshots),
-                                             std::move(log));
+  auto server = std::make_unique<GrpcServer>(
+      options, credentials, std::move(snapshots), std::move(log));
   const absl::Status listening = server->Listen();
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));

@@ -16,7 +16,8 @@ namespace ps {
 struct ServerOptions {
   JobConfig config;  // Validated.
   int index = 0;
-  // "host:port"; port 0 selects a free one.
+  // As in cluster.servers; port 0 selects a free one. The folder of a
+  // Unix-domain socket must be closed to other users.
   std::string listen;
   // If the job's processes stop together (common/consistency.h): when this
   // becomes true, all workers save a snapshot after their next push, and end.
@@ -33,13 +34,14 @@ class Server {
   virtual ~Server() = default;
 
   // Errors: kInvalidArgument for an index outside the job or an invalid
-  // address; those of ProcessSnapshots::Open; kUnavailable, naming the address,
-  // if the server cannot listen there.
+  // address, or if it needs the address of server 0 and the config has none;
+  // those of Credentials::Create and ProcessSnapshots::Open; kUnavailable,
+  // naming the address, if the server cannot listen there.
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const ServerOptions& options);
 
-  // The port that the server listens on.
-  virtual int port() const = 0;
+  // Where the server listens, with the port that was selected.
+  virtual std::string address() const = 0;
 
   // Blocks until the job is over and every worker has been told; if it was done
   // before this process, until Stop. Returns OK if all workers have finished;

@@ -54,8 +54,7 @@ Shard::Shard(const JobConfig* config, int server_index,
       log_(log),
       timer_(schedule_, clock) {}
 
-absl::Status Shard::SetLayout(const ShardLayout& layout,
-                              const std::string& first_server) {
+absl::Status Shard::SetLayout(const ShardLayout& layout) {
   PS_RETURN_IF_ERROR(CheckLayout(layout));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
@@ -111,15 +110,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout,
   const bool needs_norms = NeedsNorms(config_->optimizer());
   std::unique_ptr<SquaresCaller> caller;
   if (needs_norms && server_index_ > 0 && new_caller_ != nullptr) {
-    const std::string address = config_->cluster().servers_size() > 0
-                                    ? config_->cluster().servers(0)
-                                    : first_server;
-    if (address.empty()) {
-      return absl::InvalidArgumentError(
-          "the worker does not send the address of server 0, which this "
-          "server needs for the exchange of norms");
-    }
-    caller = new_caller_(address);
+    caller = new_caller_(config_->cluster().servers(0));
   }
   // A worker that was left out of an update may be one update ahead of some
   // slices.

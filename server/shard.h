@@ -44,12 +44,10 @@ class Shard {
         const std::atomic<bool>* asked_to_stop = nullptr,
         ServerLog* log = nullptr);
 
-  // The first call makes the slices. first_server is the address of server 0 if
-  // the config does not contain it. Errors: kInvalidArgument for a layout that
-  // CheckLayout refuses, or if the address of server 0 is needed and unknown;
-  // kFailedPrecondition for a layout that differs from the first call's.
-  absl::Status SetLayout(const ShardLayout& layout,
-                         const std::string& first_server = "");
+  // The first call makes the slices. Errors: kInvalidArgument for a layout that
+  // CheckLayout refuses; kFailedPrecondition for one that differs from the
+  // first call's.
+  absl::Status SetLayout(const ShardLayout& layout);
 
   // The bytes of each worker's push messages that the server must be able to
   // hold so that updates can complete: those of a whole iteration if an update

@@ -3,6 +3,7 @@
 #include "common/program.h"
 #include "tools/advise/command.h"
 #include "tools/bench/command.h"
+#include "tools/certs_command.h"
 #include "tools/checkpoint/command.h"
 #include "tools/commands.h"
 #include "tools/compress_command.h"
@@ -22,6 +23,8 @@ const Command kCommands[] = {
      RunCompressCommand},
     {"report", "Draw what runs have recorded, as an HTML page.",
      RunReportCommand},
+    {"certs", "Make the certificates of a job on several machines.",
+     RunCertsCommand},
     {"checkpoint", "List, check and export the snapshots of a job.",
      RunCheckpointCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},

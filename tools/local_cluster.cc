@@ -21,9 +21,11 @@
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/status_macros.h"
+#include "security/job_certificates.h"
 #include "tools/metrics_follower.h"
 #include "tools/progress.h"
 #include "tools/subprocesses.h"
+#include "tools/temporary_directory.h"
 
 namespace ps {
 namespace {
@@ -67,6 +69,8 @@ class LocalCluster {
         keeps_snapshots_(config_.checkpoint().every() > 0 &&
                          (!options.checkpoint_directory.empty() ||
                           !config_.checkpoint().directory().empty())),
+        uses_tcp_(!config_.cluster().unix_sockets() ||
+                  !options.server_hosts.empty()),
         keeps_log_(keeps_snapshots_ && config_.checkpoint().durability() ==
                                            CheckpointConfig::EVERY_UPDATE) {}
 
@@ -75,17 +79,23 @@ class LocalCluster {
  private:
   absl::Status Start(Member member, const ClusterHost& host,
                      const std::vector<std::string>& arguments);
-  absl::Status StartServer(int index, const std::string& listen);
+  absl::Status StartServer(int index);
+  // Where servers are to listen, and who may call them.
+  absl::Status ChooseAddresses();
   absl::Status StartServers();
   absl::Status StartWorker(int rank);
   // Those that were killed and can go on with the others.
   absl::Status StartKilledAgain();
   bool CanComeBack(const Member& member) const;
   absl::Status StartWorkers();
+  absl::Status WriteJob() const {
+    return WriteFileAtomically(job_path_, ResolvedConfigText(config_));
+  }
   // Handles events of children until `done` returns true, a child ends with an
   // error, or Ctrl-C.
   absl::Status PollUntil(absl::Time deadline, bool (LocalCluster::*done)());
-  bool AllServersListen();
+  // All servers that have been started; takes their addresses.
+  bool StartedListen();
   bool AllEnded() {
     // A worker that the job continues without may hang for ever.
     const int needed = config_.cluster().num_servers() + 1;
@@ -112,13 +122,16 @@ class LocalCluster {
   const LocalClusterOptions options_;
   JobConfig config_;
   const std::string job_path_;
+  // With the servers' sockets, or certificates.
+  std::unique_ptr<TemporaryDirectory> private_;
   std::unique_ptr<Interrupts> own_interrupts_;
   Interrupts* interrupts_ = nullptr;
   std::vector<Member> members_;  // By number of the child.
   Subprocesses children_;
   MetricsFollower metrics_;
   ProgressLine progress_;
-  absl::Status culprit_;      // The first child that ended with an error.
+  absl::Status culprit_;  // The first child that ended with an error.
+  int num_servers_started_ = 0;
   int num_needed_ended_ = 0;  // Servers, and worker 0.
   bool workers_started_ = false;
   int num_workers_running_ = 0;
@@ -131,6 +144,7 @@ class LocalCluster {
   bool stopping_ = false;
   bool saving_ = false;  // The first child that ended had saved a snapshot.
   const bool keeps_snapshots_;
+  const bool uses_tcp_;
   const bool keeps_log_;
 };
 
@@ -157,14 +171,13 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
   return Annotate(children_.Start(all, host.network_namespace).status(), name);
 }
 
-absl::Status LocalCluster::StartServer(int index, const std::string& listen) {
+absl::Status LocalCluster::StartServer(int index) {
   Member member;
   member.name = absl::StrCat("server-", index);
   member.server = index;
-  std::vector<std::string> arguments = {
-      options_.server_program, "--config=" + job_path_,
-      absl::StrCat("--index=", index), "--listen=" + listen};
-  // Otherwise it takes the address that it had.
+  std::vector<std::string> arguments = {options_.server_program,
+                                        "--config=" + job_path_,
+                                        absl::StrCat("--index=", index)};
   if (!workers_started_) {
     arguments.push_back("--address-file=" + AddressFile(index));
   }
@@ -177,9 +190,7 @@ absl::Status LocalCluster::StartKilledAgain() {
     const int rank = members_[child].rank;
     const int index = members_[child].server;
     started_again_at_[members_[child].name] = metrics_.state().iteration;
-    PS_RETURN_IF_ERROR(
-        rank >= 0 ? StartWorker(rank)
-                  : StartServer(index, config_.cluster().servers(index)));
+    PS_RETURN_IF_ERROR(rank >= 0 ? StartWorker(rank) : StartServer(index));
   }
   killed_.clear();
   return absl::OkStatus();
@@ -195,8 +206,22 @@ bool LocalCluster::CanComeBack(const Member& member) const {
          last->second < metrics_.state().iteration;
 }
 
+absl::Status LocalCluster::ChooseAddresses() {
+  ClusterConfig* const cluster = config_.mutable_cluster();
+  cluster->clear_servers();
+  PS_ASSIGN_OR_RETURN(private_, TemporaryDirectory::Create());
+  if (uses_tcp_) {
+    PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));
+  }
+  for (int i = 0; i < cluster->num_servers(); ++i) {
+    cluster->add_servers(
+        uses_tcp_ ? absl::StrCat(HostOf(options_.server_hosts, i).address, ":0")
+                  : absl::StrCat("unix:", private_->path(), "/server-", i));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status LocalCluster::StartServers() {
-  config_.mutable_cluster()->clear_servers();
   if (config_.machine().worker_threads() == 0) {
     const int cores = static_cast<int>(std::thread::hardware_concurrency());
     config_.mutable_machine()->set_worker_threads(
@@ -204,35 +229,38 @@ absl::Status LocalCluster::StartServers() {
   }
   config_.mutable_machine()->set_workers_on_machine(
       config_.cluster().num_workers());
-  PS_RETURN_IF_ERROR(
-      WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
-  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
-    // One of an earlier attempt.
-    std::filesystem::remove(AddressFile(i));
-    PS_RETURN_IF_ERROR(StartServer(
-        i, absl::StrCat(HostOf(options_.server_hosts, i).address, ":0")));
-  }
+  PS_RETURN_IF_ERROR(ChooseAddresses());
+  const int num_servers = config_.cluster().num_servers();
+  // Files of an earlier attempt.
+  for (int i = 0; i < num_servers; ++i) std::filesystem::remove(AddressFile(i));
   // Before they listen, servers read and check their snapshots.
-  return PollUntil(
-      SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart),
-      &LocalCluster::AllServersListen);
+  const absl::Time deadline =
+      SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart);
+  for (int i = 0; i < num_servers; ++i) {
+    // The others may call server 0, and must know its port.
+    if (i == 1 && uses_tcp_) {
+      PS_RETURN_IF_ERROR(PollUntil(deadline, &LocalCluster::StartedListen));
+    }
+    PS_RETURN_IF_ERROR(WriteJob());
+    PS_RETURN_IF_ERROR(StartServer(i));
+    ++num_servers_started_;
+  }
+  return PollUntil(deadline, &LocalCluster::StartedListen);
 }
 
-bool LocalCluster::AllServersListen() {
-  config_.mutable_cluster()->clear_servers();
-  for (int i = 0; i < config_.cluster().num_servers(); ++i) {
+bool LocalCluster::StartedListen() {
+  for (int i = 0; i < num_servers_started_; ++i) {
     // The file is written under another name and renamed, so if it exists it is
     // complete.
     const absl::StatusOr<std::string> address = ReadFile(AddressFile(i));
     if (!address.ok()) return false;
-    config_.mutable_cluster()->add_servers(*address);
+    config_.mutable_cluster()->set_servers(i, *address);
   }
   return true;
 }
 
 absl::Status LocalCluster::StartWorkers() {
-  PS_RETURN_IF_ERROR(
-      WriteFileAtomically(job_path_, ResolvedConfigText(config_)));
+  PS_RETURN_IF_ERROR(WriteJob());
   for (int i = 0; i < config_.cluster().num_servers(); ++i) {
     std::filesystem::remove(AddressFile(i));
   }

@@ -1,14 +1,14 @@
 #include "transport/channel.h"
 
 #include "grpcpp/create_channel.h"
-#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "transport/callback_queue.h"
 
 namespace ps {
 
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
-                                           int64_t max_message_bytes) {
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& address, int64_t max_message_bytes,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
   KeepCallbackQueue();
   grpc::ChannelArguments arguments;
   arguments.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
@@ -32,8 +32,7 @@ std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
   // Ignores proxy settings in the environment: workers and servers connect
   // directly.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, grpc::InsecureChannelCredentials(),
-                                   arguments);
+  return grpc::CreateCustomChannel(address, credentials, arguments);
 }
 
 }  // namespace ps

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "grpcpp/channel.h"
+#include "grpcpp/security/credentials.h"
 
 namespace ps {
 
@@ -19,8 +20,9 @@ constexpr int kMaxFrameBytes = 1 << 20;
 
 // Connects lazily. Reconnects within seconds, even if a restarted server has
 // another address behind the same name. Detects a dead peer by pings.
-std::shared_ptr<grpc::Channel> MakeChannel(const std::string& address,
-                                           int64_t max_message_bytes);
+std::shared_ptr<grpc::Channel> MakeChannel(
+    const std::string& address, int64_t max_message_bytes,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 
 }  // namespace ps
 

@@ -17,7 +17,6 @@
 #include "transport/channel.h"
 #include "transport/deadline_after.h"
 #include "transport/grpc_status.h"
-#include "transport/unix_socket.h"
 
 namespace ps {
 namespace {
@@ -179,15 +178,12 @@ class GrpcServerChannel final : public ServerChannel {
  public:
   explicit GrpcServerChannel(const ServerChannelOptions& options)
       : options_(options), calls_(std::make_shared<RunningCalls>()) {
-    Open(0, "");
+    Open(0);
   }
 
-  void Open(int connection, const std::string& unix_socket) override {
-    const std::string address = UnixSocketAnswers(unix_socket)
-                                    ? UnixSocketAddress(unix_socket)
-                                    : options_.address;
-    std::shared_ptr<grpc::Channel> channel =
-        MakeChannel(address, options_.max_message_bytes);
+  void Open(int connection) override {
+    std::shared_ptr<grpc::Channel> channel = MakeChannel(
+        options_.address, options_.max_message_bytes, options_.credentials);
     {
       MutexLock lock(&mu_);
       channels_.resize(std::max<size_t>(channels_.size(), connection + 1));

@@ -103,9 +103,6 @@ RegisterRequest SessionsClient::Registration() const {
   for (const bool is_matrix : options_.tensor_is_matrix) {
     request.add_tensor_is_matrix(is_matrix);
   }
-  for (const std::string& server : options_.servers) {
-    request.add_servers(server);
-  }
   return request;
 }
 
@@ -114,14 +111,16 @@ absl::Status SessionsClient::Connect() {
   session.registration = Registration();
   session.data_connections = options_.connections;
   session.credit_bytes = options_.credit_bytes;
-  session.unix_sockets = options_.unix_sockets;
   session.startup_timeout = options_.startup_timeout;
   session.lost_server_timeout = options_.lost_server_timeout;
-  for (size_t i = 0; i < options_.servers.size(); ++i) {
+  for (int i = 0; i < static_cast<int>(options_.servers.size()); ++i) {
     session.address = options_.servers[i];
-    session.registration.set_server_index(static_cast<int>(i));
+    session.registration.set_server_index(i);
     ServerChannelOptions channel;
     channel.address = session.address;
+    channel.credentials = options_.credentials != nullptr
+                              ? options_.credentials->ForServer(i)
+                              : grpc::InsecureChannelCredentials();
     channel.max_message_bytes = MaxMessageBytes(options_.max_slice_elements);
     sessions_.Add(session, options_.new_channel != nullptr
                                ? options_.new_channel(channel)

@@ -16,6 +16,7 @@
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
+#include "security/credentials.h"
 #include "transport/server_work.h"
 #include "transport/shard_map.h"
 
@@ -42,8 +43,8 @@ struct ParameterClientOptions {
   // Limit on the bytes of push messages under way at each server. One push is
   // always allowed.
   int64_t credit_bytes = 64 << 20;
-  // Use Unix-domain sockets to reach servers on this machine.
-  bool unix_sockets = false;
+  // Null: plaintext.
+  std::shared_ptr<const Credentials> credentials;
   bool keeps_snapshots = false;  // All processes of a job, or none.
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;

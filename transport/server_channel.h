@@ -5,11 +5,13 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "grpcpp/security/credentials.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/parameter_server.pb.h"
 
@@ -45,7 +47,8 @@ struct AttendHandler {
 };
 
 struct ServerChannelOptions {
-  std::string address;  // "host:port"
+  std::string address;  // As in cluster.servers.
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
   int64_t max_message_bytes = 0;
 };
 
@@ -60,10 +63,8 @@ class ServerChannel {
   virtual ~ServerChannel() = default;
 
   // Makes or replaces a connection, and cancels the calls of the one that it
-  // replaces. Connects through this Unix-domain socket in the abstract
-  // namespace if a process listens there; the name may be empty. Connection 0
-  // exists from the beginning.
-  virtual void Open(int connection, const std::string& unix_socket) = 0;
+  // replaces. Connection 0 exists from the beginning.
+  virtual void Open(int connection) = 0;
 
   virtual void Start(const RpcRequest& request, Done done) = 0;
 

@@ -194,8 +194,7 @@ void ServerSession::CheckTimeouts(absl::Time now) {
     } else if (broken >= options_.lost_server_timeout / 2 &&
                !connection.reopened) {
       connection.reopened = true;
-      channel_->Open(static_cast<int>(i),
-                     i == 0 ? "" : welcome_->unix_socket());
+      channel_->Open(static_cast<int>(i));
     }
   }
 }
@@ -242,7 +241,6 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
     events_.changed();
     return;
   }
-  if (!options_.unix_sockets) welcome->clear_unix_socket();
   if (welcome_.has_value() && welcome_->epoch() != welcome->epoch()) {
     Fail(absl::UnavailableError(
         absl::StrCat(Name(),
@@ -251,14 +249,12 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
                      "keeps any")));
     return;
   }
-  const bool is_first = !welcome_.has_value();
-  if (is_first) {
+  if (!welcome_.has_value()) {
     window_.set_credit_bytes(
         std::max(options_.credit_bytes, welcome->credit_bytes()));
-  }
-  for (size_t i = 1; i < connections_.size(); ++i) {
-    if (!is_first && welcome_->unix_socket() == welcome->unix_socket()) break;
-    channel_->Open(static_cast<int>(i), welcome->unix_socket());
+    for (size_t i = 1; i < connections_.size(); ++i) {
+      channel_->Open(static_cast<int>(i));
+    }
   }
   welcome_ = *std::move(welcome);
   registered_ = true;

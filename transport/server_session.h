@@ -26,12 +26,11 @@
 namespace ps {
 
 struct ServerSessionOptions {
-  std::string address;  // "host:port"
+  std::string address;  // As in cluster.servers.
   int data_connections = 1;
   // Limit on the bytes of pushes and first weights under way, unless the server
   // grants more.
   int64_t credit_bytes = 0;
-  bool unix_sockets = false;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
   // With the index of the server.

@@ -6,6 +6,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "security/credentials.h"
 #include "tensor/tensor.h"
 
 namespace ps {
@@ -62,7 +63,11 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.connections = cluster.connections();
   client.credit_bytes =
       static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
-  client.unix_sockets = cluster.unix_sockets();
+  CredentialsOptions credentials;
+  credentials.config = options.config;
+  credentials.self = {options.config->name(), Role::kWorker,
+                      options.worker_rank};
+  PS_ASSIGN_OR_RETURN(client.credentials, Credentials::Create(credentials));
   client.keeps_snapshots = KeepsSnapshots(*options.config);
   client.max_slice_elements = cluster.max_slice_elements();
   client.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());

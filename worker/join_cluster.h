@@ -34,7 +34,7 @@ struct ClusterLink {
 };
 
 // Cuts the buckets into slices and registers with all servers. Errors: those of
-// ParameterClient.
+// Credentials::Create and ParameterClient.
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options);
 
 }  // namespace ps

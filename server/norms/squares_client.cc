@@ -25,9 +25,10 @@ constexpr int64_t kMaxMessageBytes = 4 << 20;
 
 class SquaresClient final : public SquaresCaller {
  public:
-  explicit SquaresClient(const std::string& address)
+  SquaresClient(const std::string& address,
+                const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       : address_(address),
-        channel_(MakeChannel(address, kMaxMessageBytes)),
+        channel_(MakeChannel(address, kMaxMessageBytes, credentials)),
         stub_(ParameterServer::NewStub(channel_)),
         thread_([this] { Run(); }) {}
 
@@ -108,8 +109,10 @@ class SquaresClient final : public SquaresCaller {
 
 }  // namespace
 
-std::unique_ptr<SquaresCaller> NewSquaresClient(const std::string& address) {
-  return std::make_unique<SquaresClient>(address);
+std::unique_ptr<SquaresCaller> NewSquaresClient(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials) {
+  return std::make_unique<SquaresClient>(address, credentials);
 }
 
 }  // namespace ps

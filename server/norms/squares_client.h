@@ -6,14 +6,17 @@
 #include <memory>
 #include <string>
 
+#include "grpcpp/security/credentials.h"
 #include "server/norms/server_squares.h"
 
 namespace ps {
 
-// Connects to server 0 at `address`, "host:port". Retries while that cannot be
-// reached: if it is gone for good, the workers end the job. The destructor
-// calls Stop. Only one thread may call Stop.
-std::unique_ptr<SquaresCaller> NewSquaresClient(const std::string& address);
+// Connects to server 0 at `address`, as in cluster.servers. Retries while that
+// cannot be reached: if it is gone for good, the workers end the job. The
+// destructor calls Stop. Only one thread may call Stop.
+std::unique_ptr<SquaresCaller> NewSquaresClient(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 
 }  // namespace ps
 

@@ -32,7 +32,7 @@ ClusterRun Run(const JobConfig& config, const std::string& run_directory,
   std::vector<std::unique_ptr<Server>> servers;
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
     ServerOptions options;
-    options.config = config;
+    options.config = job;
     options.index = i;
     options.listen = "127.0.0.1:0";
     absl::StatusOr<std::unique_ptr<Server>> server = Server::Start(options);
@@ -40,8 +40,7 @@ ClusterRun Run(const JobConfig& config, const std::string& run_directory,
       ADD_FAILURE() << server.status();
       return run;
     }
-    job.mutable_cluster()->add_servers(
-        absl::StrCat("127.0.0.1:", (*server)->port()));
+    job.mutable_cluster()->add_servers((*server)->address());
     servers.push_back(*std::move(server));
   }
   run.servers.resize(servers.size());
@@ -105,6 +104,7 @@ JobConfig SmallJob(int num_workers, int num_servers) {
   job.mutable_optimizer()->set_weight_decay(1e-4);
   job.mutable_cluster()->set_num_workers(num_workers);
   job.mutable_cluster()->set_num_servers(num_servers);
+  job.mutable_security()->set_mode(SecurityConfig::INSECURE);
   return job;
 }
 

@@ -15,9 +15,13 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
+#include "security/job_certificates.h"
 #include "tests/cluster/test_process.h"
 #include "tools/report/run_records.h"
 
@@ -53,7 +57,18 @@ class Processes : public testing::Test {
  protected:
   Processes() : directory_(NewTestDirectory()) { WriteJob(kEndlessJob); }
 
-  void WriteJob(const std::string& text) { std::ofstream(job_path()) << text; }
+  // With certificates, if it is a job.
+  void WriteJob(const std::string& text) {
+    std::ofstream(job_path()) << text << "security { directory: \""
+                              << directory_ << "/certificates\" }\n";
+    const absl::StatusOr<JobConfig> job = LoadConfig(job_path());
+    if (!job.ok()) return;
+    const absl::Time now = absl::Now();
+    const auto made =
+        WriteJobCertificates(*job, directory_ + "/certificates",
+                             {now - absl::Hours(1), now + absl::Hours(1)});
+    EXPECT_TRUE(made.ok()) << made.status();
+  }
 
   // Every process that a test starts has the folder in its command line.
   ~Processes() override {

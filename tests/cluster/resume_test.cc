@@ -72,8 +72,7 @@ TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
       options.listen = "127.0.0.1:0";
       auto server = Server::Start(options);
       ASSERT_TRUE(server.ok()) << server.status();
-      trainer.config.mutable_cluster()->add_servers(
-          absl::StrCat("127.0.0.1:", (*server)->port()));
+      trainer.config.mutable_cluster()->add_servers((*server)->address());
       servers.push_back(*std::move(server));
     }
     std::thread other([&] { EXPECT_EQ(servers[1]->Wait().ok(), !both); });
@@ -257,8 +256,7 @@ TEST_F(Resume, OneThatKeepsNothingIsRefused) {
   TrainerOptions trainer;
   trainer.config = job;
   trainer.config.mutable_cluster()->set_num_servers(1);
-  trainer.config.mutable_cluster()->add_servers(
-      absl::StrCat("127.0.0.1:", (*server)->port()));
+  trainer.config.mutable_cluster()->add_servers((*server)->address());
   trainer.incarnation = 1;
   trainer.name = "test:1";
   const absl::Status refused = Train(trainer).status();

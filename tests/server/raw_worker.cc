@@ -52,6 +52,7 @@ JobConfig PatientJob(int num_workers) {
   cluster.set_num_servers(1);
   cluster.set_startup_timeout_seconds(3600);
   cluster.set_lost_worker_timeout_seconds(3600);
+  config.mutable_security()->set_mode(SecurityConfig::INSECURE);
   return config;
 }
 
@@ -70,9 +71,7 @@ RunningServer::~RunningServer() {
   waiting_.join();
 }
 
-std::string RunningServer::address() const {
-  return absl::StrCat("127.0.0.1:", server_->port());
-}
+std::string RunningServer::address() const { return server_->address(); }
 
 RawWorker::RawWorker(const std::string& address)
     : channel_(

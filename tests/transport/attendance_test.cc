@@ -26,6 +26,7 @@ TEST(Attendance, ClientMayGoWhileTheServersEndTheJob) {
   JobConfig config;
   config.mutable_cluster()->set_num_workers(1);
   config.mutable_cluster()->set_num_servers(1);
+  config.mutable_security()->set_mode(SecurityConfig::INSECURE);
   ShardMapOptions map_options;
   map_options.bucket_sizes = {10};
   map_options.num_servers = 1;
@@ -41,7 +42,7 @@ TEST(Attendance, ClientMayGoWhileTheServersEndTheJob) {
     std::thread serving([&] { ended = server->Wait(); });
 
     ParameterClientOptions options;
-    options.servers = {absl::StrCat("127.0.0.1:", server->port())};
+    options.servers = {server->address()};
     options.incarnation = round + 1;
     options.name = "test";
     options.config_text = SharedConfigText(config);

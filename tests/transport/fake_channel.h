@@ -24,9 +24,9 @@ class FakeChannel final : public ServerChannel {
     Done done;
   };
 
-  void Open(int connection, const std::string& unix_socket) override {
+  void Open(int connection) override {
     MutexLock lock(&mu_);
-    opened_.emplace_back(connection, unix_socket);
+    opened_.push_back(connection);
     for (auto it = calls_.begin(); it != calls_.end();) {
       const auto call = it++;
       if (call->request.connection != connection) continue;
@@ -90,7 +90,7 @@ class FakeChannel final : public ServerChannel {
     MutexLock lock(&mu_);
     return attending_;
   }
-  std::vector<std::pair<int, std::string>> opened() {
+  std::vector<int> opened() {
     MutexLock lock(&mu_);
     return opened_;
   }
@@ -101,7 +101,7 @@ class FakeChannel final : public ServerChannel {
   std::list<Call> calls_ ABSL_GUARDED_BY(mu_);
   std::list<Call> cancelled_ ABSL_GUARDED_BY(mu_);
   AttendHandler attending_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::pair<int, std::string>> opened_ ABSL_GUARDED_BY(mu_);
+  std::vector<int> opened_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

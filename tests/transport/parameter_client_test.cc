@@ -50,6 +50,7 @@ JobConfig Job(int num_workers, int num_servers) {
   cluster.set_lost_worker_timeout_seconds(60);
   cluster.set_lost_server_timeout_seconds(60);
   config.mutable_optimizer()->set_learning_rate(1);
+  config.mutable_security()->set_mode(SecurityConfig::INSECURE);
   return config;
 }
 
@@ -61,10 +62,6 @@ std::unique_ptr<Server> StartServer(const JobConfig& config, int index) {
   auto server = Server::Start(options);
   EXPECT_TRUE(server.ok()) << server.status();
   return *std::move(server);
-}
-
-std::string AddressOf(const Server& server) {
-  return absl::StrCat("127.0.0.1:", server.port());
 }
 
 ShardMap MapFor(const JobConfig& config) {
@@ -141,7 +138,7 @@ TEST(ParameterClientTest, WeightsAndGradientsMakeTheRoundTrip) {
   std::vector<std::string> addresses;
   for (int i = 0; i < 2; ++i) {
     servers.push_back(StartServer(config, i));
-    addresses.push_back(AddressOf(*servers.back()));
+    addresses.push_back(servers.back()->address());
   }
   Buckets final_weights[2] = {Filled(-1), Filled(-1)};
   std::vector<std::thread> workers;
@@ -198,13 +195,13 @@ TEST(ParameterClientTest, AnotherConfigIsRefusedNamingServerAndFields) {
   JobConfig other = config;
   other.mutable_training()->set_batch_size(17);
   const absl::Status status =
-      ParameterClient::Connect(ClientOptions(other, {AddressOf(*server)}, 0),
+      ParameterClient::Connect(ClientOptions(other, {server->address()}, 0),
                                &map)
           .status();
   EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
   EXPECT_THAT(
       std::string(status.message()),
-      AllOf(HasSubstr(absl::StrCat("server 0 at ", AddressOf(*server))),
+      AllOf(HasSubstr(absl::StrCat("server 0 at ", server->address())),
             HasSubstr("\n  training.batch_size"), Not(HasSubstr("there and"))));
 }
 
@@ -213,7 +210,7 @@ TEST(ParameterClientTest, AServerThatNeverComesIsNamedAfterTheStartupTimeout) {
   const ShardMap map = MapFor(config);
   const auto server = StartServer(config, 0);
   ParameterClientOptions options =
-      ClientOptions(config, {AddressOf(*server), kNobody}, 0);
+      ClientOptions(config, {server->address(), kNobody}, 0);
   options.startup_timeout = absl::Milliseconds(300);
   const absl::Time start = absl::Now();
   const absl::Status status = ParameterClient::Connect(options, &map).status();
@@ -232,7 +229,7 @@ TEST(ParameterClientTest, AWorkerThatFailsToConnectIsLostForTheOtherServers) {
   const ShardMap map = MapFor(config);
   const auto server = StartServer(config, 0);
   ParameterClientOptions options =
-      ClientOptions(config, {AddressOf(*server), kNobody}, 0);
+      ClientOptions(config, {server->address(), kNobody}, 0);
   options.startup_timeout = absl::Milliseconds(300);
   std::thread worker(
       [&] { EXPECT_FALSE(ParameterClient::Connect(options, &map).ok()); });
@@ -248,7 +245,7 @@ TEST(ParameterClientTest, ASecondWorkerOfARankIsRefused) {
   const ShardMap map = MapFor(config);
   const auto server = StartServer(config, 0);
   const ParameterClientOptions options =
-      ClientOptions(config, {AddressOf(*server)}, 1);
+      ClientOptions(config, {server->address()}, 1);
   const auto first = ParameterClient::Connect(options, &map);
   ASSERT_TRUE(first.ok()) << first.status();
   ParameterClientOptions again = options;
@@ -267,7 +264,7 @@ class WaitingClientTest : public ::testing::Test {
     std::vector<std::string> addresses;
     for (int i = 0; i < 2; ++i) {
       servers_.push_back(StartServer(config_, i));
-      addresses.push_back(AddressOf(*servers_.back()));
+      addresses.push_back(servers_.back()->address());
     }
     for (int rank = 0; rank < 2; ++rank) {
       auto client = ParameterClient::Connect(
@@ -303,12 +300,12 @@ TEST_F(WaitingClientTest, HearsWhyAServerHasStopped) {
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(
       std::string(status.message()),
-      AllOf(HasSubstr(absl::StrCat("server 1 at ", AddressOf(*servers_[1]))),
+      AllOf(HasSubstr(absl::StrCat("server 1 at ", servers_[1]->address())),
             HasSubstr("disk full")));
 }
 
 TEST_F(WaitingClientTest, HearsOfAServerThatIsDestroyed) {
-  const std::string address = AddressOf(*servers_[0]);
+  const std::string address = servers_[0]->address();
   servers_[0].reset();
   const absl::Status status = Await();
   EXPECT_TRUE(absl::IsAborted(status)) << status;

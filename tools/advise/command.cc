@@ -17,11 +17,11 @@
 #include "tools/advise/flags.h"
 #include "tools/advise/measurement.h"
 #include "tools/advise/prediction.h"
-#include "tools/bench/processes/temporary_directory.h"
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
 #include "tools/interrupts.h"
 #include "tools/json_file.h"
+#include "tools/temporary_directory.h"
 
 namespace ps {
 namespace {

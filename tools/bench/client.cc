@@ -6,11 +6,12 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/program.h"
+#include "common/status_macros.h"
 
 namespace ps {
 
-ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
-                                          int64_t total_iterations) {
+absl::StatusOr<ParameterClientOptions> BenchClientOptions(
+    const JobConfig& job, int worker_rank, int64_t total_iterations) {
   const ClusterConfig& cluster = job.cluster();
   ParameterClientOptions options;
   options.servers.assign(cluster.servers().begin(), cluster.servers().end());
@@ -20,12 +21,15 @@ ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
   options.name = ProcessName();
   options.config_text = SharedConfigText(job);
   options.total_iterations = total_iterations;
+  CredentialsOptions credentials;
+  credentials.config = &job;
+  credentials.self = {job.name(), Role::kWorker, worker_rank};
+  PS_ASSIGN_OR_RETURN(options.credentials, Credentials::Create(credentials));
   options.keeps_snapshots = KeepsSnapshots(job);
   options.max_slice_elements = cluster.max_slice_elements();
   options.connections = cluster.connections();
   options.credit_bytes =
       static_cast<int64_t>(cluster.credit_megabytes() * (1 << 20));
-  options.unix_sockets = cluster.unix_sockets();
   options.startup_timeout = absl::Seconds(cluster.startup_timeout_seconds());
   options.lost_server_timeout =
       absl::Seconds(cluster.lost_server_timeout_seconds());

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 
+#include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 #include "transport/parameter_client.h"
 
@@ -12,9 +13,9 @@ namespace ps {
 
 // Options from the job, which must name its cluster.servers, with a new
 // incarnation on each call. `total_iterations` is the largest number of
-// iterations that will be made.
-ParameterClientOptions BenchClientOptions(const JobConfig& job, int worker_rank,
-                                          int64_t total_iterations);
+// iterations that will be made. Errors: those of Credentials::Create.
+absl::StatusOr<ParameterClientOptions> BenchClientOptions(
+    const JobConfig& job, int worker_rank, int64_t total_iterations);
 
 }  // namespace ps
 

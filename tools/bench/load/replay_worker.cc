@@ -83,10 +83,10 @@ absl::Status ReplayWorker::Pull(const AnswerHandler& handler) {
 
 absl::Status ReplayWorker::Join() {
   PS_ASSIGN_OR_RETURN(
-      client_,
-      ParameterClient::Connect(
-          BenchClientOptions(*options_.job, options_.rank, kMostIterations),
-          options_.shard_map));
+      const ParameterClientOptions client,
+      BenchClientOptions(*options_.job, options_.rank, kMostIterations));
+  PS_ASSIGN_OR_RETURN(client_,
+                      ParameterClient::Connect(client, options_.shard_map));
   if (options_.rank == 0) {
     FillFirstReplayWeights(0, absl::MakeSpan(weights_));
     std::vector<const float*> buckets;

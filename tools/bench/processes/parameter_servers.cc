@@ -5,6 +5,7 @@
 #include "common/config.h"
 #include "common/file.h"
 #include "common/status_macros.h"
+#include "security/job_certificates.h"
 #include "tools/find_program.h"
 
 namespace ps {
@@ -22,30 +23,34 @@ absl::StatusOr<ParameterServers> StartParameterServers(
     const JobConfig& job, BenchProcesses* processes) {
   const std::string& directory = processes->directory();
   PS_ASSIGN_OR_RETURN(const std::string program, FindProgram("server"));
-  const std::string servers_job = directory + "/servers.textproto";
-  PS_RETURN_IF_ERROR(WriteFileAtomically(servers_job, ResolvedConfigText(job)));
   const int count = job.cluster().num_servers();
   ParameterServers servers;
+  servers.job_path = directory + "/job.textproto";
+  JobConfig known = job;
+  known.mutable_cluster()->clear_servers();
   for (int i = 0; i < count; ++i) {
+    known.mutable_cluster()->add_servers("127.0.0.1:0");
+  }
+  PS_RETURN_IF_ERROR(MakeOwnCertificates(directory, &known));
+  const auto write = [&] {
+    return WriteFileAtomically(servers.job_path, ResolvedConfigText(known));
+  };
+  for (int i = 0; i < count; ++i) {
+    PS_RETURN_IF_ERROR(write());
     PS_ASSIGN_OR_RETURN(
         const int child,
         processes->Start(absl::StrCat("server ", i),
-                         {program, "--config=" + servers_job,
-                          absl::StrCat("--index=", i), "--listen=127.0.0.1:0",
+                         {program, "--config=" + servers.job_path,
+                          absl::StrCat("--index=", i),
                           "--address-file=" + AddressPath(directory, i)}));
     servers.children.push_back(child);
-  }
-  JobConfig workers_job = job;
-  workers_job.mutable_cluster()->clear_servers();
-  for (int i = 0; i < count; ++i) {
+    // Those after the first may call it, and must know its port.
     PS_ASSIGN_OR_RETURN(
         const std::string address,
         processes->AwaitFile(AddressPath(directory, i), kStart));
-    workers_job.mutable_cluster()->add_servers(address);
+    known.mutable_cluster()->set_servers(i, address);
   }
-  servers.job_path = directory + "/job.textproto";
-  PS_RETURN_IF_ERROR(
-      WriteFileAtomically(servers.job_path, ResolvedConfigText(workers_job)));
+  PS_RETURN_IF_ERROR(write());
   return servers;
 }
 

@@ -56,9 +56,12 @@ class Worker final : public DataPlane {
 };
 
 absl::Status Worker::Join() {
-  ParameterClientOptions client =
-      BenchClientOptions(options_.config, options_.rank, options_.total_pushes);
-  client.servers = {options_.server};
+  JobConfig job = options_.config;
+  job.mutable_cluster()->clear_servers();
+  job.mutable_cluster()->add_servers(options_.server);
+  PS_ASSIGN_OR_RETURN(
+      const ParameterClientOptions client,
+      BenchClientOptions(job, options_.rank, options_.total_pushes));
   PS_ASSIGN_OR_RETURN(client_, ParameterClient::Connect(client, &shard_map_));
   if (options_.rank == 0) {
     FillFirstWeights(absl::MakeSpan(weights_));

@@ -39,6 +39,7 @@ class ReplayGroupTest : public testing::Test {
     job_.mutable_compressor()->set_name("sidco_e");
     job_.mutable_compressor()->set_ratio(0.01);
     job_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
+    job_.mutable_security()->set_mode(SecurityConfig::INSECURE);
   }
 
   ~ReplayGroupTest() override {
@@ -57,8 +58,7 @@ class ReplayGroupTest : public testing::Test {
       servers_.push_back(*std::move(server));
     }
     for (const auto& server : servers_) {
-      job_.mutable_cluster()->add_servers(
-          absl::StrCat("127.0.0.1:", server->port()));
+      job_.mutable_cluster()->add_servers(server->address());
       waiting_.emplace_back([&server] { static_cast<void>(server->Wait()); });
     }
   }

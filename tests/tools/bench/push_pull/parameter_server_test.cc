@@ -25,6 +25,7 @@ ParameterServerOptions SmallOptions(int num_workers) {
   options.config.mutable_cluster()->set_num_workers(num_workers);
   options.config.mutable_cluster()->set_num_servers(1);
   options.config.mutable_cluster()->set_max_slice_elements(1024);
+  options.config.mutable_security()->set_mode(SecurityConfig::INSECURE);
   // Three buckets, the last one shorter, and a slice size that does not divide
   // them.
   options.elements = 7001;
@@ -67,7 +68,7 @@ class ParameterServerPlane : public testing::TestWithParam<int> {};
 TEST_P(ParameterServerPlane, PulledWeightsAreWhatThePushesGive) {
   ParameterServerOptions options = SmallOptions(GetParam());
   const std::unique_ptr<Server> server = StartServer(options.config);
-  options.server = absl::StrCat("127.0.0.1:", server->port());
+  options.server = server->address();
   std::vector<std::thread> workers;
   for (int rank = 0; rank < GetParam(); ++rank) {
     options.rank = rank;
@@ -86,7 +87,7 @@ TEST(ParameterServerPlane, AnotherStepThanTheBenchExpectsIsFoundOut) {
   ParameterServerOptions options = SmallOptions(/*num_workers=*/1);
   options.config.mutable_optimizer()->set_learning_rate(0.5);
   const std::unique_ptr<Server> server = StartServer(options.config);
-  options.server = absl::StrCat("127.0.0.1:", server->port());
+  options.server = server->address();
   auto plane = JoinParameterServer(options);
   ASSERT_TRUE(plane.ok()) << plane.status();
   ASSERT_TRUE((*plane)->Push().ok());

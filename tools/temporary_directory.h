@@ -1,6 +1,6 @@
 // A folder that is removed with its owner.
-#ifndef TOOLS_BENCH_PROCESSES_TEMPORARY_DIRECTORY_H_
-#define TOOLS_BENCH_PROCESSES_TEMPORARY_DIRECTORY_H_
+#ifndef TOOLS_TEMPORARY_DIRECTORY_H_
+#define TOOLS_TEMPORARY_DIRECTORY_H_
 
 #include <memory>
 #include <string>
@@ -30,4 +30,4 @@ class TemporaryDirectory {
 
 }  // namespace ps
 
-#endif  // TOOLS_BENCH_PROCESSES_TEMPORARY_DIRECTORY_H_
+#endif  // TOOLS_TEMPORARY_DIRECTORY_H_

@@ -1,4 +1,4 @@
-#include "tools/bench/processes/temporary_directory.h"
+#include "tools/temporary_directory.h"
 
 #include <cerrno>
 #include <cstdlib>

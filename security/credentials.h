@@ -1,0 +1,65 @@
+// What a process needs to talk to the others of its job.
+#ifndef SECURITY_CREDENTIALS_H_
+#define SECURITY_CREDENTIALS_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/time/time.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_context.h"
+#include "proto/config.pb.h"
+#include "security/identity.h"
+
+namespace ps {
+
+struct CredentialsOptions {
+  const JobConfig* config = nullptr;  // Validated; not owned.
+  Identity self;
+  // Where the process listens, if it does.
+  std::string listen;
+  // How often certificates are read again. Whole seconds.
+  absl::Duration refresh = absl::Seconds(10);
+};
+
+// By the kind of an address and security.mode: the files' owner for Unix-domain
+// sockets, mutual TLS or nothing for TCP. Immutable.
+class Credentials {
+ public:
+  // Logs a warning for plaintext. Errors: kInvalidArgument for a mode INSECURE
+  // with an address that other machines reach, unless the config allows that,
+  // and for MUTUAL_TLS without security.directory; those of CheckPrivateFolder
+  // and CheckCertificateFiles.
+  static absl::StatusOr<std::shared_ptr<const Credentials>> Create(
+      const CredentialsOptions& options);
+
+  // For the address where the process listens.
+  std::shared_ptr<grpc::ServerCredentials> ForListening() const;
+  // For cluster.servers[index]. With TLS, the connection breaks off unless the
+  // peer is server `index` of this job.
+  std::shared_ptr<grpc::ChannelCredentials> ForServer(int index) const;
+
+  // Whether the caller is this process of the job. Only TLS knows its callers,
+  // so that the result is OK without it. Errors: kPermissionDenied, which names
+  // both.
+  absl::Status CheckCaller(const grpc::CallbackServerContext& context,
+                           Role role, int number) const;
+
+ private:
+  explicit Credentials(const CredentialsOptions& options);
+
+  const JobConfig config_;
+  const Identity self_;
+  const std::string listen_;
+  // Null unless TLS is needed.
+  std::shared_ptr<grpc::experimental::CertificateProviderInterface>
+      certificates_;
+};
+
+}  // namespace ps
+
+#endif  // SECURITY_CREDENTIALS_H_

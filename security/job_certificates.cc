@@ -1,0 +1,136 @@
+#include "security/job_certificates.h"
+
+#include <sys/stat.h>
+
+#include <cerrno>
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "security/private_files.h"
+
+namespace ps {
+namespace {
+
+constexpr char kAuthority[] = "ca";
+// The authority outlives the certificates that it will sign.
+constexpr absl::Duration kAuthorityLasts = absl::Hours(24 * 365 * 10);
+// Clocks may be set while processes run.
+constexpr absl::Duration kSkew = absl::Hours(24);
+constexpr absl::Duration kOwnLast = absl::Hours(24 * 365);
+
+std::string CertificatePath(const std::string& directory,
+                            const std::string& name) {
+  return absl::StrCat(directory, "/", name, ".pem");
+}
+
+std::string KeyPath(const std::string& directory, const std::string& name) {
+  return absl::StrCat(directory, "/", name, ".key");
+}
+
+// Writes the key first: a certificate without its key is of no use.
+absl::Status WriteBoth(const std::string& directory, const std::string& name,
+                       const KeyAndCertificate& both) {
+  const std::string key = KeyPath(directory, name);
+  PS_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(key, 0600));
+  PS_RETURN_IF_ERROR(file.Append(both.key));
+  PS_RETURN_IF_ERROR(file.Commit());
+  return WriteFileAtomically(CertificatePath(directory, name),
+                             both.certificate);
+}
+
+// Empty if there is none.
+absl::StatusOr<std::string> ReadKeyIfThere(const std::string& path) {
+  const absl::Status is_private = CheckPrivateKeyFile(path);
+  if (absl::IsNotFound(is_private)) return "";
+  PS_RETURN_IF_ERROR(is_private);
+  return ReadFile(path);
+}
+
+}  // namespace
+
+CertificatePaths CertificatePathsOf(const std::string& directory,
+                                    const Identity& identity) {
+  CertificatePaths paths;
+  paths.authority = CertificatePath(directory, kAuthority);
+  paths.certificate = CertificatePath(directory, ProcessNameOf(identity));
+  paths.key = KeyPath(directory, ProcessNameOf(identity));
+  return paths;
+}
+
+absl::Status CheckCertificateFiles(const CertificatePaths& paths,
+                                   const Identity& identity, absl::Time now) {
+  PS_RETURN_IF_ERROR(CheckPrivateKeyFile(paths.key));
+  KeyAndCertificate mine;
+  PS_ASSIGN_OR_RETURN(mine.key, ReadFile(paths.key));
+  PS_ASSIGN_OR_RETURN(mine.certificate, ReadFile(paths.certificate));
+  PS_ASSIGN_OR_RETURN(const std::string authority, ReadFile(paths.authority));
+  return Annotate(CheckCertificate(mine, authority, identity, now),
+                  absl::StrCat(paths.certificate, ", with ", paths.key, " and ",
+                               paths.authority));
+}
+
+absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
+                                          const std::string& directory,
+                                          const Validity& validity) {
+  std::error_code ignored;
+  std::filesystem::create_directories(
+      std::filesystem::path(directory).parent_path(), ignored);
+  if (mkdir(directory.c_str(), 0700) != 0 && errno != EEXIST) {
+    return absl::ErrnoToStatus(errno, absl::StrCat("cannot make ", directory));
+  }
+  PS_RETURN_IF_ERROR(CheckPrivateFolder(directory));
+  KeyAndCertificate own;
+  PS_ASSIGN_OR_RETURN(own.key, ReadKeyIfThere(KeyPath(directory, kAuthority)));
+  const bool is_new = own.key.empty();
+  if (is_new) {
+    PS_ASSIGN_OR_RETURN(
+        const CertificateAuthority made,
+        CertificateAuthority::Create(
+            {validity.begin, validity.begin + kAuthorityLasts}));
+    own = made.own();
+    PS_RETURN_IF_ERROR(WriteBoth(directory, kAuthority, own));
+  } else {
+    PS_ASSIGN_OR_RETURN(own.certificate,
+                        ReadFile(CertificatePath(directory, kAuthority)));
+  }
+  const CertificateAuthority authority(own);
+  const auto issue = [&](Role role, int number) -> absl::Status {
+    const Identity identity = {config.name(), role, number};
+    const std::string name = ProcessNameOf(identity);
+    PS_ASSIGN_OR_RETURN(const std::string key,
+                        ReadKeyIfThere(KeyPath(directory, name)));
+    PS_ASSIGN_OR_RETURN(const KeyAndCertificate issued,
+                        authority.Issue(identity, validity, key));
+    return key.empty() ? WriteBoth(directory, name, issued)
+                       : WriteFileAtomically(CertificatePath(directory, name),
+                                             issued.certificate);
+  };
+  for (int i = 0; i < config.cluster().num_servers(); ++i) {
+    PS_RETURN_IF_ERROR(issue(Role::kServer, i));
+  }
+  for (int i = 0; i < config.cluster().num_workers(); ++i) {
+    PS_RETURN_IF_ERROR(issue(Role::kWorker, i));
+  }
+  return is_new;
+}
+
+absl::Status MakeOwnCertificates(const std::string& directory,
+                                 JobConfig* config) {
+  SecurityConfig* const security = config->mutable_security();
+  if (security->mode() != SecurityConfig::MUTUAL_TLS ||
+      !security->directory().empty()) {
+    return absl::OkStatus();
+  }
+  const absl::Time now = absl::Now();
+  PS_RETURN_IF_ERROR(
+      WriteJobCertificates(*config, directory, {now - kSkew, now + kOwnLast})
+          .status());
+  security->set_directory(directory);
+  return absl::OkStatus();
+}
+
+}  // namespace ps

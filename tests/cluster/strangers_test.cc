@@ -1,0 +1,282 @@
+// Whoever has no certificate of a process cannot act as it, and changes
+// nothing.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "grpcpp/create_channel.h"
+#include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/security/credentials.h"
+#include "grpcpp/security/tls_credentials_options.h"
+#include "gtest/gtest.h"
+#include "proto/parameter_server.pb.h"
+#include "security/job_certificates.h"
+#include "tests/cluster/test_process.h"
+#include "transport/channel.h"
+#include "transport/grpc_status.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+namespace tls = ::grpc::experimental;
+using ::testing::AnyOf;
+using ::testing::HasSubstr;
+
+constexpr absl::Duration kBound = absl::Seconds(60);
+
+constexpr char kJob[] = R"(
+  name: "honest"
+  model { name: "mlp" mlp { hidden_units: 16 } }
+  data { name: "digits" digits { train_examples: 400 test_examples: 100 } }
+  training { batch_size: 8 max_iterations: 60 }
+  compressor { name: "sidco_e" ratio: 0.1 }
+  optimizer { name: "lamb" learning_rate: 0.01 }
+  checkpoint { every: 0 }
+  cluster { num_workers: 2 num_servers: 2 }
+)";
+
+// One caller, and what it calls itself in its messages.
+struct Stranger {
+  std::string name;
+  std::shared_ptr<grpc::ChannelCredentials> credentials;
+  bool reaches_handlers = false;  // Otherwise TLS ends its connection.
+};
+
+// A client that believes every server.
+std::shared_ptr<grpc::ChannelCredentials> ClientWith(
+    const std::string& authority, const KeyAndCertificate& mine) {
+  std::vector<tls::IdentityKeyCertPair> pairs;
+  if (!mine.key.empty()) pairs.push_back({mine.key, mine.certificate});
+  tls::TlsChannelCredentialsOptions options;
+  options.set_certificate_provider(
+      std::make_shared<tls::StaticDataCertificateProvider>(authority, pairs));
+  options.watch_root_certs();
+  if (!pairs.empty()) options.watch_identity_key_cert_pairs();
+  options.set_certificate_verifier(
+      std::make_shared<tls::NoOpCertificateVerifier>());
+  options.set_check_call_host(false);
+  options.set_verify_server_certs(false);
+  return tls::TlsCredentials(options);
+}
+
+// Every RPC, as worker 0 or server 0 would make it.
+std::vector<std::pair<std::string, std::string>> EveryCall(
+    const JobConfig& job) {
+  RegisterRequest registration;
+  registration.mutable_worker()->set_incarnation(7);
+  registration.set_name("stranger");
+  registration.set_config(SharedConfigText(job));
+  registration.add_bucket_sizes(1000);
+  registration.add_tensor_sizes(1000);
+  registration.add_tensor_is_matrix(false);
+  registration.set_total_iterations(60);
+  // The others begin with the worker, too.
+  AttendRequest worker;
+  *worker.mutable_worker() = registration.worker();
+  const std::string as_worker = worker.SerializeAsString();
+  std::vector<std::pair<std::string, std::string>> calls = {
+      {"Register", registration.SerializeAsString()},
+      {"AddSquares", SquaresMessage().SerializeAsString()}};
+  for (const char* name :
+       {"Attend", "FindSnapshots", "Restore", "SaveSnapshot", "Stop",
+        "InitializeSlice", "Pull", "Push", "Finish"}) {
+    calls.emplace_back(name, as_worker);
+  }
+  return calls;
+}
+
+absl::Status Call(const std::shared_ptr<grpc::Channel>& channel,
+                  const std::string& method, const std::string& message) {
+  grpc::GenericStub stub(channel);
+  grpc::ClientContext context;
+  context.set_deadline(absl::ToChronoTime(absl::Now() + kBound));
+  grpc::CompletionQueue queue;
+  const grpc::Slice bytes(message);
+  const auto call =
+      stub.PrepareUnaryCall(&context, "/ps.ParameterServer/" + method,
+                            grpc::ByteBuffer(&bytes, 1), &queue);
+  call->StartCall();
+  grpc::ByteBuffer response;
+  grpc::Status status;
+  call->Finish(&response, &status, nullptr);
+  void* tag = nullptr;
+  bool ok = false;
+  EXPECT_TRUE(queue.Next(&tag, &ok));
+  return FromGrpcStatus(status);
+}
+
+class Strangers : public testing::Test {
+ protected:
+  Strangers()
+      : directory_(NewTestDirectory()),
+        job_(*ParseConfig(kJob, "job")),
+        now_(absl::Now()),
+        authority_(*CertificateAuthority::Create(
+            {now_ - absl::Hours(2), now_ + absl::Hours(1)})) {
+    std::ofstream(path("job.textproto")) << kJob;
+    // The same authority for certificates that the job does not have.
+    fs::create_directory(certificates_);
+    fs::permissions(certificates_, fs::perms(0700));
+    WriteFile("ca.key", authority_.own().key);
+    WriteFile("ca.pem", authority_.own().certificate);
+    const auto made = WriteJobCertificates(
+        job_, certificates_, {now_ - absl::Hours(1), now_ + absl::Hours(1)});
+    EXPECT_TRUE(made.ok() && !*made) << made.status();
+  }
+  ~Strangers() override { fs::remove_all(directory_); }
+
+  std::string path(const std::string& name) const {
+    return absl::StrCat(directory_, "/", name);
+  }
+
+  void WriteFile(const std::string& name, const std::string& text) const {
+    std::ofstream(certificates_ + "/" + name) << text;
+    fs::permissions(certificates_ + "/" + name, fs::perms(0600));
+  }
+
+  KeyAndCertificate Issued(const Identity& identity,
+                           absl::Duration lasts = absl::Hours(1)) const {
+    return *authority_.Issue(identity, {now_ - absl::Hours(1), now_ + lasts});
+  }
+
+  std::unique_ptr<TestProcess> Start(
+      const std::vector<std::string>& arguments) {
+    return std::make_unique<TestProcess>(
+        arguments, path(absl::StrCat("output-", next_++)));
+  }
+
+  std::vector<std::string> Arguments(
+      const std::string& program, const std::vector<std::string>& more) const {
+    std::vector<std::string> all = {
+        ProgramPath(program), "--config=" + path("job.textproto"),
+        "--set=security.directory=" + certificates_};
+    all.insert(all.end(), more.begin(), more.end());
+    return all;
+  }
+
+  std::vector<Stranger> All() const {
+    const Identity zero = {"honest", Role::kWorker, 0};
+    const Validity valid = {now_ - absl::Hours(1), now_ + absl::Hours(1)};
+    const std::string& authority = authority_.own().certificate;
+    const auto foreign = CertificateAuthority::Create(valid);
+    return {
+        {"plaintext", grpc::InsecureChannelCredentials()},
+        {"no certificate", ClientWith(authority, {})},
+        {"expired", ClientWith(authority, Issued(zero, -absl::Seconds(1)))},
+        {"foreign", ClientWith(authority, *foreign->Issue(zero, valid))},
+        {"signed by a worker",
+         ClientWith(authority,
+                    *CertificateAuthority(Issued({"honest", Role::kWorker, 1}))
+                         .Issue(zero, valid))},
+        {"another job's",
+         ClientWith(authority, Issued({"other", Role::kWorker, 0}))},
+        {"another rank's",
+         ClientWith(authority, Issued({"honest", Role::kWorker, 1})), true},
+        {"another server's",
+         ClientWith(authority, Issued({"honest", Role::kServer, 1})), true},
+    };
+  }
+
+  const std::string directory_;
+  const std::string certificates_ = directory_ + "/certificates";
+  const JobConfig job_;
+  const absl::Time now_;
+  const CertificateAuthority authority_;
+  int next_ = 0;
+};
+
+TEST_F(Strangers, AreRefusedAndTheHonestJobKeepsItsBits) {
+  const auto undisturbed =
+      Start({ProgramPath("tools/gradsieve"), "train", path("job.textproto"),
+             "--run-dir=" + path("undisturbed")});
+  ASSERT_EQ(undisturbed->WaitForExit(kBound), 0) << undisturbed->Output();
+
+  // Servers exchange norms, and the second must know the first one's port.
+  std::vector<std::unique_ptr<TestProcess>> servers;
+  std::string addresses[2] = {"127.0.0.1:0", "127.0.0.1:0"};
+  const auto known = [&] {
+    return absl::StrCat("--set=cluster.servers=", addresses[0], ",",
+                        addresses[1]);
+  };
+  for (int i = 0; i < 2; ++i) {
+    const std::string file = path(absl::StrCat("address-", i));
+    servers.push_back(
+        Start(Arguments("server/server", {absl::StrCat("--index=", i), known(),
+                                          "--address-file=" + file})));
+    ASSERT_TRUE(WaitFor(kBound, [&] { return fs::exists(file); }))
+        << servers[i]->Output();
+    addresses[i] = *ReadFile(file);
+  }
+  const auto disturb = [&] {
+    for (const Stranger& stranger : All()) {
+      for (const std::string& address : addresses) {
+        const auto channel =
+            MakeChannel(address, 1 << 20, stranger.credentials);
+        for (const auto& [method, message] : EveryCall(job_)) {
+          const absl::Status status = Call(channel, method, message);
+          EXPECT_EQ(status.code(), stranger.reaches_handlers
+                                       ? absl::StatusCode::kPermissionDenied
+                                       : absl::StatusCode::kUnavailable)
+              << stranger.name << ", " << method << ": " << status;
+        }
+        if (!stranger.reaches_handlers) {
+          EXPECT_TRUE(absl::IsUnavailable(Call(channel, "GetStatus", "")));
+        }
+      }
+    }
+  };
+  // They come before the workers.
+  disturb();
+  std::vector<std::unique_ptr<TestProcess>> workers;
+  for (int rank = 0; rank < 2; ++rank) {
+    workers.push_back(Start(
+        Arguments("worker/worker", {absl::StrCat("--rank=", rank), known(),
+                                    "--run-dir=" + path("disturbed")})));
+  }
+  disturb();
+  for (const auto& worker : workers) {
+    EXPECT_EQ(worker->WaitForExit(kBound), 0) << worker->Output();
+  }
+  for (const auto& server : servers) {
+    EXPECT_EQ(server->WaitForExit(kBound), 0) << server->Output();
+  }
+  const auto weights = [&](const std::string& run) {
+    return ReadFile(path(run + "/weights.safetensors"));
+  };
+  ASSERT_TRUE(weights("undisturbed").ok()) << weights("undisturbed").status();
+  EXPECT_TRUE(weights("undisturbed") == weights("disturbed"));
+}
+
+TEST_F(Strangers, AProcessWithoutItsCertificateSaysSo) {
+  const auto refused = [&](const std::vector<std::string>& more) {
+    const auto worker = Start(Arguments("worker/worker", more));
+    EXPECT_EQ(worker->WaitForExit(kBound), 78) << worker->Output();
+    return worker->Output();
+  };
+  const std::string servers = "--set=cluster.servers=127.0.0.1:1,127.0.0.1:2";
+  EXPECT_THAT(refused({"--rank=0", servers, "--set=name=other"}),
+              HasSubstr("and not of spiffe://gradsieve/other/worker/0"));
+  fs::remove(certificates_ + "/worker-1.key");
+  EXPECT_THAT(refused({"--rank=1", servers}), HasSubstr("/worker-1.key"));
+  fs::permissions(certificates_ + "/worker-0.key", fs::perms(0644));
+  EXPECT_THAT(refused({"--rank=0", servers}), HasSubstr("chmod 600"));
+  fs::permissions(certificates_ + "/worker-0.key", fs::perms(0600));
+  WriteFile(
+      "worker-0.pem",
+      Issued({"honest", Role::kWorker, 0}, -absl::Seconds(1)).certificate);
+  EXPECT_THAT(refused({"--rank=0", servers}),
+              AnyOf(HasSubstr("the key is not"), HasSubstr("expired")));
+}
+
+}  // namespace
+}  // namespace ps
