@@ -25,6 +25,9 @@ class UniqueFd {
   // -1, which poll() ignores, if there is none.
   int get() const { return fd_; }
 
+  // Gives the descriptor to the caller.
+  int Release() { return std::exchange(fd_, -1); }
+
   void Close() {
     if (fd_ >= 0) close(std::exchange(fd_, -1));
   }

@@ -89,7 +89,8 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
                                  request.tensor_is_matrix().end());
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.
-  PS_RETURN_IF_ERROR(shard_->SetLayout(layout));
+  PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
+                               : shard_->CheckSameLayout(layout));
   credit_.Raise(shard_->bytes_held_at_least());
   if (!snapshots_->Welcome(request.epoch())) {
     response->set_recovering(true);

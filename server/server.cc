@@ -1,7 +1,5 @@
 #include "server/server.h"
 
-#include <sys/resource.h>
-
 #include <functional>
 #include <utility>
 
@@ -17,6 +15,8 @@
 #include "grpcpp/server_builder.h"
 #include "optimizers/optimizer.h"
 #include "security/credentials.h"
+#include "server/acceptor.h"
+#include "server/connection_limits.h"
 #include "server/log/server_log.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
@@ -88,14 +88,33 @@ class GrpcServer final : public Server {
     shard_.Stop();
   }
 
-  absl::Status Listen() {
+  // `limits` are those of ConnectionLimitsFor.
+  absl::Status Listen(const ConnectionLimits& limits) {
+    AcceptorOptions accepted;
+    accepted.address = options_.listen;
+    accepted.max_connections = limits.total;
+    accepted.max_connections_per_host = limits.per_host;
+    absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
+        Acceptor::Listen(accepted);
+    if (!acceptor.ok()) {
+      return absl::UnavailableError(absl::StrCat(
+          "server ", options_.index, " cannot listen on ", options_.listen,
+          " (", acceptor.status().message(),
+          "); is another process using that port (ss -ltnp shows it), or is "
+          "the host not this machine's? Give it another address in "
+          "cluster.servers[",
+          options_.index, "], or --listen"));
+    }
+    acceptor_ = *std::move(acceptor);
     KeepCallbackQueue();
     grpc::ServerBuilder builder;
-    builder.AddListeningPort(options_.listen, credentials_->ForListening(),
-                             &port_);
-    // By default a second server on the same port would start and take half of
-    // the connections.
-    builder.AddChannelArgument(GRPC_ARG_ALLOW_REUSEPORT, 0);
+    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> handler =
+        builder.experimental().AddExternalConnectionAcceptor(
+            grpc::ServerBuilder::experimental_type::ExternalConnectionType::
+                FROM_FD,
+            credentials_->ForListening());
+    // Whoever does not finish the handshake holds a connection only so long.
+    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
     // Workers send pings every 10 s, even between calls.
     builder.AddChannelArgument(
         GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
@@ -115,22 +134,21 @@ class GrpcServer final : public Server {
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
-    if (server_ == nullptr || port_ == 0) {
-      server_ = nullptr;
-      return absl::UnavailableError(absl::StrCat(
-          "server ", options_.index, " cannot listen on ", options_.listen,
-          "; is another process using that port (ss -ltnp shows it), or is "
-          "the host not this machine's? Give it another address in "
-          "cluster.servers[",
-          options_.index, "], or --listen"));
-    }
+    if (server_ == nullptr) return absl::InternalError("gRPC does not start");
+    acceptor_->Run([handler = std::shared_ptr(std::move(handler))](int fd) {
+      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
+          connection;
+      connection.fd = fd;
+      handler->HandleNewConnection(&connection);
+    });
     return absl::OkStatus();
   }
 
   std::string address() const override {
     if (IsUnixSocket(options_.listen)) return options_.listen;
     const size_t colon = options_.listen.rfind(':');
-    return absl::StrCat(options_.listen.substr(0, colon + 1), port_);
+    return absl::StrCat(options_.listen.substr(0, colon + 1),
+                        acceptor_->port());
   }
 
   absl::Status Wait() override {
@@ -197,6 +215,7 @@ class GrpcServer final : public Server {
 
   void Shutdown() {
     if (server_ == nullptr) return;
+    acceptor_->Stop();
     server_->Shutdown(DeadlineAfter(kFarewell));
     server_ = nullptr;
   }
@@ -212,29 +231,9 @@ class GrpcServer final : public Server {
   ShardSnapshots shard_snapshots_;
   WorkQueue work_queue_;
   PsService service_;
+  std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
-  int port_ = 0;
 };
-
-}  // namespace
-
-namespace {
-
-// gRPC never accepts a connection again after one for which there was no file.
-absl::Status CheckOpenFiles(const ClusterConfig& cluster) {
-  // Two listening sockets, standard streams, a log, snapshots, other servers.
-  constexpr int64_t kOthers = 64;
-  const int64_t needed =
-      int64_t{cluster.num_workers()} * (cluster.connections() + 1) +
-      cluster.num_servers() + kOthers;
-  rlimit limit = {};
-  if (getrlimit(RLIMIT_NOFILE, &limit) != 0) return absl::OkStatus();
-  if (limit.rlim_cur >= static_cast<rlim_t>(needed)) return absl::OkStatus();
-  return absl::FailedPreconditionError(absl::StrCat(
-      "this process may have ", limit.rlim_cur, " open files, and ",
-      cluster.num_workers(), " workers need up to ", needed,
-      "; raise the hard limit (ulimit -Hn), or lower cluster.connections"));
-}
 
 }  // namespace
 
@@ -260,7 +259,8 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         options.config.optimizer().name(), "\" server ", options.index,
         " needs the address of server 0, to exchange norms with it"));
   }
-  PS_RETURN_IF_ERROR(CheckOpenFiles(options.config.cluster()));
+  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
+                      ConnectionLimitsFor(options.config.cluster()));
   CredentialsOptions identity;
   identity.config = &options.config;
   identity.self = {options.config.name(), Role::kServer, options.index};
@@ -287,7 +287,7 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   }
   auto server = std::make_unique<GrpcServer>(
       options, credentials, std::move(snapshots), std::move(log));
-  const absl::Status listening = server->Listen();
+  const absl::Status listening = server->Listen(limits);
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));
 }

@@ -58,12 +58,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   PS_RETURN_IF_ERROR(CheckLayout(layout));
   MutexLock lock(&mu_);
   PS_RETURN_IF_ERROR(failure_);
-  if (!layout_.bucket_sizes.empty()) {
-    if (layout == layout_) return absl::OkStatus();
-    return absl::FailedPreconditionError(absl::StrCat(
-        "this worker has ", DescribeLayout(layout), "; the first one has ",
-        DescribeLayout(layout_), ". Do both read the same data?"));
-  }
+  if (!layout_.bucket_sizes.empty()) return SameLayout(layout);
   ShardMapOptions options;
   options.bucket_sizes = layout.bucket_sizes;
   options.num_averaged_buckets = layout.num_averaged_buckets;
@@ -125,6 +120,22 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   slices_ = std::move(slices);
   layout_ = layout;
   return absl::OkStatus();
+}
+
+absl::Status Shard::CheckSameLayout(const ShardLayout& layout) const {
+  MutexLock lock(&mu_);
+  PS_RETURN_IF_ERROR(failure_);
+  if (!layout_.bucket_sizes.empty()) return SameLayout(layout);
+  return absl::UnavailableError(
+      "worker 0, which brings the sizes of the model, "
+      "has not registered yet");
+}
+
+absl::Status Shard::SameLayout(const ShardLayout& layout) const {
+  if (layout == layout_) return absl::OkStatus();
+  return absl::FailedPreconditionError(absl::StrCat(
+      "this worker has ", DescribeLayout(layout), "; worker 0 has ",
+      DescribeLayout(layout_), ". Do both read the same data?"));
 }
 
 int64_t Shard::bytes_held_at_least() const {

@@ -48,6 +48,9 @@ class Shard {
   // CheckLayout refuses; kFailedPrecondition for one that differs from the
   // first call's.
   absl::Status SetLayout(const ShardLayout& layout);
+  // The same for all but worker 0, whose layout alone counts. Errors:
+  // kUnavailable before SetLayout; kFailedPrecondition for another layout.
+  absl::Status CheckSameLayout(const ShardLayout& layout) const;
 
   // The bytes of each worker's push messages that the server must be able to
   // hold so that updates can complete: those of a whole iteration if an update
@@ -116,6 +119,8 @@ class Shard {
       SnapshotParts saved, std::map<std::string, SliceHistory> logged,
       const std::function<void(WeightSlice* slice, SliceHistory history,
                                DoneLoading done)>& load);
+  absl::Status SameLayout(const ShardLayout& layout) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   WeightSlice* Slowest() const;
   std::vector<WeightSlice*> Slices() const;
   std::map<std::string, WeightSlice*> SlicesByName() const;

@@ -72,6 +72,7 @@ TEST_F(RegisterTest, AWorkerOfAnotherConfigIsToldTheFieldsAndTheLogTheValues) {
                            "here; "),
                  HasSubstr("seed: 99 there and 1 here"),
                  HasSubstr("schedule.milestones: 7 there and (unset) here")));
+  ASSERT_TRUE(worker_.Register(Valid(0)).ok());
   EXPECT_TRUE(worker_.Register(Valid(1)).ok()) << "the rank is still free";
 }
 
@@ -201,7 +202,21 @@ TEST_F(RegisterTest, WorkersOfAnotherModelAreRefusedAndTakeNoRank) {
   EXPECT_TRUE(worker_.Register(Valid(1)).ok());
 }
 
+TEST_F(RegisterTest, OnlyWorkerZeroBringsTheSizesOfTheModel) {
+  RegisterRequest other = Valid(1);
+  other.set_bucket_sizes(0, 1 << 30);
+  for (const RegisterRequest& request : {other, Valid(1)}) {
+    const absl::Status early = worker_.Register(request);
+    EXPECT_TRUE(absl::IsUnavailable(early)) << early;
+    EXPECT_THAT(std::string(early.message()), HasSubstr("worker 0, which"));
+  }
+  ASSERT_TRUE(worker_.Register(Valid(0)).ok());
+  EXPECT_TRUE(absl::IsFailedPrecondition(worker_.Register(other)));
+  EXPECT_TRUE(worker_.Register(Valid(1)).ok());
+}
+
 TEST_F(RegisterTest, ASecondWorkerOfARankIsRefused) {
+  ASSERT_TRUE(worker_.Register(Valid(0)).ok());
   ASSERT_TRUE(worker_.Register(Valid(1, /*incarnation=*/1)).ok());
   EXPECT_TRUE(worker_.Register(Valid(1, /*incarnation=*/1)).ok());
   const absl::Status status = worker_.Register(Valid(1, /*incarnation=*/2));

@@ -245,7 +245,7 @@ TEST(ParameterClientTest, ASecondWorkerOfARankIsRefused) {
   const ShardMap map = MapFor(config);
   const auto server = StartServer(config, 0);
   const ParameterClientOptions options =
-      ClientOptions(config, {server->address()}, 1);
+      ClientOptions(config, {server->address()}, 0);
   const auto first = ParameterClient::Connect(options, &map);
   ASSERT_TRUE(first.ok()) << first.status();
   ParameterClientOptions again = options;
@@ -253,7 +253,7 @@ TEST(ParameterClientTest, ASecondWorkerOfARankIsRefused) {
   const absl::Status status = ParameterClient::Connect(again, &map).status();
   EXPECT_TRUE(absl::IsAlreadyExists(status)) << status;
   EXPECT_THAT(std::string(status.message()),
-              HasSubstr("rank 1 is taken by worker 1 (test:1)"));
+              HasSubstr("rank 0 is taken by worker 0 (test:0)"));
 }
 
 // A job of two servers and two workers. This worker has pushed; the other never

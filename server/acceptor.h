@@ -1,0 +1,53 @@
+// Accepts a server's connections and hands them to gRPC.
+//
+// gRPC's own acceptor takes any number, and never accepts again after one for
+// which the process had no descriptor left.
+#ifndef SERVER_ACCEPTOR_H_
+#define SERVER_ACCEPTOR_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/unique_fd.h"
+
+namespace ps {
+
+struct AcceptorOptions {
+  // As in cluster.servers; port 0 selects a free one.
+  std::string address;
+  // Connections that may be open at the same time, and those of them from one
+  // host. More are closed at once.
+  int max_connections = 0;
+  int max_connections_per_host = 0;
+};
+
+// Thread-safe.
+class Acceptor {
+ public:
+  // Takes over a connected, non-blocking socket.
+  using Take = std::function<void(int fd)>;
+
+  virtual ~Acceptor() = default;
+
+  // Listens; connections wait until Run. A Unix-domain socket that is there is
+  // replaced. Errors: kUnavailable with the system's reason.
+  static absl::StatusOr<std::unique_ptr<Acceptor>> Listen(
+      const AcceptorOptions& options);
+
+  // The port; 0 for a Unix-domain socket.
+  virtual int port() const = 0;
+
+  // Calls `take` with each connection, on a thread of its own, until Stop. To be
+  // called once.
+  virtual void Run(Take take) = 0;
+
+  // Listens no longer and waits for the call of `take` that is under way.
+  virtual void Stop() = 0;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_ACCEPTOR_H_

@@ -1,0 +1,24 @@
+// How many connections a server takes.
+#ifndef SERVER_CONNECTION_LIMITS_H_
+#define SERVER_CONNECTION_LIMITS_H_
+
+#include "absl/status/statusor.h"
+#include "proto/config.pb.h"
+
+namespace ps {
+
+struct ConnectionLimits {
+  int total = 0;
+  int per_host = 0;
+};
+
+// Enough for all processes of the job to connect, on one host or many, and once
+// more before the server has noticed that their first connections are gone; and
+// no more than this process may have open files. Errors: kFailedPrecondition if
+// it may not have one for each connection of the job.
+absl::StatusOr<ConnectionLimits> ConnectionLimitsFor(
+    const ClusterConfig& cluster);
+
+}  // namespace ps
+
+#endif  // SERVER_CONNECTION_LIMITS_H_
