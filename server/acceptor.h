@@ -40,8 +40,8 @@ class Acceptor {
   // The port; 0 for a Unix-domain socket.
   virtual int port() const = 0;
 
-  // Calls `take` with each connection, on a thread of its own, until Stop. To be
-  // called once.
+  // Calls `take` with each connection, on a thread of its own, until Stop. To
+  // be called once.
   virtual void Run(Take take) = 0;
 
   // Listens no longer and waits for the call of `take` that is under way.

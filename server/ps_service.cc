@@ -14,6 +14,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
+#include "server/message_quota.h"
 #include "transport/grpc_status.h"
 #include "transport/proto_bytes.h"
 #include "transport/slice_message.h"
@@ -183,34 +184,36 @@ constexpr absl::Duration kLogInterval = absl::Seconds(10);
 
 }  // namespace
 
-PsService::PsService(const JobConfig* config, int server_index,
-                     const Credentials* credentials, Membership* membership,
-                     Shard* shard, ShardSnapshots* snapshots,
-                     WorkQueue* work_queue, const Clock* clock,
-                     std::atomic<bool>* asked_to_stop,
-                     std::function<void()> has_weights, bool done)
-    : config_(config),
-      shared_config_text_(SharedConfigText(*config)),
-      server_index_(server_index),
-      credentials_(credentials),
-      membership_(membership),
-      shard_(shard),
-      snapshots_(snapshots),
-      work_queue_(work_queue),
-      clock_(clock),
-      asked_to_stop_(asked_to_stop),
+PsService::PsService(const PsServiceOptions& options)
+    : config_(options.config),
+      shared_config_text_(SharedConfigText(*options.config)),
+      server_index_(options.server_index),
+      credentials_(options.credentials),
+      membership_(options.membership),
+      shard_(options.shard),
+      snapshots_(options.snapshots),
+      work_queue_(options.work_queue),
+      clock_(options.clock),
+      asked_to_stop_(options.asked_to_stop),
       has_weights_([called = std::make_shared<std::atomic<bool>>(false),
-                    call = std::move(has_weights)] {
+                    call = options.has_weights] {
         if (!called->exchange(true) && call != nullptr) call();
       }),
-      done_(done),
+      quota_(options.quota),
+      done_(options.done),
       // All workers may register, twice.
-      about_peers_(100 + 2 * config->cluster().num_workers(), kLogInterval,
-                   clock),
-      credit_(config->cluster().num_workers(),
-              static_cast<int64_t>(config->cluster().credit_megabytes() *
+      about_peers_(100 + 2 * config_->cluster().num_workers(), kLogInterval,
+                   clock_),
+      credit_(config_->cluster().num_workers(),
+              static_cast<int64_t>(config_->cluster().credit_megabytes() *
                                    (1 << 20))),
-      held_pushes_(std::make_shared<HeldPushes>()) {}
+      held_pushes_(std::make_shared<HeldPushes>()) {
+  SetQuota();
+}
+
+void PsService::SetQuota() const {
+  quota_(MessageQuotaBytes(config_->cluster(), credit_.bytes_per_worker()));
+}
 
 PsService::~PsService() {
   // gRPC has released every call. The lock makes this visible to

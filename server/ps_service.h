@@ -55,17 +55,29 @@ using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
                 ParameterServer::WithCallbackMethod_GetStatus<
                     PsServiceWithSnapshots>>>>>;
 
+// None of the pointers is owned; all outlive the gRPC server.
+struct PsServiceOptions {
+  const JobConfig* config = nullptr;
+  int server_index = 0;
+  const Credentials* credentials = nullptr;
+  Membership* membership = nullptr;
+  Shard* shard = nullptr;
+  ShardSnapshots* snapshots = nullptr;
+  WorkQueue* work_queue = nullptr;
+  const Clock* clock = nullptr;
+  std::atomic<bool>* asked_to_stop = nullptr;
+  std::function<void()> has_weights;  // See ServerOptions.
+  // Called with the bytes that gRPC may use (MessageQuotaBytes), now and when
+  // they change.
+  std::function<void(int64_t bytes)> quota;
+  // The job was done before this process; all who register are told.
+  bool done = false;
+};
+
 // Thread-safe.
 class PsService final : public PsServiceBase {
  public:
-  // None of the pointers is owned; all outlive the gRPC server. has_weights:
-  // see ServerOptions. done: the job was done before this process; all who
-  // register are told.
-  PsService(const JobConfig* config, int server_index,
-            const Credentials* credentials, Membership* membership,
-            Shard* shard, ShardSnapshots* snapshots, WorkQueue* work_queue,
-            const Clock* clock, std::atomic<bool>* asked_to_stop,
-            std::function<void()> has_weights, bool done = false);
+  explicit PsService(const PsServiceOptions& options);
 
   ~PsService() override;
 
@@ -128,6 +140,7 @@ class PsService final : public PsServiceBase {
   absl::Status CheckConfig(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
+  void SetQuota() const;
   void Forget(AttendCall* call);
 
   const JobConfig* const config_;
@@ -142,6 +155,7 @@ class PsService final : public PsServiceBase {
   std::atomic<bool>* const asked_to_stop_;
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
+  const std::function<void(int64_t)> quota_;
   const bool done_;
   LogLimit about_peers_;
   PushCredit credit_;

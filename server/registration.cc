@@ -92,6 +92,7 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
   credit_.Raise(shard_->bytes_held_at_least());
+  SetQuota();
   if (!snapshots_->Welcome(request.epoch())) {
     response->set_recovering(true);
     return absl::OkStatus();

@@ -10,6 +10,7 @@
 #include "common/host_and_port.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "grpcpp/resource_quota.h"
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
@@ -75,10 +76,7 @@ class GrpcServer final : public Server {
             SteadyClock(), asked_to_stop(), log_.get()),
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
-        service_(&options_.config, options_.index, credentials_.get(),
-                 &membership_, &shard_, &shard_snapshots_, &work_queue_,
-                 SteadyClock(), asked_to_stop(), options_.has_weights,
-                 was_done()) {}
+        service_(ServiceOptions()) {}
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -124,6 +122,7 @@ class GrpcServer final : public Server {
     // By default pings stop after two without data.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
+    builder.SetResourceQuota(quota_);
     const int64_t max_message_bytes =
         MaxMessageBytes(options_.config.cluster().max_slice_elements());
     builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
@@ -213,6 +212,25 @@ class GrpcServer final : public Server {
     return options;
   }
 
+  PsServiceOptions ServiceOptions() {
+    PsServiceOptions options;
+    options.config = &options_.config;
+    options.server_index = options_.index;
+    options.credentials = credentials_.get();
+    options.membership = &membership_;
+    options.shard = &shard_;
+    options.snapshots = &shard_snapshots_;
+    options.work_queue = &work_queue_;
+    options.clock = SteadyClock();
+    options.asked_to_stop = asked_to_stop();
+    options.has_weights = options_.has_weights;
+    options.quota = [this](int64_t bytes) {
+      quota_.Resize(static_cast<size_t>(bytes));
+    };
+    options.done = was_done();
+    return options;
+  }
+
   void Shutdown() {
     if (server_ == nullptr) return;
     acceptor_->Stop();
@@ -230,6 +248,7 @@ class GrpcServer final : public Server {
   Shard shard_;
   ShardSnapshots shard_snapshots_;
   WorkQueue work_queue_;
+  grpc::ResourceQuota quota_;
   PsService service_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;

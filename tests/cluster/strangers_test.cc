@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "proto/parameter_server.pb.h"
 #include "security/job_certificates.h"
+#include "server/message_quota.h"
 #include "tests/cluster/test_process.h"
 #include "transport/channel.h"
 #include "transport/grpc_status.h"
@@ -255,6 +256,41 @@ TEST_F(Strangers, AreRefusedAndTheHonestJobKeepsItsBits) {
   };
   ASSERT_TRUE(weights("undisturbed").ok()) << weights("undisturbed").status();
   EXPECT_TRUE(weights("undisturbed") == weights("disturbed"));
+}
+
+int64_t LargestMemoryOf(pid_t pid) {
+  std::ifstream status(absl::StrCat("/proc/", pid, "/status"));
+  std::string word;
+  int64_t kilobytes = 0;
+  while (status >> word) {
+    if (word == "VmHWM:") status >> kilobytes;
+  }
+  return kilobytes << 10;
+}
+
+// A worker of the job sends what a server does not take.
+TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
+  const std::string file = path("address");
+  const auto server = Start(Arguments(
+      "server/server", {"--index=0", "--set=cluster.credit_megabytes=1",
+                        "--set=optimizer.name=sgd", "--listen=127.0.0.1:0",
+                        "--address-file=" + file}));
+  ASSERT_TRUE(WaitFor(kBound, [&] { return fs::exists(file); }))
+      << server->Output();
+  JobConfig job = job_;
+  job.mutable_cluster()->set_credit_megabytes(1);
+  const int64_t quota = MessageQuotaBytes(job.cluster(), 1 << 20);
+  const int64_t before = LargestMemoryOf(server->pid());
+  ASSERT_GT(before, 0);
+  const auto channel =
+      MakeChannel(*ReadFile(file), int64_t{1} << 30,
+                  ClientWith(authority_.own().certificate,
+                             Issued({"honest", Role::kWorker, 0})));
+  const absl::Status status =
+      Call(channel, "Push", std::string(5 * quota, 'x'));
+  EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+  EXPECT_LT(LargestMemoryOf(server->pid()), before + 2 * quota);
+  EXPECT_TRUE(Call(channel, "GetStatus", "").ok());
 }
 
 TEST_F(Strangers, AProcessWithoutItsCertificateSaysSo) {
