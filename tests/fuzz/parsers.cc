@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/config.h"
 #include "common/json.h"
@@ -22,6 +23,8 @@
 #include "nlohmann/json.hpp"
 #include "proto/parameter_server.pb.h"
 #include "proto/server_log.pb.h"
+#include "security/certificate_authority.h"
+#include "security/identity.h"
 #include "server/log/server_log.h"
 #include "server/slices/slice_state.h"
 #include "storage/crc32c.h"
@@ -303,6 +306,38 @@ std::string SafetensorsSeed() {
   return bytes + header + std::string(8, '\1');
 }
 
+// The name in a peer's certificate.
+absl::Status FuzzIdentity(absl::string_view bytes) {
+  return ParseIdentityUri(bytes).status();
+}
+
+const Identity& Somebody() {
+  static const Identity* const somebody = new Identity{"job", Role::kWorker, 3};
+  return *somebody;
+}
+
+// The same every time, because a certificate is none without its key.
+const KeyAndCertificate& Issued(bool own) {
+  static const CertificateAuthority* const authority =
+      new CertificateAuthority(*CertificateAuthority::Create(
+          {absl::FromUnixSeconds(0), absl::FromUnixSeconds(100)}));
+  static const KeyAndCertificate* const issued =
+      new KeyAndCertificate(*authority->Issue(
+          Somebody(), {absl::FromUnixSeconds(0), absl::FromUnixSeconds(100)}));
+  return own ? authority->own() : *issued;
+}
+
+absl::Status FuzzCertificate(absl::string_view bytes) {
+  return CheckCertificate({Issued(false).key, std::string(bytes)},
+                          Issued(true).certificate, Somebody(),
+                          absl::FromUnixSeconds(50));
+}
+
+absl::Status FuzzOverride(absl::string_view bytes) {
+  JobConfig config;
+  return ApplyOverride(bytes, &config);
+}
+
 }  // namespace
 
 std::vector<FuzzedParser> FuzzedParsers() {
@@ -329,6 +364,14 @@ std::vector<FuzzedParser> FuzzedParsers() {
         "data { name: \"digits\" } compressor { name: \"sidco_e\" ratio: 0.01 "
         "} "
         "cluster { num_workers: 2 num_servers: 1 servers: \"a:1\" }"}},
+      {"override",
+       FuzzOverride,
+       {"compressor.ratio=0.001", "cluster.servers=a:1, b:2",
+        "compressor.index_code=\"rice\""}},
+      {"identity",
+       FuzzIdentity,
+       {UriOf(Somebody()), UriOf({"a.b_c-d", Role::kServer, 0})}},
+      {"certificate", FuzzCertificate, {Issued(false).certificate}},
       {"json", FuzzJson, {R"({"a": [1, 2.5e3, "x\u00e9"], "b": null})"}},
       {"manifest",
        FuzzManifest,
