@@ -12,6 +12,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "server/server.h"
+#include "transport/grpc_log.h"
 
 namespace ps {
 namespace {
@@ -85,6 +86,7 @@ absl::Status Run(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   InitProgram(argv[0]);
+  LimitGrpcLog();
   Flags flags;
   // A StatefulSet numbers its pods by this variable.
   flags.index = NumberFromEnvironment("POD_INDEX", -1);

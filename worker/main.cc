@@ -11,6 +11,7 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "transport/grpc_log.h"
 #include "worker/trainer.h"
 
 namespace ps {
@@ -72,6 +73,7 @@ absl::Status Run(const Flags& flags) {
 
 int Main(int argc, char** argv) {
   InitProgram(argv[0]);
+  LimitGrpcLog();
   Flags flags;
   // An Indexed Job numbers its pods by this variable.
   flags.rank = NumberFromEnvironment("JOB_COMPLETION_INDEX", -1);

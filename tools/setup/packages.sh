@@ -6,6 +6,7 @@
 gradsieve_build_packages=(
   "bazel-bootstrap|Bazel 4.2, the build, with a C++ compiler"
   "libgrpc++-dev|gRPC, how workers and servers talk"
+  "libssl-dev|OpenSSL, certificates of workers and servers"
   "protobuf-compiler|protoc, the config and message classes"
   "protobuf-compiler-grpc|protoc's plug-in for services"
   "libprotobuf-dev|Protocol Buffers"
@@ -22,6 +23,7 @@ gradsieve_build_packages=(
 gradsieve_test_packages=(
   "libgtest-dev|GoogleTest"
   "libgmock-dev|GoogleMock, matchers in tests"
+  "openssl|openssl, which reads our certificates in a test"
   "iproute2|ip and tc, slow networks on this machine"
 )
 gradsieve_bundle_packages=(
