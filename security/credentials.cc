@@ -21,7 +21,6 @@
 namespace ps {
 namespace {
 
-using ::grpc::experimental::CertificateVerifier;
 using ::grpc::experimental::ExternalCertificateVerifier;
 using ::grpc::experimental::TlsCustomVerificationCheckRequest;
 

@@ -59,11 +59,14 @@ absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
   sockaddr_un name = {};
   name.sun_family = AF_UNIX;
   std::memcpy(name.sun_path, path.data(), path.size());
-  struct stat found = {};
-  if (lstat(name.sun_path, &found) == 0 && S_ISSOCK(found.st_mode)) {
+  const auto* const generic = reinterpret_cast<const sockaddr*>(&name);
+  // One that a killed server has left is refused connections, and in the way.
+  const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
+  if (connect(probe.get(), generic, sizeof(name)) != 0 &&
+      errno == ECONNREFUSED) {
     unlink(name.sun_path);
   }
-  return BindAndListen(reinterpret_cast<const sockaddr*>(&name), sizeof(name));
+  return BindAndListen(generic, sizeof(name));
 }
 
 int PortOf(int fd) {

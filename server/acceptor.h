@@ -32,8 +32,8 @@ class Acceptor {
 
   virtual ~Acceptor() = default;
 
-  // Listens; connections wait until Run. A Unix-domain socket that is there is
-  // replaced. Errors: kUnavailable with the system's reason.
+  // Listens; connections wait until Run. A Unix-domain socket where nobody
+  // listens is replaced. Errors: kUnavailable with the system's reason.
   static absl::StatusOr<std::unique_ptr<Acceptor>> Listen(
       const AcceptorOptions& options);
 

@@ -293,6 +293,24 @@ TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
   EXPECT_TRUE(Call(channel, "GetStatus", "").ok());
 }
 
+TEST_F(Strangers, AWorkerTalksToNobodyButItsServers) {
+  const std::string file = path("address");
+  const auto server = Start(Arguments(
+      "server/server", {"--index=1", "--set=optimizer.name=sgd",
+                        "--listen=127.0.0.1:0", "--address-file=" + file}));
+  ASSERT_TRUE(WaitFor(kBound, [&] { return fs::exists(file); }))
+      << server->Output();
+  const auto worker = Start(Arguments(
+      "worker/worker",
+      {"--rank=0", "--set=optimizer.name=sgd",
+       absl::StrCat("--set=cluster.servers=", *ReadFile(file), ",127.0.0.1:1"),
+       "--set=cluster.startup_timeout_seconds=2"}));
+  EXPECT_EQ(worker->WaitForExit(kBound), 75) << worker->Output();
+  EXPECT_THAT(worker->Output(),
+              HasSubstr("expected spiffe://gradsieve/honest/server/0, found "
+                        "spiffe://gradsieve/honest/server/1"));
+}
+
 TEST_F(Strangers, AProcessWithoutItsCertificateSaysSo) {
   const auto refused = [&](const std::vector<std::string>& more) {
     const auto worker = Start(Arguments("worker/worker", more));

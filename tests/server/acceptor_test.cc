@@ -138,13 +138,17 @@ TEST_F(AcceptorTest, ListensOnEveryAddressOfAName) {
   AwaitTaken(1);
 }
 
-TEST_F(AcceptorTest, ReplacesASocketThatIsThere) {
-  const std::string address =
-      absl::StrCat("unix:/tmp/acceptor_test.", getpid());
-  Listen(address, 10, 10);
-  acceptor_->Stop();
+TEST_F(AcceptorTest, ReplacesASocketWhereNobodyListens) {
+  AcceptorOptions options;
+  options.address = absl::StrCat("unix:/tmp/acceptor_test.", getpid());
+  const std::string& address = options.address;
   Listen(address, 10, 10);
   EXPECT_EQ(acceptor_->port(), 0);
+  EXPECT_EQ(Acceptor::Listen(options).status(),
+            absl::UnavailableError("Address already in use"));
+  // The file is left.
+  acceptor_->Stop();
+  Listen(address, 10, 10);
   unlink(address.substr(5).c_str());
 }
 
