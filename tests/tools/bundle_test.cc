@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
 
 namespace ps {
@@ -16,6 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -135,6 +137,44 @@ TEST_F(Bundle, RunsElsewhereWithItsOwnLibraries) {
   EXPECT_EQ(RunClean("'else where/b/run_tests' tools_test"), 0) << output_;
   EXPECT_THAT(output_, HasSubstr("1 passed, 0 skipped, 0 failed"));
   EXPECT_EQ(RunClean("'else where/b/run_tests' no_such_test"), 64) << output_;
+}
+
+TEST_F(Bundle, NamesTheSourceOfEveryLibrary) {
+  Unpack();
+  const fs::path bundle = directory_ / "else where/b";
+  const auto sbom = nlohmann::json::parse(ReadText(bundle / "sbom.spdx.json"));
+  EXPECT_EQ(sbom["spdxVersion"], "SPDX-2.3");
+  std::string sources;  // "NAME VERSION: FILE, FILE" lines.
+  for (const auto& package : sbom["packages"]) {
+    if (!package.contains("comment")) continue;
+    sources += package["name"].get<std::string>() + " " +
+               package.value("versionInfo", "unknown") + " " +
+               package["comment"].get<std::string>() + ",\n";
+  }
+  EXPECT_THAT(sources, AllOf(HasSubstr("grpc 1."), HasSubstr("onednn "),
+                             HasSubstr("nlohmann/json.hpp,")));
+  for (const auto& entry : fs::directory_iterator(bundle / "lib")) {
+    const std::string name = entry.path().filename();
+    if (name == "launch.sh") continue;
+    EXPECT_THAT(sources, HasSubstr(" " + name + ","));
+  }
+}
+
+// The flags of .bazelrc have reached the compiler and the linker.
+TEST_F(Bundle, HoldsHardenedPrograms) {
+  for (const char* program :
+       {"tools/gradsieve", "server/server", "worker/worker"}) {
+    ASSERT_EQ(Run("readelf --wide --file-header --segments --dynamic "
+                  "--dyn-syms " +
+                  ProgramPath(program)),
+              0)
+        << output_;
+    EXPECT_THAT(output_,
+                AllOf(HasSubstr("Flags: NOW PIE"), HasSubstr("GNU_RELRO"),
+                      HasSubstr("__stack_chk_fail"), HasSubstr("__memcpy_chk"),
+                      Not(ContainsRegex("GNU_STACK[^\n]*RWE"))))
+        << program;
+  }
 }
 
 TEST_F(Bundle, HoldsNothingOfTheDriversOrCudas) {
