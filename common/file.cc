@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/machine_memory.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
@@ -45,10 +46,6 @@ absl::Status SyncFolder(const std::string& folder) {
 
 // Pipes and devices, which may never end.
 constexpr int64_t kMaxStreamBytes = int64_t{1} << 30;
-
-int64_t MemoryBytes() {
-  return int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-}
 
 // What `path` has, which is open.
 absl::StatusOr<std::string> ReadAll(int fd, const std::string& path,
@@ -92,7 +89,7 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
         absl::StrCat("cannot open ", path, ": it is a folder, not a file"));
   }
   return ReadAll(fd.get(), path,
-                 S_ISREG(info.st_mode) ? MemoryBytes() : kMaxStreamBytes);
+                 S_ISREG(info.st_mode) ? MachineMemoryBytes() : kMaxStreamBytes);
 }
 
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path) {
@@ -104,7 +101,7 @@ absl::StatusOr<std::string> ReadRegularFile(const std::string& path) {
     return absl::NotFoundError(
         absl::StrCat("cannot open ", path, ": it is not a regular file"));
   }
-  return ReadAll(fd.get(), path, MemoryBytes());
+  return ReadAll(fd.get(), path, MachineMemoryBytes());
 }
 
 AtomicFile::AtomicFile(std::string path, std::string temporary_path, int fd)

@@ -1,10 +1,7 @@
 // The data sets "cifar10" and "cifar100": colour images of 32 x 32 pixels, in
 // the binary version of Krizhevsky ("Learning Multiple Layers of Features from
-// Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html). A file consists of
-// records of one size: the labels, one byte each, then the red, green and blue
-// planes.
+// Tiny Images", 2009; www.cs.toronto.edu/~kriz/cifar.html).
 
-#include <algorithm>
 #include <string>
 #include <utility>
 #include <vector>
@@ -15,14 +12,12 @@
 #include "common/file.h"
 #include "common/status_macros.h"
 #include "data/byte_images.h"
+#include "data/cifar_records.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
 
 namespace ps {
 namespace {
-
-constexpr int64_t kSide = 32;
-constexpr int64_t kPixelBytes = 3 * kSide * kSide;
 
 // The differences between the two formats.
 struct CifarFormat {
@@ -54,8 +49,8 @@ CifarFormat Cifar100Format() {
           100};
 }
 
-absl::Status AppendRecords(const CifarFormat& format, const std::string& path,
-                           ByteImages* images) {
+absl::Status AppendFile(const CifarFormat& format, const std::string& path,
+                        ByteImages* images) {
   auto bytes = ReadRegularFile(path);
   if (absl::IsNotFound(bytes.status())) {
     return absl::NotFoundError(
@@ -63,40 +58,16 @@ absl::Status AppendRecords(const CifarFormat& format, const std::string& path,
                      format.name, " is at ", format.address));
   }
   if (!bytes.ok()) return bytes.status();
-  const int64_t record_bytes = format.label_bytes + kPixelBytes;
-  const int64_t size = static_cast<int64_t>(bytes->size());
-  if (size == 0) return absl::DataLossError(absl::StrCat(path, ": is empty"));
-  if (size % record_bytes != 0) {
-    return absl::DataLossError(
-        absl::StrCat(path, ": record ", size / record_bytes, " has ",
-                     size % record_bytes, " bytes; must have ", record_bytes));
-  }
-  for (int64_t at = 0; at < size; at += record_bytes) {
-    const uint8_t label = (*bytes)[at + format.label_bytes - 1];
-    if (int64_t{label} >= format.num_classes) {
-      return absl::DataLossError(
-          absl::StrCat(path, ": record ", at / record_bytes, " has label ",
-                       static_cast<int>(label), "; must be at most ",
-                       format.num_classes - 1));
-    }
-    images->labels.push_back(label);
-    const auto pixels = bytes->begin() + at + format.label_bytes;
-    images->pixels.insert(images->pixels.end(), pixels, pixels + kPixelBytes);
-  }
-  return absl::OkStatus();
+  return Annotate(AppendCifarRecords(*bytes, format.label_bytes, images), path);
 }
 
 absl::StatusOr<ByteImages> ReadFiles(const CifarFormat& format,
                                      const std::string& directory,
                                      const std::vector<std::string>& names) {
-  ByteImages images;
-  images.shape.channels = 3;
-  images.shape.height = kSide;
-  images.shape.width = kSide;
-  images.shape.num_classes = format.num_classes;
+  ByteImages images = NoCifarImages(format.num_classes);
   for (const std::string& name : names) {
     PS_RETURN_IF_ERROR(
-        AppendRecords(format, absl::StrCat(directory, "/", name), &images));
+        AppendFile(format, absl::StrCat(directory, "/", name), &images));
   }
   return images;
 }
@@ -106,7 +77,7 @@ void CheckCifar(const JobConfig& config, ConfigProblems* problems) {
                    problems);
   RequireDirectory(config, "cifar100", "train.bin and test.bin", problems);
   RequireRange("cifar.crop_padding",
-               int64_t{config.data().cifar().crop_padding()}, 0, kSide,
+               int64_t{config.data().cifar().crop_padding()}, 0, kCifarSide,
                problems);
 }
 

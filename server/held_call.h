@@ -28,6 +28,10 @@ class HeldCall final : public grpc::ServerUnaryReactor {
 
   explicit HeldCall(grpc::ByteBuffer* response) : response_(response) {}
 
+  // Keeps `claim` until gRPC is done with the call: until the answer is on its
+  // way, or its client gone. For the handler only.
+  void Keep(std::shared_ptr<const void> claim) { claim_ = std::move(claim); }
+
   void Respond(const absl::Status& status) {
     if (answered_.exchange(true)) return;
     if (status.ok() && response_ != nullptr) {
@@ -49,6 +53,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   void OnCancel() override { Respond(absl::CancelledError("client left")); }
 
   void OnDone() override {
+    claim_ = nullptr;
     const std::shared_ptr<HeldCall> last = std::move(self_);
   }
 
@@ -56,6 +61,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   std::atomic<bool> answered_{false};
   grpc::ByteBuffer* const response_;
   std::shared_ptr<HeldCall> self_;
+  std::shared_ptr<const void> claim_;
 };
 
 }  // namespace ps

@@ -14,7 +14,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
-#include "server/message_quota.h"
+#include "server/memory_bound.h"
 #include "transport/grpc_status.h"
 #include "transport/proto_bytes.h"
 #include "transport/slice_message.h"
@@ -204,9 +204,11 @@ PsService::PsService(const PsServiceOptions& options)
       // All workers may register, twice.
       about_peers_(100 + 2 * config_->cluster().num_workers(), kLogInterval,
                    clock_),
-      credit_(config_->cluster().num_workers(),
+      credit_("pushes that wait here", config_->cluster().num_workers(),
               static_cast<int64_t>(config_->cluster().credit_megabytes() *
                                    (1 << 20))),
+      answers_("answers that it has not read", config_->cluster().num_workers(),
+               credit_.bytes_per_worker()),
       held_pushes_(std::make_shared<HeldPushes>()) {
   SetQuota();
 }
@@ -291,8 +293,16 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
         "worker ", rank, " sends first weights; only worker 0 may do that")));
     return call.get();
   }
+  ReceivedPayload& payload = opened->message.payload;
+  absl::StatusOr<std::shared_ptr<const void>> taken =
+      credit_.Take(rank, opened->message.message_bytes, payload.owner);
+  if (!taken.ok()) {
+    call->Respond(taken.status());
+    return call.get();
+  }
+  payload.owner = *std::move(taken);
   work_queue_->Schedule([has_weights = has_weights_, snapshots = snapshots_,
-                         call, opened = *std::move(opened)] {
+                         call, opened = *std::move(opened)]() mutable {
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
         opened.message.payload.pieces, opened.slice->num_elements());
     absl::Status status = info.status();
@@ -308,7 +318,7 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
       call->Respond(status);
       return;
     }
-    opened.slice->Initialize(opened.message.payload,
+    opened.slice->Initialize(std::move(opened.message.payload),
                              [has_weights, call](const absl::Status& set) {
                                if (set.ok()) has_weights();
                                call->Respond(set);
@@ -326,6 +336,14 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
     call->Respond(opened.status());
     return call.get();
   }
+  absl::StatusOr<std::shared_ptr<const void>> claim =
+      answers_.Take(opened->message.header.worker().rank(),
+                    MaxAnswerBytes(*config_, opened->slice->num_elements()));
+  if (!claim.ok()) {
+    call->Respond(claim.status());
+    return call.get();
+  }
+  call->Keep(*std::move(claim));
   // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, clock = clock_, opened = *std::move(opened)] {
     const SliceMessage& header = opened.message.header;
@@ -354,11 +372,19 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
   Arrival arrival(clock_);
   arrival.wants_weights = !opened->message.header.without_weights();
   const HeldPushes::Id id = IdOf(opened->message.header);
+  const int rank = opened->message.header.worker().rank();
+  const int64_t answer_bytes = MaxAnswerBytes(
+      *config_, arrival.wants_weights ? opened->slice->num_elements() : 0);
+  absl::StatusOr<std::shared_ptr<const void>> claim =
+      answers_.Take(rank, answer_bytes);
+  // A repeat takes over the answer, so it counts in any case.
+  call->Keep(claim.ok() ? *claim : answers_.Count(rank, answer_bytes));
   if (!held_pushes_->Hold(id, call)) return call.get();
   ReceivedPayload& payload = opened->message.payload;
-  absl::StatusOr<std::shared_ptr<const void>> taken =
-      credit_.Take(opened->message.header.worker().rank(),
-                   opened->message.message_bytes, payload.owner);
+  absl::StatusOr<std::shared_ptr<const void>> taken = claim;
+  if (claim.ok()) {
+    taken = credit_.Take(rank, opened->message.message_bytes, payload.owner);
+  }
   if (!taken.ok()) {
     held_pushes_->Release(id)->Respond(taken.status());
     return call.get();

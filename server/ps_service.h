@@ -22,10 +22,10 @@
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
 #include "security/credentials.h"
+#include "server/byte_credit.h"
 #include "server/held_call.h"
 #include "server/held_pushes.h"
 #include "server/membership.h"
-#include "server/push_credit.h"
 #include "server/shard.h"
 #include "server/shard_snapshots.h"
 #include "server/work_queue.h"
@@ -140,6 +140,8 @@ class PsService final : public PsServiceBase {
   absl::Status CheckConfig(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
+  // The layout is known.
+  void BoundMemory();
   void SetQuota() const;
   void Forget(AttendCall* call);
 
@@ -158,10 +160,12 @@ class PsService final : public PsServiceBase {
   const std::function<void(int64_t)> quota_;
   const bool done_;
   LogLimit about_peers_;
-  PushCredit credit_;
+  ByteCredit credit_;   // Of pushes and first weights.
+  ByteCredit answers_;  // That have not been sent.
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;
   std::atomic<int64_t> num_attendances_{0};
+  std::atomic<bool> bound_known_{false};
 
   Mutex mu_;
   bool over_ ABSL_GUARDED_BY(mu_) = false;

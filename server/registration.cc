@@ -8,8 +8,10 @@
 #include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/machine_memory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "server/memory_bound.h"
 #include "server/ps_service.h"
 #include "transport/grpc_status.h"
 
@@ -21,6 +23,22 @@ constexpr size_t kMaxNameBytes = 256;
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
 }  // namespace
+
+void PsService::BoundMemory() {
+  const ServerPart part = shard_->part();
+  credit_.Raise(CreditBytes(*config_, part));
+  answers_.Raise(AnswerCreditBytes(*config_, part));
+  SetQuota();
+  if (bound_known_.exchange(true)) return;
+  const absl::StatusOr<MemoryBound> bound = MemoryBoundOf(*config_, part);
+  if (!bound.ok()) return;  // Nor did the shard take the layout.
+  LOG(INFO) << "server " << server_index_ << " takes " << Describe(*bound);
+  LOG_IF(WARNING, bound->total() > MachineMemoryBytes())
+      << "that is more than the " << (MachineMemoryBytes() >> 20)
+      << " MiB that it may use: workers that do not read their answers, or "
+         "whose pushes have to wait, can exhaust its memory; lower "
+         "cluster.credit_megabytes, or add servers";
+}
 
 absl::Status PsService::CheckConfig(const RegisterRequest& request) {
   // Whoever asks must not learn the job.
@@ -78,21 +96,12 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_done(true);
     return absl::OkStatus();
   }
-  ShardLayout layout;
-  layout.bucket_sizes.assign(request.bucket_sizes().begin(),
-                             request.bucket_sizes().end());
-  layout.total_iterations = request.total_iterations();
-  layout.num_averaged_buckets = request.num_averaged_buckets();
-  layout.tensor_sizes.assign(request.tensor_sizes().begin(),
-                             request.tensor_sizes().end());
-  layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
-                                 request.tensor_is_matrix().end());
+  const ShardLayout layout = LayoutOf(request);
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
-  credit_.Raise(shard_->bytes_held_at_least());
-  SetQuota();
+  BoundMemory();
   if (!snapshots_->Welcome(request.epoch())) {
     response->set_recovering(true);
     return absl::OkStatus();

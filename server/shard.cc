@@ -8,6 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/machine_memory.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "optimizers/optimizer.h"
@@ -65,10 +66,13 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   options.num_servers = config_->cluster().num_servers();
   options.max_slice_elements = config_->cluster().max_slice_elements();
   PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
+  const ServerPart part =
+      PartOf(map, layout.num_averaged_buckets, server_index_);
+  PS_ASSIGN_OR_RETURN(const MemoryBound bound, MemoryBoundOf(*config_, part));
+  PS_RETURN_IF_ERROR(CheckMemory(bound, MachineMemoryBytes()));
   const TensorMap tensors(layout);
   std::map<std::pair<int, int>, SliceOptions> mine;
   ServerSquaresOptions squares;
-  int64_t push_bytes = 0;
   for (int b = 0; b < map.num_buckets(); ++b) {
     const bool averaged = b >= map.num_buckets() - layout.num_averaged_buckets;
     for (const Slice& slice : map.slices(b)) {
@@ -85,7 +89,6 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
       made.config = config_;
       made.num_elements = slice.size();
       made.name = SliceName(b, slice.index);
-      push_bytes += MaxMessageBytes(slice.size());
       made.total_updates = layout.total_iterations;
       made.stop = asked_to_stop_;
       made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
@@ -107,9 +110,6 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   if (needs_norms && server_index_ > 0 && new_caller_ != nullptr) {
     caller = new_caller_(config_->cluster().servers(0));
   }
-  // A worker that was left out of an update may be one update ahead of some
-  // slices.
-  bytes_held_at_least_ = needs_norms || MayLeaveOut(*config_) ? push_bytes : 0;
   squares_ =
       std::make_unique<ServerSquares>(squares, std::move(caller), schedule_);
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices;
@@ -119,6 +119,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   }
   slices_ = std::move(slices);
   layout_ = layout;
+  part_ = part;
   return absl::OkStatus();
 }
 
@@ -138,9 +139,9 @@ absl::Status Shard::SameLayout(const ShardLayout& layout) const {
       DescribeLayout(layout_), ". Do both read the same data?"));
 }
 
-int64_t Shard::bytes_held_at_least() const {
+ServerPart Shard::part() const {
   MutexLock lock(&mu_);
-  return bytes_held_at_least_;
+  return part_;
 }
 
 std::map<std::string, WeightSlice*> Shard::SlicesByName() const {
@@ -205,12 +206,13 @@ absl::Status Shard::ForEachHistory(
   std::vector<absl::Status> loaded(loads.size());
   ThreadPool threads(config_->machine().server_threads());
   threads.ParallelFor(num_loads, 1, [&](const ChunkRange& range) {
-    auto& [slice, history] = loads[range.begin];
+    WeightSlice* const slice = loads[range.begin].first;
     Countdown left(1);
-    load(slice, std::move(history), [&](const absl::Status& status) {
-      loaded[range.begin] = Annotate(status, slice->name());
-      left.Down();
-    });
+    load(slice, std::move(loads[range.begin].second),
+         [&](const absl::Status& status) {
+           loaded[range.begin] = Annotate(status, slice->name());
+           left.Down();
+         });
     left.Wait();
   });
   for (const absl::Status& status : loaded) PS_RETURN_IF_ERROR(status);

@@ -18,6 +18,7 @@
 #include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "server/log/server_log.h"
+#include "server/memory_bound.h"
 #include "server/norms/server_squares.h"
 #include "server/shard_layout.h"
 #include "server/slices/weight_slice.h"
@@ -45,18 +46,15 @@ class Shard {
         ServerLog* log = nullptr);
 
   // The first call makes the slices. Errors: kInvalidArgument for a layout that
-  // CheckLayout refuses; kFailedPrecondition for one that differs from the
-  // first call's.
+  // CheckLayout refuses or for which the machine has too little memory;
+  // kFailedPrecondition for one that differs from the first call's.
   absl::Status SetLayout(const ShardLayout& layout);
   // The same for all but worker 0, whose layout alone counts. Errors:
   // kUnavailable before SetLayout; kFailedPrecondition for another layout.
   absl::Status CheckSameLayout(const ShardLayout& layout) const;
 
-  // The bytes of each worker's push messages that the server must be able to
-  // hold so that updates can complete: those of a whole iteration if an update
-  // needs norms over all slices or if a worker may be ahead of a slice,
-  // otherwise 0. Valid after SetLayout.
-  int64_t bytes_held_at_least() const;
+  // The part of the model that this server holds. Valid after SetLayout.
+  ServerPart part() const;
 
   // The states of all slices, by "slice-BUCKET-INDEX". Errors: those of
   // WeightSlice::Save, with the slice's name.
@@ -137,7 +135,7 @@ class Shard {
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   ShardLayout layout_ ABSL_GUARDED_BY(mu_);
-  int64_t bytes_held_at_least_ ABSL_GUARDED_BY(mu_) = 0;
+  ServerPart part_ ABSL_GUARDED_BY(mu_);
   // By (bucket, slice); never removed.
   std::map<std::pair<int, int>, std::unique_ptr<WeightSlice>> slices_
       ABSL_GUARDED_BY(mu_);

@@ -57,6 +57,19 @@ bool ShardLayout::operator==(const ShardLayout& other) const {
          tensor_is_matrix == other.tensor_is_matrix;
 }
 
+ShardLayout LayoutOf(const RegisterRequest& request) {
+  ShardLayout layout;
+  layout.bucket_sizes.assign(request.bucket_sizes().begin(),
+                             request.bucket_sizes().end());
+  layout.total_iterations = request.total_iterations();
+  layout.num_averaged_buckets = request.num_averaged_buckets();
+  layout.tensor_sizes.assign(request.tensor_sizes().begin(),
+                             request.tensor_sizes().end());
+  layout.tensor_is_matrix.assign(request.tensor_is_matrix().begin(),
+                                 request.tensor_is_matrix().end());
+  return layout;
+}
+
 std::string DescribeLayout(const ShardLayout& layout) {
   int64_t elements = 0;
   for (const int64_t size : layout.bucket_sizes) elements += size;

@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "optimizers/optimizer.h"
+#include "proto/parameter_server.pb.h"
 #include "transport/shard_map.h"
 
 namespace ps {
@@ -25,6 +26,9 @@ struct ShardLayout {
 
   bool operator==(const ShardLayout& other) const;
 };
+
+// What a worker registers with; not checked.
+ShardLayout LayoutOf(const RegisterRequest& request);
 
 // Checks a layout from an untrusted peer. Errors: kInvalidArgument for sizes
 // out of range, or tensors that do not fill the buckets exactly.

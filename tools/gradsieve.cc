@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
+#include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
 #include "tools/train_command.h"
 
@@ -25,6 +26,8 @@ const Command kCommands[] = {
      RunReportCommand},
     {"certs", "Make the certificates of a job on several machines.",
      RunCertsCommand},
+    {"plan-memory", "Print how much memory the servers of a job can take.",
+     RunPlanMemoryCommand},
     {"checkpoint", "List, check and export the snapshots of a job.",
      RunCheckpointCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},

@@ -23,13 +23,17 @@ namespace ps {
 // Limit on the size of the fields before the payload.
 constexpr int64_t kMaxSliceHeaderBytes = 4096;
 
+// No message about a slice is longer: the largest payload has 8 bytes per
+// element (raw32 indices, fp32 values).
+inline int64_t MaxSliceMessageBytes(int64_t num_elements) {
+  return 8 * num_elements + kMaxSliceHeaderBytes + 1024;
+}
+
 // The message size that channels and servers must accept for slices of at most
-// max_slice_elements: the largest payload has 8 bytes per element (raw32
-// indices, fp32 values). At least gRPC's default of 4 MiB, because the config
+// max_slice_elements. At least gRPC's default of 4 MiB, because the config
 // and the sizes of many buckets must fit, however small the slices are.
 inline int64_t MaxMessageBytes(int64_t max_slice_elements) {
-  return std::max<int64_t>(8 * max_slice_elements + kMaxSliceHeaderBytes + 1024,
-                           4 << 20);
+  return std::max<int64_t>(MaxSliceMessageBytes(max_slice_elements), 4 << 20);
 }
 
 // header.payload must be empty. The buffer shares the memory of `payload`.

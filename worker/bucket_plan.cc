@@ -21,4 +21,20 @@ std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
   return buckets;
 }
 
+absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
+                                    const std::vector<Bucket>& buckets,
+                                    int64_t num_statistics) {
+  ShardMapOptions map;
+  for (const Bucket& bucket : buckets) {
+    map.bucket_sizes.push_back(bucket.size());
+  }
+  if (num_statistics > 0) {
+    map.bucket_sizes.push_back(num_statistics);
+    map.num_averaged_buckets = 1;
+  }
+  map.num_servers = cluster.num_servers();
+  map.max_slice_elements = cluster.max_slice_elements();
+  return ShardMap::Create(map);
+}
+
 }  // namespace ps

@@ -5,7 +5,10 @@
 #include <cstdint>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "models/model.h"
+#include "proto/config.pb.h"
+#include "transport/shard_map.h"
 
 namespace ps {
 
@@ -23,6 +26,12 @@ struct Bucket {
 // fp32 values; 0: one bucket.
 std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
                                 double bucket_bytes);
+
+// The slices of these buckets and, if there are statistics, of one last bucket
+// for them. Errors: those of ShardMap::Create.
+absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
+                                    const std::vector<Bucket>& buckets,
+                                    int64_t num_statistics);
 
 }  // namespace ps
 

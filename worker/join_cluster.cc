@@ -12,20 +12,6 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<ShardMap> MakeShardMap(const JoinClusterOptions& options) {
-  ShardMapOptions map;
-  for (const Bucket& bucket : options.buckets) {
-    map.bucket_sizes.push_back(bucket.size());
-  }
-  if (options.num_statistics > 0) {
-    map.bucket_sizes.push_back(options.num_statistics);
-    map.num_averaged_buckets = 1;
-  }
-  map.num_servers = options.config->cluster().num_servers();
-  map.max_slice_elements = options.config->cluster().max_slice_elements();
-  return ShardMap::Create(map);
-}
-
 // The model's tensors, in the order of the buckets.
 void AddTensors(const JoinClusterOptions& options,
                 ParameterClientOptions* client) {
@@ -46,7 +32,9 @@ void AddTensors(const JoinClusterOptions& options,
 
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   ClusterLink link;
-  PS_ASSIGN_OR_RETURN(ShardMap map, MakeShardMap(options));
+  PS_ASSIGN_OR_RETURN(ShardMap map,
+                      PlanShards(options.config->cluster(), options.buckets,
+                                 options.num_statistics));
   link.shard_map = std::make_unique<ShardMap>(std::move(map));
 
   const ClusterConfig& cluster = options.config->cluster();

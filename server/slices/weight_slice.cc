@@ -45,9 +45,13 @@ WeightSlice::~WeightSlice() {
 
 void WeightSlice::Initialize(ReceivedPayload payload,
                              std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, payload = std::move(payload), done = std::move(done)] {
-    done(SetFirstWeights(payload.pieces));
-  });
+  mailbox_.Post(
+      [this, payload = std::move(payload), done = std::move(done)]() mutable {
+        const absl::Status set = SetFirstWeights(payload.pieces);
+        // Who is told may push at once, and needs the credit.
+        payload.owner = nullptr;
+        done(set);
+      });
 }
 
 absl::Status WeightSlice::SetFirstWeights(const PayloadPieces& payload) {

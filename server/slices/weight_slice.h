@@ -57,7 +57,8 @@ class WeightSlice {
 
   // Sets the first weights: [num_elements], validated. A second call changes
   // nothing, and succeeds if the weights are the same. Errors, through `done`:
-  // kFailedPrecondition if they differ; those of making the optimizer.
+  // kFailedPrecondition if they differ; those of making the optimizer. The
+  // payload is released before `done` is called.
   void Initialize(ReceivedPayload payload,
                   std::function<void(const absl::Status&)> done);
 

@@ -18,6 +18,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -240,6 +241,19 @@ TEST_F(Processes, TrainedRunLeavesEverythingItPromises) {
   }
   EXPECT_THAT(train->Output(),
               AllOf(HasSubstr("test accuracy"), HasSubstr("achieved ratio")));
+
+  const auto plan =
+      Start({ProgramPath("tools/gradsieve"), "plan-memory", job_path()});
+  ASSERT_EQ(plan->WaitForExit(kBound), 0) << plan->Output();
+  const std::string planned = plan->Output();
+  const std::vector<std::string> lines =
+      absl::StrSplit(planned, '\n', absl::SkipEmpty());
+  ASSERT_THAT(lines, SizeIs(2));
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(lines[i], HasSubstr(" takes at most "));
+    EXPECT_THAT(*ReadFile(absl::StrCat(run_dir(), "/logs/server-", i, ".log")),
+                HasSubstr(lines[i]));
+  }
 
   // A second run must not write into the first one's directory.
   const auto again = StartTrain();

@@ -4,6 +4,7 @@
 #include <fstream>
 #include <memory>
 #include <string>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/file.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/generic/generic_stub.h"
@@ -20,7 +22,7 @@
 #include "gtest/gtest.h"
 #include "proto/parameter_server.pb.h"
 #include "security/job_certificates.h"
-#include "server/message_quota.h"
+#include "server/memory_bound.h"
 #include "tests/cluster/test_process.h"
 #include "transport/channel.h"
 #include "transport/grpc_status.h"
@@ -291,6 +293,85 @@ TEST_F(Strangers, AMessageThatIsTooLongCostsAServerItsQuotaOnly) {
   EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
   EXPECT_LT(LargestMemoryOf(server->pid()), before + 2 * quota);
   EXPECT_TRUE(Call(channel, "GetStatus", "").ok());
+}
+
+// One worker is ahead: all that it may have waits at the server, and it sends
+// everything twice, and more.
+TEST_F(Strangers, ABacklogStaysWithinTheBoundThatTheServerNames) {
+  constexpr int kBuckets = 16;
+  constexpr int kSlicesEach = 4;
+  constexpr int64_t kBucketElements = 1 << 18;
+  const std::string file = path("address");
+  const auto server = Start(
+      Arguments("server/server",
+                {"--index=0", "--set=cluster.credit_megabytes=17",
+                 "--set=cluster.num_servers=1", "--set=optimizer.name=sgd",
+                 "--listen=127.0.0.1:0", "--address-file=" + file}));
+  ASSERT_TRUE(WaitFor(kBound, [&] { return fs::exists(file); }))
+      << server->Output();
+  JobConfig job = job_;
+  job.mutable_cluster()->set_credit_megabytes(17);
+  job.mutable_cluster()->set_num_servers(1);
+  job.mutable_optimizer()->set_name("sgd");
+  std::vector<std::shared_ptr<grpc::Channel>> channels;
+  for (int rank = 0; rank < 2; ++rank) {
+    channels.push_back(
+        MakeChannel(*ReadFile(file), int64_t{1} << 30,
+                    ClientWith(authority_.own().certificate,
+                               Issued({"honest", Role::kWorker, rank}))));
+    RegisterRequest registration;
+    registration.mutable_worker()->set_rank(rank);
+    registration.mutable_worker()->set_incarnation(7);
+    registration.set_config(SharedConfigText(job));
+    for (int b = 0; b < kBuckets; ++b) {
+      registration.add_bucket_sizes(kBucketElements);
+    }
+    registration.set_total_iterations(60);
+    const absl::Status registered =
+        Call(channels[rank], "Register", registration.SerializeAsString());
+    ASSERT_TRUE(registered.ok()) << registered;
+  }
+  const PayloadBuffer ones =
+      EncodeDense(std::vector<float>(kBucketElements / kSlicesEach, 1.0f));
+  const auto call = [&](int rank, const char* method, int slice,
+                        int iteration) {
+    SliceMessage header;
+    header.mutable_worker()->set_rank(rank);
+    header.mutable_worker()->set_incarnation(7);
+    header.set_bucket(slice / kSlicesEach);
+    header.set_slice(slice % kSlicesEach);
+    header.set_iteration(iteration);
+    header.set_payload(std::string(ones.span().begin(), ones.span().end()));
+    return Call(channels[rank], method, header.SerializeAsString());
+  };
+  for (int i = 0; i < kBuckets * kSlicesEach; ++i) {
+    const absl::Status set = call(0, "InitializeSlice", i, 0);
+    ASSERT_TRUE(set.ok()) << set;
+  }
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 2 * kBuckets * kSlicesEach; ++i) {
+    threads.emplace_back([&, i] {
+      const absl::Status status = call(0, "Push", i / 2, 0);
+      // Of two, one is a repeat and takes over the answer.
+      EXPECT_TRUE(status.ok() || absl::IsCancelled(status)) << status;
+    });
+  }
+  for (int i = 0; i < 200; ++i) EXPECT_FALSE(call(0, "Push", 0, 1).ok());
+  for (int i = 0; i < kBuckets * kSlicesEach; ++i) {
+    const absl::Status status = call(1, "Push", i, 0);
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  for (std::thread& thread : threads) thread.join();
+  const std::string output = server->Output();
+  const char kBefore[] = "server 0 takes at most ";
+  const size_t at = output.find(kBefore);
+  ASSERT_NE(at, std::string::npos) << output;
+  const int64_t bound = std::stoll(output.substr(at + sizeof(kBefore) - 1))
+                        << 20;
+  const int64_t largest = LargestMemoryOf(server->pid());
+  // What workers sent, and what was sent to them.
+  EXPECT_GT(largest, 3 * kBuckets * kBucketElements * int64_t{4});
+  EXPECT_LT(largest, bound);
 }
 
 TEST_F(Strangers, AWorkerTalksToNobodyButItsServers) {

@@ -14,10 +14,14 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/state_io.h"
+#include "data/byte_alphabet.h"
+#include "data/cifar_records.h"
 #include "data/decode_image.h"
 #include "data/gunzip.h"
 #include "data/idx.h"
+#include "data/text_pair.h"
 #include "data/transcripts.h"
+#include "data/vocabulary.h"
 #include "data/wav.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
@@ -26,6 +30,9 @@
 #include "security/certificate_authority.h"
 #include "security/identity.h"
 #include "server/log/server_log.h"
+#include "server/memory_bound.h"
+#include "server/norms/server_squares.h"
+#include "server/shard_layout.h"
 #include "server/slices/slice_state.h"
 #include "storage/crc32c.h"
 #include "storage/record_log.h"
@@ -35,6 +42,7 @@
 #include "tests/data/gzip_for_test.h"
 #include "tests/storage/memory_files.h"
 #include "transport/proto_bytes.h"
+#include "transport/shard_map.h"
 #include "transport/slice_message.h"
 #include "worker/run_totals.h"
 #include "worker/saved_worker.h"
@@ -76,6 +84,64 @@ absl::Status FuzzNpy(absl::string_view bytes) {
 absl::Status FuzzIdx(absl::string_view bytes) {
   ParseIdx(bytes, 1).IgnoreError();
   return ParseIdx(bytes, 3).status();
+}
+
+absl::Status FuzzCifar(absl::string_view bytes) {
+  ByteImages images = NoCifarImages(100);
+  return AppendCifarRecords(bytes, /*label_bytes=*/2, &images);
+}
+
+// Each half is a text of its own.
+absl::Status FuzzText(absl::string_view bytes) {
+  const NamedText train{"train", bytes.substr(0, bytes.size() / 2)};
+  const NamedText test{"test", bytes.substr(bytes.size() / 2)};
+  NewCharacterPair(ByteAlphabet(bytes), train, test, 3).status().IgnoreError();
+  return NewWordPair(Vocabulary::Of(train.text), train, test, 3).status();
+}
+
+// What a server does with the sizes of a model before it makes slices.
+absl::Status FuzzRegistration(absl::string_view bytes) {
+  RegisterRequest request;
+  if (!request.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("the message cannot be parsed");
+  }
+  static const JobConfig* const job = [] {
+    auto* const made = new JobConfig;
+    made->mutable_cluster()->set_num_workers(2);
+    made->mutable_optimizer()->set_name("lamb");
+    return made;
+  }();
+  const ShardLayout layout = LayoutOf(request);
+  PS_RETURN_IF_ERROR(CheckLayout(layout));
+  ShardMapOptions options;
+  options.bucket_sizes = layout.bucket_sizes;
+  options.num_averaged_buckets = layout.num_averaged_buckets;
+  options.num_servers = 1;
+  options.max_slice_elements = 1 << 20;
+  PS_ASSIGN_OR_RETURN(const ShardMap map, ShardMap::Create(options));
+  const TensorMap tensors(layout);
+  for (int b = 0; b < map.num_buckets(); ++b) {
+    for (const Slice& slice : map.slices(b)) tensors.Stretches(slice);
+  }
+  const ServerPart part = PartOf(map, layout.num_averaged_buckets, 0);
+  return MemoryBoundOf(*job, part).status();
+}
+
+absl::Status FuzzSquares(absl::string_view bytes) {
+  SquaresMessage message;
+  if (!message.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) {
+    return absl::InvalidArgumentError("the message cannot be parsed");
+  }
+  ServerSquaresOptions options;
+  options.num_tensors = 2;
+  options.slices = {{0, {0}}, {1, {0, 1}}};
+  absl::Status answered;
+  ServerSquares squares(options, nullptr, [](const auto& work) { work(); });
+  squares.AddFromServer(message,
+                        [&](const absl::StatusOr<SquaresMessage>& sum) {
+                          answered = sum.status();
+                        });
+  return answered;
 }
 
 absl::Status FuzzGzip(absl::string_view bytes) {
@@ -287,6 +353,29 @@ std::vector<std::string> Images() {
   return images;
 }
 
+std::string RegistrationBytes() {
+  RegisterRequest request;
+  for (const int64_t size : {100, 28}) request.add_bucket_sizes(size);
+  for (const int64_t size : {90, 10, 28}) {
+    request.add_tensor_sizes(size);
+    request.add_tensor_is_matrix(size > 10);
+  }
+  request.set_total_iterations(5);
+  request.set_num_averaged_buckets(1);
+  return request.SerializeAsString();
+}
+
+std::string SquaresBytes() {
+  SquaresMessage message;
+  message.set_server_index(1);
+  for (int i = 0; i < 2; ++i) {
+    message.add_weights(i);
+    message.add_gradient(2 * i);
+    message.add_step(3);
+  }
+  return message.SerializeAsString();
+}
+
 std::string WavBytes() {
   std::string wav("RIFF\x2c\0\0\0WAVEfmt \x10\0\0\0\x01\0\x01\0", 24);
   wav += std::string("\x40\x1f\0\0\x80\x3e\0\0\x02\0\x10\0data\x08\0\0\0", 20);
@@ -354,6 +443,10 @@ std::vector<FuzzedParser> FuzzedParsers() {
         std::string(1, static_cast<char>(npy.size())) + std::string(1, '\0') +
         npy}},
       {"idx", FuzzIdx, {IdxBytes()}},
+      {"cifar", FuzzCifar, {std::string(3074, '\7')}},
+      {"text", FuzzText, {"a b c\na b c\na b c\na b c\n"}},
+      {"registration", FuzzRegistration, {RegistrationBytes()}},
+      {"squares", FuzzSquares, {SquaresBytes()}},
       {"gzip", FuzzGzip, {GzipForTest("some text, some text, some text")}},
       {"image", FuzzImage, Images()},
       {"wav", FuzzWav, {WavBytes()}},

@@ -1,9 +1,12 @@
 // A push that is sent again while the server holds it.
+#include <atomic>
+#include <memory>
 #include <string>
 #include <thread>
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -58,6 +61,43 @@ TEST(HeldPushes, ARepeatTakesOverTheAnswerAndNeedsNoCredit) {
   repeating.join();
   EXPECT_TRUE(repeat.ok()) << repeat;
   EXPECT_EQ(worker.GetStatus()->version(), 1);
+}
+
+// Two pulls of the only slice: one waits for the update, and then there is no
+// room for another answer.
+TEST(HeldPushes, AnswersThatAreNotReadAreLimited) {
+  JobConfig config = PatientJob(/*num_workers=*/2);
+  config.mutable_cluster()->set_credit_megabytes(1e-6);
+  auto server = std::make_unique<RunningServer>(config);
+  RawWorker worker(server->address());
+  constexpr int64_t kLong = 2000;
+  for (int rank = 0; rank < 2; ++rank) {
+    const absl::Status registered = worker.Register(
+        RawWorker::ValidRegistration(config, HeaderOf(rank).worker(), {kLong}));
+    ASSERT_TRUE(registered.ok()) << registered;
+  }
+  const std::string message =
+      MessageBytes(HeaderOf(0), EncodeDense(std::vector<float>(kLong, 1.0f)));
+  ASSERT_TRUE(worker.Call("InitializeSlice", message).ok());
+  SliceMessage pull = HeaderOf(0);
+  pull.set_iteration(1);
+  std::atomic<int> num_refused{0};
+  std::vector<std::thread> pulling;
+  for (int i = 0; i < 2; ++i) {
+    pulling.emplace_back([&] {
+      const auto answer = worker.Call("Pull", pull.SerializeAsString());
+      const std::string message(answer.status().message());
+      if (absl::StrContains(message, "answers that it has not read")) {
+        EXPECT_TRUE(absl::IsUnavailable(answer.status())) << answer.status();
+        ++num_refused;
+      }
+    });
+  }
+  while (num_refused == 0) {
+  }
+  server = nullptr;  // Answers the other one.
+  for (std::thread& thread : pulling) thread.join();
+  EXPECT_EQ(num_refused, 1);
 }
 
 }  // namespace

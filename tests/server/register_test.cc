@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/machine_memory.h"
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
 #include "gtest/gtest.h"
@@ -260,13 +261,24 @@ TEST_F(RegisterTest, AWorkerThatHasFinishedIsTold) {
   first.join();
 }
 
-// The model claims 64 billion parameters; the server must not allocate memory
-// before their values arrive.
-TEST_F(RegisterTest, AHugeModelCostsNothingUntilItsWeightsCome) {
+TEST_F(RegisterTest, AModelThatIsTooLargeForTheMachineIsRefused) {
   RegisterRequest request = Valid(0);
   request.clear_bucket_sizes();
   for (int i = 0; i < 15; ++i) {
     request.add_bucket_sizes((int64_t{1} << 32) - 1);
+  }
+  const absl::Status refused = worker_.Register(request);
+  EXPECT_TRUE(absl::IsInvalidArgument(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("this server's part of the model takes "));
+}
+
+// The server must not allocate memory before the values arrive.
+TEST_F(RegisterTest, AHugeModelCostsNothingUntilItsWeightsCome) {
+  RegisterRequest request = Valid(0);
+  request.clear_bucket_sizes();
+  for (int i = 0; i < 15; ++i) {
+    request.add_bucket_sizes(MachineMemoryBytes() / (15 * 40));
   }
   ASSERT_TRUE(worker_.Register(request).ok());
   SliceMessage header;

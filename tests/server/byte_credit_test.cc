@@ -1,5 +1,5 @@
 // How many bytes a server holds for each worker, and for how long.
-#include "server/push_credit.h"
+#include "server/byte_credit.h"
 
 #include <memory>
 #include <optional>
@@ -13,8 +13,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-TEST(PushCredit, CountsUntilTheLastCopyIsGone) {
-  PushCredit credit(2, 100);
+TEST(ByteCredit, CountsUntilTheLastCopyIsGone) {
+  ByteCredit credit("pushes", 2, 100);
   auto first = credit.Take(0, 60, nullptr);
   ASSERT_TRUE(first.ok());
   std::shared_ptr<const void> copy = *first;
@@ -24,16 +24,16 @@ TEST(PushCredit, CountsUntilTheLastCopyIsGone) {
   EXPECT_TRUE(absl::IsUnavailable(refused.status()));
   EXPECT_THAT(
       std::string(refused.status().message()),
-      HasSubstr("worker 0 has 60 bytes of pushes waiting here and sends "
-                "41 more; cluster.credit_megabytes allows 100"));
+      HasSubstr("worker 0 has 60 bytes of pushes; 41 more would exceed "
+                "the 100 that it may have"));
   EXPECT_EQ(credit.held_bytes(0), 60);
   EXPECT_TRUE(credit.Take(1, 100, nullptr).ok()) << "each for itself";
   copy = nullptr;
   EXPECT_EQ(credit.held_bytes(0), 0);
 }
 
-TEST(PushCredit, GrowsButNeverShrinks) {
-  PushCredit credit(1, 100);
+TEST(ByteCredit, GrowsButNeverShrinks) {
+  ByteCredit credit("pushes", 1, 100);
   credit.Raise(50);
   EXPECT_EQ(credit.bytes_per_worker(), 100);
   credit.Raise(200);
@@ -42,19 +42,28 @@ TEST(PushCredit, GrowsButNeverShrinks) {
   EXPECT_TRUE(credit.Take(0, 80, nullptr).ok());
 }
 
-TEST(PushCredit, LetsOneLongMessageIn) {
-  PushCredit credit(1, 100);
+TEST(ByteCredit, LetsOneLongMessageIn) {
+  ByteCredit credit("pushes", 1, 100);
   auto long_one = credit.Take(0, 500, nullptr);
   ASSERT_TRUE(long_one.ok());
   EXPECT_FALSE(credit.Take(0, 1, nullptr).ok());
 }
 
-TEST(PushCredit, KeepsTheOwnerAliveAndMayBeOutlived) {
+TEST(ByteCredit, CountsWhatCannotBeRefused) {
+  ByteCredit credit("pushes", 1, 100);
+  std::shared_ptr<const void> held = credit.Count(0, 150);
+  EXPECT_EQ(credit.held_bytes(0), 150);
+  EXPECT_FALSE(credit.Take(0, 1).ok());
+  held = nullptr;
+  EXPECT_EQ(credit.held_bytes(0), 0);
+}
+
+TEST(ByteCredit, KeepsTheOwnerAliveAndMayBeOutlived) {
   auto owner = std::make_shared<int>(7);
   const std::weak_ptr<int> watch = owner;
   std::shared_ptr<const void> held;
   {
-    PushCredit credit(1, 100);
+    ByteCredit credit("pushes", 1, 100);
     held = *credit.Take(0, 10, std::move(owner));
   }
   EXPECT_FALSE(watch.expired());

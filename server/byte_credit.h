@@ -1,0 +1,53 @@
+// A limit on the bytes that a server holds for each worker.
+#ifndef SERVER_BYTE_CREDIT_H_
+#define SERVER_BYTE_CREDIT_H_
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// Thread-safe.
+class ByteCredit {
+ public:
+  // `held` names what is counted, for errors: "pushes that wait".
+  ByteCredit(std::string held, int num_workers, int64_t bytes_per_worker);
+
+  // Counts these bytes until the last copy of the result is destroyed; the
+  // result also keeps `owner` alive. A message of any length is accepted if no
+  // other message of its worker is held. Errors: kUnavailable if the worker has
+  // no credit left; the worker should try again.
+  absl::StatusOr<std::shared_ptr<const void>> Take(
+      int rank, int64_t bytes, std::shared_ptr<const void> owner = nullptr);
+  // The same without a limit, for what cannot be refused.
+  std::shared_ptr<const void> Count(
+      int rank, int64_t bytes, std::shared_ptr<const void> owner = nullptr);
+
+  int64_t bytes_per_worker() const { return bytes_per_worker_.load(); }
+  // Raises the credit to at least this.
+  void Raise(int64_t bytes_per_worker);
+
+  // Bytes of this worker that are held now.
+  int64_t held_bytes(int rank) const { return (*counts_)[rank].load(); }
+
+ private:
+  using Counts = std::vector<std::atomic<int64_t>>;
+
+  // The bytes are counted already.
+  std::shared_ptr<const void> Claim(int rank, int64_t bytes,
+                                    std::shared_ptr<const void> owner) const;
+
+  const std::string held_;
+  std::atomic<int64_t> bytes_per_worker_;
+  // Shared because results of Take may outlive this object.
+  const std::shared_ptr<Counts> counts_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_BYTE_CREDIT_H_

@@ -1,0 +1,143 @@
+#include "server/memory_bound.h"
+
+#include <algorithm>
+#include <memory>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "common/consistency.h"
+#include "common/status_macros.h"
+#include "compressors/payload/payload.h"
+#include "optimizers/optimizer.h"
+#include "server/slices/downlink_choice.h"
+#include "transport/slice_message.h"
+
+namespace ps {
+namespace {
+
+constexpr int64_t kMebibyte = int64_t{1} << 20;
+constexpr int64_t kBytesAConnection = 2 * kMebibyte;
+constexpr int64_t kOtherBytes = 64 * kMebibyte;
+// Measured: 22 MiB at the start of a server with 2 threads, and what its
+// allocator keeps for each thread.
+constexpr int64_t kProgramBytes = 64 * kMebibyte;
+constexpr int64_t kBytesAThread = 4 * kMebibyte;
+// Of an element, in the memory that the slices of a thread share: gradient,
+// index, sum, and what compressing takes.
+constexpr int64_t kSharedBytesAnElement = 32;
+// Of a slice: names, stretches, and for each worker its progress.
+constexpr int64_t kBytesASlice = 4096;
+constexpr int64_t kBytesAWorkerOfASlice = 512;
+
+// Arrays of the optimizer's state that have the size of the weights.
+absl::StatusOr<int64_t> StateArrays(const OptimizerConfig& config) {
+  OptimizerOptions options;
+  options.config = config;
+  options.num_elements = 1;
+  options.stretches = {TensorStretch()};
+  options.stretches[0].end = 1;
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<Optimizer> optimizer,
+                      NewOptimizer(options));
+  return static_cast<int64_t>(optimizer->State().size());
+}
+
+int64_t Mebibytes(int64_t bytes) { return (bytes + kMebibyte - 1) / kMebibyte; }
+
+}  // namespace
+
+void ServerPart::Add(const Slice& slice, bool is_statistics) {
+  (is_statistics ? statistics : parameters) += slice.size();
+  slices += 1;
+  largest_slice = std::max(largest_slice, slice.size());
+}
+
+ServerPart PartOf(const ShardMap& map, int64_t num_averaged_buckets,
+                  int server) {
+  ServerPart part;
+  for (int b = 0; b < map.num_buckets(); ++b) {
+    for (const Slice& slice : map.slices(b)) {
+      if (slice.server != server) continue;
+      part.Add(slice, b >= map.num_buckets() - num_averaged_buckets);
+    }
+  }
+  return part;
+}
+
+int64_t MessageQuotaBytes(const ClusterConfig& cluster,
+                          int64_t credit_bytes_per_worker) {
+  const int64_t a_worker =
+      2 * credit_bytes_per_worker +
+      (int64_t{cluster.connections()} + 1) * kBytesAConnection;
+  return cluster.num_workers() * a_worker + kOtherBytes;
+}
+
+int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
+  // Whoever holds other weights gets all of them, which then is no more than
+  // what changed. A difference may have indices of four bytes.
+  const bool differences = SendsDifferences(ChosenDownlink(config));
+  return kMaxSliceHeaderBytes +
+         (differences ? 2 : 1) * DensePayloadBytes(num_elements);
+}
+
+int64_t CreditBytes(const JobConfig& config, const ServerPart& part) {
+  const auto credit =
+      static_cast<int64_t>(config.cluster().credit_megabytes() * kMebibyte);
+  if (!NeedsNorms(config.optimizer()) && !MayLeaveOut(config)) return credit;
+  const int64_t iteration =
+      MaxSliceMessageBytes(part.parameters + part.statistics) +
+      part.slices * MaxSliceMessageBytes(0);
+  return std::max(credit, iteration);
+}
+
+int64_t AnswerCreditBytes(const JobConfig& config, const ServerPart& part) {
+  return MaxAnswerBytes(config, part.parameters + part.statistics) +
+         part.slices * MaxAnswerBytes(config, 0) + CreditBytes(config, part);
+}
+
+absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
+                                          const ServerPart& part) {
+  PS_ASSIGN_OR_RETURN(const int64_t state, StateArrays(config.optimizer()));
+  const int64_t workers = config.cluster().num_workers();
+  const bool each_push = UpdatesByEachPush(config);
+  // Weights and state, the lists of what changed (half as many indices as
+  // elements), and the last answer, if that is not the weights themselves.
+  int64_t a_parameter = 4 + 4 * state + 2 + 4;
+  // What workers hold, and the change of it.
+  if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 + 4 + 4;
+  const int64_t a_statistic = 4 + 4 + (each_push ? 4 * workers : 0);
+  const int64_t a_slice = kBytesASlice + workers * kBytesAWorkerOfASlice;
+  const int64_t saved = part.parameters * a_parameter +
+                        part.statistics * a_statistic + part.slices * a_slice;
+  MemoryBound bound;
+  bound.weights = saved;
+  // Mean gradients, their indices and steps wait for norms over all slices.
+  if (NeedsNorms(config.optimizer())) bound.weights += 12 * part.parameters;
+  const int64_t threads = config.machine().server_threads();
+  bound.program =
+      kProgramBytes +
+      threads * (kBytesAThread + kSharedBytesAnElement * part.largest_slice);
+  bound.messages =
+      MessageQuotaBytes(config.cluster(), CreditBytes(config, part));
+  bound.answers = workers * AnswerCreditBytes(config, part);
+  if (KeepsSnapshots(config)) bound.snapshot = saved;
+  return bound;
+}
+
+std::string Describe(const MemoryBound& bound) {
+  return absl::StrCat(
+      "at most ", Mebibytes(bound.total()), " MiB of memory: program ",
+      Mebibytes(bound.program), ", weights ", Mebibytes(bound.weights),
+      ", messages ", Mebibytes(bound.messages), ", answers ",
+      Mebibytes(bound.answers), ", snapshot ", Mebibytes(bound.snapshot));
+}
+
+absl::Status CheckMemory(const MemoryBound& bound, int64_t machine_bytes) {
+  const int64_t needs = bound.program + bound.weights + bound.snapshot;
+  if (needs <= machine_bytes) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      absl::StrCat("this server's part of the model takes ", Mebibytes(needs),
+                   " MiB of memory, and the server may use ",
+                   Mebibytes(machine_bytes), "; give it more, or add servers"));
+}
+
+}  // namespace ps
