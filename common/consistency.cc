@@ -71,6 +71,9 @@ void CheckConsistency(const JobConfig& config, ConfigProblems* problems) {
           "between two pushes");
   require(consistency.digest_every() >= 0, "digest_every",
           consistency.digest_every(), "must be at least 0 (0: never)");
+  const double factor = consistency.push_norms().factor();
+  require(std::isfinite(factor) && factor > 1, "push_norms.factor", factor,
+          "must be above 1");
   require(synchronous || consistency.digest_every() == 0, "digest_every",
           consistency.digest_every(),
           "must be 0 unless consistency.mode is SYNCHRONOUS: workers hold "

@@ -17,6 +17,10 @@
 namespace ps {
 namespace {
 
+// Lines about unusual pushes, and how often one more may come.
+constexpr int kUnusualLines = 100;
+constexpr absl::Duration kUnusualInterval = absl::Seconds(10);
+
 // Waits for answers that other threads may give.
 class Countdown {
  public:
@@ -53,6 +57,7 @@ Shard::Shard(const JobConfig* config, int server_index,
       clock_(clock),
       asked_to_stop_(asked_to_stop),
       log_(log),
+      about_pushes_(kUnusualLines, kUnusualInterval, clock),
       timer_(schedule_, clock) {}
 
 absl::Status Shard::SetLayout(const ShardLayout& layout) {
@@ -91,6 +96,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
       made.name = SliceName(b, slice.index);
       made.total_updates = layout.total_iterations;
       made.stop = asked_to_stop_;
+      made.about_pushes = &about_pushes_;
       made.rule = averaged ? UpdateRule::kMean : UpdateRule::kOptimizer;
       made.stretches = std::move(stretches);
       made.number = slice.number;

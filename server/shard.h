@@ -15,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/clock.h"
+#include "common/log_limit.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "server/log/server_log.h"
@@ -131,6 +132,7 @@ class Shard {
   const Clock* const clock_;
   const std::atomic<bool>* const asked_to_stop_;
   ServerLog* const log_;
+  LogLimit about_pushes_;
 
   mutable Mutex mu_;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);

@@ -61,6 +61,7 @@ std::string SliceState::Save() const {
                      answer_.weights.bytes.data() == weights_->All().data();
   writer.PutInt(whole);
   PutBuffer(whole ? PayloadBuffer() : answer_.weights.bytes, &writer);
+  if (norms_.has_value()) norms_->Save(&writer);
   return std::move(writer).Finish();
 }
 
@@ -174,6 +175,7 @@ absl::Status SliceState::LoadFields(StateReader* reader) {
   if (whole != 0) answer_.weights.bytes = weights_->All();
   answer_.version = progress_.version;
   answer_.compress_next = compress_next_;
+  if (norms_.has_value()) PS_RETURN_IF_ERROR(norms_->Load(reader));
   return absl::OkStatus();
 }
 

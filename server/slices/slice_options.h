@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/log_limit.h"
 #include "optimizers/optimizer.h"
 #include "proto/config.pb.h"
 
@@ -38,6 +39,8 @@ struct SliceOptions {
   // Becomes true when a process of the job is asked to end. Null: never. Not
   // owned.
   const std::atomic<bool>* stop = nullptr;
+  // For lines about unusual pushes. Null: they are not logged. Not owned.
+  LogLimit* about_pushes = nullptr;
 };
 
 }  // namespace ps

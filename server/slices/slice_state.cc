@@ -1,5 +1,6 @@
 #include "server/slices/slice_state.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -26,8 +27,16 @@ SliceState::SliceState(const SliceOptions& options)
     : options_(WithStretches(options)),
       each_push_(UpdatesByEachPush(*options.config)),
       may_leave_out_(MayLeaveOut(*options.config)),
+      may_drop_(options.config->consistency().push_norms().action() ==
+                PushNormsConfig::LEAVE_OUT),
       workers_(options.config->cluster().num_workers()) {
   progress_.counted.assign(workers_.size(), -1);
+  const PushNormsConfig& norms = options.config->consistency().push_norms();
+  if (norms.action() != PushNormsConfig::ACCEPT &&
+      options.rule == UpdateRule::kOptimizer) {
+    norms_.emplace(norms, static_cast<int>(workers_.size()),
+                   options.num_elements);
+  }
 }
 
 absl::StatusOr<std::unique_ptr<SliceState>> SliceState::Create(
@@ -80,6 +89,35 @@ absl::StatusOr<std::vector<Squares>> SliceState::Apply(
   return std::move(outcome.squares);
 }
 
+void SliceState::JudgeNorms(const std::vector<WorkerPush>& pushes,
+                            std::deque<PayloadBuffer>* capped,
+                            std::deque<PayloadPieces>* pieces,
+                            GradientPayloads* gradients) {
+  using Config = PushNormsConfig;
+  const Config& config = options_.config->consistency().push_norms();
+  const char* const done = config.action() == Config::FLAG  ? "is used"
+                           : config.action() == Config::CAP ? "is scaled down"
+                                                            : "is left out";
+  std::vector<const PayloadPieces*>& payloads = gradients->payloads;
+  for (const PushNorms::Finding& found : norms_->Judge(payloads)) {
+    const WorkerPush& push = pushes[found.push];
+    unusual_.push_back(absl::StrCat(
+        "worker ", push.rank, ", iteration ", push.iteration, ", ",
+        options_.name, ": the push has norm ", found.norm, ", more than ",
+        config.factor(), " times the median, ", found.median, "; it ", done));
+    if (config.action() == Config::CAP) {
+      capped->push_back(norms_->Capped(*payloads[found.push], found));
+      pieces->push_back({capped->back().span()});
+      payloads[found.push] = &pieces->back();
+    } else if (config.action() == Config::LEAVE_OUT) {
+      payloads[found.push] = nullptr;
+      gradients->sent_elements -= push.count;
+    }
+  }
+  payloads.erase(std::remove(payloads.begin(), payloads.end(), nullptr),
+                 payloads.end());
+}
+
 absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
     const std::vector<WorkerPush>& pushes) {
   PS_RETURN_IF_ERROR(CheckDigests(pushes));
@@ -94,6 +132,10 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
     gradients.all_dense = gradients.all_dense && push.dense;
     gradients.sent_elements += push.count;
   }
+  unusual_.clear();
+  std::deque<PayloadBuffer> capped;
+  std::deque<PayloadPieces> pieces;
+  if (norms_.has_value()) JudgeNorms(pushes, &capped, &pieces, &gradients);
   std::vector<PayloadPieces> statistics;
   if (each_push_ && options_.rule == UpdateRule::kMean) {
     std::vector<float> values(options_.num_elements);
@@ -146,6 +188,7 @@ void SliceState::Finish(const UpdateRecord& record, DownlinkPayload answer) {
   next.version = progress_.version;
   next.compress_next = compress_next_;
   next.weights = std::move(answer);
+  if (may_drop_) next.weights.covers_pushes = false;
   next.phases = phases_;
   next.stop = record.stop;
   answer_ = std::move(next);
@@ -187,6 +230,7 @@ absl::StatusOr<WeightAnswer> SliceState::Answer(int rank,
   worker.answered = counts_;
   PS_ASSIGN_OR_RETURN(answer.weights,
                       weights_->Since(base_version, &answer.phases));
+  if (may_drop_) answer.weights.covers_pushes = false;
   return answer;
 }
 

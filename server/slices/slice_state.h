@@ -4,6 +4,7 @@
 #define SERVER_SLICES_SLICE_STATE_H_
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -16,6 +17,7 @@
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/state_io.h"
 #include "server/slices/downlink.h"
+#include "server/slices/push_norms.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_weights.h"
 #include "server/slices/worker_push.h"
@@ -111,6 +113,9 @@ class SliceState {
   // All weights, for whoever cannot use what changed.
   WeightAnswer AnswerWithAll() const;
 
+  // What was unusual about the pushes of the last update: one line for each.
+  const std::vector<std::string>& unusual() const { return unusual_; }
+
   // The worker's losses no longer count.
   void WorkerGone(int rank);
 
@@ -133,6 +138,12 @@ class SliceState {
 
   explicit SliceState(const SliceOptions& options);
 
+  // Does with unusual pushes what the config says. *capped keeps the memory of
+  // those that it replaces.
+  void JudgeNorms(const std::vector<WorkerPush>& pushes,
+                  std::deque<PayloadBuffer>* capped,
+                  std::deque<PayloadPieces>* pieces,
+                  GradientPayloads* gradients);
   absl::Status CheckDigests(const std::vector<WorkerPush>& pushes) const;
   absl::StatusOr<SliceWeights::Outcome> Begin(
       const std::vector<WorkerPush>& pushes);
@@ -146,7 +157,10 @@ class SliceState {
   const SliceOptions options_;
   const bool each_push_;      // Each push is an update.
   const bool may_leave_out_;  // Updates may go on without a worker.
+  const bool may_drop_;       // Updates may leave out pushes that they count.
   std::unique_ptr<SliceWeights> weights_;
+  std::optional<PushNorms> norms_;  // Empty if they are not compared.
+  std::vector<std::string> unusual_;
   SliceProgress progress_;
   uint64_t first_digest_ = 0;
   std::optional<bool> compress_next_;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
+#include "glog/logging.h"
 
 namespace ps {
 namespace {
@@ -429,6 +430,11 @@ void WeightSlice::Step() {
       FailNow(logged);
       return;
     }
+  }
+  for (const std::string& line : state_->unusual()) {
+    if (options_.about_pushes == nullptr) break;
+    options_.about_pushes->Log(
+        line, [](const std::string& text) { LOG(WARNING) << text; });
   }
   const absl::Time end = clock_->Now();
   for (WorkerPush& push : record_->pushes) {

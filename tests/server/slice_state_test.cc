@@ -148,11 +148,17 @@ std::vector<DownlinkConfig> Downlinks() {
 
 // Every rule and downlink in every mode that allows it, and statistics.
 std::vector<std::unique_ptr<Case>> Cases() {
-  std::vector<ConsistencyConfig> modes(4);
+  std::vector<ConsistencyConfig> modes(7);
   modes[1].set_step_timeout_seconds(60);
   modes[1].set_min_workers(1);
   modes[2].set_mode(ConsistencyConfig::STALE_SYNCHRONOUS);
   modes[3].set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  modes[6].set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  // So low that some pushes are unusual.
+  for (int i = 4; i < 7; ++i) modes[i].mutable_push_norms()->set_factor(1.02);
+  modes[4].mutable_push_norms()->set_action(PushNormsConfig::CAP);
+  modes[5].mutable_push_norms()->set_action(PushNormsConfig::LEAVE_OUT);
+  modes[6].mutable_push_norms()->set_action(PushNormsConfig::LEAVE_OUT);
   std::vector<std::unique_ptr<Case>> cases;
   for (const ConsistencyConfig& mode : modes) {
     for (const DownlinkConfig& downlink : Downlinks()) {
