@@ -2,11 +2,14 @@
 #include <filesystem>
 #include <fstream>
 #include <string>
+#include <vector>
 
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "server/log/server_log.h"
 #include "storage/files.h"
+#include "storage/record_log.h"
 #include "tests/tools/command_runner.h"
 
 namespace ps {
@@ -60,6 +63,60 @@ TEST_F(CheckpointCommand, ShowsChecksAndExports) {
               HasSubstr("there is no snapshot 21; known are: 20, 10"));
   EXPECT_EQ(Gradsieve({"checkpoint", "list", Path("nowhere")}), 1);
   EXPECT_THAT(output(), HasSubstr("nowhere"));
+}
+
+// One bit of what a worker pushed differs from what it would push again: that
+// worker's memory was wrong, or its processor.
+TEST_F(CheckpointCommand, BlameFindsTheWorkerThatPushedOtherBits) {
+  ASSERT_EQ(
+      Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path("run"),
+                 "--set=compressor.name=none", "--set=cluster.num_workers=2"}),
+      0)
+      << output();
+  ASSERT_EQ(Gradsieve({"checkpoint", "blame", Path("run"), "--iteration=17"}),
+            0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("repeated from snapshot 10: all workers have "
+                                  "pushed what follows from their inputs"));
+  EXPECT_EQ(Gradsieve({"checkpoint", "blame", Path("run"), "--iteration=9"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("no whole snapshot comes before iteration 9"
+                                  "; iterations can be repeated from these on: "
+                                  "10, 20"));
+  EXPECT_EQ(Gradsieve({"checkpoint", "blame", Path("run"), "--iteration=25"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("have iterations 20 to 24, not 25"));
+
+  const std::string folder = Path("run/checkpoints/server-0-of-1");
+  std::string path;
+  const auto segments = ListLogSegments(Files::Real(), folder);
+  ASSERT_TRUE(segments.ok()) << segments.status();
+  for (const LogSegment& segment : *segments) {
+    if (segment.number == 10) path = segment.path;
+  }
+  // The last record that an update makes has the last worker's payload at its
+  // end: values in fp32.
+  std::vector<std::string> records;
+  {
+    const auto log = RecordLogReader::Open(Files::Real(), path);
+    ASSERT_TRUE(log.ok()) << log.status();
+    for (const absl::string_view record : log->records()) {
+      records.emplace_back(record);
+    }
+  }
+  std::string& changed = records[records.size() / 2];
+  changed[changed.size() - 4] ^= 1;
+  fs::remove(path);
+  auto log = RecordLogWriter::Create(Files::Real(), path);
+  ASSERT_TRUE(log.ok()) << log.status();
+  for (const std::string& record : records) {
+    ASSERT_TRUE(log->Append({record}).ok());
+  }
+  EXPECT_EQ(Gradsieve({"checkpoint", "blame", Path("run"), "--iteration=19"}),
+            1);
+  EXPECT_THAT(output(), AllOf(HasSubstr(": in iteration 1"),
+                              HasSubstr(", worker 1 (1 of 4 slices) pushed "
+                                        "other bits than what follows")));
 }
 
 TEST_F(CheckpointCommand, DamageIsNamed) {

@@ -31,9 +31,9 @@ bool HasOtherWorkers(Files* files, const std::string& directory,
 //
 // Of N workers, numbered r, that become M:
 //
-// The residual of the new worker j is M / N times the sum of those of all r with
-// r mod M = j. An update is the mean over the workers, so everything that was
-// still to be sent counts as much as it would have.
+// The residual of the new worker j is M / N times the sum of those of all r
+// with r mod M = j. An update is the mean over the workers, so everything that
+// was still to be sent counts as much as it would have.
 //
 // Worker j has everything else, such as momentum, statistics and the state of
 // compressors, from worker j mod N.

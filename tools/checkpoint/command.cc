@@ -13,6 +13,7 @@
 #include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "tools/checkpoint/blame.h"
 #include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
 #include "tools/checkpoint/reshard.h"
@@ -30,6 +31,7 @@ struct Flags {
   std::string directory;
   std::string output;
   int64_t number = -1;
+  int64_t iteration = -1;
   int64_t servers = 0;  // Below 1: as many as there are.
   int64_t workers = 0;  // Likewise.
 };
@@ -198,8 +200,34 @@ absl::Status Reshard(const Flags& flags) {
   return DealToWorkers(directory, static_cast<int>(flags.workers));
 }
 
+absl::Status FindBlame(const Flags& flags) {
+  if (flags.iteration < 0) {
+    return absl::InvalidArgumentError("--iteration must be at least 0");
+  }
+  PS_ASSIGN_OR_RETURN(const BlameReport report,
+                      Blame(flags.directory, flags.iteration));
+  if (report.iteration < 0) {
+    std::printf(
+        "repeated from snapshot %lld: all workers have pushed what follows "
+        "from their inputs, bit by bit, up to iteration %lld\n",
+        static_cast<long long>(report.snapshot),
+        static_cast<long long>(flags.iteration));
+    return absl::OkStatus();
+  }
+  std::vector<std::string> workers;
+  for (const auto& [rank, slices] : report.differing_slices) {
+    workers.push_back(absl::StrCat("worker ", rank, " (", slices, " of ",
+                                   report.num_slices, " slices)"));
+  }
+  return absl::DataLossError(absl::StrCat(
+      "repeated from snapshot ", report.snapshot, ": in iteration ",
+      report.iteration, ", ", absl::StrJoin(workers, ", "),
+      " pushed other bits than what follows from the same inputs. Everything "
+      "before has the same bits; what comes after cannot be compared"));
+}
+
 // What a command takes besides DIR.
-enum class Takes { kNothing, kNumber, kNumberAndOutput, kShape };
+enum class Takes { kNothing, kNumber, kNumberAndOutput, kShape, kIteration };
 
 int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
         char** argv, Takes takes) {
@@ -224,6 +252,10 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
     command_line.AddOption("workers", "N",
                            "The new number of workers; 0: as it is.",
                            &flags.workers);
+  }
+  if (takes == Takes::kIteration) {
+    command_line.AddOption("iteration", "N", "Up to which iteration, from 0.",
+                           &flags.iteration);
   }
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = run(flags);
@@ -273,6 +305,19 @@ int RunReshard(int argc, char** argv) {
              Reshard, argc, argv, Takes::kShape);
 }
 
+int RunBlame(int argc, char** argv) {
+  return Run(TextOf("blame",
+                    "Finds out whether a worker pushed something wrong: trains "
+                    "again from the latest snapshot before an iteration, in a "
+                    "temporary copy of the run, and compares the bits of all "
+                    "pushes with those in the servers' logs. The run must have "
+                    "ended, its log must reach back to a snapshot "
+                    "(checkpoint.keep_last), and this machine must compute as "
+                    "the workers' did.",
+                    "--iteration=120 runs/lenet"),
+             FindBlame, argc, argv, Takes::kIteration);
+}
+
 }  // namespace
 
 int RunCheckpointCommand(int argc, char** argv) {
@@ -286,6 +331,7 @@ int RunCheckpointCommand(int argc, char** argv) {
       {"inspect", "what is in one", RunInspect},
       {"verify", "whether they are whole", RunVerify},
       {"export", "the weights of one as safetensors", RunExport},
+      {"blame", "which worker's push was wrong", RunBlame},
       {"reshard", "go on with other numbers of servers or workers", RunReshard},
   };
   return RunCommand(text, commands, argc, argv);
