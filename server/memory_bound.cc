@@ -102,8 +102,8 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   // Weights and state, the lists of what changed (half as many indices as
   // elements), and the last answer, if that is not the weights themselves.
   int64_t a_parameter = 4 + 4 * state + 2 + 4;
-  // What workers hold, and the change of it.
-  if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 + 4 + 4;
+  // What workers hold, the change of it, and what the compressor keeps.
+  if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 * 4;
   const int64_t a_statistic = 4 + 4 + (each_push ? 4 * workers : 0);
   const int64_t a_slice = kBytesASlice + workers * kBytesAWorkerOfASlice;
   const int64_t saved = part.parameters * a_parameter +
