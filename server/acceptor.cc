@@ -17,10 +17,14 @@
 #include <utility>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
+#include "common/clock.h"
 #include "common/host_and_port.h"
 #include "common/log_limit.h"
+#include "common/mutex.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 
@@ -38,6 +42,9 @@ struct Connection {
   int fd = -1;
   ino_t inode = 0;
   std::string host;
+  int64_t number = 0;  // In order of arrival.
+  absl::Time accepted;
+  bool known = false;
 };
 
 absl::StatusOr<UniqueFd> BindAndListen(const sockaddr* address,
@@ -69,12 +76,16 @@ absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
   return BindAndListen(generic, sizeof(name));
 }
 
+int PortOfPeer(const sockaddr_storage& peer) {
+  // At the same place in both families.
+  return ntohs(reinterpret_cast<const sockaddr_in*>(&peer)->sin_port);
+}
+
 int PortOf(int fd) {
   sockaddr_storage name = {};
   socklen_t length = sizeof(name);
   getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length);
-  // At the same place in both families.
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&name)->sin_port);
+  return PortOfPeer(name);
 }
 
 void SetPort(sockaddr* address, int port) {
@@ -116,6 +127,7 @@ absl::StatusOr<std::vector<UniqueFd>> ListenOnTcp(const std::string& address) {
   return sockets;
 }
 
+// Like gRPC, names an IPv4 address that came over IPv6 as such.
 std::string HostOf(const sockaddr_storage& peer) {
   char text[NI_MAXHOST] = "";
   if (peer.ss_family == AF_UNIX ||
@@ -123,7 +135,16 @@ std::string HostOf(const sockaddr_storage& peer) {
                   sizeof(text), nullptr, 0, NI_NUMERICHOST) != 0) {
     return "";
   }
-  return text;
+  return std::string(absl::StripPrefix(text, "::ffff:"));
+}
+
+// HOST:PORT of gRPC's "ipv4:HOST:PORT" or "ipv6:%5BHOST%5D:PORT".
+std::string AddressOf(absl::string_view peer) {
+  const bool tcp = absl::ConsumePrefix(&peer, "ipv4:") ||
+                   absl::ConsumePrefix(&peer, "ipv6:");
+  if (!tcp) return "";
+  return absl::StrReplaceAll(peer,
+                             {{"%5B", ""}, {"%5D", ""}, {"[", ""}, {"]", ""}});
 }
 
 class SocketAcceptor final : public Acceptor {
@@ -141,6 +162,12 @@ class SocketAcceptor final : public Acceptor {
 
   void Run(Take take) override {
     thread_ = std::thread([this, take = std::move(take)] { Loop(take); });
+  }
+
+  void Know(absl::string_view peer) override {
+    MutexLock lock(&mu_);
+    const auto found = open_.find(AddressOf(peer));
+    if (found != open_.end()) found->second.known = true;
   }
 
   void Stop() override {
@@ -184,52 +211,95 @@ class SocketAcceptor final : public Acceptor {
                           std::strerror(errno)));
       return false;
     }
+    MutexLock lock(&mu_);
     Connection connection;
     connection.host = HostOf(peer);
-    if (IsFull(connection.host)) return true;
+    if (!MakeRoom(connection.host)) return true;
     struct stat found = {};
     fstat(fd.get(), &found);
     connection.inode = found.st_ino;
     connection.fd = fd.Release();
+    connection.number = ++num_accepted_;
+    connection.accepted = SteadyClock()->Now();
     const int on = 1;
     // Fails for Unix-domain sockets, which need it not.
     setsockopt(connection.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
-    open_.push_back(connection);
+    const std::string name =
+        connection.host.empty()
+            ? absl::StrCat("#", connection.number)
+            : absl::StrCat(connection.host, ":", PortOfPeer(peer));
+    open_[name] = connection;
     take(connection.fd);
     return true;
   }
 
-  // Whether a connection from this host would be one too many.
-  bool IsFull(const std::string& host) {
-    const auto from_host = [&] {
-      int count = 0;
-      for (const Connection& each : open_) count += each.host == host ? 1 : 0;
-      return count;
-    };
-    const auto over = [&] {
-      return static_cast<int>(open_.size()) >= options_.max_connections ||
-             from_host() >= options_.max_connections_per_host;
-    };
-    if (!over()) return false;
+  // Returns false if a connection from this host would be one too many.
+  bool MakeRoom(const std::string& host) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (!IsFull(host)) return true;
     ForgetClosed();
-    if (!over()) return false;
-    Refuse(absl::StrCat(
-        "refused a connection from ", host.empty() ? "this machine" : host,
-        ": ", open_.size(), " are open, ", from_host(), " of them from there"));
+    if (!IsFull(host)) return true;
+    const std::string from =
+        absl::StrCat(host.empty() ? "this machine" : host, ": ", open_.size(),
+                     " are open, ", CountFrom(host), " of them from there");
+    if (CloseOldestStranger(host)) {
+      Refuse(absl::StrCat(
+          "closed the oldest stranger's connection for one from ", from));
+      return true;
+    }
+    Refuse(absl::StrCat("refused a connection from ", from));
+    return false;
+  }
+
+  int CountFrom(const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    int count = 0;
+    for (const auto& each : open_) count += each.second.host == host ? 1 : 0;
+    return count;
+  }
+
+  bool IsFull(const std::string& host) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    return static_cast<int>(open_.size()) >= options_.max_connections ||
+           CountFrom(host) >= options_.max_connections_per_host;
+  }
+
+  // Of this host, if it has as many as it may.
+  bool CloseOldestStranger(const std::string& host)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    const bool only_there =
+        CountFrom(host) >= options_.max_connections_per_host;
+    auto oldest = open_.end();
+    for (auto it = open_.begin(); it != open_.end(); ++it) {
+      const Connection& each = it->second;
+      if (each.known || (only_there && each.host != host)) continue;
+      if (oldest == open_.end() || each.number < oldest->second.number) {
+        oldest = it;
+      }
+    }
+    if (oldest == open_.end() ||
+        SteadyClock()->Now() - oldest->second.accepted <
+            options_.strangers_time) {
+      return false;
+    }
+    // gRPC, whose socket it is, then finds it at its end.
+    if (IsOpen(oldest->second)) shutdown(oldest->second.fd, SHUT_RDWR);
+    open_.erase(oldest);
     return true;
   }
 
   // Nobody says when gRPC closes a socket; the number then has another inode,
   // or none.
-  void ForgetClosed() {
-    std::vector<Connection> still_open;
-    for (const Connection& each : open_) {
-      struct stat found = {};
-      if (fstat(each.fd, &found) == 0 && found.st_ino == each.inode) {
-        still_open.push_back(each);
-      }
+  static bool IsOpen(const Connection& connection) {
+    struct stat found = {};
+    return fstat(connection.fd, &found) == 0 &&
+           found.st_ino == connection.inode;
+  }
+
+  void ForgetClosed() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    for (auto it = open_.begin(); it != open_.end();) {
+      const auto here = it++;
+      if (!IsOpen(here->second)) open_.erase(here);
     }
-    open_.swap(still_open);
   }
 
   void Refuse(const std::string& text) {
@@ -241,7 +311,12 @@ class SocketAcceptor final : public Acceptor {
   const int port_;
   const UniqueFd stop_;
   LogLimit refused_;
-  std::vector<Connection> open_;  // Only for the thread.
+
+  Mutex mu_;
+  // By HOST:PORT of the other end.
+  absl::flat_hash_map<std::string, Connection> open_ ABSL_GUARDED_BY(mu_);
+  int64_t num_accepted_ ABSL_GUARDED_BY(mu_) = 0;
+
   std::thread thread_;
 };
 

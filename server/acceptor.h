@@ -11,6 +11,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/unique_fd.h"
 
 namespace ps {
@@ -19,9 +21,11 @@ struct AcceptorOptions {
   // As in cluster.servers; port 0 selects a free one.
   std::string address;
   // Connections that may be open at the same time, and those of them from one
-  // host. More are closed at once.
+  // host. For one more, the oldest stranger's (see Know) is closed, if it had
+  // time to show who it is; otherwise the new one.
   int max_connections = 0;
   int max_connections_per_host = 0;
+  absl::Duration strangers_time = absl::Milliseconds(200);
 };
 
 // Thread-safe.
@@ -43,6 +47,11 @@ class Acceptor {
   // Calls `take` with each connection, on a thread of its own, until Stop. To
   // be called once.
   virtual void Run(Take take) = 0;
+
+  // The connection from this address (as gRPC names a peer,
+  // "ipv4:10.0.0.7:4711") is not a stranger's any more. Unknown addresses are
+  // ignored.
+  virtual void Know(absl::string_view peer) = 0;
 
   // Listens no longer and waits for the call of `take` that is under way.
   virtual void Stop() = 0;

@@ -200,6 +200,7 @@ PsService::PsService(const PsServiceOptions& options)
         if (!called->exchange(true) && call != nullptr) call();
       }),
       quota_(options.quota),
+      known_(options.known),
       done_(options.done),
       // All workers may register, twice.
       about_peers_(100 + 2 * config_->cluster().num_workers(), kLogInterval,
@@ -224,10 +225,16 @@ PsService::~PsService() {
   CHECK(attending_.empty());
 }
 
+absl::Status PsService::CheckCaller(const grpc::CallbackServerContext& context,
+                                    Role role, int index) const {
+  PS_RETURN_IF_ERROR(credentials_->CheckCaller(context, role, index));
+  if (known_ != nullptr) known_(context.peer());
+  return absl::OkStatus();
+}
+
 absl::Status PsService::CheckWorker(const grpc::CallbackServerContext& context,
                                     const WorkerId& worker) const {
-  PS_RETURN_IF_ERROR(
-      credentials_->CheckCaller(context, Role::kWorker, worker.rank()));
+  PS_RETURN_IF_ERROR(CheckCaller(context, Role::kWorker, worker.rank()));
   return membership_->Check(worker.rank(), worker.incarnation());
 }
 
@@ -409,8 +416,8 @@ grpc::ServerUnaryReactor* PsService::AddSquares(
     call->Respond(absl::InvalidArgumentError("the message cannot be parsed"));
     return call.get();
   }
-  const absl::Status known = credentials_->CheckCaller(*context, Role::kServer,
-                                                       message.server_index());
+  const absl::Status known =
+      CheckCaller(*context, Role::kServer, message.server_index());
   if (!known.ok()) {
     call->Respond(known);
     return call.get();
@@ -521,6 +528,8 @@ grpc::ServerUnaryReactor* PsService::GetStatus(
     grpc::CallbackServerContext* context, const GetStatusRequest* request,
     GetStatusResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
+  // Whoever comes here has shown a certificate of the job.
+  if (known_ != nullptr) known_(context->peer());
   if (request->sign_of_life()) {
     reactor->Finish(grpc::Status::OK);
     return reactor;

@@ -70,6 +70,9 @@ struct PsServiceOptions {
   // Called with the bytes that gRPC may use (MessageQuotaBytes), now and when
   // they change.
   std::function<void(int64_t bytes)> quota;
+  // Called with the peer of each call of a process of the job: its connection
+  // is not a stranger's. May be null.
+  std::function<void(const std::string& peer)> known;
   // The job was done before this process; all who register are told.
   bool done = false;
 };
@@ -125,6 +128,9 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
+  // Whether the caller is this process of the job.
+  absl::Status CheckCaller(const grpc::CallbackServerContext& context,
+                           Role role, int index) const;
   // Whether the caller is this worker, and the worker is registered.
   absl::Status CheckWorker(const grpc::CallbackServerContext& context,
                            const WorkerId& worker) const;
@@ -158,6 +164,7 @@ class PsService final : public PsServiceBase {
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
   const std::function<void(int64_t)> quota_;
+  const std::function<void(const std::string&)> known_;
   const bool done_;
   LogLimit about_peers_;
   ByteCredit credit_;   // Of pushes and first weights.

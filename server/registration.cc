@@ -127,8 +127,8 @@ grpc::ServerUnaryReactor* PsService::Register(
     grpc::CallbackServerContext* context, const RegisterRequest* request,
     RegisterResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  absl::Status handled = credentials_->CheckCaller(*context, Role::kWorker,
-                                                   request->worker().rank());
+  absl::Status handled =
+      CheckCaller(*context, Role::kWorker, request->worker().rank());
   if (handled.ok()) handled = HandleRegister(*request, response);
   const grpc::Status status = ToGrpcStatus(handled);
   if (!status.ok()) {

@@ -227,6 +227,7 @@ class GrpcServer final : public Server {
     options.quota = [this](int64_t bytes) {
       quota_.Resize(static_cast<size_t>(bytes));
     };
+    options.known = [this](const std::string& peer) { acceptor_->Know(peer); };
     options.done = was_done();
     return options;
   }

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
@@ -23,8 +24,10 @@ namespace {
 // Takes connections as gRPC would.
 class AcceptorTest : public testing::Test {
  protected:
-  void Listen(const std::string& address, int total, int per_host) {
+  void Listen(const std::string& address, int total, int per_host,
+              absl::Duration strangers_time = absl::ZeroDuration()) {
     AcceptorOptions options;
+    options.strangers_time = strangers_time;
     options.address = address;
     options.max_connections = total;
     options.max_connections_per_host = per_host;
@@ -55,6 +58,16 @@ class AcceptorTest : public testing::Test {
     return fd;
   }
 
+  // As a service does when a process of the job calls it.
+  void Know(const UniqueFd& fd) {
+    sockaddr_in address = {};
+    socklen_t length = sizeof(address);
+    getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &length);
+    char host[INET_ADDRSTRLEN] = "";
+    inet_ntop(AF_INET, &address.sin_addr, host, sizeof(host));
+    acceptor_->Know(absl::StrCat("ipv4:", host, ":", ntohs(address.sin_port)));
+  }
+
   // Whether the other end is closed. Waits until it is, or taken.
   static bool IsRefused(const UniqueFd& fd) {
     char byte = 0;
@@ -83,14 +96,52 @@ TEST_F(AcceptorTest, ClosesWhatIsOneTooMany) {
   const UniqueFd first = Connect();
   const UniqueFd second = Connect();
   AwaitTaken(2);
+  Know(first);
+  Know(second);
   EXPECT_TRUE(IsRefused(Connect())) << "the third of this host";
   const UniqueFd other_host = Connect("127.0.0.2");
   AwaitTaken(3);
+  Know(other_host);
   EXPECT_TRUE(IsRefused(Connect("127.0.0.3"))) << "the fourth of all";
   CloseFirst();
   const UniqueFd again = Connect();
   AwaitTaken(3);
+  Know(again);
   EXPECT_TRUE(IsRefused(Connect())) << "again the third";
+}
+
+// Whoever floods a server closes the connections of its own kind only.
+TEST_F(AcceptorTest, ClosesTheOldestStrangersForNewOnes) {
+  Listen("127.0.0.1:0", /*total=*/4, /*per_host=*/3);
+  const UniqueFd oldest = Connect();
+  const UniqueFd known = Connect();
+  const UniqueFd second = Connect();
+  AwaitTaken(3);
+  Know(known);
+  const UniqueFd third = Connect();
+  AwaitTaken(4);
+  EXPECT_TRUE(IsRefused(oldest)) << "the oldest, of the same host";
+  const UniqueFd other_host = Connect("127.0.0.2");
+  AwaitTaken(5);
+  const UniqueFd third_host = Connect("127.0.0.3");
+  AwaitTaken(6);
+  EXPECT_TRUE(IsRefused(second)) << "the oldest of all";
+  for (int i = 0; i < 20; ++i) {
+    const UniqueFd flood = Connect();
+    AwaitTaken(7 + i);
+  }
+  EXPECT_TRUE(IsRefused(third));
+  pollfd silent = {known.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&silent, 1, /*timeout=*/0), 0) << "it was closed";
+}
+
+TEST_F(AcceptorTest, GivesStrangersTimeToShowWhoTheyAre) {
+  Listen("127.0.0.1:0", /*total=*/1, /*per_host=*/1, absl::Hours(1));
+  const UniqueFd first = Connect();
+  AwaitTaken(1);
+  EXPECT_TRUE(IsRefused(Connect()));
+  pollfd silent = {first.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&silent, 1, /*timeout=*/0), 0) << "it was closed";
 }
 
 TEST_F(AcceptorTest, GoesOnAfterAShortageOfDescriptors) {
