@@ -170,6 +170,15 @@ class SocketAcceptor final : public Acceptor {
     if (found != open_.end()) found->second.known = true;
   }
 
+  void Drop(absl::string_view peer) override {
+    MutexLock lock(&mu_);
+    const auto found = open_.find(AddressOf(peer));
+    if (found == open_.end()) return;
+    Refuse(absl::StrCat("closed the connection from ", found->first,
+                        ", which had too many calls under way"));
+    Close(found);
+  }
+
   void Stop() override {
     if (!thread_.joinable()) return;
     eventfd_write(stop_.get(), 1);
@@ -178,6 +187,8 @@ class SocketAcceptor final : public Acceptor {
   }
 
  private:
+  using Connections = absl::flat_hash_map<std::string, Connection>;
+
   void Loop(const Take& take) {
     std::vector<pollfd> polled = {{stop_.get(), POLLIN, 0}};
     for (const UniqueFd& socket : sockets_) {
@@ -281,10 +292,17 @@ class SocketAcceptor final : public Acceptor {
             options_.strangers_time) {
       return false;
     }
-    // gRPC, whose socket it is, then finds it at its end.
-    if (IsOpen(oldest->second)) shutdown(oldest->second.fd, SHUT_RDWR);
-    open_.erase(oldest);
+    Close(oldest);
     return true;
+  }
+
+  // gRPC, whose socket it is, then finds it at its end.
+  void Close(Connections::iterator connection)
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
+    if (IsOpen(connection->second)) {
+      shutdown(connection->second.fd, SHUT_RDWR);
+    }
+    open_.erase(connection);
   }
 
   // Nobody says when gRPC closes a socket; the number then has another inode,
@@ -314,7 +332,7 @@ class SocketAcceptor final : public Acceptor {
 
   Mutex mu_;
   // By HOST:PORT of the other end.
-  absl::flat_hash_map<std::string, Connection> open_ ABSL_GUARDED_BY(mu_);
+  Connections open_ ABSL_GUARDED_BY(mu_);
   int64_t num_accepted_ ABSL_GUARDED_BY(mu_) = 0;
 
   std::thread thread_;

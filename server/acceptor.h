@@ -53,6 +53,9 @@ class Acceptor {
   // ignored.
   virtual void Know(absl::string_view peer) = 0;
 
+  // Closes the connection from this address, if there is one.
+  virtual void Drop(absl::string_view peer) = 0;
+
   // Listens no longer and waits for the call of `take` that is under way.
   virtual void Stop() = 0;
 };

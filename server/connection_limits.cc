@@ -17,13 +17,20 @@ constexpr int64_t kOtherFiles = 64;
 // Room for strangers, who must not take the job's.
 constexpr int64_t kStrangers = 64;
 
+int64_t OfJob(const ClusterConfig& cluster) {
+  return int64_t{cluster.num_workers()} * (cluster.connections() + 1) +
+         cluster.num_servers();
+}
+
 }  // namespace
+
+int64_t MaxConnections(const ClusterConfig& cluster) {
+  return 2 * OfJob(cluster) + kStrangers;
+}
 
 absl::StatusOr<ConnectionLimits> ConnectionLimitsFor(
     const ClusterConfig& cluster) {
-  const int64_t of_job =
-      int64_t{cluster.num_workers()} * (cluster.connections() + 1) +
-      cluster.num_servers();
+  const int64_t of_job = OfJob(cluster);
   rlimit files = {};
   int64_t allowed = std::numeric_limits<int>::max();
   if (getrlimit(RLIMIT_NOFILE, &files) == 0 &&
@@ -40,7 +47,7 @@ absl::StatusOr<ConnectionLimits> ConnectionLimitsFor(
   limits.per_host =
       static_cast<int>(std::min(2 * of_job, allowed - kOtherFiles));
   limits.total = static_cast<int>(
-      std::min(2 * of_job + kStrangers, allowed - kOtherFiles));
+      std::min(MaxConnections(cluster), allowed - kOtherFiles));
   return limits;
 }
 

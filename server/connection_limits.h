@@ -12,6 +12,9 @@ struct ConnectionLimits {
   int per_host = 0;
 };
 
+// Connections that a server takes if it may have as many open files.
+int64_t MaxConnections(const ClusterConfig& cluster);
+
 // Enough for all processes of the job to connect, on one host or many, and once
 // more before the server has noticed that their first connections are gone; and
 // no more than this process may have open files. Errors: kFailedPrecondition if

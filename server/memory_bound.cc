@@ -9,6 +9,7 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "optimizers/optimizer.h"
+#include "server/connection_limits.h"
 #include "server/slices/downlink_choice.h"
 #include "transport/slice_message.h"
 
@@ -28,6 +29,17 @@ constexpr int64_t kSharedBytesAnElement = 32;
 // Of a slice: names, stretches, and for each worker its progress.
 constexpr int64_t kBytesASlice = 4096;
 constexpr int64_t kBytesAWorkerOfASlice = 512;
+
+constexpr int64_t kBytesACall = 8192;
+// Of calls that are begun before server/call_watch.h notices.
+constexpr int64_t kBytesOfHaste = 160 * kMebibyte;
+// Those to attend, to register, to ask how it stands.
+constexpr int kOtherCalls = 16;
+
+// Whether an update may need all pushes of a worker's iteration to be here.
+bool NeedsWholeIterations(const JobConfig& config) {
+  return NeedsNorms(config.optimizer()) || MayLeaveOut(config);
+}
 
 // Arrays of the optimizer's state that have the size of the weights.
 absl::StatusOr<int64_t> StateArrays(const OptimizerConfig& config) {
@@ -82,7 +94,7 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part) {
   const auto credit =
       static_cast<int64_t>(config.cluster().credit_megabytes() * kMebibyte);
-  if (!NeedsNorms(config.optimizer()) && !MayLeaveOut(config)) return credit;
+  if (!NeedsWholeIterations(config)) return credit;
   const int64_t iteration =
       MaxSliceMessageBytes(part.parameters + part.statistics) +
       part.slices * MaxSliceMessageBytes(0);
@@ -119,6 +131,9 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   bound.messages =
       MessageQuotaBytes(config.cluster(), CreditBytes(config, part));
   bound.answers = workers * AnswerCreditBytes(config, part);
+  bound.calls =
+      MaxConnections(config.cluster()) * kMaxCallsPerConnection * kBytesACall +
+      kBytesOfHaste;
   if (KeepsSnapshots(config)) bound.snapshot = saved;
   return bound;
 }
@@ -128,7 +143,21 @@ std::string Describe(const MemoryBound& bound) {
       "at most ", Mebibytes(bound.total()), " MiB of memory: program ",
       Mebibytes(bound.program), ", weights ", Mebibytes(bound.weights),
       ", messages ", Mebibytes(bound.messages), ", answers ",
-      Mebibytes(bound.answers), ", snapshot ", Mebibytes(bound.snapshot));
+      Mebibytes(bound.answers), ", calls ", Mebibytes(bound.calls),
+      ", snapshot ", Mebibytes(bound.snapshot));
+}
+
+absl::Status CheckCalls(const JobConfig& config, const ServerPart& part) {
+  const int64_t calls = int64_t{config.cluster().connections()} *
+                        (kMaxCallsPerConnection - kOtherCalls);
+  if (part.slices <= calls || !NeedsWholeIterations(config)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "this server has ", part.slices, " slices, and a worker can push ", calls,
+      " at a time, which must be all of them in a job whose updates need norms "
+      "or may leave workers out; raise cluster.connections or "
+      "training.bucket_megabytes"));
 }
 
 absl::Status CheckMemory(const MemoryBound& bound, int64_t machine_bytes) {

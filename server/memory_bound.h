@@ -26,6 +26,9 @@ struct ServerPart {
 ServerPart PartOf(const ShardMap& map, int64_t num_averaged_buckets,
                   int server);
 
+// Calls that may be under way on one connection.
+constexpr int kMaxCallsPerConnection = 256;
+
 // The bytes that gRPC may use for all connections: twice the credit of all
 // workers, because gRPC reads messages into buffers that are up to 1.9 times as
 // large, 2 MiB (two frames) for each connection of the job, and 64 MiB for
@@ -54,11 +57,13 @@ struct MemoryBound {
   int64_t weights = 0;   // And all that belongs to them.
   int64_t messages = 0;  // MessageQuotaBytes.
   int64_t answers = 0;   // AnswerCreditBytes of all workers.
+  // Calls under way on all connections that there may be.
+  int64_t calls = 0;
   // The copy of the weights that a snapshot writes.
   int64_t snapshot = 0;
 
   int64_t total() const {
-    return program + weights + messages + answers + snapshot;
+    return program + weights + messages + answers + calls + snapshot;
   }
 };
 
@@ -71,6 +76,10 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
 
 // "at most 410 MiB of memory: program 99, weights 2, ...".
 std::string Describe(const MemoryBound& bound);
+
+// Errors: kInvalidArgument if a worker cannot have a call under way for each
+// slice although updates need that (as for CreditBytes).
+absl::Status CheckCalls(const JobConfig& config, const ServerPart& part);
 
 // Errors: kInvalidArgument if this machine, or its control group, has less
 // memory than the job needs even if nobody sends anything.

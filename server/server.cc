@@ -17,9 +17,11 @@
 #include "optimizers/optimizer.h"
 #include "security/credentials.h"
 #include "server/acceptor.h"
+#include "server/call_watch.h"
 #include "server/connection_limits.h"
 #include "server/log/server_log.h"
 #include "server/membership.h"
+#include "server/memory_bound.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
 #include "server/shard.h"
@@ -121,6 +123,9 @@ class GrpcServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
     // By default pings stop after two without data.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
+    // The memory of calls is not in the quota (server/call_watch.h).
+    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
+                               kMaxCallsPerConnection);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
     builder.SetResourceQuota(quota_);
     const int64_t max_message_bytes =
@@ -134,6 +139,9 @@ class GrpcServer final : public Server {
     builder.RegisterService(&service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start");
+    call_watch_ = std::make_unique<CallWatch>(
+        kMaxCallsPerConnection,
+        [this](const std::string& peer) { acceptor_->Drop(peer); });
     acceptor_->Run([handler = std::shared_ptr(std::move(handler))](int fd) {
       grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
           connection;
@@ -235,6 +243,7 @@ class GrpcServer final : public Server {
   void Shutdown() {
     if (server_ == nullptr) return;
     acceptor_->Stop();
+    call_watch_ = nullptr;
     server_->Shutdown(DeadlineAfter(kFarewell));
     server_ = nullptr;
   }
@@ -253,6 +262,7 @@ class GrpcServer final : public Server {
   PsService service_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
+  std::unique_ptr<CallWatch> call_watch_;
 };
 
 }  // namespace

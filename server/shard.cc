@@ -74,6 +74,7 @@ absl::Status Shard::SetLayout(const ShardLayout& layout) {
   const ServerPart part =
       PartOf(map, layout.num_averaged_buckets, server_index_);
   PS_ASSIGN_OR_RETURN(const MemoryBound bound, MemoryBoundOf(*config_, part));
+  PS_RETURN_IF_ERROR(CheckCalls(*config_, part));
   PS_RETURN_IF_ERROR(CheckMemory(bound, MachineMemoryBytes()));
   const TensorMap tensors(layout);
   std::map<std::pair<int, int>, SliceOptions> mine;

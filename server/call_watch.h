@@ -1,0 +1,43 @@
+// Notices connections with more calls under way than they may have.
+//
+// gRPC 1.51 holds a client to the limit on concurrent streams only after the
+// client has acknowledged it. One that does not could begin any number of
+// calls, and each costs some 8 KiB that no quota counts. So the calls are
+// counted here, as gRPC's channelz reports them.
+#ifndef SERVER_CALL_WATCH_H_
+#define SERVER_CALL_WATCH_H_
+
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "common/mutex.h"
+
+namespace ps {
+
+// Looks at all gRPC servers of this process, ten times a second at most, and
+// for a fiftieth of the time.
+class CallWatch {
+ public:
+  // `exceeded` is called, on a thread of its own, with the peer ("ipv4:HOST:
+  // PORT") of each connection that has more than max_calls.
+  CallWatch(int max_calls,
+            std::function<void(const std::string& peer)> exceeded);
+
+  // Waits for the call of `exceeded` that is under way.
+  ~CallWatch();
+
+ private:
+  void Loop();
+
+  const int max_calls_;
+  const std::function<void(const std::string& peer)> exceeded_;
+  Mutex mu_;
+  CondVar stop_changed_;
+  bool stop_ ABSL_GUARDED_BY(mu_) = false;
+  std::thread thread_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_CALL_WATCH_H_
