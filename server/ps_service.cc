@@ -14,7 +14,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 #include "transport/grpc_status.h"
 #include "transport/proto_bytes.h"
 #include "transport/slice_message.h"

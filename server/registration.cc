@@ -11,7 +11,7 @@
 #include "common/machine_memory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 #include "server/ps_service.h"
 #include "transport/grpc_status.h"
 

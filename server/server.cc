@@ -16,12 +16,12 @@
 #include "grpcpp/server_builder.h"
 #include "optimizers/optimizer.h"
 #include "security/credentials.h"
-#include "server/acceptor.h"
-#include "server/call_watch.h"
-#include "server/connection_limits.h"
+#include "server/limits/acceptor.h"
+#include "server/limits/call_watch.h"
+#include "server/limits/connection_limits.h"
+#include "server/limits/memory_bound.h"
 #include "server/log/server_log.h"
 #include "server/membership.h"
-#include "server/memory_bound.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
 #include "server/shard.h"
@@ -123,7 +123,7 @@ class GrpcServer final : public Server {
     builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
     // By default pings stop after two without data.
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    // The memory of calls is not in the quota (server/call_watch.h).
+    // The memory of calls is not in the quota (server/limits/call_watch.h).
     builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
                                kMaxCallsPerConnection);
     builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);

@@ -10,7 +10,7 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 #include "tools/command_failure.h"
 #include "worker/bucket_plan.h"
 #include "worker/training_parts.h"

@@ -22,7 +22,7 @@
 #include "gtest/gtest.h"
 #include "proto/parameter_server.pb.h"
 #include "security/job_certificates.h"
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 #include "tests/cluster/test_process.h"
 #include "transport/channel.h"
 #include "transport/grpc_status.h"

@@ -1,4 +1,4 @@
-#include "server/acceptor.h"
+#include "server/limits/acceptor.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>

@@ -1,5 +1,5 @@
 // How many bytes a server holds for each worker, and for how long.
-#include "server/byte_credit.h"
+#include "server/limits/byte_credit.h"
 
 #include <memory>
 #include <optional>
@@ -22,10 +22,9 @@ TEST(ByteCredit, CountsUntilTheLastCopyIsGone) {
   EXPECT_EQ(credit.held_bytes(0), 60);
   const auto refused = credit.Take(0, 41, nullptr);
   EXPECT_TRUE(absl::IsUnavailable(refused.status()));
-  EXPECT_THAT(
-      std::string(refused.status().message()),
-      HasSubstr("worker 0 has 60 bytes of pushes; 41 more would exceed "
-                "the 100 that it may have"));
+  EXPECT_THAT(std::string(refused.status().message()),
+              HasSubstr("worker 0 has 60 bytes of pushes; 41 more would exceed "
+                        "the 100 that it may have"));
   EXPECT_EQ(credit.held_bytes(0), 60);
   EXPECT_TRUE(credit.Take(1, 100, nullptr).ok()) << "each for itself";
   copy = nullptr;

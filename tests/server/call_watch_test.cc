@@ -1,5 +1,5 @@
 // Clients that begin more calls than they may.
-#include "server/call_watch.h"
+#include "server/limits/call_watch.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -12,7 +12,7 @@
 #include "absl/strings/string_view.h"
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 #include "tests/server/raw_worker.h"
 
 namespace ps {

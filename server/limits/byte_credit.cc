@@ -1,4 +1,4 @@
-#include "server/byte_credit.h"
+#include "server/limits/byte_credit.h"
 
 #include <utility>
 

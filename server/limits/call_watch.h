@@ -4,8 +4,8 @@
 // client has acknowledged it. One that does not could begin any number of
 // calls, and each costs some 8 KiB that no quota counts. So the calls are
 // counted here, as gRPC's channelz reports them.
-#ifndef SERVER_CALL_WATCH_H_
-#define SERVER_CALL_WATCH_H_
+#ifndef SERVER_LIMITS_CALL_WATCH_H_
+#define SERVER_LIMITS_CALL_WATCH_H_
 
 #include <functional>
 #include <string>
@@ -40,4 +40,4 @@ class CallWatch {
 
 }  // namespace ps
 
-#endif  // SERVER_CALL_WATCH_H_
+#endif  // SERVER_LIMITS_CALL_WATCH_H_

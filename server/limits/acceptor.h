@@ -2,8 +2,8 @@
 //
 // gRPC's own acceptor takes any number, and never accepts again after one for
 // which the process had no descriptor left.
-#ifndef SERVER_ACCEPTOR_H_
-#define SERVER_ACCEPTOR_H_
+#ifndef SERVER_LIMITS_ACCEPTOR_H_
+#define SERVER_LIMITS_ACCEPTOR_H_
 
 #include <functional>
 #include <memory>
@@ -62,4 +62,4 @@ class Acceptor {
 
 }  // namespace ps
 
-#endif  // SERVER_ACCEPTOR_H_
+#endif  // SERVER_LIMITS_ACCEPTOR_H_

@@ -1,4 +1,4 @@
-#include "server/call_watch.h"
+#include "server/limits/call_watch.h"
 
 #include <algorithm>
 #include <cstdint>

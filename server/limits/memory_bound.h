@@ -1,6 +1,6 @@
 // The memory of a server, as the config and the sizes of the model decide it.
-#ifndef SERVER_MEMORY_BOUND_H_
-#define SERVER_MEMORY_BOUND_H_
+#ifndef SERVER_LIMITS_MEMORY_BOUND_H_
+#define SERVER_LIMITS_MEMORY_BOUND_H_
 
 #include <cstdint>
 #include <string>
@@ -87,4 +87,4 @@ absl::Status CheckMemory(const MemoryBound& bound, int64_t machine_bytes);
 
 }  // namespace ps
 
-#endif  // SERVER_MEMORY_BOUND_H_
+#endif  // SERVER_LIMITS_MEMORY_BOUND_H_

@@ -1,4 +1,4 @@
-#include "server/memory_bound.h"
+#include "server/limits/memory_bound.h"
 
 #include <algorithm>
 #include <memory>
@@ -9,7 +9,7 @@
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "optimizers/optimizer.h"
-#include "server/connection_limits.h"
+#include "server/limits/connection_limits.h"
 #include "server/slices/downlink_choice.h"
 #include "transport/slice_message.h"
 
@@ -31,7 +31,7 @@ constexpr int64_t kBytesASlice = 4096;
 constexpr int64_t kBytesAWorkerOfASlice = 512;
 
 constexpr int64_t kBytesACall = 8192;
-// Of calls that are begun before server/call_watch.h notices.
+// Of calls that are begun before server/limits/call_watch.h notices.
 constexpr int64_t kBytesOfHaste = 160 * kMebibyte;
 // Those to attend, to register, to ask how it stands.
 constexpr int kOtherCalls = 16;

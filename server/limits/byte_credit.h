@@ -1,6 +1,6 @@
 // A limit on the bytes that a server holds for each worker.
-#ifndef SERVER_BYTE_CREDIT_H_
-#define SERVER_BYTE_CREDIT_H_
+#ifndef SERVER_LIMITS_BYTE_CREDIT_H_
+#define SERVER_LIMITS_BYTE_CREDIT_H_
 
 #include <atomic>
 #include <cstdint>
@@ -50,4 +50,4 @@ class ByteCredit {
 
 }  // namespace ps
 
-#endif  // SERVER_BYTE_CREDIT_H_
+#endif  // SERVER_LIMITS_BYTE_CREDIT_H_

@@ -1,6 +1,6 @@
 // How many connections a server takes.
-#ifndef SERVER_CONNECTION_LIMITS_H_
-#define SERVER_CONNECTION_LIMITS_H_
+#ifndef SERVER_LIMITS_CONNECTION_LIMITS_H_
+#define SERVER_LIMITS_CONNECTION_LIMITS_H_
 
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
@@ -24,4 +24,4 @@ absl::StatusOr<ConnectionLimits> ConnectionLimitsFor(
 
 }  // namespace ps
 
-#endif  // SERVER_CONNECTION_LIMITS_H_
+#endif  // SERVER_LIMITS_CONNECTION_LIMITS_H_
