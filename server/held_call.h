@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "grpcpp/support/server_callback.h"
 #include "grpcpp/support/slice.h"
@@ -30,7 +31,10 @@ class HeldCall final : public grpc::ServerUnaryReactor {
 
   // Keeps `claim` until gRPC is done with the call: until the answer is on its
   // way, or its client gone. For the handler only.
-  void Keep(std::shared_ptr<const void> claim) { claim_ = std::move(claim); }
+  void Keep(std::shared_ptr<const void> claim) {
+    MutexLock lock(&mu_);
+    claim_ = std::move(claim);
+  }
 
   void Respond(const absl::Status& status) {
     if (answered_.exchange(true)) return;
@@ -53,7 +57,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   void OnCancel() override { Respond(absl::CancelledError("client left")); }
 
   void OnDone() override {
-    claim_ = nullptr;
+    Keep(nullptr);
     const std::shared_ptr<HeldCall> last = std::move(self_);
   }
 
@@ -61,7 +65,10 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   std::atomic<bool> answered_{false};
   grpc::ByteBuffer* const response_;
   std::shared_ptr<HeldCall> self_;
-  std::shared_ptr<const void> claim_;
+  // gRPC calls from one thread at a time, but ThreadSanitizer does not see
+  // gRPC's own locks.
+  Mutex mu_;
+  std::shared_ptr<const void> claim_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps
