@@ -528,7 +528,8 @@ grpc::ServerUnaryReactor* PsService::GetStatus(
     grpc::CallbackServerContext* context, const GetStatusRequest* request,
     GetStatusResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  // Whoever comes here has shown a certificate of the job.
+  // With TLS, whoever comes here has shown a certificate of the job. Without,
+  // nobody is a stranger.
   if (known_ != nullptr) known_(context->peer());
   if (request->sign_of_life()) {
     reactor->Finish(grpc::Status::OK);

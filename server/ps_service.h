@@ -167,8 +167,8 @@ class PsService final : public PsServiceBase {
   const std::function<void(const std::string&)> known_;
   const bool done_;
   LogLimit about_peers_;
-  ByteCredit credit_;   // Of pushes and first weights.
-  ByteCredit answers_;  // That have not been sent.
+  ByteCredit credit_;   // Limits the pushes and first weights that wait.
+  ByteCredit answers_;  // Limits the answers that have not been sent.
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;
   std::atomic<int64_t> num_attendances_{0};

@@ -202,7 +202,8 @@ absl::Status Reshard(const Flags& flags) {
 
 absl::Status FindBlame(const Flags& flags) {
   if (flags.iteration < 0) {
-    return absl::InvalidArgumentError("--iteration must be at least 0");
+    return absl::InvalidArgumentError(
+        "give --iteration=N, the last iteration to compare, from 0");
   }
   PS_ASSIGN_OR_RETURN(const BlameReport report,
                       Blame(flags.directory, flags.iteration));
