@@ -5,10 +5,14 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 
 #ifdef __GLIBC__
 #include <malloc.h>
+#endif
+#ifdef __SANITIZE_ADDRESS__
+#include <sanitizer/lsan_interface.h>
 #endif
 
 #include "absl/strings/numbers.h"
@@ -91,6 +95,14 @@ void EndWhenAsked(int grace_seconds) {
 }
 
 std::atomic<bool>* AskedToEnd() { return &asked_to_end; }
+
+void EndProgram(int exit_code) {
+  std::fflush(nullptr);
+#ifdef __SANITIZE_ADDRESS__
+  __lsan_do_leak_check();
+#endif
+  _exit(exit_code);
+}
 
 int NumberFromEnvironment(const char* name, int otherwise) {
   int number = 0;

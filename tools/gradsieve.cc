@@ -56,5 +56,5 @@ CommandText Text() {
 
 int main(int argc, char** argv) {
   ps::InitProgram(argv[0]);
-  return ps::RunCommand(ps::Text(), ps::kCommands, argc, argv);
+  ps::EndProgram(ps::RunCommand(ps::Text(), ps::kCommands, argc, argv));
 }

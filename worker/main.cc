@@ -110,4 +110,4 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace ps
 
-int main(int argc, char** argv) { return ps::Main(argc, argv); }
+int main(int argc, char** argv) { ps::EndProgram(ps::Main(argc, argv)); }

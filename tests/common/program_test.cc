@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <string>
 
@@ -71,6 +72,21 @@ TEST(ProgramDeathTest, ClosedStandardStreamsAreOpened) {
         _exit(pipe(ends) == 0 && ends[0] > STDERR_FILENO ? 3 : 4);
       },
       testing::ExitedWithCode(3), "");
+}
+
+TEST(ProgramDeathTest, NothingIsTakenDownUnderThreadsThatStillRun) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        std::atexit([] { _exit(9); });
+        // Full buffering, as to a file.
+        static char buffer[100];
+        std::setvbuf(stdout, buffer, _IOFBF, sizeof(buffer));
+        dup2(STDERR_FILENO, STDOUT_FILENO);
+        std::fputs("the last words", stdout);
+        EndProgram(3);
+      },
+      testing::ExitedWithCode(3), "the last words");
 }
 
 TEST(ProgramDeathTest, AClosedPipeIsNoSignal) {
