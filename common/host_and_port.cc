@@ -26,6 +26,18 @@ bool IsHostAndPort(absl::string_view address) {
          port <= 65535;
 }
 
+HostAndPort SplitHostAndPort(absl::string_view address) {
+  const size_t colon = address.rfind(':');
+  absl::string_view host = address.substr(0, colon);
+  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
+    host = host.substr(1, host.size() - 2);
+  }
+  HostAndPort parts;
+  parts.host = std::string(host);
+  static_cast<void>(absl::SimpleAtoi(address.substr(colon + 1), &parts.port));
+  return parts;
+}
+
 bool IsLoopback(absl::string_view address) {
   const absl::string_view host = address.substr(0, address.rfind(':'));
   in_addr number = {};

@@ -2,12 +2,22 @@
 #ifndef COMMON_HOST_AND_PORT_H_
 #define COMMON_HOST_AND_PORT_H_
 
+#include <string>
+
 #include "absl/strings/string_view.h"
 
 namespace ps {
 
 // Whether `address` is host:port with a port in [0, 65535].
 bool IsHostAndPort(absl::string_view address);
+
+struct HostAndPort {
+  std::string host;  // Without the brackets around an IPv6 address.
+  int port = 0;
+};
+
+// The parts of an address for which IsHostAndPort is true.
+HostAndPort SplitHostAndPort(absl::string_view address);
 
 // Whether only processes on this machine reach `address`, host:port: its host
 // is localhost, 127.x.y.z or [::1].

@@ -39,7 +39,7 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, int64_t max_bytes) {
   }
   z_stream& stream = inflater.stream;
   std::string unpacked;
-  std::string chunk(size_t{1} << 18, '\0');
+  std::string chunk(size_t{1} << 16, '\0');
   bool member_ended = false;
   for (;;) {
     if (stream.avail_in == 0) {

@@ -16,7 +16,6 @@
 #include "grpcpp/server_builder.h"
 #include "optimizers/optimizer.h"
 #include "security/credentials.h"
-#include "server/limits/acceptor.h"
 #include "server/limits/call_watch.h"
 #include "server/limits/connection_limits.h"
 #include "server/limits/memory_bound.h"
@@ -28,6 +27,8 @@
 #include "server/shard_snapshots.h"
 #include "server/work_queue.h"
 #include "storage/process_snapshots.h"
+#include "transport/accepted_sockets.h"
+#include "transport/acceptor.h"
 #include "transport/callback_queue.h"
 #include "transport/channel.h"
 #include "transport/deadline_after.h"
@@ -94,6 +95,8 @@ class GrpcServer final : public Server {
     accepted.address = options_.listen;
     accepted.max_connections = limits.total;
     accepted.max_connections_per_host = limits.per_host;
+    accepted.tls_only =
+        options_.config.security().mode() == SecurityConfig::MUTUAL_TLS;
     absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
         Acceptor::Listen(accepted);
     if (!acceptor.ok()) {
@@ -108,11 +111,7 @@ class GrpcServer final : public Server {
     acceptor_ = *std::move(acceptor);
     KeepCallbackQueue();
     grpc::ServerBuilder builder;
-    std::unique_ptr<grpc::experimental::ExternalConnectionAcceptor> handler =
-        builder.experimental().AddExternalConnectionAcceptor(
-            grpc::ServerBuilder::experimental_type::ExternalConnectionType::
-                FROM_FD,
-            credentials_->ForListening());
+    Acceptor::Take take = TakeSockets(credentials_->ForListening(), &builder);
     // Whoever does not finish the handshake holds a connection only so long.
     builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
     // Workers send pings every 10 s, even between calls.
@@ -142,12 +141,7 @@ class GrpcServer final : public Server {
     call_watch_ = std::make_unique<CallWatch>(
         kMaxCallsPerConnection,
         [this](const std::string& peer) { acceptor_->Drop(peer); });
-    acceptor_->Run([handler = std::shared_ptr(std::move(handler))](int fd) {
-      grpc::experimental::ExternalConnectionAcceptor::NewConnectionParameters
-          connection;
-      connection.fd = fd;
-      handler->HandleNewConnection(&connection);
-    });
+    acceptor_->Run(std::move(take));
     return absl::OkStatus();
   }
 

@@ -145,7 +145,7 @@ absl::Status FuzzSquares(absl::string_view bytes) {
 }
 
 absl::Status FuzzGzip(absl::string_view bytes) {
-  return Gunzip(bytes, 1 << 20).status();
+  return Gunzip(bytes, 1 << 16).status();
 }
 
 absl::Status FuzzImage(absl::string_view bytes) {

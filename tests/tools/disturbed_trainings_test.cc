@@ -23,7 +23,8 @@ TEST(KillTrainings, KilledProcessesCostNoBits) {
 TEST(HostilePeers, CostNoBits) {
   std::vector<std::string> arguments = {
       ProgramPath("tests/recovery/hostile_peers"),
-      "--gradsieve=" + ProgramPath("tools/gradsieve"), "--seconds=5"};
+      "--gradsieve=" + ProgramPath("tools/gradsieve"), "--seconds=5",
+      "--turns=2"};
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   arguments.push_back("--any-memory");
 #endif

@@ -1,4 +1,4 @@
-#include "server/limits/acceptor.h"
+#include "transport/acceptor.h"
 
 #include <arpa/inet.h>
 #include <netdb.h>
@@ -11,6 +11,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <thread>
@@ -37,15 +38,33 @@ constexpr absl::Duration kLogInterval = absl::Seconds(10);
 // When descriptors or memory are short, others must give some back first.
 constexpr int kShortageMilliseconds = 100;
 
-// A socket that gRPC has, and closes when it likes.
+// The header of a TLS record and the type of the handshake message in it.
+constexpr int kHelloBytes = 6;
+
+// A socket that gRPC has, and closes when it likes; or, while it waits for its
+// first bytes, one of ours.
 struct Connection {
   int fd = -1;
+  bool waits = false;
   ino_t inode = 0;
   std::string host;
   int64_t number = 0;  // In order of arrival.
   absl::Time accepted;
   bool known = false;
 };
+
+// Whether a client that speaks TLS 1.2 or 1.3 begins like this: a record of
+// type 22 (handshake) and version 3.x with a message of type 1 (ClientHello).
+// RFC 8446, sections 4 and 5.1.
+bool BeginsHandshake(const unsigned char* bytes, ssize_t count) {
+  return count == kHelloBytes && bytes[0] == 22 && bytes[1] == 3 &&
+         bytes[2] <= 4 && bytes[5] == 1;
+}
+
+// Lets poll() report the socket once it has this many bytes, or has ended.
+void ReportFrom(int fd, int bytes) {
+  setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
+}
 
 absl::StatusOr<UniqueFd> BindAndListen(const sockaddr* address,
                                        socklen_t length) {
@@ -95,17 +114,13 @@ void SetPort(sockaddr* address, int port) {
 
 // On all addresses of the host, and on the same port.
 absl::StatusOr<std::vector<UniqueFd>> ListenOnTcp(const std::string& address) {
-  const size_t colon = address.rfind(':');
-  std::string host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  const HostAndPort wanted = SplitHostAndPort(address);
   addrinfo hints = {};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
-  const int error = getaddrinfo(host.c_str(), address.substr(colon + 1).c_str(),
-                                &hints, &found);
+  const int error = getaddrinfo(
+      wanted.host.c_str(), absl::StrCat(wanted.port).c_str(), &hints, &found);
   if (error != 0) {
     return absl::UnavailableError(gai_strerror(error));
   }
@@ -184,25 +199,96 @@ class SocketAcceptor final : public Acceptor {
     eventfd_write(stop_.get(), 1);
     thread_.join();
     for (UniqueFd& socket : sockets_) socket.Close();
+    MutexLock lock(&mu_);
+    for (auto it = open_.begin(); it != open_.end();) {
+      const auto here = it++;
+      if (here->second.waits) Close(here);
+    }
   }
 
  private:
   using Connections = absl::flat_hash_map<std::string, Connection>;
 
   void Loop(const Take& take) {
-    std::vector<pollfd> polled = {{stop_.get(), POLLIN, 0}};
-    for (const UniqueFd& socket : sockets_) {
-      polled.push_back({socket.get(), POLLIN, 0});
-    }
-    int timeout = -1;
+    bool shortage = false;
+    std::vector<pollfd> polled;
+    std::vector<std::string> waiting;
     for (;;) {
-      // In a shortage the listening sockets stay readable.
-      const size_t count = timeout < 0 ? polled.size() : 1;
-      poll(polled.data(), count, timeout);
+      polled = {{stop_.get(), POLLIN, 0}};
+      for (const UniqueFd& socket : sockets_) {
+        // In a shortage the listening sockets stay readable.
+        polled.push_back(
+            {socket.get(), static_cast<short>(shortage ? 0 : POLLIN), 0});
+      }
+      const int timeout = AddWaiting(&polled, &waiting);
+      poll(polled.data(), polled.size(),
+           shortage ? kShortageMilliseconds : timeout);
       if (polled[0].revents != 0) return;
-      timeout = -1;
-      for (size_t i = 1; i < polled.size(); ++i) {
-        if (!AcceptOne(polled[i].fd, take)) timeout = kShortageMilliseconds;
+      size_t next = 1 + sockets_.size();
+      for (const std::string& name : waiting) {
+        if (polled[next++].revents != 0) Examine(name, take);
+      }
+      CloseSilent();
+      const bool was_shortage = shortage;
+      shortage = false;
+      for (size_t i = 0; i < sockets_.size(); ++i) {
+        if (!was_shortage && polled[1 + i].revents == 0) continue;
+        shortage = !AcceptOne(sockets_[i].get(), take) || shortage;
+      }
+    }
+  }
+
+  // Adds the connections that wait for their first bytes, and lists their
+  // names. Returns the milliseconds until the first of them has waited too
+  // long, or -1.
+  int AddWaiting(std::vector<pollfd>* polled,
+                 std::vector<std::string>* waiting) {
+    waiting->clear();
+    absl::Time oldest = absl::InfiniteFuture();
+    MutexLock lock(&mu_);
+    for (const auto& [name, connection] : open_) {
+      if (!connection.waits) continue;
+      oldest = std::min(oldest, connection.accepted);
+      waiting->push_back(name);
+      polled->push_back({connection.fd, POLLIN, 0});
+    }
+    if (waiting->empty()) return -1;
+    const absl::Duration left =
+        oldest + options_.handshake_time - SteadyClock()->Now();
+    return static_cast<int>(
+        std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
+  }
+
+  // The connection has its first bytes, or has ended.
+  void Examine(const std::string& name, const Take& take) {
+    MutexLock lock(&mu_);
+    const auto found = open_.find(name);
+    if (found == open_.end() || !found->second.waits) return;
+    const int fd = found->second.fd;
+    unsigned char bytes[kHelloBytes] = {};
+    if (BeginsHandshake(bytes, recv(fd, bytes, sizeof(bytes), MSG_PEEK))) {
+      ReportFrom(fd, 1);
+      found->second.waits = false;
+      take(fd);
+      return;
+    }
+    Refuse(absl::StrCat("closed the connection from ", name,
+                        ", which does not speak TLS"));
+    Close(found);
+  }
+
+  // Closes the connections that have waited too long.
+  void CloseSilent() {
+    const absl::Time now = SteadyClock()->Now();
+    MutexLock lock(&mu_);
+    for (auto it = open_.begin(); it != open_.end();) {
+      const auto here = it++;
+      const Connection& connection = here->second;
+      if (connection.waits &&
+          now - connection.accepted >= options_.handshake_time) {
+        Refuse(absl::StrCat("closed the connection from ", here->first,
+                            ", which said nothing"));
+        Close(here);
       }
     }
   }
@@ -239,8 +325,18 @@ class SocketAcceptor final : public Acceptor {
         connection.host.empty()
             ? absl::StrCat("#", connection.number)
             : absl::StrCat(connection.host, ":", PortOfPeer(peer));
+    connection.waits = options_.tls_only && !connection.host.empty();
+    // A name is free again when the connection that had it has ended.
+    const auto before = open_.find(name);
+    if (before != open_.end() && before->second.waits) {
+      close(before->second.fd);
+    }
     open_[name] = connection;
-    take(connection.fd);
+    if (connection.waits) {
+      ReportFrom(connection.fd, kHelloBytes);
+    } else {
+      take(connection.fd);
+    }
     return true;
   }
 
@@ -296,10 +392,12 @@ class SocketAcceptor final : public Acceptor {
     return true;
   }
 
-  // gRPC, whose socket it is, then finds it at its end.
+  // If it is gRPC's socket, gRPC then finds it at its end.
   void Close(Connections::iterator connection)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_) {
-    if (IsOpen(connection->second)) {
+    if (connection->second.waits) {
+      close(connection->second.fd);
+    } else if (IsOpen(connection->second)) {
       shutdown(connection->second.fd, SHUT_RDWR);
     }
     open_.erase(connection);

@@ -1,4 +1,4 @@
-#include "server/limits/acceptor.h"
+#include "transport/acceptor.h"
 
 #include <arpa/inet.h>
 #include <netinet/in.h>
@@ -31,6 +31,8 @@ class AcceptorTest : public testing::Test {
     options.address = address;
     options.max_connections = total;
     options.max_connections_per_host = per_host;
+    options.tls_only = tls_only_;
+    options.handshake_time = handshake_time_;
     auto acceptor = Acceptor::Listen(options);
     ASSERT_TRUE(acceptor.ok()) << acceptor.status();
     acceptor_ = *std::move(acceptor);
@@ -85,6 +87,8 @@ class AcceptorTest : public testing::Test {
     taken_.erase(taken_.begin());
   }
 
+  bool tls_only_ = false;
+  absl::Duration handshake_time_ = absl::Hours(1);
   std::unique_ptr<Acceptor> acceptor_;
   Mutex mu_;
   CondVar changed_;
@@ -170,6 +174,70 @@ TEST_F(AcceptorTest, GoesOnAfterAShortageOfDescriptors) {
   EXPECT_EQ(poll(&unanswered, 1, /*timeout=*/200), 0) << "it was not closed";
   ASSERT_EQ(setrlimit(RLIMIT_NOFILE, &limit), 0);
   AwaitTaken(4);
+}
+
+void Send(const UniqueFd& fd, const std::string& bytes) {
+  EXPECT_EQ(send(fd.get(), bytes.data(), bytes.size(), MSG_NOSIGNAL),
+            static_cast<ssize_t>(bytes.size()));
+}
+
+TEST_F(AcceptorTest, HandsOverWhoBeginsATlsHandshake) {
+  tls_only_ = true;
+  Listen("127.0.0.1:0", 10, 10);
+  const std::string hello("\x16\x03\x01\x02\x00\x01\x00", 7);
+  const UniqueFd slow = Connect();
+  Send(slow, hello.substr(0, 5));
+  const UniqueFd plaintext = Connect();
+  Send(plaintext, "PRI * HTTP/2.0");
+  EXPECT_TRUE(IsRefused(plaintext));
+  const UniqueFd alert = Connect();
+  Send(alert, std::string("\x15\x03\x01\x00\x02\x01", 6));
+  EXPECT_TRUE(IsRefused(alert));
+  {
+    const UniqueFd leaves = Connect();
+    Send(leaves, "\x16");
+  }
+  const UniqueFd fast = Connect();
+  Send(fast, hello);
+  AwaitTaken(1);
+  pollfd waits = {slow.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&waits, 1, /*timeout=*/0), 0) << "it was closed";
+  Send(slow, hello.substr(5));
+  AwaitTaken(2);
+  // What was looked at is still there to read, with the rest, byte by byte.
+  std::string read_bytes(hello.size(), '\0');
+  MutexLock lock(&mu_);
+  EXPECT_EQ(
+      recv(taken_[1].get(), read_bytes.data(), read_bytes.size(), MSG_DONTWAIT),
+      static_cast<ssize_t>(hello.size()));
+  EXPECT_EQ(read_bytes, hello);
+  int least = 0;
+  socklen_t length = sizeof(least);
+  getsockopt(taken_[1].get(), SOL_SOCKET, SO_RCVLOWAT, &least, &length);
+  EXPECT_EQ(least, 1);
+}
+
+TEST_F(AcceptorTest, ClosesWhoSaysNothing) {
+  tls_only_ = true;
+  handshake_time_ = absl::Milliseconds(50);
+  Listen("127.0.0.1:0", 10, 10);
+  const UniqueFd silent = Connect();
+  const UniqueFd half = Connect();
+  Send(half, "\x16\x03");
+  EXPECT_TRUE(IsRefused(silent));
+  EXPECT_TRUE(IsRefused(half));
+}
+
+TEST_F(AcceptorTest, ClosesWhoWaitsForNewOnes) {
+  tls_only_ = true;
+  Listen("127.0.0.1:0", /*total=*/2, /*per_host=*/2);
+  const UniqueFd oldest = Connect();
+  const UniqueFd second = Connect();
+  const UniqueFd third = Connect();
+  EXPECT_TRUE(IsRefused(oldest));
+  acceptor_->Stop();
+  EXPECT_TRUE(IsRefused(second));
+  EXPECT_TRUE(IsRefused(third));
 }
 
 TEST_F(AcceptorTest, NamesWhyItCannotListen) {

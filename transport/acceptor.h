@@ -1,9 +1,10 @@
 // Accepts a server's connections and hands them to gRPC.
 //
-// gRPC's own acceptor takes any number, and never accepts again after one for
-// which the process had no descriptor left.
-#ifndef SERVER_LIMITS_ACCEPTOR_H_
-#define SERVER_LIMITS_ACCEPTOR_H_
+// gRPC's own acceptor takes any number, begins a handshake with everybody, and
+// never accepts again after a connection for which the process had no
+// descriptor left.
+#ifndef TRANSPORT_ACCEPTOR_H_
+#define TRANSPORT_ACCEPTOR_H_
 
 #include <functional>
 #include <memory>
@@ -26,6 +27,11 @@ struct AcceptorOptions {
   int max_connections = 0;
   int max_connections_per_host = 0;
   absl::Duration strangers_time = absl::Milliseconds(200);
+  // Over TCP, a connection waits here until its first bytes have come, and is
+  // closed if they do not begin a TLS handshake, or not within
+  // handshake_time: for gRPC each one costs a millisecond of processor time.
+  bool tls_only = false;
+  absl::Duration handshake_time = absl::Seconds(10);
 };
 
 // Thread-safe.
@@ -62,4 +68,4 @@ class Acceptor {
 
 }  // namespace ps
 
-#endif  // SERVER_LIMITS_ACCEPTOR_H_
+#endif  // TRANSPORT_ACCEPTOR_H_

@@ -1,0 +1,21 @@
+// A gRPC server that gets its connections from an Acceptor.
+#ifndef TRANSPORT_ACCEPTED_SOCKETS_H_
+#define TRANSPORT_ACCEPTED_SOCKETS_H_
+
+#include <memory>
+
+#include "grpcpp/security/server_credentials.h"
+#include "grpcpp/server_builder.h"
+#include "transport/acceptor.h"
+
+namespace ps {
+
+// To be called before builder->BuildAndStart(). The result is for
+// Acceptor::Run, once the server runs.
+Acceptor::Take TakeSockets(
+    const std::shared_ptr<grpc::ServerCredentials>& credentials,
+    grpc::ServerBuilder* builder);
+
+}  // namespace ps
+
+#endif  // TRANSPORT_ACCEPTED_SOCKETS_H_
