@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/exit_codes.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 
 namespace ps {
 namespace {
@@ -213,11 +214,9 @@ absl::StatusOr<ParseResult> CommandLine::Parse(int argc,
   // Help comes first: a user who asks for it may well have an error elsewhere.
   const auto options_end =
       std::find(arguments.begin(), arguments.end(), std::string("--"));
-  if (std::any_of(arguments.begin(), options_end,
-                  [](const std::string& argument) {
-                    return argument == "--help" || argument == "-h";
-                  })) {
-    return ParseResult::kHelp;
+  for (auto it = arguments.begin(); it != options_end; ++it) {
+    if (*it == "--help" || *it == "-h") return ParseResult::kHelp;
+    if (*it == "--version") return ParseResult::kVersion;
   }
   arguments_given_ = 0;
   for (Option& option : options_) option.given = false;
@@ -245,7 +244,7 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
         return name == absl::StrCat("--", option.name);
       });
   if (option == options_.end()) {
-    std::vector<std::string> known = {"--help"};
+    std::vector<std::string> known = {"--help", "--version"};
     for (const Option& other : options_) {
       known.push_back(absl::StrCat("--", other.name));
     }
@@ -312,7 +311,11 @@ std::optional<int> CommandLine::Run(int argc, const char* const* argv) {
   }
   if (*result == ParseResult::kHelp) {
     std::cout << Help();
-    return 0;
+    return kExitDone;
+  }
+  if (*result == ParseResult::kVersion) {
+    std::cout << text_.program << " " << kVersion << "\n";
+    return kExitDone;
   }
   return std::nullopt;
 }
@@ -342,6 +345,7 @@ std::string CommandLine::Help() const {
     options.push_back(std::move(entry));
   }
   options.push_back({"-h, --help", "Show this help and exit."});
+  options.push_back({"--version", "Show the version and exit."});
 
   std::string help = absl::StrCat(usage, "\n");
   if (!text_.description.empty()) {

@@ -41,8 +41,10 @@ struct CommandText {
 };
 
 enum class ParseResult {
-  kRun,   // Every option and argument is set.
-  kHelp,  // --help or -h was given; other targets may or may not be set.
+  kRun,  // Every option and argument is set.
+  // --help or -h, or --version, was given; targets may or may not be set.
+  kHelp,
+  kVersion,
 };
 
 // Accepts "--name=value" and "--name value", switches as "--name", and options
@@ -95,7 +97,8 @@ class CommandLine {
   // suggests the known one with the nearest name.
   absl::StatusOr<ParseResult> Parse(int argc, const char* const* argv);
 
-  // Calls Parse, and prints the help to stdout or an error to stderr. Returns
+  // Calls Parse, and prints the help or the version (common/version.h) to
+  // stdout or an error to stderr. Returns
   // the exit code, or nullopt if the program should run.
   std::optional<int> Run(int argc, const char* const* argv);
 

@@ -3,6 +3,7 @@
 #define SERVER_HELD_CALL_H_
 
 #include <atomic>
+#include <functional>
 #include <memory>
 #include <utility>
 
@@ -20,14 +21,19 @@ namespace ps {
 // nothing.
 class HeldCall final : public grpc::ServerUnaryReactor {
  public:
+  // Called once, with the status of the answer.
+  using Ended = std::function<void(absl::StatusCode code)>;
+
   // `response` is gRPC's; null for a call whose response stays empty.
-  static std::shared_ptr<HeldCall> New(grpc::ByteBuffer* response) {
-    auto call = std::make_shared<HeldCall>(response);
+  static std::shared_ptr<HeldCall> New(grpc::ByteBuffer* response,
+                                       Ended ended) {
+    auto call = std::make_shared<HeldCall>(response, std::move(ended));
     call->self_ = call;
     return call;
   }
 
-  explicit HeldCall(grpc::ByteBuffer* response) : response_(response) {}
+  HeldCall(grpc::ByteBuffer* response, Ended ended)
+      : response_(response), ended_(std::move(ended)) {}
 
   // Keeps `claim` until gRPC is done with the call: until the answer is on its
   // way, or its client gone. For the handler only.
@@ -44,6 +50,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
       const grpc::Slice empty;
       *response_ = grpc::ByteBuffer(&empty, 1);
     }
+    ended_(status.code());
     Finish(ToGrpcStatus(status));
   }
 
@@ -51,6 +58,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
     // *response_ is valid until Finish, which only this thread can call now.
     if (answered_.exchange(true)) return;
     response_->Swap(&message);
+    ended_(absl::StatusCode::kOk);
     Finish(grpc::Status::OK);
   }
 
@@ -64,6 +72,7 @@ class HeldCall final : public grpc::ServerUnaryReactor {
  private:
   std::atomic<bool> answered_{false};
   grpc::ByteBuffer* const response_;
+  const Ended ended_;
   std::shared_ptr<HeldCall> self_;
   // gRPC calls from one thread at a time, but ThreadSanitizer does not see
   // gRPC's own locks.

@@ -11,8 +11,11 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "monitoring/metrics_server.h"
+#include "monitoring/process_metrics.h"
 #include "server/server.h"
 #include "transport/grpc_log.h"
+#include "transport/health_server.h"
 
 namespace ps {
 namespace {
@@ -22,6 +25,8 @@ struct Flags {
   int index = -1;
   std::string listen;
   std::string address_file;
+  std::string health_listen;
+  std::string metrics_listen;
   std::vector<std::string> overrides;
 };
 
@@ -73,8 +78,20 @@ absl::Status Run(const Flags& flags) {
       EndWhenAsked(grace);
     };
   }
+  std::unique_ptr<HealthServer> health;
+  if (!flags.health_listen.empty()) {
+    PS_ASSIGN_OR_RETURN(health, HealthServer::Start(flags.health_listen));
+  }
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Server> server,
                       Server::Start(options));
+  std::unique_ptr<MetricsServer> metrics;
+  if (!flags.metrics_listen.empty()) {
+    MetricsServer::Sources sources = server->metrics();
+    sources.push_back(ProcessMetrics());
+    PS_ASSIGN_OR_RETURN(metrics,
+                        MetricsServer::Start(flags.metrics_listen, sources));
+  }
+  if (health != nullptr) health->SetReady(true);
   LOG(INFO) << "server " << options.index << " listens on " << server->address()
             << " for " << cluster.num_workers() << " workers";
   if (!flags.address_file.empty()) {
@@ -106,6 +123,15 @@ int Main(int argc, char** argv) {
       "address-file", "FILE",
       "Write the address to this file once the server listens.",
       &flags.address_file);
+  command_line.AddOption(
+      "health-listen", "ADDRESS",
+      "Answer gRPC health checks at this host:port, in plaintext, for "
+      "everybody: the services \"live\" and \"ready\".",
+      &flags.health_listen);
+  command_line.AddOption(
+      "metrics-listen", "ADDRESS",
+      "Serve metrics to Prometheus at http://ADDRESS/metrics, for everybody.",
+      &flags.metrics_listen);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",

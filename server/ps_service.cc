@@ -89,9 +89,11 @@ namespace {
 
 // When a call arrived, and whether it wants weights back.
 struct Arrival {
-  explicit Arrival(const Clock* clock) : clock(clock), time(clock->Now()) {}
+  Arrival(const Clock* clock, std::shared_ptr<ServerMetrics> metrics)
+      : clock(clock), metrics(std::move(metrics)), time(clock->Now()) {}
 
   const Clock* clock;
+  std::shared_ptr<ServerMetrics> metrics;
   absl::Time time;
   bool wants_weights = true;
 };
@@ -113,21 +115,28 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
     header.set_compress_next(*answer.compress_next);
   }
   if (answer.complete > absl::InfinitePast()) {
+    ServerWork work;
+    work.held = absl::ToDoubleSeconds(arrival.clock->Now() - arrival.time);
+    work.wait =
+        std::max(0.0, absl::ToDoubleSeconds(answer.complete - arrival.time));
+    work.update = answer.phases;
     ServerPhases* const phases = header.mutable_phases();
-    phases->set_held(
-        absl::ToDoubleSeconds(arrival.clock->Now() - arrival.time));
-    phases->set_wait(
-        std::max(0.0, absl::ToDoubleSeconds(answer.complete - arrival.time)));
-    phases->set_sum(answer.phases.sum);
-    phases->set_optimizer(answer.phases.optimizer);
-    phases->set_encode(answer.phases.encode);
+    phases->set_held(work.held);
+    phases->set_wait(work.wait);
+    phases->set_sum(work.update.sum);
+    phases->set_optimizer(work.update.optimizer);
+    phases->set_encode(work.update.encode);
+    arrival.metrics->PushAnswered(work, answer.staleness);
   }
   if (!arrival.wants_weights) {
     return EncodeSliceMessage(header, PayloadBuffer());
   }
   header.set_difference(answer.weights.difference);
   header.mutable_outcome()->set_covers_pushes(answer.weights.covers_pushes);
-  return EncodeSliceMessage(header, answer.weights.bytes);
+  grpc::ByteBuffer message = EncodeSliceMessage(header, answer.weights.bytes);
+  arrival.metrics->Sent(answer.weights.difference,
+                        static_cast<int64_t>(message.Length()));
+  return message;
 }
 
 HeldPushes::Id IdOf(const SliceMessage& header) {
@@ -193,6 +202,7 @@ PsService::PsService(const PsServiceOptions& options)
       shard_(options.shard),
       snapshots_(options.snapshots),
       work_queue_(options.work_queue),
+      metrics_(options.metrics),
       clock_(options.clock),
       asked_to_stop_(options.asked_to_stop),
       has_weights_([called = std::make_shared<std::atomic<bool>>(false),
@@ -223,6 +233,12 @@ PsService::~PsService() {
   // ThreadSanitizer, which does not see gRPC's own locks.
   MutexLock lock(&mu_);
   CHECK(attending_.empty());
+}
+
+HeldCall::Ended PsService::Counted(const char* method) const {
+  return [metrics = metrics_, method](absl::StatusCode code) {
+    metrics->CallEnded(method, code);
+  };
 }
 
 absl::Status PsService::CheckCaller(const grpc::CallbackServerContext& context,
@@ -266,6 +282,7 @@ grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
     grpc::CallbackServerContext* context, const AttendRequest* request) {
   const int rank = request->worker().rank();
   const absl::Status known = CheckWorker(*context, request->worker());
+  metrics_->CallEnded("Attend", known.code());
   if (!known.ok()) return new AttendCall(known);
   auto* const call = new AttendCall(this, rank, ++num_attendances_);
   call->Begin();
@@ -288,7 +305,8 @@ void PsService::Forget(AttendCall* call) {
 grpc::ServerUnaryReactor* PsService::InitializeSlice(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("InitializeSlice"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -308,6 +326,7 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
     return call.get();
   }
   payload.owner = *std::move(taken);
+  metrics_->FirstWeightsReceived(opened->message.message_bytes);
   work_queue_->Schedule([has_weights = has_weights_, snapshots = snapshots_,
                          call, opened = *std::move(opened)]() mutable {
     const absl::StatusOr<PayloadInfo> info = ValidatePayload(
@@ -337,7 +356,8 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
 grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("Pull"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -352,13 +372,14 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
   }
   call->Keep(*std::move(claim));
   // Pull may wait for an update of the slice and encode all its weights.
-  work_queue_->Schedule([call, clock = clock_, opened = *std::move(opened)] {
+  work_queue_->Schedule([call, arrival = Arrival(clock_, metrics_),
+                         opened = *std::move(opened)] {
     const SliceMessage& header = opened.message.header;
     opened.slice->Pull(
         header.worker().rank(), header.iteration(),
-        [call, clock, header](const absl::StatusOr<WeightAnswer>& answer) {
+        [call, arrival, header](const absl::StatusOr<WeightAnswer>& answer) {
           if (answer.ok()) {
-            call->Respond(EncodeAnswer(header, *answer, Arrival(clock)));
+            call->Respond(EncodeAnswer(header, *answer, arrival));
           } else {
             call->Respond(answer.status());
           }
@@ -370,13 +391,14 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("Push"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
     return call.get();
   }
-  Arrival arrival(clock_);
+  Arrival arrival(clock_, metrics_);
   arrival.wants_weights = !opened->message.header.without_weights();
   const HeldPushes::Id id = IdOf(opened->message.header);
   const int rank = opened->message.header.worker().rank();
@@ -397,6 +419,7 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
     return call.get();
   }
   payload.owner = *std::move(taken);
+  metrics_->PushReceived(opened->message.message_bytes);
   work_queue_->Schedule([held = held_pushes_, arrival, snapshots = snapshots_,
                          opened = *std::move(opened)]() mutable {
     HandlePush(std::move(opened), arrival, held, snapshots);
@@ -407,7 +430,8 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* PsService::AddSquares(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("AddSquares"));
   SquaresMessage message;
   grpc::ByteBuffer bytes = *request;
   const grpc::Status parsed =
@@ -448,7 +472,8 @@ grpc::ServerUnaryReactor* PsService::AddSquares(
 grpc::ServerUnaryReactor* PsService::FindSnapshots(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("FindSnapshots"));
   const auto message =
       FromWorker<FindSnapshotsRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -461,7 +486,8 @@ grpc::ServerUnaryReactor* PsService::FindSnapshots(
 grpc::ServerUnaryReactor* PsService::Restore(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("Restore"));
   const auto message =
       FromWorker<RestoreRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -477,7 +503,8 @@ grpc::ServerUnaryReactor* PsService::Restore(
 grpc::ServerUnaryReactor* PsService::SaveSnapshot(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(response);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("SaveSnapshot"));
   const auto message =
       FromWorker<SaveSnapshotRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -493,6 +520,7 @@ grpc::ServerUnaryReactor* PsService::Stop(grpc::CallbackServerContext* context,
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   const absl::Status known = CheckWorker(*context, request->worker());
   if (known.ok()) *asked_to_stop_ = true;
+  metrics_->CallEnded("Stop", known.code());
   reactor->Finish(ToGrpcStatus(known));
   return reactor;
 }
@@ -500,7 +528,8 @@ grpc::ServerUnaryReactor* PsService::Stop(grpc::CallbackServerContext* context,
 grpc::ServerUnaryReactor* PsService::Finish(
     grpc::CallbackServerContext* context, const FinishRequest* request,
     FinishResponse*) {
-  const std::shared_ptr<HeldCall> call = HeldCall::New(nullptr);
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(nullptr, Counted("Finish"));
   const int rank = request->worker().rank();
   const absl::Status known = CheckWorker(*context, request->worker());
   if (!known.ok()) {

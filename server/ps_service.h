@@ -26,6 +26,7 @@
 #include "server/held_pushes.h"
 #include "server/limits/byte_credit.h"
 #include "server/membership.h"
+#include "server/server_metrics.h"
 #include "server/shard.h"
 #include "server/shard_snapshots.h"
 #include "server/work_queue.h"
@@ -55,7 +56,7 @@ using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
                 ParameterServer::WithCallbackMethod_GetStatus<
                     PsServiceWithSnapshots>>>>>;
 
-// None of the pointers is owned; all outlive the gRPC server.
+// None of the plain pointers is owned; all outlive the gRPC server.
 struct PsServiceOptions {
   const JobConfig* config = nullptr;
   int server_index = 0;
@@ -64,6 +65,8 @@ struct PsServiceOptions {
   Shard* shard = nullptr;
   ShardSnapshots* snapshots = nullptr;
   WorkQueue* work_queue = nullptr;
+  // Shared with answers that outlive the service.
+  std::shared_ptr<ServerMetrics> metrics;
   const Clock* clock = nullptr;
   std::atomic<bool>* asked_to_stop = nullptr;
   std::function<void()> has_weights;  // See ServerOptions.
@@ -83,6 +86,10 @@ class PsService final : public PsServiceBase {
   explicit PsService(const PsServiceOptions& options);
 
   ~PsService() override;
+
+  // Bytes that this worker's pushes and first weights hold now, and may hold.
+  int64_t held_bytes(int rank) const { return credit_.held_bytes(rank); }
+  int64_t credit_bytes() const { return credit_.bytes_per_worker(); }
 
   // Ends the job: answers every held call and tells every attending worker.
   // Later calls get `status`, or an empty success if it is OK.
@@ -128,6 +135,8 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
+  // For HeldCall::New.
+  HeldCall::Ended Counted(const char* method) const;
   // Whether the caller is this process of the job.
   absl::Status CheckCaller(const grpc::CallbackServerContext& context,
                            Role role, int index) const;
@@ -159,6 +168,7 @@ class PsService final : public PsServiceBase {
   Shard* const shard_;
   ShardSnapshots* const snapshots_;
   WorkQueue* const work_queue_;
+  const std::shared_ptr<ServerMetrics> metrics_;
   const Clock* const clock_;
   std::atomic<bool>* const asked_to_stop_;
   // Calls the caller's function once. Outlives this object, as answers may.

@@ -130,6 +130,7 @@ grpc::ServerUnaryReactor* PsService::Register(
   absl::Status handled =
       CheckCaller(*context, Role::kWorker, request->worker().rank());
   if (handled.ok()) handled = HandleRegister(*request, response);
+  metrics_->CallEnded("Register", handled.code());
   const grpc::Status status = ToGrpcStatus(handled);
   if (!status.ok()) {
     // It asks again if the server is not ready yet.

@@ -14,7 +14,9 @@
 #include "grpcpp/security/server_credentials.h"
 #include "grpcpp/server.h"
 #include "grpcpp/server_builder.h"
+#include "monitoring/read_metrics.h"
 #include "optimizers/optimizer.h"
+#include "prometheus/registry.h"
 #include "security/credentials.h"
 #include "server/limits/call_watch.h"
 #include "server/limits/connection_limits.h"
@@ -23,6 +25,7 @@
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
+#include "server/server_metrics.h"
 #include "server/shard.h"
 #include "server/shard_snapshots.h"
 #include "server/work_queue.h"
@@ -61,10 +64,12 @@ class GrpcServer final : public Server {
  public:
   GrpcServer(const ServerOptions& options,
              std::shared_ptr<const Credentials> credentials,
+             std::shared_ptr<ServerMetrics> metrics,
              std::unique_ptr<ProcessSnapshots> snapshots,
              std::unique_ptr<ServerLog> log)
       : options_(options),
         credentials_(std::move(credentials)),
+        metrics_(std::move(metrics)),
         snapshots_(std::move(snapshots)),
         log_(std::move(log)),
         membership_(MembershipOf(options_.config, was_done()), SteadyClock()),
@@ -79,7 +84,9 @@ class GrpcServer final : public Server {
             SteadyClock(), asked_to_stop(), log_.get()),
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
-        service_(ServiceOptions()) {}
+        service_(ServiceOptions()) {
+    AddReadMetrics();
+  }
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
@@ -183,6 +190,11 @@ class GrpcServer final : public Server {
                      saved ? "there" : "the snapshot before"));
   }
 
+  std::vector<std::shared_ptr<prometheus::Collectable>> metrics()
+      const override {
+    return {metrics_->registry(), read_metrics_};
+  }
+
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
 
  private:
@@ -191,6 +203,39 @@ class GrpcServer final : public Server {
   std::atomic<bool>* asked_to_stop() {
     return options_.asked_to_stop != nullptr ? options_.asked_to_stop
                                              : &own_asked_to_stop_;
+  }
+
+  void AddReadMetrics() {
+    read_metrics_->AddGauge(
+        "gradsieve_server_version",
+        "Updates of the slice that has received the fewest; -1 before the "
+        "first weights.",
+        [this] { return static_cast<double>(shard_.version()); });
+    read_metrics_->AddGauge(
+        "gradsieve_server_missing_workers",
+        "Workers that have not registered or are lost.", [this] {
+          return static_cast<double>(membership_.MissingRanks().size());
+        });
+    read_metrics_->AddGauge(
+        "gradsieve_server_work_queue_length",
+        "Calls that wait for a thread of the server.",
+        [this] { return static_cast<double>(work_queue_.size()); });
+    read_metrics_->AddGauge(
+        "gradsieve_server_credit_bytes",
+        "What each worker's pushes may hold here.",
+        [this] { return static_cast<double>(service_.credit_bytes()); });
+    read_metrics_->AddGauges(
+        "gradsieve_server_held_bytes",
+        "What each worker's pushes and first weights hold here now.", "rank",
+        [this] {
+          std::vector<ReadMetrics::Labelled> held;
+          const int num_workers = options_.config.cluster().num_workers();
+          for (int rank = 0; rank < num_workers; ++rank) {
+            held.push_back({absl::StrCat(rank),
+                            static_cast<double>(service_.held_bytes(rank))});
+          }
+          return held;
+        });
   }
 
   ShardSnapshotsOptions SnapshotsOptions() {
@@ -223,6 +268,7 @@ class GrpcServer final : public Server {
     options.shard = &shard_;
     options.snapshots = &shard_snapshots_;
     options.work_queue = &work_queue_;
+    options.metrics = metrics_;
     options.clock = SteadyClock();
     options.asked_to_stop = asked_to_stop();
     options.has_weights = options_.has_weights;
@@ -244,6 +290,9 @@ class GrpcServer final : public Server {
 
   const ServerOptions options_;
   const std::shared_ptr<const Credentials> credentials_;
+  const std::shared_ptr<ServerMetrics> metrics_;
+  const std::shared_ptr<ReadMetrics> read_metrics_ =
+      std::make_shared<ReadMetrics>();
   std::atomic<bool> own_asked_to_stop_{false};
   // Null if nothing is kept.
   const std::unique_ptr<ProcessSnapshots> snapshots_;
@@ -291,12 +340,17 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
   identity.listen = options.listen;
   PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
                       Credentials::Create(identity));
+  const auto metrics =
+      std::make_shared<ServerMetrics>(options.config, options.index);
   std::unique_ptr<ProcessSnapshots> snapshots;
   if (KeepsSnapshots(options.config)) {
     ProcessSnapshotsOptions kept;
     kept.config = &options.config;
     kept.process =
         ServerProcess(options.index, options.config.cluster().num_servers());
+    kept.written = [metrics](absl::Duration took, const absl::Status& result) {
+      metrics->SnapshotWritten(took, result);
+    };
     PS_ASSIGN_OR_RETURN(snapshots, ProcessSnapshots::Open(kept));
   }
   std::unique_ptr<ServerLog> log;
@@ -307,10 +361,13 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     kept.folder = snapshots->folder();
     kept.max_bytes = int64_t{checkpoint.log_megabytes()} << 20;
     kept.sync = checkpoint.fsync();
+    kept.appended = [metrics](absl::Duration took, int64_t bytes) {
+      metrics->LogAppended(took, bytes);
+    };
     PS_ASSIGN_OR_RETURN(log, ServerLog::Open(kept));
   }
   auto server = std::make_unique<GrpcServer>(
-      options, credentials, std::move(snapshots), std::move(log));
+      options, credentials, metrics, std::move(snapshots), std::move(log));
   const absl::Status listening = server->Listen(limits);
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));

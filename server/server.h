@@ -6,10 +6,15 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
+
+namespace prometheus {
+class Collectable;
+}  // namespace prometheus
 
 namespace ps {
 
@@ -48,6 +53,10 @@ class Server {
   // kUnavailable if the job has stopped and can be continued; otherwise the
   // reason why it failed.
   virtual absl::Status Wait() = 0;
+
+  // What it tells Prometheus; not to be used after the server is gone.
+  virtual std::vector<std::shared_ptr<prometheus::Collectable>> metrics()
+      const = 0;
 
   // Ends the job with this failure; Wait then returns it.
   virtual void Stop(const absl::Status& failure) = 0;

@@ -25,6 +25,11 @@ void WorkQueue::Schedule(std::function<void()> work) {
   changed_.SignalAll();
 }
 
+int64_t WorkQueue::size() const {
+  MutexLock lock(&mu_);
+  return static_cast<int64_t>(work_.size());
+}
+
 void WorkQueue::Run() {
   for (;;) {
     std::function<void()> work;

@@ -2,6 +2,7 @@
 #ifndef SERVER_WORK_QUEUE_H_
 #define SERVER_WORK_QUEUE_H_
 
+#include <cstdint>
 #include <deque>
 #include <functional>
 #include <thread>
@@ -23,10 +24,13 @@ class WorkQueue {
   // order.
   void Schedule(std::function<void()> work);
 
+  // Work that has not begun.
+  int64_t size() const;
+
  private:
   void Run();
 
-  Mutex mu_;
+  mutable Mutex mu_;
   CondVar changed_;
   std::deque<std::function<void()>> work_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 #include "common/config.h"
 #include "common/json.h"
 #include "common/status_macros.h"
@@ -92,6 +93,7 @@ ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
                            options.process)),
       job_(*options.config),
       any_num_servers_(options.any_num_servers),
+      written_(options.written),
       keep_last_(options.config->checkpoint().keep_last()) {}
 
 ProcessSnapshots::~ProcessSnapshots() { Flush().IgnoreError(); }
@@ -213,7 +215,9 @@ void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
   MutexLock writer_lock(&writer_mu_);
   if (writer_.joinable()) writer_.join();
   writer_ = std::thread([this, number, parts = std::move(parts), needed] {
+    const absl::Time start = SteadyClock()->Now();
     const absl::Status written = Write(number, parts, needed);
+    if (written_ != nullptr) written_(SteadyClock()->Now() - start, written);
     if (!written.ok()) {
       LOG(ERROR) << "snapshot " << number
                  << " was not saved: " << written.message()

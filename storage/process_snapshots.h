@@ -3,6 +3,7 @@
 #define STORAGE_PROCESS_SNAPSHOTS_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -14,6 +15,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "storage/files.h"
@@ -27,6 +29,10 @@ struct ProcessSnapshotsOptions {
   std::string process;  // ServerProcess or WorkerProcess; names the folder.
   // Whether what it saves does not depend on cluster.num_servers.
   bool any_num_servers = false;
+  // Called after each snapshot, on the thread that writes it, with the time
+  // that it took and the result. May be null.
+  std::function<void(absl::Duration took, const absl::Status& result)> written =
+      nullptr;
 };
 
 // "server-0-of-2". Servers of another number have other slices.
@@ -114,6 +120,7 @@ class ProcessSnapshots {
   const std::string folder_;
   const JobConfig job_;
   const bool any_num_servers_;
+  const std::function<void(absl::Duration, const absl::Status&)> written_;
   std::unique_ptr<FileLock> lock_;
   const int keep_last_;
   std::vector<int64_t> numbers_;

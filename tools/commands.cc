@@ -22,6 +22,7 @@ int RunCommand(CommandText text, absl::Span<const Command> commands, int argc,
                name.empty() ? stderr : stdout);
     return name.empty() ? kExitUsage : kExitDone;
   }
+  if (name == "--version") return *CommandLine(text).Run(2, argv);
   for (const Command& command : commands) {
     if (name == command.name) return command.run(argc - 1, argv + 1);
   }

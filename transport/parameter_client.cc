@@ -188,6 +188,7 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
   answer.sent = call.start;
   answer.arrived = call.end;
   answer.latency = call.end - call.start;
+  answer.retries = call.attempts - 1;
   const ServerPhases& phases = message.header.phases();
   answer.work = {phases.held(),
                  phases.wait(),

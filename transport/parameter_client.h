@@ -78,7 +78,8 @@ struct SliceAnswer {
   absl::Time sent;
   absl::Time arrived;
   absl::Duration latency;
-  ServerWork work;  // Push: the server's work on it.
+  int64_t retries = 0;  // Times that the message was sent again.
+  ServerWork work;      // Push: the server's work on it.
   // True: the worker adds the payload to its weights. False: the payload
   // replaces them.
   bool difference = false;

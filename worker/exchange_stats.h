@@ -26,6 +26,8 @@ struct ExchangeStats {
   int64_t max_staleness = 0;
   // Pushes of this worker that came too late for their update.
   int64_t left_out = 0;
+  // Messages of this worker's pushes that were sent again.
+  int64_t retries = 0;
   // The push that the servers expect next. If this push came too late, that may
   // be a later one than the following push.
   int64_t next_push = 0;

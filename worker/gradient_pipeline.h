@@ -97,8 +97,8 @@ class GradientPipeline {
   // iteration after the next.
   void IterationTook(double seconds) { choice_.IterationTook(seconds, push_); }
 
-  // For checkpoints, between Await and Begin: the compressors and the choices of
-  // `auto`, and apart from them the residuals.
+  // For checkpoints, between Await and Begin: the compressors and the choices
+  // of `auto`, and apart from them the residuals.
   absl::Status Save(StateWriter* writer) const;
   absl::Status Load(StateReader* reader);
   Residuals* residuals() { return residuals_.get(); }
@@ -106,6 +106,11 @@ class GradientPipeline {
   // Euclidean norm of this worker's residual, over all buckets. Costs a pass
   // over memory.
   absl::StatusOr<double> ResidualNorm() { return residuals_->Norm(); }
+  // The same of the gradient that Await has finished with; in delta mode, of
+  // the worker's step.
+  absl::StatusOr<double> GradientNorm() {
+    return residuals_->NormOf({gradient_});
+  }
 
  private:
   explicit GradientPipeline(const GradientPipelineOptions& options);

@@ -1,5 +1,6 @@
 // The `worker` program: one worker of a job.
 #include <atomic>
+#include <memory>
 #include <random>
 #include <string>
 #include <vector>
@@ -11,8 +12,12 @@
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "monitoring/metrics_server.h"
+#include "monitoring/process_metrics.h"
 #include "transport/grpc_log.h"
+#include "transport/health_server.h"
 #include "worker/trainer.h"
+#include "worker/worker_metrics.h"
 
 namespace ps {
 namespace {
@@ -21,6 +26,8 @@ struct Flags {
   std::string config;
   int rank = -1;
   std::string run_dir;
+  std::string health_listen;
+  std::string metrics_listen;
   std::vector<std::string> overrides;
 };
 
@@ -68,6 +75,20 @@ absl::Status Run(const Flags& flags) {
       return AskedToEnd()->load();
     };
   }
+  std::unique_ptr<HealthServer> health;
+  if (!flags.health_listen.empty()) {
+    PS_ASSIGN_OR_RETURN(health, HealthServer::Start(flags.health_listen));
+    options.joined = [&health] { health->SetReady(true); };
+  }
+  WorkerMetrics metrics(flags.rank);
+  std::unique_ptr<MetricsServer> metrics_server;
+  if (!flags.metrics_listen.empty()) {
+    MetricsServer::Sources sources = metrics.sources();
+    sources.push_back(ProcessMetrics());
+    PS_ASSIGN_OR_RETURN(metrics_server,
+                        MetricsServer::Start(flags.metrics_listen, sources));
+    options.metrics = &metrics;
+  }
   return Train(options).status();
 }
 
@@ -89,6 +110,15 @@ int Main(int argc, char** argv) {
                          "Where worker 0 records metrics, weights and a "
                          "summary; without it nothing is kept.",
                          &flags.run_dir);
+  command_line.AddOption(
+      "health-listen", "ADDRESS",
+      "Answer gRPC health checks at this host:port, in plaintext, for "
+      "everybody: the services \"live\" and \"ready\".",
+      &flags.health_listen);
+  command_line.AddOption(
+      "metrics-listen", "ADDRESS",
+      "Serve metrics to Prometheus at http://ADDRESS/metrics, for everybody.",
+      &flags.metrics_listen);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",

@@ -43,6 +43,7 @@ IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
   record.max_staleness = stats.max_staleness;
   record.seconds = outcome.seconds;
   record.exchange = stats.phases;
+  record.retries = stats.retries;
   record.totals = totals;
   return record;
 }

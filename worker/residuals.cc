@@ -89,9 +89,11 @@ absl::Status Residuals::Load(absl::string_view saved) {
   return reader.Finish();
 }
 
-absl::StatusOr<double> Residuals::Norm() {
+absl::StatusOr<double> Residuals::Norm() { return NormOf(tensors_); }
+
+absl::StatusOr<double> Residuals::NormOf(absl::Span<const Tensor> tensors) {
   double squares = 0;
-  for (const Tensor& tensor : tensors_) {
+  for (const Tensor& tensor : tensors) {
     for (int64_t begin = 0; begin < tensor.size(); begin += kStretch) {
       const int64_t end = std::min(tensor.size(), begin + kStretch);
       staging_.resize(end - begin);

@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/types/span.h"
 #include "compressors/payload/payload.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
@@ -51,6 +52,8 @@ class Residuals {
 
   // Euclidean norm over all buckets. Costs a pass over memory.
   absl::StatusOr<double> Norm();
+  // The same over other tensors on the backend.
+  absl::StatusOr<double> NormOf(absl::Span<const Tensor> tensors);
 
  private:
   Residuals(bool may_return, Backend* backend)

@@ -64,8 +64,7 @@ int64_t SizeOfWholeLines(const std::string& path) {
 Json PhasesJson(const IterationRecord& record) {
   const ExchangePhases& exchange = record.exchange;
   Json json;
-  json["compute"] = record.seconds + exchange.overlapped - exchange.compress -
-                    exchange.apply - exchange.await;
+  json["compute"] = record.compute_seconds();
   json["compress"] = exchange.compress;
   json["await"] = exchange.await;
   json["apply"] = exchange.apply;

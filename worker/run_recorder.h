@@ -49,6 +49,9 @@ struct IterationRecord {
   std::string fallback;
   // Euclidean norm over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
+  // The same of the gradient or, in delta mode, of the worker's step. Only if
+  // metrics are served; not written to files.
+  std::optional<double> gradient_norm;
   // Over worker 0's slices: the number of others' updates between the weights
   // of its gradient and its own update.
   double mean_staleness = 0;
@@ -56,7 +59,15 @@ struct IterationRecord {
   // Worker 0's time for the whole iteration, and for the exchange within it.
   double seconds = 0;
   ExchangePhases exchange;
+  int64_t retries = 0;  // As in ExchangeStats; not written to files.
   RunTotals totals;
+
+  // The part of `seconds` that was computation. Computing, compressing,
+  // applying and waiting, less exchange.overlapped, add up to `seconds`.
+  double compute_seconds() const {
+    return seconds + exchange.overlapped - exchange.compress - exchange.apply -
+           exchange.await;
+  }
 };
 
 // Not thread-safe.

@@ -29,14 +29,15 @@
 #include "worker/trace_recorder.h"
 #include "worker/traffic_advice.h"
 #include "worker/training_parts.h"
+#include "worker/worker_metrics.h"
 #include "worker/worker_snapshots.h"
 #include "worker/worker_weights.h"
 
 namespace ps {
 namespace {
 
-// The norm costs a pass over memory.
-constexpr int64_t kResidualNormEvery = 10;
+// Each norm costs a pass over memory.
+constexpr int64_t kNormsEvery = 10;
 // Compressors have settled after these.
 constexpr int64_t kPushesBeforeAdvice = 20;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
@@ -58,6 +59,9 @@ class Trainer {
 
  private:
   absl::Status AllocateVectors();
+  // For ProcessSnapshotsOptions.
+  std::function<void(absl::Duration, const absl::Status&)> SnapshotWritten()
+      const;
   absl::Status StartExchange();
   // Takes part in a job that is under way.
   absl::Status Join(int64_t joins_at);
@@ -135,10 +139,19 @@ absl::Status Trainer::AllocateVectors() {
   return absl::OkStatus();
 }
 
+std::function<void(absl::Duration, const absl::Status&)>
+Trainer::SnapshotWritten() const {
+  if (options_.metrics == nullptr) return nullptr;
+  return [metrics = options_.metrics](absl::Duration took,
+                                      const absl::Status& result) {
+    metrics->SnapshotWritten(took, result);
+  };
+}
+
 absl::Status Trainer::StartExchange() {
-  PS_ASSIGN_OR_RETURN(
-      std::unique_ptr<ProcessSnapshots> files,
-      WorkerSnapshots::OpenFiles(config(), options_.worker_rank));
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<ProcessSnapshots> files,
+                      WorkerSnapshots::OpenFiles(config(), options_.worker_rank,
+                                                 SnapshotWritten()));
   JoinClusterOptions join;
   join.config = &options_.config;
   join.worker_rank = options_.worker_rank;
@@ -149,7 +162,15 @@ absl::Status Trainer::StartExchange() {
       join.parameters, config().training().bucket_megabytes() * (1 << 20));
   join.num_statistics = model_->statistics_values().size();
   join.num_pushes = parts_.plan->pushes.num_pushes();
-  PS_ASSIGN_OR_RETURN(link_, JoinCluster(join));
+  const bool was_done = files != nullptr && files->done();
+  absl::StatusOr<ClusterLink> link = JoinCluster(join);
+  if (was_done && absl::IsDeadlineExceeded(link.status())) {
+    return absl::CancelledError(
+        absl::StrCat("the job is done already (", files->folder(),
+                     "/done), and its servers are gone"));
+  }
+  PS_ASSIGN_OR_RETURN(link_, std::move(link));
+  if (options_.joined != nullptr) options_.joined();
 
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
@@ -236,6 +257,9 @@ absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
 }
 
 absl::Status Trainer::StartRecording() {
+  if (options_.metrics != nullptr) {
+    options_.metrics->Begins(HeaderOf(config(), parts_));
+  }
   if (options_.run_directory.empty() || options_.worker_rank != 0) {
     return absl::OkStatus();
   }
@@ -293,6 +317,7 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
                       Evaluate(*parts_.data.test, from_servers_, model_));
   LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
+  if (options_.metrics != nullptr) options_.metrics->Evaluated(evaluation_);
   if (recorder_ == nullptr) return absl::OkStatus();
   recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
   return KeepBest();
@@ -425,15 +450,21 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
 }
 
 absl::Status Trainer::Record(const MadePush& outcome) {
-  if (recorder_ == nullptr) return absl::OkStatus();
+  if (recorder_ == nullptr && options_.metrics == nullptr) {
+    return absl::OkStatus();
+  }
   const int64_t elements =
       model_->num_parameters() * config().cluster().num_workers();
   IterationRecord record = RecordOf(outcome, elements, totals());
   record.epoch = EpochsDone();
-  if ((totals_->num_pushes() - 1) % kResidualNormEvery == 0) {
+  if ((totals_->num_pushes() - 1) % kNormsEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
+    if (options_.metrics != nullptr) {
+      PS_ASSIGN_OR_RETURN(record.gradient_norm, pipeline_->GradientNorm());
+    }
   }
-  recorder_->Iteration(record);
+  if (recorder_ != nullptr) recorder_->Iteration(record);
+  if (options_.metrics != nullptr) options_.metrics->Iteration(record);
   return absl::OkStatus();
 }
 
@@ -537,6 +568,10 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   }
   PS_RETURN_IF_ERROR(
       Annotate(link_.client->Finish(absl::OkStatus()), "at the end"));
+  const absl::Status marked = snapshots_->MarkDone();
+  LOG_IF(WARNING, !marked.ok())
+      << marked << "; if this worker is started again after the servers are "
+      << "gone, it will not know that the job is done";
   const RecordingCounts recordings = model_->recordings();
   if (recordings.recorded > 0 || recordings.failed > 0) {
     LOG(INFO) << "worker " << options_.worker_rank << " recorded "

@@ -16,6 +16,8 @@
 
 namespace ps {
 
+class WorkerMetrics;
+
 struct TrainerOptions {
   JobConfig config;  // Validated, with cluster.servers.
   int worker_rank = 0;
@@ -28,6 +30,10 @@ struct TrainerOptions {
   // becomes true, all workers save a snapshot after their next push, and end.
   // Called before each push; null: only others ask for that.
   std::function<bool()> asked_to_stop;
+  // Called once, when the worker is registered with all servers. May be null.
+  std::function<void()> joined;
+  // Is told of each iteration. Not owned; may be null.
+  WorkerMetrics* metrics = nullptr;
   // Whether to compress on a separate thread; unset: if the backend says that
   // this pays off. The results are the same.
   std::optional<bool> overlap_compression;

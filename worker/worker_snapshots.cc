@@ -31,12 +31,15 @@ absl::StatusOr<std::vector<float>> ToHost(Backend* backend,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProcessSnapshots>> WorkerSnapshots::OpenFiles(
-    const JobConfig& config, int worker_rank) {
+    const JobConfig& config, int worker_rank,
+    std::function<void(absl::Duration took, const absl::Status& result)>
+        written) {
   if (!KeepsSnapshots(config)) return std::unique_ptr<ProcessSnapshots>();
   ProcessSnapshotsOptions kept;
   kept.config = &config;
   kept.process = WorkerProcess(worker_rank);
   kept.any_num_servers = true;
+  kept.written = std::move(written);
   return ProcessSnapshots::Open(kept);
 }
 
@@ -241,6 +244,10 @@ absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
                       options_.client->SaveSnapshot(number, files_->latest()));
   files_->Save(number, std::move(parts), written_by_all);
   return absl::OkStatus();
+}
+
+absl::Status WorkerSnapshots::MarkDone() {
+  return files_ == nullptr ? absl::OkStatus() : files_->MarkDone();
 }
 
 absl::Status WorkerSnapshots::Flush() {

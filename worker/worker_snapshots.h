@@ -43,9 +43,11 @@ class WorkerSnapshots {
  public:
   // The files of a worker; null if nothing is kept. Must be called before the
   // worker joins the job: another process may still use them. Errors: those of
-  // ProcessSnapshots::Open.
+  // ProcessSnapshots::Open. written: see ProcessSnapshotsOptions.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> OpenFiles(
-      const JobConfig& config, int worker_rank);
+      const JobConfig& config, int worker_rank,
+      std::function<void(absl::Duration took, const absl::Status& result)>
+          written);
 
   WorkerSnapshots(const WorkerSnapshotsOptions& options,
                   std::unique_ptr<ProcessSnapshots> files);
@@ -78,6 +80,9 @@ class WorkerSnapshots {
 
   // Waits until everything is written. Returns the error of the last Save.
   absl::Status Flush();
+
+  // The job is done: this worker, started again, need not find its servers.
+  absl::Status MarkDone();
 
  private:
   absl::StatusOr<SnapshotParts> Parts(const ResumePoint& point) const;

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "storage/snapshot.h"
@@ -214,15 +215,20 @@ absl::Status ServerLog::AppendNorms(const SquaresRound& round,
 
 absl::Status ServerLog::Append(const LogEntry& entry,
                                const std::vector<absl::string_view>& payloads) {
+  const absl::Time start = SteadyClock()->Now();
+  int64_t bytes = 0;
   int64_t written = 0;
-  absl::Status status = Write(entry, payloads, &written);
+  absl::Status status = Write(entry, payloads, &bytes, &written);
   if (status.ok() && options_.sync) status = SyncUpTo(written);
+  if (bytes > 0 && options_.appended != nullptr) {
+    options_.appended(SteadyClock()->Now() - start, bytes);
+  }
   return Explained(status);
 }
 
 absl::Status ServerLog::Write(const LogEntry& entry,
                               const std::vector<absl::string_view>& payloads,
-                              int64_t* written) {
+                              int64_t* bytes, int64_t* written) {
   const std::string head = entry.SerializeAsString();
   const auto head_bytes = static_cast<uint32_t>(head.size());
   std::string length;
@@ -254,7 +260,8 @@ absl::Status ServerLog::Write(const LogEntry& entry,
   }
   const int64_t before = writer_->size_bytes();
   PS_RETURN_IF_ERROR(writer_->Append(pieces));
-  written_ += writer_->size_bytes() - before;
+  *bytes = writer_->size_bytes() - before;
+  written_ += *bytes;
   *written = written_;
   return absl::OkStatus();
 }

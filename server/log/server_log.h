@@ -12,6 +12,7 @@
 #define SERVER_LOG_SERVER_LOG_H_
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <optional>
@@ -22,6 +23,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "absl/time/time.h"
 #include "common/mutex.h"
 #include "proto/server_log.pb.h"
 #include "server/norms/squares_exchange.h"
@@ -38,6 +40,9 @@ struct ServerLogOptions {
   int64_t max_bytes = 0;
   // Whether what is written survives a loss of power, too.
   bool sync = false;
+  // Called after each record, with the time that it took and its bytes. May be
+  // null; thread-safe.
+  std::function<void(absl::Duration took, int64_t bytes)> appended = nullptr;
 };
 
 // A part of a log.
@@ -104,9 +109,11 @@ class ServerLog final : public UpdateLog {
   absl::Status GoOnBehind(const LogSegment& segment);
   absl::Status Append(const LogEntry& entry,
                       const std::vector<absl::string_view>& payloads);
+  // Sets the bytes of this record, 0 if nothing is written down, and those of
+  // all records so far.
   absl::Status Write(const LogEntry& entry,
                      const std::vector<absl::string_view>& payloads,
-                     int64_t* written);
+                     int64_t* bytes, int64_t* written);
   absl::Status SyncUpTo(int64_t written);
 
   const ServerLogOptions options_;

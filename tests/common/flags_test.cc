@@ -209,6 +209,7 @@ Options:
   --set=PATH=VALUE  Override a field. Repeatable.
   --check           Check the job and stop.
   -h, --help        Show this help and exit.
+  --version         Show the version and exit.
 
 Examples:
   gradsieve train job.textproto

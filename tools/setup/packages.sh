@@ -19,11 +19,14 @@ gradsieve_build_packages=(
   "libxxhash-dev|xxHash, digests of weights"
   "libjpeg62-turbo-dev|libjpeg-turbo, photographs in JPEG"
   "libpng-dev|libpng, photographs in PNG"
+  "prometheus-cpp-dev|prometheus-cpp, metrics"
+  "libcpp-httplib-dev|cpp-httplib, which serves metrics"
 )
 gradsieve_test_packages=(
   "libgtest-dev|GoogleTest"
   "libgmock-dev|GoogleMock, matchers in tests"
   "openssl|openssl, which reads our certificates in a test"
+  "prometheus|Prometheus, which reads our metrics in a test"
   "iproute2|ip and tc, slow networks on this machine"
 )
 gradsieve_bundle_packages=(

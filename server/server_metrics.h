@@ -1,0 +1,69 @@
+// What a server tells Prometheus about its part of a job.
+#ifndef SERVER_SERVER_METRICS_H_
+#define SERVER_SERVER_METRICS_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "proto/config.pb.h"
+#include "transport/server_work.h"
+
+namespace prometheus {
+class Counter;
+template <typename T>
+class Family;
+class Histogram;
+class Registry;
+}  // namespace prometheus
+
+namespace ps {
+
+// Counts what happens; docs/metrics.md lists the names. Thread-safe.
+class ServerMetrics {
+ public:
+  ServerMetrics(const JobConfig& config, int index);
+
+  // A call of this method of the service ended.
+  void CallEnded(const std::string& method, absl::StatusCode code);
+
+  // Messages that passed the checks of their header. Bytes.
+  void PushReceived(int64_t bytes);
+  void FirstWeightsReceived(int64_t bytes);
+  // An answer with weights, or with what changed in them.
+  void Sent(bool difference, int64_t bytes);
+
+  // One push was answered. staleness: see WeightAnswer.
+  void PushAnswered(const ServerWork& work, int64_t staleness);
+
+  // A record of the log, or a snapshot, was written or could not be.
+  void LogAppended(absl::Duration took, int64_t bytes);
+  void SnapshotWritten(absl::Duration took, const absl::Status& result);
+
+  std::shared_ptr<prometheus::Registry> registry() const { return registry_; }
+
+ private:
+  const std::shared_ptr<prometheus::Registry> registry_;
+  // All owned by the registry.
+  prometheus::Family<prometheus::Counter>* calls_;
+  prometheus::Counter* pushes_received_;
+  prometheus::Counter* first_weights_received_;
+  prometheus::Counter* weights_sent_;
+  prometheus::Counter* differences_sent_;
+  prometheus::Histogram* held_;
+  prometheus::Histogram* wait_;
+  prometheus::Histogram* sum_;
+  prometheus::Histogram* optimizer_;
+  prometheus::Histogram* encode_;
+  prometheus::Histogram* staleness_;
+  prometheus::Histogram* log_seconds_;
+  prometheus::Counter* log_bytes_;
+  prometheus::Histogram* snapshot_seconds_;
+  prometheus::Counter* snapshot_failures_;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SERVER_METRICS_H_

@@ -1,0 +1,72 @@
+// What a worker tells Prometheus about itself and, if it is worker 0, about the
+// whole job.
+#ifndef WORKER_WORKER_METRICS_H_
+#define WORKER_WORKER_METRICS_H_
+
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/mutex.h"
+#include "worker/evaluation.h"
+#include "worker/run_recorder.h"
+
+namespace prometheus {
+class Collectable;
+class Counter;
+template <typename T>
+class Family;
+class Histogram;
+class Registry;
+}  // namespace prometheus
+
+namespace ps {
+
+class ReadMetrics;
+
+// docs/metrics.md lists the names. Thread-safe.
+class WorkerMetrics {
+ public:
+  explicit WorkerMetrics(int rank);
+
+  // Before the first iteration.
+  void Begins(const RunHeader& header);
+  void Iteration(const IterationRecord& record);
+  void Evaluated(const Evaluation& evaluation);
+  // A snapshot was written or could not be.
+  void SnapshotWritten(absl::Duration took, const absl::Status& result);
+
+  std::vector<std::shared_ptr<prometheus::Collectable>> sources() const;
+
+ private:
+  void AddOwn();
+  void AddJob();
+
+  const int rank_;
+  const std::shared_ptr<prometheus::Registry> registry_;
+  const std::shared_ptr<ReadMetrics> read_;
+  // Owned by the registry.
+  prometheus::Histogram* iteration_;
+  prometheus::Histogram* compute_;
+  prometheus::Histogram* compress_;
+  prometheus::Histogram* await_;
+  prometheus::Histogram* apply_;
+  prometheus::Histogram* staleness_;
+  prometheus::Histogram* snapshot_seconds_;
+  prometheus::Counter* snapshot_failures_;
+  prometheus::Counter* retries_;
+  prometheus::Family<prometheus::Counter>* fallbacks_;
+
+  mutable Mutex mu_;
+  RunHeader header_ ABSL_GUARDED_BY(mu_);
+  IterationRecord latest_ ABSL_GUARDED_BY(mu_);
+  // Not measured in every iteration.
+  double residual_norm_ ABSL_GUARDED_BY(mu_) = 0;
+  double gradient_norm_ ABSL_GUARDED_BY(mu_) = 0;
+  std::vector<Metric> evaluation_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // WORKER_WORKER_METRICS_H_
