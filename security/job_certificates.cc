@@ -6,6 +6,7 @@
 #include <filesystem>
 #include <system_error>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "common/file.h"
@@ -31,13 +32,17 @@ std::string KeyPath(const std::string& directory, const std::string& name) {
   return absl::StrCat(directory, "/", name, ".key");
 }
 
+absl::Status WritePrivateFile(const std::string& path,
+                              const std::string& bytes) {
+  PS_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(path, 0600));
+  PS_RETURN_IF_ERROR(file.Append(bytes));
+  return file.Commit();
+}
+
 // Writes the key first: a certificate without its key is of no use.
 absl::Status WriteBoth(const std::string& directory, const std::string& name,
                        const KeyAndCertificate& both) {
-  const std::string key = KeyPath(directory, name);
-  PS_ASSIGN_OR_RETURN(AtomicFile file, AtomicFile::Create(key, 0600));
-  PS_RETURN_IF_ERROR(file.Append(both.key));
-  PS_RETURN_IF_ERROR(file.Commit());
+  PS_RETURN_IF_ERROR(WritePrivateFile(KeyPath(directory, name), both.key));
   return WriteFileAtomically(CertificatePath(directory, name),
                              both.certificate);
 }
@@ -116,6 +121,35 @@ absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
     PS_RETURN_IF_ERROR(issue(Role::kWorker, i));
   }
   return is_new;
+}
+
+absl::Status WriteKubernetesSecrets(const JobConfig& config,
+                                    const std::string& directory) {
+  std::string text;
+  const auto add_file = [&](const std::string& path) -> absl::Status {
+    PS_ASSIGN_OR_RETURN(const std::string bytes, ReadFile(path));
+    absl::StrAppend(&text, "  ", path.substr(directory.size() + 1), ": ",
+                    absl::Base64Escape(bytes), "\n");
+    return absl::OkStatus();
+  };
+  const auto add_secret = [&](Role role, const std::string& name,
+                              int num_processes) -> absl::Status {
+    absl::StrAppend(&text, "---\napiVersion: v1\nkind: Secret\n",
+                    "metadata:\n  name: ", name, "\ntype: Opaque\ndata:\n");
+    PS_RETURN_IF_ERROR(add_file(CertificatePath(directory, kAuthority)));
+    for (int i = 0; i < num_processes; ++i) {
+      const CertificatePaths paths =
+          CertificatePathsOf(directory, {config.name(), role, i});
+      PS_RETURN_IF_ERROR(add_file(paths.certificate));
+      PS_RETURN_IF_ERROR(add_file(paths.key));
+    }
+    return absl::OkStatus();
+  };
+  PS_RETURN_IF_ERROR(add_secret(Role::kServer, "gradsieve-server-certificates",
+                                config.cluster().num_servers()));
+  PS_RETURN_IF_ERROR(add_secret(Role::kWorker, "gradsieve-worker-certificates",
+                                config.cluster().num_workers()));
+  return WritePrivateFile(absl::StrCat(directory, "/secrets.yaml"), text);
 }
 
 absl::Status MakeOwnCertificates(const std::string& directory,

@@ -38,6 +38,14 @@ absl::StatusOr<bool> WriteJobCertificates(const JobConfig& config,
                                           const std::string& directory,
                                           const Validity& validity);
 
+// Reads those files and writes secrets.yaml beside them, which only this user
+// can read: two Secrets for Kubernetes, "gradsieve-server-certificates" and
+// "gradsieve-worker-certificates", each with ca.pem and the certificates and
+// keys of all servers or of all workers, but not ca.key. Errors: those of the
+// file system, with the path.
+absl::Status WriteKubernetesSecrets(const JobConfig& config,
+                                    const std::string& directory);
+
 // For processes that one program starts on this machine for a while: with mode
 // MUTUAL_TLS and no security.directory, makes certificates in `directory` and
 // sets it.

@@ -27,6 +27,7 @@ struct Flags {
   std::string job;
   std::string output;
   int64_t days = 365;
+  bool kubernetes = false;
   std::vector<std::string> overrides;
 };
 
@@ -71,6 +72,12 @@ absl::Status Run(const Flags& flags) {
       config.cluster().num_workers(), config.name().c_str(),
       absl::FormatTime("%Y-%m-%d", end, absl::UTCTimeZone()).c_str(),
       is_new ? "a new" : "the");
+  if (!flags.kubernetes) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(WriteKubernetesSecrets(config, flags.output));
+  std::printf(
+      "For Kubernetes: kubectl apply -f %s/secrets.yaml. It has keys; whoever "
+      "can read it can join the job.\n",
+      flags.output.c_str());
   return absl::OkStatus();
 }
 
@@ -87,6 +94,10 @@ int RunCertsCommand(int argc, char** argv) {
   command_line.AddOption("days", "N",
                          "How long the certificates are valid, 1 to 3650.",
                          &flags.days);
+  command_line.AddSwitch("kubernetes",
+                         "Also write DIR/secrets.yaml, Secrets with the files "
+                         "of all servers and of all workers.",
+                         &flags.kubernetes);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "cluster.num_workers=8.",

@@ -84,6 +84,25 @@ TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
   }
 }
 
+TEST_F(Resume, AWorkerOfAJobThatIsDoneDoesNotSearchItsServersForEver) {
+  JobConfig job = Job({"cluster.num_workers=1"});
+  ASSERT_TRUE(RunCluster(job).ok());
+  job.mutable_cluster()->set_startup_timeout_seconds(0.2);
+  TrainerOptions trainer;
+  trainer.config = job;
+  trainer.incarnation = 1;
+  trainer.name = "test:1";
+  // Nobody listens there.
+  for (int index = 0; index < 2; ++index) {
+    trainer.config.mutable_cluster()->add_servers("127.0.0.1:1");
+  }
+  const absl::Status told = Train(trainer).status();
+  EXPECT_TRUE(absl::IsCancelled(told)) << told;
+  EXPECT_THAT(std::string(told.message()), HasSubstr("servers are gone"));
+  fs::remove(folder_ + "/checkpoints/worker-0/done");
+  EXPECT_TRUE(absl::IsDeadlineExceeded(Train(trainer).status()));
+}
+
 TEST_F(Resume, MetricsAreContinued) {
   const JobConfig job = Job({});
   const std::string run = folder_ + "/run";

@@ -164,10 +164,11 @@ TEST_F(Documents, EveryExampleIsAValidJob) {
 }
 
 TEST_F(Documents, LinksLeadSomewhere) {
-  const std::vector<std::string> documents = {
-      "README.md",          "CONTRIBUTING.md",     "docs/architecture.md",
-      "docs/benchmarks.md", "docs/compressors.md", "docs/dependencies.md",
-      "docs/wire_format.md"};
+  std::vector<std::string> documents = {"README.md", "CONTRIBUTING.md"};
+  for (const auto& entry : fs::directory_iterator(ProgramPath("docs"))) {
+    documents.push_back("docs/" + entry.path().filename().string());
+  }
+  EXPECT_GT(documents.size(), 20);
   const std::regex link(R"(\]\(([^)#]+)[^)]*\))");
   for (const std::string& document : documents) {
     const fs::path path = ProgramPath(document);

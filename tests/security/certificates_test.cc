@@ -3,9 +3,16 @@
 
 #include <cstdio>
 #include <filesystem>
+#include <map>
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/file.h"
@@ -19,6 +26,7 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 
 constexpr absl::Duration kDay = absl::Hours(24);
@@ -135,6 +143,37 @@ TEST_F(Certificates, RenewedOnesKeepTheirKeysAndTheAuthority) {
   EXPECT_TRUE(CheckCertificateFiles(CertificatePathsOf(folder_, kWorker),
                                     kWorker, absl::Now())
                   .ok());
+}
+
+TEST_F(Certificates, SecretsForKubernetesHaveWhatTheirPodsNeed) {
+  ASSERT_TRUE(WriteJobCertificates(Job(), folder_, Now()).ok());
+  ASSERT_TRUE(WriteKubernetesSecrets(Job(), folder_).ok());
+  struct stat found = {};
+  const std::string path = folder_ + "/secrets.yaml";
+  ASSERT_EQ(stat(path.c_str(), &found), 0);
+  EXPECT_EQ(found.st_mode & 0777, 0600);
+  // The names of the files in each Secret.
+  std::map<std::string, std::vector<std::string>> files;
+  std::string secret;
+  for (const absl::string_view line : absl::StrSplit(*ReadFile(path), '\n')) {
+    const std::pair<absl::string_view, absl::string_view> entry =
+        absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    if (entry.first == "  name") secret = std::string(entry.second);
+    std::string bytes;
+    if (!absl::EndsWith(entry.first, ".pem") &&
+        !absl::EndsWith(entry.first, ".key")) {
+      continue;
+    }
+    const std::string name(entry.first.substr(2));
+    files[secret].push_back(name);
+    ASSERT_TRUE(absl::Base64Unescape(entry.second, &bytes)) << line;
+    EXPECT_EQ(bytes, *ReadFile(absl::StrCat(folder_, "/", name)));
+  }
+  EXPECT_THAT(files["gradsieve-server-certificates"],
+              ElementsAre("ca.pem", "server-0.pem", "server-0.key"));
+  EXPECT_THAT(files["gradsieve-worker-certificates"],
+              ElementsAre("ca.pem", "worker-0.pem", "worker-0.key",
+                          "worker-1.pem", "worker-1.key"));
 }
 
 TEST_F(Certificates, TheFileThatIsWrongIsNamed) {
