@@ -43,6 +43,7 @@ void KeepFreedMemory() {
 }
 
 std::atomic<bool> asked_to_end{false};
+std::atomic<bool> asked_by_signal{false};
 std::atomic<int> asked_by{SIGTERM};
 std::atomic<unsigned> seconds_to_end{0};
 static_assert(std::atomic<bool>::is_always_lock_free &&
@@ -60,7 +61,9 @@ void OpenStandardStreams() {
 void Exit(int signal) { _exit(128 + signal); }
 
 void Ask(int signal) {
-  if (asked_to_end.exchange(true)) Exit(signal);
+  // A peer may have asked first, when all are asked at the same time.
+  if (asked_by_signal.exchange(true)) Exit(signal);
+  asked_to_end = true;
   asked_by = signal;
   alarm(seconds_to_end);
 }

@@ -21,7 +21,8 @@ void InitProgram(const char* argv0);
 
 // From now on SIGTERM and SIGINT set AskedToEnd(), and the process is expected
 // to end by itself. When one of them comes again, or after grace_seconds, it
-// ends at once with exit code 143 or 130.
+// ends at once with exit code 143 or 130. The caller may set AskedToEnd() as
+// well.
 void EndWhenAsked(int grace_seconds);
 std::atomic<bool>* AskedToEnd();
 

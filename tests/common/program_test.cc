@@ -50,6 +50,31 @@ TEST(ProgramDeathTest, SigtermEndsTheProcessWith143) {
       testing::ExitedWithCode(143), "");
 }
 
+TEST(ProgramDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        EndWhenAsked(/*grace_seconds=*/60);
+        std::raise(SIGTERM);
+        if (!AskedToEnd()->load()) _exit(4);
+        std::raise(SIGTERM);
+      },
+      testing::ExitedWithCode(143), "");
+}
+
+// When all processes are asked at the same time, a peer's message may be first.
+TEST(ProgramDeathTest, TheFirstSignalAfterAPeerHasAskedEndsNothing) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        EndWhenAsked(/*grace_seconds=*/60);
+        *AskedToEnd() = true;
+        std::raise(SIGTERM);
+        _exit(AskedToEnd()->load() ? 3 : 4);
+      },
+      testing::ExitedWithCode(3), "");
+}
+
 TEST(ProgramDeathTest, WhatPeersSendWritesNoLines) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(
