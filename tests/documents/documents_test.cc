@@ -198,6 +198,13 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   EXPECT_THAT(output, HasSubstr("--sweep-workers"));
   EXPECT_EQ(Run(bin + " bench network --help", &output), 0);
   EXPECT_THAT(output, HasSubstr("--bandwidth"));
+  EXPECT_EQ(Run(bin + " --version", &output), 0);
+  EXPECT_THAT(output, HasSubstr("gradsieve 0."));
+  for (const std::string program : {"server", "worker"}) {
+    EXPECT_EQ(Run(ProgramPath(program + "/" + program) + " --version", &output),
+              0);
+    EXPECT_THAT(output, HasSubstr(program + " 0."));
+  }
   EXPECT_EQ(Run(bin + " trian", &output), 64);
   EXPECT_THAT(output, HasSubstr("did you mean \"train\"?"));
   for (const char* script : {"quickstart", "test"}) {
