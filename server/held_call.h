@@ -33,7 +33,11 @@ class HeldCall final : public grpc::ServerUnaryReactor {
   }
 
   HeldCall(grpc::ByteBuffer* response, Ended ended)
-      : response_(response), ended_(std::move(ended)) {}
+      : response_(response), ended_(std::move(ended)) {
+    // Whoever answers finds this and so sees the rest, for ThreadSanitizer,
+    // too, which does not see gRPC's own locks.
+    answered_.store(false);
+  }
 
   // Keeps `claim` until gRPC is done with the call: until the answer is on its
   // way, or its client gone. For the handler only.
