@@ -8,6 +8,7 @@
 #include "tools/commands.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
+#include "tools/launch/command.h"
 #include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
 #include "tools/train_command.h"
@@ -18,6 +19,8 @@ namespace {
 const Command kCommands[] = {
     {"train", "Train a job on this machine, with progress and a summary.",
      RunTrainCommand},
+    {"launch", "Train a job on several hosts, which ssh reaches.",
+     RunLaunchCommand},
     {"advise", "Predict which compressor pays for a job on a given network.",
      RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",

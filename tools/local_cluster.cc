@@ -1,9 +1,7 @@
 #include "tools/local_cluster.h"
 
 #include <algorithm>
-#include <cerrno>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <memory>
@@ -12,7 +10,6 @@
 #include <utility>
 #include <vector>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
@@ -23,7 +20,9 @@
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
 #include "tools/metrics_follower.h"
+#include "tools/process_log.h"
 #include "tools/progress.h"
+#include "tools/run_progress.h"
 #include "tools/subprocesses.h"
 #include "tools/temporary_directory.h"
 
@@ -47,8 +46,7 @@ struct Member {
   std::string name;  // "server-0"
   int server = -1;   // Its index, or -1.
   int rank = -1;     // Of a worker, or -1.
-  std::ofstream log;
-  std::string last_error;  // Last line of severity error or fatal in its log.
+  ProcessLog log;
 };
 
 class LocalCluster {
@@ -114,7 +112,6 @@ class LocalCluster {
   void Ended(int child, const ProcessExit& exit);
   // Shows new metrics and calls is_enough.
   void LookAtMetrics();
-  void ShowProgress(const RunState& state);
   std::string AddressFile(int server) const {
     return absl::StrCat(options_.run_directory, "/server-", server, ".address");
   }
@@ -158,10 +155,7 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
   const std::string log =
       absl::StrCat(options_.run_directory, "/logs/", name, ".log");
   const bool again = options_.resume || started_again_at_.count(name) > 0;
-  member.log.open(log, again ? std::ios::app : std::ios::out);
-  if (!member.log) {
-    return absl::ErrnoToStatus(errno, absl::StrCat("cannot write ", log));
-  }
+  PS_RETURN_IF_ERROR(member.log.Open(log, /*append=*/again));
   members_.push_back(std::move(member));
   std::vector<std::string> all = arguments;
   if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
@@ -311,14 +305,7 @@ void LocalCluster::WaitForChildren(absl::Time deadline) {
 
 void LocalCluster::Relay(int child, absl::string_view line) {
   Member& member = members_[child];
-  // After a line that could not be written, the next one may be.
-  member.log.clear();
-  member.log << line << '\n' << std::flush;
-  if (absl::StartsWith(line, "E") || absl::StartsWith(line, "F")) {
-    const size_t text = line.find("] ");
-    member.last_error = std::string(
-        text == absl::string_view::npos ? line : line.substr(text + 2));
-  }
+  member.log.Take(line);
   if (!options_.show_log) return;
   progress_.Print(absl::StrCat("[", member.name, "] ", line));
 }
@@ -343,19 +330,19 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
   if (workers_started_ && num_workers_running_ == 0 && member.server >= 0) {
     return;
   }
+  const std::string& error = member.log.last_error();
+  const std::string after_colon = error.empty() ? "" : ": " + error;
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
   if (rank > 0 && num_lost_ < may_be_lost) {
     ++num_lost_;
     progress_.Print(absl::StrCat(
-        member.name, " ", DescribeExit(exit),
-        member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
-        "; the job needs ", MinWorkers(config_),
+        member.name, " ", DescribeExit(exit), after_colon, "; the job needs ",
+        MinWorkers(config_),
         " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
   const std::string what = absl::StrCat(
-      member.name, " ", DescribeExit(exit),
-      member.last_error.empty() ? "" : absl::StrCat(": ", member.last_error),
+      member.name, " ", DescribeExit(exit), after_colon,
       "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log");
   const bool again = exit.signal != 0 || exit.code == kExitUnreachable;
   saving_ = exit.code == kExitUnreachable;
@@ -364,23 +351,8 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
 
 void LocalCluster::LookAtMetrics() {
   if (!metrics_.Poll() || metrics_.state().iteration == 0) return;
-  ShowProgress(metrics_.state());
+  progress_.Update(ProgressOf(metrics_.state()), SteadyClock()->Now());
   if (options_.is_enough) enough_ = enough_ || options_.is_enough();
-}
-
-void LocalCluster::ShowProgress(const RunState& state) {
-  Progress progress;
-  progress.iteration = state.iteration;
-  progress.total_iterations = state.total_iterations;
-  progress.epoch = state.epoch;
-  progress.loss = state.training_loss;
-  progress.samples_per_second = state.samples_per_second;
-  progress.achieved_ratio = state.achieved_ratio;
-  progress.bytes_up = state.bytes_up;
-  progress.bytes_down = state.bytes_down;
-  progress.eta = EstimateRemaining(state.iteration, state.total_iterations,
-                                   absl::Seconds(state.seconds));
-  progress_.Update(progress, SteadyClock()->Now());
 }
 
 absl::Status LocalCluster::Run() {

@@ -98,7 +98,7 @@ absl::Status WaitForExec(int error_fd, const std::string& program) {
 }  // namespace
 
 absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
-                                     int network_namespace) {
+                                     int network_namespace, int input) {
   if (arguments.empty()) {
     return absl::InvalidArgumentError("a process needs a program to run");
   }
@@ -115,7 +115,7 @@ absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
   }
   plan.argv.push_back(nullptr);
   plan.parent_pid = getpid();
-  plan.stdin_fd = null.get();
+  plan.stdin_fd = input == kEmptyInput ? null.get() : input;
   plan.stdout_fd = out.writer.get();
   plan.stderr_fd = err.writer.get();
   plan.network_namespace = network_namespace;

@@ -14,6 +14,8 @@ namespace ps {
 
 // Stands for the caller's own network.
 constexpr int kOwnNetwork = -1;
+// Stands for an input that has ended.
+constexpr int kEmptyInput = -1;
 
 struct SpawnedProcess {
   pid_t pid = -1;
@@ -23,7 +25,7 @@ struct SpawnedProcess {
 };
 
 // arguments[0] is the program's path; PATH is not searched. The process has
-// - its output in the two pipes, and an empty input;
+// - its output in the two pipes, and the descriptor `input` as its input;
 // - its own process group, so that Ctrl-C reaches only the caller, who decides;
 // - SIGKILL as soon as the calling thread ends, however it ends, so that no
 //   process remains if the caller is killed. Call it from a thread that lives
@@ -32,7 +34,8 @@ struct SpawnedProcess {
 // open on. Errors: kNotFound, kPermissionDenied or others of the system, with
 // the program's path.
 absl::StatusOr<SpawnedProcess> Spawn(const std::vector<std::string>& arguments,
-                                     int network_namespace = kOwnNetwork);
+                                     int network_namespace = kOwnNetwork,
+                                     int input = kEmptyInput);
 
 }  // namespace ps
 

@@ -185,9 +185,10 @@ Subprocesses::Subprocesses(SubprocessCallbacks callbacks)
 Subprocesses::~Subprocesses() = default;
 
 absl::StatusOr<int> Subprocesses::Start(
-    const std::vector<std::string>& arguments, int network_namespace) {
+    const std::vector<std::string>& arguments, int network_namespace,
+    int input) {
   PS_ASSIGN_OR_RETURN(SpawnedProcess process,
-                      Spawn(arguments, network_namespace));
+                      Spawn(arguments, network_namespace, input));
   const int number = static_cast<int>(children_.size());
   children_.push_back(std::make_unique<Child>(number, std::move(process)));
   return number;

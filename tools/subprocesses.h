@@ -57,7 +57,8 @@ class Subprocesses {
   // Starts a program and returns its number: 0, 1, 2, ... Arguments and errors:
   // those of Spawn().
   absl::StatusOr<int> Start(const std::vector<std::string>& arguments,
-                            int network_namespace = kOwnNetwork);
+                            int network_namespace = kOwnNetwork,
+                            int input = kEmptyInput);
 
   // Number of children that have not ended, or whose end has not been reported
   // yet.

@@ -85,9 +85,9 @@ TEST_F(Resume, WhoComesToAJobThatIsDoneIsTold) {
 }
 
 TEST_F(Resume, AWorkerOfAJobThatIsDoneDoesNotSearchItsServersForEver) {
-  JobConfig job = Job({"cluster.num_workers=1"});
+  const JobConfig job =
+      Job({"cluster.num_workers=1", "cluster.startup_timeout_seconds=2"});
   ASSERT_TRUE(RunCluster(job).ok());
-  job.mutable_cluster()->set_startup_timeout_seconds(0.2);
   TrainerOptions trainer;
   trainer.config = job;
   trainer.incarnation = 1;

@@ -1,4 +1,4 @@
-// docs/exit_codes.md against the programs and the manifests.
+// docs/exit_codes.md against the programs, the manifests and the units.
 #include "common/exit_codes.h"
 
 #include <map>
@@ -9,6 +9,8 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
@@ -21,6 +23,7 @@ namespace ps {
 namespace {
 
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 using ::testing::IsSupersetOf;
 
 std::string Text(const std::string& path) {
@@ -63,8 +66,9 @@ TEST(ExitCodes, OfEachHelpAreInTheTable) {
   const std::string output = NewTestDirectory() + "/output";
   for (const char* command :
        {"server/server", "worker/worker", "tools/gradsieve train",
-        "tools/gradsieve certs", "tools/gradsieve compress",
-        "tools/gradsieve doctor", "tools/gradsieve checkpoint list"}) {
+        "tools/gradsieve launch", "tools/gradsieve certs",
+        "tools/gradsieve compress", "tools/gradsieve doctor",
+        "tools/gradsieve checkpoint list"}) {
     const std::vector<std::string> words = absl::StrSplit(command, ' ');
     std::vector<std::string> arguments(words.begin() + 1, words.end());
     arguments.insert(arguments.begin(), ProgramPath(words[0]));
@@ -86,6 +90,18 @@ TEST(ExitCodes, OfEachHelpAreInTheTable) {
     }
     EXPECT_FALSE(codes.empty()) << command;
     EXPECT_THAT(documented, IsSupersetOf(codes)) << command;
+  }
+}
+
+TEST(ExitCodes, ThatMeanNeverKeepSystemdFromStartingAgain) {
+  std::vector<std::string> codes;
+  for (const int code : CodesWith("never")) codes.push_back(absl::StrCat(code));
+  for (const char* process : {"server", "worker"}) {
+    EXPECT_THAT(
+        Text(absl::StrCat("deploy/systemd/gradsieve-", process, "@.service")),
+        HasSubstr(absl::StrCat(
+            "\nRestart=on-failure\n",
+            "RestartPreventExitStatus=", absl::StrJoin(codes, " "), "\n")));
   }
 }
 

@@ -2,6 +2,7 @@
 #include "tools/subprocesses.h"
 
 #include <dirent.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/syscall.h>
@@ -154,6 +155,22 @@ TEST_F(SubprocessesTest, AChildHasNothingToReadAndAGroupOfItsOwn) {
   WaitForLines(child, 1);
   EXPECT_EQ(out_[child][0], absl::StrCat(children_.pid(child)));
   EXPECT_EQ(getpgid(children_.pid(child)), children_.pid(child));
+}
+
+TEST_F(SubprocessesTest, AChildReadsTheInputThatItIsGiven) {
+  int ends[2];
+  ASSERT_EQ(pipe(ends), 0);
+  UniqueFd read_end(ends[0]), write_end(ends[1]);
+  // cat would not end if it had the other end of its own input.
+  ASSERT_EQ(fcntl(write_end.get(), F_SETFD, FD_CLOEXEC), 0);
+  const auto child = children_.Start({"/bin/cat"}, kOwnNetwork, read_end.get());
+  ASSERT_TRUE(child.ok()) << child.status();
+  read_end.Close();
+  ASSERT_EQ(write(write_end.get(), "one\n", 4), 4);
+  WaitForLines(*child, 1);
+  write_end.Close();
+  WaitForAll();
+  EXPECT_THAT(out_[*child], ElementsAre("one"));
 }
 
 TEST_F(SubprocessesTest, AChildDoesNotInheritThatWeIgnoreSignals) {

@@ -28,6 +28,8 @@ gradsieve_test_packages=(
   "openssl|openssl, which reads our certificates in a test"
   "prometheus|Prometheus, which reads our metrics in a test"
   "iproute2|ip and tc, slow networks on this machine"
+  "openssh-client|ssh, with which a test launches a job on several hosts"
+  "openssh-server|sshd, which runs on the hosts of that test"
 )
 gradsieve_bundle_packages=(
   "xz-utils|xz, which makes the archive small"

@@ -1,0 +1,188 @@
+// `gradsieve launch` as a process. A script in place of ssh runs its commands
+// on this machine, in a home folder for each host.
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/file.h"
+#include "common/unique_fd.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+#include "tests/tools/command_runner.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+constexpr char kJob[] = R"(
+  name: "short"
+  model { name: "mlp" mlp { hidden_units: 8 } }
+  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
+  training { batch_size: 8 epochs: 10 max_iterations: 25 }
+  checkpoint { every: 10 }
+)";
+
+// Host "away" cannot be reached. Arguments: options, --, host, command.
+constexpr char kFakeSsh[] = R"(#!/bin/sh
+while [ "$1" != -- ]; do shift; done
+if [ "$2" = away ]; then
+  echo "connect to host away: No route to host" >&2
+  exit 255
+fi
+cd "$(dirname "$0")/home-$2" && exec sh -c "$3"
+)";
+
+// A port that was free a moment ago.
+int FreePort() {
+  const UniqueFd fd(socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address = {};
+  address.sin_family = AF_INET;
+  socklen_t size = sizeof(address);
+  EXPECT_EQ(bind(fd.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  EXPECT_EQ(getsockname(fd.get(), reinterpret_cast<sockaddr*>(&address), &size),
+            0);
+  return ntohs(address.sin_port);
+}
+
+class LaunchCommand : public CommandTest {
+ protected:
+  LaunchCommand() : port_(FreePort()) {
+    std::ofstream(Path("job.textproto")) << kJob;
+    std::ofstream(Path("ssh")) << kFakeSsh;
+    chmod(Path("ssh").c_str(), 0700);
+    for (const char* host : {"home-a", "home-b"}) {
+      fs::create_directories(Path(host));
+    }
+    fs::create_directories(Path("programs"));
+    fs::create_symlink(ProgramPath("server/server"), Path("programs/server"));
+    fs::create_symlink(ProgramPath("worker/worker"), Path("programs/worker"));
+  }
+
+  // Processes have the folder of their programs in their command lines.
+  ~LaunchCommand() override {
+    EXPECT_TRUE(WaitFor(absl::Seconds(10), [&] {
+      return ProcessesWith(Path("programs")).empty();
+    })) << "processes are left";
+  }
+
+  int Launch(const std::vector<std::string>& more,
+             const std::string& hosts = "a=127.0.0.1:2,b=127.0.0.2:1") {
+    std::vector<std::string> arguments = {"launch",
+                                          Path("job.textproto"),
+                                          "--ssh=" + Path("ssh"),
+                                          "--hosts=" + hosts,
+                                          absl::StrCat("--port=", port_),
+                                          "--programs=" + Path("programs"),
+                                          "--run-dir=" + Path("run")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Gradsieve(arguments);
+  }
+
+  const int port_;
+};
+
+TEST_F(LaunchCommand, TrainsOnTheHostsAndBringsTheResults) {
+  ASSERT_EQ(Launch({"--set=cluster.num_workers=2"}), 0) << output();
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("The hosts have 3 workers, which count, and the "
+                              "job says 2"),
+                    HasSubstr("[server-1@b] "), HasSubstr("[worker-1@a] "),
+                    HasSubstr("[worker-2@b] "), HasSubstr("3 workers"),
+                    HasSubstr("test accuracy"),
+                    HasSubstr("~/.cache/gradsieve/runs/run; remove them")));
+  for (const char* file :
+       {"weights.safetensors", "summary.json", "metrics.jsonl", "job.textproto",
+        "hosts", "logs/worker-2.log", "certificates/ca.key"}) {
+    EXPECT_TRUE(fs::exists(Path("run/") + file)) << file;
+  }
+  const std::string there = Path("home-a/.cache/gradsieve/runs/run/");
+  EXPECT_EQ(ReadFile(Path("run/metrics.jsonl")).value_or(""),
+            ReadFile(there + "records/metrics.jsonl").value_or("none"));
+  EXPECT_FALSE(fs::exists(there + "certificates/ca.key"));
+  EXPECT_FALSE(fs::exists(there + "certificates/worker-2.key"));
+  EXPECT_EQ(Gradsieve({"launch", "--resume", Path("run")}), 1);
+  EXPECT_THAT(output(), HasSubstr("is complete"));
+  // The same name, from another folder.
+  EXPECT_EQ(Gradsieve({"launch", Path("job.textproto"), "--ssh=" + Path("ssh"),
+                       "--hosts=a=127.0.0.1", "--programs=" + Path("programs"),
+                       "--run-dir=" + Path("other/run")}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("belongs to another run"));
+}
+
+TEST_F(LaunchCommand, GoesOnWhenTheResultsDidNotArrive) {
+  ASSERT_EQ(Launch({}), 0) << output();
+  const auto weights = ReadFile(Path("run/weights.safetensors"));
+  fs::remove(Path("run/summary.json"));
+  // Too long for this test: servers that know of the end wait for others.
+  const std::string snapshots =
+      Path("home-a/.cache/gradsieve/runs/run/checkpoints");
+  fs::remove(snapshots + "/server-0-of-2/done");
+  fs::remove(
+      Path("home-b/.cache/gradsieve/runs/run/checkpoints/"
+           "server-1-of-2/done"));
+  ASSERT_EQ(Gradsieve({"launch", "--resume", Path("run")}), 0) << output();
+  EXPECT_THAT(output(), HasSubstr("goes on after push 20"));
+  EXPECT_TRUE(fs::exists(Path("run/summary.json")));
+  EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), *weights);
+}
+
+TEST_F(LaunchCommand, TheFirstFailureEndsTheJobWithItsMessage) {
+  // Only workers look for the data.
+  EXPECT_EQ(Launch({"--set=data.name=mnist", "--set=data.directory=none"}), 1);
+  EXPECT_THAT(output(), AllOf(HasSubstr("exited with code 78"),
+                              HasSubstr("none has no train-images-idx3-ubyte"),
+                              HasSubstr("To go on: gradsieve launch "
+                                        "--resume")));
+}
+
+TEST_F(LaunchCommand, ChecksSayWhereEverythingRuns) {
+  EXPECT_EQ(Launch({"--check"}), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("a: server-0, worker-0, worker-1\n"),
+                              HasSubstr("b: server-1, worker-2\n")));
+  EXPECT_FALSE(fs::exists(Path("run")));
+}
+
+TEST_F(LaunchCommand, AHostThatCannotBeReachedIsNamedWithWhatToDo) {
+  const auto told =
+      AllOf(HasSubstr("away: ssh failed: connect to host away: No route"),
+            HasSubstr("ssh -o BatchMode=yes away true"));
+  EXPECT_EQ(Launch({"--check"}, "a,away"), 1);
+  EXPECT_THAT(output(), told);
+  EXPECT_EQ(Launch({}, "a,away"), 1);
+  EXPECT_THAT(output(), told);
+}
+
+TEST_F(LaunchCommand, CommandLinesThatMakeNoSenseSaySo) {
+  const std::string job = Path("job.textproto");
+  EXPECT_EQ(Gradsieve({"launch", job}), 64);
+  EXPECT_THAT(output(), HasSubstr("--hosts=a:4,b:4"));
+  EXPECT_EQ(Gradsieve({"launch", job, "--hosts=a"}), 64);
+  EXPECT_THAT(output(), HasSubstr("--bundle=FILE"));
+  EXPECT_EQ(Gradsieve({"launch", job, "--hosts=a", "--bundle=/no/such.tar"}),
+            64);
+  EXPECT_THAT(output(), HasSubstr("/no/such.tar"));
+  EXPECT_EQ(Launch({"--bundle=x"}), 64);
+  EXPECT_THAT(output(), HasSubstr("exclude each other"));
+  EXPECT_EQ(Launch({}, "a:x"), 64);
+  EXPECT_THAT(output(), HasSubstr("host \"a:x\""));
+  EXPECT_EQ(Launch({"--resume"}), 64);
+  EXPECT_THAT(output(), HasSubstr("keeps its directory"));
+  EXPECT_EQ(Launch({"--set=training.epochs=-1"}), 78);
+  EXPECT_THAT(output(), HasSubstr("epochs"));
+  EXPECT_EQ(Gradsieve({"launch", "--resume", Path("none")}), 78);
+  EXPECT_THAT(output(), HasSubstr("none/hosts"));
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,230 @@
+#include "tools/launch/command.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/exit_codes.h"
+#include "common/flags.h"
+#include "tools/command_failure.h"
+#include "tools/interrupts.h"
+#include "tools/launch/host_files.h"
+#include "tools/launch/launch.h"
+#include "tools/run_directory.h"
+#include "tools/run_report.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  std::string job;
+  std::string hosts;
+  std::string run_dir;
+  std::string ssh;
+  ProgramSource source;
+  int port = LaunchRecord().port;
+  std::vector<std::string> overrides;
+  bool check = false;
+  bool resume = false;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve launch";
+  text.description =
+      "Trains a job on several hosts: starts its servers and workers there by "
+      "ssh, shows their logs and the progress, and brings the results into the "
+      "run directory of this machine. ssh must reach every host without a "
+      "password. Processes that are lost are started again and go on from "
+      "their latest snapshot; all of them end with this program.";
+  text.examples = {
+      {"gradsieve launch --hosts=a:4,ann@b:4 job.textproto "
+       "--bundle=gradsieve-x86_64.tar.xz",
+       "4 workers on each of two hosts, which get the programs"},
+      {"gradsieve launch --hosts=a=10.0.0.1:4,b=10.0.0.2:4 job.textproto "
+       "--programs=/opt/gradsieve",
+       "the programs are there; servers are reached at these addresses"},
+      {"gradsieve launch --hosts=a:4,b:4 job.textproto --check",
+       "only check the job, and that ssh reaches the hosts"},
+      {"gradsieve launch --resume runs/mlp-20261121-143005",
+       "go on with a run that was interrupted"},
+  };
+  text.exit_codes = {
+      {"0", "trained"},
+      {"1", "a host, server or worker failed; the message names it"},
+      {"64", "the command line makes no sense, or the run directory is taken"},
+      {"78", "the job's config is wrong"},
+      {"130", "interrupted"},
+  };
+  return text;
+}
+
+int Fail(const absl::Status& status, int exit_code) {
+  return FailCommand("launch", status, exit_code);
+}
+
+// What contradicts itself on the command line.
+absl::Status CheckFlags(const Flags& flags) {
+  const auto wrong = [](const char* what) {
+    return absl::InvalidArgumentError(what);
+  };
+  if (flags.resume && (!flags.run_dir.empty() || !flags.hosts.empty() ||
+                       flags.port != LaunchRecord().port)) {
+    return wrong("a run that goes on keeps its directory, hosts and ports");
+  }
+  if (!flags.resume && flags.hosts.empty()) {
+    return wrong("give the hosts, as in --hosts=a:4,b:4");
+  }
+  // A run that goes on, and a check, need none.
+  const bool has_source =
+      !flags.source.bundle.empty() || !flags.source.folder.empty();
+  if ((flags.resume || flags.check) && !has_source) return absl::OkStatus();
+  return CheckProgramSource(flags.source);
+}
+
+absl::StatusOr<LaunchRecord> RecordOf(const Flags& flags) {
+  absl::StatusOr<LaunchRecord> record = LaunchRecord();
+  if (flags.resume) {
+    record = ReadLaunchRecord(flags.job);
+    if (!record.ok()) return record;
+  } else {
+    record->hosts = flags.hosts;
+    record->port = flags.port;
+  }
+  if (!flags.ssh.empty()) record->ssh = flags.ssh;
+  return record;
+}
+
+int Check(const LaunchedJob& job, const std::string& path) {
+  const auto interrupts = Interrupts::Create();
+  if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
+  const absl::Status reached = CheckHosts(job, interrupts->get());
+  if (absl::IsCancelled(reached)) return Fail(reached, kExitInterrupted);
+  if (!reached.ok()) return Fail(reached, kExitFailed);
+  std::printf("%s is a valid job, and ssh reaches its hosts:\n", path.c_str());
+  for (size_t host = 0; host < job.hosts.size(); ++host) {
+    std::vector<std::string> names;
+    for (const PlacedProcess& process : job.processes) {
+      if (process.host == static_cast<int>(host)) {
+        names.push_back(process.name());
+      }
+    }
+    std::printf("  %s: %s\n", job.hosts[host].name.c_str(),
+                absl::StrJoin(names, ", ").c_str());
+  }
+  return kExitDone;
+}
+
+// What to do about a run that is not complete.
+std::string HowToGoOn(const LaunchedJob& job) {
+  return absl::StrCat("To go on: gradsieve launch --resume ", job.run_directory,
+                      "\nWhat the hosts have of this run is in ~/",
+                      RemoteRunFolder(job.run_directory));
+}
+
+int Train(const LaunchedJob& job, const Flags& flags) {
+  const auto interrupts = Interrupts::Create();
+  if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
+  const absl::Status trained =
+      Launch(job, flags.source, flags.resume, interrupts->get());
+  if (!trained.ok()) {
+    return Fail(
+        absl::Status(trained.code(),
+                     absl::StrCat(trained.message(), "\n", HowToGoOn(job))),
+        absl::IsCancelled(trained) ? kExitInterrupted : kExitFailed);
+  }
+  const absl::StatusOr<std::string> report = RunReport(job.run_directory);
+  if (!report.ok()) return Fail(report.status(), kExitFailed);
+  std::printf(
+      "\n%s\nThe run is in %s\nThe hosts keep its snapshots and keys in ~/%s; "
+      "remove them when you do not need them any more\n",
+      report->c_str(), job.run_directory.c_str(),
+      RemoteRunFolder(job.run_directory).c_str());
+  return kExitDone;
+}
+
+int Run(const Flags& flags) {
+  if (flags.resume && std::filesystem::exists(flags.job + "/summary.json")) {
+    return Fail(absl::FailedPreconditionError(
+                    absl::StrCat("the run in ", flags.job, " is complete")),
+                kExitFailed);
+  }
+  const absl::StatusOr<LaunchRecord> record = RecordOf(flags);
+  if (!record.ok()) return Fail(record.status(), kExitConfig);
+  const absl::Status hosts = ParseHosts(record->hosts).status();
+  if (!hosts.ok()) return Fail(hosts, kExitUsage);
+  const std::string path =
+      flags.resume ? flags.job + "/job.textproto" : flags.job;
+  absl::StatusOr<LaunchedJob> job = PlaceJob(path, flags.overrides, *record);
+  if (!job.ok()) return Fail(job.status(), kExitConfig);
+  if (flags.check) return Check(*job, path);
+  job->run_directory = flags.resume ? flags.job : flags.run_dir;
+  if (job->run_directory.empty()) {
+    job->run_directory = DefaultRunDirectory(job->config.name());
+  }
+  if (!flags.resume) {
+    const absl::Status made = MakeRunDirectory(job->run_directory);
+    if (!made.ok()) return Fail(made, kExitUsage);
+  }
+  return Train(*job, flags);
+}
+
+}  // namespace
+
+int RunLaunchCommand(int argc, char** argv) {
+  Flags flags;
+  CommandLine command_line(Text());
+  command_line.AddArgument(
+      "JOB", "The job, a .textproto file; with --resume, a run directory.",
+      &flags.job);
+  command_line.AddOption(
+      "hosts", "HOSTS",
+      "The hosts, as NAME[=ADDRESS][:WORKERS], separated by commas. NAME is "
+      "for "
+      "ssh, and may be USER@NAME; ADDRESS is where other hosts reach it, by "
+      "default NAME. Each has one worker by default. Servers are dealt to them "
+      "in turn.",
+      &flags.hosts);
+  command_line.AddOption(
+      "bundle", "FILE",
+      "Send the programs of this archive, which tools/bundle "
+      "made, to hosts that do not have them; by default the "
+      "bundle that this program runs from.",
+      &flags.source.bundle);
+  command_line.AddOption("programs", "DIR",
+                         "Every host has DIR/server and DIR/worker.",
+                         &flags.source.folder);
+  command_line.AddOption("port", "PORT",
+                         "The port of the first server on each host.",
+                         &flags.port);
+  command_line.AddOption("ssh", "COMMAND",
+                         "The ssh to use, as in \"ssh -F my_config\"; by "
+                         "default ssh.",
+                         &flags.ssh);
+  command_line.AddOption("run-dir", "DIR",
+                         "New directory for the records of the run; default: "
+                         "runs/NAME-TIME.",
+                         &flags.run_dir);
+  command_line.AddOption("set", "FIELD=VALUE",
+                         "Override a field of the job, as in "
+                         "compressor.ratio=0.001.",
+                         &flags.overrides);
+  command_line.AddSwitch("check",
+                         "Only check the job, and that ssh reaches the hosts.",
+                         &flags.check);
+  command_line.AddSwitch(
+      "resume",
+      "Go on with the run in this directory from its latest snapshot.",
+      &flags.resume);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  const absl::Status status = CheckFlags(flags);
+  if (!status.ok()) return Fail(status, kExitUsage);
+  return Run(flags);
+}
+
+}  // namespace ps

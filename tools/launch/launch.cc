@@ -1,0 +1,126 @@
+#include "tools/launch/launch.h"
+
+#include <cstdio>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/clock.h"
+#include "absl/time/time.h"
+#include "common/config.h"
+#include "common/file.h"
+#include "common/status_macros.h"
+#include "security/job_certificates.h"
+#include "tools/launch/host_files.h"
+#include "tools/launch/remote_cluster.h"
+#include "tools/launch/remote_command.h"
+#include "tools/launch/results.h"
+#include "tools/launch/run_together.h"
+
+namespace ps {
+namespace {
+
+// Clocks of hosts may be behind.
+constexpr absl::Duration kSkew = absl::Hours(24);
+constexpr absl::Duration kCertificatesLast = absl::Hours(24 * 365);
+
+// Makes the certificates of all processes, or renews them. Returns their
+// folder; empty if the job needs none of ours.
+absl::StatusOr<std::string> MakeCertificates(const LaunchedJob& job) {
+  const SecurityConfig& security = job.config.security();
+  if (security.mode() != SecurityConfig::MUTUAL_TLS ||
+      !security.directory().empty()) {
+    return "";
+  }
+  const std::string folder = job.run_directory + "/certificates";
+  const absl::Time now = absl::Now();
+  PS_RETURN_IF_ERROR(
+      WriteJobCertificates(job.config, folder,
+                           {now - kSkew, now + kCertificatesLast})
+          .status());
+  return folder;
+}
+
+bool IsGiven(const ProgramSource& source) {
+  return !source.bundle.empty() || !source.folder.empty();
+}
+
+}  // namespace
+
+absl::StatusOr<LaunchedJob> PlaceJob(const std::string& job_path,
+                                     const std::vector<std::string>& overrides,
+                                     const LaunchRecord& record) {
+  LaunchedJob job;
+  job.record = record;
+  PS_ASSIGN_OR_RETURN(job.hosts, ParseHosts(record.hosts));
+  PS_ASSIGN_OR_RETURN(JobConfig config, LoadConfig(job_path));
+  for (const std::string& override : overrides) {
+    PS_RETURN_IF_ERROR(ApplyOverride(override, &config));
+  }
+  ClusterConfig* const cluster = config.mutable_cluster();
+  const int num_workers = NumWorkers(job.hosts);
+  if (cluster->has_num_workers() && cluster->num_workers() != num_workers) {
+    std::printf("The hosts have %d workers, which count, and the job says %d\n",
+                num_workers, cluster->num_workers());
+  }
+  cluster->set_num_workers(num_workers);
+  PS_ASSIGN_OR_RETURN(
+      job.processes,
+      PlaceProcesses(job.hosts, cluster->num_servers(), record.port));
+  cluster->clear_servers();
+  for (const std::string& address : ServerAddresses(job.hosts, job.processes)) {
+    cluster->add_servers(address);
+  }
+  PS_ASSIGN_OR_RETURN(job.config,
+                      WithOverrides(std::move(config), {}, job_path));
+  return job;
+}
+
+absl::Status CheckHosts(const LaunchedJob& job, Interrupts* interrupts) {
+  std::vector<ShortCommand> commands;
+  for (const LaunchHost& host : job.hosts) {
+    commands.push_back({SshArguments(job.record.ssh, host.name, "true")});
+  }
+  PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
+                      RunTogether(commands, interrupts));
+  // All problems at once.
+  std::string problems;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const absl::Status result = ResultOnHost(job.hosts[i].name, results[i]);
+    if (result.ok()) continue;
+    absl::StrAppend(&problems, problems.empty() ? "" : "\n", result.message());
+  }
+  return problems.empty() ? absl::OkStatus() : absl::AbortedError(problems);
+}
+
+absl::Status Launch(LaunchedJob job, const ProgramSource& source, bool goes_on,
+                    Interrupts* interrupts) {
+  job.folder = RemoteRunFolder(job.run_directory);
+  if (!goes_on) job.record.run_id = NewRunId();
+  const std::string job_path = job.run_directory + "/job.textproto";
+  PS_RETURN_IF_ERROR(
+      WriteFileAtomically(job_path, ResolvedConfigText(job.config)));
+  // So that the run can go on if what follows fails.
+  PS_RETURN_IF_ERROR(WriteLaunchRecord(job.record, job.run_directory));
+  if (IsGiven(source) || job.record.server_program.empty()) {
+    PS_RETURN_IF_ERROR(
+        PutProgramsOnHosts(source, job.hosts, interrupts, &job.record));
+  }
+  PS_RETURN_IF_ERROR(WriteLaunchRecord(job.record, job.run_directory));
+  HostFilesOptions files;
+  files.config = &job.config;
+  PS_ASSIGN_OR_RETURN(files.certificates, MakeCertificates(job));
+  files.run_directory = job.run_directory;
+  files.record = &job.record;
+  files.hosts = &job.hosts;
+  files.processes = &job.processes;
+  PS_ASSIGN_OR_RETURN(job.cores, SendHostFiles(files, interrupts));
+  PS_RETURN_IF_ERROR(RunRemoteCluster(job, goes_on, interrupts));
+  ResultsOptions results;
+  results.ssh = job.record.ssh;
+  results.host = job.HostOfWorker0().name;
+  results.folder = RemoteRecords(job.folder);
+  results.run_directory = job.run_directory;
+  return Annotate(FetchResults(results, interrupts),
+                  "the job is trained, but its results are not here");
+}
+
+}  // namespace ps

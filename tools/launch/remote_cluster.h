@@ -1,0 +1,32 @@
+// The servers and workers of one job on several hosts, each as a child process
+// of ssh.
+#ifndef TOOLS_LAUNCH_REMOTE_CLUSTER_H_
+#define TOOLS_LAUNCH_REMOTE_CLUSTER_H_
+
+#include "absl/status/status.h"
+#include "tools/interrupts.h"
+#include "tools/launch/remote_process.h"
+
+namespace ps {
+
+// Starts all processes, whose hosts have what they need (SendHostFiles). Relays
+// their log lines with a prefix to stdout and into run_directory/logs, copies
+// metrics.jsonl while it grows, and shows progress. A process that asks for it
+// (AsksForRestart) is started again if the job keeps snapshots; if that leads
+// to no further iteration, the job ends. Returns when no process is left that
+// can be reached.
+//
+// With Ctrl-C or SIGTERM, all are asked to end, and save a snapshot first; the
+// next one ends them at once.
+//
+// With `goes_on`, logs are continued.
+//
+// Errors, after all others have been stopped: kAborted naming the process that
+// failed; kUnavailable if it was given up; kCancelled after an interrupt. The
+// message also names the hosts that could not be reached at the end.
+absl::Status RunRemoteCluster(const LaunchedJob& job, bool goes_on,
+                              Interrupts* interrupts);
+
+}  // namespace ps
+
+#endif  // TOOLS_LAUNCH_REMOTE_CLUSTER_H_

@@ -1,0 +1,74 @@
+#include "tools/launch/remote_process.h"
+
+#include <algorithm>
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/str_cat.h"
+#include "tools/launch/host_files.h"
+#include "tools/launch/remote_command.h"
+
+namespace ps {
+namespace {
+
+// How much longer than checkpoint.grace_seconds a process may take to end.
+constexpr int kSecondsToEnd = 10;
+
+}  // namespace
+
+const LaunchHost& LaunchedJob::HostOfWorker0() const {
+  return HostOf(*absl::c_find_if(processes, [](const PlacedProcess& process) {
+    return !process.is_server() && process.number == 0;
+  }));
+}
+
+std::vector<std::string> ProcessArguments(const LaunchedJob& job,
+                                          const PlacedProcess& process) {
+  const LaunchHost& host = job.HostOf(process);
+  std::vector<std::string> arguments;
+  const auto set = [&arguments](const auto&... parts) {
+    arguments.push_back(absl::StrCat("--set=", parts...));
+  };
+  if (process.is_server()) {
+    arguments = {job.record.server_program,
+                 absl::StrCat("--index=", process.number),
+                 "--listen=" + ListenAddress(host, process.port)};
+  } else {
+    arguments = {job.record.worker_program,
+                 absl::StrCat("--rank=", process.number),
+                 "--run-dir=" + RemoteRecords(job.folder)};
+    set("machine.workers_on_machine=", host.num_workers);
+    if (job.config.machine().worker_threads() == 0) {
+      set("machine.worker_threads=",
+          std::max(1, job.cores.at(process.host) / host.num_workers));
+    }
+  }
+  arguments.push_back("--config=" + RemoteJobPath(job.folder));
+  if (job.config.checkpoint().directory().empty()) {
+    set("checkpoint.directory=", job.folder, "/checkpoints");
+  }
+  const SecurityConfig& security = job.config.security();
+  if (security.mode() == SecurityConfig::MUTUAL_TLS &&
+      security.directory().empty()) {
+    set("security.directory=", RemoteCertificates(job.folder));
+  }
+  return arguments;
+}
+
+std::vector<std::string> StartArguments(const LaunchedJob& job,
+                                        const PlacedProcess& process) {
+  return SshArguments(
+      job.record.ssh, job.HostOf(process).name,
+      LifelineCommand(RemoteLifeline(job.folder),
+                      job.config.checkpoint().grace_seconds() + kSecondsToEnd,
+                      ProcessArguments(job, process)));
+}
+
+std::vector<std::string> FollowMetricsArguments(const LaunchedJob& job) {
+  return SshArguments(
+      job.record.ssh, job.HostOfWorker0().name,
+      LifelineCommand(RemoteLifeline(job.folder), /*seconds=*/0,
+                      {"tail", "-n", "+1", "-F",
+                       RemoteRecords(job.folder) + "/metrics.jsonl"}));
+}
+
+}  // namespace ps

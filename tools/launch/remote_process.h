@@ -1,0 +1,46 @@
+// The command lines of a launched job's processes.
+#ifndef TOOLS_LAUNCH_REMOTE_PROCESS_H_
+#define TOOLS_LAUNCH_REMOTE_PROCESS_H_
+
+#include <string>
+#include <vector>
+
+#include "proto/config.pb.h"
+#include "tools/launch/hosts.h"
+#include "tools/launch/launch_record.h"
+
+namespace ps {
+
+struct LaunchedJob {
+  JobConfig config;  // Validated, with cluster.servers.
+  LaunchRecord record;
+  std::vector<LaunchHost> hosts;
+  std::vector<int> cores;  // Of each host.
+  std::vector<PlacedProcess> processes;
+  std::string run_directory;  // On this machine.
+  std::string folder;         // RemoteRunFolder().
+
+  const LaunchHost& HostOf(const PlacedProcess& process) const {
+    return hosts.at(process.host);
+  }
+  // Where records are made.
+  const LaunchHost& HostOfWorker0() const;
+};
+
+// The program and its arguments, on its host. What differs between hosts is
+// overridden: the rest of a job is the same everywhere.
+std::vector<std::string> ProcessArguments(const LaunchedJob& job,
+                                          const PlacedProcess& process);
+
+// For Spawn(): the process runs as long as standard input is open
+// (kLifelineScript).
+std::vector<std::string> StartArguments(const LaunchedJob& job,
+                                        const PlacedProcess& process);
+
+// The same for a command that prints worker 0's metrics.jsonl, and goes on
+// while it grows.
+std::vector<std::string> FollowMetricsArguments(const LaunchedJob& job);
+
+}  // namespace ps
+
+#endif  // TOOLS_LAUNCH_REMOTE_PROCESS_H_
