@@ -26,7 +26,7 @@ class MetricsServer {
   // no authentication, and nothing else is served. Requests are answered one
   // after the other, each within 2 s, so that whoever reaches the port costs
   // the process one connection and one thread. Errors: kInvalidArgument for an
-  // address that is none; kUnavailable if nobody can listen there.
+  // invalid address; kUnavailable if the process cannot listen there.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(
       const std::string& address, Sources sources);
 

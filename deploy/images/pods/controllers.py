@@ -6,7 +6,7 @@ import time
 
 from pods.podman import Failure
 
-# Exit codes, as docs/recovery.md has them.
+# Exit codes, as docs/exit_codes.md has them.
 DONE, LOST, KILLED, ASKED = 0, 75, 137, 143
 # The longest pause before a container is started again, as the kubelet's.
 LONGEST_PAUSE = 300
