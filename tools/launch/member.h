@@ -73,7 +73,7 @@ class Member {
   bool continues_log_ = false;
   State state_ = State::kWaits;
   absl::Time start_at_;
-  UniqueFd input_;  // Of the child.
+  UniqueFd input_;  // Our end of the standard input of the child.
   ProcessExit exit_;
   // Since the latest start.
   ProcessLog log_;
