@@ -120,6 +120,12 @@ struct CpuBackendOptions {
 absl::StatusOr<std::unique_ptr<Backend>> NewCpuBackend(
     const CpuBackendOptions& options);
 
+// The same without layers, for compressors; nn() and sequences() end the
+// process. Defined in //tensor/cpu:cpu_compressor_backend. Errors:
+// kInvalidArgument.
+absl::StatusOr<std::unique_ptr<Backend>> NewCpuCompressorBackend(
+    const CpuBackendOptions& options);
+
 }  // namespace ps
 
 #endif  // TENSOR_BACKEND_H_

@@ -113,7 +113,7 @@ absl::StatusOr<Machine> MakeMachine(const CompressRunOptions& options,
   Machine machine;
   CpuBackendOptions backend;
   backend.num_threads = options.threads;
-  PS_ASSIGN_OR_RETURN(machine.backend, NewCpuBackend(backend));
+  PS_ASSIGN_OR_RETURN(machine.backend, NewCpuCompressorBackend(backend));
   CompressorOptions compressor;
   compressor.config = options.compressor;
   compressor.dense_size = n;

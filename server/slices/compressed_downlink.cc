@@ -18,7 +18,7 @@ class CompressedDownlink final : public Downlink {
  public:
   absl::Status Init(const CompressorConfig& config, const SliceOptions& options,
                     const PayloadBuffer& weights) {
-    PS_ASSIGN_OR_RETURN(backend_, NewCpuBackend(CpuBackendOptions()));
+    PS_ASSIGN_OR_RETURN(backend_, NewCpuCompressorBackend(CpuBackendOptions()));
     CompressorOptions compressor;
     compressor.config = config;
     compressor.dense_size = options.num_elements;

@@ -113,7 +113,7 @@ ReplayPlan PlanReplay(const ReplayLimits& limits, int64_t iteration_bytes) {
 absl::StatusOr<ReplayPayloads> ReplayPayloads::Make(
     const ReplayOptions& options) {
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Backend> backend,
-                      NewCpuBackend(CpuBackendOptions()));
+                      NewCpuCompressorBackend(CpuBackendOptions()));
   ReplayLimits limits;
   limits.workers = options.config.cluster().num_workers();
   for (const int64_t size : options.shard_map->bucket_sizes()) {
