@@ -17,6 +17,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/synchronization/mutex.h"
 #include "glog/logging.h"
 #include "google/protobuf/stubs/logging.h"
 
@@ -39,6 +40,14 @@ void KeepFreedMemory() {
   // each arena would grow and empty in turns. Small blocks have per-thread
   // caches.
   mallopt(M_ARENA_MAX, 1);
+#endif
+}
+
+// Debian's library is built to search for deadlocks at each lock, which takes
+// 2 to 3 % of a server's time. Other builds keep that.
+void LockWithoutSearch() {
+#ifdef NDEBUG
+  absl::SetMutexDeadlockDetectionMode(absl::OnDeadlockCycle::kIgnore);
 #endif
 }
 
@@ -82,6 +91,7 @@ void InitProgram(const char* argv0) {
   OpenStandardStreams();
   RaiseOpenFiles();
   KeepFreedMemory();
+  LockWithoutSearch();
   FLAGS_logtostderr = true;
   google::InitGoogleLogging(argv0);
   // It writes a line for each message of a peer that is not as it should be.
