@@ -5,8 +5,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <utility>
 
+#include "absl/base/thread_annotations.h"
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
+#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
 #include "proto/config.pb.h"
 #include "transport/server_work.h"
@@ -48,6 +52,10 @@ class ServerMetrics {
   const std::shared_ptr<prometheus::Registry> registry_;
   // All owned by the registry.
   prometheus::Family<prometheus::Counter>* calls_;
+  absl::Mutex mutex_;
+  absl::flat_hash_map<std::pair<std::string, absl::StatusCode>,
+                      prometheus::Counter*>
+      call_counters_ ABSL_GUARDED_BY(mutex_);
   prometheus::Counter* pushes_received_;
   prometheus::Counter* first_weights_received_;
   prometheus::Counter* weights_sent_;
