@@ -1,6 +1,5 @@
 #include "transport/acceptor.h"
 
-#include <arpa/inet.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -8,7 +7,6 @@
 #include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -28,6 +26,8 @@
 #include "common/mutex.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "transport/handshake_pace.h"
+#include "transport/listening_sockets.h"
 
 namespace ps {
 namespace {
@@ -47,6 +47,8 @@ struct Connection {
   int fd = -1;
   bool waits = false;
   ino_t inode = 0;
+  // While it waits: when it may begin its handshake.
+  absl::Time not_before = absl::InfinitePast();
   std::string host;
   int64_t number = 0;  // In order of arrival.
   absl::Time accepted;
@@ -64,82 +66,6 @@ bool BeginsHandshake(const unsigned char* bytes, ssize_t count) {
 // Lets poll() report the socket once it has this many bytes, or has ended.
 void ReportFrom(int fd, int bytes) {
   setsockopt(fd, SOL_SOCKET, SO_RCVLOWAT, &bytes, sizeof(bytes));
-}
-
-absl::StatusOr<UniqueFd> BindAndListen(const sockaddr* address,
-                                       socklen_t length) {
-  UniqueFd fd(socket(address->sa_family,
-                     SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0));
-  const int on = 1;
-  if (fd.get() < 0 ||
-      setsockopt(fd.get(), SOL_SOCKET, SO_REUSEADDR, &on, sizeof(on)) != 0 ||
-      bind(fd.get(), address, length) != 0 ||
-      listen(fd.get(), SOMAXCONN) != 0) {
-    return absl::UnavailableError(std::strerror(errno));
-  }
-  return fd;
-}
-
-absl::StatusOr<UniqueFd> ListenOnUnixSocket(const std::string& address) {
-  const absl::string_view path = absl::StripPrefix(address, "unix:");
-  sockaddr_un name = {};
-  name.sun_family = AF_UNIX;
-  std::memcpy(name.sun_path, path.data(), path.size());
-  const auto* const generic = reinterpret_cast<const sockaddr*>(&name);
-  // One that a killed server has left is refused connections, and in the way.
-  const UniqueFd probe(socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0));
-  if (connect(probe.get(), generic, sizeof(name)) != 0 &&
-      errno == ECONNREFUSED) {
-    unlink(name.sun_path);
-  }
-  return BindAndListen(generic, sizeof(name));
-}
-
-int PortOfPeer(const sockaddr_storage& peer) {
-  // At the same place in both families.
-  return ntohs(reinterpret_cast<const sockaddr_in*>(&peer)->sin_port);
-}
-
-int PortOf(int fd) {
-  sockaddr_storage name = {};
-  socklen_t length = sizeof(name);
-  getsockname(fd, reinterpret_cast<sockaddr*>(&name), &length);
-  return PortOfPeer(name);
-}
-
-void SetPort(sockaddr* address, int port) {
-  reinterpret_cast<sockaddr_in*>(address)->sin_port =
-      htons(static_cast<uint16_t>(port));
-}
-
-// On all addresses of the host, and on the same port.
-absl::StatusOr<std::vector<UniqueFd>> ListenOnTcp(const std::string& address) {
-  const HostAndPort wanted = SplitHostAndPort(address);
-  addrinfo hints = {};
-  hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
-  hints.ai_socktype = SOCK_STREAM;
-  addrinfo* found = nullptr;
-  const int error = getaddrinfo(
-      wanted.host.c_str(), absl::StrCat(wanted.port).c_str(), &hints, &found);
-  if (error != 0) {
-    return absl::UnavailableError(gai_strerror(error));
-  }
-  const std::unique_ptr<addrinfo, void (*)(addrinfo*)> owner(found,
-                                                             freeaddrinfo);
-  std::vector<UniqueFd> sockets;
-  for (const addrinfo* each = found; each != nullptr; each = each->ai_next) {
-    if (!sockets.empty()) SetPort(each->ai_addr, PortOf(sockets[0].get()));
-    absl::StatusOr<UniqueFd> fd =
-        BindAndListen(each->ai_addr, each->ai_addrlen);
-    // A host may have a name for a protocol that this machine does not speak.
-    if (!fd.ok() && each->ai_family == AF_INET6 &&
-        (each->ai_next != nullptr || !sockets.empty())) {
-      continue;
-    }
-    PS_RETURN_IF_ERROR(fd.status());
-    sockets.push_back(*std::move(fd));
-  }
-  return sockets;
 }
 
 // Like gRPC, names an IPv4 address that came over IPv6 as such.
@@ -169,7 +95,8 @@ class SocketAcceptor final : public Acceptor {
         sockets_(std::move(sockets)),
         port_(IsUnixSocket(options.address) ? 0 : PortOf(sockets_[0].get())),
         stop_(eventfd(0, EFD_CLOEXEC)),
-        refused_(kLogLines, kLogInterval) {}
+        refused_(kLogLines, kLogInterval),
+        pace_(options.max_connections_per_host, options.handshake_time) {}
 
   ~SocketAcceptor() override { Stop(); }
 
@@ -226,7 +153,8 @@ class SocketAcceptor final : public Acceptor {
       if (polled[0].revents != 0) return;
       size_t next = 1 + sockets_.size();
       for (const std::string& name : waiting) {
-        if (polled[next++].revents != 0) Examine(name, take);
+        const short events = polled[next++].revents;
+        if (events != 0) Examine(name, (events & ~POLLIN) != 0, take);
       }
       CloseSilent();
       const bool was_shortage = shortage;
@@ -244,29 +172,41 @@ class SocketAcceptor final : public Acceptor {
   int AddWaiting(std::vector<pollfd>* polled,
                  std::vector<std::string>* waiting) {
     waiting->clear();
-    absl::Time oldest = absl::InfiniteFuture();
+    absl::Time next = absl::InfiniteFuture();
+    const absl::Time now = SteadyClock()->Now();
     MutexLock lock(&mu_);
     for (const auto& [name, connection] : open_) {
       if (!connection.waits) continue;
-      oldest = std::min(oldest, connection.accepted);
+      const bool paced = connection.not_before > now;
+      next = std::min(next, connection.accepted + options_.handshake_time);
+      if (paced) next = std::min(next, connection.not_before);
       waiting->push_back(name);
-      polled->push_back({connection.fd, POLLIN, 0});
+      polled->push_back(
+          {connection.fd,
+           static_cast<short>(paced ? POLLRDHUP : POLLIN | POLLRDHUP), 0});
     }
     if (waiting->empty()) return -1;
-    const absl::Duration left =
-        oldest + options_.handshake_time - SteadyClock()->Now();
     return static_cast<int>(
-        std::max<int64_t>(0, absl::ToInt64Milliseconds(left) + 1));
+        std::max<int64_t>(0, absl::ToInt64Milliseconds(next - now) + 1));
   }
 
-  // The connection has its first bytes, or has ended.
-  void Examine(const std::string& name, const Take& take) {
+  // The connection has its first bytes, or `ended`.
+  void Examine(const std::string& name, bool ended, const Take& take) {
     MutexLock lock(&mu_);
     const auto found = open_.find(name);
     if (found == open_.end() || !found->second.waits) return;
     const int fd = found->second.fd;
     unsigned char bytes[kHelloBytes] = {};
-    if (BeginsHandshake(bytes, recv(fd, bytes, sizeof(bytes), MSG_PEEK))) {
+    const bool begins =
+        BeginsHandshake(bytes, recv(fd, bytes, sizeof(bytes), MSG_PEEK));
+    if (begins && ended) {
+      Close(found);
+      return;
+    }
+    if (begins) {
+      const absl::Time now = SteadyClock()->Now();
+      found->second.not_before = pace_.Next(found->second.host, now);
+      if (found->second.not_before > now) return;
       ReportFrom(fd, 1);
       found->second.waits = false;
       take(fd);
@@ -286,8 +226,10 @@ class SocketAcceptor final : public Acceptor {
       const Connection& connection = here->second;
       if (connection.waits &&
           now - connection.accepted >= options_.handshake_time) {
+        const bool spoke = connection.not_before > absl::InfinitePast();
         Refuse(absl::StrCat("closed the connection from ", here->first,
-                            ", which said nothing"));
+                            spoke ? ", whose host has begun too many handshakes"
+                                  : ", which said nothing"));
         Close(here);
       }
     }
@@ -324,7 +266,7 @@ class SocketAcceptor final : public Acceptor {
     const std::string name =
         connection.host.empty()
             ? absl::StrCat("#", connection.number)
-            : absl::StrCat(connection.host, ":", PortOfPeer(peer));
+            : absl::StrCat(connection.host, ":", PortOf(peer));
     connection.waits = options_.tls_only && !connection.host.empty();
     // A name is free again when the connection that had it has ended.
     const auto before = open_.find(name);
@@ -429,6 +371,7 @@ class SocketAcceptor final : public Acceptor {
   LogLimit refused_;
 
   Mutex mu_;
+  HandshakePace pace_ ABSL_GUARDED_BY(mu_);
   // By HOST:PORT of the other end.
   Connections open_ ABSL_GUARDED_BY(mu_);
   int64_t num_accepted_ ABSL_GUARDED_BY(mu_) = 0;
@@ -440,13 +383,7 @@ class SocketAcceptor final : public Acceptor {
 
 absl::StatusOr<std::unique_ptr<Acceptor>> Acceptor::Listen(
     const AcceptorOptions& options) {
-  std::vector<UniqueFd> sockets;
-  if (IsUnixSocket(options.address)) {
-    PS_ASSIGN_OR_RETURN(UniqueFd fd, ListenOnUnixSocket(options.address));
-    sockets.push_back(std::move(fd));
-  } else {
-    PS_ASSIGN_OR_RETURN(sockets, ListenOnTcp(options.address));
-  }
+  PS_ASSIGN_OR_RETURN(std::vector<UniqueFd> sockets, ListenAt(options.address));
   return std::make_unique<SocketAcceptor>(options, std::move(sockets));
 }
 

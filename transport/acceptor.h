@@ -29,7 +29,9 @@ struct AcceptorOptions {
   absl::Duration strangers_time = absl::Milliseconds(200);
   // Over TCP, a connection waits here until its first bytes have come, and is
   // closed if they do not begin a TLS handshake, or not within
-  // handshake_time: for gRPC each one costs a millisecond of processor time.
+  // handshake_time. A host may begin max_connections_per_host handshakes in
+  // that time; for more it waits, for as long: each one costs some
+  // milliseconds of processor time.
   bool tls_only = false;
   absl::Duration handshake_time = absl::Seconds(10);
 };

@@ -17,6 +17,7 @@
 #include "common/mutex.h"
 #include "common/unique_fd.h"
 #include "gtest/gtest.h"
+#include "transport/handshake_pace.h"
 
 namespace ps {
 namespace {
@@ -226,6 +227,75 @@ TEST_F(AcceptorTest, ClosesWhoSaysNothing) {
   Send(half, "\x16\x03");
   EXPECT_TRUE(IsRefused(silent));
   EXPECT_TRUE(IsRefused(half));
+}
+
+TEST_F(AcceptorTest, LetsAHostBeginOnlySoManyHandshakes) {
+  tls_only_ = true;
+  Listen("127.0.0.1:0", /*total=*/10, /*per_host=*/3);
+  const std::string hello("\x16\x03\x01\x02\x00\x01", 6);
+  for (int i = 0; i < 3; ++i) {
+    const UniqueFd fd = Connect("127.0.0.2");
+    Send(fd, hello);
+    AwaitTaken(i + 1);
+  }
+  const UniqueFd waits = Connect("127.0.0.2");
+  Send(waits, hello);
+  const UniqueFd other_host = Connect();
+  Send(other_host, hello);
+  AwaitTaken(4);
+  MutexLock lock(&mu_);
+  sockaddr_in peer = {};
+  socklen_t length = sizeof(peer);
+  getpeername(taken_[3].get(), reinterpret_cast<sockaddr*>(&peer), &length);
+  EXPECT_EQ(ntohl(peer.sin_addr.s_addr), INADDR_LOOPBACK);
+  pollfd silent = {waits.get(), POLLIN, 0};
+  EXPECT_EQ(poll(&silent, 1, /*timeout=*/0), 0) << "it was closed";
+}
+
+TEST_F(AcceptorTest, HandsOverWhoWaitedForItsTurn) {
+  tls_only_ = true;
+  handshake_time_ = absl::Milliseconds(300);
+  Listen("127.0.0.1:0", /*total=*/10, /*per_host=*/3);
+  const std::string hello("\x16\x03\x01\x02\x00\x01", 6);
+  std::vector<UniqueFd> connections;
+  for (int i = 0; i < 3; ++i) {
+    connections.push_back(Connect());
+    Send(connections.back(), hello);
+    AwaitTaken(i + 1);
+  }
+  CloseFirst();
+  connections.push_back(Connect());
+  Send(connections.back(), hello);
+  AwaitTaken(3);
+}
+
+TEST(HandshakePaceTest, AllowsABurstAndThenAnEvenPace) {
+  HandshakePace pace(/*burst=*/4, absl::Seconds(8));
+  const absl::Time start = absl::UnixEpoch();
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(pace.Next("a", start), start);
+  EXPECT_EQ(pace.Next("a", start), start + absl::Seconds(2));
+  EXPECT_EQ(pace.Next("b", start), start);
+  const absl::Time then = start + absl::Seconds(5);
+  EXPECT_EQ(pace.Next("a", then), then);
+  EXPECT_EQ(pace.Next("a", then), then);
+  EXPECT_EQ(pace.Next("a", then), start + absl::Seconds(6));
+  const absl::Time later = start + absl::Seconds(100);
+  for (int i = 0; i < 4; ++i) EXPECT_EQ(pace.Next("a", later), later);
+  EXPECT_GT(pace.Next("a", later), later);
+}
+
+TEST(HandshakePaceTest, RemembersABoundedNumberOfHosts) {
+  HandshakePace pace(/*burst=*/1, absl::Seconds(1));
+  const absl::Time start = absl::UnixEpoch();
+  int allowed = 0;
+  for (int i = 0; i < 10000; ++i) {
+    allowed += pace.Next(absl::StrCat(i), start) == start ? 1 : 0;
+  }
+  EXPECT_LT(allowed, 5000);
+  EXPECT_LT(pace.num_hosts(), 5000u);
+  EXPECT_EQ(pace.Next("late", start + absl::Seconds(1)),
+            start + absl::Seconds(1));
+  EXPECT_EQ(pace.num_hosts(), 1u);
 }
 
 TEST_F(AcceptorTest, ClosesWhoWaitsForNewOnes) {
