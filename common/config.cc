@@ -37,6 +37,8 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
+constexpr int kMostNestedMessages = 64;
+
 std::vector<std::string> FieldNames(const Descriptor& type) {
   std::vector<std::string> names;
   for (int i = 0; i < type.field_count(); ++i) {
@@ -88,6 +90,8 @@ absl::StatusOr<Config> ParseText(absl::string_view text,
   ErrorLines errors(name);
   TextFormat::Parser parser;
   parser.RecordErrorsTo(&errors);
+  // Each level takes room on the stack, and the text may be a stranger's.
+  parser.SetRecursionLimit(kMostNestedMessages);
   Config config;
   if (!parser.ParseFromString(std::string(text), &config)) {
     return absl::InvalidArgumentError(errors.Text());
@@ -191,8 +195,8 @@ void SetDefaults(Message* message) {
   }
 }
 
-// Maps "a.b" to the value's text for every scalar of a message; repeated values
-// are joined.
+// Maps "a.b" to the value's text for every scalar of a message, and "a[2].b"
+// for one in a list; repeated values are joined.
 void Flatten(const Message& message, const std::string& prefix,
              std::map<std::string, std::string>* values) {
   const Reflection& reflection = *message.GetReflection();
@@ -200,13 +204,20 @@ void Flatten(const Message& message, const std::string& prefix,
   reflection.ListFields(message, &fields);
   for (const FieldDescriptor* field : fields) {
     const std::string path = absl::StrCat(prefix, field->name());
+    const int count =
+        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      Flatten(reflection.GetMessage(message, field), path + ".", values);
+      for (int i = 0; i < count; ++i) {
+        if (field->is_repeated()) {
+          Flatten(reflection.GetRepeatedMessage(message, field, i),
+                  absl::StrCat(path, "[", i, "]."), values);
+        } else {
+          Flatten(reflection.GetMessage(message, field), path + ".", values);
+        }
+      }
       continue;
     }
     std::vector<std::string> texts;
-    const int count =
-        field->is_repeated() ? reflection.FieldSize(message, field) : 1;
     for (int i = 0; i < count; ++i) {
       std::string text;
       TextFormat::PrintFieldValueToString(message, field,
@@ -215,6 +226,48 @@ void Flatten(const Message& message, const std::string& prefix,
     }
     (*values)[path] = absl::StrJoin(texts, ",");
   }
+}
+
+// A part of an override's path: "layer[2]".
+struct NameAndIndex {
+  std::string name;
+  int index = -1;  // There is none.
+};
+
+NameAndIndex SplitIndex(const std::string& part) {
+  const size_t bracket = part.find('[');
+  NameAndIndex split;
+  if (bracket == std::string::npos || part.back() != ']' ||
+      !absl::SimpleAtoi(part.substr(bracket + 1, part.size() - bracket - 2),
+                        &split.index) ||
+      split.index < 0) {
+    return {part, -1};
+  }
+  split.name = part.substr(0, bracket);
+  return split;
+}
+
+// The message of *message that `part`, which names `field`, leads to.
+absl::StatusOr<Message*> MessageAt(const NameAndIndex& part,
+                                   const FieldDescriptor* field,
+                                   Message* message,
+                                   absl::string_view assignment) {
+  const Reflection& reflection = *message->GetReflection();
+  if (!field->is_repeated() && part.index < 0) {
+    return reflection.MutableMessage(message, field);
+  }
+  const int size =
+      field->is_repeated() ? reflection.FieldSize(*message, field) : 0;
+  if (part.index >= 0 && part.index < size) {
+    return reflection.MutableRepeatedMessage(message, field, part.index);
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "override \"", assignment, "\": \"", part.name, "\" ",
+      field->is_repeated()
+          ? absl::StrCat("is a list of ", size,
+                         " elements; name one of them, as in ",
+                         part.name, "[0]")
+          : "is not a list"));
 }
 
 // Checks the fields that no plug-in owns.
@@ -375,13 +428,15 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
   Message* message = &changed;
   for (size_t i = 0; i < names.size(); ++i) {
     const Descriptor& type = *message->GetDescriptor();
-    const FieldDescriptor* field = type.FindFieldByName(names[i]);
+    const bool last = i + 1 == names.size();
+    const NameAndIndex part =
+        last ? NameAndIndex{names[i], -1} : SplitIndex(names[i]);
+    const FieldDescriptor* field = type.FindFieldByName(part.name);
     if (field == nullptr) {
       return absl::InvalidArgumentError(absl::StrCat(
           "override \"", assignment, "\": there is no field \"", names[i],
           "\"; known here are: ", absl::StrJoin(FieldNames(type), ", ")));
     }
-    const bool last = i + 1 == names.size();
     const bool is_message =
         field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
     if (!last) {
@@ -390,7 +445,7 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
             "override \"", assignment, "\": \"", names[i],
             "\" is a single value and has no field \"", names[i + 1], "\""));
       }
-      message = message->GetReflection()->MutableMessage(message, field);
+      PS_ASSIGN_OR_RETURN(message, MessageAt(part, field, message, assignment));
       continue;
     }
     if (is_message) {

@@ -50,46 +50,54 @@ class PlannedBatchNorm final : public PlannedLayer {
 
 class BatchNormLayer final : public Layer {
  public:
-  BatchNormLayer(std::string name, int64_t channels, AfterNorm after)
-      : name_(std::move(name)), channels_(channels), after_(after) {}
+  explicit BatchNormLayer(const BatchNormOptions& options)
+      : options_(options) {}
 
   std::string kind() const override { return kBatchNormKind; }
 
   std::vector<LayerParameter> parameters() const override {
-    return BatchNormParameters(name_, channels_);
+    return BatchNormParameters(options_.name, options_.channels);
   }
 
   std::vector<LayerStatistic> statistics() const override {
-    return BatchNormStatistics(name_, channels_);
+    return BatchNormStatistics(options_.name, options_.channels);
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
-    if (input.shape.size() < 2 || input.shape[1] != channels_) {
+    if (input.shape.size() < 2 || input.shape[1] != options_.channels) {
       return absl::InvalidArgumentError(
-          absl::StrCat(name_, " gets ", ShapeString(input.shape), "; needs ",
-                       channels_, " channels"));
+          absl::StrCat(options_.name, " gets ", ShapeString(input.shape),
+                       "; needs ", options_.channels, " channels"));
     }
     BatchNormShape shape;
     shape.training = context.training;
-    shape.relu = after_ == AfterNorm::kRelu;
+    shape.relu = options_.after == AfterNorm::kRelu;
+    shape.epsilon = options_.epsilon;
+    shape.momentum = options_.momentum;
     auto op = context.backend->nn().PlanBatchNorm(shape, input, nullptr);
-    PS_RETURN_IF_ERROR(Annotate(op.status(), name_));
-    return std::make_unique<PlannedBatchNorm>(*std::move(op), channels_,
+    PS_RETURN_IF_ERROR(Annotate(op.status(), options_.name));
+    return std::make_unique<PlannedBatchNorm>(*std::move(op), options_.channels,
                                               context.training);
   }
 
  private:
-  const std::string name_;
-  const int64_t channels_;
-  const AfterNorm after_;
+  const BatchNormOptions options_;
 };
 
 }  // namespace
 
+std::unique_ptr<Layer> NewBatchNormLayer(const BatchNormOptions& options) {
+  return std::make_unique<BatchNormLayer>(options);
+}
+
 std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
                                          AfterNorm after) {
-  return std::make_unique<BatchNormLayer>(std::move(name), channels, after);
+  BatchNormOptions options;
+  options.name = std::move(name);
+  options.channels = channels;
+  options.after = after;
+  return NewBatchNormLayer(options);
 }
 
 std::vector<LayerParameter> BatchNormParameters(const std::string& name,

@@ -8,15 +8,28 @@
 #include <vector>
 
 #include "models/layers/layer.h"
+#include "tensor/nn_kernels.h"
 
 namespace ps {
 
 enum class AfterNorm { kNothing, kRelu };
 
+struct BatchNormOptions {
+  std::string name;
+  int64_t channels = 0;
+  AfterNorm after = AfterNorm::kNothing;
+  // As in BatchNormShape.
+  float epsilon = BatchNormShape().epsilon;
+  float momentum = BatchNormShape().momentum;
+};
+
 // Parameters, all [channels]: `name`.weight (initially 1) and `name`.bias
 // (initially 0). Statistics: `name`.running_mean (0) and `name`.running_var
-// (1), updated each time by a tenth of the difference. The same as PyTorch's
+// (1), updated each time by `momentum` of the difference. The same as PyTorch's
 // BatchNorm1d and BatchNorm2d, optionally followed by a ReLU.
+std::unique_ptr<Layer> NewBatchNormLayer(const BatchNormOptions& options);
+
+// With PyTorch's epsilon and momentum.
 std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
                                          AfterNorm after);
 

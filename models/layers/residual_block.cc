@@ -158,6 +158,8 @@ class ResidualBlock final : public Layer {
   explicit ResidualBlock(ResidualBlockParts parts)
       : norm_name_(std::move(parts.norm_name)),
         channels_(parts.channels),
+        epsilon_(parts.epsilon),
+        momentum_(parts.momentum),
         main_(PlaceLayers(std::move(parts.main))),
         shortcut_(PlaceLayers(std::move(parts.shortcut))) {}
 
@@ -216,6 +218,8 @@ class ResidualBlock final : public Layer {
     BatchNormShape shape;
     shape.training = context.training;
     shape.relu = true;
+    shape.epsilon = epsilon_;
+    shape.momentum = momentum_;
     auto norm = context.backend->nn().PlanBatchNorm(shape, sum, residual);
     PS_RETURN_IF_ERROR(Annotate(norm.status(), norm_name_));
     parts.norm = *std::move(norm);
@@ -243,6 +247,8 @@ class ResidualBlock final : public Layer {
 
   const std::string norm_name_;
   const int64_t channels_;
+  const float epsilon_;
+  const float momentum_;
   const std::vector<PlacedLayer> main_;
   const std::vector<PlacedLayer> shortcut_;
 };

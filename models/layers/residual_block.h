@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "models/layers/layer.h"
+#include "tensor/nn_kernels.h"
 
 namespace ps {
 
@@ -19,6 +20,8 @@ struct ResidualBlockParts {
   // and applies the ReLU in the same pass over memory.
   std::string norm_name;
   int64_t channels = 0;
+  float epsilon = BatchNormShape().epsilon;
+  float momentum = BatchNormShape().momentum;
   // If empty, the input itself.
   std::vector<std::unique_ptr<Layer>> shortcut;
 };

@@ -77,6 +77,31 @@ class UnaryLayer final : public Layer {
   const std::optional<Activation> activation_;
 };
 
+// A reorder whose output has one dimension for all features.
+class FlatOp final : public UnaryOp {
+ public:
+  explicit FlatOp(std::unique_ptr<UnaryOp> reorder)
+      : reorder_(std::move(reorder)),
+        output_(ActivationDesc::Plain({reorder_->output().shape[0],
+                                       NumElements(reorder_->output().shape) /
+                                           reorder_->output().shape[0]})) {}
+
+  const ActivationDesc& output() const override { return output_; }
+
+  absl::Status Forward(const float* x, float* y) override {
+    return reorder_->Forward(x, y);
+  }
+
+  absl::Status Backward(const float* x, const float* y, const float* dy,
+                        float* dx) override {
+    return reorder_->Backward(x, y, dy, dx);
+  }
+
+ private:
+  const std::unique_ptr<UnaryOp> reorder_;
+  const ActivationDesc output_;
+};
+
 }  // namespace
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape) {
@@ -130,6 +155,17 @@ std::unique_ptr<Layer> NewPlainOrderLayer() {
   return std::make_unique<UnaryLayer>(
       "reorder", MemoryUse(), [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanReorder(input);
+      });
+}
+
+std::unique_ptr<Layer> NewFlattenLayer() {
+  return std::make_unique<UnaryLayer>(
+      "reorder", MemoryUse(),
+      [](NnKernels& nn, const ActivationDesc& input)
+          -> absl::StatusOr<std::unique_ptr<UnaryOp>> {
+        PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> reorder,
+                            nn.PlanReorder(input));
+        return std::make_unique<FlatOp>(std::move(reorder));
       });
 }
 

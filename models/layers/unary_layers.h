@@ -30,6 +30,9 @@ std::unique_ptr<Layer> NewReluLayer();
 // which is the order that a linear layer flattens.
 std::unique_ptr<Layer> NewPlainOrderLayer();
 
+// The same, as [batch, channels x height x width].
+std::unique_ptr<Layer> NewFlattenLayer();
+
 }  // namespace ps
 
 #endif  // MODELS_LAYERS_UNARY_LAYERS_H_

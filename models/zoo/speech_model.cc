@@ -3,15 +3,14 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/ctc_loss.h"
 #include "models/sequential_model.h"
 
 namespace ps {
 
-absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
-    const ModelOptions& model, SpeechModelOptions options) {
-  const ExampleShape& example = model.example;
+absl::Status CheckSpeechTask(const ExampleShape& example) {
   if (example.task != Task::kSpeech) {
     return absl::InvalidArgumentError(
         "a speech model needs a data set of speech");
@@ -21,6 +20,13 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
         absl::StrCat("an alphabet of ", example.alphabet.size(),
                      " characters for ", example.num_classes, " classes"));
   }
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
+    const ModelOptions& model, SpeechModelOptions options) {
+  const ExampleShape& example = model.example;
+  PS_RETURN_IF_ERROR(CheckSpeechTask(example));
   LinearOptions output;
   output.name = "output";
   output.in_features = options.hidden;

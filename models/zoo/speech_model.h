@@ -6,7 +6,9 @@
 #include <memory>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/batch.h"
 #include "models/layers/layer.h"
 #include "models/model.h"
 
@@ -20,7 +22,10 @@ struct SpeechModelOptions {
 };
 
 // Errors: kInvalidArgument for a data set that is not speech, or whose alphabet
-// and number of classes differ in size; those of NewSequentialModel.
+// and number of classes differ in size.
+absl::Status CheckSpeechTask(const ExampleShape& example);
+
+// Errors: those of CheckSpeechTask and of NewSequentialModel.
 absl::StatusOr<std::unique_ptr<Model>> NewSpeechModel(
     const ModelOptions& model, SpeechModelOptions options);
 

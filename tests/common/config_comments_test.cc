@@ -1,5 +1,6 @@
 // The config's files are the reference of all settings: no field may lack a
 // comment.
+#include <set>
 #include <string>
 #include <vector>
 
@@ -69,11 +70,21 @@ std::vector<std::string> Undocumented(const FileDescriptorProto& file) {
   return fields;
 }
 
+// The names of the files that a file imports, directly or not.
+void AddImports(const google::protobuf::FileDescriptor& file,
+                std::set<std::string>* names) {
+  for (int i = 0; i < file.dependency_count(); ++i) {
+    names->insert(file.dependency(i)->name());
+    AddImports(*file.dependency(i), names);
+  }
+}
+
 TEST(ConfigCommentsTest, EveryFieldOfEverySectionHasOne) {
   const FileDescriptorSet files =
       ReadDescriptors("tests/common/config.descriptor");
-  const auto& job = *JobConfig::descriptor()->file();
-  EXPECT_EQ(files.file_size(), 1 + job.dependency_count());
+  std::set<std::string> imported;
+  AddImports(*JobConfig::descriptor()->file(), &imported);
+  EXPECT_EQ(files.file_size(), 1 + static_cast<int>(imported.size()));
   for (const FileDescriptorProto& file : files.file()) {
     EXPECT_GT(file.message_type_size(), 0) << file.name();
     EXPECT_THAT(Undocumented(file), IsEmpty()) << file.name();

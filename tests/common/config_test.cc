@@ -209,6 +209,17 @@ TEST(ApplyOverrideTest, SetsFieldsOfEveryKind) {
       << config.DebugString();
 }
 
+TEST(ApplyOverrideTest, SetsFieldsOfElementsOfLists) {
+  JobConfig config;
+  LayersConfig& layers = *config.mutable_model()->mutable_layers();
+  layers.add_layer()->set_activation("relu");
+  layers.add_layer()->mutable_linear()->set_out_features(3);
+  ASSERT_TRUE(
+      ApplyOverride("model.layers.layer[1].linear.out_features=7", &config)
+          .ok());
+  EXPECT_EQ(config.model().layers().layer(1).linear().out_features(), 7);
+}
+
 TEST(ApplyOverrideTest, ReplacesWhatWasThere) {
   JobConfig config;
   config.mutable_schedule()->add_milestones(5);
@@ -246,6 +257,10 @@ TEST(ApplyOverrideTest, ErrorsSayWhatWouldBeRight) {
       {"training.bs=1", "no field \"bs\"; known here are: batch_size, epochs"},
       {"seed.x=1", "\"seed\" is a single value and has no field \"x\""},
       {"training=1", "\"training\" is a group of fields; set one of: batch_"},
+      {"model.layers.layer.name=x", "\"layer\" is a list of 0 elements"},
+      {"model.layers.layer[2].name=x", "name one of them, as in layer[0]"},
+      {"model.layers.layer[-1].name=x", "there is no field \"layer[-1]\""},
+      {"training[0].epochs=1", "\"training\" is not a list"},
       {"training.=1", "there is no field \"\""},
       {"seed=-1", "\"-1\" is not a value of seed, which is of type uint64"},
       {"seed=", "\"\" is not a value of seed"},
@@ -342,6 +357,30 @@ TEST(DescribeConfigDifferencesTest, NamesEachFieldWithBothValues) {
                   "compressor.sidco.stages: 2 there and 0 here",
                   "model.mlp.hidden_units: (unset) there and 8,9 here",
                   "name: \"other\" there and \"job\" here"));
+}
+
+TEST(DescribeConfigDifferencesTest, ElementsOfListsHaveNumbers) {
+  JobConfig here;
+  JobConfig there;
+  for (JobConfig* job : {&here, &there}) {
+    job->mutable_model()->mutable_layers()->add_layer()->set_activation("relu");
+    job->mutable_model()->mutable_layers()->add_layer()->set_dropout(0.5);
+  }
+  there.mutable_model()->mutable_layers()->mutable_layer(1)->set_dropout(0.25);
+  there.mutable_model()->mutable_layers()->add_layer()->set_name("x");
+  EXPECT_THAT(
+      DescribeConfigDifferences(SharedConfigText(here),
+                                SharedConfigText(there)),
+      ElementsAre("model.layers.layer[1].dropout: 0.25 there and 0.5 here",
+                  "model.layers.layer[2].name: \"x\" there and (unset) here"));
+}
+
+// Text from a peer must not use up the stack.
+TEST(DescribeConfigDifferencesTest, DeepTextIsRefused) {
+  std::string deep = "model { layers { ";
+  for (int i = 0; i < 100000; ++i) deep += "layer { residual { ";
+  EXPECT_THAT(DescribeConfigDifferences("", deep),
+              ElementsAre(HasSubstr("Message is too deep")));
 }
 
 TEST(DescribeConfigDifferencesTest, AConfigThatDoesNotParseIsOneLine) {

@@ -52,6 +52,13 @@ ModelConfig SmallModel(const std::string& name) {
   config.mutable_speech_lstm()->set_hidden(16);
   config.mutable_speech_dnn()->set_layers(2);
   config.mutable_speech_dnn()->set_hidden(16);
+  if (name == "layers") {
+    LayersConfig& layers = *config.mutable_layers();
+    layers.add_layer()->mutable_flatten();
+    layers.add_layer()->mutable_linear()->set_out_features(30);
+    layers.add_layer()->set_activation("relu");
+    layers.add_layer()->mutable_linear();
+  }
   return config;
 }
 

@@ -233,7 +233,7 @@ std::vector<std::string> SmallModels() {
 }
 
 INSTANTIATE_TEST_SUITE_P(WithoutOwnRange, ImageModel,
-                         testing::Values("lenet5", "mlp"));
+                         testing::Values("layers", "lenet5", "mlp"));
 
 INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
                          testing::ValuesIn(SmallModels()),
@@ -243,7 +243,7 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
 
 TEST(ModelRegistry, KnowsTheZoo) {
   EXPECT_EQ(absl::StrJoin(ModelRegistry().Names(), " "),
-            "alexnet char_lstm cifar_cnn lenet5 lstm_lm mlp resnet110 resnet18 "
+            "alexnet char_lstm cifar_cnn layers lenet5 lstm_lm mlp resnet110 resnet18 "
             "resnet20 resnet50 resnet56 speech_dnn speech_lstm vgg16 vgg19");
 }
 

@@ -1,0 +1,34 @@
+// Makes the layers of a network that a config lists
+// (proto/layers_config.proto).
+#ifndef MODELS_DESCRIBED_DESCRIBED_LAYERS_H_
+#define MODELS_DESCRIBED_DESCRIBED_LAYERS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "common/batch.h"
+#include "common/config_check.h"
+#include "models/layers/layer.h"
+#include "proto/layers_config.pb.h"
+
+namespace ps {
+
+struct DescribedLayers {
+  // Empty if there is a problem, or no example.
+  std::vector<std::unique_ptr<Layer>> layers;
+  // Speech: frames of a recording for each step of the output.
+  int64_t frames_per_step = 1;
+};
+
+// Derives the shape of every layer from that of the examples, and reports all
+// that is wrong: each problem names the layer's field in the job, its name, its
+// input's shape and the rule. `example` may be null where the data set is not
+// known yet; what depends on it is then not checked.
+DescribedLayers MakeDescribedLayers(const LayersConfig& config,
+                                    const ExampleShape* example,
+                                    ConfigProblems* problems);
+
+}  // namespace ps
+
+#endif  // MODELS_DESCRIBED_DESCRIBED_LAYERS_H_

@@ -1,0 +1,165 @@
+// Layers for inputs of several kinds: linear layers, batch normalisation,
+// activation functions, dropout.
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "models/described/layer_reading.h"
+#include "models/layers/dropout.h"
+#include "models/layers/unary_layers.h"
+
+namespace ps {
+namespace {
+
+constexpr int kMaxFeatures = 65536;
+
+const std::map<std::string, Activation>& Activations() {
+  static const auto* const activations =
+      new std::map<std::string, Activation>{{"relu", Activation::kRelu},
+                                            {"tanh", Activation::kTanh},
+                                            {"sigmoid", Activation::kSigmoid}};
+  return *activations;
+}
+
+// The rules of a layer that shares the embedding's table.
+void CheckTied(const LayerReading& layer, int64_t out_features) {
+  const NetworkReading& network = *layer.network;
+  if (network.embedding_features == 0) {
+    layer.Wrong("linear.tied_to_embedding", "true",
+                "needs an embedding as the first layer");
+    return;
+  }
+  if (layer.config.linear().has_initial_weight()) {
+    layer.Wrong("linear.initial_weight", "set",
+                "must not be, with tied_to_embedding: the weight is the "
+                "embedding's");
+  }
+  if (layer.input.channels != 0 &&
+      layer.input.channels != network.embedding_features) {
+    layer.WrongInput(absl::StrCat("must have ", network.embedding_features,
+                                  " features, as many as the embedding that "
+                                  "the layer is tied to"));
+  }
+  if (out_features != 0 && network.num_classes() != 0 &&
+      out_features != network.num_classes()) {
+    layer.Wrong("linear.out_features", absl::StrCat(out_features),
+                absl::StrCat("must be 0 or ", network.num_classes(),
+                             ", the rows of the embedding"));
+  }
+}
+
+bool IsFeatures(const LayerReading& layer) {
+  if (layer.input.is(LayerShape::Kind::kFeatures) ||
+      layer.input.is(LayerShape::Kind::kSequence) ||
+      layer.input.is(LayerShape::Kind::kUnknown)) {
+    return true;
+  }
+  layer.WrongInput(
+      layer.input.is(LayerShape::Kind::kImages)
+          ? "must be [batch, features]: put `layer { flatten {} }` before it"
+          : "must be [steps, batch, features]: an embedding makes it from "
+            "words or characters");
+  return false;
+}
+
+}  // namespace
+
+LayerShape ReadLinear(const LayerReading& layer) {
+  const LinearConfig& config = layer.config.linear();
+  layer.CheckRange("linear.out_features", config.out_features(), 0,
+                   kMaxFeatures);
+  const int64_t out_features = config.out_features() == 0
+                                   ? layer.network->num_classes()
+                                   : config.out_features();
+  LayerShape output = LayerShape::Features(out_features);
+  if (IsFeatures(layer)) output.kind = layer.input.kind;
+
+  LinearOptions options;
+  options.name = layer.name;
+  options.in_features = layer.input.channels;
+  options.out_features = out_features;
+  options.each_step = layer.input.is(LayerShape::Kind::kSequence);
+  options.tied = config.tied_to_embedding();
+  if (options.tied) CheckTied(layer, out_features);
+  const Fans fans = {options.in_features, out_features};
+  options.initializers = AffineInitializers::FanInUniform(fans.in);
+  // The number of classes may not be known yet.
+  const Fans known = {fans.in, out_features == 0 ? 1 : out_features};
+  options.initializers.weight =
+      ReadInitialValues(layer, "linear.initial_weight", config.initial_weight(),
+                        known, options.initializers.weight);
+  options.initializers.bias =
+      ReadInitialValues(layer, "linear.initial_bias", config.initial_bias(),
+                        Fans(), options.initializers.bias);
+  if (layer.makes_layers()) layer.layers->push_back(NewLinearLayer(options));
+  return output;
+}
+
+BatchNormOptions ReadBatchNormOptions(const LayerReading& layer) {
+  const BatchNormConfig& config = layer.config.batch_norm();
+  if (!(config.epsilon() > 0 && config.epsilon() <= 1)) {
+    layer.Wrong("batch_norm.epsilon", absl::StrCat(config.epsilon()),
+                "must be in (0, 1]");
+  }
+  if (!(config.momentum() >= 0 && config.momentum() <= 1)) {
+    layer.Wrong("batch_norm.momentum", absl::StrCat(config.momentum()),
+                "must be in [0, 1]");
+  }
+  if (layer.input.is(LayerShape::Kind::kSequence) ||
+      layer.input.is(LayerShape::Kind::kTokens)) {
+    layer.WrongInput(
+        "must be images or [batch, features]; sequences have no batch "
+        "normalisation");
+  }
+  BatchNormOptions options;
+  options.name = layer.name;
+  options.channels = layer.input.channels;
+  options.epsilon = static_cast<float>(config.epsilon());
+  options.momentum = static_cast<float>(config.momentum());
+  return options;
+}
+
+LayerShape ReadBatchNorm(const LayerReading& layer, AfterNorm after) {
+  BatchNormOptions options = ReadBatchNormOptions(layer);
+  options.after = after;
+  if (layer.makes_layers()) layer.layers->push_back(NewBatchNormLayer(options));
+  return layer.input;
+}
+
+LayerShape ReadActivation(const LayerReading& layer) {
+  const auto function = Activations().find(layer.config.activation());
+  if (function == Activations().end()) {
+    std::vector<std::string> names;
+    for (const auto& known : Activations()) names.push_back(known.first);
+    layer.Wrong("activation",
+                absl::StrCat("\"", layer.config.activation(), "\""),
+                absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
+    return layer.input;
+  }
+  if (layer.input.is(LayerShape::Kind::kTokens)) {
+    layer.CheckKind(LayerShape::Kind::kSequence);
+  }
+  if (layer.makes_layers()) {
+    layer.layers->push_back(NewActivationLayer(function->second));
+  }
+  return layer.input;
+}
+
+LayerShape ReadDropout(const LayerReading& layer) {
+  const double probability = layer.config.dropout();
+  if (!(probability >= 0 && probability < 1)) {
+    layer.Wrong("dropout", absl::StrCat(probability), "must be in [0, 1)");
+  }
+  if (layer.input.is(LayerShape::Kind::kTokens)) {
+    layer.CheckKind(LayerShape::Kind::kSequence);
+  }
+  if (layer.makes_layers()) {
+    layer.layers->push_back(NewDropoutLayer(probability));
+  }
+  return layer.input;
+}
+
+}  // namespace ps

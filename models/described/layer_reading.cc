@@ -1,0 +1,92 @@
+#include "models/described/layer_reading.h"
+
+#include <cmath>
+
+#include "absl/strings/str_cat.h"
+
+namespace ps {
+
+void LayerReading::Wrong(const std::string& field, const std::string& value,
+                         const std::string& rule) const {
+  network->problems->Add(
+      absl::StrCat(path, field.empty() ? "" : ".", field, " (\"", name, "\")"),
+      value, rule);
+}
+
+void LayerReading::WrongInput(const std::string& rule) const {
+  network->problems->Add(
+      absl::StrCat("the input of ", path, " (\"", name, "\")"), ToString(input),
+      rule);
+}
+
+void LayerReading::CheckRange(const std::string& field, int64_t value,
+                              int64_t low, int64_t high) const {
+  if (value >= low && value <= high) return;
+  Wrong(field, absl::StrCat(value),
+        absl::StrCat("must be ", low, " to ", high));
+}
+
+bool LayerReading::CheckKind(LayerShape::Kind kind) const {
+  if (input.is(kind) || input.is(LayerShape::Kind::kUnknown)) return true;
+  switch (kind) {
+    case LayerShape::Kind::kUnknown:
+      break;
+    case LayerShape::Kind::kTokens:
+      WrongInput(
+          "must be the words or characters of a data set of text, [steps, "
+          "batch]: an embedding is the first layer");
+      break;
+    case LayerShape::Kind::kSequence:
+      WrongInput(input.is(LayerShape::Kind::kTokens)
+                     ? "must be [steps, batch, features]: an embedding makes "
+                       "it from words or characters"
+                     : "must be a sequence, [steps, batch, features]");
+      break;
+    case LayerShape::Kind::kFeatures:
+      WrongInput("must be [batch, features]");
+      break;
+    case LayerShape::Kind::kImages:
+      WrongInput("must be images, [batch, channels, height, width]");
+      break;
+  }
+  return false;
+}
+
+Initializer ReadInitialValues(const LayerReading& layer,
+                              const std::string& field,
+                              const InitialValuesConfig& config,
+                              const Fans& fans, const Initializer& otherwise) {
+  const auto positive = [&](const char* kind, double value) {
+    if (value > 0 && std::isfinite(value)) return;
+    layer.Wrong(absl::StrCat(field, ".", kind), absl::StrCat(value),
+                "must be positive");
+  };
+  switch (config.values_case()) {
+    case InitialValuesConfig::VALUES_NOT_SET:
+      break;
+    case InitialValuesConfig::kConstant:
+      if (!std::isfinite(config.constant())) {
+        layer.Wrong(absl::StrCat(field, ".constant"),
+                    absl::StrCat(config.constant()), "must be finite");
+      }
+      return Initializer::Constant(config.constant());
+    case InitialValuesConfig::kUniform:
+      positive("uniform", config.uniform());
+      return Initializer::Uniform(config.uniform());
+    case InitialValuesConfig::kNormal:
+      positive("normal", config.normal());
+      return Initializer::Normal(config.normal());
+    case InitialValuesConfig::kHeNormal: {
+      const bool in = config.he_normal() == InitialValuesConfig::FAN_IN;
+      if (fans.out == 0) {
+        layer.Wrong(absl::StrCat(field, ".he_normal"),
+                    InitialValuesConfig::Fan_Name(config.he_normal()),
+                    "is not possible here; use constant, uniform or normal");
+      }
+      return Initializer::HeNormal(in ? fans.in : fans.out);
+    }
+  }
+  return otherwise;
+}
+
+}  // namespace ps
