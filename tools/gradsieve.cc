@@ -6,6 +6,7 @@
 #include "tools/certs_command.h"
 #include "tools/checkpoint/command.h"
 #include "tools/commands.h"
+#include "tools/compare_command.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
 #include "tools/launch/command.h"
@@ -25,6 +26,8 @@ const Command kCommands[] = {
      RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
      RunCompressCommand},
+    {"compare", "Print results, speed and bytes of several runs as a table.",
+     RunCompareCommand},
     {"report", "Draw what runs have recorded, as an HTML page.",
      RunReportCommand},
     {"certs", "Make the certificates of a job on several machines.",

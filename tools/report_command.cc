@@ -17,7 +17,9 @@
 #include "common/status_macros.h"
 #include "tools/command_failure.h"
 #include "tools/report/html_report.h"
+#include "tools/report/run_plots.h"
 #include "tools/report/run_records.h"
+#include "tools/report/run_table.h"
 #include "tools/report/svg_file.h"
 #include "tools/report/tail_plot.h"
 
@@ -37,9 +39,9 @@ CommandText Text() {
   CommandText text;
   text.program = "gradsieve report";
   text.description =
-      "Draws what runs have recorded, each run as a line: achieved over "
-      "target ratio, stages, residual, training loss and test "
-      "results by iterations, bytes and time; "
+      "Draws what runs have recorded, each run as a line: test results and "
+      "training loss by iterations, time or bytes; throughput, bytes both "
+      "ways, achieved over target ratio, stages and residual; "
       "and, where RUN_DIRECTORY/gradients/gradients.npy exists "
       "(training.dump_gradients without a directory of its own), how the "
       "magnitudes of its last gradient are distributed, against the laws that "

@@ -28,9 +28,8 @@ class ReportCommand : public CommandTest {
  protected:
   ReportCommand() { std::ofstream(Path("job.textproto")) << kJob; }
 
-  int Train(const std::string& compressor) {
-    return Gradsieve({"train", Path("job.textproto"),
-                      "--run-dir=" + Path("run"),
+  int Train(const std::string& compressor, const std::string& run = "run") {
+    return Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path(run),
                       "--set=compressor.name=" + compressor});
   }
 
@@ -47,8 +46,9 @@ TEST_F(ReportCommand, ARunWithoutATargetRatioIsComparedWithNone) {
       nlohmann::json::parse(*ReadFile(Path("run/summary.json")));
   EXPECT_TRUE(summary.at("target_ratio").is_null());
   ASSERT_EQ(Report(), 0) << output();
-  EXPECT_THAT(output(), AllOf(HasSubstr("| none | short | mlp, 6,370 "),
-                              HasSubstr("| none, fp32 | – | 1 | – | – |")));
+  EXPECT_THAT(output(), AllOf(HasSubstr("| none | mlp (none, fp32) | "),
+                              HasSubstr(" | short | "), HasSubstr("| 6,370 |"),
+                              HasSubstr("| – | 1 | – | – |")));
   const std::string page = *ReadFile(Path("run/report.html"));
   EXPECT_THAT(page, AllOf(HasSubstr("Last dumped gradient of none"),
                           HasSubstr("SIDCo fits residual + gradient"),
@@ -58,7 +58,8 @@ TEST_F(ReportCommand, ARunWithoutATargetRatioIsComparedWithNone) {
 TEST_F(ReportCommand, ADumpThatIsDamagedIsNamedWithWhatToDo) {
   ASSERT_EQ(Train("topk"), 0) << output();
   ASSERT_EQ(Report(), 0) << output();
-  EXPECT_THAT(output(), HasSubstr("| topk 0.01 | short |"));
+  EXPECT_THAT(output(),
+              HasSubstr("| topk 0.01 | mlp (topk, fp32, ratio 0.01) |"));
   std::ofstream(Path("run/gradients/gradients.npy")) << "damaged";
   EXPECT_EQ(Report(), 1);
   EXPECT_THAT(output(), AllOf(HasSubstr("gradsieve report: "),
@@ -78,6 +79,31 @@ TEST_F(ReportCommand, PlotsAlsoComeAsFilesThatStandAlone) {
                     HasSubstr(">Test accuracy</text>"),
                     HasSubstr(">sidco_e 0.01</text>"), HasSubstr("<polyline")));
   EXPECT_TRUE(std::filesystem::exists(Path("plots/run/training_loss.svg")));
+}
+
+TEST_F(ReportCommand, CompareGivesEachRunARowWithRatiosToTheFirst) {
+  ASSERT_EQ(Train("none", "dense"), 0) << output();
+  ASSERT_EQ(Train("topk", "few"), 0) << output();
+  ASSERT_EQ(Gradsieve({"compare", Path("dense"), Path("few")}), 0) << output();
+  EXPECT_THAT(output(), AllOf(HasSubstr("test accuracy"), HasSubstr(" (1) "),
+                              HasSubstr("topk 0.01")));
+  ASSERT_EQ(Gradsieve({"compare", Path("dense"), Path("few"), "--json"}), 0);
+  const auto json = nlohmann::json::parse(output());
+  ASSERT_EQ(json.size(), 2u);
+  for (const char* measure :
+       {"seconds", "samples_per_second", "bytes_up", "bytes_down"}) {
+    EXPECT_EQ(json[0]["relative_to_first"][measure], 1) << measure;
+    EXPECT_DOUBLE_EQ(
+        json[1]["relative_to_first"][measure],
+        json[1][measure].get<double>() / json[0][measure].get<double>());
+  }
+  const auto summary =
+      nlohmann::json::parse(*ReadFile(Path("few/summary.json")));
+  EXPECT_EQ(json[1]["result"], summary["test_accuracy"]);
+  EXPECT_EQ(json[1]["bytes_down"], summary["bytes_down"]);
+  EXPECT_LT(json[1]["relative_to_first"]["bytes_up"], 0.5);
+  EXPECT_EQ(Gradsieve({"compare", Path("dense"), Path("nowhere")}), 1);
+  EXPECT_THAT(output(), HasSubstr("nowhere is not the directory of a run"));
 }
 
 }  // namespace

@@ -3,15 +3,13 @@
 namespace ps {
 namespace {
 
-constexpr double kMega = 1e6;
-
 double Choose(Against against, double iterations, double bytes,
               double seconds) {
   switch (against) {
     case Against::kIterations:
       return iterations;
     case Against::kBytes:
-      return bytes / kMega;
+      return bytes;
     case Against::kSeconds:
       break;
   }
@@ -36,11 +34,13 @@ void NameAxis(Against against, Plot* plot) {
       plot->x_label = "iteration";
       return;
     case Against::kBytes:
-      plot->x_label = "MB sent, both ways, all workers";
+      plot->x_label = "bytes sent, both ways, all workers";
+      plot->x_unit = AxisUnit::kBytes;
       plot->title += " by bytes";
       break;
     case Against::kSeconds:
-      plot->x_label = "seconds of training";
+      plot->x_label = "time of training";
+      plot->x_unit = AxisUnit::kSeconds;
       plot->title += " by time";
       break;
   }

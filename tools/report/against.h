@@ -7,11 +7,11 @@
 
 namespace ps {
 
-enum class Against { kIterations, kBytes, kSeconds };
-constexpr Against kAllAgainst[] = {Against::kIterations, Against::kBytes,
-                                   Against::kSeconds};
+enum class Against { kIterations, kSeconds, kBytes };
+constexpr Against kAllAgainst[] = {Against::kIterations, Against::kSeconds,
+                                   Against::kBytes};
 
-// The place of a row on the axis: iterations, MB both ways, or seconds.
+// The place of a row on the axis: iterations, bytes both ways, or seconds.
 double PlaceOf(const IterationRow& row, Against against);
 double PlaceOf(const EvaluationRow& row, Against against);
 

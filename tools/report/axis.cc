@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 
 namespace ps {
@@ -25,41 +26,86 @@ double RoundStep(double step) {
   return 10 * power;
 }
 
-// A unit for numbers up to `largest`: what to divide them by, and its letter.
-struct Unit {
-  double size;
-  const char* letter;
+// What numbers are divided by, and its name.
+struct Scale {
+  double size = 1;
+  const char* name = "";
 };
 
-Unit UnitFor(double largest) {
-  if (largest >= 1e9) return {1e9, "G"};
-  if (largest >= 1e6) return {1e6, "M"};
-  if (largest >= 1e4) return {1e3, "k"};
-  return {1, ""};
+// For an axis whose largest number is this.
+Scale ScaleFor(double largest, AxisUnit unit) {
+  switch (unit) {
+    case AxisUnit::kNone:
+      if (largest >= 1e9) return {1e9, "G"};
+      if (largest >= 1e6) return {1e6, "M"};
+      if (largest >= 1e4) return {1e3, "k"};
+      return {1, ""};
+    case AxisUnit::kBytes:
+      if (largest >= 1e15) return {1e15, "PB"};
+      if (largest >= 1e12) return {1e12, "TB"};
+      if (largest >= 1e9) return {1e9, "GB"};
+      if (largest >= 1e6) return {1e6, "MB"};
+      if (largest >= 1e3) return {1e3, "kB"};
+      return {1, "B"};
+    case AxisUnit::kSeconds:
+      break;
+  }
+  if (largest > 4 * 86400) return {86400, "d"};
+  if (largest > 4 * 3600) return {3600, "h"};
+  if (largest > 600) return {60, "min"};
+  return {1, "s"};
 }
 
-// The labels of one axis have one unit and the same number of decimals, as many
-// as its step needs.
-std::string StepLabel(double value, double step, double largest) {
+std::string WithName(const std::string& number, const char* name) {
+  return *name == 0 ? number : absl::StrCat(number, kNoBreakSpace, name);
+}
+
+std::string PowerOfTen(int exponent) {
+  constexpr const char* kDigits[] = {"⁰", "¹", "²", "³", "⁴",
+                                     "⁵", "⁶", "⁷", "⁸", "⁹"};
+  std::string power = "10";
+  if (exponent < 0) power += "⁻";
+  for (const char digit : absl::StrCat(std::abs(exponent))) {
+    power += kDigits[digit - '0'];
+  }
+  return power;
+}
+
+// As many decimals as a step needs.
+int DecimalsFor(double step) {
+  return std::max(0, static_cast<int>(std::ceil(-std::log10(step) - 1e-9)));
+}
+
+// The labels of one axis have one unit and the same number of decimals.
+std::string StepLabel(double value, double step, double largest,
+                      AxisUnit unit) {
   if (value == 0) return "0";
-  if (largest >= 1e13 || largest < 1e-3) {
-    const int digits =
-        1 + static_cast<int>(std::ceil(std::log10(largest / step) - 1e-9));
-    return absl::StrFormat("%.*g", digits, value);
+  if (unit == AxisUnit::kNone && (largest >= 1e13 || largest < 1e-3)) {
+    const int exponent = static_cast<int>(std::floor(std::log10(largest)));
+    const double power = std::pow(10.0, exponent);
+    return absl::StrFormat("%.*f·%s", DecimalsFor(step / power), value / power,
+                           PowerOfTen(exponent));
   }
-  const Unit unit = UnitFor(largest);
-  const int decimals = std::max(
-      0, static_cast<int>(std::ceil(-std::log10(step / unit.size) - 1e-9)));
-  return absl::StrFormat("%.*f%s%s", decimals, value / unit.size,
-                         *unit.letter == 0 ? "" : kNoBreakSpace, unit.letter);
+  const Scale scale = ScaleFor(largest, unit);
+  return WithName(absl::StrFormat("%.*f", DecimalsFor(step / scale.size),
+                                  value / scale.size),
+                  scale.name);
 }
 
-// Label of a logarithmic axis, where each number has one digit.
-std::string PowerLabel(double value) {
-  if (value >= 1e13 || value < 1e-3 * (1 - 1e-9)) {
-    return absl::StrFormat("%.0e", value);
+// Labels of a logarithmic axis, where each number has one digit.
+std::string FactorLabel(double factor, int exponent, bool as_power,
+                        AxisUnit unit) {
+  const double value = factor * std::pow(10.0, exponent);
+  if (unit == AxisUnit::kBytes) {
+    const Scale scale = ScaleFor(value * (1 + 1e-9), unit);
+    return WithName(absl::StrFormat("%.6g", value / scale.size), scale.name);
   }
-  return StepLabel(value, value, value);
+  std::string number = absl::StrFormat("%.6g", value);
+  if (as_power) {
+    number = PowerOfTen(exponent);
+    if (factor != 1) number = absl::StrFormat("%.0f·%s", factor, number);
+  }
+  return WithName(number, unit == AxisUnit::kSeconds ? "s" : "");
 }
 
 }  // namespace
@@ -70,7 +116,7 @@ double Axis::Position(double value) const {
   return std::log(value / low) / std::log(high / low);
 }
 
-Axis LinearAxis(double low, double high, int ticks, bool whole) {
+Axis LinearAxis(double low, double high, const LinearAxisOptions& options) {
   // A single value gets an axis around it.
   const double smallest = std::max(std::abs(high), 1.0) * 1e-9;
   if (high - low < smallest) {
@@ -78,22 +124,30 @@ Axis LinearAxis(double low, double high, int ticks, bool whole) {
     low -= margin;
     high += margin;
   }
-  double step = RoundStep((high - low) / std::max(1, ticks - 1));
-  if (whole) step = std::max(1.0, step);
+  // Minutes are no power of ten of seconds.
+  const double size = options.unit == AxisUnit::kSeconds
+                          ? ScaleFor(high, options.unit).size
+                          : 1;
+  double step =
+      RoundStep((high - low) / size / std::max(1, options.ticks - 1)) * size;
+  if (options.whole) step = std::max(1.0, step);
   // Multiplies the step by a count, because a sum of steps would drift.
   const double first = std::floor(low / step + 1e-9);
   const double last = std::ceil(high / step - 1e-9);
   Axis axis;
-  const double largest = step * std::max(std::abs(first), std::abs(last));
+  const double largest = options.unit == AxisUnit::kSeconds
+                             ? high
+                             : step * std::max(std::abs(first), std::abs(last));
   for (double i = first; i <= last; ++i) {
-    axis.ticks.push_back({i * step, StepLabel(i * step, step, largest)});
+    axis.ticks.push_back(
+        {i * step, StepLabel(i * step, step, largest, options.unit)});
   }
   axis.low = first * step;
   axis.high = last * step;
   return axis;
 }
 
-Axis LogarithmicAxis(double low, double high) {
+Axis LogarithmicAxis(double low, double high, AxisUnit unit) {
   Axis axis;
   axis.logarithmic = true;
   int first = static_cast<int>(std::floor(std::log10(low) + 1e-9));
@@ -103,12 +157,12 @@ Axis LogarithmicAxis(double low, double high) {
   const int every = (last - first + kMostDecades - 1) / kMostDecades;
   // Both ends are ticks.
   first -= ((first - last) % every + every) % every;
+  const bool as_power = first < -4 || last > 5;
   for (int power = first; power <= last; power += every) {
-    const double decade = std::pow(10.0, power);
-    axis.ticks.push_back({decade, PowerLabel(decade)});
-    if (!fine || power == last) continue;
-    for (const double factor : {2.0, 5.0}) {
-      axis.ticks.push_back({factor * decade, PowerLabel(factor * decade)});
+    for (const double factor : {1.0, 2.0, 5.0}) {
+      if (factor > 1 && (!fine || power == last)) break;
+      axis.ticks.push_back({factor * std::pow(10.0, power),
+                            FactorLabel(factor, power, as_power, unit)});
     }
   }
   axis.low = axis.ticks.front().value;

@@ -9,7 +9,7 @@ namespace ps {
 
 struct Tick {
   double value = 0;
-  std::string label;  // "0.25", "40 k", "1e-06".
+  std::string label;  // "0.25", "40 k", "2.5 MB", "10⁻⁶".
 };
 
 // One direction of a plot: values from low to high, which are both ticks.
@@ -24,14 +24,25 @@ struct Axis {
   double Position(double value) const;
 };
 
-// The smallest axis that contains [low, high], with about `ticks` steps of 1, 2
-// or 5 times a power of ten. Both must be finite, with low at most high. If
-// `whole`, there are no ticks between whole numbers.
-Axis LinearAxis(double low, double high, int ticks = 6, bool whole = false);
+// What the numbers count; the labels say it.
+enum class AxisUnit { kNone, kBytes, kSeconds };
+
+struct LinearAxisOptions {
+  int ticks = 6;       // About so many.
+  bool whole = false;  // No ticks between whole numbers.
+  AxisUnit unit = AxisUnit::kNone;
+};
+
+// The smallest axis that contains [low, high], with steps of 1, 2 or 5 times a
+// power of ten, in bytes times a power of 1000, or in seconds, minutes, hours
+// or days. Both must be finite, with low at most high. All labels have the same
+// unit and the same number of decimals.
+Axis LinearAxis(double low, double high, const LinearAxisOptions& options = {});
 
 // The same with ticks at powers of ten, and also at 2 and 5 times these if the
-// axis spans less than two powers. low must be above 0.
-Axis LogarithmicAxis(double low, double high);
+// axis spans less than two powers. low must be above 0. Either all labels are
+// powers of ten or none is.
+Axis LogarithmicAxis(double low, double high, AxisUnit unit = AxisUnit::kNone);
 
 }  // namespace ps
 

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cmath>
+#include <functional>
 #include <utility>
 
-#include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 #include "common/metric.h"
 #include "tools/report/against.h"
 
@@ -30,40 +28,59 @@ std::string Capitalised(std::string words) {
   return words;
 }
 
-}  // namespace
+// One measure of the evaluations, of the runs that have it.
+struct Measure {
+  std::string words;  // "test accuracy"
+  double factor = 1;  // 100 for values that are shown as percentages.
+  double EvaluationRow::*value = nullptr;
+  std::function<bool(const RunRecords&)> has;
+};
 
-std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
-                                  const std::vector<PlotSeries>& series) {
-  std::vector<Plot> plots;
-  for (const std::string& metric : MetricsOf(runs)) {
-    const bool in_percent = IsFraction(metric);
-    for (const Against against : kAllAgainst) {
-      Plot plot;
-      plot.title = Capitalised(MetricWords(metric));
-      NameAxis(against, &plot);
-      plot.y_label = absl::StrCat(MetricWords(metric), in_percent ? ", %" : "");
-      for (size_t i = 0; i < runs.size(); ++i) {
-        if (runs[i].metric != metric || runs[i].evaluations.empty()) continue;
-        PlotSeries points = series[i];
-        points.markers = true;
-        for (const EvaluationRow& row : runs[i].evaluations) {
-          points.points.push_back({PlaceOf(row, against),
-                                   in_percent ? 100 * row.value : row.value});
-        }
-        plot.series.push_back(std::move(points));
+std::vector<Plot> ViewsOf(const Measure& measure,
+                          const std::vector<RunRecords>& runs,
+                          const std::vector<PlotSeries>& series) {
+  std::vector<Plot> views;
+  for (const Against against : kAllAgainst) {
+    Plot plot;
+    plot.title = Capitalised(measure.words);
+    NameAxis(against, &plot);
+    plot.y_label = measure.words;
+    if (measure.factor == 100) plot.y_label += ", %";
+    for (size_t i = 0; i < runs.size(); ++i) {
+      if (runs[i].evaluations.empty() || !measure.has(runs[i])) continue;
+      PlotSeries points = series[i];
+      points.markers = true;
+      for (const EvaluationRow& row : runs[i].evaluations) {
+        points.points.push_back(
+            {PlaceOf(row, against), measure.factor * row.*measure.value});
       }
-      plots.push_back(std::move(plot));
+      plot.series.push_back(std::move(points));
     }
+    views.push_back(std::move(plot));
   }
-  return plots;
+  return views;
 }
 
-std::string LastEvaluation(const RunRecords& run) {
-  if (run.evaluations.empty() || !std::isfinite(run.evaluations.back().value)) {
-    return "–";
+}  // namespace
+
+std::vector<std::vector<Plot>> EvaluationPlots(
+    const std::vector<RunRecords>& runs,
+    const std::vector<PlotSeries>& series) {
+  std::vector<std::vector<Plot>> plots;
+  Measure measure;
+  for (const std::string& metric : MetricsOf(runs)) {
+    measure.words = MetricWords(metric);
+    measure.factor = IsFraction(metric) ? 100 : 1;
+    measure.value = &EvaluationRow::value;
+    measure.has = [&metric](const RunRecords& run) {
+      return run.metric == metric;
+    };
+    plots.push_back(ViewsOf(measure, runs, series));
   }
-  return absl::StrCat(MetricWords(absl::StripPrefix(run.metric, "test_")), " ",
-                      FormatMetric(run.metric, run.evaluations.back().value));
+  measure = {"test loss", 1, &EvaluationRow::loss,
+             [](const RunRecords&) { return true; }};
+  plots.push_back(ViewsOf(measure, runs, series));
+  return plots;
 }
 
 }  // namespace ps

@@ -10,14 +10,10 @@
 
 namespace ps {
 
-// For each metric that any run has, in order of first use, a plot by iterations,
-// bytes and time. series[i]: name and colour of run i.
-std::vector<Plot> EvaluationPlots(const std::vector<RunRecords>& runs,
-                                  const std::vector<PlotSeries>& series);
-
-// "accuracy 98.70 %"; for a run without evaluations, the sign for a missing
-// value.
-std::string LastEvaluation(const RunRecords& run);
+// For each metric that any run has, in order of first use, a plot against each
+// of kAllAgainst. series[i]: name and colour of run i.
+std::vector<std::vector<Plot>> EvaluationPlots(
+    const std::vector<RunRecords>& runs, const std::vector<PlotSeries>& series);
 
 }  // namespace ps
 

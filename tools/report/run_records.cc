@@ -59,11 +59,14 @@ void TakeIteration(const Json& json, RunRecords* run) {
     }
   }
   row.seconds = Number(json, "seconds");
+  run->samples_per_second = Number(json, "samples_per_second");
+  row.samples = run->samples_per_second * row.seconds;
   row.bytes_up = Number(json, "bytes_up");
   row.bytes_down = Number(json, "bytes_down");
   run->seconds = row.seconds;
   run->achieved_ratio = Number(json, "achieved_ratio");
   run->compressed_share = Number(json, "compressed_share");
+  run->bytes_up = row.bytes_up;
   run->bytes_down = row.bytes_down;
   run->dense_bytes_up = Number(json, "dense_bytes_up");
   run->dense_bytes_down = Number(json, "dense_bytes_down");
@@ -84,7 +87,8 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
   }
   RunRecords run;
   run.directory = directory;
-  run.seconds = run.achieved_ratio = run.bytes_down = kNaN;
+  run.seconds = run.samples_per_second = run.achieved_ratio = kNaN;
+  run.bytes_up = run.bytes_down = kNaN;
   run.dense_bytes_up = run.dense_bytes_down = kNaN;
   const auto damaged = [&path](int64_t line, absl::string_view what) {
     return absl::DataLossError(
@@ -114,6 +118,7 @@ absl::StatusOr<RunRecords> ReadRunRecords(const std::string& directory) {
       EvaluationRow row;
       row.iteration = Number(json, "iteration");
       row.value = Number(json, run.metric.c_str());
+      row.loss = Number(json, "test_loss");
       if (!run.iterations.empty()) {
         const IterationRow& last = run.iterations.back();
         row.seconds = last.seconds;
@@ -139,7 +144,10 @@ void SetIterationSeconds(double seconds, RunRecords* run) {
   for (EvaluationRow& row : run->evaluations) {
     row.seconds = row.iteration * seconds;
   }
-  if (!run->iterations.empty()) run->seconds = run->iterations.back().seconds;
+  if (run->iterations.empty()) return;
+  const IterationRow& last = run->iterations.back();
+  run->seconds = last.seconds;
+  run->samples_per_second = last.samples / last.seconds;
 }
 
 RatioQuality MeasureRatioQuality(const RunRecords& run) {

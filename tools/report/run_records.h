@@ -29,6 +29,7 @@ struct IterationRow {
   std::vector<std::pair<std::string, double>> phases;
   // Since the start.
   double seconds = 0;   // Training time.
+  double samples = 0;   // Training examples, all workers.
   double bytes_up = 0;  // All workers.
   double bytes_down = 0;
 };
@@ -39,6 +40,7 @@ struct EvaluationRow {
   // Since the start, at the last iteration before it.
   double seconds = 0;
   double bytes = 0;  // Up and down, all workers.
+  double loss = std::numeric_limits<double>::quiet_NaN();  // On the test set.
 };
 
 struct RunRecords {
@@ -59,9 +61,11 @@ struct RunRecords {
   std::vector<EvaluationRow> evaluations;
   // Values at the last iteration, since the start; NaN before the first.
   double seconds = 0;
+  double samples_per_second = 0;
   double achieved_ratio = 0;  // Elements sent over elements, all workers.
   // Compressor "auto": mean over the iterations; NaN for others.
   double compressed_share = std::numeric_limits<double>::quiet_NaN();
+  double bytes_up = 0;
   double bytes_down = 0;
   double dense_bytes_up = 0;
   double dense_bytes_down = 0;

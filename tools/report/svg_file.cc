@@ -24,6 +24,7 @@ constexpr double kLabelBegin = kMargin + 34;
 // stretches plots.
 constexpr char kFileStyle[] = R"css(
 svg.plot { width: 640px; height: 360px; }
+svg.plot text { font-size: 12px; }
 .paper { fill: var(--ground); }
 .title { font: 600 15px system-ui, sans-serif; fill: var(--text); }
 .label { font: 13px system-ui, sans-serif; fill: var(--faint); }
@@ -55,7 +56,7 @@ std::string FileStyle() {
 // wide.
 std::string SmallerSize(const std::string& label) {
   constexpr double kUsual = 13;  // As the style has it.
-  const double size = (kPlotWidth - kLabelBegin - kMargin) /
+  const double size = (kFilePlotSize.width - kLabelBegin - kMargin) /
                       (0.6 * static_cast<double>(label.size()));
   if (size >= kUsual) return "";
   return absl::StrFormat(" style='font-size: %.1fpx'", size);
@@ -81,19 +82,20 @@ std::string Legend(const Plot& plot) {
 }  // namespace
 
 std::string SvgFile(const Plot& plot) {
-  const std::string curves = DrawCurves(plot);
+  const std::string curves = DrawCurves(plot, kFilePlotSize);
   if (curves.empty()) return "";
   const double top =
       kTitleHeight + kLegendHeight * static_cast<double>(plot.series.size());
-  const double height = top + kPlotHeight;
+  const double height = top + kFilePlotSize.height;
   return absl::StrFormat(
       "<svg xmlns='http://www.w3.org/2000/svg' viewBox='0 0 %.0f %.0f' "
       "width='%.0f' height='%.0f'>\n<style>%s</style>\n"
       "<rect class='paper' width='%.0f' height='%.0f'/>\n"
       "<text class='title' x='%.0f' y='22'>%s</text>\n%s"
       "<g transform='translate(0 %.0f)'>%s</g>\n</svg>\n",
-      kPlotWidth, height, kPlotWidth, height, FileStyle(), kPlotWidth, height,
-      kMargin, EscapeMarkup(plot.title), Legend(plot), top, curves);
+      kFilePlotSize.width, height, kFilePlotSize.width, height, FileStyle(),
+      kFilePlotSize.width, height, kMargin, EscapeMarkup(plot.title),
+      Legend(plot), top, curves);
 }
 
 std::string SvgFileName(const Plot& plot) {

@@ -12,24 +12,26 @@
 namespace ps {
 namespace {
 
-// Margins of the picture, in CSS pixels at its natural size.
-constexpr double kLeft = 68;
-constexpr double kRight = 28;  // For half of the last label.
-constexpr double kTop = 12;
-constexpr double kBottom = 46;
-// About two pixels for each point.
-constexpr size_t kMostPoints = 280;
+// Margins of the picture.
+constexpr double kLeft = 60;
+constexpr double kRight = 24;  // For half of the last label.
+constexpr double kTop = 30;    // For the name of the y axis.
+constexpr double kBottom = 44;
+// Width for the label of a tick of the x axis.
+constexpr double kTickWidth = 64;
+// Groups that are too small have no quiet medians.
+constexpr size_t kMostPoints = 140;
 
 class Canvas {
  public:
-  Canvas(Axis x, Axis y) : x_(std::move(x)), y_(std::move(y)) {}
+  Canvas(const PlotSize& size, Axis x, Axis y)
+      : size_(size), x_(std::move(x)), y_(std::move(y)) {}
 
   double X(double value) const {
-    return kLeft + (kPlotWidth - kLeft - kRight) * x_.Position(value);
+    return kLeft + (right() - kLeft) * x_.Position(value);
   }
   double Y(double value) const {
-    return kPlotHeight - kBottom -
-           (kPlotHeight - kTop - kBottom) * y_.Position(value);
+    return bottom() - (bottom() - kTop) * y_.Position(value);
   }
   bool Shows(const PlotPoint& point) const {
     return std::isfinite(X(point.x)) && std::isfinite(Y(point.y));
@@ -38,40 +40,67 @@ class Canvas {
     return absl::StrFormat("%.2f,%.2f ", X(point.x), Y(point.y));
   }
 
+  double right() const { return size_.width - kRight; }
+  double bottom() const { return size_.height - kBottom; }
+  const PlotSize& size() const { return size_; }
   const Axis& x() const { return x_; }
   const Axis& y() const { return y_; }
 
  private:
+  const PlotSize size_;
   const Axis x_;
   const Axis y_;
 };
 
 // Consecutive points of a series that are drawn as one.
 struct Group {
-  PlotPoint mean;
-  double low = std::numeric_limits<double>::infinity();
-  double high = -std::numeric_limits<double>::infinity();
+  PlotPoint middle;  // Mean of x, median of y.
+  double low = 0;    // First and third quartile of y.
+  double high = 0;
 };
 
+// The value below which this share of the sorted values lies, interpolated
+// between neighbours.
+double Quantile(const std::vector<double>& sorted, double share) {
+  const double place = share * static_cast<double>(sorted.size() - 1);
+  const size_t below = static_cast<size_t>(place);
+  const size_t above = std::min(below + 1, sorted.size() - 1);
+  return sorted[below] +
+         (place - static_cast<double>(below)) * (sorted[above] - sorted[below]);
+}
+
+// Whether an axis of this scale can show the value.
+bool CanShow(PlotScale scale, double value) {
+  return std::isfinite(value) &&
+         (scale != PlotScale::kLogarithmic || value > 0);
+}
+
 // A group without a point that can be shown is NaN.
-std::vector<Group> GroupPoints(const Canvas& canvas,
+std::vector<Group> GroupPoints(const Plot& plot,
                                const std::vector<PlotPoint>& points) {
   const size_t size = (points.size() + kMostPoints - 1) / kMostPoints;
   std::vector<Group> groups;
+  std::vector<double> values;
   for (size_t begin = 0; begin < points.size(); begin += size) {
     Group group;
-    double count = 0;
+    values.clear();
     for (size_t i = begin; i < std::min(points.size(), begin + size); ++i) {
-      if (!canvas.Shows(points[i])) continue;
-      ++count;
-      group.mean.x += points[i].x;
-      group.mean.y += points[i].y;
-      group.low = std::min(group.low, points[i].y);
-      group.high = std::max(group.high, points[i].y);
+      if (!CanShow(plot.x_scale, points[i].x) ||
+          !CanShow(plot.y_scale, points[i].y)) {
+        continue;
+      }
+      group.middle.x += points[i].x;
+      values.push_back(points[i].y);
     }
-    // 0 / 0 gives a NaN, which leaves a gap.
-    group.mean.x /= count;
-    group.mean.y /= count;
+    std::sort(values.begin(), values.end());
+    if (values.empty()) {
+      group.middle.y = std::numeric_limits<double>::quiet_NaN();
+    } else {
+      group.middle.x /= static_cast<double>(values.size());
+      group.middle.y = Quantile(values, 0.5);
+      group.low = Quantile(values, 0.25);
+      group.high = Quantile(values, 0.75);
+    }
     groups.push_back(group);
   }
   return groups;
@@ -82,30 +111,27 @@ void DrawAxes(const Canvas& canvas, const Plot& plot, std::string* svg) {
     const double y = canvas.Y(tick.value);
     absl::StrAppendFormat(
         svg, "<line class='grid' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>",
-        kLeft, kPlotWidth - kRight, y, y);
+        kLeft, canvas.right(), y, y);
     absl::StrAppendFormat(svg, "<text class='y' x='%.2f' y='%.2f'>%s</text>\n",
-                          kLeft - 8, y + 4, EscapeMarkup(tick.label));
+                          kLeft - 7, y + 4, EscapeMarkup(tick.label));
   }
+  const double bottom = canvas.bottom();
   for (const Tick& tick : canvas.x().ticks) {
     const double x = canvas.X(tick.value);
     absl::StrAppendFormat(
         svg, "<line class='tick' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>", x,
-        x, kPlotHeight - kBottom, kPlotHeight - kBottom + 5);
+        x, bottom, bottom + 5);
     absl::StrAppendFormat(svg, "<text class='x' x='%.2f' y='%.2f'>%s</text>\n",
-                          x, kPlotHeight - kBottom + 19,
-                          EscapeMarkup(tick.label));
+                          x, bottom + 18, EscapeMarkup(tick.label));
   }
   absl::StrAppendFormat(
       svg, "<line class='axis' x1='%.2f' x2='%.2f' y1='%.2f' y2='%.2f'/>\n",
-      kLeft, kPlotWidth - kRight, kPlotHeight - kBottom, kPlotHeight - kBottom);
+      kLeft, canvas.right(), bottom, bottom);
   absl::StrAppendFormat(svg, "<text class='name' x='%.2f' y='%.2f'>%s</text>\n",
-                        (kLeft + kPlotWidth - kRight) / 2, kPlotHeight - 8,
+                        (kLeft + canvas.right()) / 2, bottom + 37,
                         EscapeMarkup(plot.x_label));
-  absl::StrAppendFormat(
-      svg,
-      "<text class='name' transform='translate(14 %.2f) rotate(-90)'>%s"
-      "</text>\n",
-      (kTop + kPlotHeight - kBottom) / 2, EscapeMarkup(plot.y_label));
+  absl::StrAppendFormat(svg, "<text class='top' x='2' y='14'>%s</text>\n",
+                        EscapeMarkup(plot.y_label));
 }
 
 void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
@@ -114,7 +140,7 @@ void DrawBand(const Canvas& canvas, const PlotBand& band, std::string* svg) {
   absl::StrAppendFormat(svg,
                         "<rect class='band' x='%.2f' y='%.2f' width='%.2f' "
                         "height='%.2f'><title>%s</title></rect>\n",
-                        kLeft, top, kPlotWidth - kLeft - kRight,
+                        kLeft, top, canvas.right() - kLeft,
                         std::max(0.0, bottom - top), EscapeMarkup(band.label));
 }
 
@@ -131,13 +157,13 @@ void DrawStretch(const Canvas& canvas, const PlotSeries& series, bool striped,
   std::string stripe;
   bool wide = false;
   for (const Group* g = begin; g != end; ++g) {
-    line += canvas.At(g->mean);
-    stripe += canvas.At({g->mean.x, g->high});
+    line += canvas.At(g->middle);
+    stripe += canvas.At({g->middle.x, g->high});
     wide = wide || g->high > g->low;
   }
   if (wide && striped) {
     for (const Group* g = end; g-- != begin;) {
-      stripe += canvas.At({g->mean.x, g->low});
+      stripe += canvas.At({g->middle.x, g->low});
     }
     absl::StrAppendFormat(svg, "<polygon class='f%d' points='%s'/>\n", color,
                           stripe);
@@ -150,15 +176,18 @@ void DrawStretch(const Canvas& canvas, const PlotSeries& series, bool striped,
   for (const Group* g = begin; g != end; ++g) {
     absl::StrAppendFormat(svg,
                           "<circle class='d%d' cx='%.2f' cy='%.2f' r='3'/>",
-                          color, canvas.X(g->mean.x), canvas.Y(g->mean.y));
+                          color, canvas.X(g->middle.x), canvas.Y(g->middle.y));
   }
   *svg += '\n';
 }
 
-void DrawSeries(const Canvas& canvas, const PlotSeries& series, bool striped,
+void DrawSeries(const Canvas& canvas, const PlotSeries& series,
+                const std::vector<Group>& groups, bool striped,
                 std::string* svg) {
-  const std::vector<Group> groups = GroupPoints(canvas, series.points);
-  const auto is_gap = [](const Group& g) { return std::isnan(g.mean.y); };
+  // An automatic x axis may be logarithmic and have points at 0.
+  const auto is_gap = [&canvas](const Group& g) {
+    return !canvas.Shows(g.middle);
+  };
   const Group* const all_end = groups.data() + groups.size();
   const Group* begin = groups.data();
   while (begin != all_end) {
@@ -218,24 +247,34 @@ bool IsLogarithmic(PlotScale scale, const Extent& extent) {
           positive.high > kLogarithmicSpan * positive.low);
 }
 
-// Whether an axis of this scale can show the value.
-bool CanShow(PlotScale scale, double value) {
-  return std::isfinite(value) &&
-         (scale != PlotScale::kLogarithmic || value > 0);
-}
-
-Axis XAxis(const Plot& plot, Extent x) {
+Axis XAxis(const Plot& plot, Extent x, double width) {
   if (IsLogarithmic(plot.x_scale, x)) {
-    return LogarithmicAxis(x.positive.low, x.positive.high);
+    return LogarithmicAxis(x.positive.low, x.positive.high, plot.x_unit);
   }
   if (plot.x_from_zero) x.Add(0);
-  return LinearAxis(x.all.low, x.all.high, /*ticks=*/8);
+  LinearAxisOptions options;
+  options.ticks = static_cast<int>((width - kLeft - kRight) / kTickWidth) + 1;
+  options.unit = plot.x_unit;
+  return LinearAxis(x.all.low, x.all.high, options);
 }
 
 Axis YAxis(const Plot& plot, const Extent& y) {
-  return IsLogarithmic(plot.y_scale, y)
-             ? LogarithmicAxis(y.positive.low, y.positive.high)
-             : LinearAxis(y.all.low, y.all.high, /*ticks=*/6, plot.whole_y);
+  if (IsLogarithmic(plot.y_scale, y)) {
+    return LogarithmicAxis(y.positive.low, y.positive.high, plot.y_unit);
+  }
+  LinearAxisOptions options;
+  options.whole = plot.whole_y;
+  options.unit = plot.y_unit;
+  return LinearAxis(y.all.low, y.all.high, options);
+}
+
+std::string Figure(const Plot& plot, const std::string& drawing) {
+  std::string figure = absl::StrCat("<figure>", Legend(plot), drawing);
+  if (!plot.note.empty()) {
+    absl::StrAppend(&figure, "<p class='note'>", EscapeMarkup(plot.note),
+                    "</p>\n");
+  }
+  return figure + "</figure>\n";
 }
 
 }  // namespace
@@ -257,13 +296,14 @@ figcaption { margin-bottom: 6px; }
 figcaption strong { display: block; margin-bottom: 3px; }
 .legend { color: var(--faint); font-size: 13px; }
 .note { color: var(--faint); font-size: 13px; max-width: 70em; }
-.key { white-space: nowrap; margin-right: 12px; }
-.key svg { vertical-align: -1px; margin-right: 5px; }
+.key { display: inline-flex; align-items: baseline; max-width: 100%;
+  overflow-wrap: anywhere; margin-right: 12px; }
+.key svg { flex: none; margin-right: 5px; }
 svg.plot { display: block; width: 100%; height: auto; }
-svg.plot text { font: 12px system-ui, sans-serif; fill: var(--faint); }
+svg.plot text { font: 13px system-ui, sans-serif; fill: var(--faint); }
 svg.plot text.y { text-anchor: end; }
 svg.plot text.x, svg.plot text.name { text-anchor: middle; }
-svg.plot text.name { fill: var(--text); }
+svg.plot text.name, svg.plot text.top { fill: var(--text); }
 .grid { stroke: var(--grid); }
 .axis, .tick { stroke: var(--faint); }
 .band { fill: var(--good); opacity: 0.13; }
@@ -283,16 +323,18 @@ polygon { opacity: 0.2; }
 .s7 { stroke: var(--c7); } .f7, .d7 { fill: var(--c7); }
 )css";
 
-std::string DrawCurves(const Plot& plot) {
+std::string DrawCurves(const Plot& plot, const PlotSize& size) {
+  const bool striped = plot.series.size() <= kMostStripes;
   Extent x;
   Extent y;
+  std::vector<std::vector<Group>> groups;  // [series]
   for (const PlotSeries& series : plot.series) {
-    for (const PlotPoint& point : series.points) {
-      if (!CanShow(plot.x_scale, point.x) || !CanShow(plot.y_scale, point.y)) {
-        continue;
-      }
-      x.Add(point.x);
-      y.Add(point.y);
+    groups.push_back(GroupPoints(plot, series.points));
+    for (const Group& group : groups.back()) {
+      if (std::isnan(group.middle.y)) continue;
+      x.Add(group.middle.x);
+      y.Add(striped ? group.low : group.middle.y);
+      y.Add(striped ? group.high : group.middle.y);
     }
   }
   if (x.all.empty()) return "";
@@ -300,29 +342,37 @@ std::string DrawCurves(const Plot& plot) {
     y.Add(plot.band->low);
     y.Add(plot.band->high);
   }
-  const Canvas canvas(XAxis(plot, x), YAxis(plot, y));
+  const Canvas canvas(size, XAxis(plot, x, size.width), YAxis(plot, y));
   std::string svg = absl::StrFormat(
       "<svg class='plot' viewBox='0 0 %.0f %.0f' width='%.0f' height='%.0f' "
       "role='img' aria-label='%s'>\n",
-      kPlotWidth, kPlotHeight, kPlotWidth, kPlotHeight,
+      size.width, size.height, size.width, size.height,
       EscapeMarkup(plot.title));
   if (plot.band.has_value()) DrawBand(canvas, *plot.band, &svg);
   DrawAxes(canvas, plot, &svg);
-  for (const PlotSeries& series : plot.series) {
-    DrawSeries(canvas, series, plot.series.size() <= kMostStripes, &svg);
+  for (size_t i = 0; i < plot.series.size(); ++i) {
+    DrawSeries(canvas, plot.series[i], groups[i], striped, &svg);
   }
   return svg + "</svg>\n";
 }
 
 std::string DrawPlot(const Plot& plot) {
-  const std::string curves = DrawCurves(plot);
-  if (curves.empty()) return "";
-  std::string figure = absl::StrCat("<figure>", Legend(plot), curves);
-  if (!plot.note.empty()) {
-    absl::StrAppend(&figure, "<p class='note'>", EscapeMarkup(plot.note),
-                    "</p>\n");
+  const std::string curves = DrawCurves(plot, kPagePlotSize);
+  return curves.empty() ? "" : Figure(plot, curves);
+}
+
+std::string DrawViews(const std::vector<Plot>& views) {
+  std::string all;
+  bool any = false;
+  for (size_t i = 0; i < views.size(); ++i) {
+    const std::string curves = DrawCurves(views[i], kPagePlotSize);
+    any = any || !curves.empty();
+    absl::StrAppend(
+        &all, "<div class='view", i, "'>",
+        curves.empty() ? "<p class='note'>Nothing is recorded.</p>" : curves,
+        "</div>\n");
   }
-  return figure + "</figure>\n";
+  return any ? Figure(views[0], all) : "";
 }
 
 std::string EscapeMarkup(absl::string_view text) {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "tools/report/axis.h"
 
 namespace ps {
 
@@ -49,7 +50,10 @@ constexpr double kLogarithmicSpan = 20;  // Largest over smallest.
 struct Plot {
   std::string title;
   std::string x_label;
-  std::string y_label;       // With its unit.
+  std::string y_label;
+  // The labels of the ticks have the unit.
+  AxisUnit x_unit = AxisUnit::kNone;
+  AxisUnit y_unit = AxisUnit::kNone;
   bool x_from_zero = false;  // Linear x only; else from the smallest x.
   PlotScale x_scale = PlotScale::kLinear;
   PlotScale y_scale = PlotScale::kLinear;
@@ -59,9 +63,15 @@ struct Plot {
   std::string note;  // Below the plot.
 };
 
-// Size of the drawing, in its own units.
-constexpr double kPlotWidth = 640;
-constexpr double kPlotHeight = 360;
+// Size of a drawing, in CSS pixels if it is not stretched.
+struct PlotSize {
+  double width = 0;
+  double height = 0;
+};
+// A page shows several beside each other, or one on a phone, without making
+// text small.
+constexpr PlotSize kPagePlotSize = {400, 250};
+constexpr PlotSize kFilePlotSize = {640, 360};
 
 constexpr int kNumPlotColors = 8;
 constexpr int kNumPlotDashes = 4;
@@ -71,14 +81,19 @@ extern const char kPlotStyle[];
 
 constexpr size_t kMostStripes = 4;
 
-// If a series has more points than a reader can tell apart, the means of groups
-// of neighbours are drawn on a pale stripe from their smallest to their largest
-// value. A plot of more than kMostStripes series has no stripes, because they
-// would cover each other. Empty if no point can be shown.
+// A figure with title and legend, for a page. If a series has more points than
+// a reader can tell apart, the medians of groups of neighbours are drawn on a
+// pale stripe from their first to their third quartile. A plot of more than
+// kMostStripes series has no stripes, because they would cover each other.
+// Empty if no point can be shown.
 std::string DrawPlot(const Plot& plot);
 
-// Only the <svg> element of DrawPlot.
-std::string DrawCurves(const Plot& plot);
+// The same series in several views, of which the page shows one: view i is in
+// an element of class "view<i>". Title, legend and note are those of the first.
+std::string DrawViews(const std::vector<Plot>& views);
+
+// Only the <svg> element.
+std::string DrawCurves(const Plot& plot, const PlotSize& size);
 
 // Escapes text for an element or an attribute of HTML or SVG.
 std::string EscapeMarkup(absl::string_view text);

@@ -8,6 +8,8 @@
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "tools/report/run_plots.h"
+#include "tools/report/run_table.h"
 
 namespace ps {
 namespace {
@@ -37,27 +39,51 @@ RunRecords RunOf(const std::string& compressor, int iterations) {
     row.stages = 2;
     row.residual_norm = std::sqrt(i);
     row.bytes_up = 1000.0 * i;
+    row.bytes_down = 500.0 * i;
     row.seconds = 0.25 * i;
+    row.samples = 64.0 * i;
     run.iterations.push_back(row);
   }
   run.seconds = 1234.56;
   run.achieved_ratio = 0.0125;
+  run.samples_per_second = 256;
+  run.bytes_up = 1000.0 * iterations;
   run.bytes_down = 5e6;
   run.dense_bytes_up = 100000.0 * iterations;
   run.dense_bytes_down = 5e6;
   run.evaluations.push_back({static_cast<double>(iterations), 0.9712,
-                             0.25 * iterations, 1000.0 * iterations});
+                             0.25 * iterations, 1000.0 * iterations, 0.5});
   return run;
 }
 
-TEST(HtmlReportTest, TheTableHasTheRunsNumbers) {
+TEST(HtmlReportTest, TheFirstTableHasWhatMostReadersWant) {
+  const std::string table = MainTable({RunOf("sidco_e", 30)});
+  for (const char* part :
+       {"<th>run</th><th>model</th><th>result</th><th>time</th>"
+        "<th>bytes up</th><th>bytes down</th></tr>",
+        "<td>sidco_e 0.01</td>",
+        ">lenet5<small>sidco_e, fp32, ratio 0.01</small>",
+        ">97.12 %<small>test accuracy</small>",
+        ">20m 35s<small>30 of 40 iterations</small>",
+        ">30.0 kB<small>1.00 % of dense</small>",
+        ">5.00 MB<small>100.00 % of dense</small>"}) {
+    EXPECT_THAT(table, HasSubstr(part));
+  }
+}
+
+TEST(HtmlReportTest, AllOtherNumbersAreFolded) {
   const std::string html = HtmlReport({RunOf("sidco_e", 40)}, {});
-  for (const char* cell :
-       {">the job<", ">sidco_e 0.01<", ">2 × 3<", ">0.01<", ">0.0125<",
-        ">1.020<", ">100.0 %<", ">accuracy 97.12 %<", ">40.0 kB (1.00 %)<",
-        ">5.00 MB (100.00 %)<", ">40<", ">1234.6<",
-        "lenet5, 61,706 parameters"}) {
-    EXPECT_THAT(html, HasSubstr(cell));
+  const std::string details = html.substr(
+      html.find("<details>"), html.find("</details>") - html.find("<details>"));
+  for (const char* row :
+       {"<th>job</th><td>the job<", "<th>parameters</th><td>61,706<",
+        "<th>workers × servers</th><td>2 × 3<",
+        "<th>target ratio</th><td>0.01<", "<th>achieved ratio</th><td>0.0125<",
+        "<th>achieved / target</th><td>1.020<",
+        "<th>within 20 %</th><td>100.0 %<", "<th>iterations</th><td>40<",
+        "<th>seconds</th><td>1234.6<", "<th>samples a second</th><td>256<",
+        "<th>last training loss</th><td>0.05<"}) {
+    EXPECT_THAT(details, HasSubstr(row));
   }
 }
 
@@ -78,14 +104,17 @@ TEST(HtmlReportTest, EveryRunHasALineInEveryPlot) {
        ++at) {
     ++lines;
   }
-  EXPECT_EQ(lines, 10 * 2);
+  // Accuracy and two losses three times, throughput, bytes in two directions,
+  // ratio, stages and residual.
+  EXPECT_EQ(lines, 15 * 2);
 }
 
 TEST(HtmlReportTest, WithoutATargetNothingIsComparedWithIt) {
   RunRecords run = RunOf("threshold", 40);
   run.target_ratio = std::numeric_limits<double>::quiet_NaN();
   EXPECT_THAT(MarkdownReport({run}),
-              HasSubstr("| threshold, fp32 | – | 0.0125 | – | – |"));
+              AllOf(HasSubstr("| lenet5 (threshold, fp32) |"),
+                    HasSubstr("| – | 0.0125 | – | – |")));
   const std::string html = HtmlReport({run}, {});
   EXPECT_THAT(html, Not(HasSubstr("Achieved over target")));
   EXPECT_THAT(html, HasSubstr("Estimation stages"));
@@ -96,8 +125,7 @@ TEST(HtmlReportTest, WhatAutoCompressedIsShown) {
   for (IterationRow& row : run.iterations) row.compressed_share = 0.5;
   run.compressed_share = 0.625;
   const std::string html = HtmlReport({run, RunOf("none", 40)}, {});
-  EXPECT_THAT(html, HasSubstr("<th>compressed by auto</th>"));
-  EXPECT_THAT(html, HasSubstr(">62.5 %<"));
+  EXPECT_THAT(html, HasSubstr("<th>compressed by auto</th><td>62.5 %<"));
   EXPECT_THAT(html, HasSubstr("What &quot;auto&quot; compresses"));
   EXPECT_THAT(HtmlReport({RunOf("none", 40)}, {}),
               Not(HasSubstr("&quot;auto&quot;")));
@@ -110,16 +138,16 @@ TEST(HtmlReportTest, EachMetricHasAPlotOfItsOwn) {
   const std::string html = HtmlReport({RunOf("none", 40), words}, {});
   EXPECT_THAT(html, HasSubstr("<strong>Test accuracy</strong>"));
   EXPECT_THAT(html, HasSubstr("<strong>Test perplexity</strong>"));
-  EXPECT_THAT(html, HasSubstr(">accuracy 97.12 %<"));
-  EXPECT_THAT(html, HasSubstr(">perplexity 84.5000<"));
+  EXPECT_THAT(html, HasSubstr(">97.12 %<small>test accuracy<"));
+  EXPECT_THAT(html, HasSubstr(">84.5000<small>test perplexity<"));
 }
 
 TEST(HtmlReportTest, ARunThatHasOnlyStartedHasATableAndNoPlots) {
   RunRecords run;
   run.job = "empty";
-  run.target_ratio = run.seconds = run.achieved_ratio = run.bytes_down =
-      run.dense_bytes_up = run.dense_bytes_down =
-          std::numeric_limits<double>::quiet_NaN();
+  run.target_ratio = run.seconds = run.achieved_ratio = run.bytes_up =
+      run.bytes_down = run.samples_per_second = run.dense_bytes_up =
+          run.dense_bytes_down = std::numeric_limits<double>::quiet_NaN();
   const std::string html = HtmlReport({run}, {});
   EXPECT_THAT(html, HasSubstr(">empty<"));
   EXPECT_THAT(html, HasSubstr(">–<"));
@@ -158,9 +186,10 @@ TEST(HtmlReportTest, ARunThatKeepsNothingIsNotInThePlotOfWhatIsKept) {
   RunRecords run = RunOf("none", 40);
   for (IterationRow& row : run.iterations) row.residual_norm = 0;
   const std::string html = HtmlReport({run, RunOf("topk", 40)}, {});
-  const std::string plot = html.substr(
-      html.find("<strong>What is kept back"),
-      html.find("<strong>Training loss") - html.find("<strong>What is kept"));
+  const std::string plot =
+      html.substr(html.find("<strong>What is kept back"),
+                  html.find("</figure>", html.find("<strong>What is kept")) -
+                      html.find("<strong>What is kept"));
   EXPECT_THAT(plot, AllOf(HasSubstr("topk"), Not(HasSubstr("none"))));
 }
 
@@ -175,20 +204,40 @@ TEST(HtmlReportTest, TheHeadingNamesAFewJobsAndCountsMany) {
   EXPECT_THAT(HtmlReport(runs, {}), HasSubstr("<h1>4 runs</h1>"));
 }
 
-TEST(HtmlReportTest, BytesAreLogarithmicIfRunsEndFarApart) {
+const Plot& PlotNamed(const std::vector<Plot>& plots,
+                      const std::string& title) {
+  for (const Plot& plot : plots) {
+    if (plot.title == title) return plot;
+  }
+  ADD_FAILURE() << "no plot " << title;
+  return plots.front();
+}
+
+TEST(ExchangePlotsTest, BytesAreLogarithmicIfRunsEndFarApart) {
   RunRecords run = RunOf("topk", 40);
   RunRecords dense = RunOf("none", 40);
-  for (IterationRow& row : dense.iterations) row.bytes_up *= 19;
-  const auto bytes_plot = [&] {
-    const std::string html = HtmlReport({run, dense}, {});
-    return html.substr(html.find("<strong>Sent by all workers"));
+  const auto scale = [&] {
+    return PlotNamed(ExchangePlots({run, dense}), "Bytes up").y_scale;
   };
-  // The largest tick of a linear axis, and a tick of a logarithmic one.
-  EXPECT_THAT(bytes_plot(),
-              AllOf(HasSubstr(">0.8<"), Not(HasSubstr(">0.01<"))));
+  for (IterationRow& row : dense.iterations) row.bytes_up *= 19;
+  EXPECT_EQ(scale(), PlotScale::kLinear);
   for (IterationRow& row : dense.iterations) row.bytes_up *= 2;
-  EXPECT_THAT(bytes_plot(),
-              AllOf(Not(HasSubstr(">0.8<")), HasSubstr(">0.01<")));
+  EXPECT_EQ(scale(), PlotScale::kLogarithmic);
+}
+
+TEST(ExchangePlotsTest, BothDirectionsAreShown) {
+  const std::vector<Plot> plots = ExchangePlots({RunOf("topk", 40)});
+  EXPECT_EQ(PlotNamed(plots, "Bytes up").series[0].points.back().y, 40000);
+  EXPECT_EQ(PlotNamed(plots, "Bytes down").series[0].points.back().y, 20000);
+}
+
+TEST(ExchangePlotsTest, ThroughputIsThatOfEachIteration) {
+  RunRecords run = RunOf("topk", 3);
+  run.iterations[2].seconds += 0.75;  // It takes 1 s.
+  const Plot plot = PlotNamed(ExchangePlots({run}), "Throughput");
+  ASSERT_EQ(plot.series[0].points.size(), 2u);
+  EXPECT_DOUBLE_EQ(plot.series[0].points[0].y, 256);
+  EXPECT_DOUBLE_EQ(plot.series[0].points[1].y, 64);
 }
 
 TEST(HtmlReportTest, TextOfTheRunIsEscaped) {
@@ -220,17 +269,13 @@ TEST(ReportPlotsTest, ResultsAreDrawnAgainstWhatTheyCost) {
   const std::vector<Plot> plots =
       ReportPlots({RunOf("sidco_e", 40), RunOf("none", 30)});
   const auto last_of = [&plots](const std::string& title) {
-    for (const Plot& plot : plots) {
-      if (plot.title == title) return plot.series[0].points.back();
-    }
-    ADD_FAILURE() << "no plot " << title;
-    return PlotPoint();
+    return PlotNamed(plots, title).series[0].points.back();
   };
   EXPECT_EQ(last_of("Training loss").x, 40);
-  EXPECT_EQ(last_of("Training loss by bytes").x, 0.04) << "MB";
+  EXPECT_EQ(last_of("Training loss by bytes").x, 60000);
   EXPECT_EQ(last_of("Training loss by time").x, 10);
   EXPECT_EQ(last_of("Test accuracy").x, 40);
-  EXPECT_EQ(last_of("Test accuracy by bytes").x, 0.04);
+  EXPECT_EQ(last_of("Test accuracy by bytes").x, 40000);
   EXPECT_EQ(last_of("Test accuracy by time").x, 10);
   EXPECT_DOUBLE_EQ(last_of("Test accuracy by time").y, 97.12);
 }
@@ -242,9 +287,10 @@ TEST(MarkdownReportTest, HasOneRowForEachRun) {
   EXPECT_EQ(std::count(table.begin(), table.end(), '\n'), 3);
   EXPECT_THAT(
       table,
-      HasSubstr("| topk 0.01 | a\\|b c | lenet5, 61,706 "
-                "parameters | 2 × 3 | topk, fp32 | 0.01 | 0.0125 | 1.020 "
-                "| 100.0 % | accuracy 97.12 % |"));
+      AllOf(HasSubstr("| topk 0.01 | lenet5 (topk, fp32, ratio 0.01) | 97.12 % "
+                      "(test accuracy) | 20m 35s (40 iterations) | "),
+            HasSubstr("| a\\|b c | runs/topk | 61,706 | 2 × 3 | 40 | 0.05 |"),
+            HasSubstr("| 0.01 | 0.0125 | 1.020 | 100.0 % |")));
 }
 
 }  // namespace

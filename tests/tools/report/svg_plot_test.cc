@@ -10,6 +10,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "gtest/gtest.h"
 
@@ -36,6 +37,23 @@ double Number(const std::string& text) {
   return number;
 }
 
+// Of a tick's label: "0.5", "10 k", "10⁻⁶", "2·10⁻⁶".
+double LabelNumber(std::string label) {
+  label = absl::StrReplaceAll(label, {{"\u00a0k", "e3"}, {"·10", "e"}});
+  if (label.size() > 2 && label.substr(0, 2) == "10" &&
+      static_cast<unsigned char>(label[2]) >= 0x80) {
+    label = "1e" + label.substr(2);
+  }
+  return Number(absl::StrReplaceAll(label, {{"⁻", "-"},
+                                            {"⁰", "0"},
+                                            {"¹", "1"},
+                                            {"²", "2"},
+                                            {"³", "3"},
+                                            {"⁴", "4"},
+                                            {"⁵", "5"},
+                                            {"⁶", "6"}}));
+}
+
 std::vector<std::smatch> AllMatches(const std::string& text,
                                     const std::string& pattern) {
   const std::regex regex(pattern);
@@ -51,13 +69,13 @@ class Scale {
     const std::string position = axis == "x" ? "x='([-.0-9]+)' y='[-.0-9]+'"
                                              : "x='[-.0-9]+' y='([-.0-9]+)'";
     const std::vector<std::smatch> ticks = AllMatches(
-        svg, "<text class='" + axis + "' " + position + ">([-.e0-9]+)</text>");
+        svg, "<text class='" + axis + "' " + position + ">([^<]+)</text>");
     // The y labels are 4 pixels below their line.
     shift_ = axis == "x" ? 0 : -4;
     first_pixel_ = Number(ticks.front()[1]) + shift_;
     last_pixel_ = Number(ticks.back()[1]) + shift_;
-    first_ = Value(Number(ticks.front()[2]));
-    last_ = Value(Number(ticks.back()[2]));
+    first_ = Value(LabelNumber(ticks.front()[2]));
+    last_ = Value(LabelNumber(ticks.back()[2]));
   }
 
   double At(double pixel) const {
@@ -169,28 +187,43 @@ TEST(DrawPlotTest, WithoutAnythingToShowThereIsNoPlot) {
   EXPECT_EQ(DrawPlot(plot), "");
 }
 
-TEST(DrawPlotTest, ManyPointsAreDrawnAsMeansBetweenTheirExtremes) {
+// Values 0, 1, ..., 99 over and over, and one that is far away.
+TEST(DrawPlotTest, ManyPointsAreDrawnAsMediansBetweenTheirQuartiles) {
   std::vector<PlotPoint> points;
-  for (int i = 0; i < 9000; ++i) {
-    points.push_back({static_cast<double>(i), i % 2 == 0 ? 1.0 : 3.0});
+  for (int i = 0; i < 100 * 140; ++i) {
+    points.push_back({static_cast<double>(i), static_cast<double>(i % 100)});
   }
-  points[4500].y = 9;
+  points[4500].y = 1e6;
   const std::string svg = DrawPlot(PlotOf(points));
-  EXPECT_LT(svg.size(), 40000u);
+  EXPECT_LT(svg.size(), 20000u);
+  // One value among many does not show, and does not hide the others.
+  EXPECT_EQ(svg.find("M</text>"), std::string::npos) << "the axis ends at 60";
   const auto lines = ReadBack(svg);
   ASSERT_EQ(lines.size(), 1u);
-  EXPECT_GT(lines[0].size(), 200u);
-  for (const PlotPoint& mean : lines[0]) EXPECT_NEAR(mean.y, 2, 0.25);
-  double highest = 0;
-  double lowest = 9;
+  ASSERT_EQ(lines[0].size(), 140u);
+  for (const PlotPoint& median : lines[0]) EXPECT_NEAR(median.y, 49.5, 1.1);
   const auto stripes = ReadBack(svg, false, "polygon");
   ASSERT_EQ(stripes.size(), 1u);
-  for (const PlotPoint& edge : stripes[0]) {
-    highest = std::max(highest, edge.y);
-    lowest = std::min(lowest, edge.y);
+  ASSERT_EQ(stripes[0].size(), 280u);
+  for (size_t i = 0; i < stripes[0].size(); ++i) {
+    EXPECT_NEAR(stripes[0][i].y, i < 140 ? 74.25 : 24.75, 1.1) << i;
   }
-  EXPECT_NEAR(highest, 9, 0.05) << "one value among 9000 is seen";
-  EXPECT_NEAR(lowest, 1, 0.05);
+}
+
+TEST(DrawPlotTest, ViewsHaveOneTitleAndOneDrawingEach) {
+  Plot first = PlotOf({{0, 1}, {1, 2}});
+  Plot second = PlotOf({{0, 1}, {60, 2}});
+  second.title = "not shown";
+  Plot nothing = PlotOf({{0, kNaN}});
+  const std::string html = DrawViews({first, second, nothing});
+  EXPECT_EQ(AllMatches(html, "<figure>").size(), 1u);
+  EXPECT_EQ(AllMatches(html, "<strong>a title</strong>").size(), 1u);
+  EXPECT_EQ(html.find("<strong>not shown"), std::string::npos);
+  EXPECT_EQ(AllMatches(html, "<div class='view[0-9]'><svg ").size(), 2u);
+  EXPECT_EQ(
+      AllMatches(html, "<div class='view2'><p class='note'>Nothing").size(),
+      1u);
+  EXPECT_EQ(DrawViews({nothing, nothing}), "");
 }
 
 TEST(DrawPlotTest, ManySeriesHaveNoStripes) {

@@ -10,7 +10,7 @@
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/text_table.h"
 #include "tools/human_format.h"
-#include "tools/report/evaluation_plots.h"
+#include "tools/report/run_table.h"
 
 namespace ps {
 namespace {

@@ -2,6 +2,7 @@
 #ifndef TOOLS_BENCH_NETWORK_TEXT_TABLE_H_
 #define TOOLS_BENCH_NETWORK_TEXT_TABLE_H_
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -12,8 +13,9 @@ using TextTable = std::vector<std::vector<std::string>>;
 
 // Columns are as wide as their widest cell and two spaces apart. The first is
 // aligned to the left, the others to the right. A UTF-8 character counts as
-// one.
-std::string FormatTextTable(const TextTable& table);
+// one. If max_width is above 0, columns that would make lines wider follow in
+// further tables, each of which begins with the first column again.
+std::string FormatTextTable(const TextTable& table, size_t max_width = 0);
 
 }  // namespace ps
 
