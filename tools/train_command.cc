@@ -13,6 +13,7 @@
 #include "common/config.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "storage/files.h"
 #include "storage/process_snapshots.h"
@@ -24,7 +25,6 @@
 #include "tools/find_program.h"
 #include "tools/interrupts.h"
 #include "tools/local_cluster.h"
-#include "tools/run_directory.h"
 #include "tools/run_report.h"
 
 namespace ps {

@@ -8,7 +8,7 @@
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
 #include "tools/local_cluster.h"
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 
 namespace ps {
 namespace {

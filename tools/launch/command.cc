@@ -15,7 +15,7 @@
 #include "tools/interrupts.h"
 #include "tools/launch/host_files.h"
 #include "tools/launch/launch.h"
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 #include "tools/run_report.h"
 
 namespace ps {

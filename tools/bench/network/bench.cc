@@ -17,7 +17,7 @@
 #include "tools/bench/network/bandwidth_stages.h"
 #include "tools/bench/network/slow_network.h"
 #include "tools/interrupts.h"
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 
 namespace ps {
 namespace {

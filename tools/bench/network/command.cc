@@ -21,7 +21,7 @@
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
 #include "tools/report/svg_file.h"
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 
 namespace ps {
 namespace {

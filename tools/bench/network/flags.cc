@@ -12,7 +12,7 @@
 #include "compressors/compressor.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/settings.h"
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 
 namespace ps {
 namespace {

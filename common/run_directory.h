@@ -1,6 +1,6 @@
 // The folders in which runs are recorded.
-#ifndef TOOLS_RUN_DIRECTORY_H_
-#define TOOLS_RUN_DIRECTORY_H_
+#ifndef COMMON_RUN_DIRECTORY_H_
+#define COMMON_RUN_DIRECTORY_H_
 
 #include <string>
 
@@ -8,8 +8,9 @@
 
 namespace ps {
 
-// "runs/NAME-20261121-143005", with the current time. Characters of the name
-// that might mean something to a shell or a file system become "_".
+// "runs/NAME-20261121-143005", with the current time, or "...-2" and so on if
+// that is taken. Characters of the name that might mean something to a shell or
+// a file system become "_".
 std::string DefaultRunDirectory(const std::string& name);
 
 // Creates the folder if necessary. Errors: kAlreadyExists if it is not empty;
@@ -18,4 +19,4 @@ absl::Status MakeRunDirectory(const std::string& path);
 
 }  // namespace ps
 
-#endif  // TOOLS_RUN_DIRECTORY_H_
+#endif  // COMMON_RUN_DIRECTORY_H_

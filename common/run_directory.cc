@@ -1,4 +1,4 @@
-#include "tools/run_directory.h"
+#include "common/run_directory.h"
 
 #include <filesystem>
 #include <system_error>
@@ -19,9 +19,15 @@ std::string DefaultRunDirectory(const std::string& name) {
   for (char& c : safe) {
     if (!absl::ascii_isalnum(c) && !absl::StrContains("._+-", c)) c = '_';
   }
-  return absl::StrCat(
+  const std::string path = absl::StrCat(
       "runs/", safe, "-",
       absl::FormatTime("%Y%m%d-%H%M%S", absl::Now(), absl::LocalTimeZone()));
+  std::error_code error;
+  std::string free = path;
+  for (int i = 2; fs::exists(free, error); ++i) {
+    free = absl::StrCat(path, "-", i);
+  }
+  return free;
 }
 
 absl::Status MakeRunDirectory(const std::string& path) {
@@ -34,7 +40,8 @@ absl::Status MakeRunDirectory(const std::string& path) {
   fs::create_directories(path, error);
   if (error) {
     return absl::ErrnoToStatus(
-        error.value(), absl::StrCat("cannot make the run directory ", path));
+        error.value(), absl::StrCat("cannot make the run directory ", path,
+                                    ", as --run-dir says"));
   }
   return absl::OkStatus();
 }
