@@ -43,16 +43,6 @@ std::string FormatTimeSpan(absl::Duration duration) {
   return absl::StrFormat("%dd %02dh", hours / 24, hours % 24);
 }
 
-std::string FormatCount(int64_t count) {
-  std::string digits = absl::StrCat(count);
-  const int first_digit = count < 0 ? 1 : 0;
-  for (int at = static_cast<int>(digits.size()) - 3; at > first_digit;
-       at -= 3) {
-    digits.insert(at, ",");
-  }
-  return digits;
-}
-
 std::string FormatNumber(double value) {
   const double size = std::abs(value);
   const int decimals = size < 0.9995  ? 3

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/time/time.h"
+// FormatCount.
+#include "common/counted.h"
 
 namespace ps {
 
@@ -15,9 +17,6 @@ std::string FormatBytes(int64_t bytes);
 // The two largest units: "850 ms", "4.2 s", "2m 10s", "3h 05m", "2d 03h". "?"
 // for an infinite duration.
 std::string FormatTimeSpan(absl::Duration duration);
-
-// With separated thousands: "1,234,567".
-std::string FormatCount(int64_t count);
 
 // Three digits, or all before the point, without an exponent: "0.123", "1.23",
 // "12.3", "1234".

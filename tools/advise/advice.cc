@@ -17,10 +17,6 @@ namespace {
 
 std::string Milliseconds(double seconds) { return FormatNumber(1e3 * seconds); }
 
-std::string Counted(int64_t count, const char* what) {
-  return absl::StrCat(FormatCount(count), " ", what, count == 1 ? "" : "s");
-}
-
 std::string NetworkText(const JobNetwork& network) {
   if (!network.bits_per_second.has_value()) {
     return "over this machine's loopback interface";

@@ -13,12 +13,6 @@
 namespace ps {
 namespace {
 
-std::string Counted(int64_t number, absl::string_view what,
-                    absl::string_view plural_end = "s") {
-  return absl::StrCat(FormatCount(number), " ", what,
-                      number == 1 ? "" : plural_end);
-}
-
 std::string VerdictWord(const std::optional<bool>& flat) {
   return !flat.has_value() ? "too short to say" : *flat ? "flat" : "GROWS";
 }
@@ -27,10 +21,8 @@ std::string SettingsText(const LoadRun& run) {
   const LoadOptions& options = run.settings.options;
   const LoadResult& result = run.result;
   return absl::StrCat(Counted(options.workers, "worker"), " in ",
-                      result.worker_processes == 1
-                          ? "1 process"
-                          : absl::StrCat(result.worker_processes, " processes"),
-                      ", ", Counted(options.servers, "server"), "; ",
+                      Counted(result.worker_processes, "process"), ", ",
+                      Counted(options.servers, "server"), "; ",
                       Counted(run.settings.elements, "parameter"), " (",
                       FormatBytes(4 * run.settings.elements), ");\ncompressor ",
                       run.settings.job.compressor().ShortDebugString(), ";\n",
@@ -99,8 +91,7 @@ std::string LoadText(const LoadRun& run) {
       &text,
       "%s in %.1f s, %.3f ms each; %s, %s of payloads pushed, %s answered.\n\n",
       Counted(result.iterations, "iteration"), result.seconds,
-      1e3 * result.SecondsPerIteration(),
-      Counted(result.counts.pushes, "push", "es"),
+      1e3 * result.SecondsPerIteration(), Counted(result.counts.pushes, "push"),
       FormatBytes(result.counts.payload_bytes),
       FormatBytes(result.counts.answer_bytes));
   absl::StrAppend(&text, LatencyText(result), "\n", MemoryText(result), "\n");

@@ -30,10 +30,9 @@ std::string Bytes(double bytes) {
 }
 
 // "1 server", "235,146 parameters".
-std::string Counted(double count, const char* what) {
+std::string CountedCell(double count, const char* what) {
   if (!std::isfinite(count)) return absl::StrCat(kMissing, " ", what, "s");
-  return absl::StrCat(FormatCount(static_cast<int64_t>(count)), " ", what,
-                      count == 1 ? "" : "s");
+  return Counted(static_cast<int64_t>(count), what);
 }
 
 std::string Heading(const NetworkComparison& comparison) {
@@ -41,9 +40,9 @@ std::string Heading(const NetworkComparison& comparison) {
   std::string text = comparison.job;
   if (!first.model.empty()) {
     absl::StrAppend(&text, ": ", first.model, " with ",
-                    Counted(first.num_parameters, "parameter"), ", ",
-                    Counted(first.num_workers, "worker"), ", ",
-                    Counted(first.num_servers, "server"));
+                    CountedCell(first.num_parameters, "parameter"), ", ",
+                    CountedCell(first.num_workers, "worker"), ", ",
+                    CountedCell(first.num_servers, "server"));
   }
   absl::StrAppend(
       &text, "\neach host's link ",
