@@ -10,6 +10,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/exit_codes.h"
 #include "common/status_macros.h"
@@ -106,12 +107,22 @@ std::string NearestWord(absl::string_view word,
     // A user who types the beginning of a name means that name.
     const bool is_start = word.size() >= 2 && absl::StartsWith(candidate, word);
     const size_t distance = is_start ? 1 : EditDistance(word, candidate);
+    // People rarely mistake the first letter: "export" is not a "report".
+    if (distance > 1 && word.substr(0, 1) != candidate.substr(0, 1)) continue;
     if (distance < least) {
       least = distance;
       nearest = candidate;
     }
   }
   return nearest;
+}
+
+std::string DescribedWord(const std::string& program, const std::string& kind,
+                          const std::string& word,
+                          const std::string& value_name,
+                          const std::string& meaning) {
+  return absl::StrCat(
+      absl::StrJoin({program, kind, word, value_name, meaning}, "\t"), "\n");
 }
 
 CommandLine::CommandLine(CommandText text) : text_(std::move(text)) {}
@@ -281,8 +292,13 @@ absl::Status CommandLine::ParseArgument(const std::string& argument) {
   } else if (more_ != nullptr) {
     more_->push_back(argument);
   } else {
-    return absl::InvalidArgumentError(
-        absl::StrCat("unexpected argument \"", argument, "\""));
+    std::vector<std::string> terms;
+    for (const Argument& known : arguments_) terms.push_back(known.help.term);
+    return absl::InvalidArgumentError(absl::StrCat(
+        "unexpected argument \"", argument, "\"; ",
+        terms.empty() ? "there are none"
+                      : absl::StrCat("nothing but options comes after ",
+                                     absl::StrJoin(terms, " "))));
   }
   return absl::OkStatus();
 }
@@ -303,6 +319,10 @@ absl::Status CommandLine::CheckComplete() const {
 }
 
 std::optional<int> CommandLine::Run(int argc, const char* const* argv) {
+  if (argc == 2 && std::string(argv[1]) == kDescribeSwitch) {
+    std::cout << Describe();
+    return kExitDone;
+  }
   const absl::StatusOr<ParseResult> result = Parse(argc, argv);
   if (!result.ok()) {
     std::cerr << text_.program << ": " << result.status().message() << "\n"
@@ -318,6 +338,23 @@ std::optional<int> CommandLine::Run(int argc, const char* const* argv) {
     return kExitDone;
   }
   return std::nullopt;
+}
+
+std::string CommandLine::Describe() const {
+  std::string text;
+  for (const Option& option : options_) {
+    text += DescribedWord(text_.program, "option", "--" + option.name,
+                          option.value_name, option.help);
+  }
+  for (const Argument& argument : arguments_) {
+    text += DescribedWord(text_.program, "argument", argument.help.term, "",
+                          argument.help.meaning);
+  }
+  if (more_ != nullptr) {
+    text += DescribedWord(text_.program, "argument", more_help_.term, "",
+                          more_help_.meaning);
+  }
+  return text;
 }
 
 std::string CommandLine::Help() const {

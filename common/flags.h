@@ -47,6 +47,18 @@ enum class ParseResult {
   kVersion,
 };
 
+// With this as its only argument a program lists its words (Describe) and ends;
+// for completion, and not in the help.
+inline constexpr char kDescribeSwitch[] = "--describe-words";
+
+// A line that Describe writes for a word that may follow `program`:
+// "program<TAB>kind<TAB>word<TAB>value name<TAB>meaning\n". Kinds are "command",
+// "option" and "argument".
+std::string DescribedWord(const std::string& program, const std::string& kind,
+                          const std::string& word,
+                          const std::string& value_name,
+                          const std::string& meaning);
+
 // Accepts "--name=value" and "--name value", switches as "--name", and options
 // and arguments in any order. Everything after "--" is an argument. Not
 // thread-safe. Every target must outlive Parse().
@@ -102,6 +114,10 @@ class CommandLine {
   // the exit code, or nullopt if the program should run.
   std::optional<int> Run(int argc, const char* const* argv);
 
+  // A line (DescribedWord) for each option and argument, in the order in which
+  // they were added.
+  std::string Describe() const;
+
   // At most 80 columns wide, except for words that are longer.
   std::string Help() const;
 
@@ -140,7 +156,8 @@ class CommandLine {
 };
 
 // The word of `known` that `word` is most likely a misspelling of, by the
-// number of letters to change; empty if none is near.
+// number of letters to change; empty if none is near. Words with different first
+// letters are near only if a single letter differs.
 std::string NearestWord(absl::string_view word,
                         const std::vector<std::string>& known);
 

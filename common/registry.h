@@ -27,8 +27,10 @@ class Registry {
   // `kind` is what error messages call an entry: "compressor", "model".
   explicit Registry(std::string kind) : kind_(std::move(kind)) {}
 
-  bool Register(const std::string& name, Factory factory) {
-    CHECK(factories_.emplace(name, factory).second)
+  // `meaning` says in one line what the entry is, for lists.
+  bool Register(const std::string& name, const std::string& meaning,
+                Factory factory) {
+    CHECK(entries_.emplace(name, Entry{meaning, factory}).second)
         << "two " << kind_ << "s are called " << name;
     return true;
   }
@@ -36,25 +38,39 @@ class Registry {
   // Errors: kInvalidArgument for an unknown name; the message lists the known
   // ones.
   absl::StatusOr<Factory> Find(const std::string& name) const {
-    const auto it = factories_.find(name);
-    if (it == factories_.end()) {
+    const auto it = entries_.find(name);
+    if (it == entries_.end()) {
       return absl::InvalidArgumentError(
           absl::StrCat("there is no ", kind_, " \"", name,
                        "\"; known are: ", absl::StrJoin(Names(), ", ")));
     }
-    return it->second;
+    return it->second.factory;
+  }
+
+  // Each name with its meaning, in alphabetical order.
+  std::vector<std::pair<std::string, std::string>> List() const {
+    std::vector<std::pair<std::string, std::string>> list;
+    for (const auto& [name, entry] : entries_) {
+      list.emplace_back(name, entry.meaning);
+    }
+    return list;
   }
 
   // In alphabetical order.
   std::vector<std::string> Names() const {
     std::vector<std::string> names;
-    for (const auto& entry : factories_) names.push_back(entry.first);
+    for (const auto& entry : entries_) names.push_back(entry.first);
     return names;
   }
 
  private:
+  struct Entry {
+    std::string meaning;
+    Factory factory;
+  };
+
   const std::string kind_;
-  std::map<std::string, Factory> factories_;
+  std::map<std::string, Entry> entries_;
 };
 
 }  // namespace ps

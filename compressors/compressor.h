@@ -148,10 +148,11 @@ Registry<CompressorPlugin>& CompressorRegistry();
 // The plug-in of this name; CompressorPlugin() if the name is unknown.
 CompressorPlugin FindCompressor(const std::string& name);
 
-// Ends the file of a plug-in. `plugin` is a CompressorPlugin or only a factory.
-#define REGISTER_COMPRESSOR(name, plugin)                       \
+// Ends the file of a plug-in. `meaning` is one line for lists; `plugin` is a
+// CompressorPlugin or only a factory.
+#define REGISTER_COMPRESSOR(name, meaning, plugin)              \
   [[maybe_unused]] static const bool ps_compressor_registered = \
-      ::ps::CompressorRegistry().Register(name,                 \
+      ::ps::CompressorRegistry().Register(name, meaning,        \
                                           ::ps::CompressorPlugin(plugin))
 
 // Reports index_code and value_code if they are set for a compressor that

@@ -60,10 +60,13 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
 }
 
 void CheckCharacters(const JobConfig& config, ConfigProblems* problems) {
-  RequireDirectory(config, "characters", "the .txt files", problems);
+  RequireDirectory(config, "characters", "the .txt files", "phrase_characters",
+                   problems);
 }
 
-REGISTER_DATASET("characters", NewCharacters);
+REGISTER_DATASET("characters",
+                 "your own text, character by character, from data.directory",
+                 NewCharacters);
 const bool kCharactersCheckRegistered = RegisterConfigCheck(CheckCharacters);
 
 }  // namespace

@@ -74,8 +74,9 @@ absl::StatusOr<ByteImages> ReadFiles(const CifarFormat& format,
 
 void CheckCifar(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "cifar10", "data_batch_1.bin and the other files",
+                   "shapes", problems);
+  RequireDirectory(config, "cifar100", "train.bin and test.bin", "shapes",
                    problems);
-  RequireDirectory(config, "cifar100", "train.bin and test.bin", problems);
   RequireRange("cifar.crop_padding",
                int64_t{config.data().cifar().crop_padding()}, 0, kCifarSide,
                problems);
@@ -108,8 +109,12 @@ absl::StatusOr<DatasetPair> NewCifar100(const DatasetOptions& options) {
   return NewCifar(Cifar100Format(), options);
 }
 
-REGISTER_DATASET("cifar10", NewCifar10);
-REGISTER_DATASET("cifar100", NewCifar100);
+REGISTER_DATASET("cifar10",
+                 "photographs of 32 x 32 in 10 classes, from data.directory",
+                 NewCifar10);
+REGISTER_DATASET("cifar100",
+                 "photographs of 32 x 32 in 100 classes, from data.directory",
+                 NewCifar100);
 const bool kCifarCheckRegistered = RegisterConfigCheck(CheckCifar);
 
 }  // namespace

@@ -17,13 +17,17 @@ void RequireRangeOf(const std::string& field, T value, T low, T high,
 }  // namespace
 
 void RequireDirectory(const JobConfig& config, const std::string& name,
-                      const std::string& files, ConfigProblems* problems) {
+                      const std::string& files, const std::string& generated,
+                      ConfigProblems* problems) {
   if (config.data().name() != name || !config.data().directory().empty()) {
     return;
   }
   problems->Add(
       "data.directory", "empty",
-      absl::StrCat("must name the folder with ", files, " of \"", name, "\""));
+      absl::StrCat("must name the folder with ", files, " of \"", name,
+                   "\" (docs/data.md): --set data.directory=DIR. To try the "
+                   "job on generated data: --set data.name=",
+                   generated));
 }
 
 void RequireRange(const std::string& field, int64_t value, int64_t low,

@@ -15,9 +15,11 @@ namespace ps {
 constexpr int64_t kMaxGeneratedExamples = 10'000'000;
 
 // If the job's data set is `name`, data.directory must not be empty. `files`
-// describes the contents of the directory: "the IDX files".
+// describes the contents of the directory: "the IDX files". `generated` is a
+// data set that needs no files and has examples of the same kind.
 void RequireDirectory(const JobConfig& config, const std::string& name,
-                      const std::string& files, ConfigProblems* problems);
+                      const std::string& files, const std::string& generated,
+                      ConfigProblems* problems);
 
 // `value` must be in [low, high]; NaN is never in the range. `field` is given
 // without "data.".

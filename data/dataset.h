@@ -59,9 +59,10 @@ Registry<DatasetFactory>& DatasetRegistry();
 // expected of it.
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options);
 
-#define REGISTER_DATASET(name, factory)               \
+// `meaning` says in one line what it is, for lists.
+#define REGISTER_DATASET(name, meaning, factory)      \
   static const bool ps_dataset_registered_##factory = \
-      ::ps::DatasetRegistry().Register(name, factory)
+      ::ps::DatasetRegistry().Register(name, meaning, factory)
 
 }  // namespace ps
 

@@ -71,7 +71,9 @@ absl::StatusOr<DatasetPair> NewDigits(const DatasetOptions& options) {
   return pair;
 }
 
-REGISTER_DATASET("digits", NewDigits);
+REGISTER_DATASET("digits",
+                 "generated images of handwritten digits; needs no files",
+                 NewDigits);
 const bool kDigitsCheckRegistered = RegisterConfigCheck(CheckDigits);
 
 }  // namespace

@@ -121,7 +121,7 @@ absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
 
 void CheckImageFolder(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "image_folder", "the folders train and test",
-                   problems);
+                   "shapes", problems);
   const ImageFolderConfig& images = config.data().image_folder();
   RequireRange("image_folder.side", int64_t{images.side()}, 1, 4096, problems);
   RequireRange("image_folder.test_resize", int64_t{images.test_resize()},
@@ -152,7 +152,10 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   return pair;
 }
 
-REGISTER_DATASET("image_folder", NewImageFolder);
+REGISTER_DATASET(
+    "image_folder",
+    "your own JPEG and PNG files, or ImageNet's, from data.directory",
+    NewImageFolder);
 const bool kImageFolderCheckRegistered = RegisterConfigCheck(CheckImageFolder);
 
 }  // namespace

@@ -95,10 +95,12 @@ absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
 }
 
 void CheckMnist(const JobConfig& config, ConfigProblems* problems) {
-  RequireDirectory(config, "mnist", "the IDX files", problems);
+  RequireDirectory(config, "mnist", "the IDX files", "digits", problems);
 }
 
-REGISTER_DATASET("mnist", NewMnist);
+REGISTER_DATASET(
+    "mnist", "MNIST or Fashion-MNIST, images of 28 x 28, from data.directory",
+    NewMnist);
 const bool kMnistCheckRegistered = RegisterConfigCheck(CheckMnist);
 
 }  // namespace

@@ -69,8 +69,11 @@ absl::StatusOr<DatasetPair> NewPhraseCharacters(const DatasetOptions& options) {
   return NewPair(options, Task::kCharacters);
 }
 
-REGISTER_DATASET("phrases", NewPhrases);
-REGISTER_DATASET("phrase_characters", NewPhraseCharacters);
+REGISTER_DATASET("phrases", "generated text, word by word; needs no files",
+                 NewPhrases);
+REGISTER_DATASET("phrase_characters",
+                 "generated text, character by character; needs no files",
+                 NewPhraseCharacters);
 const bool kPhrasesCheckRegistered = RegisterConfigCheck(CheckPhrases);
 
 }  // namespace

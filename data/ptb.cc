@@ -46,10 +46,13 @@ absl::StatusOr<DatasetPair> NewPtb(const DatasetOptions& options) {
 
 void CheckPtb(const JobConfig& config, ConfigProblems* problems) {
   RequireDirectory(config, "ptb", "ptb.train.txt and the other files",
-                   problems);
+                   "phrases", problems);
 }
 
-REGISTER_DATASET("ptb", NewPtb);
+REGISTER_DATASET(
+    "ptb",
+    "the Penn Treebank or your own text, word by word, from data.directory",
+    NewPtb);
 const bool kPtbCheckRegistered = RegisterConfigCheck(CheckPtb);
 
 }  // namespace

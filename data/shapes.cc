@@ -95,7 +95,9 @@ absl::StatusOr<DatasetPair> NewShapes(const DatasetOptions& options) {
   return pair;
 }
 
-REGISTER_DATASET("shapes", NewShapes);
+REGISTER_DATASET("shapes",
+                 "generated images in colour, in 10 classes; needs no files",
+                 NewShapes);
 const bool kShapesCheckRegistered = RegisterConfigCheck(CheckShapes);
 
 }  // namespace

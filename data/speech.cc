@@ -161,10 +161,11 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
 }
 
 void CheckSpeechDirectory(const JobConfig& config, ConfigProblems* problems) {
-  RequireDirectory(config, "speech", "the recordings", problems);
+  RequireDirectory(config, "speech", "the recordings", "tones", problems);
 }
 
-REGISTER_DATASET("speech", NewSpeech);
+REGISTER_DATASET("speech", "WAV files with transcripts, from data.directory",
+                 NewSpeech);
 const bool kDirectoryCheckRegistered =
     RegisterConfigCheck(CheckSpeechDirectory);
 

@@ -99,7 +99,8 @@ absl::StatusOr<DatasetPair> NewTones(const DatasetOptions& options) {
   return pair;
 }
 
-REGISTER_DATASET("tones", NewTones);
+REGISTER_DATASET("tones", "generated sound with transcripts; needs no files",
+                 NewTones);
 const bool kTonesCheckRegistered = RegisterConfigCheck(CheckTones);
 
 }  // namespace

@@ -128,9 +128,10 @@ Registry<ModelFactory>& ModelRegistry();
 // unknown name, or an example shape that the architecture does not support.
 absl::StatusOr<std::unique_ptr<Model>> NewModel(const ModelOptions& options);
 
-#define REGISTER_MODEL(name, factory)               \
+// `meaning` says in one line what it is, for lists.
+#define REGISTER_MODEL(name, meaning, factory)      \
   static const bool ps_model_registered_##factory = \
-      ::ps::ModelRegistry().Register(name, factory)
+      ::ps::ModelRegistry().Register(name, meaning, factory)
 
 }  // namespace ps
 

@@ -59,7 +59,8 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewAdagrad(
   return std::make_unique<Adagrad>(options);
 }
 
-REGISTER_OPTIMIZER("adagrad", NewAdagrad);
+REGISTER_OPTIMIZER("adagrad", "steps that shrink where gradients were large",
+                   NewAdagrad);
 
 }  // namespace
 }  // namespace ps

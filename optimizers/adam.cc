@@ -68,8 +68,9 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewAdamW(
   return std::make_unique<Adam>(options, /*decoupled=*/true);
 }
 
-REGISTER_OPTIMIZER("adam", NewAdam);
-REGISTER_OPTIMIZER("adamw", NewAdamW);
+REGISTER_OPTIMIZER("adam", "steps scaled by moments of the gradient", NewAdam);
+REGISTER_OPTIMIZER("adamw", "adam with weight decay apart from the gradient",
+                   NewAdamW);
 
 }  // namespace
 }  // namespace ps

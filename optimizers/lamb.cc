@@ -125,7 +125,9 @@ class Lamb final : public LayerWiseOptimizer {
 
 constexpr OptimizerFactory kNewLamb = NewLayerWise<Lamb>;
 
-REGISTER_OPTIMIZER("lamb", kNewLamb);
+REGISTER_OPTIMIZER(
+    "lamb", "adam with a learning rate for each layer, for large batches",
+    kNewLamb);
 
 }  // namespace
 }  // namespace ps

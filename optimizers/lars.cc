@@ -115,7 +115,9 @@ class Lars final : public LayerWiseOptimizer {
 
 constexpr OptimizerFactory kNewLars = NewLayerWise<Lars>;
 
-REGISTER_OPTIMIZER("lars", kNewLars);
+REGISTER_OPTIMIZER(
+    "lars", "momentum with a learning rate for each layer, for large batches",
+    kNewLars);
 
 }  // namespace
 }  // namespace ps

@@ -63,8 +63,10 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewNesterov(
   return std::make_unique<Momentum<true>>(options);
 }
 
-REGISTER_OPTIMIZER("momentum", NewHeavyBall);
-REGISTER_OPTIMIZER("nesterov", NewNesterov);
+REGISTER_OPTIMIZER("momentum", "gradient descent with momentum", NewHeavyBall);
+REGISTER_OPTIMIZER("nesterov",
+                   "gradient descent with momentum that looks ahead",
+                   NewNesterov);
 
 }  // namespace
 }  // namespace ps

@@ -113,7 +113,9 @@ class Novograd final : public LayerWiseOptimizer {
 
 constexpr OptimizerFactory kNewNovograd = NewLayerWise<Novograd>;
 
-REGISTER_OPTIMIZER("novograd", kNewNovograd);
+REGISTER_OPTIMIZER("novograd",
+                   "moments of gradients that are normalised layer by layer",
+                   kNewNovograd);
 
 }  // namespace
 }  // namespace ps

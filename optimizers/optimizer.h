@@ -122,9 +122,10 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewOptimizer(
 // layer-wise rules and clip_norm do. False for an unknown name.
 bool NeedsNorms(const OptimizerConfig& config);
 
-#define REGISTER_OPTIMIZER(name, factory)               \
+// `meaning` says in one line what it is, for lists.
+#define REGISTER_OPTIMIZER(name, meaning, factory)      \
   static const bool ps_optimizer_registered_##factory = \
-      ::ps::OptimizerRegistry().Register(name, factory)
+      ::ps::OptimizerRegistry().Register(name, meaning, factory)
 
 }  // namespace ps
 

@@ -47,7 +47,7 @@ absl::StatusOr<std::unique_ptr<Optimizer>> NewSgd(
   return std::make_unique<Sgd>(options);
 }
 
-REGISTER_OPTIMIZER("sgd", NewSgd);
+REGISTER_OPTIMIZER("sgd", "gradient descent without a memory", NewSgd);
 
 }  // namespace
 }  // namespace ps

@@ -1,4 +1,10 @@
 // The `gradsieve` program: all commands that users start by hand.
+#include <cstdio>
+#include <string>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
+#include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "tools/advise/command.h"
@@ -7,15 +13,19 @@
 #include "tools/checkpoint/command.h"
 #include "tools/commands.h"
 #include "tools/compare_command.h"
+#include "tools/completion.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
 #include "tools/launch/command.h"
+#include "tools/list_command.h"
 #include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
 #include "tools/train_command.h"
 
 namespace ps {
 namespace {
+
+int RunCompletionCommand(int argc, char** argv);
 
 const Command kCommands[] = {
     {"train", "Train a job on this machine, with progress and a summary.",
@@ -34,12 +44,46 @@ const Command kCommands[] = {
      RunCertsCommand},
     {"plan-memory", "Print how much memory the servers of a job can take.",
      RunPlanMemoryCommand},
+    {"list", "List the models, data sets, compressors and so on by name.",
+     RunListCommand},
     {"checkpoint", "List, check and export the snapshots of a job.",
      RunCheckpointCommand},
     {"bench", "Measure what this machine does.", RunBenchCommand},
     {"doctor", "Report what this machine has and what it lacks.",
      RunDoctorCommand},
+    {"completion", "Print a script that completes words in bash or zsh.",
+     RunCompletionCommand},
 };
+
+template <std::string (*kMake)(const std::string&, absl::string_view)>
+int PrintCompletion(int argc, char** argv) {
+  CommandText text;
+  text.program = absl::StrCat("gradsieve completion ", argv[0]);
+  text.description =
+      "Prints a script that completes the words of this program.";
+  CommandLine command_line(text);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  std::fputs(
+      kMake("gradsieve", DescribeCommands("gradsieve", kCommands)).c_str(),
+      stdout);
+  return kExitDone;
+}
+
+int RunCompletionCommand(int argc, char** argv) {
+  CommandText text;
+  text.program = "gradsieve completion";
+  text.description =
+      "Prints a script that completes commands, options and files.";
+  text.examples = {
+      {"source <(gradsieve completion bash)", "in this bash, or in ~/.bashrc"},
+      {"source <(gradsieve completion zsh)", "the same for zsh"},
+  };
+  constexpr Command kShells[] = {
+      {"bash", "For bash.", PrintCompletion<BashCompletion>},
+      {"zsh", "For zsh.", PrintCompletion<ZshCompletion>},
+  };
+  return RunCommand(text, kShells, argc, argv);
+}
 
 CommandText Text() {
   CommandText text;
@@ -52,7 +96,7 @@ CommandText Text() {
        "train LeNet-5 on generated digits, 2 workers and 2 servers"},
       {"gradsieve train JOB --set compressor.ratio=0.001",
        "the same job with one field changed"},
-      {"gradsieve COMMAND --help", "everything about one command"},
+      {"gradsieve help COMMAND", "everything about one command"},
   };
   return text;
 }

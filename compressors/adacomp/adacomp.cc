@@ -193,7 +193,9 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewAdaComp(
                                  std::make_unique<AdaCompCoder>(options));
 }
 
-REGISTER_COMPRESSOR("adacomp", CompressorPlugin(NewAdaComp).WithOwnCode());
+REGISTER_COMPRESSOR("adacomp",
+                    "the elements near the maximum of their bin; no ratio",
+                    CompressorPlugin(NewAdaComp).WithOwnCode());
 
 [[maybe_unused]] const bool check_registered =
     RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {

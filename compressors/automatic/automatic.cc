@@ -96,8 +96,9 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewWithoutChoice(
   return NewAutomatic(options, /*compressed=*/nullptr);
 }
 
-REGISTER_COMPRESSOR("auto",
-                    CompressorPlugin(NewWithoutChoice).ChoosingByTime());
+REGISTER_COMPRESSOR(
+    "auto", "everything or a selection, whichever takes less time, as measured",
+    CompressorPlugin(NewWithoutChoice).ChoosingByTime());
 
 }  // namespace
 

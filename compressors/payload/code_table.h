@@ -22,9 +22,10 @@ class CodeTable {
  public:
   explicit CodeTable(std::string kind) : by_name_(std::move(kind)) {}
 
-  // `codec` must live until the process ends.
-  bool Register(const Codec* codec) {
-    by_name_.Register(std::string(codec->name()), codec);
+  // `codec` must live until the process ends. `meaning` says in one line what
+  // it is; empty for codes that no config chooses by name.
+  bool Register(const Codec* codec, const std::string& meaning = "") {
+    by_name_.Register(std::string(codec->name()), meaning, codec);
     const Codec*& entry = by_number_[static_cast<uint8_t>(codec->number())];
     CHECK(entry == nullptr)
         << codec->name() << " has the wire number of " << entry->name();
@@ -41,6 +42,11 @@ class CodeTable {
   const Codec* FindNumber(uint8_t number) const { return by_number_[number]; }
 
   std::vector<std::string> Names() const { return by_name_.Names(); }
+
+  // Each name with its meaning, in alphabetical order.
+  std::vector<std::pair<std::string, std::string>> List() const {
+    return by_name_.List();
+  }
 
   // Null where a number has no code.
   const std::array<const Codec*, 256>& by_number() const { return by_number_; }

@@ -188,7 +188,9 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewPowerSgd(
                                  std::make_unique<PowerSgdCoder>(options));
 }
 
-REGISTER_COMPRESSOR("powersgd", CompressorPlugin(NewPowerSgd).WithOwnCode());
+REGISTER_COMPRESSOR("powersgd",
+                    "each matrix as a product of two narrow ones; no ratio",
+                    CompressorPlugin(NewPowerSgd).WithOwnCode());
 
 [[maybe_unused]] const bool check_registered =
     RegisterConfigCheck([](const JobConfig& config, ConfigProblems* problems) {

@@ -99,7 +99,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewDgc(
   return NewSparsifier(options, std::make_unique<DgcSelector>(options));
 }
 
-REGISTER_COMPRESSOR("dgc", NewDgc);
+REGISTER_COMPRESSOR("dgc", "elements above a threshold of a random sample",
+                    NewDgc);
 
 }  // namespace
 }  // namespace ps

@@ -26,7 +26,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewGaussiank(
                                                  &options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("gaussiank", NewGaussiank);
+REGISTER_COMPRESSOR("gaussiank", "elements above a threshold of a normal law",
+                    NewGaussiank);
 
 }  // namespace
 }  // namespace ps

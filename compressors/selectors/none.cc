@@ -28,7 +28,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewNone(
       options, std::make_unique<AllSelector>(&options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("none", CompressorPlugin(NewNone).WithoutTargetRatio());
+REGISTER_COMPRESSOR("none", "everything",
+                    CompressorPlugin(NewNone).WithoutTargetRatio());
 
 }  // namespace
 }  // namespace ps

@@ -77,7 +77,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewRandomk(
   return NewSparsifier(options, std::make_unique<RandomkSelector>(options));
 }
 
-REGISTER_COMPRESSOR("randomk", NewRandomk);
+REGISTER_COMPRESSOR("randomk", "elements at random positions", NewRandomk);
 
 }  // namespace
 }  // namespace ps

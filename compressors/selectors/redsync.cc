@@ -23,7 +23,10 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewRedsync(
                                                  &options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("redsync", NewRedsync);
+REGISTER_COMPRESSOR(
+    "redsync",
+    "elements above a threshold between mean and maximum, found by trial",
+    NewRedsync);
 
 }  // namespace
 }  // namespace ps

@@ -41,7 +41,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewThreshold(
   return NewSparsifier(options, std::make_unique<ThresholdSelector>(options));
 }
 
-REGISTER_COMPRESSOR("threshold",
+REGISTER_COMPRESSOR("threshold", "elements above a fixed threshold; no ratio",
                     CompressorPlugin(NewThreshold).WithoutTargetRatio());
 
 }  // namespace

@@ -28,7 +28,7 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewTopK(
   return NewSparsifier(options, std::make_unique<TopKSelector>(options));
 }
 
-REGISTER_COMPRESSOR("topk", NewTopK);
+REGISTER_COMPRESSOR("topk", "exactly the largest elements", NewTopK);
 
 }  // namespace
 }  // namespace ps

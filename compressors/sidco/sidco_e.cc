@@ -17,7 +17,10 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoE(
                        TailLaw::kExponential, &options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("sidco_e", NewSidcoE);
+REGISTER_COMPRESSOR(
+    "sidco_e",
+    "elements above a threshold of exponential laws; the usual choice",
+    NewSidcoE);
 
 }  // namespace
 }  // namespace ps

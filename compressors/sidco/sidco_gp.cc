@@ -21,7 +21,9 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoGp(
                        &options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("sidco_gp", NewSidcoGp);
+REGISTER_COMPRESSOR(
+    "sidco_gp", "elements above a threshold of a gamma law, then Pareto laws",
+    NewSidcoGp);
 
 }  // namespace
 }  // namespace ps

@@ -16,7 +16,10 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewSidcoP(
                                 TailLaw::kPareto, &options.backend->sparse()));
 }
 
-REGISTER_COMPRESSOR("sidco_p", NewSidcoP);
+REGISTER_COMPRESSOR(
+    "sidco_p",
+    "elements above a threshold of generalized Pareto laws; for heavy tails",
+    NewSidcoP);
 
 }  // namespace
 }  // namespace ps

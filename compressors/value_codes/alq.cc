@@ -23,7 +23,8 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(alq, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(alq, "a few levels fitted to the values, at random",
+                     NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

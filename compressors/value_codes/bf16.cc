@@ -11,7 +11,8 @@ struct Bf16Traits : Bf16 {
   static constexpr double kRelativeError = 0x1p-8;
 };
 
-REGISTER_VALUE_CODEC(bf16, new TwoByteCodec<Bf16Traits>);
+REGISTER_VALUE_CODEC(bf16, "16 bits: the range of fp32 with 8 significant bits",
+                     new TwoByteCodec<Bf16Traits>);
 
 }  // namespace
 }  // namespace ps

@@ -11,7 +11,8 @@ struct Fp16Traits : Fp16 {
   static constexpr double kRelativeError = 0x1p-11;
 };
 
-REGISTER_VALUE_CODEC(fp16, new TwoByteCodec<Fp16Traits>);
+REGISTER_VALUE_CODEC(fp16, "16 bits: the nearest binary16 number",
+                     new TwoByteCodec<Fp16Traits>);
 
 }  // namespace
 }  // namespace ps

@@ -87,7 +87,8 @@ class Fp32Codec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(fp32, new Fp32Codec);
+REGISTER_VALUE_CODEC(fp32, "32 bits: the value itself, the default",
+                     new Fp32Codec);
 
 }  // namespace
 }  // namespace ps

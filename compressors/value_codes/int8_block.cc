@@ -16,7 +16,10 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(int8_block, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(
+    int8_block,
+    "8 bits: the nearest of 255 levels up to the largest magnitude of a block",
+    NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

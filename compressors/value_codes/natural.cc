@@ -92,7 +92,9 @@ class NaturalCodec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(natural, new NaturalCodec);
+REGISTER_VALUE_CODEC(natural,
+                     "9 bits: the power of two above or below, at random",
+                     new NaturalCodec);
 
 }  // namespace
 }  // namespace ps

@@ -16,7 +16,10 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(natural_dithering, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(
+    natural_dithering,
+    "levels of powers of two up to the largest magnitude, at random",
+    NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

@@ -17,7 +17,9 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(nuqsgd, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(nuqsgd,
+                     "levels of powers of two up to the norm, at random",
+                     NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

@@ -61,7 +61,9 @@ class OneBitCodec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(onebit, new OneBitCodec);
+REGISTER_VALUE_CODEC(
+    onebit, "1 bit: the sign, as the mean of the negative or other values",
+    new OneBitCodec);
 
 }  // namespace
 }  // namespace ps

@@ -16,7 +16,8 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(qsgd, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(qsgd, "a few levels up to the norm, at random",
+                     NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

@@ -13,7 +13,9 @@ LevelCodeTraits Traits() {
   return traits;
 }
 
-REGISTER_VALUE_CODEC(qsgdinf, NewLevelCodec(Traits()));
+REGISTER_VALUE_CODEC(qsgdinf,
+                     "a few levels up to the largest magnitude, at random",
+                     NewLevelCodec(Traits()));
 
 }  // namespace
 }  // namespace ps

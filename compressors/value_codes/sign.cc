@@ -65,7 +65,8 @@ class SignCodec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(sign, new SignCodec);
+REGISTER_VALUE_CODEC(sign, "1 bit: the sign of the mean magnitude",
+                     new SignCodec);
 
 }  // namespace
 }  // namespace ps

@@ -89,7 +89,8 @@ class TernaryCodec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(ternary, new TernaryCodec);
+REGISTER_VALUE_CODEC(ternary, "1.6 bits: the sign at one scale or 0, at random",
+                     new TernaryCodec);
 
 }  // namespace
 }  // namespace ps

@@ -63,7 +63,9 @@ class TwoBitThresholdCodec final : public ValueCodec {
   }
 };
 
-REGISTER_VALUE_CODEC(two_bit_threshold, new TwoBitThresholdCodec);
+REGISTER_VALUE_CODEC(two_bit_threshold,
+                     "2 bits: plus or minus a threshold, or 0",
+                     new TwoBitThresholdCodec);
 
 }  // namespace
 }  // namespace ps

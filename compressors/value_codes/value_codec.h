@@ -101,10 +101,10 @@ const ValueFormat* FindValueFormat(uint8_t number);
 // Returns an error unless info.value_bytes is `value_bytes`.
 absl::Status CheckValueBytes(const PayloadInfo& info, int64_t value_bytes);
 
-// `codec`: a pointer to a new ValueCodec.
-#define REGISTER_VALUE_CODEC(name, codec)                               \
+// `meaning`: one line for lists; `codec`: a pointer to a new ValueCodec.
+#define REGISTER_VALUE_CODEC(name, meaning, codec)                      \
   [[maybe_unused]] static const bool ps_value_codec_registered_##name = \
-      ::ps::ValueCodecs().Register(codec)
+      ::ps::ValueCodecs().Register(codec, meaning)
 
 #define REGISTER_OWN_VALUE_FORMAT(Class)                                  \
   [[maybe_unused]] static const bool ps_value_format_registered_##Class = \

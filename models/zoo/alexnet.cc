@@ -81,7 +81,9 @@ absl::StatusOr<std::unique_ptr<Model>> NewAlexnet(const ModelOptions& options) {
   return NewSequentialModel(options, std::move(layers));
 }
 
-REGISTER_MODEL("alexnet", NewAlexnet);
+REGISTER_MODEL("alexnet",
+               "images of 224 x 224: five convolutions, 61 M parameters",
+               NewAlexnet);
 
 }  // namespace
 }  // namespace ps

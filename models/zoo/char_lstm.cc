@@ -32,7 +32,8 @@ absl::StatusOr<std::unique_ptr<Model>> NewCharLstm(
   return NewLanguageModel(options, language_model);
 }
 
-REGISTER_MODEL("char_lstm", NewCharLstm);
+REGISTER_MODEL("char_lstm", "text, character by character: LSTM or GRU layers",
+               NewCharLstm);
 
 void CheckCharLstm(const JobConfig& job, ConfigProblems* problems) {
   const CharLstmConfig& config = job.model().char_lstm();

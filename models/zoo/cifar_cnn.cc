@@ -70,7 +70,9 @@ absl::StatusOr<std::unique_ptr<Model>> NewCifarCnn(
   return NewSequentialModel(options, std::move(layers));
 }
 
-REGISTER_MODEL("cifar_cnn", NewCifarCnn);
+REGISTER_MODEL("cifar_cnn",
+               "images of 32 x 32: three convolutions, 146 k parameters",
+               NewCifarCnn);
 
 }  // namespace
 }  // namespace ps

@@ -144,8 +144,14 @@ absl::StatusOr<std::unique_ptr<Model>> NewResnet50(
   return NewImagenetResnet(options, Bottleneck, kExpansion, {3, 4, 6, 3});
 }
 
-REGISTER_MODEL("resnet18", NewResnet18);
-REGISTER_MODEL("resnet50", NewResnet50);
+REGISTER_MODEL(
+    "resnet18",
+    "images of 224 x 224: 18 layers with shortcuts, 11.7 M parameters",
+    NewResnet18);
+REGISTER_MODEL(
+    "resnet50",
+    "images of 224 x 224: 50 layers with shortcuts, 25.6 M parameters",
+    NewResnet50);
 
 }  // namespace
 }  // namespace ps

@@ -36,7 +36,8 @@ absl::StatusOr<std::unique_ptr<Model>> NewLstmLm(const ModelOptions& options) {
   return NewLanguageModel(options, language_model);
 }
 
-REGISTER_MODEL("lstm_lm", NewLstmLm);
+REGISTER_MODEL("lstm_lm", "text, word by word: embedding and LSTM layers",
+               NewLstmLm);
 
 void CheckLstmLm(const JobConfig& job, ConfigProblems* problems) {
   const LstmLmConfig& config = job.model().lstm_lm();

@@ -42,7 +42,10 @@ absl::StatusOr<std::unique_ptr<Model>> NewMlp(const ModelOptions& options) {
   return NewSequentialModel(options, std::move(layers));
 }
 
-REGISTER_MODEL("mlp", NewMlp);
+REGISTER_MODEL(
+    "mlp",
+    "images of any size: fully connected layers, whose sizes are options",
+    NewMlp);
 
 void CheckMlp(const JobConfig& config, ConfigProblems* problems) {
   const auto& hidden_units = config.model().mlp().hidden_units();

@@ -64,7 +64,9 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechDnn(
   return NewSpeechModel(options, std::move(speech));
 }
 
-REGISTER_MODEL("speech_dnn", NewSpeechDnn);
+REGISTER_MODEL("speech_dnn",
+               "speech: fully connected over a window of frames, with CTC",
+               NewSpeechDnn);
 
 void CheckSpeechDnn(const JobConfig& job, ConfigProblems* problems) {
   const SpeechDnnConfig& config = job.model().speech_dnn();

@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<Model>> NewSpeechLstm(
   return NewSpeechModel(options, std::move(speech));
 }
 
-REGISTER_MODEL("speech_lstm", NewSpeechLstm);
+REGISTER_MODEL("speech_lstm", "speech: LSTM layers with CTC", NewSpeechLstm);
 
 void CheckSpeechLstm(const JobConfig& job, ConfigProblems* problems) {
   const SpeechLstmConfig& config = job.model().speech_lstm();

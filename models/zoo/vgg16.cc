@@ -57,7 +57,10 @@ absl::StatusOr<std::unique_ptr<Model>> NewVgg16(const ModelOptions& options) {
   return NewSequentialModel(options, std::move(layers));
 }
 
-REGISTER_MODEL("vgg16", NewVgg16);
+REGISTER_MODEL("vgg16",
+               "images of 32 x 32: 13 convolutions with batch normalisation, "
+               "14.7 M parameters",
+               NewVgg16);
 
 }  // namespace
 }  // namespace ps

@@ -151,7 +151,9 @@ TEST_F(FlagsTest, OnlyARepeatableOptionMayComeTwice) {
 
 TEST_F(FlagsTest, AsManyArgumentsAsDeclared) {
   ExpectError({}, "the argument JOB is missing");
-  ExpectError({"one", "two"}, "unexpected argument \"two\"");
+  ExpectError({"one", "two"},
+              "unexpected argument \"two\"; nothing but options comes after "
+              "JOB");
 }
 
 TEST_F(FlagsTest, NoArgumentsAtAllIsNotACrash) {
@@ -257,6 +259,8 @@ TEST(NearestWordTest, CountsChangesAndSwapsOfNeighbours) {
   EXPECT_EQ(NearestWord("comp", known), "compress");
   EXPECT_EQ(NearestWord("bencch", known), "bench");
   EXPECT_EQ(NearestWord("report", known), "");
+  EXPECT_EQ(NearestWord("export", {"report"}), "");
+  EXPECT_EQ(NearestWord("eport", {"report"}), "report");
   EXPECT_EQ(NearestWord("", known), "");
   EXPECT_EQ(NearestWord("train", {}), "");
 }
