@@ -16,7 +16,9 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/config_check.h"
+#include "common/config_text.h"
 #include "common/consistency.h"
+#include "common/counted.h"
 #include "common/device_name.h"
 #include "common/file.h"
 #include "common/flags.h"
@@ -37,8 +39,6 @@ using ::google::protobuf::Message;
 using ::google::protobuf::Reflection;
 using ::google::protobuf::TextFormat;
 
-constexpr int kMostNestedMessages = 64;
-
 std::vector<std::string> FieldNames(const Descriptor& type) {
   std::vector<std::string> names;
   for (int i = 0; i < type.field_count(); ++i) {
@@ -47,54 +47,19 @@ std::vector<std::string> FieldNames(const Descriptor& type) {
   return names;
 }
 
-// The suggestion " Did you mean ...?" with the message's field nearest to the
-// unknown one in protobuf's complaint; empty if none is near.
-std::string NearestFieldHint(const std::string& complaint) {
-  const std::vector<std::string> parts = absl::StrSplit(complaint, '"');
-  if (parts.size() != 5 || parts[0] != "Message type " ||
-      parts[2] != " has no field named ") {
-    return "";
-  }
-  const Descriptor* const type =
-      ::google::protobuf::DescriptorPool::generated_pool()
-          ->FindMessageTypeByName(parts[1]);
-  if (type == nullptr) return "";
-  const std::string nearest = NearestWord(parts[3], FieldNames(*type));
-  return nearest.empty() ? ""
-                         : absl::StrCat(" Did you mean \"", nearest, "\"?");
-}
-
-// Collects the parser's complaints as "name:line:column: message".
-class ErrorLines : public ::google::protobuf::io::ErrorCollector {
+// For text whose errors are of no use.
+class NoErrors : public ::google::protobuf::io::ErrorCollector {
  public:
-  explicit ErrorLines(absl::string_view name) : name_(name) {}
-
-  // Protobuf counts lines and columns from 0, people and editors from 1.
-  void AddError(int line, int column, const std::string& message) override {
-    const std::string text = absl::StrCat(message, NearestFieldHint(message));
-    lines_.push_back(line < 0 ? absl::StrCat(name_, ": ", text)
-                              : absl::StrCat(name_, ":", line + 1, ":",
-                                             column + 1, ": ", text));
-  }
-
-  std::string Text() const { return absl::StrJoin(lines_, "\n"); }
-
- private:
-  const std::string name_;
-  std::vector<std::string> lines_;
+  void AddError(int, int, const std::string&) override {}
 };
 
 template <typename Config>
 absl::StatusOr<Config> ParseText(absl::string_view text,
                                  absl::string_view name) {
-  ErrorLines errors(name);
-  TextFormat::Parser parser;
-  parser.RecordErrorsTo(&errors);
-  // Each level takes room on the stack, and the text may be a stranger's.
-  parser.SetRecursionLimit(kMostNestedMessages);
   Config config;
-  if (!parser.ParseFromString(std::string(text), &config)) {
-    return absl::InvalidArgumentError(errors.Text());
+  const ConfigText read(text, name, &config);
+  if (!read.problems().empty()) {
+    return absl::InvalidArgumentError(absl::StrJoin(read.problems(), "\n"));
   }
   return config;
 }
@@ -338,7 +303,7 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   if (cluster.servers_size() != 0 &&
       cluster.servers_size() != cluster.num_servers()) {
     problems->Add(
-        "cluster.servers", absl::StrCat(cluster.servers_size(), " addresses"),
+        "cluster.servers", Counted(cluster.servers_size(), "address"),
         absl::StrCat("must be one for each of the ", cluster.num_servers(),
                      " servers (cluster.num_servers), or none"));
   }
@@ -395,6 +360,46 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
       "does not promise the same bits in every run");
 }
 
+ConfigProblems FindProblems(const JobConfig& config) {
+  ConfigProblems problems;
+  CheckRanges(config, &problems);
+  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  return problems;
+}
+
+// Applies those overrides that can be applied.
+void ApplyAll(const std::vector<std::string>& overrides, JobConfig* config,
+              std::vector<std::string>* problems) {
+  for (const std::string& assignment : overrides) {
+    const absl::Status applied = ApplyOverride(assignment, config);
+    if (!applied.ok()) problems->emplace_back(applied.message());
+  }
+}
+
+// Adds the problems of the values, each with the place where its field was set
+// last.
+void AddProblems(const JobConfig& config,
+                 const std::vector<std::string>& overrides,
+                 const ConfigText* text, std::vector<std::string>* problems) {
+  const ConfigProblems found = FindProblems(config);
+  for (size_t i = 0; i < found.lines().size(); ++i) {
+    const std::string& field = found.fields()[i];
+    std::string place = text == nullptr ? "" : text->PlaceOf(field);
+    for (const std::string& assignment : overrides) {
+      const std::string path = assignment.substr(0, assignment.find('='));
+      if (absl::StripAsciiWhitespace(path) == field) place = "--set: ";
+    }
+    problems->push_back(absl::StrCat(place, found.lines()[i]));
+  }
+}
+
+absl::Status StatusOfJob(const std::string& path,
+                         const std::vector<std::string>& problems) {
+  if (problems.empty()) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      path, " is not a valid job:\n", absl::StrJoin(problems, "\n")));
+}
+
 }  // namespace
 
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
@@ -433,9 +438,13 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
         last ? NameAndIndex{names[i], -1} : SplitIndex(names[i]);
     const FieldDescriptor* field = type.FindFieldByName(part.name);
     if (field == nullptr) {
+      const std::string nearest = NearestWord(names[i], FieldNames(type));
       return absl::InvalidArgumentError(absl::StrCat(
-          "override \"", assignment, "\": there is no field \"", names[i],
-          "\"; known here are: ", absl::StrJoin(FieldNames(type), ", ")));
+          "override \"", assignment, "\": there is no field \"", names[i], "\"",
+          nearest.empty() ? ""
+                          : absl::StrCat("; did you mean \"", nearest, "\"?"),
+          nearest.empty() ? "; known" : " Known",
+          " here are: ", absl::StrJoin(FieldNames(type), ", ")));
     }
     const bool is_message =
         field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE;
@@ -462,7 +471,7 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
     for (const std::string& untrimmed : values) {
       const absl::string_view one = absl::StripAsciiWhitespace(untrimmed);
       TextFormat::Parser parser;
-      ErrorLines ignored("");  // Positions inside the value are of no use.
+      NoErrors ignored;  // Positions inside the value are of no use.
       parser.RecordErrorsTo(&ignored);
       const std::string text =
           absl::StrCat(names[i], ": ", ValueText(*field, one));
@@ -479,30 +488,33 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
 }
 
 absl::Status ValidateConfig(const JobConfig& config) {
-  ConfigProblems problems;
-  CheckRanges(config, &problems);
-  for (const ConfigCheck check : ConfigChecks()) check(config, &problems);
+  const ConfigProblems problems = FindProblems(config);
   if (problems.lines().empty()) return absl::OkStatus();
   return absl::InvalidArgumentError(absl::StrJoin(problems.lines(), "\n"));
 }
 
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides) {
-  PS_ASSIGN_OR_RETURN(JobConfig config, LoadConfig(path));
-  return WithOverrides(std::move(config), overrides, path);
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  JobConfig config;
+  const ConfigText read(text, path, &config);
+  std::vector<std::string> problems = read.problems();
+  ApplyAll(overrides, &config, &problems);
+  // What comes after the place where reading stopped is not known.
+  if (read.reached_end()) {
+    AddProblems(config, overrides, &read, &problems);
+  }
+  PS_RETURN_IF_ERROR(StatusOfJob(path, problems));
+  return config;
 }
 
 absl::StatusOr<JobConfig> WithOverrides(
     JobConfig config, const std::vector<std::string>& overrides,
     const std::string& path) {
-  for (const std::string& assignment : overrides) {
-    PS_RETURN_IF_ERROR(ApplyOverride(assignment, &config));
-  }
-  const absl::Status valid = ValidateConfig(config);
-  if (!valid.ok()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " is not a valid job:\n", valid.message()));
-  }
+  std::vector<std::string> problems;
+  ApplyAll(overrides, &config, &problems);
+  AddProblems(config, overrides, /*text=*/nullptr, &problems);
+  PS_RETURN_IF_ERROR(StatusOfJob(path, problems));
   return config;
 }
 

@@ -12,9 +12,8 @@
 
 namespace ps {
 
-// Parses text format. Errors: kInvalidArgument with `name`, line and column of
-// the first problem. For an unknown field the message suggests the known field
-// with the nearest name.
+// Parses text format. Errors: kInvalidArgument with a line for each problem of
+// the text (common/config_text.h), with `name`, line and column.
 absl::StatusOr<JobConfig> ParseConfig(absl::string_view text,
                                       absl::string_view name);
 
@@ -38,8 +37,9 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config);
 absl::Status ValidateConfig(const JobConfig& config);
 
 // Loads the job that a command line describes: LoadConfig, then ApplyOverride
-// with each of `overrides`, then ValidateConfig. Returns their errors; those of
-// ValidateConfig begin with the path.
+// with each of `overrides`, then ValidateConfig. Errors: those of ReadFile;
+// kInvalidArgument with the path and below it all problems of the text, of
+// overrides and of values, a line each, with the place where a field was set.
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides);
 

@@ -20,6 +20,7 @@ std::vector<ConfigCheck>& MutableConfigChecks() {
 void ConfigProblems::Add(const std::string& field, const std::string& value,
                          const std::string& rule) {
   lines_.push_back(absl::StrCat(field, " is ", value, "; ", rule));
+  fields_.push_back(field);
 }
 
 bool RegisterConfigCheck(ConfigCheck check) {

@@ -23,9 +23,12 @@ class ConfigProblems {
            const std::string& rule);
 
   const std::vector<std::string>& lines() const { return lines_; }
+  // The field of each line.
+  const std::vector<std::string>& fields() const { return fields_; }
 
  private:
   std::vector<std::string> lines_;
+  std::vector<std::string> fields_;
 };
 
 using ConfigCheck = void (*)(const JobConfig& config, ConfigProblems* problems);

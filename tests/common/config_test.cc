@@ -22,6 +22,7 @@ using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::Not;
+using ::testing::StartsWith;
 
 std::string Message(const absl::Status& status) {
   return std::string(status.message());
@@ -38,12 +39,12 @@ TEST(ParseConfigTest, ProblemsHaveFileLineAndColumn) {
     std::string text;
     std::string place;
   } cases[] = {
-      {"name: \"a\"\ntraining {\n  batchsize: 3\n}\n", "job.textproto:3:12: "},
+      {"name: \"a\"\ntraining {\n  batchsize: 3\n}\n", "job.textproto:3:3: "},
       {"nonsense", "job.textproto:1:9: "},
       {"seed: \"one\"", "job.textproto:1:7: "},
-      {"seed: 1\nseed: 2", "job.textproto:2:5: "},
+      {"seed: 1\nseed: 2", "job.textproto:2:1: "},
       {"training { batch_size: 64", "job.textproto:1:26: "},
-      {"compressor { sidco { profile: GOOD } }", "job.textproto:1:36: "},
+      {"compressor { sidco { profile: GOOD } }", "job.textproto:1:31: "},
   };
   for (const auto& c : cases) {
     const absl::Status status = ParseConfig(c.text, "job.textproto").status();
@@ -55,12 +56,62 @@ TEST(ParseConfigTest, ProblemsHaveFileLineAndColumn) {
 }
 
 TEST(ParseConfigTest, AMisspeltFieldIsNamedWithTheNearest) {
-  EXPECT_THAT(
-      Message(ParseConfig("training { batchsize: 3 }", "x").status()),
-      HasSubstr("no field named \"batchsize\". Did you mean \"batch_size\"?"));
-  // No known name is near.
+  EXPECT_EQ(Message(ParseConfig("training { batchsize: 3 }", "x").status()),
+            "x:1:12: training has no field \"batchsize\"; did you mean "
+            "\"batch_size\"?");
   EXPECT_THAT(Message(ParseConfig("zzzzzzzz: 3", "x").status()),
-              Not(HasSubstr("Did you mean")));
+              HasSubstr("there is no field \"zzzzzzzz\"; known are: name, "));
+}
+
+TEST(ParseConfigTest, AllProblemsAreReported) {
+  EXPECT_EQ(Message(ParseConfig(R"(training {
+  batchsize: 3  # one
+  epochs: "three"
+}
+compressor { raito: 0.1 sidco { profile: GOOD } }
+cluster { num_workers: 2 num_workers: 3 num_servers: -x }
+seed: -1
+model { name: 5 mlp: 7 }
+compressor { name: "topk" }
+)",
+                                "job")
+                        .status()),
+            "job:2:3: training has no field \"batchsize\"; did you mean "
+            "\"batch_size\"?\n"
+            "job:3:11: training.epochs is \"three\"; must be a whole number "
+            "that fits its type\n"
+            "job:5:14: compressor has no field \"raito\"; did you mean "
+            "\"ratio\"?\n"
+            "job:5:42: compressor.sidco.profile is GOOD; must be one of "
+            "ROBUST, PAPER\n"
+            "job:6:26: cluster.num_workers is set twice; it takes one value\n"
+            "job:6:54: cluster.num_servers is -x; must be a whole number that "
+            "fits its type\n"
+            "job:7:7: seed is -1; must be a whole number of at least 0 that "
+            "fits its type\n"
+            "job:8:15: model.name is 5; must be a text in quotes\n"
+            "job:8:22: model.mlp is 7; must be a group: mlp { ... }\n"
+            "job:9:1: compressor is set twice; it takes one value");
+}
+
+TEST(ParseConfigTest, ATextThatEndsInsideAGroupSaysWhichOne) {
+  EXPECT_EQ(
+      Message(
+          ParseConfig("seed: 1\ntraining {\n  epochs: 2\n", "job").status()),
+      "job:4:1: the text ends, but \"training {\" of line 2 is not "
+      "closed; a \"}\" is missing");
+  EXPECT_EQ(
+      Message(
+          ParseConfig("training {\n  epochs: 2\ncluster { num_workers: 2 }\n",
+                      "job")
+              .status()),
+      "job:3:1: training has no field \"cluster\"; there is one at the top: "
+      "is a \"}\" missing before it?\n"
+      "job:4:1: the text ends, but \"training {\" of line 1 is not closed; a "
+      "\"}\" is missing");
+  EXPECT_THAT(
+      Message(ParseConfig("training { epochs: 2 }\n}\n", "job").status()),
+      HasSubstr("job:2:1: this \"}\" closes nothing"));
 }
 
 TEST(ParseCompressorConfigTest, ReadsWhatStandsBetweenTheBraces) {
@@ -70,7 +121,7 @@ TEST(ParseCompressorConfigTest, ReadsWhatStandsBetweenTheBraces) {
   EXPECT_EQ(config->ratio(), 0.5);
   EXPECT_THAT(
       Message(ParseCompressorConfig("nam: 'topk'", "there").status()),
-      AllOf(HasSubstr("there:1:4: "), HasSubstr("Did you mean \"name\"?")));
+      AllOf(HasSubstr("there:1:1: "), HasSubstr("did you mean \"name\"?")));
 }
 
 TEST(LoadConfigTest, AMissingFileIsNamed) {
@@ -88,6 +139,39 @@ TEST(LoadConfigTest, ReadsAFileAndNamesItInErrors) {
   EXPECT_EQ(config->seed(), 7u);
   ASSERT_TRUE(WriteFileAtomically(path, "sed: 7\n").ok());
   EXPECT_THAT(Message(LoadConfig(path).status()), HasSubstr(path + ":1:"));
+}
+
+TEST(LoadJobTest, ReportsTextOverridesAndValuesAtOnce) {
+  const std::string path = testing::TempDir() + "/wrong.textproto";
+  ASSERT_TRUE(WriteFileAtomically(path, R"(sed: 7
+training {
+  epochs: 0
+  batch_size: 1
+}
+cluster {
+  servers: "a:1"
+  servers: "b"
+  num_servers: 2
+  connections: 65
+})")
+                  .ok());
+  const absl::Status status =
+      LoadJob(path, {"training.batch_size=0", "nothing=1"}).status();
+  EXPECT_TRUE(absl::IsInvalidArgument(status));
+  const std::string message = Message(status);
+  EXPECT_THAT(message,
+              StartsWith(absl::StrCat(
+                  path, " is not a valid job:\n", path,
+                  ":1:1: there is no field \"sed\"; did you mean "
+                  "\"seed\"?\noverride \"nothing=1\": there is no field "
+                  "\"nothing\"; known here are: ")));
+  for (const std::string line :
+       {"\n--set: training.batch_size is 0; must be at least 1\n",
+        "wrong.textproto:3: training.epochs is 0; must be at least 1\n",
+        "wrong.textproto:8: cluster.servers[1] is \"b\"; must be host:port",
+        "wrong.textproto:10: cluster.connections is 65; must be in [1, 64]"}) {
+    EXPECT_THAT(message, HasSubstr(line));
+  }
 }
 
 TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
@@ -253,7 +337,9 @@ TEST(ApplyOverrideTest, ErrorsSayWhatWouldBeRight) {
   } cases[] = {
       {"seed", "has no '='"},
       {"=5", "there is no field \"\"; known here are: name, seed, model"},
-      {"sede=1", "there is no field \"sede\"; known here are: name, seed"},
+      {"sede=1",
+       "there is no field \"sede\"; did you mean \"seed\"? Known here are: "
+       "name, seed"},
       {"training.bs=1", "no field \"bs\"; known here are: batch_size, epochs"},
       {"seed.x=1", "\"seed\" is a single value and has no field \"x\""},
       {"training=1", "\"training\" is a group of fields; set one of: batch_"},

@@ -217,8 +217,8 @@ TEST_F(CompressCommand, SeedDecidesRandomDrawsAndThreadsDoNot) {
 TEST_F(CompressCommand, ABadCompressorIsRefusedWithTheReason) {
   EXPECT_EQ(Compress("name: \"topk\" ratoi: 0.1"), 78);
   EXPECT_THAT(output(), AllOf(StartsWith("gradsieve compress: --compressor:1:"),
-                              HasSubstr("no field named \"ratoi\""),
-                              HasSubstr("Did you mean \"ratio\"?")));
+                              HasSubstr("no field \"ratoi\""),
+                              HasSubstr("did you mean \"ratio\"?")));
   EXPECT_EQ(Compress("name: \"tpok\" ratio: 2"), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("compressor.name is \"tpok\"; known"),
                               HasSubstr("compressor.ratio is 2; must be in")));
