@@ -37,7 +37,8 @@ absl::StatusOr<std::unique_ptr<Model>> NewLayers(const ModelOptions& options) {
                             NewCtcLoss(loss));
 }
 
-REGISTER_MODEL(kName, NewLayers);
+REGISTER_MODEL(kName, "a network that the job describes, layer by layer",
+               NewLayers);
 
 void CheckLayers(const JobConfig& job, ConfigProblems* problems) {
   const ModelConfig& model = job.model();
