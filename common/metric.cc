@@ -1,5 +1,7 @@
 #include "common/metric.h"
 
+#include <cmath>
+
 #include "absl/strings/match.h"
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_replace.h"
@@ -16,7 +18,12 @@ std::string MetricWords(absl::string_view name) {
 
 std::string FormatMetric(absl::string_view name, double value) {
   return IsFraction(name) ? absl::StrFormat("%.2f %%", 100 * value)
-                          : absl::StrFormat("%.4f", value);
+                          : FormatLoss(value);
+}
+
+std::string FormatLoss(double loss) {
+  return std::abs(loss) < 1e6 ? absl::StrFormat("%.4f", loss)
+                              : absl::StrFormat("%.4g", loss);
 }
 
 }  // namespace ps

@@ -22,6 +22,10 @@ std::string MetricWords(absl::string_view name);
 // "98.70 %" for a fraction, "84.2101" for any other metric.
 std::string FormatMetric(absl::string_view name, double value);
 
+// With four decimals: "0.2312"; a loss that has grown out of all proportion with
+// an exponent: "1.219e+22".
+std::string FormatLoss(double loss);
+
 }  // namespace ps
 
 #endif  // COMMON_METRIC_H_

@@ -7,6 +7,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <ostream>
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -17,6 +18,7 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
 #include "absl/synchronization/mutex.h"
 #include "glog/logging.h"
 #include "google/protobuf/stubs/logging.h"
@@ -67,6 +69,14 @@ void OpenStandardStreams() {
   if (fd >= 0) close(fd);
 }
 
+// "W 12:03:04", after which glog writes a space and the message.
+void WriteShortPrefix(std::ostream& out, const google::LogMessageInfo& message,
+                      void*) {
+  out << message.severity[0]
+      << absl::StrFormat(" %02d:%02d:%02d", message.time.hour(),
+                         message.time.min(), message.time.sec());
+}
+
 void Exit(int signal) { _exit(128 + signal); }
 
 void Ask(int signal) {
@@ -93,7 +103,11 @@ void InitProgram(const char* argv0) {
   KeepFreedMemory();
   LockWithoutSearch();
   FLAGS_logtostderr = true;
-  google::InitGoogleLogging(argv0);
+  if (isatty(STDERR_FILENO) != 0) {
+    google::InitGoogleLogging(argv0, WriteShortPrefix);
+  } else {
+    google::InitGoogleLogging(argv0);
+  }
   // It writes a line for each message of a peer that is not as it should be.
   google::protobuf::SetLogHandler(nullptr);
   std::signal(SIGTERM, Exit);
@@ -122,6 +136,12 @@ int NumberFromEnvironment(const char* name, int otherwise) {
   const char* const text = std::getenv(name);
   return text != nullptr && absl::SimpleAtoi(text, &number) ? number
                                                             : otherwise;
+}
+
+void GiveBackMemory() {
+#ifdef __GLIBC__
+  malloc_trim(0);
+#endif
 }
 
 std::string ProcessName() {

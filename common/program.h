@@ -12,7 +12,8 @@ namespace ps {
 
 // Sets up the process; call it first in main. Standard streams that are closed
 // are opened as /dev/null. Log messages go to stderr, one
-// line each; Protocol Buffers write none. SIGTERM ends the process with exit
+// line each, which is short if stderr is a terminal: "W 12:03:04 text" without
+// date, thread and place in the code. Protocol Buffers write none. SIGTERM ends the process with exit
 // code 143, even if it is a container's first process, which ignores signals
 // that have no handler. Writing to a closed pipe is an error and does not raise
 // a signal. The process keeps up to 256 MiB of freed memory for later messages,
@@ -37,6 +38,9 @@ std::atomic<bool>* AskedToEnd();
 // fits an int. A cluster manager uses such a variable to tell a process its
 // index.
 int NumberFromEnvironment(const char* name, int otherwise);
+
+// Gives the memory that was freed so far back to the system.
+void GiveBackMemory();
 
 // "host:pid" of this process, for messages of other processes.
 std::string ProcessName();

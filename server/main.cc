@@ -1,4 +1,5 @@
 // The `server` program: one parameter server of a job.
+#include <cstdio>
 #include <memory>
 #include <string>
 #include <vector>
@@ -6,6 +7,8 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/counted.h"
+#include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -28,6 +31,7 @@ struct Flags {
   std::string health_listen;
   std::string metrics_listen;
   std::vector<std::string> overrides;
+  bool check = false;
 };
 
 CommandText Text() {
@@ -40,6 +44,8 @@ CommandText Text() {
   text.examples = {
       {"server --config=job.textproto --index=0",
        "server 0 of a job, at the first address of cluster.servers"},
+      {"server --config=job.textproto --index=0 --check",
+       "only check that server 0 can start here"},
   };
   text.exit_codes = {
       {"0", "every worker finished"},
@@ -62,13 +68,21 @@ absl::Status Run(const Flags& flags) {
   options.index = flags.index;
   options.listen = flags.listen;
   if (options.listen.empty()) {
-    if (options.index < 0 || options.index >= cluster.servers_size()) {
+    const bool in_job = options.index < cluster.num_servers();
+    if (in_job && options.index >= cluster.servers_size()) {
       return absl::InvalidArgumentError(absl::StrCat(
           "server ", flags.index, " has no address: cluster.servers in ",
-          flags.config, " has ", cluster.servers_size(),
-          " addresses; add one there or give --listen"));
+          flags.config, " has ", Counted(cluster.servers_size(), "address"),
+          ", counted from 0; add one there, or give --listen"));
     }
-    options.listen = cluster.servers(options.index);
+    // Server::Start refuses another index.
+    if (in_job) options.listen = cluster.servers(options.index);
+  }
+  if (flags.check) {
+    PS_RETURN_IF_ERROR(Server::Check(options));
+    std::printf("server %d can start at %s\n", options.index,
+                options.listen.c_str());
+    return absl::OkStatus();
   }
   if (StopsTogether(options.config)) {
     options.asked_to_stop = AskedToEnd();
@@ -93,7 +107,7 @@ absl::Status Run(const Flags& flags) {
   }
   if (health != nullptr) health->SetReady(true);
   LOG(INFO) << "server " << options.index << " listens on " << server->address()
-            << " for " << cluster.num_workers() << " workers";
+            << " for " << Counted(cluster.num_workers(), "worker");
   if (!flags.address_file.empty()) {
     PS_RETURN_IF_ERROR(
         WriteFileAtomically(flags.address_file, server->address()));
@@ -132,14 +146,24 @@ int Main(int argc, char** argv) {
       "metrics-listen", "ADDRESS",
       "Serve metrics to Prometheus at http://ADDRESS/metrics, for everybody.",
       &flags.metrics_listen);
+  command_line.AddSwitch("check",
+                         "Only check that this server can start: its config, "
+                         "certificates and address.",
+                         &flags.check);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",
                          &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  if (flags.index < 0) {
+    std::fprintf(stderr,
+                 "server: --index=I is missing: which server this is, from 0 "
+                 "to cluster.num_servers - 1 (POD_INDEX is not set either)\n");
+    return kExitUsage;
+  }
   const absl::Status status = Run(flags);
   if (status.ok()) {
-    LOG(INFO) << "server " << flags.index << " is done";
+    LOG_IF(INFO, !flags.check) << "server " << flags.index << " is done";
   } else {
     LOG(ERROR) << "server " << flags.index << ": " << status.message();
   }

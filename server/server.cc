@@ -60,6 +60,26 @@ MembershipOptions MembershipOf(const JobConfig& config, bool done) {
   return options;
 }
 
+absl::StatusOr<std::unique_ptr<Acceptor>> ListenFor(
+    const ServerOptions& options, const ConnectionLimits& limits) {
+  AcceptorOptions accepted;
+  accepted.address = options.listen;
+  accepted.max_connections = limits.total;
+  accepted.max_connections_per_host = limits.per_host;
+  accepted.tls_only =
+      options.config.security().mode() == SecurityConfig::MUTUAL_TLS;
+  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
+      Acceptor::Listen(accepted);
+  if (acceptor.ok()) return acceptor;
+  return absl::UnavailableError(absl::StrCat(
+      "server ", options.index, " cannot listen on ", options.listen, " (",
+      acceptor.status().message(),
+      "); is another process using that port (ss -ltnp shows it), or is "
+      "the host not this machine's? Give it another address in "
+      "cluster.servers[",
+      options.index, "], or --listen"));
+}
+
 class GrpcServer final : public Server {
  public:
   GrpcServer(const ServerOptions& options,
@@ -98,24 +118,7 @@ class GrpcServer final : public Server {
 
   // `limits` are those of ConnectionLimitsFor.
   absl::Status Listen(const ConnectionLimits& limits) {
-    AcceptorOptions accepted;
-    accepted.address = options_.listen;
-    accepted.max_connections = limits.total;
-    accepted.max_connections_per_host = limits.per_host;
-    accepted.tls_only =
-        options_.config.security().mode() == SecurityConfig::MUTUAL_TLS;
-    absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
-        Acceptor::Listen(accepted);
-    if (!acceptor.ok()) {
-      return absl::UnavailableError(absl::StrCat(
-          "server ", options_.index, " cannot listen on ", options_.listen,
-          " (", acceptor.status().message(),
-          "); is another process using that port (ss -ltnp shows it), or is "
-          "the host not this machine's? Give it another address in "
-          "cluster.servers[",
-          options_.index, "], or --listen"));
-    }
-    acceptor_ = *std::move(acceptor);
+    PS_ASSIGN_OR_RETURN(acceptor_, ListenFor(options_, limits));
     KeepCallbackQueue();
     grpc::ServerBuilder builder;
     Acceptor::Take take = TakeSockets(credentials_->ForListening(), &builder);
@@ -310,8 +313,10 @@ class GrpcServer final : public Server {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<Server>> Server::Start(
-    const ServerOptions& options) {
+namespace {
+
+// Whether the options make sense.
+absl::Status CheckOptions(const ServerOptions& options) {
   const int num_servers = options.config.cluster().num_servers();
   if (options.index < 0 || options.index >= num_servers) {
     return absl::InvalidArgumentError(absl::StrCat(
@@ -332,14 +337,35 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
         options.config.optimizer().name(), "\" server ", options.index,
         " needs the address of server 0, to exchange norms with it"));
   }
-  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
-                      ConnectionLimitsFor(options.config.cluster()));
+  return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const Credentials>> MakeCredentials(
+    const ServerOptions& options) {
   CredentialsOptions identity;
   identity.config = &options.config;
   identity.self = {options.config.name(), Role::kServer, options.index};
   identity.listen = options.listen;
+  return Credentials::Create(identity);
+}
+
+}  // namespace
+
+absl::Status Server::Check(const ServerOptions& options) {
+  PS_RETURN_IF_ERROR(CheckOptions(options));
+  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
+                      ConnectionLimitsFor(options.config.cluster()));
+  PS_RETURN_IF_ERROR(MakeCredentials(options).status());
+  return ListenFor(options, limits).status();
+}
+
+absl::StatusOr<std::unique_ptr<Server>> Server::Start(
+    const ServerOptions& options) {
+  PS_RETURN_IF_ERROR(CheckOptions(options));
+  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
+                      ConnectionLimitsFor(options.config.cluster()));
   PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
-                      Credentials::Create(identity));
+                      MakeCredentials(options));
   const auto metrics =
       std::make_shared<ServerMetrics>(options.config, options.index);
   std::unique_ptr<ProcessSnapshots> snapshots;

@@ -45,6 +45,10 @@ class Server {
   static absl::StatusOr<std::unique_ptr<Server>> Start(
       const ServerOptions& options);
 
+  // Whether Start would succeed now, apart from its snapshots, which are not
+  // touched. Errors: those of Start.
+  static absl::Status Check(const ServerOptions& options);
+
   // Where the server listens, with the port that was selected.
   virtual std::string address() const = 0;
 

@@ -273,7 +273,9 @@ absl::Status LocalCluster::StartWorker(int rank) {
   return Start(
       std::move(member), HostOf(options_.worker_hosts, rank),
       {options_.worker_program, "--config=" + job_path_,
-       absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory});
+       absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory,
+       // From its metrics, all workers' progress is one line.
+       "--progress-seconds=0"});
 }
 
 absl::Status LocalCluster::PollUntil(absl::Time deadline,
@@ -307,7 +309,9 @@ void LocalCluster::Relay(int child, absl::string_view line) {
   Member& member = members_[child];
   member.log.Take(line);
   if (!options_.show_log) return;
-  progress_.Print(absl::StrCat("[", member.name, "] ", line));
+  progress_.Print(
+      absl::StrCat("[", member.name, "] ",
+                   progress_.live() ? ShortLogLine(line) : std::string(line)));
 }
 
 void LocalCluster::Ended(int child, const ProcessExit& exit) {

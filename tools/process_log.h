@@ -10,6 +10,10 @@
 
 namespace ps {
 
+// A line of glog as people want it on a terminal: "W 12:03:04 text" without date,
+// thread and place in the code. Other lines are returned as they are.
+std::string ShortLogLine(absl::string_view line);
+
 // Not thread-safe.
 class ProcessLog {
  public:
@@ -20,12 +24,14 @@ class ProcessLog {
   // Adds a line, which comes without its end.
   void Take(absl::string_view line);
 
-  // The text of the last line of severity error or fatal; empty if none.
+  // The text of the last message of severity error or fatal, which may have
+  // several lines; empty if none.
   const std::string& last_error() const { return last_error_; }
 
  private:
   std::ofstream file_;
   std::string last_error_;
+  bool in_error_ = false;  // A line without glog's prefix continues it.
 };
 
 }  // namespace ps

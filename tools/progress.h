@@ -4,6 +4,7 @@
 #define TOOLS_PROGRESS_H_
 
 #include <cstdint>
+#include <functional>
 #include <ostream>
 #include <string>
 
@@ -35,13 +36,14 @@ absl::Duration EstimateRemaining(int64_t done, int64_t total,
 struct ProgressOptions {
   // Shows a live line that is erased and rewritten.
   bool live = false;
-  int columns = 80;
+  // The width now; asked before each line, because a window can be resized.
+  std::function<int()> columns = [] { return 80; };
   // Shortest time between two live lines, or two plain ones.
   absl::Duration live_interval = absl::Milliseconds(100);
   absl::Duration plain_interval = absl::Seconds(10);
 };
 
-// Live, with the current width, if `fd` is a terminal that can erase a line.
+// Live, with the terminal's width, if `fd` is a terminal that can erase a line.
 ProgressOptions ProgressOptionsFor(int fd);
 
 // Not thread-safe.
@@ -57,10 +59,16 @@ class ProgressLine {
   // Prints a line of text, above the live line if there is one.
   void Print(absl::string_view line);
 
+  // Whether people look at a terminal.
+  bool live() const { return options_.live; }
+
   // Ends the live line, which stays. Update() may begin another.
   void Finish();
 
  private:
+  // Erases the live line.
+  std::string Erase() const;
+
   const ProgressOptions options_;
   std::ostream* const out_;
   absl::Time last_shown_ = absl::InfinitePast();

@@ -11,10 +11,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config.h"
+#include "common/counted.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "storage/files.h"
 #include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
@@ -26,6 +28,7 @@
 #include "tools/interrupts.h"
 #include "tools/local_cluster.h"
 #include "tools/run_report.h"
+#include "worker/job_check.h"
 
 namespace ps {
 namespace {
@@ -35,6 +38,7 @@ struct Flags {
   std::string run_dir;
   std::vector<std::string> overrides;
   bool check = false;
+  bool no_data = false;
   bool resume = false;
 };
 
@@ -52,7 +56,8 @@ CommandText Text() {
   text.examples = {
       {"gradsieve train job.textproto --set training.epochs=3",
        "the same job, but three epochs"},
-      {"gradsieve train job.textproto --check", "only check the job"},
+      {"gradsieve train job.textproto --check",
+       "only check the job and its data"},
       {"gradsieve train --resume runs/mlp-20261121-143005",
        "go on with a run that was interrupted"},
   };
@@ -60,7 +65,7 @@ CommandText Text() {
       {"0", "trained"},
       {"1", "a server or worker failed; the message names it"},
       {"64", "the command line makes no sense, or the run directory is taken"},
-      {"78", "the job's config is wrong"},
+      {"78", "the job's config or data is wrong"},
       {"130", "interrupted"},
   };
   return text;
@@ -81,7 +86,9 @@ absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
     options.run_directory = flags.job;
     if (std::filesystem::exists(flags.job + "/summary.json")) {
       return absl::FailedPreconditionError(
-          absl::StrCat("the run in ", flags.job, " is complete"));
+          absl::StrCat("the run in ", flags.job,
+                       " is complete; to train its job again, give its "
+                       "job.textproto without --resume"));
     }
   } else if (flags.run_dir.empty()) {
     options.run_directory = DefaultRunDirectory(config.name());
@@ -142,13 +149,15 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
         const ChangedWorkers changed,
         ChangeWorkers(Files::Real(), CheckpointDirectory(options),
                       num_workers));
-    std::printf("%d workers go on where %d were, at push %lld\n", num_workers,
-                changed.from_workers, static_cast<long long>(changed.number));
+    std::printf("%s go on where %d were, at push %lld\n",
+                Counted(num_workers, "worker").c_str(), changed.from_workers,
+                static_cast<long long>(changed.number));
   }
   if (HasOtherShards(Files::Real(), CheckpointDirectory(options),
                      num_servers)) {
-    std::printf("Dealing the snapshots in %s to %d servers\n",
-                CheckpointDirectory(options).c_str(), num_servers);
+    std::printf("Dealing the snapshots in %s to %s\n",
+                CheckpointDirectory(options).c_str(),
+                Counted(num_servers, "server").c_str());
     PS_RETURN_IF_ERROR(
         ReshardServers(Files::Real(), CheckpointDirectory(options), num_servers)
             .status());
@@ -194,15 +203,43 @@ absl::StatusOr<JobConfig> JobOfRun(const std::string& path,
   return WithOverrides(std::move(job), overrides, path);
 }
 
+// Reads the data and plans the model, so that what is wrong is said once and
+// before anything is started. This process uses no device unless it ends
+// afterwards: a device's memory is for workers.
+absl::StatusOr<std::string> CheckHere(JobConfig config, bool ends) {
+  if (!ends) {
+    config.mutable_machine()->set_device("cpu");
+    config.mutable_training()->set_precision(TrainingConfig::FP32);
+  }
+  const int log_level = FLAGS_minloglevel;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  absl::StatusOr<std::string> what = CheckTraining(config, /*worker_rank=*/0);
+  FLAGS_minloglevel = log_level;
+  GiveBackMemory();
+  return what;
+}
+
 int Train(const Flags& flags) {
   const std::string job =
       flags.resume ? flags.job + "/job.textproto" : flags.job;
+  if (flags.resume && !std::filesystem::exists(job)) {
+    return Fail(absl::NotFoundError(absl::StrCat(
+                    "--resume needs the directory of a run, and ", job,
+                    " is not there; without --resume a new run begins")),
+                kExitConfig);
+  }
   const absl::StatusOr<JobConfig> config = flags.resume
                                                ? JobOfRun(job, flags.overrides)
                                                : LoadJob(job, flags.overrides);
   if (!config.ok()) return Fail(config.status(), kExitConfig);
+  if (flags.no_data) {
+    std::printf("%s is a valid job; its data was not read\n", job.c_str());
+    return kExitDone;
+  }
+  const absl::StatusOr<std::string> what = CheckHere(*config, flags.check);
+  if (!what.ok()) return Fail(what.status(), ExitCodeFor(what.status()));
   if (flags.check) {
-    std::printf("%s is a valid job\n", job.c_str());
+    std::printf("%s is a valid job: %s\n", job.c_str(), what->c_str());
     return kExitDone;
   }
   const absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
@@ -259,8 +296,14 @@ int RunTrainCommand(int argc, char** argv) {
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",
                          &flags.overrides);
-  command_line.AddSwitch("check", "Only check the job and report its problems.",
+  command_line.AddSwitch("check",
+                         "Only check the job, read its data and plan its "
+                         "model, and report what is wrong.",
                          &flags.check);
+  command_line.AddSwitch("no-data",
+                         "With --check: do not read the data, which is on "
+                         "other machines.",
+                         &flags.no_data);
   command_line.AddSwitch(
       "resume",
       "Go on with the run in this directory from its latest snapshot.",
@@ -268,7 +311,13 @@ int RunTrainCommand(int argc, char** argv) {
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   if (flags.resume && !flags.run_dir.empty()) {
     return Fail(absl::InvalidArgumentError(
-                    "--run-dir is for a new run, and --resume for an old one"),
+                    "--run-dir is for a new run, and --resume goes on in the "
+                    "directory of an old one; give only one of them"),
+                kExitUsage);
+  }
+  if (flags.no_data && !flags.check) {
+    return Fail(absl::InvalidArgumentError(
+                    "--no-data is for --check; to train, workers need data"),
                 kExitUsage);
   }
   return Train(flags);

@@ -1,21 +1,27 @@
 // The `worker` program: one worker of a job.
 #include <atomic>
+#include <cstdio>
 #include <memory>
 #include <random>
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/program.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "monitoring/metrics_server.h"
 #include "monitoring/process_metrics.h"
+#include "security/credentials.h"
 #include "transport/grpc_log.h"
 #include "transport/health_server.h"
+#include "worker/job_check.h"
 #include "worker/trainer.h"
 #include "worker/worker_metrics.h"
 
@@ -26,6 +32,8 @@ struct Flags {
   std::string config;
   int rank = -1;
   std::string run_dir;
+  int progress_seconds = 10;
+  bool check = false;
   std::string health_listen;
   std::string metrics_listen;
   std::vector<std::string> overrides;
@@ -41,6 +49,8 @@ CommandText Text() {
   text.examples = {
       {"worker --config=job.textproto --rank=0 --run-dir=runs/first",
        "worker 0, which also evaluates and records the run"},
+      {"worker --config=job.textproto --rank=1 --check",
+       "only check that worker 1 can begin on this machine"},
   };
   text.exit_codes = {
       {"0", "the job is done"},
@@ -50,13 +60,36 @@ CommandText Text() {
        "a server cannot be reached, or was lost; or the job has stopped after "
        "a "
        "snapshot"},
-      {"78", "the job's config or data is wrong"},
+      {"78", "the job's config or data is wrong; the last line says why"},
       {"143", "ended by SIGTERM"},
   };
   return text;
 }
 
+// Where worker 0 records a run if nobody says it. A worker of a job with
+// snapshots that is started again must find it.
+std::string DefaultRunDirectoryOf(const JobConfig& config) {
+  return KeepsSnapshots(config)
+             ? absl::StrCat(config.checkpoint().directory(), "/run")
+             : DefaultRunDirectory(config.name());
+}
+
+absl::Status Check(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const JobConfig config,
+                      LoadJob(flags.config, flags.overrides));
+  PS_RETURN_IF_ERROR(CheckRank(config, flags.rank));
+  CredentialsOptions credentials;
+  credentials.config = &config;
+  credentials.self = {config.name(), Role::kWorker, flags.rank};
+  PS_RETURN_IF_ERROR(Credentials::Create(credentials).status());
+  PS_ASSIGN_OR_RETURN(const std::string what,
+                      CheckTraining(config, flags.rank));
+  std::printf("worker %d can begin: %s\n", flags.rank, what.c_str());
+  return absl::OkStatus();
+}
+
 absl::Status Run(const Flags& flags) {
+  if (flags.check) return Check(flags);
   TrainerOptions options;
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   options.worker_rank = flags.rank;
@@ -65,6 +98,12 @@ absl::Status Run(const Flags& flags) {
   options.incarnation = uint64_t{random()} << 32 | random();
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
+  if (flags.rank == 0 && flags.run_dir.empty()) {
+    options.run_directory = DefaultRunDirectoryOf(options.config);
+    LOG(INFO) << "worker 0 records the run in " << options.run_directory
+              << " (--run-dir)";
+  }
+  options.progress_interval = absl::Seconds(flags.progress_seconds);
   if (StopsTogether(options.config)) {
     // Until the first call, which comes when training begins, there is nothing
     // to save, and the process ends at once.
@@ -108,8 +147,16 @@ int Main(int argc, char** argv) {
       &flags.rank);
   command_line.AddOption("run-dir", "DIR",
                          "Where worker 0 records metrics, weights and a "
-                         "summary; without it nothing is kept.",
+                         "summary; default: runs/NAME-TIME, or "
+                         "checkpoint.directory/run for a job with snapshots.",
                          &flags.run_dir);
+  command_line.AddOption("progress-seconds", "S",
+                         "Log the progress every S seconds; 0: never.",
+                         &flags.progress_seconds);
+  command_line.AddSwitch("check",
+                         "Only check that this worker can begin: reads the "
+                         "data, plans the model.",
+                         &flags.check);
   command_line.AddOption(
       "health-listen", "ADDRESS",
       "Answer gRPC health checks at this host:port, in plaintext, for "
@@ -124,13 +171,20 @@ int Main(int argc, char** argv) {
                          "compressor.ratio=0.001.",
                          &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  if (flags.rank < 0) {
+    std::fprintf(stderr,
+                 "worker: --rank=R is missing: which worker this is, from 0 to "
+                 "cluster.num_workers - 1 (JOB_COMPLETION_INDEX is not set "
+                 "either)\n");
+    return kExitUsage;
+  }
   const absl::Status status = Run(flags);
   if (absl::IsCancelled(status)) {
     LOG(INFO) << "worker " << flags.rank << ": " << status.message();
     return kExitDone;
   }
   if (status.ok()) {
-    LOG(INFO) << "worker " << flags.rank << " is done";
+    LOG_IF(INFO, !flags.check) << "worker " << flags.rank << " is done";
   } else {
     LOG(ERROR) << "worker " << flags.rank << ": " << status.message();
   }

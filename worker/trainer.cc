@@ -12,6 +12,7 @@
 #include "common/batch.h"
 #include "common/clock.h"
 #include "common/consistency.h"
+#include "common/counted.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/model.h"
@@ -23,6 +24,7 @@
 #include "worker/gradient_pipeline.h"
 #include "worker/iteration_trace.h"
 #include "worker/join_cluster.h"
+#include "worker/progress_log.h"
 #include "worker/record_contents.h"
 #include "worker/run_recorder.h"
 #include "worker/server_state.h"
@@ -116,6 +118,7 @@ class Trainer {
 
   std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
   std::unique_ptr<GradientDump> dump_;     // Null if not configured.
+  std::unique_ptr<ProgressLog> progress_;
   std::unique_ptr<IterationTrace> trace_;
   std::unique_ptr<BatchFeed> feed_;
   double loss_ = 0;          // Sum over this push's earlier iterations.
@@ -446,6 +449,9 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
     if (!advice.empty()) LOG(WARNING) << advice;
   }
   PS_RETURN_IF_ERROR(Record(outcome));
+  const std::string line =
+      progress_->Line(outcome.iterations_done, outcome.stats.mean_loss);
+  LOG_IF(INFO, !line.empty()) << line;
   return outcome.stats.next_push;
 }
 
@@ -504,6 +510,11 @@ absl::Status Trainer::RunIterations() {
                                       parts_.plan->pushes.Begin(resumed_.push));
   PS_RETURN_IF_ERROR(StartRecording());
   PS_RETURN_IF_ERROR(StartDump());
+  ProgressLogOptions progress;
+  progress.interval = options_.progress_interval;
+  progress.first_iteration = parts_.plan->pushes.Begin(resumed_.push);
+  progress.total_iterations = parts_.plan->total_iterations;
+  progress_ = std::make_unique<ProgressLog>(progress);
   for (int64_t push = resumed_.push; push < parts_.plan->pushes.num_pushes();) {
     const int64_t before = push;
     const int64_t done = parts_.plan->pushes.NumEvaluations(push);
@@ -532,10 +543,11 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   PS_RETURN_IF_ERROR(AllocateVectors());
   LOG(INFO) << "worker " << options_.worker_rank << " of "
             << config().cluster().num_workers() << ": "
-            << config().model().name() << " with " << model_->num_parameters()
-            << " parameters on " << backend_->name() << ", "
-            << parts_.data.train->size() << " examples, "
-            << parts_.plan->total_iterations << " iterations";
+            << config().model().name() << " with "
+            << Counted(model_->num_parameters(), "parameter") << " on "
+            << backend_->name() << ", "
+            << Counted(parts_.data.train->size(), "example") << ", "
+            << Counted(parts_.plan->total_iterations, "iteration");
   TrainingResult result;
   result.weights.resize(model_->num_parameters());
   result.statistics.resize(model_->statistics_values().size());
@@ -591,20 +603,24 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
 
 }  // namespace
 
+absl::Status CheckRank(const JobConfig& config, int worker_rank) {
+  const ClusterConfig& cluster = config.cluster();
+  if (worker_rank < 0 || worker_rank >= cluster.num_workers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker rank is ", worker_rank, "; this job has ranks 0 to ",
+        cluster.num_workers() - 1, " (cluster.num_workers)"));
+  }
+  if (cluster.servers_size() != cluster.num_servers()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "cluster.servers has ", Counted(cluster.servers_size(), "address"),
+        "; a worker needs one for each server, and cluster.num_servers is ",
+        cluster.num_servers()));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<TrainingResult> Train(const TrainerOptions& options) {
-  const int num_workers = options.config.cluster().num_workers();
-  if (options.worker_rank < 0 || options.worker_rank >= num_workers) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "worker rank is ", options.worker_rank, "; this job has ranks 0 to ",
-        num_workers - 1, " (cluster.num_workers)"));
-  }
-  if (options.config.cluster().servers_size() !=
-      options.config.cluster().num_servers()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "cluster.servers has ", options.config.cluster().servers_size(),
-        " addresses; a worker needs one for each of the ",
-        options.config.cluster().num_servers(), " servers"));
-  }
+  PS_RETURN_IF_ERROR(CheckRank(options.config, options.worker_rank));
   return Trainer(options).Run();
 }
 

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/time/time.h"
 #include "proto/config.pb.h"
 #include "worker/evaluator.h"
 #include "worker/run_totals.h"
@@ -32,6 +33,8 @@ struct TrainerOptions {
   std::function<bool()> asked_to_stop;
   // Called once, when the worker is registered with all servers. May be null.
   std::function<void()> joined;
+  // How often to log the progress; zero: never.
+  absl::Duration progress_interval;
   // Is told of each iteration. Not owned; may be null.
   WorkerMetrics* metrics = nullptr;
   // Whether to compress on a separate thread; unset: if the backend says that
@@ -45,6 +48,10 @@ struct TrainingResult {
   Evaluation evaluation;          // Worker 0 only.
   RunTotals totals;
 };
+
+// Whether the job has such a worker, and an address for each server. Errors:
+// kInvalidArgument.
+absl::Status CheckRank(const JobConfig& config, int worker_rank);
 
 // Trains on the calling thread. Errors: those of the config or the data, those
 // that the servers report, or the reason why this worker gave up, which it also

@@ -67,7 +67,13 @@ absl::Status MakeModel(const JobConfig& config, TrainingParts* parts) {
   model.backend = parts->backend.get();
   model.records_steps =
       config.machine().cuda_graphs() && parts->backend->gains_from_recordings();
-  PS_ASSIGN_OR_RETURN(parts->model, NewModel(model));
+  absl::StatusOr<std::unique_ptr<Model>> made = NewModel(model);
+  if (absl::IsInvalidArgument(made.status())) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        made.status().message(), "; data.name is \"", config.data().name(),
+        "\" (`gradsieve list data` says what each holds)"));
+  }
+  PS_ASSIGN_OR_RETURN(parts->model, std::move(made));
   // Checked now, so that the error does not come during or after the training.
   for (const auto& [name, set] :
        {std::make_pair("training", parts->data.train.get()),

@@ -18,5 +18,12 @@ TEST(Metric, NamesBecomeWords) {
   EXPECT_EQ(MetricWords("bits_per_character"), "bits per character");
 }
 
+TEST(Metric, ALossWithoutBoundHasAnExponent) {
+  EXPECT_EQ(FormatLoss(0.23116), "0.2312");
+  EXPECT_EQ(FormatLoss(123456.75), "123456.7500");
+  EXPECT_EQ(FormatLoss(12185054068370902614016.0), "1.219e+22");
+  EXPECT_EQ(FormatMetric("test_loss", 1e7), "1e+07");
+}
+
 }  // namespace
 }  // namespace ps

@@ -1,15 +1,18 @@
 #include "common/program.h"
 
+#include <pty.h>
 #include <unistd.h>
 
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <regex>
 #include <string>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "glog/logging.h"
 #include "google/protobuf/stubs/logging.h"
 #include "gtest/gtest.h"
 
@@ -60,6 +63,25 @@ TEST(ProgramDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
         std::raise(SIGTERM);
       },
       testing::ExitedWithCode(143), "");
+}
+
+TEST(ProgramDeathTest, LogLinesAreShortOnATerminal) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        int terminal = -1;
+        int side = -1;
+        if (openpty(&terminal, &side, nullptr, nullptr, nullptr) != 0) _exit(2);
+        dup2(side, STDERR_FILENO);
+        InitProgram("program_test");
+        LOG(WARNING) << "the disk is full";
+        char line[256] = {};
+        if (read(terminal, line, sizeof(line) - 1) <= 0) _exit(3);
+        const bool is_short = std::regex_match(
+            line, std::regex("W \\d\\d:\\d\\d:\\d\\d the disk is full\r\n"));
+        _exit(is_short ? 0 : 4);
+      },
+      testing::ExitedWithCode(0), "");
 }
 
 // When all processes are asked at the same time, a peer's message may be first.

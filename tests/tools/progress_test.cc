@@ -5,6 +5,7 @@
 
 #include "absl/time/time.h"
 #include "gtest/gtest.h"
+#include "tools/process_log.h"
 
 namespace ps {
 namespace {
@@ -24,9 +25,10 @@ Progress Example() {
 }
 
 TEST(FormatProgressTest, SaysEverythingWhereThereIsRoom) {
-  EXPECT_EQ(FormatProgress(Example(), 120),
-            " 19 %  1,200/6,240  loss 0.2312  ETA 2m 10s  ratio 0.0101  "
-            "5,231 samples/s  up 1.23 MB  down 45.7 MB  epoch 1.9");
+  EXPECT_EQ(
+      FormatProgress(Example(), 120),
+      " 19 %  1,200/6,240  loss 0.2312  ETA 2m 10s  up 1.23 MB  down 45.7 MB  "
+      "5,231 samples/s  ratio 0.0101  epoch 1.9");
 }
 
 TEST(FormatProgressTest, LeavesOutWhatDoesNotFit) {
@@ -44,11 +46,20 @@ TEST(FormatProgressTest, OnlyTheLastIterationIsAHundredPercent) {
   EXPECT_EQ(FormatProgress(progress, 5), " 99 %");
   progress.iteration = 6240;
   EXPECT_EQ(FormatProgress(progress, 5), "100 %");
+  // Nothing is left to wait for.
+  EXPECT_EQ(FormatProgress(progress, 45),
+            "100 %  6,240/6,240  loss 0.2312  up 1.23 MB");
 }
 
 TEST(FormatProgressTest, NothingKnownYetIsNoDivisionByZero) {
   EXPECT_EQ(FormatProgress(Progress(), 40),
-            "  0 %  0/0  loss 0.0000  ETA ?  ratio 0");
+            "  0 %  0/0  loss 0.0000  ETA ?  up 0 B");
+}
+
+TEST(FormatProgressTest, ALossThatHasDivergedStaysReadable) {
+  Progress progress = Example();
+  progress.loss = 12185054068370902614016.0;
+  EXPECT_EQ(FormatProgress(progress, 36), " 19 %  1,200/6,240  loss 1.219e+22");
 }
 
 TEST(EstimateRemainingTest, TheRestGoesAsWhatIsDone) {
@@ -63,7 +74,7 @@ class ProgressLineTest : public testing::Test {
   ProgressLine Line(bool live) {
     ProgressOptions options;
     options.live = live;
-    options.columns = 5;  // The percentage alone.
+    options.columns = [this] { return columns_; };
     options.live_interval = absl::Milliseconds(100);
     options.plain_interval = absl::Seconds(10);
     return ProgressLine(options, &out_);
@@ -78,6 +89,7 @@ class ProgressLineTest : public testing::Test {
   }
 
   std::ostringstream out_;
+  int columns_ = 5;  // The percentage alone.
   const absl::Time start_ = absl::UnixEpoch();
 };
 
@@ -107,6 +119,21 @@ TEST_F(ProgressLineTest, ALiveLineReplacesTheOneBefore) {
   EXPECT_EQ(out_.str(), "\r\x1b[K  1 %\r\x1b[K  3 %\n");
 }
 
+TEST_F(ProgressLineTest, ANarrowerWindowLeavesNoRestOfTheLine) {
+  columns_ = 30;
+  ProgressLine line = Line(/*live=*/true);
+  line.Update(At(1), start_);
+  out_.str("");
+  columns_ = 10;
+  line.Update(At(2), start_ + absl::Seconds(1));
+  // Its 25 characters are three lines of 11: up twice, and everything is erased.
+  EXPECT_EQ(out_.str(), "\r\x1b[A\x1b[A\x1b[J  2 %");
+  out_.str("");
+  columns_ = 18;
+  line.Update(At(3), start_ + absl::Seconds(2));
+  EXPECT_EQ(out_.str(), "\r\x1b[K  3 %  3/100");
+}
+
 TEST_F(ProgressLineTest, TextGoesAboveTheLiveLine) {
   ProgressLine line = Line(/*live=*/true);
   line.Print("before");
@@ -123,6 +150,33 @@ TEST_F(ProgressLineTest, PlainTextHasNoControlCharacters) {
   line.Update(At(1), start_);
   line.Print("worker 0: hello");
   EXPECT_EQ(out_.str(), "  1 %\nworker 0: hello\n");
+}
+
+TEST(ShortLogLineTest, LeavesOutWhatOnlyDevelopersNeed) {
+  EXPECT_EQ(ShortLogLine("W20261125 16:33:36.548906 18118 trainer.cc:533] the "
+                         "disk [a] is full"),
+            "W 16:33:36 the disk [a] is full");
+  for (const char* other :
+       {"", "Iterations: 5] x", "terminate called", "I20261125 16:33", "[x] y",
+        "E20261125 16:33:36 no fraction] x"}) {
+    EXPECT_EQ(ShortLogLine(other), other);
+  }
+}
+
+TEST(ProcessLogTest, RemembersAllLinesOfTheLastError) {
+  ProcessLog log;
+  ASSERT_TRUE(log.Open(testing::TempDir() + "/log", /*append=*/false).ok());
+  const std::string place = "20261125 16:33:36.548906 18118 main.cc:1] ";
+  log.Take("E" + place + "old");
+  log.Take("not of glog");
+  log.Take("I" + place + "Everything is well");
+  log.Take("not of the error");
+  EXPECT_EQ(log.last_error(), "old\nnot of glog");
+  log.Take("E" + place + "job.textproto is not a valid job:");
+  log.Take("job.textproto:3: name is \"\"");
+  log.Take("W" + place + "bye");
+  EXPECT_EQ(log.last_error(),
+            "job.textproto is not a valid job:\njob.textproto:3: name is \"\"");
 }
 
 TEST(ProgressOptionsTest, AFileIsNotLive) {

@@ -23,6 +23,7 @@
 #include "tools/launch/metrics_copy.h"
 #include "tools/launch/restarts.h"
 #include "tools/metrics_follower.h"
+#include "tools/process_log.h"
 #include "tools/progress.h"
 #include "tools/run_progress.h"
 #include "tools/subprocesses.h"
@@ -165,7 +166,9 @@ void RemoteCluster::Relay(int child, OutputStream stream,
     return;
   }
   member->Take(line);
-  progress_.Print(absl::StrCat("[", member->name(), "] ", line));
+  progress_.Print(
+      absl::StrCat("[", member->name(), "] ",
+                   progress_.live() ? ShortLogLine(line) : std::string(line)));
 }
 
 void RemoteCluster::Ended(int child, const ProcessExit& exit) {

@@ -35,7 +35,9 @@ std::vector<std::string> ProcessArguments(const LaunchedJob& job,
   } else {
     arguments = {job.record.worker_program,
                  absl::StrCat("--rank=", process.number),
-                 "--run-dir=" + RemoteRecords(job.folder)};
+                 "--run-dir=" + RemoteRecords(job.folder),
+                 // It is shown from the metrics.
+                 "--progress-seconds=0"};
     set("machine.workers_on_machine=", host.num_workers);
     if (job.config.machine().worker_threads() == 0) {
       set("machine.worker_threads=",

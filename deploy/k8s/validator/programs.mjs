@@ -79,7 +79,8 @@ export class Programs {
 
   // What is wrong with the job, or "". This reads no data.
   checkJob(text, settings) {
-    const {status, message} = this.#runOnJob('train', text, settings, ['--check']);
+    const {status, message} =
+        this.#runOnJob('train', text, settings, ['--check', '--no-data']);
     return status === 0 ? '' : message;
   }
 

@@ -1,0 +1,184 @@
+// What is found before anything is started: `--check` of all programs, and what
+// servers and workers say that are started by hand.
+#include <filesystem>
+#include <fstream>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/time/time.h"
+#include "common/exit_codes.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+#include "tests/tools/command_runner.h"
+#include "tools/temporary_directory.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+constexpr char kJob[] = R"(
+  name: "short"
+  model { name: "mlp" mlp { hidden_units: 8 } }
+  data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
+  training { batch_size: 8 epochs: 10 max_iterations: 25 }
+  cluster { num_workers: 2 num_servers: 1 }
+)";
+
+class TrainCheck : public CommandTest {
+ protected:
+  TrainCheck() {
+    std::ofstream(Path("job.textproto")) << kJob;
+    // The test's own folder has too long a name for sockets.
+    absl::StatusOr<std::unique_ptr<TemporaryDirectory>> sockets =
+        TemporaryDirectory::Create();
+    EXPECT_TRUE(sockets.ok()) << sockets.status();
+    sockets_ = *std::move(sockets);
+    address_ = absl::StrCat("--set=cluster.servers=unix:", sockets_->path(),
+                            "/server-0");
+  }
+
+  int Train(const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {"train", Path("job.textproto"),
+                                          "--run-dir=" + Path("run")};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    return Gradsieve(arguments);
+  }
+
+  // "server" or "worker"; keeps its output in said_.
+  int RunProcess(const std::string& program,
+                 const std::vector<std::string>& more) {
+    std::vector<std::string> arguments = {
+        "/usr/bin/env",
+        "-u",
+        "POD_INDEX",
+        "-u",
+        "JOB_COMPLETION_INDEX",
+        ProgramPath(absl::StrCat(program, "/", program)),
+        "--config=" + Path("job.textproto"),
+        address_};
+    arguments.insert(arguments.end(), more.begin(), more.end());
+    TestProcess process(arguments, Path("output"));
+    const int exit_code = process.WaitForExit(absl::Seconds(100));
+    said_ = process.Output();
+    return exit_code;
+  }
+
+  std::unique_ptr<TemporaryDirectory> sockets_;
+  std::string address_;
+  std::string said_;
+};
+
+TEST_F(TrainCheck, WhatPassesIsDescribed) {
+  EXPECT_EQ(Train({"--check"}), kExitDone);
+  EXPECT_EQ(output(),
+            Path("job.textproto") +
+                " is a valid job: mlp with 6,370 parameters, 200 training "
+                "examples, 50 test examples, 25 iterations\n");
+  EXPECT_EQ(Train({"--check", "--no-data", "--set=data.name=mnist",
+                   "--set=data.directory=elsewhere"}),
+            kExitDone);
+  EXPECT_THAT(output(), HasSubstr("its data was not read"));
+  EXPECT_EQ(Train({"--no-data"}), kExitUsage);
+  EXPECT_FALSE(fs::exists(Path("run")));
+}
+
+TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
+  const struct {
+    std::vector<std::string> settings;
+    std::string message;
+  } cases[] = {
+      {{"--set=data.name=mnist", "--set=data.directory=/nope"},
+       "gradsieve train: data.directory /nope has no train-images"},
+      {{"--set=model.name=lstm_lm"},
+       "a language model needs a data set of text; data.name is \"digits\""},
+      {{"--set=downlink.mode=COMPRESSED"},
+       "--set: downlink.compressor.name is \"none\"; must leave"},
+      {{"--set=model.initial_weights=/nope.safetensors"},
+       "gradsieve train: model.initial_weights: cannot open /nope.safetensors"},
+      {{"--set=cluster.num_workers=300"},
+       "300 workers with a batch of 8 need more than the 200 examples"},
+  };
+  for (const auto& a_case : cases) {
+    for (const bool check : {true, false}) {
+      std::vector<std::string> arguments = a_case.settings;
+      if (check) arguments.push_back("--check");
+      EXPECT_EQ(Train(arguments), kExitConfig) << output();
+      const size_t first = output().find(a_case.message);
+      EXPECT_NE(first, std::string::npos) << output();
+      EXPECT_EQ(output().find(a_case.message, first + 1), std::string::npos)
+          << output();
+    }
+  }
+  EXPECT_THAT(Names(""), ElementsAre("job.textproto"));
+}
+
+TEST_F(TrainCheck, WeightsOfAnotherNetworkAreListed) {
+  ASSERT_EQ(Train({"--set=checkpoint.every=0"}), kExitDone) << output();
+  EXPECT_EQ(
+      Gradsieve(
+          {"train", Path("job.textproto"), "--run-dir=" + Path("again"),
+           "--set=model.mlp.hidden_units=9",
+           "--set=model.initial_weights=" + Path("run/weights.safetensors")}),
+      kExitConfig);
+  EXPECT_THAT(output(), AllOf(HasSubstr("must have shape [9, 784]"),
+                              Not(HasSubstr("server-0"))));
+}
+
+TEST_F(TrainCheck, AProcessNeedsItsNumber) {
+  EXPECT_EQ(RunProcess("server", {}), kExitUsage);
+  EXPECT_THAT(said_, HasSubstr("--index=I is missing: which server this is"));
+  EXPECT_EQ(RunProcess("worker", {}), kExitUsage);
+  EXPECT_THAT(said_, HasSubstr("--rank=R is missing: which worker this is"));
+}
+
+TEST_F(TrainCheck, ServersAndWorkersCanBeChecked) {
+  EXPECT_EQ(RunProcess("server", {"--index=0", "--check"}), kExitDone) << said_;
+  EXPECT_THAT(said_, HasSubstr("server 0 can start at unix:"));
+  // It has not kept its address.
+  EXPECT_EQ(RunProcess("server", {"--index=0", "--check"}), kExitDone) << said_;
+  EXPECT_EQ(RunProcess("server", {"--index=1", "--check"}), kExitConfig);
+  EXPECT_EQ(RunProcess("worker", {"--rank=1", "--check"}), kExitDone) << said_;
+  EXPECT_THAT(said_, HasSubstr("worker 1 can begin: mlp with 6,370 parameters"));
+  EXPECT_EQ(RunProcess("worker", {"--rank=2", "--check"}), kExitConfig);
+  EXPECT_THAT(said_, HasSubstr("this job has ranks 0 to 1"));
+  EXPECT_EQ(
+      RunProcess("worker", {"--rank=1", "--check", "--set=data.name=mnist",
+                            "--set=data.directory=/nope"}),
+      kExitConfig);
+  EXPECT_THAT(said_, HasSubstr("data.directory /nope has no"));
+}
+
+// A job with snapshots finds its run again, whatever folder it is started in.
+TEST_F(TrainCheck, AWorkerByHandRecordsItsRun) {
+  const std::vector<std::string> settings = {
+      address_, "--config=" + Path("job.textproto"),
+      "--set=cluster.num_workers=1", "--set=checkpoint.every=10",
+      "--set=checkpoint.directory=" + Path("snapshots")};
+  std::vector<std::string> server = {ProgramPath("server/server"), "--index=0"};
+  server.insert(server.end(), settings.begin(), settings.end());
+  TestProcess serving(server, Path("server_output"));
+  EXPECT_EQ(RunProcess("worker", {settings.begin() + 2, settings.end()}),
+            kExitUsage);
+  std::vector<std::string> more = {settings.begin() + 2, settings.end()};
+  more.push_back("--rank=0");
+  EXPECT_EQ(RunProcess("worker", more), kExitDone) << said_;
+  EXPECT_THAT(
+      said_, HasSubstr("worker 0 records the run in " + Path("snapshots/run")));
+  EXPECT_EQ(serving.WaitForExit(absl::Seconds(100)), kExitDone)
+      << serving.Output();
+  for (const char* file :
+       {"weights.safetensors", "metrics.jsonl", "summary.json"}) {
+    EXPECT_TRUE(fs::exists(Path("snapshots/run/") + file)) << file;
+  }
+}
+
+}  // namespace
+}  // namespace ps

@@ -1,0 +1,39 @@
+// Lines about the progress of a worker that somebody watches.
+#ifndef WORKER_PROGRESS_LOG_H_
+#define WORKER_PROGRESS_LOG_H_
+
+#include <cstdint>
+#include <string>
+
+#include "absl/time/time.h"
+#include "common/clock.h"
+
+namespace ps {
+
+struct ProgressLogOptions {
+  // Between two lines; zero: no lines.
+  absl::Duration interval;
+  int64_t first_iteration = 0;  // Of this process.
+  int64_t total_iterations = 0;
+  const Clock* clock = SteadyClock();  // Not owned.
+};
+
+// Not thread-safe.
+class ProgressLog {
+ public:
+  explicit ProgressLog(const ProgressLogOptions& options);
+
+  // To be called after each push, with the iterations that are done and the
+  // mean loss. Returns the line to log: "iteration 250 of 1000 (25 %), loss
+  // 0.5321, about 30s left"; empty if none is due, and at the end.
+  std::string Line(int64_t iterations_done, double loss);
+
+ private:
+  const ProgressLogOptions options_;
+  const absl::Time start_;
+  absl::Time next_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_PROGRESS_LOG_H_
