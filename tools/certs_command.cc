@@ -8,6 +8,7 @@
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/counted.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -64,12 +65,14 @@ absl::Status Run(const Flags& flags) {
       const bool is_new,
       WriteJobCertificates(config, flags.output, {now - kSkew, end}));
   std::printf(
-      "%s: certificates of %d servers and %d workers of job \"%s\", valid "
+      "%s: certificates of %s and %s of job \"%s\", valid "
       "until %s, signed by %s authority there.\n"
       "On each machine, put ca.pem and the .pem and .key of its processes in a "
       "folder and set security.directory to it. Keep ca.key here.\n",
-      flags.output.c_str(), config.cluster().num_servers(),
-      config.cluster().num_workers(), config.name().c_str(),
+      flags.output.c_str(),
+      Counted(config.cluster().num_servers(), "server").c_str(),
+      Counted(config.cluster().num_workers(), "worker").c_str(),
+      config.name().c_str(),
       absl::FormatTime("%Y-%m-%d", end, absl::UTCTimeZone()).c_str(),
       is_new ? "a new" : "the");
   if (!flags.kubernetes) return absl::OkStatus();

@@ -7,9 +7,11 @@
 #include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/json.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "nlohmann/json.hpp"
 #include "server/limits/memory_bound.h"
 #include "tools/command_failure.h"
 #include "worker/bucket_plan.h"
@@ -21,7 +23,19 @@ namespace {
 struct Flags {
   std::string job;
   std::vector<std::string> overrides;
+  bool json = false;
 };
+
+Json ToJson(int server, const MemoryBound& bound) {
+  return {{"server", server},
+          {"total_bytes", bound.total()},
+          {"program_bytes", bound.program},
+          {"weights_bytes", bound.weights},
+          {"messages_bytes", bound.messages},
+          {"answers_bytes", bound.answers},
+          {"calls_bytes", bound.calls},
+          {"snapshot_bytes", bound.snapshot}};
+}
 
 CommandText Text() {
   CommandText text;
@@ -38,9 +52,9 @@ CommandText Text() {
   };
   text.exit_codes = {
       {"0", "done"},
-      {"1", "the data cannot be read"},
+      {"1", "this machine failed, as for want of memory"},
       {"64", "the command line makes no sense"},
-      {"78", "the job's config is wrong"},
+      {"78", "the job's config or data is wrong"},
   };
   return text;
 }
@@ -57,11 +71,16 @@ absl::Status Run(const Flags& flags) {
                  PlanBuckets(parts.model->parameters(),
                              config.training().bucket_megabytes() * (1 << 20)),
                  statistics));
+  Json servers = Json::array();
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
     const ServerPart part = PartOf(map, statistics > 0 ? 1 : 0, i);
     PS_ASSIGN_OR_RETURN(const MemoryBound bound, MemoryBoundOf(config, part));
-    std::printf("server %d takes %s\n", i, Describe(bound).c_str());
+    if (!flags.json) {
+      std::printf("server %d takes %s\n", i, Describe(bound).c_str());
+    }
+    servers.push_back(ToJson(i, bound));
   }
+  if (flags.json) std::printf("%s\n", JsonText(servers).c_str());
   return absl::OkStatus();
 }
 
@@ -75,6 +94,10 @@ int RunPlanMemoryCommand(int argc, char** argv) {
                          "Override a field of the job, as in "
                          "cluster.num_workers=8.",
                          &flags.overrides);
+  command_line.AddSwitch("json",
+                         "Print an array with an object for each server, in "
+                         "bytes.",
+                         &flags.json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
   const absl::Status status = Run(flags);

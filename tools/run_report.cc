@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "common/counted.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/metric.h"
@@ -72,11 +73,14 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
     return absl::DataLossError(absl::StrCat(path, " is not a JSON object"));
   }
   Summary summary(std::move(json));
+  const auto whole = [&summary](const char* name) {
+    return static_cast<int64_t>(summary.Number(name));
+  };
   std::string report = absl::StrFormat(
-      "%s: %s with %.0f parameters, %s, %.0f workers, %.0f servers\n",
-      summary.Text("job"), summary.Text("model"),
-      summary.Number("num_parameters"), summary.Text("compressor"),
-      summary.Number("num_workers"), summary.Number("num_servers"));
+      "%s: %s with %s, %s, %s, %s\n", summary.Text("job"),
+      summary.Text("model"), Counted(whole("num_parameters"), "parameter"),
+      summary.Text("compressor"), Counted(whole("num_workers"), "worker"),
+      Counted(whole("num_servers"), "server"));
   for (const std::string& name :
        {summary.Text("metric"), std::string("test_loss")}) {
     report += Line(MetricWords(name), FormatMetric(name, summary.Number(name)));

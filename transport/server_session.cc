@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "transport/proto_bytes.h"
@@ -167,12 +168,19 @@ void ServerSession::Advance() {
 
 void ServerSession::CheckTimeouts(absl::Time now) {
   if (!welcome_.has_value() && now >= created_ + options_.startup_timeout) {
+    const std::string field = absl::StrCat(
+        "cluster.servers[", options_.registration.server_index(), "]");
+    // gRPC's text about DNS names its library's codes.
+    const std::string why =
+        absl::StartsWith(last_error_.message(), "DNS resolution failed")
+            ? absl::StrCat("; its host has no address: is the name in ", field,
+                           " right, and known to DNS here?")
+            : absl::StrCat(" (", last_error_.message(),
+                           "); is it running there, and is ", field,
+                           " its address?");
     Fail(absl::DeadlineExceededError(
         absl::StrCat(Name(), " cannot be reached after ",
-                     absl::FormatDuration(options_.startup_timeout), " (",
-                     last_error_.message(),
-                     "); is it running there, and is cluster.servers[",
-                     options_.registration.server_index(), "] its address?")));
+                     absl::FormatDuration(options_.startup_timeout), why)));
   }
   if (now - absent_since_ >= options_.lost_server_timeout) {
     Fail(absl::UnavailableError(absl::StrCat(

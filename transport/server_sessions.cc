@@ -200,17 +200,22 @@ void ServerSessions::HearWhoIsAwaited(const Call& call) {
       call.status.ok() ? FromBytes<GetStatusResponse>(call.response)
                        : call.status;
   const std::string name = call.session->Name();
+  std::string awaited;
   if (!status.ok()) {
-    awaited_.push_back(
-        absl::StrCat(name, " (", status.status().message(), ")"));
+    awaited = absl::StrCat(name, " (", status.status().message(), ")");
   } else if (status->missing_ranks_size() > 0) {
-    awaited_.push_back(
-        absl::StrCat("worker ", absl::StrJoin(status->missing_ranks(), ", "),
-                     " (not connected)"));
+    awaited = absl::StrCat("worker ",
+                           absl::StrJoin(status->missing_ranks(), ", "),
+                           " (not connected)");
   } else if (status->awaited_ranks_size() > 0) {
-    awaited_.push_back(
-        absl::StrCat("worker ", absl::StrJoin(status->awaited_ranks(), ", "),
-                     " (last version at ", name, ": ", status->version(), ")"));
+    awaited = absl::StrCat(
+        "worker ", absl::StrJoin(status->awaited_ranks(), ", "),
+        " (last version at ", name, ": ", status->version(), ")");
+  }
+  // Several servers may miss the same workers.
+  if (!awaited.empty() &&
+      std::find(awaited_.begin(), awaited_.end(), awaited) == awaited_.end()) {
+    awaited_.push_back(awaited);
   }
   if (--num_asked_ > 0 || awaited_.empty()) return;
   LOG(INFO) << "waiting for " << absl::StrJoin(awaited_, "; ");

@@ -5,8 +5,10 @@
 #include <vector>
 
 #include "common/file.h"
+#include "common/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "server/log/server_log.h"
 #include "storage/files.h"
 #include "storage/record_log.h"
@@ -45,6 +47,17 @@ TEST_F(CheckpointCommand, ShowsChecksAndExports) {
   ASSERT_EQ(Gradsieve({"checkpoint", "list", Path("run")}), 0) << output();
   EXPECT_THAT(output(), AllOf(HasSubstr("10 "), HasSubstr("20 "),
                               testing::Not(HasSubstr("missing"))));
+  ASSERT_EQ(Gradsieve({"checkpoint", "list", "--json", Path("run")}), 0);
+  const Json list = ParseJson(output());
+  ASSERT_EQ(list.size(), 2u) << output();
+  for (const Json& snapshot : list) {
+    EXPECT_EQ(snapshot["processes"], 2);
+    EXPECT_GT(snapshot["size_bytes"], 1000);
+    EXPECT_TRUE(snapshot["missing"].empty());
+    EXPECT_TRUE(snapshot["damaged"].empty());
+  }
+  EXPECT_EQ(Gradsieve({"checkpoint", "blame", Path("run")}), 64);
+  EXPECT_THAT(output(), HasSubstr("give --iteration=N"));
   ASSERT_EQ(Gradsieve({"checkpoint", "verify", Path("run")}), 0) << output();
   EXPECT_THAT(output(), HasSubstr("snapshot 20 is whole"));
   ASSERT_EQ(Gradsieve({"checkpoint", "inspect", Path("run")}), 0) << output();
@@ -169,10 +182,10 @@ TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
       << output();
   EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
   EXPECT_FALSE(fs::exists(Path("run/checkpoints/server-0-of-1")));
-  EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run")}), 1);
+  EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run")}), 64);
   EXPECT_THAT(output(), HasSubstr("give --servers or --workers, or both"));
   EXPECT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--servers=257"}),
-            1);
+            64);
   EXPECT_THAT(output(), HasSubstr("--servers is 257; must be in [1, 256]"));
   ASSERT_EQ(Gradsieve({"checkpoint", "reshard", Path("run"), "--servers=2"}), 0)
       << output();

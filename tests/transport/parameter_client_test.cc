@@ -20,6 +20,7 @@
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
 #include "server/server.h"
+#include "tests/common/log_messages.h"
 #include "tests/transport/fake_channel.h"
 #include "tests/transport/fake_server.h"
 #include "transport/proto_bytes.h"
@@ -29,6 +30,7 @@ namespace ps {
 namespace {
 
 using ::testing::AllOf;
+using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::Not;
 
@@ -430,6 +432,28 @@ TEST_F(SlowServersTest, AllAreAskedAtOnceWhomTheyWaitFor) {
   waiting.join();
   EXPECT_TRUE(absl::IsAborted(status)) << status;
   EXPECT_THAT(std::string(status.message()), HasSubstr("server 1 at b:1"));
+}
+
+TEST_F(SlowServersTest, AWorkerThatAllWaitForIsNamedOnce) {
+  ASSERT_TRUE(PushAll(client_.get(), map_, 0, Filled(1)).ok());
+  const LogMessages messages;
+  std::thread waiting([&] {
+    client_->AwaitAnswers([](const SliceAnswer&) { return absl::OkStatus(); })
+        .IgnoreError();
+  });
+  std::vector<FakeChannel::Call> calls;
+  for (FakeChannel* channel : channels_) {
+    calls.push_back(channel->Take(Rpc::kGetStatus));
+  }
+  GetStatusResponse response;
+  response.add_missing_ranks(1);
+  for (const FakeChannel::Call& call : calls) call.done(ToBytes(response));
+  AttendEvent event;
+  event.set_failure("the test is over");
+  channels_[1]->attending().event(event);
+  waiting.join();
+  EXPECT_THAT(messages.all(),
+              ElementsAre("waiting for worker 1 (not connected)"));
 }
 
 TEST_F(SlowServersTest, AllAreToldAtOnceThatTheWorkerGivesUp) {

@@ -8,11 +8,14 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/json.h"
 #include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "nlohmann/json.hpp"
 #include "tools/checkpoint/blame.h"
 #include "tools/checkpoint/change_workers.h"
 #include "tools/checkpoint/job_snapshots.h"
@@ -34,6 +37,7 @@ struct Flags {
   int64_t iteration = -1;
   int64_t servers = 0;  // Below 1: as many as there are.
   int64_t workers = 0;  // Likewise.
+  bool json = false;
 };
 
 CommandText TextOf(const std::string& name, const std::string& description,
@@ -51,17 +55,42 @@ CommandText TextOf(const std::string& name, const std::string& description,
   return text;
 }
 
+int64_t SizeOf(const JobSnapshot& snapshot) {
+  int64_t size = 0;
+  for (const ProcessPart& part : snapshot.parts) size += part.size_bytes();
+  return size;
+}
+
+std::vector<std::string> DamagedIn(const JobSnapshot& snapshot) {
+  std::vector<std::string> damaged;
+  for (const ProcessPart& part : snapshot.parts) {
+    if (!part.snapshot.ok()) damaged.push_back(part.process);
+  }
+  return damaged;
+}
+
+void ListAsJson(const std::vector<JobSnapshot>& snapshots) {
+  Json list = Json::array();
+  for (const JobSnapshot& snapshot : snapshots) {
+    list.push_back({{"number", snapshot.number},
+                    {"size_bytes", SizeOf(snapshot)},
+                    {"processes", snapshot.parts.size()},
+                    {"missing", snapshot.missing},
+                    {"damaged", DamagedIn(snapshot)}});
+  }
+  std::printf("%s\n", JsonText(list).c_str());
+}
+
 absl::Status List(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(const std::vector<JobSnapshot> snapshots,
                       FindJobSnapshots(Files::Real(), flags.directory));
+  if (flags.json) {
+    ListAsJson(snapshots);
+    return absl::OkStatus();
+  }
   std::printf("%9s  %9s  %s\n", "number", "size", "processes");
   for (const JobSnapshot& snapshot : snapshots) {
-    int64_t size = 0;
-    std::vector<std::string> damaged;
-    for (const ProcessPart& part : snapshot.parts) {
-      size += part.size_bytes();
-      if (!part.snapshot.ok()) damaged.push_back(part.process);
-    }
+    const std::vector<std::string> damaged = DamagedIn(snapshot);
     std::string processes = absl::StrCat(snapshot.parts.size());
     for (const auto& [what, names] :
          {std::pair{"missing", snapshot.missing}, {"damaged", damaged}}) {
@@ -69,7 +98,7 @@ absl::Status List(const Flags& flags) {
       absl::StrAppend(&processes, "; ", what, ": ", absl::StrJoin(names, ", "));
     }
     std::printf("%9lld  %9s  %s\n", static_cast<long long>(snapshot.number),
-                FormatBytes(size).c_str(), processes.c_str());
+                FormatBytes(SizeOf(snapshot)).c_str(), processes.c_str());
   }
   return absl::OkStatus();
 }
@@ -178,7 +207,8 @@ absl::Status DealToWorkers(const std::string& directory, int workers) {
   return absl::OkStatus();
 }
 
-absl::Status Reshard(const Flags& flags) {
+// What contradicts itself on the command line.
+absl::Status CheckShape(const Flags& flags) {
   for (const auto& [name, number, most] :
        {std::tuple{"servers", flags.servers, 256},
         std::tuple{"workers", flags.workers, 1024}}) {
@@ -190,6 +220,10 @@ absl::Status Reshard(const Flags& flags) {
   if (flags.servers == 0 && flags.workers == 0) {
     return absl::InvalidArgumentError("give --servers or --workers, or both");
   }
+  return absl::OkStatus();
+}
+
+absl::Status Reshard(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(const std::string directory,
                       FindCheckpointDirectory(Files::Real(), flags.directory));
   if (flags.servers > 0) {
@@ -200,11 +234,13 @@ absl::Status Reshard(const Flags& flags) {
   return DealToWorkers(directory, static_cast<int>(flags.workers));
 }
 
+absl::Status CheckIteration(const Flags& flags) {
+  if (flags.iteration >= 0) return absl::OkStatus();
+  return absl::InvalidArgumentError(
+      "give --iteration=N, the last iteration to compare, from 0");
+}
+
 absl::Status FindBlame(const Flags& flags) {
-  if (flags.iteration < 0) {
-    return absl::InvalidArgumentError(
-        "give --iteration=N, the last iteration to compare, from 0");
-  }
   PS_ASSIGN_OR_RETURN(const BlameReport report,
                       Blame(flags.directory, flags.iteration));
   if (report.iteration < 0) {
@@ -228,7 +264,7 @@ absl::Status FindBlame(const Flags& flags) {
 }
 
 // What a command takes besides DIR.
-enum class Takes { kNothing, kNumber, kNumberAndOutput, kShape, kIteration };
+enum class Takes { kJson, kNumber, kNumberAndOutput, kShape, kIteration };
 
 int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
         char** argv, Takes takes) {
@@ -246,6 +282,12 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
                            "Which snapshot; below 0: the latest, or all.",
                            &flags.number);
   }
+  if (takes == Takes::kJson) {
+    command_line.AddSwitch("json",
+                           "Print an array of objects with number, size_bytes, "
+                           "processes, missing and damaged.",
+                           &flags.json);
+  }
   if (takes == Takes::kShape) {
     command_line.AddOption("servers", "N",
                            "The new number of servers; 0: as it is.",
@@ -259,14 +301,19 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
                            &flags.iteration);
   }
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
-  const absl::Status status = run(flags);
-  if (!status.ok()) return FailCommand("checkpoint", status, kExitFailed);
+  absl::Status status;
+  if (takes == Takes::kShape) status = CheckShape(flags);
+  if (takes == Takes::kIteration) status = CheckIteration(flags);
+  const std::string name(absl::StripPrefix(text.program, "gradsieve "));
+  if (!status.ok()) return FailCommand(name, status, kExitUsage);
+  status = run(flags);
+  if (!status.ok()) return FailCommand(name, status, kExitFailed);
   return kExitDone;
 }
 
 int RunList(int argc, char** argv) {
   return Run(TextOf("list", "Lists the snapshots of a job.", "runs/lenet"),
-             List, argc, argv, Takes::kNothing);
+             List, argc, argv, Takes::kJson);
 }
 
 int RunInspect(int argc, char** argv) {

@@ -4,7 +4,9 @@
 
 #include "absl/time/time.h"
 #include "common/flags.h"
+#include "common/json.h"
 #include "common/program.h"
+#include "nlohmann/json.hpp"
 #include "tools/doctor/cuda_findings.h"
 #include "tools/doctor/finding.h"
 #include "tools/doctor/machine_findings.h"
@@ -40,6 +42,7 @@ CommandText Text() {
 int RunDoctorCommand(int argc, char** argv) {
   bool no_training = false;
   bool require_cuda = false;
+  bool json = false;
   CommandLine command_line(Text());
   command_line.AddSwitch(
       "no-training", "Only look at the machine; do not train.", &no_training);
@@ -47,13 +50,23 @@ int RunDoctorCommand(int argc, char** argv) {
                          "Fail also if a device, a kernel's result or one of "
                          "CUDA's libraries is missing.",
                          &require_cuda);
+  command_line.AddSwitch("json",
+                         "Print one object: \"works\", and \"findings\" with "
+                         "group, subject, text, missing and consequence.",
+                         &json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
 
   bool works = true;
-  const auto print = [&works](const FindingGroup& group, bool all_required) {
-    std::fputs(FormatFindings(group).c_str(), stdout);
+  Json findings = Json::array();
+  const auto print = [&](const FindingGroup& group, bool all_required) {
+    if (!json) std::fputs(FormatFindings(group).c_str(), stdout);
     std::fflush(stdout);
     for (const Finding& finding : group.findings) {
+      findings.push_back({{"group", group.title},
+                          {"subject", finding.subject},
+                          {"text", finding.text},
+                          {"missing", finding.missing()},
+                          {"consequence", finding.consequence}});
       const bool required = all_required || finding.required;
       if (required && finding.missing()) works = false;
     }
@@ -61,6 +74,10 @@ int RunDoctorCommand(int argc, char** argv) {
   print(FindMachine(), /*all_required=*/false);
   print(FindCuda(), require_cuda);
   if (!no_training) print(FindTraining(kTrainingTimeout), false);
+  if (json) {
+    const Json result = {{"works", works}, {"findings", findings}};
+    std::printf("%s\n", JsonText(result).c_str());
+  }
   return works ? kExitDone : kExitFailed;
 }
 

@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/json.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
+#include "nlohmann/json.hpp"
 #include "tensor/cuda/cuda_info.h"
 #include "tests/cluster/test_process.h"
 #include "tests/tools/command_runner.h"
@@ -45,6 +47,20 @@ TEST_F(Doctor, SaysThatTrainingWorksAfterItHasTrained) {
   EXPECT_THAT(output(), AllOf(HasSubstr("This machine"), HasSubstr("glibc 2."),
                               HasSubstr("127.0.0.1:"), HasSubstr("CUDA"),
                               HasSubstr("a server and a worker have trained")));
+}
+
+TEST_F(Doctor, SaysTheSameAsJson) {
+  EXPECT_EQ(Gradsieve({"doctor", "--no-training", "--json"}), 0) << output();
+  const Json result = ParseJson(output());
+  ASSERT_TRUE(result.is_object()) << output();
+  EXPECT_EQ(result["works"], true);
+  std::string text;
+  for (const Json& finding : result["findings"]) {
+    EXPECT_EQ(finding["missing"].get<bool>(),
+              !finding["consequence"].get<std::string>().empty());
+    text += finding["text"].get<std::string>();
+  }
+  EXPECT_THAT(text, HasSubstr("glibc 2."));
 }
 
 TEST_F(Doctor, AnUnknownOptionIsNamed) {

@@ -54,7 +54,7 @@ CommandText Text() {
       "gradients drawn from a Laplace distribution, until the payload is in "
       "the host's memory and the residual is ready. On the CPU the bound is "
       "one pass residual += gradient and one pass over the magnitudes, and the "
-      "yardstick (\"top-k\") is the same residual pass and std::nth_element. "
+      "yardstick (\"nth\") is the same residual pass and std::nth_element. "
       "On a device the bound is the memory traffic of one pass, 12 bytes per "
       "element, at the rate of a copy there, and benchmarks/torch_topk.py "
       "--device=cuda is the yardstick. All are timed in turns with the "
@@ -113,7 +113,7 @@ absl::StatusOr<Request> ParseRequest(const Flags& flags) {
 void PrintHeader(int64_t elements, double ratio) {
   absl::PrintF("\n%s elements, ratio %g\n", FormatCount(elements), ratio);
   absl::PrintF("%-22s %9s %7s %7s %7s %9s %7s %7s\n", "", "ms", "GB/s", "bound",
-               "x top-k", "achieved", "bits", "entropy");
+               "x nth", "achieved", "bits", "entropy");
   std::fflush(stdout);
 }
 
@@ -206,7 +206,7 @@ absl::Status Bench(const Request& request, const Flags& flags) {
   absl::PrintF(
       "On %s; error feedback, medians.\nbound: share of the memory bound; "
       "GB/s: "
-      "of its bytes; x top-k: times faster than\nstd::nth_element; bits and "
+      "of its bytes; x nth: times faster than\nstd::nth_element; bits and "
       "their entropy: for each element that is sent.\n",
       chosen.description);
   PS_ASSIGN_OR_RETURN(const Json rows,
