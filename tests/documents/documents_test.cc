@@ -191,6 +191,58 @@ TEST_F(Documents, LinksLeadSomewhere) {
   }
 }
 
+// It makes the mistakes and compares.
+TEST_F(Documents, MistakesSaysWhatTheProgramsSay) {
+  std::string command = ProgramPath("docs/make_mistakes") + " --check";
+  for (const char* program :
+       {"tools/gradsieve", "server/server", "worker/worker"}) {
+    absl::StrAppend(&command, " --", fs::path(program).filename().string(), "=",
+                    ProgramPath(program));
+  }
+  std::string output;
+  EXPECT_EQ(Run(command, &output), 0) << output;
+}
+
+TEST_F(Documents, InstalledProgramsAreOnPathAndFindEachOther) {
+  for (const std::string program : {"server", "worker"}) {
+    fs::create_directories(directory_ / "bazel-bin" / program);
+    fs::create_symlink(ProgramPath(program + "/" + program),
+                       directory_ / "bazel-bin" / program / program);
+  }
+  fs::create_directories(directory_ / "tools");
+  fs::copy_file(ProgramPath("tools/install"), directory_ / "tools/install");
+  std::string output;
+  ASSERT_EQ(Run("tools/install --prefix home", &output), 0) << output;
+  EXPECT_THAT(output, HasSubstr("home/bin is not on PATH; add it"));
+  const std::string on_path = "PATH=$PWD/home/bin:$PATH ";
+  EXPECT_EQ(
+      Run(on_path + "gradsieve train deploy/examples/mlp_digits.textproto "
+                    "--set training.max_iterations=2 --run-dir=run",
+          &output),
+      0)
+      << output;
+  for (const std::string program : {"server", "worker"}) {
+    EXPECT_EQ(Run(on_path + program + " --version", &output), 0) << output;
+  }
+  EXPECT_THAT(
+      ReadText(directory_ / "home/share/bash-completion/completions/gradsieve"),
+      HasSubstr("complete -F _gradsieve gradsieve"));
+  // A second time it replaces the first.
+  EXPECT_EQ(Run("tools/install --prefix=home", &output), 0) << output;
+  EXPECT_EQ(Run("tools/install --prefix=home --uninstall", &output), 0)
+      << output;
+  EXPECT_FALSE(fs::exists(directory_ / "home/lib/gradsieve"));
+  EXPECT_TRUE(fs::is_empty(directory_ / "home/bin"));
+  EXPECT_EQ(Run("tools/install --prefix=home --uninstall", &output), 1);
+  EXPECT_THAT(output, HasSubstr("there is no installation below"));
+  // Others' files stay.
+  EXPECT_EQ(
+      Run("touch home/bin/server && tools/install --prefix=home", &output), 1);
+  EXPECT_THAT(output, HasSubstr("home/bin/server is there and not from an "
+                                "installation; remove it"));
+  EXPECT_FALSE(fs::exists(directory_ / "home/lib/gradsieve"));
+}
+
 TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
   std::string output;
   const std::string bin = "bazel-bin/tools/gradsieve";
@@ -221,6 +273,8 @@ TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
     EXPECT_EQ(Run(ProgramPath(script) + " --nonsense", &output), 64);
     EXPECT_THAT(output, HasSubstr("--nonsense"));
   }
+  EXPECT_EQ(Run(ProgramPath("quickstart") + " --prefix=x", &output), 64);
+  EXPECT_THAT(output, HasSubstr("--prefix is for --install; give both"));
 }
 
 }  // namespace
