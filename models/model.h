@@ -16,6 +16,7 @@
 #include "common/registry.h"
 #include "models/batch_result.h"
 #include "models/layers/layer_times.h"
+#include "proto/layers_config.pb.h"
 #include "proto/model_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/recording.h"
@@ -47,6 +48,10 @@ class Model {
 
   virtual const std::vector<ParameterInfo>& parameters() const = 0;
   virtual int64_t num_parameters() const = 0;
+
+  // The network as model.layers lists it: a job with these layers has the same
+  // parameters, with the same first values and the same gradients.
+  virtual LayersConfig Describe() const = 0;
 
   // Writes initial weights, a pure function of `seed`. weights:
   // [num_parameters], host memory.

@@ -56,6 +56,14 @@ class SequentialModel final : public Model {
 
   int64_t num_parameters() const override { return num_parameters_; }
 
+  LayersConfig Describe() const override {
+    LayersConfig config;
+    for (const PlacedLayer& placed : layers_) {
+      placed.layer->Describe(config.mutable_layer());
+    }
+    return config;
+  }
+
   void InitializeWeights(uint64_t seed, float* weights) const override {
     for (size_t p = 0; p < parameters_.size(); ++p) {
       Initialize(initializers_[p], RandomKey(seed, kInitialWeightsKey, p),
@@ -115,8 +123,8 @@ class SequentialModel final : public Model {
   absl::StatusOr<std::string> SaveState() const override {
     const auto* const latest = plans_.LatestTraining();
     if (latest == nullptr) return std::string();
-    std::string bytes = absl::StrCat(latest->first.batch_size, " ",
-                                     latest->first.steps, "\n");
+    std::string bytes =
+        absl::StrCat(latest->first.batch_size, " ", latest->first.steps, "\n");
     PS_RETURN_IF_ERROR(latest->second->SaveState(&bytes));
     return bytes;
   }

@@ -13,7 +13,7 @@
 namespace ps {
 namespace {
 
-constexpr int kMaxLayers = 1000;
+constexpr size_t kMaxLayers = 1000;
 constexpr size_t kMaxNameLength = 128;
 constexpr int64_t kMaxElements = int64_t{1} << 31;
 
@@ -99,8 +99,10 @@ LayerReading BeginLayer(const LayerListConfig& list, size_t index,
                         absl::StrCat(list.prefix, own),
                         input,
                         network,
-                        layers};
-  ++network->num_layers;
+                        layers,
+                        network->description.size()};
+  network->description.push_back(
+      {&config, layer.name, list.depth, input, input});
   if (!IsLayerName(own)) {
     layer.Wrong("name", absl::StrCat("\"", own, "\""),
                 absl::StrCat("must be 1 to ", kMaxNameLength,
@@ -118,7 +120,7 @@ LayerShape ReadLayers(const LayerListConfig& list, const LayerShape& input,
   LayerShape shape = input;
   bool takes_next = false;  // A batch normalisation applies the ReLU after it.
   for (size_t i = 0; i < list.layers.size(); ++i) {
-    if (network->num_layers == kMaxLayers) {
+    if (network->description.size() == kMaxLayers) {
       network->problems->Add(
           list.path, "longer",
           absl::StrCat("a network must have at most ", kMaxLayers, " layers"));
@@ -135,6 +137,7 @@ LayerShape ReadLayers(const LayerListConfig& list, const LayerShape& input,
                   "an example must have fewer than 2^31 numbers");
       shape = LayerShape();
     }
+    network->description[layer.index].output = shape;
   }
   return shape;
 }
@@ -162,6 +165,7 @@ DescribedLayers MakeDescribedLayers(const LayersConfig& config,
                  &network, &made.layers);
   if (example != nullptr) CheckOutput(output, network);
   made.frames_per_step = network.frames_per_step;
+  made.description = std::move(network.description);
   if (!problems->lines().empty()) made.layers.clear();
   return made;
 }

@@ -5,18 +5,32 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "common/batch.h"
 #include "common/config_check.h"
+#include "models/described/layer_shape.h"
 #include "models/layers/layer.h"
 #include "proto/layers_config.pb.h"
 
 namespace ps {
 
+// One layer, as it was read.
+struct DescribedLayer {
+  const LayerConfig* config = nullptr;  // In the config that was given.
+  std::string name;  // With the names of the blocks that it is in.
+  int depth = 0;     // Of residual blocks around it.
+  LayerShape input;
+  LayerShape output;
+};
+
 struct DescribedLayers {
   // Empty if there is a problem, or no example.
   std::vector<std::unique_ptr<Layer>> layers;
+  // Every layer; those of a residual block, first its `layer` and then its
+  // `shortcut`, follow it.
+  std::vector<DescribedLayer> description;
   // Speech: frames of a recording for each step of the output.
   int64_t frames_per_step = 1;
 };

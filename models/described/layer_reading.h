@@ -13,9 +13,11 @@
 #include "absl/types/span.h"
 #include "common/batch.h"
 #include "common/config_check.h"
+#include "models/described/described_layers.h"
 #include "models/described/layer_shape.h"
 #include "models/layers/affine_layers.h"
 #include "models/layers/batch_norm.h"
+#include "models/layers/describe_initializer.h"
 #include "models/layers/initializer.h"
 #include "models/layers/layer.h"
 #include "proto/layers_config.pb.h"
@@ -29,7 +31,7 @@ struct NetworkReading {
   const ExampleShape* example = nullptr;  // Null: not known.
   ConfigProblems* problems = nullptr;
   std::set<std::string> names;
-  int num_layers = 0;
+  std::vector<DescribedLayer> description;
   int64_t frames_per_step = 1;
   bool ties_embedding = false;
   int64_t embedding_features = 0;  // 0: there is none, or it is not known.
@@ -50,6 +52,7 @@ struct LayerReading {
   LayerShape input;
   NetworkReading* network;
   LayerList* layers;  // The chain that it belongs to.
+  size_t index;       // In the network's description.
 
   // Report what is wrong: a field of the layer, which may be empty for the
   // layer itself, or what comes in. `rule` completes "... is VALUE; ".
@@ -68,10 +71,6 @@ struct LayerReading {
 
 // The initial values that `config` gives, or `otherwise` if it gives none.
 // `field` is the field that holds it. Fans of 0: he_normal is not possible.
-struct Fans {
-  int64_t in = 0;
-  int64_t out = 0;
-};
 Initializer ReadInitialValues(const LayerReading& layer,
                               const std::string& field,
                               const InitialValuesConfig& config,
@@ -85,13 +84,15 @@ struct LayerListConfig {
   // own go on with `positions` and a number.
   std::string prefix;
   std::string positions;
+  int depth = 0;
 };
 
 // Adds the layers to *layers, and returns the shape of their output.
 LayerShape ReadLayers(const LayerListConfig& list, const LayerShape& input,
                       NetworkReading* network, LayerList* layers);
 
-// Names a layer of the list, and checks its name.
+// Names a layer of the list, checks its name, and describes it, as yet without
+// its output.
 LayerReading BeginLayer(const LayerListConfig& list, size_t index,
                         const LayerShape& input, NetworkReading* network,
                         LayerList* layers);

@@ -36,6 +36,7 @@ LayerShape ReadResidual(const LayerReading& layer) {
   main.path = absl::StrCat(layer.path, ".residual.layer");
   main.prefix = absl::StrCat(layer.name, ".");
   main.positions = "layer.";
+  main.depth = layer.network->description[layer.index].depth + 1;
   LayerListConfig before_norm = main;
   before_norm.layers.remove_suffix(1);
   const LayerShape output =

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "models/layers/describe_initializer.h"
 #include "tensor/sequence_kernels.h"
 
 namespace ps {
@@ -65,6 +66,23 @@ class LinearLayer final : public Layer {
                           {options_.out_features},
                           options_.initializers.bias});
     return parameters;
+  }
+
+  void Describe(LayerConfigs* layers) const override {
+    LayerConfig& layer = *layers->Add();
+    layer.set_name(options_.name);
+    LinearConfig& config = *layer.mutable_linear();
+    config.set_out_features(static_cast<int32_t>(options_.out_features));
+    const Fans fans = {options_.in_features, options_.out_features};
+    const Initializer usual = Initializer::FanInUniform(fans.in);
+    if (options_.tied) {
+      config.set_tied_to_embedding(true);
+    } else {
+      DescribeInitializer(options_.initializers.weight, usual, fans,
+                          [&] { return config.mutable_initial_weight(); });
+    }
+    DescribeInitializer(options_.initializers.bias, usual, Fans(),
+                        [&] { return config.mutable_initial_bias(); });
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(

@@ -63,6 +63,10 @@ class BatchNormLayer final : public Layer {
     return BatchNormStatistics(options_.name, options_.channels);
   }
 
+  void Describe(LayerConfigs* layers) const override {
+    DescribeBatchNorm(options_, layers);
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     if (input.shape.size() < 2 || input.shape[1] != options_.channels) {
@@ -98,6 +102,21 @@ std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
   options.channels = channels;
   options.after = after;
   return NewBatchNormLayer(options);
+}
+
+void DescribeBatchNorm(const BatchNormOptions& options, LayerConfigs* layers) {
+  LayerConfig& layer = *layers->Add();
+  layer.set_name(options.name);
+  BatchNormConfig& config = *layer.mutable_batch_norm();
+  if (options.epsilon != BatchNormOptions().epsilon) {
+    config.set_epsilon(options.epsilon);
+  }
+  if (options.momentum != BatchNormOptions().momentum) {
+    config.set_momentum(options.momentum);
+  }
+  if (options.after == AfterNorm::kRelu) {
+    layers->Add()->set_activation("relu");
+  }
 }
 
 std::vector<LayerParameter> BatchNormParameters(const std::string& name,

@@ -34,6 +34,7 @@ std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
                                          AfterNorm after);
 
 // The same, for layers that contain a batch normalisation.
+void DescribeBatchNorm(const BatchNormOptions& options, LayerConfigs* layers);
 std::vector<LayerParameter> BatchNormParameters(const std::string& name,
                                                 int64_t channels);
 std::vector<LayerStatistic> BatchNormStatistics(const std::string& name,

@@ -5,6 +5,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "models/layers/describe_initializer.h"
 
 namespace ps {
 namespace {
@@ -32,6 +33,35 @@ class ConvolutionLayer final : public Layer {
                             initializers_.bias});
     }
     return parameters;
+  }
+
+  void Describe(LayerConfigs* layers) const override {
+    LayerConfig& layer = *layers->Add();
+    layer.set_name(name_);
+    ConvolutionConfig& config = *layer.mutable_convolution();
+    config.set_out_channels(static_cast<int32_t>(shape_.out_channels));
+    config.add_kernel_size(static_cast<int32_t>(shape_.kernel_height));
+    if (shape_.kernel_width != shape_.kernel_height) {
+      config.add_kernel_size(static_cast<int32_t>(shape_.kernel_width));
+    }
+    if (shape_.stride != config.stride()) {
+      config.set_stride(static_cast<int32_t>(shape_.stride));
+    }
+    if (shape_.padding != config.padding()) {
+      config.set_padding(static_cast<int32_t>(shape_.padding));
+    }
+    if (shape_.groups != config.groups()) {
+      config.set_groups(static_cast<int32_t>(shape_.groups));
+    }
+    if (!shape_.bias) config.set_bias(false);
+    const Fans fans = {FanIn(in_channels_, shape_), FanOut(shape_)};
+    const Initializer usual = Initializer::FanInUniform(fans.in);
+    DescribeInitializer(initializers_.weight, usual, fans,
+                        [&] { return config.mutable_initial_weight(); });
+    if (shape_.bias) {
+      DescribeInitializer(initializers_.bias, usual, Fans(),
+                          [&] { return config.mutable_initial_bias(); });
+    }
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(

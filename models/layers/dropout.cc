@@ -63,6 +63,10 @@ class DropoutLayer final : public Layer {
 
   std::string kind() const override { return "dropout"; }
 
+  void Describe(LayerConfigs* layers) const override {
+    layers->Add()->set_dropout(probability_);
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     if (!context.training) {

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "models/layers/describe_initializer.h"
 #include "tensor/sequence_kernels.h"
 
 namespace ps {
@@ -59,6 +60,15 @@ class EmbeddingLayer final : public Layer {
     return {{absl::StrCat(options_.name, ".weight"),
              {options_.num_tokens, options_.features},
              options_.initializer}};
+  }
+
+  void Describe(LayerConfigs* layers) const override {
+    LayerConfig& layer = *layers->Add();
+    layer.set_name(options_.name);
+    EmbeddingConfig& config = *layer.mutable_embedding();
+    config.set_features(static_cast<int32_t>(options_.features));
+    DescribeInitializer(options_.initializer, Initializer::Normal(1), Fans(),
+                        [&] { return config.mutable_initial_weight(); });
   }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(

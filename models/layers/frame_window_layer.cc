@@ -35,6 +35,17 @@ class FrameWindowLayer final : public Layer {
 
   std::string kind() const override { return "frame window"; }
 
+  void Describe(LayerConfigs* layers) const override {
+    FrameWindowConfig& config = *layers->Add()->mutable_frame_window();
+    config.set_window(static_cast<int32_t>(shape_.window));
+    if (shape_.stride != shape_.window) {
+      config.set_stride(static_cast<int32_t>(shape_.stride));
+    }
+    if (shape_.before != config.before()) {
+      config.set_before(static_cast<int32_t>(shape_.before));
+    }
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     PS_ASSIGN_OR_RETURN(

@@ -31,6 +31,10 @@ struct Initializer {
   // ReLUs. `fan` is the number of inputs of an output, or for the backward pass
   // (equation 14) the number of outputs of an input.
   static Initializer HeNormal(int64_t fan);
+
+  bool operator==(const Initializer& other) const {
+    return kind == other.kind && value == other.value;
+  }
 };
 
 // Fills values[0, n) with draws that are a pure function of `key`.

@@ -16,6 +16,7 @@
 #include "models/layers/initializer.h"
 #include "models/layers/layer_times.h"
 #include "models/layers/scratch_pool.h"
+#include "proto/layers_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/nn_kernels.h"
 #include "tensor/tensor.h"
@@ -35,6 +36,9 @@ struct LayerStatistic {
   Shape shape;
   float initial = 0;
 };
+
+// The layers of a network as a config lists them.
+using LayerConfigs = google::protobuf::RepeatedPtrField<LayerConfig>;
 
 struct PlanContext {
   Backend* backend = nullptr;      // Not owned; outlives the planned layers.
@@ -137,6 +141,10 @@ class Layer {
   // In their order in the flat vector; empty for a layer without weights.
   virtual std::vector<LayerParameter> parameters() const { return {}; }
   virtual std::vector<LayerStatistic> statistics() const { return {}; }
+
+  // Appends what a config says to get this layer. Its name is the front part
+  // of the names of its tensors.
+  virtual void Describe(LayerConfigs* layers) const = 0;
 
   // Errors: kInvalidArgument, naming the shapes, for an input that does not
   // fit.

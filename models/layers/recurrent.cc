@@ -9,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
+#include "models/layers/describe_initializer.h"
 #include "models/layers/layer_times.h"
 
 namespace ps {
@@ -121,6 +122,29 @@ class RecurrentLayer final : public Layer {
             {Name("bias_hh"), {rows}, initializer}};
   }
 
+  // Layers of one stack are one layer of a config, with the dropout between
+  // them.
+  void Describe(LayerConfigs* layers) const override {
+    if (options_.index > 0) {
+      double dropout = 0;
+      if (layers->rbegin()->has_dropout()) {
+        dropout = layers->rbegin()->dropout();
+        layers->RemoveLast();
+      }
+      RecurrentConfig& stack = *ConfigOf(&*layers->rbegin());
+      stack.set_layers(static_cast<int32_t>(options_.index + 1));
+      if (dropout > 0) stack.set_dropout(dropout);
+      return;
+    }
+    LayerConfig& layer = *layers->Add();
+    layer.set_name(options_.name);
+    RecurrentConfig& config = *ConfigOf(&layer);
+    config.set_hidden(static_cast<int32_t>(options_.shape.hidden));
+    DescribeInitializer(
+        options_.initializer, Initializer::FanInUniform(options_.shape.hidden),
+        Fans(), [&] { return config.mutable_initial_weight(); });
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     if (input.shape.size() != 3 || input.shape[2] != options_.features) {
@@ -139,6 +163,12 @@ class RecurrentLayer final : public Layer {
   }
 
  private:
+  RecurrentConfig* ConfigOf(LayerConfig* layer) const {
+    return options_.shape.cell == RecurrentShape::Cell::kLstm
+               ? layer->mutable_lstm()
+               : layer->mutable_gru();
+  }
+
   std::string Name(absl::string_view parameter) const {
     return absl::StrCat(options_.name, ".", parameter, "_l", options_.index);
   }

@@ -4,6 +4,7 @@
 #include <iterator>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -191,6 +192,23 @@ class ResidualBlock final : public Layer {
     return all;
   }
 
+  void Describe(LayerConfigs* layers) const override {
+    LayerConfig& block = *layers->Add();
+    ResidualConfig& config = *block.mutable_residual();
+    for (const PlacedLayer& placed : main_) {
+      placed.layer->Describe(config.mutable_layer());
+    }
+    BatchNormOptions norm;
+    norm.name = norm_name_;
+    norm.epsilon = epsilon_;
+    norm.momentum = momentum_;
+    DescribeBatchNorm(norm, config.mutable_layer());
+    for (const PlacedLayer& placed : shortcut_) {
+      placed.layer->Describe(config.mutable_shortcut());
+    }
+    NameBlock(&block);
+  }
+
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
     PlanContext inner = context;
@@ -254,6 +272,30 @@ class ResidualBlock final : public Layer {
 };
 
 }  // namespace
+
+void NameBlock(LayerConfig* block) {
+  std::vector<std::string*> names;
+  for (LayerConfigs* list : {block->mutable_residual()->mutable_layer(),
+                             block->mutable_residual()->mutable_shortcut()}) {
+    for (LayerConfig& layer : *list) {
+      if (layer.has_name()) names.push_back(layer.mutable_name());
+    }
+  }
+  if (names.empty()) return;
+  std::string prefix = *names.front();
+  const auto is_shared = [&names, &prefix] {
+    return std::all_of(names.begin(), names.end(), [&](const auto* name) {
+      return absl::StartsWith(*name, absl::StrCat(prefix, "."));
+    });
+  };
+  while (!prefix.empty() && !is_shared()) {
+    const size_t dot = prefix.rfind('.');
+    prefix.resize(dot == std::string::npos ? 0 : dot);
+  }
+  if (prefix.empty()) return;
+  block->set_name(prefix);
+  for (std::string* name : names) name->erase(0, prefix.size() + 1);
+}
 
 std::unique_ptr<Layer> NewResidualBlock(ResidualBlockParts parts) {
   return std::make_unique<ResidualBlock>(std::move(parts));

@@ -26,6 +26,11 @@ struct ResidualBlockParts {
   std::vector<std::unique_ptr<Layer>> shortcut;
 };
 
+// Names a block that a config describes by what all names in it share, up to a
+// dot, and takes that out of those: "layer1.0" for "layer1.0.conv1" and
+// "layer1.0.bn1".
+void NameBlock(LayerConfig* block);
+
 // y = relu(norm(main(x)) + shortcut(x)). Parameters and statistics are in the
 // order main, norm, shortcut.
 std::unique_ptr<Layer> NewResidualBlock(ResidualBlockParts parts);

@@ -54,14 +54,20 @@ using Planner = std::function<absl::StatusOr<std::unique_ptr<UnaryOp>>(
 
 class UnaryLayer final : public Layer {
  public:
-  UnaryLayer(std::string kind, const MemoryUse& use, Planner planner,
+  UnaryLayer(std::string kind, LayerConfig config, const MemoryUse& use,
+             Planner planner,
              std::optional<Activation> activation = std::nullopt)
       : kind_(std::move(kind)),
+        config_(std::move(config)),
         use_(use),
         planner_(std::move(planner)),
         activation_(activation) {}
 
   std::string kind() const override { return kind_; }
+
+  void Describe(LayerConfigs* layers) const override {
+    *layers->Add() = config_;
+  }
 
   absl::StatusOr<std::unique_ptr<PlannedLayer>> Plan(
       const PlanContext& context, const ActivationDesc& input) const override {
@@ -72,10 +78,23 @@ class UnaryLayer final : public Layer {
 
  private:
   const std::string kind_;
+  const LayerConfig config_;
   const MemoryUse use_;
   const Planner planner_;
   const std::optional<Activation> activation_;
 };
+
+const char* ActivationName(Activation function) {
+  switch (function) {
+    case Activation::kRelu:
+      break;
+    case Activation::kTanh:
+      return "tanh";
+    case Activation::kSigmoid:
+      return "sigmoid";
+  }
+  return "relu";
+}
 
 // A reorder whose output has one dimension for all features.
 class FlatOp final : public UnaryOp {
@@ -105,31 +124,58 @@ class FlatOp final : public UnaryOp {
 }  // namespace
 
 std::unique_ptr<Layer> NewPoolingLayer(const PoolingShape& shape) {
+  LayerConfig config;
+  PoolingConfig& pooling = shape.kind == PoolingShape::Kind::kMax
+                               ? *config.mutable_max_pooling()
+                               : *config.mutable_average_pooling();
+  pooling.set_kernel_size(static_cast<int32_t>(shape.window));
+  if (shape.stride != shape.window) {
+    pooling.set_stride(static_cast<int32_t>(shape.stride));
+  }
+  if (shape.padding != pooling.padding()) {
+    pooling.set_padding(static_cast<int32_t>(shape.padding));
+  }
   return std::make_unique<UnaryLayer>(
-      "pooling", MemoryUse(),
+      "pooling", config, MemoryUse(),
       [shape](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanPooling(shape, input);
       });
 }
 
 std::unique_ptr<Layer> NewGlobalPoolingLayer() {
+  LayerConfig config;
+  config.mutable_global_pooling();
   return std::make_unique<UnaryLayer>(
-      "pooling", MemoryUse(), [](NnKernels& nn, const ActivationDesc& input) {
+      "pooling", config, MemoryUse(),
+      [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanGlobalPooling(input);
       });
 }
 
 std::unique_ptr<Layer> NewAdaptivePoolingLayer(int64_t out_height,
                                                int64_t out_width) {
+  LayerConfig config;
+  AdaptivePoolingConfig& pooling = *config.mutable_adaptive_pooling();
+  pooling.add_output_size(static_cast<int32_t>(out_height));
+  if (out_width != out_height) {
+    pooling.add_output_size(static_cast<int32_t>(out_width));
+  }
   return std::make_unique<UnaryLayer>(
-      "pooling", MemoryUse(), [=](NnKernels& nn, const ActivationDesc& input) {
+      "pooling", config, MemoryUse(),
+      [=](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanAdaptivePooling(out_height, out_width, input);
       });
 }
 
 std::unique_ptr<Layer> NewSubsamplingLayer(const SubsamplingShape& shape) {
+  LayerConfig config;
+  SubsamplingConfig& subsampling = *config.mutable_subsampling();
+  if (shape.stride != subsampling.stride()) {
+    subsampling.set_stride(static_cast<int32_t>(shape.stride));
+  }
+  subsampling.set_out_channels(static_cast<int32_t>(shape.out_channels));
   return std::make_unique<UnaryLayer>(
-      "residual", MemoryUse(),
+      "residual", config, MemoryUse(),
       [shape](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanSubsampling(shape, input);
       });
@@ -139,8 +185,10 @@ std::unique_ptr<Layer> NewActivationLayer(Activation function) {
   MemoryUse use;
   use.in_place = true;
   use.backward_reads_output = true;
+  LayerConfig config;
+  config.set_activation(ActivationName(function));
   return std::make_unique<UnaryLayer>(
-      "activation", use,
+      "activation", config, use,
       [function](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanActivation(function, input);
       },
@@ -152,15 +200,20 @@ std::unique_ptr<Layer> NewReluLayer() {
 }
 
 std::unique_ptr<Layer> NewPlainOrderLayer() {
+  LayerConfig config;
+  config.mutable_flatten();
   return std::make_unique<UnaryLayer>(
-      "reorder", MemoryUse(), [](NnKernels& nn, const ActivationDesc& input) {
+      "reorder", config, MemoryUse(),
+      [](NnKernels& nn, const ActivationDesc& input) {
         return nn.PlanReorder(input);
       });
 }
 
 std::unique_ptr<Layer> NewFlattenLayer() {
+  LayerConfig config;
+  config.mutable_flatten();
   return std::make_unique<UnaryLayer>(
-      "reorder", MemoryUse(),
+      "reorder", config, MemoryUse(),
       [](NnKernels& nn, const ActivationDesc& input)
           -> absl::StatusOr<std::unique_ptr<UnaryOp>> {
         PS_ASSIGN_OR_RETURN(std::unique_ptr<UnaryOp> reorder,

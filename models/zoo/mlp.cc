@@ -24,9 +24,10 @@ namespace {
 absl::StatusOr<std::unique_ptr<Model>> NewMlp(const ModelOptions& options) {
   PS_RETURN_IF_ERROR(CheckImageTask(options.example, /*min_extent=*/1));
   std::vector<std::unique_ptr<Layer>> layers;
+  layers.push_back(NewFlattenLayer());
   int64_t features = options.example.num_elements();
   const auto add_linear = [&](int64_t out_features) {
-    layers.push_back(NewLinearLayer(absl::StrCat("layers.", layers.size()),
+    layers.push_back(NewLinearLayer(absl::StrCat("layers.", layers.size() - 1),
                                     features, out_features));
     features = out_features;
   };

@@ -66,6 +66,7 @@ class Witness final : public Model {
   // Counts rows that were marked as continuing, but did not.
   int breaks() const { return breaks_; }
 
+  LayersConfig Describe() const override { return LayersConfig(); }
   const std::vector<ParameterInfo>& parameters() const override {
     return none_;
   }
