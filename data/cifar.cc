@@ -92,9 +92,11 @@ absl::StatusOr<DatasetPair> NewCifar(const CifarFormat& format,
                       ReadFiles(format, directory, {format.test_file}));
   const std::vector<PixelScale> scales = MeasurePixels(train);
   ImageAugmentation augmentation;
-  augmentation.crop_padding = options.config.cifar().crop_padding();
-  augmentation.flip = options.config.cifar().flip();
-  augmentation.seed = options.seed;
+  if (options.augment) {
+    augmentation.crop_padding = options.config.cifar().crop_padding();
+    augmentation.flip = options.config.cifar().flip();
+    augmentation.seed = options.seed;
+  }
   DatasetPair pair;
   pair.train = NewByteImageDataset(std::move(train), scales, augmentation);
   pair.test = NewByteImageDataset(std::move(test), scales);

@@ -4,6 +4,8 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -26,6 +28,10 @@ class Dataset {
 
   virtual ExampleOrder order() const { return ExampleOrder::kShuffled; }
 
+  // Images: the name of each class, in order; empty if classes have numbers
+  // only.
+  virtual std::vector<std::string> class_names() const { return {}; }
+
   // The same examples, for Model::CheckSequences; null if all examples have one
   // length. Lives as long as the data set.
   virtual const LabelledSequences* sequences() const { return nullptr; }
@@ -47,6 +53,9 @@ struct DatasetPair {
 struct DatasetOptions {
   DataConfig config;
   uint64_t seed = 0;
+  // If false, training examples look like those of the test set, for
+  // evaluations.
+  bool augment = true;
 };
 
 using DatasetFactory = absl::StatusOr<DatasetPair> (*)(const DatasetOptions&);

@@ -34,11 +34,12 @@ constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
 
 class ImageFolder final : public Dataset {
  public:
-  ImageFolder(std::vector<ImageFile> files, int64_t num_classes, bool training,
-              const DatasetOptions& options)
+  // changes: whether images look different in each epoch.
+  ImageFolder(std::vector<ImageFile> files, std::vector<std::string> classes,
+              bool changes, const DatasetOptions& options)
       : files_(std::move(files)),
-        num_classes_(num_classes),
-        training_(training),
+        classes_(std::move(classes)),
+        changes_(changes),
         seed_(options.seed),
         config_(options.config.image_folder()) {}
 
@@ -47,11 +48,13 @@ class ImageFolder final : public Dataset {
     shape.channels = 3;
     shape.height = config_.side();
     shape.width = config_.side();
-    shape.num_classes = num_classes_;
+    shape.num_classes = static_cast<int64_t>(classes_.size());
     return shape;
   }
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
+
+  std::vector<std::string> class_names() const override { return classes_; }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
                     Batch* batch) const override {
@@ -82,7 +85,7 @@ class ImageFolder final : public Dataset {
     options.height = config_.side();
     Crop crop = CenterCrop(image->width, image->height, config_.side(),
                            config_.test_resize());
-    if (training_) {
+    if (changes_) {
       RandomStream random(RandomKey(seed_, kImageFolderPurpose,
                                     static_cast<uint64_t>(epoch),
                                     static_cast<uint64_t>(number)));
@@ -101,8 +104,8 @@ class ImageFolder final : public Dataset {
   }
 
   const std::vector<ImageFile> files_;
-  const int64_t num_classes_;
-  const bool training_;
+  const std::vector<std::string> classes_;
+  const bool changes_;
   const uint64_t seed_;
   const ImageFolderConfig config_;
 };
@@ -143,12 +146,11 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
                       ListImages(train_folder, classes));
   PS_ASSIGN_OR_RETURN(std::vector<ImageFile> test,
                       ListImages(test_folder, classes));
-  const auto num_classes = static_cast<int64_t>(classes.size());
   DatasetPair pair;
-  pair.train = std::make_unique<ImageFolder>(std::move(train), num_classes,
-                                             /*training=*/true, options);
-  pair.test = std::make_unique<ImageFolder>(std::move(test), num_classes,
-                                            /*training=*/false, options);
+  pair.train = std::make_unique<ImageFolder>(
+      std::move(train), classes, /*changes=*/options.augment, options);
+  pair.test = std::make_unique<ImageFolder>(std::move(test), classes,
+                                            /*changes=*/false, options);
   return pair;
 }
 

@@ -78,11 +78,16 @@ class Model {
       const Batch& batch, const Tensor& weights, Tensor* gradient,
       const GradientReady& ready) = 0;
 
-  // Errors of both: kInvalidArgument for an empty batch, inputs that do not fit
-  // the examples' shape, a label that is not a class, or a wrong number of
-  // weights.
+  // Errors of all three: kInvalidArgument for an empty batch, inputs that do
+  // not fit the examples' shape, a label that is not a class, or a wrong number
+  // of weights.
   virtual absl::StatusOr<BatchResult> Evaluate(const Batch& batch,
                                                const Tensor& weights) = 0;
+  // Like Evaluate, and copies what the last layer gives to *outputs: for images
+  // and text, num_classes logits for each target, one target after the other.
+  virtual absl::StatusOr<BatchResult> Predict(const Batch& batch,
+                                              const Tensor& weights,
+                                              std::vector<float>* outputs) = 0;
 
   // Checks that each sequence is long enough for its labels. Errors:
   // kInvalidArgument, with the number of sequences that are not and the name of

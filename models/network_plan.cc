@@ -133,6 +133,23 @@ absl::StatusOr<BatchResult> NetworkPlan::Forward(const Batch& batch, bool sent,
   });
 }
 
+absl::Status NetworkPlan::CopyOutputs(std::vector<float>* outputs) {
+  const ActivationDesc& desc = chain_->output();
+  outputs->resize(NumElements(desc.shape));
+  if (desc.layout == nullptr) {
+    return options_.backend->CopyToHost(output_, outputs->data());
+  }
+  // bfloat16 of a device, for example.
+  if (reorder_outputs_ == nullptr) {
+    PS_ASSIGN_OR_RETURN(reorder_outputs_,
+                        options_.backend->nn().PlanReorder(desc));
+    PS_ASSIGN_OR_RETURN(plain_outputs_, options_.backend->Allocate(desc.shape));
+  }
+  PS_RETURN_IF_ERROR(
+      reorder_outputs_->Forward(output_.data(), plain_outputs_.data()));
+  return options_.backend->CopyToHost(plain_outputs_, outputs->data());
+}
+
 absl::Status NetworkPlan::CopyInputs(const std::vector<float>& inputs,
                                      bool sent) {
   const int64_t given = static_cast<int64_t>(inputs.size());
@@ -181,9 +198,9 @@ int64_t NetworkPlan::activation_bytes() const {
 absl::Status NetworkPlan::LoadState(absl::string_view bytes) {
   PS_RETURN_IF_ERROR(chain_->LoadState(&bytes));
   if (bytes.empty()) return absl::OkStatus();
-  return absl::DataLossError(absl::StrCat(
-      "the saved state of the recurrent layers has ", bytes.size(),
-      " bytes too many"));
+  return absl::DataLossError(
+      absl::StrCat("the saved state of the recurrent layers has ", bytes.size(),
+                   " bytes too many"));
 }
 
 }  // namespace ps

@@ -54,6 +54,10 @@ class NetworkPlan {
   absl::StatusOr<BatchResult> Forward(const Batch& batch, bool sent,
                                       const float* weights, float* statistics);
 
+  // Copies the logits of the latest Forward to *outputs, in plain order. Only
+  // for inference plans: training overwrites them.
+  absl::Status CopyOutputs(std::vector<float>* outputs);
+
   // Computes the gradient of the latest Forward, which returned `forward`. Only
   // for training plans. borders: as in Model::ReportGradientFrom.
   absl::Status Backward(const BatchResult& forward, const float* weights,
@@ -89,6 +93,9 @@ class NetworkPlan {
   // its output.
   Tensor output_gradient_;
   std::unique_ptr<PlannedLoss> loss_;
+  // Set by the first CopyOutputs.
+  std::unique_ptr<UnaryOp> reorder_outputs_;
+  Tensor plain_outputs_;
   size_t loss_time_ = 0;
 };
 

@@ -114,6 +114,16 @@ class SequentialModel final : public Model {
                          statistics_values_.data());
   }
 
+  absl::StatusOr<BatchResult> Predict(const Batch& batch, const Tensor& weights,
+                                      std::vector<float>* outputs) override {
+    PS_ASSIGN_OR_RETURN(const BatchResult result, Evaluate(batch, weights));
+    // Evaluate has made it, or used it.
+    PS_ASSIGN_OR_RETURN(NetworkPlan* const plan,
+                        PlanForBatch(batch, /*training=*/false));
+    PS_RETURN_IF_ERROR(plan->CopyOutputs(outputs));
+    return result;
+  }
+
   absl::Status CheckSequences(
       const LabelledSequences& sequences) const override {
     return loss_->CheckSequences(sequences);

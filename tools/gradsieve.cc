@@ -16,6 +16,7 @@
 #include "tools/completion.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
+#include "tools/judge/evaluate_command.h"
 #include "tools/launch/command.h"
 #include "tools/list_command.h"
 #include "tools/plan_memory_command.h"
@@ -32,6 +33,8 @@ const Command kCommands[] = {
      RunTrainCommand},
     {"launch", "Train a job on several hosts, which ssh reaches.",
      RunLaunchCommand},
+    {"evaluate", "Say how good weights are on a test or training set.",
+     RunEvaluateCommand},
     {"advise", "Predict which compressor pays for a job on a given network.",
      RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",

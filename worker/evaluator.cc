@@ -74,13 +74,15 @@ void Add(const BatchResult& result, BatchResult* sum) {
 }  // namespace
 
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
-                                    const Tensor& weights, Model* model) {
+                                    const Tensor& weights, Model* model,
+                                    const OutputsHandler& handler) {
   if (dataset.size() == 0) {
     return absl::FailedPreconditionError("the test set is empty");
   }
   const ExampleShape example = dataset.example_shape();
   const int64_t batch_size = BatchSize(example, dataset.size());
   Batch batch;
+  std::vector<float> outputs;
   BatchResult sum;
   for (int64_t i = 0;; ++i) {
     const Part part = PartOf(dataset, batch_size, i);
@@ -89,8 +91,11 @@ absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
     PS_RETURN_IF_ERROR(dataset.Read(part.numbers, /*epoch=*/0, &batch));
     batch.continues = part.continues;
     PS_ASSIGN_OR_RETURN(const BatchResult result,
-                        model->Evaluate(batch, weights));
+                        handler == nullptr
+                            ? model->Evaluate(batch, weights)
+                            : model->Predict(batch, weights, &outputs));
     Add(result, &sum);
+    if (handler != nullptr) PS_RETURN_IF_ERROR(handler(batch, outputs));
   }
   return EvaluationOf(example.task, sum);
 }

@@ -2,7 +2,12 @@
 #ifndef WORKER_EVALUATOR_H_
 #define WORKER_EVALUATOR_H_
 
+#include <functional>
+#include <vector>
+
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/batch.h"
 #include "data/dataset.h"
 #include "models/model.h"
 #include "tensor/tensor.h"
@@ -10,12 +15,19 @@
 
 namespace ps {
 
+// Sees a batch that was evaluated, and what the model's last layer gave for it
+// (Model::Predict).
+using OutputsHandler = std::function<absl::Status(
+    const Batch& batch, const std::vector<float>& outputs)>;
+
 // Evaluates the whole set, in order. Text is processed in a few parallel rows,
 // each of which carries its state from window to window. The few windows that
 // do not fill all rows form a row of their own at the end. Errors:
-// kFailedPrecondition for an empty set, and those of the model and the data.
+// kFailedPrecondition for an empty set, and those of the model, the data and
+// the handler, which may be null.
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
-                                    const Tensor& weights, Model* model);
+                                    const Tensor& weights, Model* model,
+                                    const OutputsHandler& handler = nullptr);
 
 }  // namespace ps
 

@@ -20,6 +20,7 @@ RunHeader HeaderOf(const JobConfig& config, const TrainingParts& parts) {
   header.num_parameters = parts.model->num_parameters();
   header.total_iterations = parts.plan->total_iterations;
   header.iterations_per_epoch = parts.plan->sampler.iterations_per_epoch();
+  header.class_names = parts.data.train->class_names();
   return header;
 }
 

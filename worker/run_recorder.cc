@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/safetensors.h"
@@ -148,6 +149,14 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
     int64_t continue_at) {
   PS_RETURN_IF_ERROR(MakeDirectory(directory));
   std::error_code error;
+  const std::string classes = absl::StrCat(directory, "/classes.txt");
+  if (header.class_names.empty()) {
+    // That of another job would name the classes of this one.
+    std::filesystem::remove(classes, error);
+  } else {
+    PS_RETURN_IF_ERROR(WriteFileAtomically(
+        classes, absl::StrCat(absl::StrJoin(header.class_names, "\n"), "\n")));
+  }
   const std::string path = absl::StrCat(directory, "/metrics.jsonl");
   if (continue_at < 0) continue_at = SizeOfWholeLines(path);
   if (continue_at > 0) {

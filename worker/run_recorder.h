@@ -1,5 +1,6 @@
-// Writes the files of a run directory: metrics.jsonl during the run, and
-// weights.safetensors and summary.json at its end.
+// Writes the files of a run directory: classes.txt at the beginning,
+// metrics.jsonl during the run, and weights.safetensors and summary.json at its
+// end.
 #ifndef WORKER_RUN_RECORDER_H_
 #define WORKER_RUN_RECORDER_H_
 
@@ -30,6 +31,8 @@ struct RunHeader {
   int64_t num_parameters = 0;
   int64_t total_iterations = 0;
   int64_t iterations_per_epoch = 0;
+  // Of the training set; empty if its classes have no names.
+  std::vector<std::string> class_names;
 };
 
 // One iteration or, with local steps, the iterations of one push.
@@ -73,8 +76,9 @@ struct IterationRecord {
 // Not thread-safe.
 class RunRecorder {
  public:
-  // Makes the directory if necessary and starts metrics.jsonl, which has one
-  // JSON object per line with "event" start, iteration or evaluation.
+  // Makes the directory if necessary, writes the class names, one on each line,
+  // to classes.txt, and starts metrics.jsonl, which has one JSON object per line
+  // with "event" start, iteration or evaluation.
   // If continue_at is above 0, the file exists already; it is cut after so many
   // bytes and continued. Below 0, it is cut after its last whole line.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(

@@ -112,6 +112,11 @@ TEST_F(CifarTest, TrainingImagesChangeFromEpochToEpochAndTestImagesDoNot) {
   ASSERT_TRUE(pair->test->Read({0}, 0, &first).ok());
   ASSERT_TRUE(pair->test->Read({0}, 1, &second).ok());
   EXPECT_EQ(first.inputs, second.inputs);
+  options_.augment = false;
+  const auto unchanged = NewDataset(options_);
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  ASSERT_TRUE(unchanged->train->Read({0}, 1, &again).ok());
+  EXPECT_EQ(again.inputs, first.inputs);
 }
 
 TEST_F(CifarTest, AFileCutAnywhereButBetweenRecordsIsNamedWithItsRecord) {

@@ -73,6 +73,8 @@ TEST_F(ImageFolderTest, ClassesAndFilesAreInTheOrderOfTheirNames) {
   ASSERT_TRUE(pair.ok()) << pair.status();
   EXPECT_EQ(pair->train->size(), 3);
   EXPECT_EQ(pair->test->size(), 2);
+  EXPECT_THAT(pair->train->class_names(), ElementsAre("cat", "dog"));
+  EXPECT_THAT(pair->test->class_names(), ElementsAre("cat", "dog"));
   const ExampleShape shape = pair->train->example_shape();
   EXPECT_EQ(shape.num_classes, 2);
   EXPECT_EQ(shape.num_elements(), 3 * 4 * 4);
@@ -114,6 +116,18 @@ TEST_F(ImageFolderTest, TrainingImagesChangeFromEpochToEpoch) {
     changes += first.inputs != other.inputs ? 1 : 0;
   }
   EXPECT_GT(changes, 5);
+}
+
+TEST_F(ImageFolderTest, WithoutAugmentationTrainingImagesLookLikeTestImages) {
+  folder_.Write("test/cat/y.jpg", Jpeg(16, 9, 100));
+  folder_.Write("train/cat/b.JPG", Jpeg(16, 9, 100));
+  options_.augment = false;
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch train, test;
+  ASSERT_TRUE(pair->train->Read({1}, 3, &train).ok());
+  ASSERT_TRUE(pair->test->Read({0}, 0, &test).ok());
+  EXPECT_EQ(train.inputs, test.inputs);
 }
 
 TEST_F(ImageFolderTest, ADamagedFileNamesItselfAndTheReason) {

@@ -147,6 +147,24 @@ TEST_F(Documents, ReadmesMnistCommandsRun) {
   EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
 }
 
+TEST_F(Documents, EvaluationsCommandsRunInOrder) {
+  const std::vector<std::string> commands =
+      Commands("docs/evaluation.md", "bazel-bin/tools/gradsieve ");
+  ASSERT_EQ(commands.size(), 4u);
+  std::string output;
+  std::string all;
+  for (const std::string& command : commands) {
+    EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
+    all += output;
+  }
+  // What it prints of the first evaluation.
+  const std::vector<std::string> lines =
+      Commands("docs/evaluation.md", "runs/digits/weights.safetensors (mlp)");
+  ASSERT_EQ(lines.size(), 1u);
+  EXPECT_THAT(all, HasSubstr(lines[0]));
+  EXPECT_TRUE(fs::exists(directory_ / "train.json"));
+}
+
 // As it is, or with generated data, as the message says.
 TEST_F(Documents, EveryExampleIsAValidJob) {
   int examples = 0;

@@ -1,5 +1,6 @@
 #include "tests/models/model_fixture.h"
 
+#include <cmath>
 #include <utility>
 
 #include "absl/strings/match.h"
@@ -107,6 +108,20 @@ ExampleShape SpeechShape() {
   shape.num_classes = 4;
   shape.alphabet = "- ab";
   return shape;
+}
+
+double CrossEntropy(const std::vector<float>& logits,
+                    const std::vector<int32_t>& labels) {
+  const size_t classes = logits.size() / labels.size();
+  double loss = 0;
+  for (size_t i = 0; i < labels.size(); ++i) {
+    double sum = 0;
+    for (size_t c = 0; c < classes; ++c) {
+      sum += std::exp(double{logits[i * classes + c]});
+    }
+    loss += std::log(sum) - logits[i * classes + labels[i]];
+  }
+  return loss / static_cast<double>(labels.size());
 }
 
 ModelFixture::ModelFixture(const std::string& name)

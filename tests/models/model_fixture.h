@@ -35,6 +35,11 @@ ExampleShape SpeechShape();
 ModelConfig SmallModel(const std::string& name);
 ExampleShape SmallExample(const std::string& name);
 
+// The mean cross entropy of softmax(logits), in double; logits:
+// [labels, classes].
+double CrossEntropy(const std::vector<float>& logits,
+                    const std::vector<int32_t>& labels);
+
 class ModelFixture {
  public:
   // Creates SmallModel(name) for SmallExample(name). Weights are initialised

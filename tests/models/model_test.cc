@@ -184,6 +184,31 @@ TEST_P(EveryModel, GradientOfABatchIsTheMeanOverItsExamples) {
   }
 }
 
+TEST_P(EveryModel, PredictionsAreTheLogitsOfTheEvaluation) {
+  ModelFixture fixture(GetParam());
+  const Batch batch = fixture.RandomBatch(5, 3);
+  const auto evaluation = fixture.model().Evaluate(batch, fixture.weights());
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  std::vector<float> outputs;
+  const auto prediction =
+      fixture.model().Predict(batch, fixture.weights(), &outputs);
+  ASSERT_TRUE(prediction.ok()) << prediction.status();
+  EXPECT_EQ(prediction->loss, evaluation->loss);
+  EXPECT_EQ(prediction->correct, evaluation->correct);
+  // The outputs for speech belong to frames, and its loss is CTC's.
+  if (fixture.example().task == Task::kSpeech) return;
+  const int64_t classes = fixture.example().num_classes;
+  ASSERT_EQ(outputs.size(), batch.labels.size() * classes);
+  EXPECT_NEAR(CrossEntropy(outputs, batch.labels), prediction->loss, 1e-5);
+  int64_t correct = 0;
+  for (size_t i = 0; i < batch.labels.size(); ++i) {
+    const float* const logits = &outputs[i * classes];
+    const auto predicted = std::max_element(logits, logits + classes) - logits;
+    correct += predicted == batch.labels[i] ? 1 : 0;
+  }
+  EXPECT_EQ(correct, prediction->correct);
+}
+
 TEST_P(EveryModel, BadBatchesAreRefusedByName) {
   ModelFixture fixture(GetParam());
   const auto expect_refused = [&](const Batch& batch, const std::string& part) {

@@ -259,6 +259,36 @@ TEST_P(OverfittingInBf16, HappensAsOnTheCpu) {
   }
 }
 
+TEST_P(ModelInBf16, PredictionsAreTheLogitsOfTheEvaluation) {
+  const auto& [device, name] = GetParam();
+  if (NeedsDevice(device)) PS_REQUIRE_DEVICE();
+  const auto backend = NewDeviceBackendForTest(device);
+  ASSERT_TRUE(backend.ok()) << backend.status();
+  ModelOptions options;
+  options.config = SmallModel(name);
+  options.example = ExampleOf(name);
+  options.backend = backend->get();
+  const auto model = NewModel(options);
+  ASSERT_TRUE(model.ok()) << model.status();
+  std::vector<float> values((*model)->num_parameters());
+  (*model)->InitializeWeights(1, values.data());
+  Tensor weights = (*backend)->Allocate({(*model)->num_parameters()}).value();
+  ASSERT_TRUE((*backend)->CopyFromHost(values.data(), &weights).ok());
+  const Batch batch =
+      ModelFixture(options.config, options.example).RandomBatch(6, 1);
+  std::vector<float> outputs;
+  // The second time the conversion has been planned.
+  for (int i = 0; i < 2; ++i) {
+    const auto result = (*model)->Predict(batch, weights, &outputs);
+    ASSERT_TRUE(result.ok()) << result.status();
+    // The outputs for speech belong to frames.
+    if (options.example.task == Task::kSpeech) continue;
+    ASSERT_EQ(outputs.size(),
+              batch.labels.size() * options.example.num_classes);
+    EXPECT_NEAR(CrossEntropy(outputs, batch.labels), result->loss, 1e-5);
+  }
+}
+
 std::string NameOf(const testing::TestParamInfo<ModelOnCuda::ParamType>& info) {
   return absl::StrCat(std::get<0>(info.param), "_", std::get<1>(info.param));
 }

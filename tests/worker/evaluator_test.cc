@@ -58,6 +58,12 @@ class Witness final : public Model {
     return result;
   }
 
+  absl::StatusOr<BatchResult> Predict(const Batch& batch, const Tensor& weights,
+                                      std::vector<float>* outputs) override {
+    *outputs = batch.inputs;
+    return Evaluate(batch, weights);
+  }
+
   std::vector<int32_t> Seen() const {
     std::vector<int32_t> seen = seen_;
     std::sort(seen.begin(), seen.end());
@@ -111,6 +117,27 @@ TEST(Evaluator, EveryExampleCountsOnceWhateverTheSize) {
       EXPECT_NEAR(evaluation->loss, (size - 1) / 2.0, 1e-9);
     }
   }
+}
+
+TEST(Evaluator, ShowsTheOutputsOfEachBatchAndStopsAtAnError) {
+  const Numbers dataset(Task::kImages, 501);
+  Witness model;
+  std::vector<float> seen;
+  const auto evaluation =
+      Evaluate(dataset, Tensor(), &model,
+               [&](const Batch& batch, const std::vector<float>& outputs) {
+                 EXPECT_EQ(outputs.size(), batch.labels.size());
+                 seen.insert(seen.end(), outputs.begin(), outputs.end());
+                 return absl::OkStatus();
+               });
+  ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+  ASSERT_EQ(seen.size(), 501u);
+  for (int n = 0; n < 501; ++n) EXPECT_EQ(seen[n], n);
+  const auto stopped = Evaluate(dataset, Tensor(), &model,
+                                [](const Batch&, const std::vector<float>&) {
+                                  return absl::AbortedError("enough");
+                                });
+  EXPECT_EQ(stopped.status(), absl::AbortedError("enough"));
 }
 
 TEST(Evaluator, AnEmptySetIsRefused) {

@@ -21,8 +21,8 @@ struct ResultFile {
 
 constexpr ResultFile kFiles[] = {
     {"weights.safetensors", true}, {"metrics.jsonl", true},
-    {"best.safetensors", false},   {"trace.json", false},
-    {"summary.json", true},
+    {"best.safetensors", false},   {"classes.txt", false},
+    {"trace.json", false},         {"summary.json", true},
 };
 
 absl::Status Fetch(const ResultsOptions& options, const ResultFile& file,

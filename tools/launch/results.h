@@ -17,7 +17,7 @@ struct ResultsOptions {
 };
 
 // Fetches weights.safetensors, metrics.jsonl and, if they are there,
-// best.safetensors and trace.json; then summary.json, so that a run with it is
+// best.safetensors, classes.txt and trace.json; then summary.json, so that a run with it is
 // complete. Each file appears under its name when it is complete. Errors: those
 // of RunTogether and ResultOnHost; those of the file system.
 absl::Status FetchResults(const ResultsOptions& options,

@@ -1,0 +1,168 @@
+#include "tools/judge/evaluate_command.h"
+
+#include <cstdio>
+#include <memory>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_format.h"
+#include "common/exit_codes.h"
+#include "common/flags.h"
+#include "common/json.h"
+#include "common/program.h"
+#include "common/status_macros.h"
+#include "data/dataset.h"
+#include "glog/logging.h"
+#include "nlohmann/json.hpp"
+#include "tools/command_failure.h"
+#include "tools/human_format.h"
+#include "tools/json_file.h"
+#include "tools/judge/class_names.h"
+#include "tools/judge/confusion.h"
+#include "tools/judge/judged_job.h"
+#include "worker/evaluator.h"
+
+namespace ps {
+namespace {
+
+struct Flags {
+  JudgedJobFlags judged;
+  std::string split = "test";
+  std::string json;
+};
+
+CommandText Text() {
+  CommandText text;
+  text.program = "gradsieve evaluate";
+  text.description =
+      "Evaluates weights on the test set of a job, or on its training set, and "
+      "prints what the job itself reports of its test set. The weights may "
+      "come "
+      "from any run of the same model, or from PyTorch. For images it also "
+      "says "
+      "which classes the model takes for which others.";
+  text.examples = {
+      {"gradsieve evaluate runs/mnist", "the final weights of a run"},
+      {"gradsieve evaluate runs/mnist --weights=runs/mnist/best.safetensors "
+       "--split=train",
+       "its best weights, on the training set"},
+      {"gradsieve evaluate job.textproto --weights=resnet18.safetensors "
+       "--data=photographs",
+       "weights from elsewhere, on other data of the same kind"},
+  };
+  text.exit_codes = {
+      {"0", "evaluated"},
+      {"1", "the device or a file failed; the message says why"},
+      {"64", "the command line makes no sense"},
+      {"78", "the job's config is wrong, or weights or data do not fit it"},
+  };
+  return text;
+}
+
+struct Judgement {
+  int64_t num_examples = 0;
+  Evaluation evaluation;
+  std::optional<Confusion> confusion;  // Images only.
+};
+
+absl::StatusOr<Judgement> Judge(const JudgedJob& job,
+                                const std::string& split) {
+  DatasetOptions data;
+  data.config = job.config.data();
+  data.seed = job.config.seed();
+  data.augment = false;
+  PS_ASSIGN_OR_RETURN(const DatasetPair pair, NewDataset(data));
+  const Dataset& set = split == "train" ? *pair.train : *pair.test;
+  PS_ASSIGN_OR_RETURN(const LoadedModel loaded,
+                      LoadJudgedModel(job, set.example_shape()));
+  if (set.sequences() != nullptr) {
+    PS_RETURN_IF_ERROR(Annotate(loaded.model->CheckSequences(*set.sequences()),
+                                absl::StrCat("the ", split, " set")));
+  }
+  Judgement judgement;
+  judgement.num_examples = set.size();
+  OutputsHandler handler;
+  if (set.example_shape().task == Task::kImages) {
+    PS_ASSIGN_OR_RETURN(std::vector<std::string> names, ClassNamesOf(job, set));
+    judgement.confusion.emplace(std::move(names));
+    handler = [&](const Batch& batch, const std::vector<float>& outputs) {
+      return judgement.confusion->Add(batch.labels, outputs);
+    };
+  }
+  PS_ASSIGN_OR_RETURN(
+      judgement.evaluation,
+      Evaluate(set, loaded.weights, loaded.model.get(), handler));
+  return judgement;
+}
+
+std::string ReportText(const JudgedJob& job, const std::string& split,
+                       const Judgement& judgement) {
+  std::string text =
+      absl::StrCat(job.weights, " (", job.config.model().name(), ") on the ",
+                   split, " set of ", job.config.data().name(), ", ",
+                   FormatCount(judgement.num_examples), " examples\n");
+  for (const Metric& metric : Metrics(judgement.evaluation)) {
+    absl::StrAppendFormat(&text, "  %-20s %s\n", MetricWords(metric.name),
+                          FormatMetric(metric.name, metric.value));
+  }
+  if (judgement.confusion.has_value()) {
+    absl::StrAppend(&text, "\n", judgement.confusion->Text());
+  }
+  return text;
+}
+
+std::string ReportJson(const JudgedJob& job, const std::string& split,
+                       const Judgement& judgement) {
+  Json json;
+  json["job"] = job.config.name();
+  json["model"] = job.config.model().name();
+  json["data"] = job.config.data().name();
+  json["weights"] = job.weights;
+  json["split"] = split;
+  json["examples"] = judgement.num_examples;
+  const std::vector<Metric> metrics = Metrics(judgement.evaluation);
+  json["metric"] = absl::StrCat(split, "_", metrics.front().name);
+  for (const Metric& metric : metrics) {
+    json[absl::StrCat(split, "_", metric.name)] = metric.value;
+  }
+  if (judgement.confusion.has_value()) judgement.confusion->AddTo(&json);
+  return JsonText(json) + "\n";
+}
+
+absl::Status Run(const Flags& flags) {
+  PS_ASSIGN_OR_RETURN(const JudgedJob job, FindJudgedJob(flags.judged));
+  PS_ASSIGN_OR_RETURN(std::optional<AtomicFile> json, OpenJsonFile(flags.json));
+  PS_ASSIGN_OR_RETURN(const Judgement judgement, Judge(job, flags.split));
+  std::fputs(ReportText(job, flags.split, judgement).c_str(), stdout);
+  return CommitJsonFile(ReportJson(job, flags.split, judgement), &json);
+}
+
+}  // namespace
+
+int RunEvaluateCommand(int argc, char** argv) {
+  Flags flags;
+  CommandLine command_line(Text());
+  AddJudgedJob(&flags.judged, &command_line);
+  command_line.AddOption("split", "SET", "The set to use: test or train.",
+                         &flags.split);
+  command_line.AddOption("json", "FILE",
+                         "Write the result as a JSON object, with all counts.",
+                         &flags.json);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  if (flags.split != "test" && flags.split != "train") {
+    return FailCommand(
+        "evaluate",
+        absl::InvalidArgumentError(absl::StrCat("--split is ", flags.split,
+                                                "; must be test or train")),
+        kExitUsage);
+  }
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  const absl::Status status = Run(flags);
+  if (status.ok()) return kExitDone;
+  return FailCommand("evaluate", status, ExitCodeFor(status));
+}
+
+}  // namespace ps

@@ -1,0 +1,86 @@
+#include "tools/judge/judged_job.h"
+
+#include <filesystem>
+#include <system_error>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/config.h"
+#include "common/status_macros.h"
+#include "models/initial_weights.h"
+#include "worker/job_model.h"
+
+namespace ps {
+
+void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line) {
+  command_line->AddArgument(
+      "JOB", "The job, a .textproto file; or the directory of a run.",
+      &flags->job);
+  command_line->AddOption("weights", "FILE",
+                          "The weights, a .safetensors file; default: "
+                          "weights.safetensors of the run.",
+                          &flags->weights);
+  command_line->AddOption("data", "DIR",
+                          "Other data of the same kind, in place of "
+                          "data.directory.",
+                          &flags->data);
+  command_line->AddOption("classes", "FILE",
+                          "The names of the classes, one on each line; "
+                          "default: classes.txt beside the weights.",
+                          &flags->classes);
+  command_line->AddOption("set", "FIELD=VALUE",
+                          "Override a field of the job, as in "
+                          "data.text.evaluate_on=TEST.",
+                          &flags->overrides);
+}
+
+absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
+  std::error_code error;
+  const bool is_run = std::filesystem::is_directory(flags.job, error);
+  JudgedJob job;
+  job.weights = flags.weights;
+  job.classes = flags.classes;
+  if (job.weights.empty()) {
+    if (!is_run) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(flags.job,
+                       " is no run directory, which has weights; name a "
+                       ".safetensors file with --weights"));
+    }
+    job.weights = flags.job + "/weights.safetensors";
+  }
+  std::vector<std::string> overrides = flags.overrides;
+  if (!flags.data.empty()) {
+    overrides.push_back(absl::StrCat("data.directory=", flags.data));
+  }
+  PS_ASSIGN_OR_RETURN(
+      job.config,
+      LoadJob(is_run ? flags.job + "/job.textproto" : flags.job, overrides));
+  // The run's other workers are gone.
+  job.config.mutable_machine()->set_workers_on_machine(1);
+  return job;
+}
+
+absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
+                                            const ExampleShape& example) {
+  LoadedModel loaded;
+  PS_ASSIGN_OR_RETURN(loaded.backend,
+                      MakeBackend(job.config, /*worker_rank=*/0));
+  PS_ASSIGN_OR_RETURN(loaded.model,
+                      MakeModel(job.config, example, loaded.backend.get()));
+  Tensor& statistics = loaded.model->statistics_values();
+  std::vector<float> weight_values(loaded.model->num_parameters());
+  std::vector<float> statistic_values(statistics.size());
+  PS_RETURN_IF_ERROR(LoadInitialWeights(job.weights, *loaded.model,
+                                        absl::MakeSpan(weight_values),
+                                        absl::MakeSpan(statistic_values)));
+  PS_ASSIGN_OR_RETURN(loaded.weights, loaded.backend->Allocate(
+                                          {loaded.model->num_parameters()}));
+  PS_RETURN_IF_ERROR(
+      loaded.backend->CopyFromHost(weight_values.data(), &loaded.weights));
+  PS_RETURN_IF_ERROR(
+      loaded.backend->CopyFromHost(statistic_values.data(), &statistics));
+  return loaded;
+}
+
+}  // namespace ps

@@ -1,0 +1,52 @@
+// The job, weights and data of a command that judges a model.
+#ifndef TOOLS_JUDGE_JUDGED_JOB_H_
+#define TOOLS_JUDGE_JUDGED_JOB_H_
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "common/flags.h"
+#include "models/model.h"
+#include "proto/config.pb.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+
+namespace ps {
+
+struct JudgedJobFlags {
+  std::string job;      // A job's file, or a run directory.
+  std::string weights;  // Empty: those of the run directory.
+  std::string data;     // In place of data.directory; empty: the job's.
+  std::string classes;  // A file of class names; may be empty.
+  std::vector<std::string> overrides;
+};
+
+// Declares the argument JOB and the options that these flags are.
+void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line);
+
+struct JudgedJob {
+  JobConfig config;
+  std::string weights;  // A .safetensors file.
+  std::string classes;  // A file of class names, if one was named.
+};
+
+// Errors: kInvalidArgument if there are no weights to judge; those of LoadJob.
+absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags);
+
+struct LoadedModel {
+  std::unique_ptr<Backend> backend;  // Outlives the others.
+  std::unique_ptr<Model> model;      // With the statistics of the file.
+  Tensor weights;
+};
+
+// Computes where the job's config says. Errors: those of the config, the device
+// and LoadInitialWeights.
+absl::StatusOr<LoadedModel> LoadJudgedModel(const JudgedJob& job,
+                                            const ExampleShape& example);
+
+}  // namespace ps
+
+#endif  // TOOLS_JUDGE_JUDGED_JOB_H_
