@@ -36,6 +36,9 @@ class ByteImageDataset final : public Dataset {
              images_.labels.size() * images_.shape.num_elements());
     CHECK_EQ(static_cast<int64_t>(scales.size()), images_.shape.channels);
     CHECK_GE(augmentation_.crop_padding, 0);
+    if (scales.size() == 1 || scales.size() == 3) {
+      converter_ = NewImageConverter(images_.shape, scales);
+    }
     for (size_t channel = 0; channel < scales.size(); ++channel) {
       const PixelScale& scale = scales[channel];
       for (int p = 0; p < 256; ++p) {
@@ -49,6 +52,7 @@ class ByteImageDataset final : public Dataset {
   int64_t size() const override {
     return static_cast<int64_t>(images_.labels.size());
   }
+  const ImageConverter* converter() const override { return converter_.get(); }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
                     Batch* batch) const override {
@@ -116,6 +120,7 @@ class ByteImageDataset final : public Dataset {
   const ByteImages images_;
   const ImageAugmentation augmentation_;
   std::vector<std::array<float, 256>> scaled_;  // [channels], by byte.
+  std::unique_ptr<ImageConverter> converter_;
 };
 
 }  // namespace

@@ -10,6 +10,7 @@
 
 #include "common/batch.h"
 #include "data/dataset.h"
+#include "data/image_converter.h"
 
 namespace ps {
 
@@ -17,12 +18,6 @@ struct ByteImages {
   ExampleShape shape;
   std::vector<uint8_t> pixels;  // [size, channels, height, width], row-major.
   std::vector<uint8_t> labels;  // [size], each in [0, shape.num_classes).
-};
-
-// Read() converts a byte p to (p / 255 - mean) / deviation.
-struct PixelScale {
-  double mean = 0;
-  double deviation = 1;
 };
 
 // For each channel, the scale that gives its pixels mean 0 and standard

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/batch.h"
 #include "common/labelled_sequences.h"
@@ -17,6 +18,8 @@
 #include "proto/data_config.pb.h"
 
 namespace ps {
+
+class ImageConverter;
 
 // Immutable after construction, so any thread may read.
 class Dataset {
@@ -31,6 +34,17 @@ class Dataset {
   // Images: the name of each class, in order; empty if classes have numbers
   // only.
   virtual std::vector<std::string> class_names() const { return {}; }
+
+  // What people know an example of this number by: its file, if it has one of
+  // its own, and otherwise the number.
+  virtual std::string example_name(int64_t number) const {
+    return absl::StrCat(number);
+  }
+
+  // Makes examples of photographs from anywhere, as they look in the test set;
+  // null if that is not possible, and if examples are no images. Lives as long
+  // as the data set.
+  virtual const ImageConverter* converter() const { return nullptr; }
 
   // The same examples, for Model::CheckSequences; null if all examples have one
   // length. Lives as long as the data set.

@@ -1,5 +1,4 @@
-// The data set "image_folder": photographs in one folder per class, the usual
-// layout of ImageNet. They are decoded on reading.
+#include "data/image_folder.h"
 
 #include <array>
 #include <memory>
@@ -32,6 +31,36 @@ constexpr uint64_t kImageFolderPurpose = 0x696d61676573;  // "images"
 constexpr std::array<float, 3> kMean = {0.485f, 0.456f, 0.406f};
 constexpr std::array<float, 3> kDeviation = {0.229f, 0.224f, 0.225f};
 
+class Photographs final : public ImageConverter {
+ public:
+  explicit Photographs(const ImageFolderConfig& config) : config_(config) {}
+
+  void Convert(const RgbImage& image, float* out) const override {
+    ConvertPart(image,
+                CenterCrop(image.width, image.height, config_.side(),
+                           config_.test_resize()),
+                /*flip=*/false, out);
+  }
+
+  void ConvertPart(const RgbImage& image, const Crop& crop, bool flip,
+                   float* out) const {
+    ResizeOptions options;
+    options.width = config_.side();
+    options.height = config_.side();
+    options.flip = flip;
+    CropAndResize(image, crop, options, out);
+    const int64_t plane = options.width * options.height;
+    for (int channel = 0; channel < 3; ++channel) {
+      for (int64_t i = 0; i < plane; ++i, ++out) {
+        *out = (*out / 255 - kMean[channel]) / kDeviation[channel];
+      }
+    }
+  }
+
+ private:
+  const ImageFolderConfig config_;
+};
+
 class ImageFolder final : public Dataset {
  public:
   // changes: whether images look different in each epoch.
@@ -41,20 +70,20 @@ class ImageFolder final : public Dataset {
         classes_(std::move(classes)),
         changes_(changes),
         seed_(options.seed),
-        config_(options.config.image_folder()) {}
+        config_(options.config.image_folder()),
+        photographs_(config_) {}
 
   ExampleShape example_shape() const override {
-    ExampleShape shape;
-    shape.channels = 3;
-    shape.height = config_.side();
-    shape.width = config_.side();
-    shape.num_classes = static_cast<int64_t>(classes_.size());
-    return shape;
+    return PhotographShape(config_, static_cast<int64_t>(classes_.size()));
   }
 
   int64_t size() const override { return static_cast<int64_t>(files_.size()); }
 
   std::vector<std::string> class_names() const override { return classes_; }
+  std::string example_name(int64_t number) const override {
+    return files_[number].path;
+  }
+  const ImageConverter* converter() const override { return &photographs_; }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t epoch,
                     Batch* batch) const override {
@@ -80,26 +109,17 @@ class ImageFolder final : public Dataset {
     PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(path));
     const auto image = DecodeImage(bytes);
     if (!image.ok()) return Annotate(image.status(), path);
-    ResizeOptions options;
-    options.width = config_.side();
-    options.height = config_.side();
-    Crop crop = CenterCrop(image->width, image->height, config_.side(),
-                           config_.test_resize());
-    if (changes_) {
-      RandomStream random(RandomKey(seed_, kImageFolderPurpose,
-                                    static_cast<uint64_t>(epoch),
-                                    static_cast<uint64_t>(number)));
-      crop =
-          RandomCrop(image->width, image->height, config_.min_area(), &random);
-      options.flip = config_.flip() && random.Below(2) == 1;
+    if (!changes_) {
+      photographs_.Convert(*image, out);
+      return absl::OkStatus();
     }
-    CropAndResize(*image, crop, options, out);
-    const int64_t plane = options.width * options.height;
-    for (int channel = 0; channel < 3; ++channel) {
-      for (int64_t i = 0; i < plane; ++i, ++out) {
-        *out = (*out / 255 - kMean[channel]) / kDeviation[channel];
-      }
-    }
+    RandomStream random(RandomKey(seed_, kImageFolderPurpose,
+                                  static_cast<uint64_t>(epoch),
+                                  static_cast<uint64_t>(number)));
+    const Crop crop =
+        RandomCrop(image->width, image->height, config_.min_area(), &random);
+    const bool flip = config_.flip() && random.Below(2) == 1;
+    photographs_.ConvertPart(*image, crop, flip, out);
     return absl::OkStatus();
   }
 
@@ -108,6 +128,7 @@ class ImageFolder final : public Dataset {
   const bool changes_;
   const uint64_t seed_;
   const ImageFolderConfig config_;
+  const Photographs photographs_;
 };
 
 // Returns the folder "test", or "val" if there is none.
@@ -161,4 +182,20 @@ REGISTER_DATASET(
 const bool kImageFolderCheckRegistered = RegisterConfigCheck(CheckImageFolder);
 
 }  // namespace
+
+ExampleShape PhotographShape(const ImageFolderConfig& config,
+                             int64_t num_classes) {
+  ExampleShape shape;
+  shape.channels = 3;
+  shape.height = config.side();
+  shape.width = config.side();
+  shape.num_classes = num_classes;
+  return shape;
+}
+
+std::unique_ptr<ImageConverter> NewPhotographConverter(
+    const ImageFolderConfig& config) {
+  return std::make_unique<Photographs>(config);
+}
+
 }  // namespace ps

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -12,7 +13,6 @@
 #include "data/folder.h"
 
 namespace ps {
-namespace {
 
 bool HasImageName(const std::string& name) {
   const std::string lower = absl::AsciiStrToLower(name);
@@ -21,7 +21,7 @@ bool HasImageName(const std::string& name) {
 }
 
 // Reads only the first bytes, since a set may have millions of files.
-absl::Status CheckBeginning(const std::string& path) {
+absl::Status CheckImageFile(const std::string& path) {
   std::ifstream file(path, std::ios::binary);
   std::string beginning(kImageMagicBytes, '\0');
   if (!file) return absl::NotFoundError(path + " cannot be opened");
@@ -31,14 +31,18 @@ absl::Status CheckBeginning(const std::string& path) {
   return absl::DataLossError(path + ": is neither JPEG nor PNG");
 }
 
-}  // namespace
-
 absl::StatusOr<std::vector<std::string>> ListClasses(
     const std::string& folder) {
   PS_ASSIGN_OR_RETURN(FolderContents contents, ListFolder(folder));
   if (contents.folders.empty()) {
     return absl::NotFoundError(
         absl::StrCat(folder, " has no folders, one for each class"));
+  }
+  for (const std::string& name : contents.folders) {
+    if (!absl::StrContains(name, '\n')) continue;
+    return absl::InvalidArgumentError(
+        absl::StrCat(folder, ": the name of the folder \"",
+                     absl::CHexEscape(name), "\" has a line break; rename it"));
   }
   return std::move(contents.folders);
 }
@@ -63,7 +67,7 @@ absl::StatusOr<std::vector<ImageFile>> ListImages(
       ImageFile image;
       image.path = absl::StrCat(class_folder, "/", file);
       image.label = static_cast<int32_t>(found - classes.begin());
-      PS_RETURN_IF_ERROR(CheckBeginning(image.path));
+      PS_RETURN_IF_ERROR(CheckImageFile(image.path));
       images.push_back(std::move(image));
     }
     if (images.size() == before) {

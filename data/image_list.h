@@ -16,8 +16,16 @@ struct ImageFile {
   int32_t label = 0;  // Number of the image's class.
 };
 
+// Whether the name ends with .jpg, .jpeg or .png, also in capitals.
+bool HasImageName(const std::string& name);
+
+// Reads the beginning of a file to check its format. Errors name the path:
+// kNotFound; kDataLoss if it is neither JPEG nor PNG.
+absl::Status CheckImageFile(const std::string& path);
+
 // The classes are the folders in `folder`, in order of their names. Errors:
-// those of ListFolder; kNotFound if there is no class.
+// those of ListFolder; kNotFound if there is no class; kInvalidArgument for a
+// name with a line break, because lists of classes have one on each line.
 absl::StatusOr<std::vector<std::string>> ListClasses(const std::string& folder);
 
 // Returns all files folder/CLASS/*.jpg, .jpeg or .png (also in capitals), by

@@ -2,6 +2,7 @@
 // for photographs can be tried without any file.
 
 #include <memory>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
@@ -10,6 +11,7 @@
 #include "common/status_macros.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
+#include "data/image_converter.h"
 #include "data/shape_image.h"
 
 namespace ps {
@@ -34,6 +36,8 @@ class Shapes final : public Dataset {
         size_(size) {
     image_options_.side = options.config.shapes().side();
     image_options_.noise = options.config.shapes().noise();
+    converter_ = NewImageConverter(
+        example_shape(), std::vector<PixelScale>(3, {kMean, kDeviation}));
   }
 
   ExampleShape example_shape() const override {
@@ -46,6 +50,7 @@ class Shapes final : public Dataset {
   }
 
   int64_t size() const override { return size_; }
+  const ImageConverter* converter() const override { return converter_.get(); }
 
   absl::Status Read(absl::Span<const int64_t> numbers, int64_t /*epoch*/,
                     Batch* batch) const override {
@@ -73,6 +78,7 @@ class Shapes final : public Dataset {
   const uint64_t key_;
   const int64_t size_;
   ShapeImageOptions image_options_;
+  std::unique_ptr<ImageConverter> converter_;
 };
 
 void CheckShapes(const JobConfig& config, ConfigProblems* problems) {

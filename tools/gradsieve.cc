@@ -17,6 +17,7 @@
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
 #include "tools/judge/evaluate_command.h"
+#include "tools/judge/predict_command.h"
 #include "tools/launch/command.h"
 #include "tools/list_command.h"
 #include "tools/plan_memory_command.h"
@@ -35,6 +36,7 @@ const Command kCommands[] = {
      RunLaunchCommand},
     {"evaluate", "Say how good weights are on a test or training set.",
      RunEvaluateCommand},
+    {"predict", "Print what a model takes images for.", RunPredictCommand},
     {"advise", "Predict which compressor pays for a job on a given network.",
      RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",

@@ -1,4 +1,6 @@
 // The data set "image_folder", over files that the test writes.
+#include "data/image_folder.h"
+
 #include <unistd.h>
 
 #include <string>
@@ -6,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "data/dataset.h"
+#include "data/image_files.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/data/encode_image_for_test.h"
@@ -128,6 +131,37 @@ TEST_F(ImageFolderTest, WithoutAugmentationTrainingImagesLookLikeTestImages) {
   ASSERT_TRUE(pair->train->Read({1}, 3, &train).ok());
   ASSERT_TRUE(pair->test->Read({0}, 0, &test).ok());
   EXPECT_EQ(train.inputs, test.inputs);
+}
+
+TEST_F(ImageFolderTest, FilesFromElsewhereLookLikeTestImages) {
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_EQ(pair->test->example_name(1), folder_.path() + "/test/dog/z.png");
+  folder_.Write("notes.png", "no image");
+  const auto converter = NewPhotographConverter(options_.config.image_folder());
+  const auto files = NewImageFiles(
+      {pair->test->example_name(1), folder_.path() + "/notes.png"},
+      PhotographShape(options_.config.image_folder(), 2), converter.get(),
+      {"a", "b"});
+  EXPECT_EQ(files->example_name(0), pair->test->example_name(1));
+  EXPECT_THAT(files->class_names(), ElementsAre("a", "b"));
+  EXPECT_EQ(files->example_shape().num_elements(), 48);
+  Batch file, expected;
+  ASSERT_TRUE(files->Read({0}, 0, &file).ok());
+  ASSERT_TRUE(pair->test->Read({1}, 0, &expected).ok());
+  EXPECT_EQ(file.inputs, expected.inputs);
+  EXPECT_THAT(file.labels, ElementsAre(0));
+  const absl::Status bad = files->Read({1}, 0, &file);
+  EXPECT_EQ(bad.code(), absl::StatusCode::kDataLoss);
+  EXPECT_THAT(std::string(bad.message()), HasSubstr("/notes.png: "));
+  EXPECT_EQ(files->Read({2}, 0, &file).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
+TEST_F(ImageFolderTest, AClassHasNoLineBreakInItsName) {
+  folder_.MakeFolder("train/a\nb");
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "/train: the name of the folder \"a\\nb\" has a line break");
 }
 
 TEST_F(ImageFolderTest, ADamagedFileNamesItselfAndTheReason) {

@@ -14,6 +14,7 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
+#include "tests/data/encode_image_for_test.h"
 #include "tools/bench/network/slow_network.h"
 
 namespace ps {
@@ -148,9 +149,26 @@ TEST_F(Documents, ReadmesMnistCommandsRun) {
 }
 
 TEST_F(Documents, EvaluationsCommandsRunInOrder) {
+  // The photographs of which the document speaks.
+  EncodeOptions options;
+  options.width = options.height = 8;
+  for (const std::string name : {"data/train/cat/1", "data/train/dog/1",
+                                 "data/test/cat/1", "data/test/dog/1",
+                                 "holiday/deep/beach"}) {
+    const fs::path path = directory_ / (name + ".png");
+    fs::create_directories(path.parent_path());
+    std::ofstream(path) << EncodePng(std::vector<uint8_t>(3 * 8 * 8, 99),
+                                     options);
+  }
+  std::ofstream(directory_ / "photos.textproto") << R"(
+      model { name: "mlp" }
+      data { name: "image_folder" directory: "data"
+             image_folder { side: 8 test_resize: 8 } }
+      training { batch_size: 2 }
+      cluster { num_workers: 1 num_servers: 1 })";
   const std::vector<std::string> commands =
       Commands("docs/evaluation.md", "bazel-bin/tools/gradsieve ");
-  ASSERT_EQ(commands.size(), 4u);
+  ASSERT_EQ(commands.size(), 7u);
   std::string output;
   std::string all;
   for (const std::string& command : commands) {
@@ -162,6 +180,12 @@ TEST_F(Documents, EvaluationsCommandsRunInOrder) {
       Commands("docs/evaluation.md", "runs/digits/weights.safetensors (mlp)");
   ASSERT_EQ(lines.size(), 1u);
   EXPECT_THAT(all, HasSubstr(lines[0]));
+  const std::vector<std::string> headings =
+      Commands("docs/evaluation.md", "file,label,");
+  ASSERT_EQ(headings.size(), 1u);
+  EXPECT_THAT(ReadText(directory_ / "predictions.csv"),
+              HasSubstr(headings[0] + "\n"));
+  EXPECT_THAT(all, HasSubstr("\"file\":\"holiday/deep/beach.png\""));
   EXPECT_TRUE(fs::exists(directory_ / "train.json"));
 }
 

@@ -1,0 +1,36 @@
+// Makes of photographs from anywhere what the images of a data set look like.
+#ifndef DATA_IMAGE_CONVERTER_H_
+#define DATA_IMAGE_CONVERTER_H_
+
+#include <memory>
+#include <vector>
+
+#include "common/batch.h"
+#include "data/rgb_image.h"
+
+namespace ps {
+
+// Immutable, so any thread may use it.
+class ImageConverter {
+ public:
+  virtual ~ImageConverter() = default;
+
+  // Writes what the model sees: [channels, height, width] of the data set.
+  virtual void Convert(const RgbImage& image, float* out) const = 0;
+};
+
+// A byte p of an image is (p / 255 - mean) / deviation for the model.
+struct PixelScale {
+  double mean = 0;
+  double deviation = 1;
+};
+
+// For images of `shape`, with one channel or three, and a scale for each: takes
+// the largest part in the middle that has the shape's proportions, resizes it
+// and, for one channel, takes the luminance (ITU-R BT.601).
+std::unique_ptr<ImageConverter> NewImageConverter(
+    const ExampleShape& shape, const std::vector<PixelScale>& scales);
+
+}  // namespace ps
+
+#endif  // DATA_IMAGE_CONVERTER_H_
