@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <vector>
 
 #include "absl/strings/match.h"
@@ -12,6 +13,7 @@
 #include "common/config_check.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
+#include "models/ignored_tensors.h"
 #include "proto/config.pb.h"
 #include "tensor/tensor.h"
 
@@ -65,11 +67,105 @@ std::string Problem(const SafetensorsTensor& tensor,
   return "";
 }
 
+// Finds out where the file's tensors belong, and loads them.
+class Loader {
+ public:
+  Loader(const Model& model, const std::vector<std::string>& ignore,
+         absl::Span<float> weights, absl::Span<float> statistics)
+      : ignore_(ignore) {
+    for (const ParameterInfo& p : model.parameters()) {
+      targets_[p.name] = {p.shape, weights.data() + p.offset};
+    }
+    for (const ParameterInfo& s : model.statistics()) {
+      targets_[s.name] = {s.shape, statistics.data() + s.offset};
+    }
+  }
+
+  // Compares all names and shapes.
+  absl::Status Check(const Safetensors& file) {
+    std::map<std::string, Target> missing = targets_;
+    for (const auto& [name, target] : targets_) names_.insert(name);
+    for (const SafetensorsTensor& tensor : file.tensors) {
+      if (IsPassedOver(tensor.name)) continue;
+      names_.insert(tensor.name);
+      missing.erase(tensor.name);
+      AddProblem(tensor.name, Problem(tensor, targets_));
+    }
+    for (const auto& [name, target] : missing) {
+      AddProblem(name, absl::StrCat(name, " ", ShapeString(target.shape),
+                                    " is missing"));
+    }
+    PS_RETURN_IF_ERROR(CheckPatterns(ignore_, names_));
+    const bool loads_some = std::any_of(
+        targets_.begin(), targets_.end(),
+        [&](const auto& target) { return !IsIgnored(target.first, ignore_); });
+    if (loads_some) return absl::OkStatus();
+    return absl::InvalidArgumentError(
+        "model.ignore leaves no tensor of the model to load");
+  }
+
+  // One for each tensor that cannot be loaded.
+  const std::vector<std::string>& problems() const { return problems_; }
+
+  // The patterns that would leave these tensors out.
+  std::vector<std::string> Suggestions() const {
+    return PatternsFor(bad_, names_);
+  }
+
+  // For a file that has been checked, and has no problems.
+  void Load(const Safetensors& file) const {
+    for (const SafetensorsTensor& tensor : file.tensors) {
+      if (IsPassedOver(tensor.name) || IsIgnored(tensor.name, ignore_)) {
+        continue;
+      }
+      std::copy(tensor.values.begin(), tensor.values.end(),
+                targets_.at(tensor.name).begin);
+    }
+  }
+
+ private:
+  void AddProblem(const std::string& name, const std::string& problem) {
+    if (problem.empty() || IsIgnored(name, ignore_)) return;
+    problems_.push_back(problem);
+    bad_.insert(name);
+  }
+
+  const std::vector<std::string> ignore_;
+  std::map<std::string, Target> targets_;
+  std::set<std::string> names_;  // The model's tensors and the file's.
+  std::vector<std::string> problems_;
+  std::set<std::string> bad_;  // The tensors that have problems.
+};
+
+absl::Status CheckRoom(const Model& model, absl::Span<float> weights,
+                       absl::Span<float> statistics) {
+  const int64_t num_weights = static_cast<int64_t>(weights.size());
+  const int64_t num_statistics = static_cast<int64_t>(statistics.size());
+  if (num_weights == model.num_parameters() &&
+      num_statistics == NumElements(model.statistics())) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("room for ", num_weights, " weights and ", num_statistics,
+                   " statistics; the model has ", model.num_parameters(),
+                   " and ", NumElements(model.statistics())));
+}
+
+std::string ProblemsText(const std::string& path, const Loader& loader) {
+  return absl::StrCat(path, " does not hold the model's weights:\n  ",
+                      absl::StrJoin(loader.problems(), "\n  "));
+}
+
 void CheckPath(const JobConfig& config, ConfigProblems* problems) {
   const std::string& path = config.model().initial_weights();
   if (!path.empty() && !absl::EndsWith(path, ".safetensors")) {
     problems->Add("model.initial_weights", absl::StrCat("\"", path, "\""),
                   "must be a .safetensors file, or empty");
+  }
+  if (path.empty() && config.model().ignore_size() > 0) {
+    problems->Add("model.ignore",
+                  absl::StrCat("\"", config.model().ignore(0), "\""),
+                  "must be empty without model.initial_weights");
   }
 }
 
@@ -80,46 +176,32 @@ void CheckPath(const JobConfig& config, ConfigProblems* problems) {
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,
                                 absl::Span<float> statistics) {
-  const int64_t num_weights = static_cast<int64_t>(weights.size());
-  const int64_t num_statistics = static_cast<int64_t>(statistics.size());
-  if (num_weights != model.num_parameters() ||
-      num_statistics != NumElements(model.statistics())) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("room for ", num_weights, " weights and ", num_statistics,
-                     " statistics; the model has ", model.num_parameters(),
-                     " and ", NumElements(model.statistics())));
-  }
-  std::map<std::string, Target> targets;
-  for (const ParameterInfo& p : model.parameters()) {
-    targets[p.name] = {p.shape, weights.data() + p.offset};
-  }
-  for (const ParameterInfo& s : model.statistics()) {
-    targets[s.name] = {s.shape, statistics.data() + s.offset};
-  }
-
+  PS_RETURN_IF_ERROR(CheckRoom(model, weights, statistics));
   PS_ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(path));
-  std::vector<std::string> problems;
-  std::map<std::string, Target> missing = targets;
-  for (const SafetensorsTensor& tensor : file.tensors) {
-    if (IsPassedOver(tensor.name)) continue;
-    missing.erase(tensor.name);
-    const std::string problem = Problem(tensor, targets);
-    if (!problem.empty()) problems.push_back(problem);
+  Loader loader(model, {}, weights, statistics);
+  PS_RETURN_IF_ERROR(loader.Check(file));
+  if (!loader.problems().empty()) {
+    return absl::InvalidArgumentError(ProblemsText(path, loader));
   }
-  for (const auto& [name, target] : missing) {
-    problems.push_back(
-        absl::StrCat(name, " ", ShapeString(target.shape), " is missing"));
+  loader.Load(file);
+  return absl::OkStatus();
+}
+
+absl::Status LoadSomeWeights(const std::string& path, const Model& model,
+                             const std::vector<std::string>& ignore,
+                             absl::Span<float> weights,
+                             absl::Span<float> statistics) {
+  PS_RETURN_IF_ERROR(CheckRoom(model, weights, statistics));
+  PS_ASSIGN_OR_RETURN(const Safetensors file, ReadSafetensors(path));
+  Loader loader(model, ignore, weights, statistics);
+  PS_RETURN_IF_ERROR(Annotate(loader.Check(file), path));
+  if (!loader.problems().empty()) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        ProblemsText(path, loader),
+        "\nTo start with these tensors as without a file: model { ignore: \"",
+        absl::StrJoin(loader.Suggestions(), "\" ignore: \""), "\" }"));
   }
-  if (!problems.empty()) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path, " does not hold the model's weights:\n  ",
-                     absl::StrJoin(problems, "\n  ")));
-  }
-  for (const SafetensorsTensor& tensor : file.tensors) {
-    if (IsPassedOver(tensor.name)) continue;
-    std::copy(tensor.values.begin(), tensor.values.end(),
-              targets.at(tensor.name).begin);
-  }
+  loader.Load(file);
   return absl::OkStatus();
 }
 

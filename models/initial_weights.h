@@ -3,6 +3,7 @@
 #define MODELS_INITIAL_WEIGHTS_H_
 
 #include <string>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -22,6 +23,16 @@ namespace ps {
 absl::Status LoadInitialWeights(const std::string& path, const Model& model,
                                 absl::Span<float> weights,
                                 absl::Span<float> statistics);
+
+// Like LoadInitialWeights, but tensors that match a pattern of `ignore`
+// (models/ignored_tensors.h) are left out, whether they are in the file or not:
+// their elements of `weights` and `statistics` stay as they are. Errors: also
+// kInvalidArgument for a pattern that matches no tensor, or if nothing is left
+// to load; an error about tensors says which patterns would leave them out.
+absl::Status LoadSomeWeights(const std::string& path, const Model& model,
+                             const std::vector<std::string>& ignore,
+                             absl::Span<float> weights,
+                             absl::Span<float> statistics);
 
 }  // namespace ps
 

@@ -15,15 +15,15 @@ absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
   first.statistics.resize(model->statistics_values().size());
   PS_RETURN_IF_ERROR(
       backend->CopyToHost(model->statistics_values(), first.statistics.data()));
+  model->InitializeWeights(config.seed(), first.weights.data());
   const std::string& path = config.model().initial_weights();
-  if (path.empty()) {
-    model->InitializeWeights(config.seed(), first.weights.data());
-    return first;
-  }
-  PS_RETURN_IF_ERROR(
-      Annotate(LoadInitialWeights(path, *model, absl::MakeSpan(first.weights),
-                                  absl::MakeSpan(first.statistics)),
-               "model.initial_weights"));
+  if (path.empty()) return first;
+  PS_RETURN_IF_ERROR(Annotate(
+      LoadSomeWeights(
+          path, *model,
+          {config.model().ignore().begin(), config.model().ignore().end()},
+          absl::MakeSpan(first.weights), absl::MakeSpan(first.statistics)),
+      "model.initial_weights"));
   return first;
 }
 

@@ -16,8 +16,9 @@ struct FirstWeights {
   std::vector<float> statistics;  // The model's statistics.
 };
 
-// Reads the file model.initial_weights or, without one, draws random weights
-// from the job's seed. Errors: those of LoadInitialWeights, naming the field.
+// Draws random weights from the job's seed, and replaces them by those in the
+// file model.initial_weights, if there is one, except for model.ignore. Errors:
+// those of LoadSomeWeights, naming the field.
 absl::StatusOr<FirstWeights> MakeFirstWeights(const JobConfig& config,
                                               Model* model, Backend* backend);
 

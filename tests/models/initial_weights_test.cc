@@ -21,6 +21,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -218,6 +219,78 @@ TEST(InitialWeights, RoomOfAnotherSizeIsRefused) {
       LoadInitialWeights(path, fixture.model(), absl::MakeSpan(weights), {})
           .code(),
       absl::StatusCode::kInvalidArgument);
+}
+
+TEST(InitialWeights, IgnoredTensorsKeepWhatTheyHad) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  // As if the file were of a model with three classes.
+  file.views()[4].shape = {3, 6};
+  file.views()[4].values = file.views()[4].values.subspan(0, 18);
+  file.views()[5].shape = {3};
+  file.views()[5].values = file.views()[5].values.subspan(0, 3);
+  const std::vector<float> one = {1};
+  file.views().push_back({"head.extra", {1}, one});
+  const std::string path = file.Write();
+  const std::vector<float> before(fixture.model().num_parameters(), 0.5f);
+  std::vector<float> weights = before;
+  const auto load = [&](const std::vector<std::string>& ignore) {
+    return LoadSomeWeights(path, fixture.model(), ignore,
+                           absl::MakeSpan(weights), {});
+  };
+  EXPECT_EQ(load({"layers.4.*"}).message(),
+            absl::StrCat(path,
+                         " does not hold the model's weights:\n"
+                         "  head.extra [1] is not one of the model's\n"
+                         "To start with these tensors as without a file: "
+                         "model { ignore: \"head.*\" }"));
+  EXPECT_THAT(std::string(load({"layers.4.bias", "*.extra"}).message()),
+              HasSubstr("model { ignore: \"layers.4.weight\" }"));
+  EXPECT_THAT(std::string(load({"*extra"}).message()),
+              AllOf(HasSubstr("layers.4.weight [3, 6] must have shape [5, 6]"),
+                    HasSubstr("model { ignore: \"layers.4.*\" }")));
+  EXPECT_THAT(std::string(load({"layers.4.*", "fc*"}).message()),
+              HasSubstr("model.ignore has \"fc*\", which matches no tensor of "
+                        "the model or of the file; their names are "
+                        "head.extra, layers.0.bias, "));
+  EXPECT_THAT(std::string(load({"*"}).message()),
+              HasSubstr("model.ignore leaves no tensor of the model to load"));
+  EXPECT_EQ(weights, before);
+  ASSERT_EQ(load({"layers.?.weight", "layers.4.bias", "head*"}),
+            absl::OkStatus());
+  for (const ParameterInfo& p : fixture.model().parameters()) {
+    const bool loaded = p.name == "layers.0.bias" || p.name == "layers.2.bias";
+    const std::vector<float>& expected = loaded ? file.weights() : before;
+    for (int64_t i = 0; i < NumElements(p.shape); ++i) {
+      EXPECT_EQ(weights[p.offset + i], expected[p.offset + i]) << p.name;
+    }
+  }
+}
+
+TEST(InitialWeights, WhatTheFileLacksCanBeIgnored) {
+  const ModelFixture fixture(Mlp(), MlpShape());
+  WeightFile file(fixture);
+  file.views().resize(4);
+  const std::string path = file.Write();
+  std::vector<float> weights(fixture.model().num_parameters());
+  EXPECT_THAT(std::string(LoadSomeWeights(path, fixture.model(), {},
+                                          absl::MakeSpan(weights), {})
+                              .message()),
+              AllOf(HasSubstr("layers.4.bias [5] is missing"),
+                    HasSubstr("model { ignore: \"layers.4.*\" }")));
+  EXPECT_EQ(LoadSomeWeights(path, fixture.model(), {"layers.4.*"},
+                            absl::MakeSpan(weights), {}),
+            absl::OkStatus());
+}
+
+TEST(InitialWeights, IgnoringNeedsAFile) {
+  JobConfig config;
+  config.mutable_model()->add_ignore("fc.*");
+  ConfigProblems found;
+  for (const ConfigCheck check : ConfigChecks()) check(config, &found);
+  EXPECT_THAT(found.lines(),
+              ElementsAre("model.ignore is \"fc.*\"; must be empty without "
+                          "model.initial_weights"));
 }
 
 TEST(InitialWeights, ThePathIsCheckedWithTheConfig) {
