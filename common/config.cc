@@ -251,6 +251,21 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   require(training.evaluate_every_epochs() >= 0,
           "training.evaluate_every_epochs", training.evaluate_every_epochs(),
           "must be at least 0 (0: only at the end)");
+  require(training.evaluate_every_iterations() >= 0,
+          "training.evaluate_every_iterations",
+          training.evaluate_every_iterations(),
+          "must be at least 0 (0: evaluate_every_epochs counts)");
+  const EarlyStoppingConfig& stopping = training.early_stopping();
+  require(stopping.patience() >= 0, "training.early_stopping.patience",
+          stopping.patience(), "must be at least 0 (0: never)");
+  require(std::isfinite(stopping.min_delta()) && stopping.min_delta() >= 0,
+          "training.early_stopping.min_delta", stopping.min_delta(),
+          "must be at least 0");
+  require(stopping.patience() <= 0 || !WorkersDrift(config),
+          "training.early_stopping.patience", stopping.patience(),
+          "must be 0 unless consistency.mode is SYNCHRONOUS and "
+          "consistency.step_timeout_seconds 0: otherwise workers cannot end "
+          "after the same push");
   require(std::isfinite(training.bucket_megabytes()) &&
               training.bucket_megabytes() >= 0,
           "training.bucket_megabytes", training.bucket_megabytes(),

@@ -542,8 +542,7 @@ grpc::ServerUnaryReactor* PsService::Finish(
     call->Respond(absl::OkStatus());
     return call.get();
   }
-  // Not every server was asked itself.
-  if (request->stopped()) *asked_to_stop_ = true;
+  if (request->stopped()) stopped_ = true;
   {
     MutexLock lock(&mu_);
     if (!over_) finishing_.insert(call);

@@ -91,6 +91,9 @@ class PsService final : public PsServiceBase {
   int64_t held_bytes(int rank) const { return credit_.held_bytes(rank); }
   int64_t credit_bytes() const { return credit_.bytes_per_worker(); }
 
+  // Whether workers have saved a snapshot and ended, instead of being done.
+  bool stopped() const { return stopped_; }
+
   // Ends the job: answers every held call and tells every attending worker.
   // Later calls get `status`, or an empty success if it is OK.
   void End(const absl::Status& status);
@@ -171,6 +174,7 @@ class PsService final : public PsServiceBase {
   const std::shared_ptr<ServerMetrics> metrics_;
   const Clock* const clock_;
   std::atomic<bool>* const asked_to_stop_;
+  std::atomic<bool> stopped_{false};
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
   const std::function<void(int64_t)> quota_;

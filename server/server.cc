@@ -180,13 +180,14 @@ class GrpcServer final : public Server {
     service_.End(result);
     Shutdown();
     const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
-    if (result.ok() && shard_.complete() && snapshots_ != nullptr) {
+    const bool done = result.ok() && !service_.stopped();
+    if (done && snapshots_ != nullptr) {
       const absl::Status marked = snapshots_->MarkDone();
       LOG_IF(WARNING, !marked.ok())
           << marked << "; if this server is started again, it will not know "
           << "that the job is done";
     }
-    if (!result.ok() || !*asked_to_stop() || shard_.complete()) return result;
+    if (done || !result.ok()) return result;
     return absl::UnavailableError(
         absl::StrCat("asked to end after update ", shard_.version(),
                      "; start all processes again and the job goes on from ",

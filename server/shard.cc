@@ -336,13 +336,6 @@ int64_t Shard::version() const {
   return slowest == nullptr ? -1 : slowest->version();
 }
 
-bool Shard::complete() const {
-  const WeightSlice* const slowest = Slowest();
-  MutexLock lock(&mu_);
-  return !layout_.bucket_sizes.empty() &&
-         (slowest == nullptr || slowest->version() == layout_.total_iterations);
-}
-
 void Shard::ForgetNorms() {
   const absl::StatusOr<ServerSquares*> exchange = squares();
   if (exchange.ok()) (*exchange)->Forget();

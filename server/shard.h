@@ -101,9 +101,6 @@ class Shard {
   // -1 before the first weights arrive.
   int64_t version() const;
 
-  // Whether all updates of the job have been made.
-  bool complete() const;
-
   // Drops what has been gathered of norms; for when a job begins or goes on.
   void ForgetNorms();
 

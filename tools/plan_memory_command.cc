@@ -64,16 +64,18 @@ absl::Status Run(const Flags& flags) {
   config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, /*worker_rank=*/0));
-  const int64_t statistics = parts.model->statistics_values().size();
+  const std::vector<int64_t> averaged = AveragedBuckets(
+      config.training(), parts.model->statistics_values().size());
   PS_ASSIGN_OR_RETURN(
       const ShardMap map,
       PlanShards(config.cluster(),
                  PlanBuckets(parts.model->parameters(),
                              config.training().bucket_megabytes() * (1 << 20)),
-                 statistics));
+                 averaged));
   Json servers = Json::array();
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
-    const ServerPart part = PartOf(map, statistics > 0 ? 1 : 0, i);
+    const ServerPart part =
+        PartOf(map, static_cast<int64_t>(averaged.size()), i);
     PS_ASSIGN_OR_RETURN(const MemoryBound bound, MemoryBoundOf(config, part));
     if (!flags.json) {
       std::printf("server %d takes %s\n", i, Describe(bound).c_str());

@@ -4,6 +4,7 @@
 #include <limits>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
 #include "common/counted.h"
@@ -23,6 +24,11 @@ class Summary {
   explicit Summary(Json json) : json_(std::move(json)) {}
 
   bool Has(const std::string& name) const { return json_.contains(name); }
+
+  // Null if it is not there.
+  Json Field(const std::string& name) const {
+    return Has(name) ? json_.at(name) : Json();
+  }
 
   double Number(const std::string& name) {
     const auto it = json_.find(name);
@@ -63,6 +69,22 @@ std::string Traffic(Summary* summary, const char* name,
                          FormatBytes(static_cast<int64_t>(dense)));
 }
 
+// Empty if no best weights were kept.
+std::string BestLine(const Summary& summary) {
+  const Json group = summary.Field("best");
+  if (!group.is_object()) return "";
+  Summary best(group);
+  std::string line;
+  for (const auto& [name, value] : group.items()) {
+    if (!absl::StartsWith(name, "test_")) continue;
+    line = Line(absl::StrCat("best ", MetricWords(name).substr(5)),
+                absl::StrFormat("%s after %.0f iterations (best.safetensors)",
+                                FormatMetric(name, best.Number(name)),
+                                best.Number("iteration")));
+  }
+  return line;
+}
+
 }  // namespace
 
 absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
@@ -85,9 +107,13 @@ absl::StatusOr<std::string> RunReport(const std::string& run_directory) {
        {summary.Text("metric"), std::string("test_loss")}) {
     report += Line(MetricWords(name), FormatMetric(name, summary.Number(name)));
   }
-  report += Line("iterations",
-                 absl::StrFormat("%.0f in %.1f s", summary.Number("iterations"),
-                                 summary.Number("seconds")));
+  report += BestLine(summary);
+  report += Line(
+      "iterations",
+      absl::StrFormat(
+          "%.0f in %.1f s%s", summary.Number("iterations"),
+          summary.Number("seconds"),
+          summary.Field("stopped_early") == true ? ", stopped early" : ""));
   report += Line(
       "throughput",
       absl::StrFormat("%.0f samples/s", summary.Number("samples_per_second")));

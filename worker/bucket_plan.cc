@@ -21,17 +21,24 @@ std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
   return buckets;
 }
 
+std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,
+                                     int64_t num_statistics) {
+  std::vector<int64_t> sizes;
+  if (num_statistics > 0) sizes.push_back(num_statistics);
+  if (training.early_stopping().patience() > 0) sizes.push_back(1);
+  return sizes;
+}
+
 absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
                                     const std::vector<Bucket>& buckets,
-                                    int64_t num_statistics) {
+                                    const std::vector<int64_t>& averaged) {
   ShardMapOptions map;
   for (const Bucket& bucket : buckets) {
     map.bucket_sizes.push_back(bucket.size());
   }
-  if (num_statistics > 0) {
-    map.bucket_sizes.push_back(num_statistics);
-    map.num_averaged_buckets = 1;
-  }
+  map.bucket_sizes.insert(map.bucket_sizes.end(), averaged.begin(),
+                          averaged.end());
+  map.num_averaged_buckets = static_cast<int64_t>(averaged.size());
   map.num_servers = cluster.num_servers();
   map.max_slice_elements = cluster.max_slice_elements();
   return ShardMap::Create(map);

@@ -27,11 +27,17 @@ struct Bucket {
 std::vector<Bucket> PlanBuckets(const std::vector<ParameterInfo>& parameters,
                                 double bucket_bytes);
 
-// The slices of these buckets and, if there are statistics, of one last bucket
-// for them. Errors: those of ShardMap::Create.
+// The sizes of the buckets that follow those of the gradient, and whose pushes
+// the servers average: one for the model's statistics, if there are any, and
+// one of a single element in which workers agree to end
+// (training.early_stopping).
+std::vector<int64_t> AveragedBuckets(const TrainingConfig& training,
+                                     int64_t num_statistics);
+
+// The slices of all these buckets. Errors: those of ShardMap::Create.
 absl::StatusOr<ShardMap> PlanShards(const ClusterConfig& cluster,
                                     const std::vector<Bucket>& buckets,
-                                    int64_t num_statistics);
+                                    const std::vector<int64_t>& averaged);
 
 }  // namespace ps
 

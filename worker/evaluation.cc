@@ -54,8 +54,11 @@ std::vector<Metric> Metrics(const Evaluation& evaluation) {
 }
 
 double Score(const Evaluation& evaluation) {
-  const double value = Metrics(evaluation).front().value;
-  return evaluation.task == Task::kImages ? value : -value;
+  return ScoreOf(evaluation.task, Metrics(evaluation).front().value);
+}
+
+double ScoreOf(Task task, double value) {
+  return task == Task::kImages ? value : -value;
 }
 
 std::string DescribeEvaluation(const Evaluation& evaluation) {

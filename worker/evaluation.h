@@ -35,6 +35,8 @@ std::vector<Metric> Metrics(const Evaluation& evaluation);
 
 // The most important metric, negated if less of it is better.
 double Score(const Evaluation& evaluation);
+// The same, for a value of the task's most important metric.
+double ScoreOf(Task task, double value);
 
 // For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".
 std::string DescribeEvaluation(const Evaluation& evaluation);

@@ -18,7 +18,8 @@ absl::StatusOr<std::string> CheckTraining(const JobConfig& config,
       PlanShards(config.cluster(),
                  PlanBuckets(parts.model->parameters(),
                              config.training().bucket_megabytes() * (1 << 20)),
-                 parts.model->statistics_values().size())
+                 AveragedBuckets(config.training(),
+                                 parts.model->statistics_values().size()))
           .status());
   if (worker_rank == 0 && !config.model().initial_weights().empty()) {
     PS_RETURN_IF_ERROR(

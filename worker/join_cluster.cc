@@ -22,8 +22,8 @@ void AddTensors(const JoinClusterOptions& options,
       client->tensor_is_matrix.push_back(tensor.shape.size() > 1);
     }
   }
-  if (options.num_statistics > 0) {
-    client->tensor_sizes.push_back(options.num_statistics);
+  for (const int64_t size : options.averaged) {
+    client->tensor_sizes.push_back(size);
     client->tensor_is_matrix.push_back(false);
   }
 }
@@ -32,9 +32,9 @@ void AddTensors(const JoinClusterOptions& options,
 
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   ClusterLink link;
-  PS_ASSIGN_OR_RETURN(ShardMap map,
-                      PlanShards(options.config->cluster(), options.buckets,
-                                 options.num_statistics));
+  PS_ASSIGN_OR_RETURN(
+      ShardMap map,
+      PlanShards(options.config->cluster(), options.buckets, options.averaged));
   link.shard_map = std::make_unique<ShardMap>(std::move(map));
 
   const ClusterConfig& cluster = options.config->cluster();
@@ -46,7 +46,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.config_text = SharedConfigText(*options.config);
   // Servers count each push as one iteration.
   client.total_iterations = options.num_pushes;
-  client.num_averaged_buckets = options.num_statistics > 0 ? 1 : 0;
+  client.num_averaged_buckets = static_cast<int>(options.averaged.size());
   AddTensors(options, &client);
   client.connections = cluster.connections();
   client.credit_bytes =

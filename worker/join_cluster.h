@@ -23,12 +23,12 @@ struct JoinClusterOptions {
   std::string name;
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
   std::vector<Bucket> buckets;            // Each ends where a parameter ends.
-  int64_t num_statistics = 0;             // The model's.
+  std::vector<int64_t> averaged;          // AveragedBuckets.
   int64_t num_pushes = 0;                 // In the whole job.
 };
 
 struct ClusterLink {
-  // Covers the buckets and, if there are statistics, one last bucket for them.
+  // Covers the buckets and, after them, those that are averaged.
   std::unique_ptr<ShardMap> shard_map;
   std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
 };

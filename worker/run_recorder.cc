@@ -235,20 +235,29 @@ void RunRecorder::Evaluated(int64_t iteration, double epoch,
 
 int64_t RunRecorder::metrics_bytes() const { return metrics_->size_bytes(); }
 
-absl::Status RunRecorder::WriteWeights(const std::string& name,
+absl::Status RunRecorder::WriteTensors(const std::string& name,
                                        const ModelValues& weights,
-                                       const ModelValues& statistics) {
+                                       const ModelValues& statistics,
+                                       SafetensorsMetadata metadata) {
+  metadata.merge(MetadataOf(header_.model));
   // It may have been deleted while the job was trained.
   PS_RETURN_IF_ERROR(MakeDirectory(directory_));
   return WriteSafetensors(absl::StrCat(directory_, "/", name),
-                          ViewsOf({weights, statistics}),
-                          MetadataOf(header_.model));
+                          ViewsOf({weights, statistics}), metadata);
 }
 
-absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
-                                       const Evaluation& evaluation,
-                                       const RecordingCounts& recordings,
-                                       const std::string& traffic_advice) {
+absl::Status RunRecorder::WriteWeights(const ModelValues& weights,
+                                       const ModelValues& statistics) {
+  return WriteTensors("weights.safetensors", weights, statistics, {});
+}
+
+absl::Status RunRecorder::WriteBestWeights(const ModelValues& weights,
+                                           const ModelValues& statistics,
+                                           const BestEvaluation& best) {
+  return WriteTensors(kBestWeights, weights, statistics, MetadataOf(best));
+}
+
+absl::Status RunRecorder::WriteSummary(const RunSummary& summary) {
   Json json;
   json["job"] = header_.job;
   json["model"] = header_.model;
@@ -258,11 +267,22 @@ absl::Status RunRecorder::WriteSummary(const RunTotals& totals,
   json["num_workers"] = header_.num_workers;
   json["num_servers"] = header_.num_servers;
   json["num_parameters"] = header_.num_parameters;
-  AddMetrics(evaluation, &json);
-  json.update(ToJson(totals));
-  json["cuda_graphs"] = {{"recorded", recordings.recorded},
-                         {"failed", recordings.failed}};
-  if (!traffic_advice.empty()) json["traffic_advice"] = traffic_advice;
+  AddMetrics(summary.evaluation, &json);
+  json.update(ToJson(summary.totals));
+  json["stopped_early"] = summary.stopped_early;
+  if (summary.best.has_value()) {
+    const BestEvaluation& best = *summary.best;
+    Json& about_best = json["best"];
+    about_best["iteration"] = best.iteration;
+    about_best["epoch"] = static_cast<double>(best.iteration) /
+                          static_cast<double>(header_.iterations_per_epoch);
+    about_best[absl::StrCat("test_", best.metric.name)] = best.metric.value;
+  }
+  json["cuda_graphs"] = {{"recorded", summary.recordings.recorded},
+                         {"failed", summary.recordings.failed}};
+  if (!summary.traffic_advice.empty()) {
+    json["traffic_advice"] = summary.traffic_advice;
+  }
   return WriteFileAtomically(absl::StrCat(directory_, "/summary.json"),
                              JsonText(json) + "\n");
 }

@@ -12,7 +12,9 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "common/safetensors.h"
 #include "models/model.h"
+#include "worker/best_weights.h"
 #include "worker/evaluation.h"
 #include "worker/exchange_phases.h"
 #include "worker/model_values.h"
@@ -73,14 +75,24 @@ struct IterationRecord {
   }
 };
 
+struct RunSummary {
+  RunTotals totals;
+  Evaluation evaluation;       // The last one.
+  RecordingCounts recordings;  // Of this worker.
+  std::string traffic_advice;  // See worker/traffic_advice.h.
+  // Of best.safetensors; nothing if there is no such file.
+  std::optional<BestEvaluation> best;
+  bool stopped_early = false;  // See training.early_stopping.
+};
+
 // Not thread-safe.
 class RunRecorder {
  public:
   // Makes the directory if necessary, writes the class names, one on each line,
-  // to classes.txt, and starts metrics.jsonl, which has one JSON object per line
-  // with "event" start, iteration or evaluation.
-  // If continue_at is above 0, the file exists already; it is cut after so many
-  // bytes and continued. Below 0, it is cut after its last whole line.
+  // to classes.txt, and starts metrics.jsonl, which has one JSON object per
+  // line with "event" start, iteration or evaluation. If continue_at is above
+  // 0, the file exists already; it is cut after so many bytes and continued.
+  // Below 0, it is cut after its last whole line.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
       const std::string& directory, const RunHeader& header,
       int64_t continue_at = 0);
@@ -93,17 +105,21 @@ class RunRecorder {
   // Bytes of metrics.jsonl.
   int64_t metrics_bytes() const;
 
-  // Writes the file `name`.
-  absl::Status WriteWeights(const std::string& name, const ModelValues& weights,
+  // Writes weights.safetensors, or best.safetensors with those of the best
+  // evaluation so far.
+  absl::Status WriteWeights(const ModelValues& weights,
                             const ModelValues& statistics);
-  // recordings: of this worker. traffic_advice: see worker/traffic_advice.h.
-  absl::Status WriteSummary(const RunTotals& totals,
-                            const Evaluation& evaluation,
-                            const RecordingCounts& recordings,
-                            const std::string& traffic_advice);
+  absl::Status WriteBestWeights(const ModelValues& weights,
+                                const ModelValues& statistics,
+                                const BestEvaluation& best);
+  absl::Status WriteSummary(const RunSummary& summary);
 
  private:
   class Stream;
+
+  absl::Status WriteTensors(const std::string& name, const ModelValues& weights,
+                            const ModelValues& statistics,
+                            SafetensorsMetadata metadata);
 
   RunRecorder(std::string directory, RunHeader header,
               std::unique_ptr<Stream> metrics);

@@ -15,8 +15,10 @@ std::string SaveProgress(const SavedProgress& progress,
   StateWriter writer(kProgressPart);
   writer.PutInt(point.push);
   writer.PutInt(point.metrics_bytes);
-  writer.PutInt(point.best_score.has_value());
-  writer.PutDouble(point.best_score.value_or(0));
+  const EarlyStoppingState& stopping = point.early_stopping;
+  writer.PutInt(stopping.best_score.has_value());
+  writer.PutDouble(stopping.best_score.value_or(0));
+  writer.PutInt(stopping.without_improvement);
   writer.PutInt(progress.weights_digest);
   writer.PutInt(progress.set.num_examples);
   writer.PutInt(progress.set.order == ExampleOrder::kSequential);
@@ -34,7 +36,9 @@ absl::StatusOr<SavedProgress> LoadProgress(absl::string_view bytes,
   PS_ASSIGN_OR_RETURN(progress.point.metrics_bytes, reader.GetInt());
   PS_ASSIGN_OR_RETURN(const int64_t has_score, reader.GetInt());
   PS_ASSIGN_OR_RETURN(const double score, reader.GetDouble());
-  if (has_score != 0) progress.point.best_score = score;
+  EarlyStoppingState& stopping = progress.point.early_stopping;
+  if (has_score != 0) stopping.best_score = score;
+  PS_ASSIGN_OR_RETURN(stopping.without_improvement, reader.GetInt());
   PS_ASSIGN_OR_RETURN(progress.weights_digest, reader.GetInt());
   PS_ASSIGN_OR_RETURN(progress.set.num_examples, reader.GetInt());
   PS_ASSIGN_OR_RETURN(const int64_t sequential, reader.GetInt());

@@ -5,12 +5,12 @@
 #define WORKER_SAVED_WORKER_H_
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <vector>
 
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "worker/early_stopping.h"
 #include "worker/run_totals.h"
 #include "worker/training_plan.h"
 
@@ -26,8 +26,7 @@ struct ResumePoint {
   int64_t push = 0;  // Pushes that have been made.
   // What metrics.jsonl had then; kAllMetrics: all that it has.
   int64_t metrics_bytes = 0;
-  // Of the best evaluation so far (worker/evaluation.h). Worker 0 only.
-  std::optional<double> best_score;
+  EarlyStoppingState early_stopping;  // Worker 0 only.
 };
 
 // The part "progress".

@@ -25,9 +25,9 @@ absl::Status ServerState::PullLast(int64_t pushes, int64_t averagings,
                                    Tensor* weights, Tensor* statistics) {
   return options_.client->PullLastWeights(
       pushes, averagings, [&](const SliceAnswer& answer) {
-        return answer.slice->bucket == statistics_bucket()
-                   ? writer_.Write(answer, 0, statistics)
-                   : WriteWeights(answer, weights);
+        if (is_weights(answer)) return WriteWeights(answer, weights);
+        return is_statistics(answer) ? writer_.Write(answer, 0, statistics)
+                                     : absl::OkStatus();
       });
 }
 
@@ -37,12 +37,37 @@ absl::StatusOr<int64_t> ServerState::CatchUp(int64_t next_push,
   PS_RETURN_IF_ERROR(options_.client->PullLastWeights(
       next_push, /*averagings=*/0,
       [&](const SliceAnswer& answer) -> absl::Status {
-        const int bucket = answer.slice->bucket;
-        if (bucket == statistics_bucket()) return absl::OkStatus();
+        if (!is_weights(answer)) return absl::OkStatus();
         newest = std::max(newest, answer.version);
         return WriteWeights(answer, weights);
       }));
   return newest;
+}
+
+absl::Status ServerState::Average(int bucket, int64_t averaging,
+                                  const std::vector<float>& values,
+                                  const AnswerHandler& write,
+                                  AveragingStats* stats) {
+  std::vector<PayloadBuffer> parts;
+  for (const Slice& slice : options_.shard_map->slices(bucket)) {
+    parts.push_back(EncodeDense(
+        {values.data() + slice.begin, static_cast<size_t>(slice.size())}));
+  }
+  BucketPush push;
+  push.iteration = averaging;
+  push.bucket = bucket;
+  PS_RETURN_IF_ERROR(options_.client->Push(push, parts));
+  return options_.client->AwaitAnswers(
+      [&](const SliceAnswer& answer) -> absl::Status {
+        if (answer.version != averaging + 1 && !options_.workers_drift) {
+          return absl::InternalError(
+              absl::StrCat("bucket ", bucket, " has version ", answer.version,
+                           " after averaging ", averaging));
+        }
+        stats->bytes_up += answer.bytes_up;
+        stats->bytes_down += answer.bytes_down;
+        return write(answer);
+      });
 }
 
 absl::StatusOr<AveragingStats> ServerState::AverageStatistics(
@@ -52,27 +77,29 @@ absl::StatusOr<AveragingStats> ServerState::AverageStatistics(
   staging_.resize(options_.num_statistics);
   PS_RETURN_IF_ERROR(
       options_.backend->CopyToHost(*statistics, staging_.data()));
-  std::vector<PayloadBuffer> parts;
-  for (const Slice& slice : options_.shard_map->slices(statistics_bucket())) {
-    parts.push_back(EncodeDense(
-        {staging_.data() + slice.begin, static_cast<size_t>(slice.size())}));
-  }
-  BucketPush push;
-  push.iteration = averaging;
-  push.bucket = statistics_bucket();
-  PS_RETURN_IF_ERROR(options_.client->Push(push, parts));
-  PS_RETURN_IF_ERROR(options_.client->AwaitAnswers(
-      [&](const SliceAnswer& answer) -> absl::Status {
-        if (answer.version != averaging + 1 && !options_.workers_drift) {
-          return absl::InternalError(
-              absl::StrCat("statistics have version ", answer.version,
-                           " after averaging ", averaging));
-        }
-        stats.bytes_up += answer.bytes_up;
-        stats.bytes_down += answer.bytes_down;
+  PS_RETURN_IF_ERROR(Average(
+      statistics_bucket(), averaging, staging_,
+      [&](const SliceAnswer& answer) {
         return writer_.Write(answer, 0, statistics);
-      }));
+      },
+      &stats));
   return stats;
+}
+
+absl::StatusOr<bool> ServerState::AgreeToEnd(int64_t evaluation, bool wish,
+                                             AveragingStats* stats) {
+  if (wishes_.size() == 0) {
+    PS_ASSIGN_OR_RETURN(wishes_, options_.backend->Allocate({1}));
+  }
+  PS_RETURN_IF_ERROR(Average(
+      wishes_bucket(), evaluation, {wish ? 1.0F : 0.0F},
+      [&](const SliceAnswer& answer) {
+        return writer_.Write(answer, 0, &wishes_);
+      },
+      stats));
+  float value = 0;
+  PS_RETURN_IF_ERROR(options_.backend->CopyToHost(wishes_, &value));
+  return value > 0;
 }
 
 }  // namespace ps

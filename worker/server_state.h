@@ -22,8 +22,8 @@ struct ServerStateOptions {
   std::vector<Bucket> buckets;
   int64_t num_statistics = 0;  // The model's; usually few.
   bool workers_drift = false;  // See common/consistency.h.
-  // Covers the buckets and, if there are statistics, one last bucket for them.
-  // Not owned, like all pointers in this struct.
+  // Covers the buckets and, after them, those of AveragedBuckets. Not owned,
+  // like all pointers in this struct.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
   ParameterClient* client = nullptr;
@@ -55,9 +55,30 @@ class ServerState {
   absl::StatusOr<AveragingStats> AverageStatistics(int64_t averaging,
                                                    Tensor* statistics);
 
+  // Whether a worker wants to end: each calls this with its own wish after the
+  // same evaluation, which `evaluation` counts from 0, and all get the same
+  // answer. Only with training.early_stopping. Adds the bytes to *stats.
+  absl::StatusOr<bool> AgreeToEnd(int64_t evaluation, bool wish,
+                                  AveragingStats* stats);
+
  private:
+  // Pushes host values of an averaged bucket, and gives each answer to
+  // `write`.
+  absl::Status Average(int bucket, int64_t averaging,
+                       const std::vector<float>& values,
+                       const AnswerHandler& write, AveragingStats* stats);
+  // The last one, with the wishes to end; it is not one of weights.
+  int wishes_bucket() const { return options_.shard_map->num_buckets() - 1; }
+  // The first that is averaged, if there are statistics.
   int statistics_bucket() const {
     return static_cast<int>(options_.buckets.size());
+  }
+  bool is_weights(const SliceAnswer& answer) const {
+    return answer.slice->bucket < statistics_bucket();
+  }
+  bool is_statistics(const SliceAnswer& answer) const {
+    return options_.num_statistics > 0 &&
+           answer.slice->bucket == statistics_bucket();
   }
   // For answers about a bucket of weights.
   absl::Status WriteWeights(const SliceAnswer& answer, Tensor* weights);
@@ -65,6 +86,7 @@ class ServerState {
   const ServerStateOptions options_;
   AnswerWriter writer_;
   std::vector<float> staging_;  // Host copy of the statistics.
+  Tensor wishes_;               // [1]: the mean of all wishes to end.
 };
 
 }  // namespace ps

@@ -18,7 +18,9 @@
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "worker/batch_feed.h"
+#include "worker/best_weights.h"
 #include "worker/bucket_plan.h"
+#include "worker/early_stopping.h"
 #include "worker/first_weights.h"
 #include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
@@ -55,7 +57,9 @@ absl::Status Explained(const absl::Status& status, const JobConfig& config) {
 
 class Trainer {
  public:
-  explicit Trainer(const TrainerOptions& options) : options_(options) {}
+  explicit Trainer(const TrainerOptions& options)
+      : options_(options),
+        early_stopping_(options.config.training().early_stopping()) {}
 
   absl::StatusOr<TrainingResult> Run();
 
@@ -84,6 +88,11 @@ class Trainer {
   // is the number of iterations of this push.
   absl::StatusOr<BatchResult> ComputeAndSend(const Batch& batch, double steps);
   absl::Status EvaluateNow(int64_t number);
+  // What worker 0 does of it.
+  absl::Status EvaluateAlone();
+  // Finds out, together with all workers, whether training ends with the
+  // evaluation of this number.
+  absl::Status AgreeToEnd(int64_t number);
   // Writes the weights of the latest evaluation if they are the best so far.
   absl::Status KeepBest();
   // Between push number `done` and `push`, the next one: saves a snapshot if
@@ -93,6 +102,9 @@ class Trainer {
   absl::Status PassOnStop();
   absl::Status Record(const MadePush& outcome);
   const RunTotals& totals() const { return totals_->totals(); }
+  bool StopsEarly() const {
+    return config().training().early_stopping().patience() > 0;
+  }
   double EpochsDone() const {
     return static_cast<double>(totals().iterations) /
            static_cast<double>(parts_.plan->sampler.iterations_per_epoch());
@@ -125,7 +137,10 @@ class Trainer {
   int64_t num_samples_ = 0;  // Likewise.
   std::unique_ptr<RunTotalsCounter> totals_;
   Evaluation evaluation_;
-  std::optional<double> best_score_;  // Of all evaluations so far.
+  std::optional<BestEvaluation> best_;  // That of best.safetensors.
+  EarlyStopping early_stopping_;
+  bool wants_to_end_ = false;   // Worker 0, by its latest evaluation.
+  bool stopped_early_ = false;  // All workers are to end now.
 };
 
 absl::Status Trainer::AllocateVectors() {
@@ -163,7 +178,8 @@ absl::Status Trainer::StartExchange() {
   join.parameters = model_->parameters();
   join.buckets = PlanBuckets(
       join.parameters, config().training().bucket_megabytes() * (1 << 20));
-  join.num_statistics = model_->statistics_values().size();
+  const int64_t num_statistics = model_->statistics_values().size();
+  join.averaged = AveragedBuckets(config().training(), num_statistics);
   join.num_pushes = parts_.plan->pushes.num_pushes();
   const bool was_done = files != nullptr && files->done();
   absl::StatusOr<ClusterLink> link = JoinCluster(join);
@@ -193,7 +209,7 @@ absl::Status Trainer::StartExchange() {
 
   ServerStateOptions servers;
   servers.buckets = join.buckets;
-  servers.num_statistics = join.num_statistics;
+  servers.num_statistics = num_statistics;
   servers.workers_drift = WorkersDrift(config());
   servers.shard_map = pipeline.shard_map;
   servers.backend = backend_;
@@ -224,7 +240,7 @@ absl::Status Trainer::StartExchange() {
       servers_->Pull(&from_servers_, &model_->statistics_values()));
   if (found) {
     PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Load());
-    best_score_ = resumed_.best_score;
+    early_stopping_.GoOnFrom(resumed_.early_stopping);
   } else if (own_ != nullptr) {
     PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
   }
@@ -241,7 +257,6 @@ absl::Status Trainer::Join(int64_t joins_at) {
   PS_RETURN_IF_ERROR(servers_->PullLast(push, evaluations, &from_servers_,
                                         &model_->statistics_values()));
   PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Join(push));
-  best_score_ = resumed_.best_score;
   totals_->GoOnAt(plan.Begin(push));
   return absl::OkStatus();
 }
@@ -256,6 +271,8 @@ absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
   if (!first.statistics.empty()) {
     bucket_values.push_back(first.statistics.data());
   }
+  const float no_wish = 0;
+  if (StopsEarly()) bucket_values.push_back(&no_wish);
   return link_.client->InitializeWeights(bucket_values);
 }
 
@@ -269,6 +286,12 @@ absl::Status Trainer::StartRecording() {
   PS_ASSIGN_OR_RETURN(recorder_, RunRecorder::Create(options_.run_directory,
                                                      HeaderOf(config(), parts_),
                                                      resumed_.metrics_bytes));
+  // The file, and not the snapshot, knows: it may be newer.
+  if (config().checkpoint().keep_best() && resumed_.push > 0) {
+    best_ = ReadBestEvaluation(
+        absl::StrCat(options_.run_directory, "/", kBestWeights),
+        parts_.data.test->example_shape().task);
+  }
   return absl::OkStatus();
 }
 
@@ -315,31 +338,50 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
                                           &model_->statistics_values()));
   }
   // One worker is enough: all hold the same weights, or nearly the same.
-  if (options_.worker_rank != 0) return absl::OkStatus();
+  if (options_.worker_rank == 0) PS_RETURN_IF_ERROR(EvaluateAlone());
+  return StopsEarly() && !last ? AgreeToEnd(number) : absl::OkStatus();
+}
+
+absl::Status Trainer::EvaluateAlone() {
   PS_ASSIGN_OR_RETURN(evaluation_,
                       Evaluate(*parts_.data.test, from_servers_, model_));
   LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
   if (options_.metrics != nullptr) options_.metrics->Evaluated(evaluation_);
+  wants_to_end_ = early_stopping_.Evaluated(Score(evaluation_));
   if (recorder_ == nullptr) return absl::OkStatus();
   recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
   return KeepBest();
 }
 
+absl::Status Trainer::AgreeToEnd(int64_t number) {
+  AveragingStats averaging;
+  PS_ASSIGN_OR_RETURN(stopped_early_,
+                      servers_->AgreeToEnd(number, wants_to_end_, &averaging));
+  totals_->AddAveraging(averaging);
+  return absl::OkStatus();
+}
+
 absl::Status Trainer::KeepBest() {
   if (!config().checkpoint().keep_best()) return absl::OkStatus();
-  const double score = Score(evaluation_);
-  if (!(score > best_score_.value_or(-kInfinity))) return absl::OkStatus();
-  best_score_ = score;
+  const double best_score = best_.has_value()
+                                ? ScoreOf(evaluation_.task, best_->metric.value)
+                                : -kInfinity;
+  if (!(Score(evaluation_) > best_score)) return absl::OkStatus();
+  BestEvaluation best;
+  best.iteration = totals().iterations;
+  best.metric = Metrics(evaluation_).front();
   std::vector<float> weights(from_servers_.size());
   PS_RETURN_IF_ERROR(backend_->CopyToHost(from_servers_, weights.data()));
   std::vector<float> statistics(model_->statistics_values().size());
   PS_RETURN_IF_ERROR(
       backend_->CopyToHost(model_->statistics_values(), statistics.data()));
-  const absl::Status written = recorder_->WriteWeights(
-      "best.safetensors", {&model_->parameters(), weights.data()},
-      {&model_->statistics(), statistics.data()});
-  if (!written.ok()) {
+  const absl::Status written = recorder_->WriteBestWeights(
+      {&model_->parameters(), weights.data()},
+      {&model_->statistics(), statistics.data()}, best);
+  if (written.ok()) {
+    best_ = best;
+  } else {
     LOG(ERROR) << written.message() << "; training goes on without these";
   }
   return absl::OkStatus();
@@ -492,7 +534,7 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
   ResumePoint point;
   point.push = push;
   if (recorder_ != nullptr) point.metrics_bytes = recorder_->metrics_bytes();
-  point.best_score = best_score_;
+  point.early_stopping = early_stopping_.state();
   PS_RETURN_IF_ERROR(
       snapshots_->Save(stop ? push : push / every * every, point));
   if (!stop) return absl::OkStatus();
@@ -526,7 +568,15 @@ absl::Status Trainer::RunIterations() {
     // last of these is made.
     const int64_t due = parts_.plan->pushes.NumEvaluations(push);
     if (due > done) PS_RETURN_IF_ERROR(EvaluateNow(due - 1));
+    if (stopped_early_) break;
     PS_RETURN_IF_ERROR(SaveIfDue(before, push));
+  }
+  if (stopped_early_) {
+    LOG(INFO) << "worker " << options_.worker_rank << " ends after "
+              << totals().iterations << " iterations: the last "
+              << config().training().early_stopping().patience()
+              << " evaluations were no improvement "
+                 "(training.early_stopping)";
   }
   trace_->Close();
   if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());
@@ -562,7 +612,6 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   }
   if (status.ok() && recorder_ != nullptr) {
     status = Explained(recorder_->WriteWeights(
-                           "weights.safetensors",
                            {&model_->parameters(), result.weights.data()},
                            {&model_->statistics(), result.statistics.data()}),
                        config());
@@ -591,10 +640,14 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
               << recordings.failed << " could not be recorded";
   }
   if (recorder_ != nullptr) {
-    PS_RETURN_IF_ERROR(
-        Explained(recorder_->WriteSummary(totals(), evaluation_, recordings,
-                                          TrafficAdvice(config(), totals())),
-                  config()));
+    RunSummary summary;
+    summary.totals = totals();
+    summary.evaluation = evaluation_;
+    summary.recordings = recordings;
+    summary.traffic_advice = TrafficAdvice(config(), totals());
+    summary.best = best_;
+    summary.stopped_early = stopped_early_;
+    PS_RETURN_IF_ERROR(Explained(recorder_->WriteSummary(summary), config()));
   }
   result.evaluation = evaluation_;
   result.totals = totals();

@@ -24,7 +24,10 @@ absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
         std::min(plan.total_iterations, config.training().max_iterations());
   }
   plan.local_steps = config.consistency().local_steps();
-  plan.evaluate_every = config.training().evaluate_every_epochs() * per_epoch;
+  plan.evaluate_every =
+      config.training().evaluate_every_iterations() > 0
+          ? config.training().evaluate_every_iterations()
+          : config.training().evaluate_every_epochs() * per_epoch;
   return TrainingPlan{std::move(sampler), plan.total_iterations,
                       PushPlan(plan)};
 }

@@ -13,6 +13,7 @@
 #include "absl/strings/str_split.h"
 #include "common/config.h"
 #include "common/file.h"
+#include "common/safetensors.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -141,9 +142,42 @@ TEST_F(Resume, TheBestWeightsAreKept) {
   const bool last_is_best =
       std::max_element(accuracies.begin(), accuracies.end() - 1)[0] <
       accuracies.back();
-  EXPECT_EQ(*ReadFile(run + "/best.safetensors") ==
-                *ReadFile(run + "/weights.safetensors"),
+  // They differ in what they say of themselves.
+  const auto values = [&](const std::string& name) {
+    std::vector<float> all;
+    const Safetensors read = ReadSafetensors(run + name).value();
+    for (const SafetensorsTensor& tensor : read.tensors) {
+      all.insert(all.end(), tensor.values.begin(), tensor.values.end());
+    }
+    return all;
+  };
+  EXPECT_EQ(values("/best.safetensors") == values("/weights.safetensors"),
             last_is_best);
+  const auto file = ReadSafetensors(run + "/best.safetensors");
+  ASSERT_TRUE(file.ok()) << file.status();
+  const auto best = std::max_element(accuracies.begin(), accuracies.end());
+  const std::string iteration =
+      absl::StrCat(31 * (best - accuracies.begin() + 1));
+  EXPECT_EQ(file->metadata.at("iteration"), iteration);
+  const auto summary = [&] {
+    return nlohmann::json::parse(ReadFile(run + "/summary.json").value());
+  };
+  const nlohmann::json said = summary().at("best");
+  EXPECT_EQ(said.at("test_accuracy"), *best);
+  EXPECT_EQ(absl::StrCat(said.at("iteration").get<int>()), iteration);
+  EXPECT_EQ(said.at("epoch"), best - accuracies.begin() + 1);
+
+  // Killed before the end, the job goes on from the snapshot at 120.
+  ForgetTheEnd();
+  const std::string bytes = *ReadFile(run + "/best.safetensors");
+  ASSERT_TRUE(RunCluster(job, run).ok());
+  EXPECT_EQ(*ReadFile(run + "/best.safetensors"), bytes);
+  EXPECT_EQ(summary().at("best"), said);
+  // Whoever has lost the file has that of the next evaluation.
+  ForgetTheEnd();
+  fs::remove(run + "/best.safetensors");
+  ASSERT_TRUE(RunCluster(job, run).ok());
+  EXPECT_EQ(summary().at("best").at("iteration"), 124);
 }
 
 TEST_F(Resume, MetricsThatCannotBeWrittenCostOnlyMetrics) {

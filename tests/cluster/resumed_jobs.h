@@ -130,6 +130,12 @@ inline std::vector<ResumedJob> ResumedJobs() {
       {"StatisticsOfBatches",
        {"model.name=resnet20", "training.batch_size=4",
         "compressor.name=sidco_e", "compressor.ratio=0.01"}},
+      // Interrupted between the last evaluation that counts and the one at
+      // which it ends, after 9 iterations.
+      {"StopsEarly",
+       {"training.evaluate_every_iterations=3",
+        "training.early_stopping.patience=2",
+        "training.early_stopping.min_delta=1"}},
       {"Bf16Answers", {"downlink.value_code=bf16"}},
       {"QuantizedWithRandomBits",
        {"compressor.name=topk", "compressor.ratio=0.05",

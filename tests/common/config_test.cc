@@ -178,6 +178,8 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
   const auto config = ParseConfig(R"(
       training {
         batch_size: 0 epochs: -1 max_iterations: -2 evaluate_every_epochs: -3
+        evaluate_every_iterations: -1
+        early_stopping { patience: -1 min_delta: -0.1 }
         bucket_megabytes: -0.5 dump_gradients { every: -4 } trace_iteration: -2
       }
       cluster {
@@ -200,6 +202,9 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "training.epochs is -1; must be at least 1",
       "training.max_iterations is -2; must be at least 0 (0: no limit)",
       "training.evaluate_every_epochs is -3; must be at least 0",
+      "training.evaluate_every_iterations is -1; must be at least 0",
+      "training.early_stopping.patience is -1; must be at least 0 (0: never)",
+      "training.early_stopping.min_delta is -0.1; must be at least 0",
       "training.bucket_megabytes is -0.5; must be at least 0",
       "training.dump_gradients.every is -4; must be at least 0 (0: none)",
       "training.trace_iteration is -2; must be at least 0",

@@ -168,7 +168,7 @@ TEST_F(Documents, EvaluationsCommandsRunInOrder) {
       cluster { num_workers: 1 num_servers: 1 })";
   const std::vector<std::string> commands =
       Commands("docs/evaluation.md", "bazel-bin/tools/gradsieve ");
-  ASSERT_EQ(commands.size(), 7u);
+  ASSERT_EQ(commands.size(), 9u);
   std::string output;
   std::string all;
   for (const std::string& command : commands) {

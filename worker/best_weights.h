@@ -1,0 +1,33 @@
+// The weights of a run's best evaluation, best.safetensors.
+#ifndef WORKER_BEST_WEIGHTS_H_
+#define WORKER_BEST_WEIGHTS_H_
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "common/metric.h"
+#include "common/safetensors.h"
+#include "worker/evaluation.h"
+
+namespace ps {
+
+constexpr char kBestWeights[] = "best.safetensors";
+
+struct BestEvaluation {
+  int64_t iteration = 0;  // Iterations that had been made.
+  Metric metric;          // The most important one.
+};
+
+// What the metadata of best.safetensors say, besides the model: "iteration" and
+// "test_METRIC".
+SafetensorsMetadata MetadataOf(const BestEvaluation& best);
+
+// The evaluation of the file's weights. Nothing if there is no such file, or if
+// it cannot be read, which the log says: then the next evaluation is the best.
+std::optional<BestEvaluation> ReadBestEvaluation(const std::string& path,
+                                                 Task task);
+
+}  // namespace ps
+
+#endif  // WORKER_BEST_WEIGHTS_H_

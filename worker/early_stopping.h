@@ -1,0 +1,39 @@
+// Decides when evaluations no longer improve, so that training ends.
+#ifndef WORKER_EARLY_STOPPING_H_
+#define WORKER_EARLY_STOPPING_H_
+
+#include <cstdint>
+#include <optional>
+
+#include "proto/training_config.pb.h"
+
+namespace ps {
+
+// What a snapshot keeps.
+struct EarlyStoppingState {
+  // Of the last evaluation that was an improvement (worker/evaluation.h).
+  std::optional<double> best_score;
+  int64_t without_improvement = 0;  // Evaluations since then.
+};
+
+// A function of the config and the scores, so that a training that is repeated
+// ends at the same place. Not thread-safe.
+class EarlyStopping {
+ public:
+  explicit EarlyStopping(const EarlyStoppingConfig& config) : config_(config) {}
+
+  // Takes note of an evaluation. Returns whether training is to end. A score
+  // that is not a number is no improvement.
+  bool Evaluated(double score);
+
+  const EarlyStoppingState& state() const { return state_; }
+  void GoOnFrom(const EarlyStoppingState& state) { state_ = state; }
+
+ private:
+  EarlyStoppingConfig config_;
+  EarlyStoppingState state_;
+};
+
+}  // namespace ps
+
+#endif  // WORKER_EARLY_STOPPING_H_
