@@ -67,7 +67,7 @@ absl::Status Compare(const Flags& flags) {
   // A file or another program gets whole lines.
   const size_t width =
       isatty(STDOUT_FILENO) != 0
-          ? static_cast<size_t>(ProgressOptionsFor(STDOUT_FILENO).columns)
+          ? static_cast<size_t>(ProgressOptionsFor(STDOUT_FILENO).columns())
           : 0;
   std::printf("%s", FormatTextTable(ComparisonTable(runs), width).c_str());
   return absl::OkStatus();

@@ -26,12 +26,11 @@ absl::StatusOr<std::string> CheckTraining(const JobConfig& config,
         MakeFirstWeights(config, parts.model.get(), parts.backend.get())
             .status());
   }
-  return absl::StrCat(
-      config.model().name(), " with ",
-      Counted(parts.model->num_parameters(), "parameter"), ", ",
-      Counted(parts.data.train->size(), "training example"), ", ",
-      Counted(parts.data.test->size(), "test example"), ", ",
-      Counted(parts.plan->total_iterations, "iteration"));
+  return absl::StrCat(config.model().name(), " with ",
+                      Counted(parts.model->num_parameters(), "parameter"), ", ",
+                      Counted(parts.data.train->size(), "training example"),
+                      ", ", Counted(parts.data.test->size(), "test example"),
+                      ", ", Counted(parts.plan->total_iterations, "iteration"));
 }
 
 }  // namespace ps
