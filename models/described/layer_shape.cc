@@ -1,5 +1,7 @@
 #include "models/described/layer_shape.h"
 
+#include <limits>
+
 #include "absl/strings/str_cat.h"
 
 namespace ps {
@@ -12,6 +14,18 @@ std::string Extent(int64_t extent) {
 bool MayBeEqual(int64_t a, int64_t b) { return a == 0 || b == 0 || a == b; }
 
 }  // namespace
+
+int64_t LayerShape::num_elements() const {
+  if (kind != Kind::kImages) return channels;
+  const double product = static_cast<double>(channels) *
+                         static_cast<double>(height) *
+                         static_cast<double>(width);
+  // Exact below this.
+  constexpr double kExact = 0x1p53;
+  return product > -kExact && product < kExact
+             ? static_cast<int64_t>(product)
+             : std::numeric_limits<int64_t>::max();
+}
 
 LayerShape InputShape(const ExampleShape& example) {
   LayerShape shape;

@@ -33,10 +33,10 @@ struct LayerShape {
   }
 
   bool is(Kind other) const { return kind == other; }
-  // Numbers in one example, or in one step of a sequence; 0: unknown.
-  int64_t num_elements() const {
-    return kind == Kind::kImages ? channels * height * width : channels;
-  }
+  // Numbers in one example, or in one step of a sequence; 0: unknown. Extents
+  // of layers that cannot be may have a product that is too large for int64_t;
+  // it counts as the largest.
+  int64_t num_elements() const;
 };
 
 // The input of a network for these examples.
