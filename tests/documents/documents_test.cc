@@ -209,7 +209,7 @@ TEST_F(Documents, EveryExampleIsAValidJob) {
     const std::string again = check + found.str();
     EXPECT_EQ(Run(again, &output), 0) << output;
   }
-  EXPECT_EQ(without_files, 2);
+  EXPECT_EQ(without_files, 3);
   EXPECT_GE(examples, 5);
 }
 

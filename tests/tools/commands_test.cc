@@ -125,7 +125,7 @@ TEST_F(Commands, BashCompletesWords) {
     std::string completions;
   } cases[] = {
       {"gradsieve tr", "train"},
-      {"gradsieve comp", "compress completion"},
+      {"gradsieve comp", "compress compare completion"},
       {"gradsieve he", "help"},
       {"gradsieve checkpoint ex", "export"},
       {"gradsieve checkpoint export --n", "--number="},

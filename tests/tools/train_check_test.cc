@@ -100,7 +100,7 @@ TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
       {{"--set=model.name=lstm_lm"},
        "a language model needs a data set of text; data.name is \"digits\""},
       {{"--set=downlink.mode=COMPRESSED"},
-       "--set: downlink.compressor.name is \"none\"; must leave"},
+       "downlink.compressor.name is \"none\"; must leave"},
       {{"--set=model.initial_weights=/nope.safetensors"},
        "gradsieve train: model.initial_weights: cannot open /nope.safetensors"},
       {{"--set=cluster.num_workers=300"},
