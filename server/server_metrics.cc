@@ -98,7 +98,7 @@ void ServerMetrics::CallEnded(const std::string& method,
   Counter* counter = nullptr;
   {
     // The library's own search for the labels takes microseconds.
-    absl::MutexLock lock(&mutex_);
+    MutexLock lock(&mutex_);
     Counter*& known = call_counters_[{method, code}];
     if (known == nullptr) {
       known = &calls_->Add(

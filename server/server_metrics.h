@@ -7,11 +7,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/base/thread_annotations.h"
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
-#include "absl/synchronization/mutex.h"
 #include "absl/time/time.h"
+#include "common/mutex.h"
 #include "proto/config.pb.h"
 #include "transport/server_work.h"
 
@@ -52,7 +51,7 @@ class ServerMetrics {
   const std::shared_ptr<prometheus::Registry> registry_;
   // All owned by the registry.
   prometheus::Family<prometheus::Counter>* calls_;
-  absl::Mutex mutex_;
+  Mutex mutex_;
   absl::flat_hash_map<std::pair<std::string, absl::StatusCode>,
                       prometheus::Counter*>
       call_counters_ ABSL_GUARDED_BY(mutex_);
