@@ -78,7 +78,7 @@ struct IterationRecord {
 struct RunSummary {
   RunTotals totals;
   Evaluation evaluation;       // The last one.
-  RecordingCounts recordings;  // Of this worker.
+  RecordingCounts recordings;  // This worker's.
   std::string traffic_advice;  // See worker/traffic_advice.h.
   // Of best.safetensors; nothing if there is no such file.
   std::optional<BestEvaluation> best;
@@ -90,9 +90,9 @@ class RunRecorder {
  public:
   // Makes the directory if necessary, writes the class names, one on each line,
   // to classes.txt, and starts metrics.jsonl, which has one JSON object per
-  // line with "event" start, iteration or evaluation. If continue_at is above
-  // 0, the file exists already; it is cut after so many bytes and continued.
-  // Below 0, it is cut after its last whole line.
+  // line with "event" start, iteration or evaluation. A continue_at above 0
+  // keeps that many bytes of an existing file and continues it; one below 0
+  // keeps its whole lines.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
       const std::string& directory, const RunHeader& header,
       int64_t continue_at = 0);

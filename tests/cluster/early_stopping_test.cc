@@ -44,7 +44,7 @@ class EarlyStoppingJob : public testing::Test {
   const std::string folder_ = testing::TempDir() + "/early_stopping_test";
 };
 
-// As if the job had had only so many iterations from the beginning.
+// They have the bits of a job whose length is that number of iterations.
 TEST_F(EarlyStoppingJob, AllWorkersEndAfterTheSamePush) {
   for (const std::string model : {"lenet5", "resnet20"}) {
     SCOPED_TRACE(model);
