@@ -448,6 +448,8 @@ TEST_F(SlowServersTest, AWorkerThatAllWaitForIsNamedOnce) {
   GetStatusResponse response;
   response.add_missing_ranks(1);
   for (const FakeChannel::Call& call : calls) call.done(ToBytes(response));
+  // Asks again only after it has said whom these answers named.
+  channels_[0]->Take(Rpc::kGetStatus);
   AttendEvent event;
   event.set_failure("the test is over");
   channels_[1]->attending().event(event);
