@@ -20,6 +20,7 @@
 #include "tools/judge/predict_command.h"
 #include "tools/launch/command.h"
 #include "tools/list_command.h"
+#include "tools/model/command.h"
 #include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
 #include "tools/train_command.h"
@@ -47,6 +48,7 @@ const Command kCommands[] = {
      RunReportCommand},
     {"certs", "Make the certificates of a job on several machines.",
      RunCertsCommand},
+    {"model", "Show the layers of a job's network.", RunModelCommand},
     {"plan-memory", "Print how much memory the servers of a job can take.",
      RunPlanMemoryCommand},
     {"list", "List the models, data sets, compressors and so on by name.",

@@ -1,0 +1,23 @@
+#include "tools/model/command.h"
+
+#include "common/flags.h"
+#include "tools/commands.h"
+#include "tools/model/show.h"
+
+namespace ps {
+
+int RunModelCommand(int argc, char** argv) {
+  CommandText text;
+  text.program = "gradsieve model";
+  text.description = "Works with the network of a job (model in the job).";
+  text.examples = {
+      {"gradsieve model show job.textproto",
+       "its layers, their outputs and parameters"},
+  };
+  const Command commands[] = {
+      {"show", "Print its layers, their outputs and parameters.", RunModelShow},
+  };
+  return RunCommand(text, commands, argc, argv);
+}
+
+}  // namespace ps
