@@ -7,7 +7,9 @@
 #include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/batch.h"
 #include "common/config.h"
+#include "common/config_check.h"
 #include "common/json.h"
 #include "common/npy_header.h"
 #include "common/safetensors.h"
@@ -24,6 +26,10 @@
 #include "data/vocabulary.h"
 #include "data/wav.h"
 #include "glog/logging.h"
+#include "google/protobuf/text_format.h"
+#include "models/described/described_layers.h"
+#include "models/onnx/export.h"
+#include "models/onnx/import.h"
 #include "nlohmann/json.hpp"
 #include "proto/parameter_server.pb.h"
 #include "proto/server_log.pb.h"
@@ -160,9 +166,73 @@ absl::Status FuzzTranscripts(absl::string_view bytes) {
   return ParseTranscripts(bytes).status();
 }
 
+const ExampleShape& GreyImages() {
+  static const ExampleShape* const images = [] {
+    auto* const made = new ExampleShape;
+    made->channels = 1;
+    made->height = made->width = 9;
+    made->num_classes = 3;
+    return made;
+  }();
+  return *images;
+}
+
 absl::Status FuzzJob(absl::string_view bytes) {
   PS_ASSIGN_OR_RETURN(const JobConfig config, ParseConfig(bytes, "fuzzed"));
+  ConfigProblems problems;
+  MakeDescribedLayers(config.model().layers(), &GreyImages(), &problems);
   return ValidateConfig(config);
+}
+
+absl::Status FuzzOnnx(absl::string_view bytes) {
+  return ImportOnnx(bytes).status();
+}
+
+// Small networks with every kind of layer that ONNX has.
+std::vector<std::string> OnnxFiles() {
+  ExampleShape text;
+  text.task = Task::kWords;
+  text.steps = 2;
+  text.num_classes = 3;
+  std::vector<std::string> files;
+  for (const auto& [example, layers] :
+       {std::make_pair(
+            GreyImages(),
+            R"(layer { convolution { out_channels: 2 kernel_size: 3 } }
+                          layer { max_pooling { kernel_size: 2 } }
+                          layer { residual {
+                            layer { convolution { out_channels: 4 kernel_size: 1
+                                                  stride: 2 } }
+                            layer { batch_norm {} }
+                            shortcut { subsampling { out_channels: 4 } } } }
+                          layer { activation: "tanh" }
+                          layer { global_pooling {} }
+                          layer { linear {} })"),
+        std::make_pair(text, R"(layer { embedding { features: 2 } }
+                                layer { lstm { hidden: 2 layers: 2
+                                               dropout: 0.5 } }
+                                layer { gru { hidden: 2 } }
+                                layer { linear {} })")}) {
+    LayersConfig config;
+    CHECK(google::protobuf::TextFormat::ParseFromString(layers, &config));
+    ConfigProblems problems;
+    const DescribedLayers made =
+        MakeDescribedLayers(config, &example, &problems);
+    CHECK(problems.lines().empty()) << problems.lines()[0];
+    std::vector<SafetensorsTensor> tensors;
+    const auto add = [&](const std::string& name, const Shape& shape) {
+      tensors.push_back(
+          {name, shape, "F32", std::vector<float>(NumElements(shape), 0.5f)});
+    };
+    for (const auto& layer : made.layers) {
+      for (const auto& p : layer->parameters()) add(p.name, p.shape);
+      for (const auto& s : layer->statistics()) add(s.name, s.shape);
+    }
+    const auto bytes = ExportOnnx(config, example, tensors);
+    CHECK(bytes.ok()) << bytes.status();
+    files.push_back(*bytes);
+  }
+  return files;
 }
 
 absl::Status FuzzJson(absl::string_view bytes) {
@@ -424,6 +494,7 @@ absl::Status FuzzCertificate(absl::string_view bytes) {
 
 absl::Status FuzzOverride(absl::string_view bytes) {
   JobConfig config;
+  config.mutable_model()->mutable_layers()->add_layer();
   return ApplyOverride(bytes, &config);
 }
 
@@ -456,10 +527,19 @@ std::vector<FuzzedParser> FuzzedParsers() {
        {"name: \"a\" model { name: \"mlp\" mlp { hidden_units: 8 } } "
         "data { name: \"digits\" } compressor { name: \"sidco_e\" ratio: 0.01 "
         "} "
-        "cluster { num_workers: 2 num_servers: 1 servers: \"a:1\" }"}},
+        "cluster { num_workers: 2 num_servers: 1 servers: \"a:1\" }",
+        "model { name: \"layers\" layers { "
+        "layer { convolution { out_channels: 6 kernel_size: [5, 3] } } "
+        "layer { residual { layer { convolution { out_channels: 6 kernel_size: "
+        "3 padding: 1 } } layer { batch_norm {} } } } "
+        "layer { flatten {} } layer { linear { initial_weight { normal: 0.1 } "
+        "} "
+        "} } }"}},
+      {"onnx", FuzzOnnx, OnnxFiles()},
       {"override",
        FuzzOverride,
        {"compressor.ratio=0.001", "cluster.servers=a:1, b:2",
+        "model.layers.layer[0].linear.out_features=8",
         "compressor.index_code=\"rice\""}},
       {"identity",
        FuzzIdentity,

@@ -2,6 +2,7 @@
 
 #include "common/flags.h"
 #include "tools/commands.h"
+#include "tools/model/onnx_commands.h"
 #include "tools/model/show.h"
 
 namespace ps {
@@ -16,6 +17,8 @@ int RunModelCommand(int argc, char** argv) {
   };
   const Command commands[] = {
       {"show", "Print its layers, their outputs and parameters.", RunModelShow},
+      {"export", "Write it with trained weights as ONNX.", RunModelExport},
+      {"import", "Make a network and its weights from ONNX.", RunModelImport},
   };
   return RunCommand(text, commands, argc, argv);
 }

@@ -10,6 +10,7 @@ gradsieve_build_packages=(
   "protobuf-compiler|protoc, the config and message classes"
   "protobuf-compiler-grpc|protoc's plug-in for services"
   "libprotobuf-dev|Protocol Buffers"
+  "libonnx-dev|ONNX's definition, networks from and for other programs"
   "libabsl-dev|Abseil: status, strings, time"
   "libgoogle-glog-dev|glog, the log"
   "libdnnl-dev|oneDNN, convolutions and matrix products on the CPU"

@@ -1,0 +1,147 @@
+#include "tools/model/onnx_commands.h"
+
+#include <cstdio>
+#include <filesystem>
+#include <string>
+#include <system_error>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/config.h"
+#include "common/exit_codes.h"
+#include "common/file.h"
+#include "common/flags.h"
+#include "common/program.h"
+#include "common/safetensors.h"
+#include "common/status_macros.h"
+#include "glog/logging.h"
+#include "google/protobuf/text_format.h"
+#include "models/onnx/export.h"
+#include "models/onnx/import.h"
+#include "proto/model_config.pb.h"
+#include "tools/command_failure.h"
+#include "worker/training_parts.h"
+
+namespace ps {
+namespace {
+
+const std::vector<HelpEntry>& ExitCodes() {
+  static const auto* const codes = new std::vector<HelpEntry>{
+      {"0", "done"},
+      {"1", "a file cannot be read or written, or does not fit"},
+      {"64", "the command line makes no sense"},
+      {"78", "the job's config is wrong"},
+  };
+  return *codes;
+}
+
+struct ExportFlags {
+  std::string job;
+  std::vector<std::string> overrides;
+  std::string weights;
+  std::string output;
+};
+
+absl::Status Export(const ExportFlags& flags) {
+  PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
+  config.mutable_machine()->set_device("cpu");
+  PS_ASSIGN_OR_RETURN(const TrainingParts parts,
+                      MakeTrainingParts(config, /*worker_rank=*/0));
+  PS_ASSIGN_OR_RETURN(const Safetensors weights,
+                      ReadSafetensors(flags.weights));
+  const auto bytes =
+      ExportOnnx(parts.model->Describe(), parts.data.train->example_shape(),
+                 weights.tensors);
+  PS_RETURN_IF_ERROR(Annotate(bytes.status(), flags.weights));
+  return WriteFileAtomically(flags.output, *bytes);
+}
+
+struct ImportFlags {
+  std::string onnx;
+  std::string output;
+};
+
+absl::Status Import(const ImportFlags& flags) {
+  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(flags.onnx));
+  const auto network = ImportOnnx(bytes);
+  PS_RETURN_IF_ERROR(Annotate(network.status(), flags.onnx));
+  std::error_code error;
+  std::filesystem::create_directories(flags.output, error);
+  if (error) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot make ", flags.output, ": ", error.message()));
+  }
+  const std::string weights = flags.output + "/weights.safetensors";
+  std::vector<SafetensorsView> views;
+  for (const SafetensorsTensor& tensor : network->tensors) {
+    views.push_back({tensor.name, tensor.shape, tensor.values});
+  }
+  PS_RETURN_IF_ERROR(WriteSafetensors(weights, views, {}));
+  ModelConfig model;
+  model.set_name("layers");
+  model.set_initial_weights(weights);
+  *model.mutable_layers() = network->layers;
+  std::string text;
+  google::protobuf::TextFormat::PrintToString(model, &text);
+  return WriteFileAtomically(flags.output + "/model.textproto",
+                             absl::StrCat("model {\n", text, "}\n"));
+}
+
+int Finish(const char* command, const absl::Status& status, int failure) {
+  if (status.ok()) return kExitDone;
+  return FailCommand(command, status, failure);
+}
+
+}  // namespace
+
+int RunModelExport(int argc, char** argv) {
+  CommandText text;
+  text.program = "gradsieve model export";
+  text.description =
+      "Writes a job's network with the weights of a run as an ONNX file, which "
+      "computes what the network does in inference (docs/onnx.md). Reads the "
+      "job's data, on which the network depends.";
+  text.examples = {
+      {"gradsieve model export runs/lenet/job.textproto "
+       "--weights=runs/lenet/weights.safetensors --output=lenet.onnx",
+       "what a run has trained"},
+  };
+  text.exit_codes = ExitCodes();
+  ExportFlags flags;
+  CommandLine command_line(text);
+  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
+  command_line.AddRequiredOption(
+      "weights", "FILE", "The weights, a .safetensors file.", &flags.weights);
+  command_line.AddRequiredOption("output", "FILE", "The ONNX file to write.",
+                                 &flags.output);
+  command_line.AddOption("set", "FIELD=VALUE",
+                         "Override a field of the job, as in data.directory=X.",
+                         &flags.overrides);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  FLAGS_minloglevel = google::GLOG_WARNING;
+  const absl::Status status = Export(flags);
+  return Finish("model export", status, ExitCodeFor(status));
+}
+
+int RunModelImport(int argc, char** argv) {
+  CommandText text;
+  text.program = "gradsieve model import";
+  text.description =
+      "Reads a network from an ONNX file (docs/onnx.md), and writes "
+      "model.textproto, which is the part of a job that describes it, and "
+      "weights.safetensors, from which training starts.";
+  text.examples = {
+      {"gradsieve model import net.onnx --output=net",
+       "then put net/model.textproto into a job"},
+  };
+  text.exit_codes = ExitCodes();
+  ImportFlags flags;
+  CommandLine command_line(text);
+  command_line.AddArgument("FILE", "The ONNX file.", &flags.onnx);
+  command_line.AddRequiredOption(
+      "output", "DIR", "The folder to write to; it is made.", &flags.output);
+  if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
+  return Finish("model import", Import(flags), kExitFailed);
+}
+
+}  // namespace ps
