@@ -197,6 +197,15 @@ void CommandLine::AddOption(const std::string& name,
   };
 }
 
+void CommandLine::AddOptionalValue(const std::string& name,
+                                   const std::string& value_name,
+                                   const std::string& help,
+                                   const std::string& value_alone,
+                                   std::string* target) {
+  AddOption(name, value_name, help, target);
+  options_.back().value_alone = value_alone;
+}
+
 void CommandLine::AddSwitch(const std::string& name, const std::string& help,
                             bool* target) {
   Option& option = Declare(name, /*value_name=*/"", help);
@@ -277,6 +286,7 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
     return option->set("");
   }
   if (has_value) return option->set(argument.substr(name.size() + 1));
+  if (!option->value_alone.empty()) return option->set(option->value_alone);
   // Another option in place of the value means that the value was forgotten.
   if (*next + 1 == arguments.size() ||
       absl::StartsWith(arguments[*next + 1], "--")) {
@@ -372,7 +382,8 @@ std::string CommandLine::Help() const {
   for (const Option& option : options_) {
     HelpEntry entry{absl::StrCat("--", option.name), option.help};
     if (!option.value_name.empty()) {
-      absl::StrAppend(&entry.term, "=", option.value_name);
+      absl::StrAppend(&entry.term, option.value_alone.empty() ? "=" : "[=",
+                      option.value_name, option.value_alone.empty() ? "" : "]");
     }
     if (option.required) absl::StrAppend(&entry.meaning, " Required.");
     if (option.repeatable) absl::StrAppend(&entry.meaning, " Repeatable.");

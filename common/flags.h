@@ -91,6 +91,12 @@ class CommandLine {
     options_.back().default_text.clear();
   }
 
+  // Adds an option whose value may be left out: "--name" alone means
+  // `value_alone`, and only "--name=value" gives another.
+  void AddOptionalValue(const std::string& name, const std::string& value_name,
+                        const std::string& help, const std::string& value_alone,
+                        std::string* target);
+
   // Adds an option without a value; giving it sets *target to true.
   void AddSwitch(const std::string& name, const std::string& help,
                  bool* target);
@@ -123,8 +129,9 @@ class CommandLine {
 
  private:
   struct Option {
-    std::string name;        // Without the dashes.
-    std::string value_name;  // Empty for a switch.
+    std::string name;         // Without the dashes.
+    std::string value_name;   // Empty for a switch.
+    std::string value_alone;  // See AddOptionalValue; empty: must have a value.
     std::string help;
     std::string default_text;
     bool repeatable = false;

@@ -4,9 +4,11 @@
 
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "monitoring/http_server.h"
 
 namespace prometheus {
 class Collectable;
@@ -19,18 +21,19 @@ class MetricsServer {
  public:
   using Sources = std::vector<std::shared_ptr<prometheus::Collectable>>;
 
-  virtual ~MetricsServer() = default;
-
-  // Answers GET /metrics at `address` ("host:port"; port 0 selects a free one)
-  // with what the sources collect, in Prometheus's text format 0.0.4. There is
-  // no authentication, and nothing else is served. Requests are answered one
-  // after the other, each within 2 s, so that whoever reaches the port costs
-  // the process one connection and one thread. Errors: kInvalidArgument for an
-  // invalid address; kUnavailable if the process cannot listen there.
+  // Answers GET /metrics at `address` with what the sources collect, in
+  // Prometheus's text format 0.0.4, one request after the other. Errors: those
+  // of HttpServer::Start.
   static absl::StatusOr<std::unique_ptr<MetricsServer>> Start(
       const std::string& address, Sources sources);
 
-  virtual int port() const = 0;
+  int port() const { return server_->port(); }
+
+ private:
+  explicit MetricsServer(std::unique_ptr<HttpServer> server)
+      : server_(std::move(server)) {}
+
+  const std::unique_ptr<HttpServer> server_;
 };
 
 }  // namespace ps

@@ -270,12 +270,17 @@ absl::Status LocalCluster::StartWorker(int rank) {
   member.name = absl::StrCat("worker-", rank);
   member.rank = rank;
   ++num_workers_running_;
-  return Start(
-      std::move(member), HostOf(options_.worker_hosts, rank),
-      {options_.worker_program, "--config=" + job_path_,
-       absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory,
-       // From its metrics, all workers' progress is one line.
-       "--progress-seconds=0"});
+  std::vector<std::string> arguments = {
+      options_.worker_program, "--config=" + job_path_,
+      absl::StrCat("--rank=", rank), "--run-dir=" + options_.run_directory,
+      // From its metrics, all workers' progress is one line.
+      "--progress-seconds=0"};
+  if (rank == 0) {
+    arguments.insert(arguments.end(), options_.first_worker_arguments.begin(),
+                     options_.first_worker_arguments.end());
+  }
+  return Start(std::move(member), HostOf(options_.worker_hosts, rank),
+               arguments);
 }
 
 absl::Status LocalCluster::PollUntil(absl::Time deadline,

@@ -34,6 +34,8 @@ struct LocalClusterOptions {
   // One for each server and each worker; empty: all on this machine.
   std::vector<ClusterHost> server_hosts;
   std::vector<ClusterHost> worker_hosts;
+  // Further options of the program `worker`, for rank 0.
+  std::vector<std::string> first_worker_arguments;
   // Also shows the lines of the logs; otherwise they are written to
   // run_directory/logs only.
   bool show_log = true;

@@ -40,6 +40,8 @@ struct Flags {
   bool check = false;
   bool no_data = false;
   bool resume = false;
+  bool tensorboard = false;
+  std::string page;
 };
 
 CommandText Text() {
@@ -58,6 +60,8 @@ CommandText Text() {
        "the same job, but three epochs"},
       {"gradsieve train job.textproto --check",
        "only check the job and its data"},
+      {"gradsieve train job.textproto --page",
+       "watch it in a browser; the log says where"},
       {"gradsieve train --resume runs/mlp-20261121-143005",
        "go on with a run that was interrupted"},
   };
@@ -81,6 +85,12 @@ absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
   LocalClusterOptions options;
   options.config = config;
   options.resume = flags.resume;
+  if (flags.tensorboard) {
+    options.first_worker_arguments.push_back("--tensorboard");
+  }
+  if (!flags.page.empty()) {
+    options.first_worker_arguments.push_back("--page=" + flags.page);
+  }
   options.run_directory = flags.run_dir;
   if (flags.resume) {
     options.run_directory = flags.job;
@@ -308,6 +318,16 @@ int RunTrainCommand(int argc, char** argv) {
       "resume",
       "Go on with the run in this directory from its latest snapshot.",
       &flags.resume);
+  command_line.AddSwitch(
+      "tensorboard",
+      "Also write event files for TensorBoard into the run directory.",
+      &flags.tensorboard);
+  command_line.AddOptionalValue(
+      "page", "ADDRESS",
+      "Serve a page that shows the training at http://ADDRESS/, for everybody; "
+      "without ADDRESS at a free port, for this machine alone. The log says "
+      "where.",
+      "127.0.0.1:0", &flags.page);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   if (flags.resume && !flags.run_dir.empty()) {
     return Fail(absl::InvalidArgumentError(

@@ -22,6 +22,7 @@
 #include "transport/grpc_log.h"
 #include "transport/health_server.h"
 #include "worker/job_check.h"
+#include "worker/page/page_server.h"
 #include "worker/trainer.h"
 #include "worker/worker_metrics.h"
 
@@ -36,6 +37,8 @@ struct Flags {
   bool check = false;
   std::string health_listen;
   std::string metrics_listen;
+  bool tensorboard = false;
+  std::string page;
   std::vector<std::string> overrides;
 };
 
@@ -104,6 +107,7 @@ absl::Status Run(const Flags& flags) {
               << " (--run-dir)";
   }
   options.progress_interval = absl::Seconds(flags.progress_seconds);
+  options.tensorboard = flags.tensorboard;
   if (StopsTogether(options.config)) {
     // Until the first call, which comes when training begins, there is nothing
     // to save, and the process ends at once.
@@ -126,7 +130,17 @@ absl::Status Run(const Flags& flags) {
     sources.push_back(ProcessMetrics());
     PS_ASSIGN_OR_RETURN(metrics_server,
                         MetricsServer::Start(flags.metrics_listen, sources));
-    options.metrics = &metrics;
+    options.observers.push_back(&metrics);
+  }
+  std::unique_ptr<PageServer> page;
+  if (!flags.page.empty() && flags.rank == 0) {
+    PageServerOptions server;
+    server.address = flags.page;
+    server.config = &options.config;
+    server.run_directory = options.run_directory;
+    PS_ASSIGN_OR_RETURN(page, PageServer::Start(server));
+    options.observers.push_back(page->observer());
+    LOG(INFO) << "the page of this job is " << page->url();
   }
   return Train(options).status();
 }
@@ -166,6 +180,15 @@ int Main(int argc, char** argv) {
       "metrics-listen", "ADDRESS",
       "Serve metrics to Prometheus at http://ADDRESS/metrics, for everybody.",
       &flags.metrics_listen);
+  command_line.AddSwitch("tensorboard",
+                         "Worker 0 also writes event files for TensorBoard "
+                         "into the run directory.",
+                         &flags.tensorboard);
+  command_line.AddOptionalValue(
+      "page", "ADDRESS",
+      "Worker 0 serves a page that shows the training at http://ADDRESS/, for "
+      "everybody; without ADDRESS at a free port, for this machine alone.",
+      "127.0.0.1:0", &flags.page);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",

@@ -36,6 +36,7 @@ IterationRecord RecordOf(const MadePush& outcome, int64_t elements,
     record.raw_count += bucket.raw_count;
     record.target_count += bucket.target_count;
   }
+  record.buckets = stats.compression;
   record.compressed_share = stats.compressed_share;
   record.threshold = stats.compression.front().threshold;
   record.stages = stats.compression.front().stages;

@@ -13,6 +13,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/safetensors.h"
+#include "compressors/compressor.h"
 #include "models/model.h"
 #include "worker/best_weights.h"
 #include "worker/evaluation.h"
@@ -41,6 +42,7 @@ struct RunHeader {
 struct IterationRecord {
   double epoch = 0;  // Passes over the data so far, this iteration included.
   double training_loss = 0;   // Mean over all workers.
+  double learning_rate = 0;   // Of its last update; not written to files.
   double achieved_ratio = 0;  // In this iteration, over all workers.
   // Figures of worker 0. The counts are over all buckets; threshold, stages and
   // fallback are those of the first bucket.
@@ -55,8 +57,9 @@ struct IterationRecord {
   // Euclidean norm over all buckets; not measured in every iteration.
   std::optional<double> residual_norm;
   // The same of the gradient or, in delta mode, of the worker's step. Only if
-  // metrics are served; not written to files.
+  // somebody observes the training; not written to files.
   std::optional<double> gradient_norm;
+  std::vector<CompressionStats> buckets;  // Worker 0's; not written to files.
   // Over worker 0's slices: the number of others' updates between the weights
   // of its gradient and its own update.
   double mean_staleness = 0;

@@ -13,6 +13,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/counted.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/model.h"
@@ -30,10 +31,11 @@
 #include "worker/record_contents.h"
 #include "worker/run_recorder.h"
 #include "worker/server_state.h"
+#include "worker/tensorboard/tensorboard.h"
 #include "worker/trace_recorder.h"
 #include "worker/traffic_advice.h"
+#include "worker/training_observer.h"
 #include "worker/training_parts.h"
-#include "worker/worker_metrics.h"
 #include "worker/worker_snapshots.h"
 #include "worker/worker_weights.h"
 
@@ -100,7 +102,9 @@ class Trainer {
   absl::Status SaveIfDue(int64_t done, int64_t push);
   // Tells the servers, once, if this worker is asked to end.
   absl::Status PassOnStop();
-  absl::Status Record(const MadePush& outcome);
+  absl::Status Record(const MadePush& outcome, int64_t push);
+  // That of the last update before the push ends, or with it.
+  double LearningRateOf(int64_t push) const;
   const RunTotals& totals() const { return totals_->totals(); }
   bool StopsEarly() const {
     return config().training().early_stopping().patience() > 0;
@@ -128,8 +132,9 @@ class Trainer {
   ResumePoint resumed_;  // All 0 in a new job.
   bool stop_ = false;    // The answers to the last push said so.
 
-  std::unique_ptr<RunRecorder> recorder_;  // Null if nothing is recorded.
-  std::unique_ptr<GradientDump> dump_;     // Null if not configured.
+  std::unique_ptr<RunRecorder> recorder_;     // Null if nothing is recorded.
+  std::unique_ptr<TensorBoard> tensorboard_;  // Null if not asked for.
+  std::unique_ptr<GradientDump> dump_;        // Null if not configured.
   std::unique_ptr<ProgressLog> progress_;
   std::unique_ptr<IterationTrace> trace_;
   std::unique_ptr<BatchFeed> feed_;
@@ -159,10 +164,12 @@ absl::Status Trainer::AllocateVectors() {
 
 std::function<void(absl::Duration, const absl::Status&)>
 Trainer::SnapshotWritten() const {
-  if (options_.metrics == nullptr) return nullptr;
-  return [metrics = options_.metrics](absl::Duration took,
-                                      const absl::Status& result) {
-    metrics->SnapshotWritten(took, result);
+  if (options_.observers.empty()) return nullptr;
+  return [observers = options_.observers](absl::Duration took,
+                                          const absl::Status& result) {
+    for (TrainingObserver* const observer : observers) {
+      observer->SnapshotWritten(took, result);
+    }
   };
 }
 
@@ -277,8 +284,8 @@ absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
 }
 
 absl::Status Trainer::StartRecording() {
-  if (options_.metrics != nullptr) {
-    options_.metrics->Begins(HeaderOf(config(), parts_));
+  for (TrainingObserver* const observer : options_.observers) {
+    observer->Begins(HeaderOf(config(), parts_));
   }
   if (options_.run_directory.empty() || options_.worker_rank != 0) {
     return absl::OkStatus();
@@ -292,6 +299,14 @@ absl::Status Trainer::StartRecording() {
         absl::StrCat(options_.run_directory, "/", kBestWeights),
         parts_.data.test->example_shape().task);
   }
+  if (!options_.tensorboard) return absl::OkStatus();
+  TensorBoardOptions tensorboard;
+  tensorboard.run_directory = options_.run_directory;
+  tensorboard.first_step = totals().iterations;
+  tensorboard.buckets = PlanBuckets(
+      model_->parameters(), config().training().bucket_megabytes() * (1 << 20));
+  tensorboard.backend = backend_;
+  PS_ASSIGN_OR_RETURN(tensorboard_, TensorBoard::Create(tensorboard));
   return absl::OkStatus();
 }
 
@@ -347,7 +362,13 @@ absl::Status Trainer::EvaluateAlone() {
                       Evaluate(*parts_.data.test, from_servers_, model_));
   LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
             << absl::StrFormat(" after %.2f epochs", EpochsDone());
-  if (options_.metrics != nullptr) options_.metrics->Evaluated(evaluation_);
+  for (TrainingObserver* const observer : options_.observers) {
+    observer->Evaluated(evaluation_);
+  }
+  if (tensorboard_ != nullptr) {
+    PS_RETURN_IF_ERROR(tensorboard_->Evaluated(evaluation_, gradient_,
+                                               pipeline_->residuals()));
+  }
   wants_to_end_ = early_stopping_.Evaluated(Score(evaluation_));
   if (recorder_ == nullptr) return absl::OkStatus();
   recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
@@ -490,29 +511,40 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
     const std::string advice = TrafficAdvice(config(), totals());
     if (!advice.empty()) LOG(WARNING) << advice;
   }
-  PS_RETURN_IF_ERROR(Record(outcome));
+  PS_RETURN_IF_ERROR(Record(outcome, push));
   const std::string line =
       progress_->Line(outcome.iterations_done, outcome.stats.mean_loss);
   LOG_IF(INFO, !line.empty()) << line;
   return outcome.stats.next_push;
 }
 
-absl::Status Trainer::Record(const MadePush& outcome) {
-  if (recorder_ == nullptr && options_.metrics == nullptr) {
-    return absl::OkStatus();
-  }
+double Trainer::LearningRateOf(int64_t push) const {
+  const PushPlan& plan = parts_.plan->pushes;
+  return config().has_worker_optimizer()
+             ? LearningRate(config().worker_optimizer(), config().schedule(),
+                            parts_.plan->total_iterations, plan.End(push) - 1)
+             : ServersLearningRate(config(), plan.num_pushes(), push);
+}
+
+absl::Status Trainer::Record(const MadePush& outcome, int64_t push) {
+  const bool observed = !options_.observers.empty() || tensorboard_ != nullptr;
+  if (recorder_ == nullptr && !observed) return absl::OkStatus();
   const int64_t elements =
       model_->num_parameters() * config().cluster().num_workers();
   IterationRecord record = RecordOf(outcome, elements, totals());
   record.epoch = EpochsDone();
+  record.learning_rate = LearningRateOf(push);
   if ((totals_->num_pushes() - 1) % kNormsEvery == 0) {
     PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
-    if (options_.metrics != nullptr) {
+    if (observed) {
       PS_ASSIGN_OR_RETURN(record.gradient_norm, pipeline_->GradientNorm());
     }
   }
   if (recorder_ != nullptr) recorder_->Iteration(record);
-  if (options_.metrics != nullptr) options_.metrics->Iteration(record);
+  if (tensorboard_ != nullptr) tensorboard_->Iteration(record);
+  for (TrainingObserver* const observer : options_.observers) {
+    observer->Iteration(record);
+  }
   return absl::OkStatus();
 }
 

@@ -17,7 +17,7 @@
 
 namespace ps {
 
-class WorkerMetrics;
+class TrainingObserver;
 
 struct TrainerOptions {
   JobConfig config;  // Validated, with cluster.servers.
@@ -35,8 +35,10 @@ struct TrainerOptions {
   std::function<void()> joined;
   // How often to log the progress; zero: never.
   absl::Duration progress_interval;
-  // Is told of each iteration. Not owned; may be null.
-  WorkerMetrics* metrics = nullptr;
+  // Are told of each iteration. Not owned.
+  std::vector<TrainingObserver*> observers;
+  // Worker 0 also writes event files for TensorBoard into run_directory.
+  bool tensorboard = false;
   // Whether to compress on a separate thread; unset: if the backend says that
   // this pays off. The results are the same.
   std::optional<bool> overlap_compression;

@@ -11,6 +11,7 @@
 #include "common/mutex.h"
 #include "worker/evaluation.h"
 #include "worker/run_recorder.h"
+#include "worker/training_observer.h"
 
 namespace prometheus {
 class Collectable;
@@ -26,16 +27,15 @@ namespace ps {
 class ReadMetrics;
 
 // docs/metrics.md lists the names. Thread-safe.
-class WorkerMetrics {
+class WorkerMetrics final : public TrainingObserver {
  public:
   explicit WorkerMetrics(int rank);
 
-  // Before the first iteration.
-  void Begins(const RunHeader& header);
-  void Iteration(const IterationRecord& record);
-  void Evaluated(const Evaluation& evaluation);
-  // A snapshot was written or could not be.
-  void SnapshotWritten(absl::Duration took, const absl::Status& result);
+  void Begins(const RunHeader& header) override;
+  void Iteration(const IterationRecord& record) override;
+  void Evaluated(const Evaluation& evaluation) override;
+  void SnapshotWritten(absl::Duration took,
+                       const absl::Status& result) override;
 
   std::vector<std::shared_ptr<prometheus::Collectable>> sources() const;
 

@@ -265,5 +265,26 @@ TEST(NearestWordTest, CountsChangesAndSwapsOfNeighbours) {
   EXPECT_EQ(NearestWord("train", {}), "");
 }
 
+TEST(FlagsWithOptionalValues, TakeTheirValueOnlyAfterAnEqualsSign) {
+  const auto parse = [](std::vector<const char*> arguments, std::string* job) {
+    std::string page;
+    CommandLine command_line(CommandText{});
+    command_line.AddArgument("JOB", "The job.", job);
+    command_line.AddOptionalValue("page", "ADDRESS", "Serve a page.",
+                                  "127.0.0.1:0", &page);
+    EXPECT_THAT(command_line.Help(), HasSubstr("--page[=ADDRESS]"));
+    arguments.insert(arguments.begin(), "program");
+    EXPECT_TRUE(
+        command_line.Parse(static_cast<int>(arguments.size()), arguments.data())
+            .ok());
+    return page;
+  };
+  std::string job;
+  EXPECT_EQ(parse({"job"}, &job), "");
+  EXPECT_EQ(parse({"--page", "job"}, &job), "127.0.0.1:0");
+  EXPECT_EQ(job, "job");
+  EXPECT_EQ(parse({"job", "--page=host:80"}, &job), "host:80");
+}
+
 }  // namespace
 }  // namespace ps

@@ -1,0 +1,56 @@
+// Asks the servers of a job how they are, beside the training.
+#ifndef TRANSPORT_CLUSTER_WATCH_H_
+#define TRANSPORT_CLUSTER_WATCH_H_
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/status/status.h"
+#include "absl/time/time.h"
+#include "common/mutex.h"
+#include "transport/server_channel.h"
+
+namespace ps {
+
+// What a server says, or why it says nothing.
+struct ServerReport {
+  absl::Status status;
+  // The rest only if `status` is OK.
+  int64_t version = 0;             // Updates that every slice has received.
+  std::vector<int> missing_ranks;  // Workers that have not come, or are lost.
+  std::vector<int> awaited_ranks;  // Whose next push has not arrived.
+};
+
+class ClusterWatch {
+ public:
+  // Is called for each answer, by several threads.
+  using Heard = std::function<void(int server, const ServerReport& report)>;
+
+  // Asks the servers, in order of index, at once and then every `interval`; a
+  // server that has not answered is not asked again meanwhile.
+  ClusterWatch(std::vector<std::unique_ptr<ServerChannel>> servers,
+               absl::Duration interval, Heard heard);
+  // `heard` is not called any more.
+  ~ClusterWatch();
+
+ private:
+  void Run();
+  void Ask(int server);
+
+  const std::vector<std::unique_ptr<ServerChannel>> servers_;
+  const absl::Duration interval_;
+  const Heard heard_;
+  Mutex mu_;
+  CondVar changed_;
+  bool closing_ ABSL_GUARDED_BY(mu_) = false;
+  std::vector<bool> asked_ ABSL_GUARDED_BY(mu_);  // [server], not answered yet.
+  std::thread thread_;
+};
+
+}  // namespace ps
+
+#endif  // TRANSPORT_CLUSTER_WATCH_H_

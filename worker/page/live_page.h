@@ -1,0 +1,99 @@
+// What worker 0's page shows of a job that is being trained.
+#ifndef WORKER_PAGE_LIVE_PAGE_H_
+#define WORKER_PAGE_LIVE_PAGE_H_
+
+#include <cstdint>
+#include <deque>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/base/thread_annotations.h"
+#include "absl/time/time.h"
+#include "common/json.h"
+#include "common/mutex.h"
+#include "transport/cluster_watch.h"
+#include "worker/page/history.h"
+#include "worker/training_observer.h"
+
+namespace ps {
+
+// Thread-safe.
+class LivePage final : public TrainingObserver {
+ public:
+  // `servers` are the addresses of the job's servers. What RUN_DIRECTORY/
+  // metrics.jsonl has of an earlier part of the run is shown, too; empty: no
+  // such file.
+  LivePage(std::vector<std::string> servers, std::string run_directory);
+
+  void Begins(const RunHeader& header) override;
+  void Iteration(const IterationRecord& record) override;
+  void Evaluated(const Evaluation& evaluation) override;
+  void SnapshotWritten(absl::Duration took,
+                       const absl::Status& result) override;
+
+  // For ClusterWatch.
+  void Heard(int server, const ServerReport& report);
+
+  // All of it as a JSON object; worker/page/page.js reads it.
+  std::string State() const;
+
+ private:
+  // How well one bucket's compressor meets its target.
+  struct Bucket {
+    CompressionStats latest;
+    int64_t num = 0;  // Pushes with a target, after the first ones.
+    double sum = 0;   // Of sent over target.
+    int64_t num_within_20 = 0;
+  };
+  struct Result {
+    HistoryPoint at;
+    double value = 0;
+  };
+  struct Event {
+    absl::Time time;
+    std::string text;
+  };
+
+  void ReadEarlierRecords() ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AddPoint(const HistoryPoint& point) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void AddEvent(std::string text) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // The ranks that any server says are missing.
+  std::set<int> MissingRanks() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json JobJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json NowJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json PhasesJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json BucketsJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json HistoryJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json ResultsJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json ServersJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json WorkersJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  Json EventsJson() const ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+
+  const std::vector<std::string> servers_;
+  const std::string run_directory_;
+
+  mutable Mutex mu_;
+  bool begun_ ABSL_GUARDED_BY(mu_) = false;
+  RunHeader header_ ABSL_GUARDED_BY(mu_);
+  IterationRecord latest_ ABSL_GUARDED_BY(mu_);
+  double residual_norm_ ABSL_GUARDED_BY(mu_) = 0;
+  double gradient_norm_ ABSL_GUARDED_BY(mu_) = 0;
+  int64_t num_pushes_ ABSL_GUARDED_BY(mu_) = 0;  // Of this process.
+  History history_ ABSL_GUARDED_BY(mu_);
+  // The latest pushes, for means of times.
+  std::deque<IterationRecord> recent_ ABSL_GUARDED_BY(mu_);
+  std::vector<Bucket> buckets_ ABSL_GUARDED_BY(mu_);
+  std::string metric_ ABSL_GUARDED_BY(mu_);  // "accuracy".
+  std::vector<Result> results_ ABSL_GUARDED_BY(mu_);
+  std::vector<ServerReport> reports_ ABSL_GUARDED_BY(mu_);  // [server]
+  std::set<int> missing_ ABSL_GUARDED_BY(mu_);
+  // "worker 1", "server 0": of which an event has said so.
+  std::set<std::string> lost_ ABSL_GUARDED_BY(mu_);
+  std::deque<Event> events_ ABSL_GUARDED_BY(mu_);
+};
+
+}  // namespace ps
+
+#endif  // WORKER_PAGE_LIVE_PAGE_H_

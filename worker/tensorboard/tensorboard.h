@@ -1,0 +1,61 @@
+// What worker 0 tells TensorBoard.
+#ifndef WORKER_TENSORBOARD_TENSORBOARD_H_
+#define WORKER_TENSORBOARD_TENSORBOARD_H_
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+#include "worker/bucket_plan.h"
+#include "worker/evaluation.h"
+#include "worker/residuals.h"
+#include "worker/run_recorder.h"
+#include "worker/tensorboard/event_file.h"
+
+namespace ps {
+
+struct TensorBoardOptions {
+  std::string run_directory;
+  int64_t first_step = 0;       // Iterations that are done already.
+  std::vector<Bucket> buckets;  // Of the gradient.
+  Backend* backend = nullptr;   // Not owned; must outlive this object.
+};
+
+// docs/monitoring_a_run.md lists the tags. Not thread-safe.
+class TensorBoard {
+ public:
+  // Errors: those of EventFile::Create.
+  static absl::StatusOr<std::unique_ptr<TensorBoard>> Create(
+      const TensorBoardOptions& options);
+
+  void Iteration(const IterationRecord& record);
+
+  // The evaluation after the latest iteration, and histograms of each bucket of
+  // that iteration's gradient (in delta mode, of the worker's step) and of what
+  // was kept back. `gradient` is [num_parameters]. One pass over each.
+  absl::Status Evaluated(const Evaluation& evaluation, const Tensor& gradient,
+                         Residuals* residuals);
+
+ private:
+  TensorBoard(const TensorBoardOptions& options,
+              std::unique_ptr<EventFile> file)
+      : options_(options), file_(std::move(file)) {}
+
+  absl::Status AddHistogram(const std::string& tag, const Tensor& values,
+                            double threshold, TensorBoardSummary* summary);
+
+  const TensorBoardOptions options_;
+  const std::unique_ptr<EventFile> file_;
+  int64_t step_ = 0;
+  std::vector<double> thresholds_;  // [bucket], of the latest iteration.
+  std::vector<float> host_;         // Copy of a bucket.
+};
+
+}  // namespace ps
+
+#endif  // WORKER_TENSORBOARD_TENSORBOARD_H_
