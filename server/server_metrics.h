@@ -28,6 +28,7 @@ namespace ps {
 class ServerMetrics {
  public:
   ServerMetrics(const JobConfig& config, int index);
+  ~ServerMetrics();
 
   // A call of this method of the service ended.
   void CallEnded(const std::string& method, absl::StatusCode code);
