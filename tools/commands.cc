@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/exit_codes.h"
 
@@ -30,27 +31,30 @@ const Command* Find(absl::Span<const Command> commands,
   return nullptr;
 }
 
-// The full name of a command of a command, as in "checkpoint export"; empty if
-// there is none of this name.
-std::string FindDeeper(const std::string& program,
-                       absl::Span<const Command> commands,
-                       const std::string& name) {
+// The full names of all commands of commands that have this name, as in
+// "checkpoint export".
+std::vector<std::string> FindDeeper(const std::string& program,
+                                    absl::Span<const Command> commands,
+                                    const std::string& name) {
+  std::vector<std::string> found;
   for (const absl::string_view line :
        absl::StrSplit(DescribeCommands(program, commands), '\n')) {
     const std::vector<std::string> parts = absl::StrSplit(line, '\t');
     if (parts.size() > 2 && parts[1] == "command" && parts[2] == name) {
       // Without the program's own name.
-      return absl::StrCat(parts[0].substr(program.size() + 1), " ", name);
+      found.push_back(
+          absl::StrCat(parts[0].substr(program.size() + 1), " ", name));
     }
   }
-  return "";
+  return found;
 }
 
 int FailUnknown(const std::string& program, absl::Span<const Command> commands,
                 const std::string& name) {
   std::vector<std::string> names;
   for (const Command& command : commands) names.push_back(command.name);
-  std::string meant = FindDeeper(program, commands, name);
+  std::string meant =
+      absl::StrJoin(FindDeeper(program, commands, name), "\" or \"");
   if (meant.empty()) meant = NearestWord(name, names);
   const std::string hint =
       meant.empty() ? absl::StrCat("; ", program, " --help lists them")

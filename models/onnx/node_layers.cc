@@ -385,6 +385,8 @@ absl::Status NodeLayers::ReadPaddedPooling(const onnx::NodeProto& node,
                                            Layers* layers) {
   const onnx::NodeProto* const next = OnlyReader(value->name);
   const Integers pads = PadsOf(node);
+  // Nothing, where a block of PyTorch pads by a number that is 0.
+  if (pads.size() == 8 && AllAre(pads, 0)) return absl::OkStatus();
   const int64_t pad = pads.size() == 8 ? pads[2] : 0;
   if (next == nullptr || next->op_type() != "AveragePool" ||
       next->output_size() != 1 || pad < 0 ||

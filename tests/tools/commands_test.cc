@@ -49,8 +49,8 @@ TEST_F(Commands, AnUnknownCommandSuggestsWhatWasMeant) {
     std::string message;
   } cases[] = {
       {{"export"},
-       "gradsieve: there is no command \"export\"; did you mean \"checkpoint "
-       "export\"?\n"},
+       "gradsieve: there is no command \"export\"; did you mean \"model "
+       "export\" or \"checkpoint export\"?\n"},
       {{"trian"},
        "gradsieve: there is no command \"trian\"; did you mean \"train\"?\n"},
       {{"help", "trian"},

@@ -18,7 +18,7 @@
 #include "google/protobuf/text_format.h"
 #include "models/onnx/export.h"
 #include "models/onnx/import.h"
-#include "proto/model_config.pb.h"
+#include "proto/config.pb.h"
 #include "tools/command_failure.h"
 #include "worker/training_parts.h"
 
@@ -77,14 +77,14 @@ absl::Status Import(const ImportFlags& flags) {
     views.push_back({tensor.name, tensor.shape, tensor.values});
   }
   PS_RETURN_IF_ERROR(WriteSafetensors(weights, views, {}));
-  ModelConfig model;
+  JobConfig part;
+  ModelConfig& model = *part.mutable_model();
   model.set_name("layers");
   model.set_initial_weights(weights);
   *model.mutable_layers() = network->layers;
   std::string text;
-  google::protobuf::TextFormat::PrintToString(model, &text);
-  return WriteFileAtomically(flags.output + "/model.textproto",
-                             absl::StrCat("model {\n", text, "}\n"));
+  google::protobuf::TextFormat::PrintToString(part, &text);
+  return WriteFileAtomically(flags.output + "/model.textproto", text);
 }
 
 int Finish(const char* command, const absl::Status& status, int failure) {
