@@ -12,7 +12,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/machine_memory.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 

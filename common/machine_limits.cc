@@ -1,10 +1,11 @@
-#include "common/machine_memory.h"
+#include "common/machine_limits.h"
 
+#include <sched.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <fstream>
-#include <limits>
+#include <thread>
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_split.h"
@@ -13,23 +14,40 @@
 namespace ps {
 namespace {
 
-constexpr int64_t kNoLimit = std::numeric_limits<int64_t>::max();
+ControlGroupLimits OwnLimits() {
+  std::ifstream file("/proc/self/cgroup");
+  std::string membership;
+  std::getline(file, membership, '\0');
+  return ReadControlGroupLimits(membership, "/sys/fs/cgroup");
+}
 
 }  // namespace
 
-int64_t ControlGroupBytes(absl::string_view membership,
-                          const std::string& root) {
-  int64_t least = kNoLimit;
+ControlGroupLimits ReadControlGroupLimits(absl::string_view membership,
+                                          const std::string& root) {
+  ControlGroupLimits least;
   for (absl::string_view line : absl::StrSplit(membership, '\n')) {
     // Those of the first version name a controller between the colons.
     if (!absl::ConsumePrefix(&line, "0::")) continue;
     std::string group(line);
     for (;;) {
-      std::ifstream file(root + group + "/memory.max");
+      // Without a limit, both files have the word "max", which is no number.
+      std::ifstream memory(root + group + "/memory.max");
       std::string text;
       int64_t bytes = 0;
-      if (file >> text && absl::SimpleAtoi(text, &bytes)) {
-        least = std::min(least, bytes);
+      if (memory >> text && absl::SimpleAtoi(text, &bytes)) {
+        least.bytes = std::min(least.bytes, bytes);
+      }
+      // Microseconds of a processor's time in each period of so many.
+      std::ifstream cpu(root + group + "/cpu.max");
+      std::string quota;
+      std::string period;
+      int64_t quota_us = 0;
+      int64_t period_us = 0;
+      if (cpu >> quota >> period && absl::SimpleAtoi(quota, &quota_us) &&
+          absl::SimpleAtoi(period, &period_us) && period_us > 0) {
+        least.cores = std::min(least.cores, static_cast<double>(quota_us) /
+                                                static_cast<double>(period_us));
       }
       const size_t slash = group.rfind('/');
       if (slash == std::string::npos) break;
@@ -42,10 +60,19 @@ int64_t ControlGroupBytes(absl::string_view membership,
 int64_t MachineMemoryBytes() {
   const int64_t physical =
       int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
-  std::ifstream file("/proc/self/cgroup");
-  std::string membership;
-  std::getline(file, membership, '\0');
-  return std::min(physical, ControlGroupBytes(membership, "/sys/fs/cgroup"));
+  return std::min(physical, OwnLimits().bytes);
+}
+
+int MachineCores() {
+  cpu_set_t allowed;
+  CPU_ZERO(&allowed);
+  // It fails on machines with more processors than the mask has bits.
+  const int in_mask =
+      sched_getaffinity(0, sizeof(allowed), &allowed) == 0
+          ? CPU_COUNT(&allowed)
+          : static_cast<int>(std::thread::hardware_concurrency());
+  return std::max(
+      1, static_cast<int>(std::min<double>(in_mask, OwnLimits().cores)));
 }
 
 }  // namespace ps

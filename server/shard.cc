@@ -8,7 +8,7 @@
 #include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/consistency.h"
-#include "common/machine_memory.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "common/thread_pool.h"
 #include "optimizers/optimizer.h"

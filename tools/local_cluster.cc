@@ -6,7 +6,6 @@
 #include <map>
 #include <memory>
 #include <system_error>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
 #include "tools/metrics_follower.h"
@@ -217,9 +217,10 @@ absl::Status LocalCluster::ChooseAddresses() {
 
 absl::Status LocalCluster::StartServers() {
   if (config_.machine().worker_threads() == 0) {
-    const int cores = static_cast<int>(std::thread::hardware_concurrency());
+    // Written down, because a run that is resumed elsewhere would give other
+    // bits with another number.
     config_.mutable_machine()->set_worker_threads(
-        std::max(1, cores / config_.cluster().num_workers()));
+        std::max(1, MachineCores() / config_.cluster().num_workers()));
   }
   config_.mutable_machine()->set_workers_on_machine(
       config_.cluster().num_workers());

@@ -1,10 +1,10 @@
 #include "worker/job_model.h"
 
 #include <algorithm>
-#include <thread>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tensor/new_backend.h"
@@ -34,7 +34,7 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
   device.num_threads = config.machine().worker_threads();
   if (device.num_threads == 0) {
     device.num_threads =
-        std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+        std::max(1, MachineCores() / config.machine().workers_on_machine());
   }
   device.worker_rank = worker_rank;
   device.workers_on_machine = config.machine().workers_on_machine();

@@ -105,6 +105,8 @@ JobConfig SmallJob(int num_workers, int num_servers) {
   job.mutable_cluster()->set_num_workers(num_workers);
   job.mutable_cluster()->set_num_servers(num_servers);
   job.mutable_security()->set_mode(SecurityConfig::INSECURE);
+  // All workers share this process's cores.
+  job.mutable_machine()->set_worker_threads(1);
   return job;
 }
 

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/flags.h"
+#include "common/machine_limits.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "tools/advise/advice.h"
@@ -104,9 +105,14 @@ absl::StatusOr<LocalMeasures> Adviser::Measure(const NetworkSetting& setting,
 absl::StatusOr<double> Adviser::MeasureContention(const NetworkSetting& setting,
                                                   const LocalMeasures& shared) {
   const int all = setting.config.cluster().num_workers();
-  // Otherwise a worker would get more threads if it were alone.
-  if (all == 1 || setting.config.machine().worker_threads() == 0) return 1.0;
-  PS_ASSIGN_OR_RETURN(const LocalMeasures alone, Measure(setting, 1));
+  if (all == 1) return 1.0;
+  NetworkSetting one = setting;
+  MachineConfig& machine = *one.config.mutable_machine();
+  if (machine.worker_threads() == 0) {
+    // Alone, it would get more threads than beside the others.
+    machine.set_worker_threads(std::max(1, MachineCores() / all));
+  }
+  PS_ASSIGN_OR_RETURN(const LocalMeasures alone, Measure(one, 1));
   return std::clamp(shared.compute / alone.compute, 1.0,
                     static_cast<double>(all));
 }

@@ -1,0 +1,55 @@
+#include "common/machine_limits.h"
+
+#include <filesystem>
+#include <fstream>
+#include <limits>
+#include <string>
+
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+class ControlGroups : public ::testing::Test {
+ protected:
+  ControlGroups() {
+    std::filesystem::remove_all(root_);
+    std::filesystem::create_directories(root_ + "/pod/container");
+  }
+
+  void Write(const std::string& file, const std::string& text) {
+    std::ofstream(root_ + file) << text;
+  }
+
+  const std::string root_ = ::testing::TempDir() + "/control_groups";
+};
+
+TEST_F(ControlGroups, TheLeastLimitOfThoseAboveCounts) {
+  Write("/pod/cpu.max", "250000 100000\n");
+  Write("/pod/memory.max", "max\n");
+  Write("/pod/container/cpu.max", "max 100000\n");
+  Write("/pod/container/memory.max", "4096\n");
+  const ControlGroupLimits limits =
+      ReadControlGroupLimits("1:cpu:/other\n0::/pod/container\n", root_);
+  EXPECT_EQ(limits.bytes, 4096);
+  EXPECT_EQ(limits.cores, 2.5);
+}
+
+TEST_F(ControlGroups, WhatIsNotALimitIsNone) {
+  Write("/pod/cpu.max", "many\n");
+  Write("/pod/container/cpu.max", "100000 0\n");
+  for (const char* const membership :
+       {"0::/pod/container\n", "0::/gone\n", "4:memory:/pod\n", ""}) {
+    const ControlGroupLimits limits = ReadControlGroupLimits(membership, root_);
+    EXPECT_EQ(limits.bytes, std::numeric_limits<int64_t>::max());
+    EXPECT_EQ(limits.cores, std::numeric_limits<double>::infinity());
+  }
+}
+
+TEST(MachineLimits, ArePositive) {
+  EXPECT_GE(MachineCores(), 1);
+  EXPECT_GT(MachineMemoryBytes(), 0);
+}
+
+}  // namespace
+}  // namespace ps
