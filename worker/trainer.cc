@@ -1,61 +1,37 @@
 #include "worker/trainer.h"
 
-#include <limits>
 #include <memory>
 #include <optional>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_format.h"
 #include "absl/time/time.h"
 #include "common/batch.h"
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/counted.h"
-#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "worker/batch_feed.h"
-#include "worker/best_weights.h"
 #include "worker/bucket_plan.h"
 #include "worker/early_stopping.h"
 #include "worker/first_weights.h"
-#include "worker/gradient_dump.h"
 #include "worker/gradient_pipeline.h"
 #include "worker/iteration_trace.h"
 #include "worker/join_cluster.h"
-#include "worker/progress_log.h"
-#include "worker/record_contents.h"
-#include "worker/run_recorder.h"
 #include "worker/server_state.h"
-#include "worker/tensorboard/tensorboard.h"
 #include "worker/trace_recorder.h"
-#include "worker/traffic_advice.h"
 #include "worker/training_observer.h"
 #include "worker/training_parts.h"
+#include "worker/training_records.h"
 #include "worker/worker_snapshots.h"
 #include "worker/worker_weights.h"
 
 namespace ps {
 namespace {
-
-// Each norm costs a pass over memory.
-constexpr int64_t kNormsEvery = 10;
-// Compressors have settled after these.
-constexpr int64_t kPushesBeforeAdvice = 20;
-constexpr double kInfinity = std::numeric_limits<double>::infinity();
-
-// Says what to do when results cannot be written at the end. With this code the
-// exit code says that starting again may help, whatever the file system's is.
-absl::Status Explained(const absl::Status& status, const JobConfig& config) {
-  if (status.ok()) return status;
-  return absl::InternalError(absl::StrCat(
-      status.message(), ". Make room or mend it, and start the job again",
-      KeepsSnapshots(config) ? ": it goes on from its latest snapshot" : ""));
-}
 
 class Trainer {
  public:
@@ -74,8 +50,7 @@ class Trainer {
   // Takes part in a job that is under way.
   absl::Status Join(int64_t joins_at);
   absl::Status GiveFirstWeights(const std::vector<Bucket>& buckets);
-  absl::Status StartRecording();
-  absl::Status StartDump();
+  absl::Status StartRecords();
   absl::Status PrepareTrace();
   absl::Status RunIterations();
   // Runs all iterations of one push; returns the number of the next push.
@@ -95,23 +70,13 @@ class Trainer {
   // Finds out, together with all workers, whether training ends with the
   // evaluation of this number.
   absl::Status AgreeToEnd(int64_t number);
-  // Writes the weights of the latest evaluation if they are the best so far.
-  absl::Status KeepBest();
   // Between push number `done` and `push`, the next one: saves a snapshot if
   // one is due, and returns an error if the job stops here.
   absl::Status SaveIfDue(int64_t done, int64_t push);
   // Tells the servers, once, if this worker is asked to end.
   absl::Status PassOnStop();
-  absl::Status Record(const MadePush& outcome, int64_t push);
-  // That of the last update before the push ends, or with it.
-  double LearningRateOf(int64_t push) const;
-  const RunTotals& totals() const { return totals_->totals(); }
   bool StopsEarly() const {
     return config().training().early_stopping().patience() > 0;
-  }
-  double EpochsDone() const {
-    return static_cast<double>(totals().iterations) /
-           static_cast<double>(parts_.plan->sampler.iterations_per_epoch());
   }
   const JobConfig& config() const { return options_.config; }
 
@@ -132,17 +97,13 @@ class Trainer {
   ResumePoint resumed_;  // All 0 in a new job.
   bool stop_ = false;    // The answers to the last push said so.
 
-  std::unique_ptr<RunRecorder> recorder_;     // Null if nothing is recorded.
-  std::unique_ptr<TensorBoard> tensorboard_;  // Null if not asked for.
-  std::unique_ptr<GradientDump> dump_;        // Null if not configured.
-  std::unique_ptr<ProgressLog> progress_;
+  std::unique_ptr<TrainingRecords> records_;
   std::unique_ptr<IterationTrace> trace_;
   std::unique_ptr<BatchFeed> feed_;
   double loss_ = 0;          // Sum over this push's earlier iterations.
   int64_t num_samples_ = 0;  // Likewise.
   std::unique_ptr<RunTotalsCounter> totals_;
   Evaluation evaluation_;
-  std::optional<BestEvaluation> best_;  // That of best.safetensors.
   EarlyStopping early_stopping_;
   bool wants_to_end_ = false;   // Worker 0, by its latest evaluation.
   bool stopped_early_ = false;  // All workers are to end now.
@@ -283,47 +244,21 @@ absl::Status Trainer::GiveFirstWeights(const std::vector<Bucket>& buckets) {
   return link_.client->InitializeWeights(bucket_values);
 }
 
-absl::Status Trainer::StartRecording() {
-  for (TrainingObserver* const observer : options_.observers) {
-    observer->Begins(HeaderOf(config(), parts_));
-  }
-  if (options_.run_directory.empty() || options_.worker_rank != 0) {
-    return absl::OkStatus();
-  }
-  PS_ASSIGN_OR_RETURN(recorder_, RunRecorder::Create(options_.run_directory,
-                                                     HeaderOf(config(), parts_),
-                                                     resumed_.metrics_bytes));
-  // The file, and not the snapshot, knows: it may be newer.
-  if (config().checkpoint().keep_best() && resumed_.push > 0) {
-    best_ = ReadBestEvaluation(
-        absl::StrCat(options_.run_directory, "/", kBestWeights),
-        parts_.data.test->example_shape().task);
-  }
-  if (!options_.tensorboard) return absl::OkStatus();
-  TensorBoardOptions tensorboard;
-  tensorboard.run_directory = options_.run_directory;
-  tensorboard.first_step = totals().iterations;
-  tensorboard.buckets = PlanBuckets(
-      model_->parameters(), config().training().bucket_megabytes() * (1 << 20));
-  tensorboard.backend = backend_;
-  PS_ASSIGN_OR_RETURN(tensorboard_, TensorBoard::Create(tensorboard));
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::StartDump() {
-  GradientDumpOptions dump;
-  dump.config = config().training().dump_gradients();
-  if (dump.config.every() == 0 || options_.worker_rank != 0) {
-    return absl::OkStatus();
-  }
-  dump.run_directory = options_.run_directory;
-  dump.num_parameters = model_->num_parameters();
-  dump.backend = backend_;
-  if (resumed_.push > 0) {
-    LOG(WARNING) << "the dump of gradients begins anew with push "
-                 << resumed_.push << " (training.dump_gradients)";
-  }
-  PS_ASSIGN_OR_RETURN(dump_, GradientDump::Create(dump));
+absl::Status Trainer::StartRecords() {
+  TrainingRecordsOptions records;
+  records.config = &options_.config;
+  records.worker_rank = options_.worker_rank;
+  records.run_directory = options_.run_directory;
+  records.tensorboard = options_.tensorboard;
+  records.progress_interval = options_.progress_interval;
+  records.observers = options_.observers;
+  records.parts = &parts_;
+  records.totals = totals_.get();
+  records.pipeline = pipeline_.get();
+  records.gradient = &gradient_;
+  records.from_servers = &from_servers_;
+  records.resumed = resumed_;
+  PS_ASSIGN_OR_RETURN(records_, TrainingRecords::Create(records));
   return absl::OkStatus();
 }
 
@@ -360,19 +295,8 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
 absl::Status Trainer::EvaluateAlone() {
   PS_ASSIGN_OR_RETURN(evaluation_,
                       Evaluate(*parts_.data.test, from_servers_, model_));
-  LOG(INFO) << "test " << DescribeEvaluation(evaluation_)
-            << absl::StrFormat(" after %.2f epochs", EpochsDone());
-  for (TrainingObserver* const observer : options_.observers) {
-    observer->Evaluated(evaluation_);
-  }
-  if (tensorboard_ != nullptr) {
-    PS_RETURN_IF_ERROR(tensorboard_->Evaluated(evaluation_, gradient_,
-                                               pipeline_->residuals()));
-  }
   wants_to_end_ = early_stopping_.Evaluated(Score(evaluation_));
-  if (recorder_ == nullptr) return absl::OkStatus();
-  recorder_->Evaluated(totals().iterations, EpochsDone(), evaluation_);
-  return KeepBest();
+  return records_->Evaluated(evaluation_);
 }
 
 absl::Status Trainer::AgreeToEnd(int64_t number) {
@@ -380,31 +304,6 @@ absl::Status Trainer::AgreeToEnd(int64_t number) {
   PS_ASSIGN_OR_RETURN(stopped_early_,
                       servers_->AgreeToEnd(number, wants_to_end_, &averaging));
   totals_->AddAveraging(averaging);
-  return absl::OkStatus();
-}
-
-absl::Status Trainer::KeepBest() {
-  if (!config().checkpoint().keep_best()) return absl::OkStatus();
-  const double best_score = best_.has_value()
-                                ? ScoreOf(evaluation_.task, best_->metric.value)
-                                : -kInfinity;
-  if (!(Score(evaluation_) > best_score)) return absl::OkStatus();
-  BestEvaluation best;
-  best.iteration = totals().iterations;
-  best.metric = Metrics(evaluation_).front();
-  std::vector<float> weights(from_servers_.size());
-  PS_RETURN_IF_ERROR(backend_->CopyToHost(from_servers_, weights.data()));
-  std::vector<float> statistics(model_->statistics_values().size());
-  PS_RETURN_IF_ERROR(
-      backend_->CopyToHost(model_->statistics_values(), statistics.data()));
-  const absl::Status written = recorder_->WriteBestWeights(
-      {&model_->parameters(), weights.data()},
-      {&model_->statistics(), statistics.data()}, best);
-  if (written.ok()) {
-    best_ = best;
-  } else {
-    LOG(ERROR) << written.message() << "; training goes on without these";
-  }
   return absl::OkStatus();
 }
 
@@ -502,50 +401,9 @@ absl::StatusOr<int64_t> Trainer::RunPush(int64_t push) {
   outcome.iterations_done = parts_.plan->pushes.Begin(outcome.stats.next_push);
   pipeline_->IterationTook(outcome.seconds);
   trace_->End(push, outcome.stats);
-  if (dump_ != nullptr) {
-    PS_RETURN_IF_ERROR(dump_->Iteration(push, gradient_));
-  }
   totals_->AddPush(outcome);
-  if (totals_->num_pushes() == kPushesBeforeAdvice &&
-      options_.worker_rank == 0) {
-    const std::string advice = TrafficAdvice(config(), totals());
-    if (!advice.empty()) LOG(WARNING) << advice;
-  }
-  PS_RETURN_IF_ERROR(Record(outcome, push));
-  const std::string line =
-      progress_->Line(outcome.iterations_done, outcome.stats.mean_loss);
-  LOG_IF(INFO, !line.empty()) << line;
+  PS_RETURN_IF_ERROR(records_->Push(outcome, push));
   return outcome.stats.next_push;
-}
-
-double Trainer::LearningRateOf(int64_t push) const {
-  const PushPlan& plan = parts_.plan->pushes;
-  return config().has_worker_optimizer()
-             ? LearningRate(config().worker_optimizer(), config().schedule(),
-                            parts_.plan->total_iterations, plan.End(push) - 1)
-             : ServersLearningRate(config(), plan.num_pushes(), push);
-}
-
-absl::Status Trainer::Record(const MadePush& outcome, int64_t push) {
-  const bool observed = !options_.observers.empty() || tensorboard_ != nullptr;
-  if (recorder_ == nullptr && !observed) return absl::OkStatus();
-  const int64_t elements =
-      model_->num_parameters() * config().cluster().num_workers();
-  IterationRecord record = RecordOf(outcome, elements, totals());
-  record.epoch = EpochsDone();
-  record.learning_rate = LearningRateOf(push);
-  if ((totals_->num_pushes() - 1) % kNormsEvery == 0) {
-    PS_ASSIGN_OR_RETURN(record.residual_norm, pipeline_->ResidualNorm());
-    if (observed) {
-      PS_ASSIGN_OR_RETURN(record.gradient_norm, pipeline_->GradientNorm());
-    }
-  }
-  if (recorder_ != nullptr) recorder_->Iteration(record);
-  if (tensorboard_ != nullptr) tensorboard_->Iteration(record);
-  for (TrainingObserver* const observer : options_.observers) {
-    observer->Iteration(record);
-  }
-  return absl::OkStatus();
 }
 
 absl::Status Trainer::PassOnStop() {
@@ -565,7 +423,7 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
   if (!stop && push / every == done / every) return absl::OkStatus();
   ResumePoint point;
   point.push = push;
-  if (recorder_ != nullptr) point.metrics_bytes = recorder_->metrics_bytes();
+  point.metrics_bytes = records_->metrics_bytes();
   point.early_stopping = early_stopping_.state();
   PS_RETURN_IF_ERROR(
       snapshots_->Save(stop ? push : push / every * every, point));
@@ -582,13 +440,7 @@ absl::Status Trainer::RunIterations() {
   PS_RETURN_IF_ERROR(PrepareTrace());
   feed_ = std::make_unique<BatchFeed>(config(), options_.worker_rank, parts_,
                                       parts_.plan->pushes.Begin(resumed_.push));
-  PS_RETURN_IF_ERROR(StartRecording());
-  PS_RETURN_IF_ERROR(StartDump());
-  ProgressLogOptions progress;
-  progress.interval = options_.progress_interval;
-  progress.first_iteration = parts_.plan->pushes.Begin(resumed_.push);
-  progress.total_iterations = parts_.plan->total_iterations;
-  progress_ = std::make_unique<ProgressLog>(progress);
+  PS_RETURN_IF_ERROR(StartRecords());
   for (int64_t push = resumed_.push; push < parts_.plan->pushes.num_pushes();) {
     const int64_t before = push;
     const int64_t done = parts_.plan->pushes.NumEvaluations(push);
@@ -605,14 +457,13 @@ absl::Status Trainer::RunIterations() {
   }
   if (stopped_early_) {
     LOG(INFO) << "worker " << options_.worker_rank << " ends after "
-              << totals().iterations << " iterations: the last "
+              << totals_->totals().iterations << " iterations: the last "
               << config().training().early_stopping().patience()
               << " evaluations were no improvement "
                  "(training.early_stopping)";
   }
   trace_->Close();
-  if (dump_ != nullptr) PS_RETURN_IF_ERROR(dump_->Close());
-  return absl::OkStatus();
+  return records_->Close();
 }
 
 absl::StatusOr<TrainingResult> Trainer::Run() {
@@ -642,11 +493,8 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
     status = backend_->CopyToHost(model_->statistics_values(),
                                   result.statistics.data());
   }
-  if (status.ok() && recorder_ != nullptr) {
-    status = Explained(recorder_->WriteWeights(
-                           {&model_->parameters(), result.weights.data()},
-                           {&model_->statistics(), result.statistics.data()}),
-                       config());
+  if (status.ok()) {
+    status = records_->WriteWeights(result.weights, result.statistics);
   }
   // The servers need not be told what they reported themselves.
   const bool servers_know =
@@ -671,18 +519,9 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
               << recordings.recorded << " stretches of work as CUDA graphs; "
               << recordings.failed << " could not be recorded";
   }
-  if (recorder_ != nullptr) {
-    RunSummary summary;
-    summary.totals = totals();
-    summary.evaluation = evaluation_;
-    summary.recordings = recordings;
-    summary.traffic_advice = TrafficAdvice(config(), totals());
-    summary.best = best_;
-    summary.stopped_early = stopped_early_;
-    PS_RETURN_IF_ERROR(Explained(recorder_->WriteSummary(summary), config()));
-  }
+  PS_RETURN_IF_ERROR(records_->WriteSummary(evaluation_, stopped_early_));
   result.evaluation = evaluation_;
-  result.totals = totals();
+  result.totals = totals_->totals();
   return result;
 }
 
