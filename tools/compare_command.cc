@@ -45,8 +45,9 @@ CommandText Text() {
   };
   text.exit_codes = {
       {"0", "printed"},
-      {"1", "a file is missing or damaged; the message names it"},
+      {"1", "a file cannot be read; the message says why"},
       {"64", "the command line makes no sense"},
+      {"78", "a file is missing or damaged; the message names it"},
   };
   return text;
 }
@@ -87,7 +88,7 @@ int RunCompareCommand(int argc, char** argv) {
                          &flags.json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Compare(flags);
-  if (!status.ok()) return FailCommand("compare", status, kExitFailed);
+  if (!status.ok()) return FailCommand("compare", status, ExitCodeFor(status));
   return kExitDone;
 }
 

@@ -55,8 +55,9 @@ CommandText Text() {
   };
   text.exit_codes = {
       {"0", "written"},
-      {"1", "a file is missing or damaged; the message names it"},
+      {"1", "a file cannot be read or written; the message says why"},
       {"64", "the command line makes no sense"},
+      {"78", "a file is missing or damaged; the message names it"},
   };
   return text;
 }
@@ -172,7 +173,7 @@ int RunReportCommand(int argc, char** argv) {
                          &flags.markdown);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status status = Report(flags);
-  if (!status.ok()) return FailCommand("report", status, kExitFailed);
+  if (!status.ok()) return FailCommand("report", status, ExitCodeFor(status));
   return kExitDone;
 }
 

@@ -49,8 +49,9 @@ CommandText TextOf(const std::string& name, const std::string& description,
                     "for a run that `gradsieve train` has made"}};
   text.exit_codes = {
       {"0", "done"},
-      {"1", "a file is missing or damaged; the message names it"},
+      {"1", "failed; the message says why"},
       {"64", "the command line makes no sense"},
+      {"78", "a file is missing or damaged; the message names it"},
   };
   return text;
 }
@@ -256,7 +257,7 @@ absl::Status FindBlame(const Flags& flags) {
     workers.push_back(absl::StrCat("worker ", rank, " (", slices, " of ",
                                    report.num_slices, " slices)"));
   }
-  return absl::DataLossError(absl::StrCat(
+  return absl::InternalError(absl::StrCat(
       "repeated from snapshot ", report.snapshot, ": in iteration ",
       report.iteration, ", ", absl::StrJoin(workers, ", "),
       " pushed other bits than what follows from the same inputs. Everything "
@@ -307,7 +308,7 @@ int Run(const CommandText& text, absl::Status (*run)(const Flags&), int argc,
   const std::string name(absl::StripPrefix(text.program, "gradsieve "));
   if (!status.ok()) return FailCommand(name, status, kExitUsage);
   status = run(flags);
-  if (!status.ok()) return FailCommand(name, status, kExitFailed);
+  if (!status.ok()) return FailCommand(name, status, ExitCodeFor(status));
   return kExitDone;
 }
 
