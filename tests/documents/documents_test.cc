@@ -245,6 +245,12 @@ TEST_F(Documents, MistakesSaysWhatTheProgramsSay) {
   EXPECT_EQ(Run(command, &output), 0) << output;
 }
 
+TEST_F(Documents, ReadmesFiguresAreTheMeasuredOnes) {
+  std::string output;
+  EXPECT_EQ(Run(ProgramPath("docs/readme_figures") + " --check", &output), 0)
+      << output;
+}
+
 TEST_F(Documents, InstalledProgramsAreOnPathAndFindEachOther) {
   for (const std::string program : {"server", "worker"}) {
     fs::create_directories(directory_ / "bazel-bin" / program);
