@@ -3,8 +3,10 @@
 #include <cstdint>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
+#include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "common/batch.h"
@@ -486,10 +488,27 @@ const KeyAndCertificate& Issued(bool own) {
   return own ? authority->own() : *issued;
 }
 
+constexpr char kPemBegin[] = "-----BEGIN CERTIFICATE-----\n";
+constexpr char kPemEnd[] = "-----END CERTIFICATE-----\n";
+
+// The bytes behind the text, in which changes would hardly pass base64.
+std::string DerOf(absl::string_view pem) {
+  absl::ConsumePrefix(&pem, kPemBegin);
+  absl::ConsumeSuffix(&pem, kPemEnd);
+  std::string der;
+  absl::Base64Unescape(pem, &der);
+  return der;
+}
+
 absl::Status FuzzCertificate(absl::string_view bytes) {
-  return CheckCertificate({Issued(false).key, std::string(bytes)},
-                          Issued(true).certificate, Somebody(),
-                          absl::FromUnixSeconds(50));
+  const std::string base64 = absl::Base64Escape(bytes);
+  std::string pem = kPemBegin;
+  for (size_t begin = 0; begin < base64.size(); begin += 64) {
+    absl::StrAppend(&pem, base64.substr(begin, 64), "\n");
+  }
+  absl::StrAppend(&pem, kPemEnd);
+  return CheckCertificate({Issued(false).key, pem}, Issued(true).certificate,
+                          Somebody(), absl::FromUnixSeconds(50));
 }
 
 absl::Status FuzzOverride(absl::string_view bytes) {
@@ -544,7 +563,7 @@ std::vector<FuzzedParser> FuzzedParsers() {
       {"identity",
        FuzzIdentity,
        {UriOf(Somebody()), UriOf({"a.b_c-d", Role::kServer, 0})}},
-      {"certificate", FuzzCertificate, {Issued(false).certificate}},
+      {"certificate", FuzzCertificate, {DerOf(Issued(false).certificate)}},
       {"json", FuzzJson, {R"({"a": [1, 2.5e3, "x\u00e9"], "b": null})"}},
       {"manifest",
        FuzzManifest,
