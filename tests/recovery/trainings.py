@@ -19,6 +19,7 @@ compressor { name: "sidco_e" ratio: 0.01 }
 optimizer { name: "momentum" learning_rate: 0.04 momentum: 0.9 }
 checkpoint { every: 20 }
 cluster { num_workers: 2 num_servers: 2 }
+machine { worker_threads: 1 }
 '''
 ITERATIONS = 600
 

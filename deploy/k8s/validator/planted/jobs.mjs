@@ -62,6 +62,8 @@ export const plantedInJobs = [
 
   {rule: 'jobIsExplicit', what: 'a job that leaves out its grace',
    plant: o => editJob(o, 'grace_seconds: 25', '')},
+  {rule: 'jobIsExplicit', what: 'workers that take all cores of their node',
+   plant: o => editJob(o, 'worker_threads: 1', '')},
   {rule: 'configIsImmutable', what: 'a config that may change during the run',
    plant: o => { delete o('ConfigMap').immutable; }},
   {rule: 'countsAgree', what: 'more servers than the job has',

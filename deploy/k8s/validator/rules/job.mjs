@@ -6,7 +6,7 @@ import {list, number, text} from '../job_text.mjs';
 const kStated = [
   'name', 'data.name', 'cluster.num_workers', 'cluster.num_servers', 'cluster.servers',
   'checkpoint.directory', 'checkpoint.grace_seconds', 'checkpoint.log_megabytes',
-  'security.directory',
+  'security.directory', 'machine.worker_threads',
 ];
 
 export function jobIsExplicit(m) {
