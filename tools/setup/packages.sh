@@ -1,6 +1,6 @@
-# Lists the Debian packages that ./quickstart, ./test and tools/bundle need and
-# why, and installs the missing ones. They source this file. docs/dependencies.md
-# says more.
+# Lists the Debian packages that ./quickstart, ./test, tools/bundle and
+# tools/doxygen/render need and why, and installs the missing ones. They source
+# this file. docs/dependencies.md says more.
 
 # package|why
 gradsieve_build_packages=(
@@ -34,6 +34,9 @@ gradsieve_test_packages=(
 )
 gradsieve_bundle_packages=(
   "xz-utils|xz, which makes the archive small"
+)
+gradsieve_reference_packages=(
+  "doxygen|Doxygen, which renders the headers as HTML"
 )
 
 # Installs the missing ones of the given "package|why" entries.
