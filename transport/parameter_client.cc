@@ -164,8 +164,8 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
       return absl::DataLossError(absl::StrCat(
           "weights of version ", message.header.iteration(),
           " cannot be used: ", info.status().message(),
-          "; if a value is not finite, training has diverged: lower "
-          "optimizer.learning_rate"));
+          "; if a value is not finite, training has diverged: lower the "
+          "learning rate"));
     }
     answer.info = *info;
   }

@@ -167,9 +167,11 @@ absl::Status GradientPipeline::NotFinite() const {
                    " is not finite in push ", push_);
   if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
     return absl::FailedPreconditionError(absl::StrCat(
-        what,
-        "; lower optimizer.learning_rate, or set training.non_finite=SKIP to "
-        "leave such iterations out"));
+        what, "; lower ",
+        options_.config->has_worker_optimizer() ? "worker_optimizer"
+                                                : "optimizer",
+        ".learning_rate, or set training.non_finite=SKIP to leave such "
+        "iterations out"));
   }
   LOG(WARNING) << what << "; nothing is sent";
   return absl::OkStatus();

@@ -54,8 +54,8 @@ class CompressedDownlink final : public Downlink {
                         compressor_->Compress(difference_, &residual_));
     if (encoded.stats.non_finite) {
       return absl::DataLossError(
-          "the weights are not finite: training has diverged; lower "
-          "optimizer.learning_rate");
+          "the weights are not finite: training has diverged; lower the "
+          "learning rate");
     }
     AddPayload({encoded.parts[0].span()}, view_.data());
     return DownlinkPayload{std::move(encoded.parts[0]), /*difference=*/true};
