@@ -3,14 +3,17 @@
 #include <filesystem>
 #include <fstream>
 #include <regex>
+#include <set>
 #include <sstream>
 #include <string>
 #include <vector>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
@@ -21,6 +24,7 @@ namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::Contains;
 using ::testing::HasSubstr;
 
 constexpr absl::Duration kBound = absl::Seconds(120);
@@ -152,9 +156,9 @@ TEST_F(Documents, EvaluationsCommandsRunInOrder) {
   // The photographs of which the document speaks.
   EncodeOptions options;
   options.width = options.height = 8;
-  for (const std::string name : {"data/train/cat/1", "data/train/dog/1",
-                                 "data/test/cat/1", "data/test/dog/1",
-                                 "holiday/deep/beach"}) {
+  for (const std::string name :
+       {"data/train/cat/1", "data/train/dog/1", "data/test/cat/1",
+        "data/test/dog/1", "holiday/deep/beach"}) {
     const fs::path path = directory_ / (name + ".png");
     fs::create_directories(path.parent_path());
     std::ofstream(path) << EncodePng(std::vector<uint8_t>(3 * 8 * 8, 99),
@@ -213,13 +217,33 @@ TEST_F(Documents, EveryExampleIsAValidJob) {
   EXPECT_GE(examples, 5);
 }
 
+// The anchors that GitHub makes of a page's headings.
+std::set<std::string> Anchors(const std::string& text) {
+  std::set<std::string> anchors;
+  const std::regex link(R"(\[([^\]]*)\]\([^)]*\))");
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (!absl::ConsumePrefix(&line, "#")) continue;
+    while (absl::ConsumePrefix(&line, "#")) continue;
+    std::string anchor;
+    for (const char c : std::regex_replace(
+             std::string(absl::StripAsciiWhitespace(line)), link, "$1")) {
+      if (c == ' ') anchor += '-';
+      if (c == '-' || c == '_' || absl::ascii_isalnum(c) || (c & 0x80) != 0) {
+        anchor += absl::ascii_tolower(c);
+      }
+    }
+    anchors.insert(anchor);
+  }
+  return anchors;
+}
+
 TEST_F(Documents, LinksLeadSomewhere) {
   std::vector<std::string> documents = {"README.md", "CONTRIBUTING.md"};
   for (const auto& entry : fs::directory_iterator(ProgramPath("docs"))) {
     documents.push_back("docs/" + entry.path().filename().string());
   }
   EXPECT_GT(documents.size(), 20);
-  const std::regex link(R"(\]\(([^)#]+)[^)]*\))");
+  const std::regex link(R"(\]\(([^)#]*)#?([^)]*)\))");
   for (const std::string& document : documents) {
     const fs::path path = ProgramPath(document);
     const std::string text = ReadText(path);
@@ -227,7 +251,11 @@ TEST_F(Documents, LinksLeadSomewhere) {
          it != end; ++it) {
       const std::string target = (*it)[1];
       if (absl::StartsWith(target, "http")) continue;
-      EXPECT_TRUE(fs::exists(path.parent_path() / target))
+      const std::string anchor = (*it)[2];
+      const fs::path page = target.empty() ? path : path.parent_path() / target;
+      EXPECT_TRUE(fs::exists(page)) << document << ": " << target;
+      if (anchor.empty() || !fs::exists(page)) continue;
+      EXPECT_THAT(Anchors(ReadText(page)), Contains(anchor))
           << document << ": " << target;
     }
   }
@@ -289,6 +317,20 @@ TEST_F(Documents, InstalledProgramsAreOnPathAndFindEachOther) {
   EXPECT_THAT(output, HasSubstr("home/bin/server is there and not from an "
                                 "installation; remove it"));
   EXPECT_FALSE(fs::exists(directory_ / "home/lib/gradsieve"));
+}
+
+TEST_F(Documents, CommandLineNamesEveryCommand) {
+  std::string help;
+  EXPECT_EQ(Run("bazel-bin/tools/gradsieve --help", &help), 0);
+  const std::string page = ReadText(ProgramPath("docs/command_line.md"));
+  const std::regex command(R"(\n  ([a-z][a-z-]+)  )");
+  int commands = 0;
+  for (std::sregex_iterator it(help.begin(), help.end(), command), end;
+       it != end; ++it) {
+    ++commands;
+    EXPECT_THAT(page, HasSubstr(absl::StrCat("`", (*it)[1].str(), "`")));
+  }
+  EXPECT_GE(commands, 15);
 }
 
 TEST_F(Documents, HelpOfEveryProgramNamesItsOptions) {
