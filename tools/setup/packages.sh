@@ -31,6 +31,8 @@ gradsieve_test_packages=(
   "iproute2|ip and tc, slow networks on this machine"
   "openssh-client|ssh, with which a test launches a job on several hosts"
   "openssh-server|sshd, which runs on the hosts of that test"
+  "python3-numpy|numpy, with which a test makes images of arrays"
+  "python3-pil|Pillow, the same"
 )
 gradsieve_bundle_packages=(
   "xz-utils|xz, which makes the archive small"

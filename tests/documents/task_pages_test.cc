@@ -1,0 +1,272 @@
+// The pages that lead through a task: their commands run, one after the other,
+// and the messages that they quote are the programs' own.
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
+#include "absl/time/time.h"
+#include "common/file.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "tests/cluster/test_process.h"
+#include "tests/data/encode_image_for_test.h"
+
+namespace ps {
+namespace {
+
+namespace fs = std::filesystem;
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+
+std::string Page(const std::string& name) {
+  const auto text = ReadFile(ProgramPath("docs/" + name));
+  EXPECT_TRUE(text.ok()) << text.status();
+  return text.value_or("");
+}
+
+// The part of a page below "## heading".
+std::string Section(const std::string& page, const std::string& heading) {
+  const std::string begin = absl::StrCat("\n## ", heading, "\n");
+  const std::string text = Page(page);
+  const size_t found = text.find(begin);
+  EXPECT_NE(found, std::string::npos) << heading;
+  if (found == std::string::npos) return "";
+  return text.substr(found, text.find("\n## ", found + 1) - found);
+}
+
+// Consecutive lines that are indented by four spaces, without these.
+std::vector<std::string> Blocks(const std::string& text) {
+  std::vector<std::string> blocks;
+  std::string block;
+  for (absl::string_view line : absl::StrSplit(text, '\n')) {
+    if (absl::ConsumePrefix(&line, "    ")) {
+      absl::StrAppend(&block, line, "\n");
+    } else if (!block.empty()) {
+      blocks.push_back(std::move(block));
+      block.clear();
+    }
+  }
+  return blocks;
+}
+
+// Of the shell, for the built clone in which a page is read. Other commands
+// need a network, or files of the reader's.
+bool IsCommand(const std::string& block) {
+  for (const char* start :
+       {"bazel-bin/tools/gradsieve ", "cat > ", "for ", "mkdir ", "python3 "}) {
+    if (absl::StartsWith(block, start)) return true;
+  }
+  return false;
+}
+
+class TaskPages : public testing::Test {
+ protected:
+  // A folder that looks like a built clone.
+  TaskPages() : directory_(NewTestDirectory()) {
+    fs::create_directories(directory_ / "bazel-bin/tools");
+    fs::create_symlink(ProgramPath("tools/gradsieve"),
+                       directory_ / "bazel-bin/tools/gradsieve");
+    fs::create_directories(directory_ / "deploy");
+    fs::create_symlink(ProgramPath("deploy/examples"),
+                       directory_ / "deploy/examples");
+  }
+  ~TaskPages() override { fs::remove_all(directory_); }
+
+  int RunShell(const std::string& script, std::string* output) {
+    TestProcess process(
+        {"/bin/sh", "-e", "-c",
+         absl::StrCat("cd '", directory_.string(), "'\n", script)},
+        directory_ / "output");
+    const int code = process.WaitForExit(absl::Seconds(180));
+    *output = process.Output();
+    return code;
+  }
+
+  // Runs all commands of `text`, and returns what they print.
+  std::string RunCommands(const std::string& text, int expected_blocks) {
+    std::string all;
+    int run = 0;
+    for (const std::string& block : Blocks(text)) {
+      if (!IsCommand(block)) continue;
+      ++run;
+      std::string output;
+      EXPECT_EQ(RunShell(block, &output), 0) << block << "\n" << output;
+      all += output;
+    }
+    EXPECT_EQ(run, expected_blocks);
+    return all;
+  }
+
+  void Write(const std::string& name, const std::string& bytes) {
+    const fs::path path = directory_ / name;
+    fs::create_directories(path.parent_path());
+    std::ofstream(path, std::ios::binary) << bytes;
+  }
+
+  const fs::path directory_;
+};
+
+TEST_F(TaskPages, AScriptsJobTrainsAndGoesToOnnxAndBack) {
+  const std::string output = RunCommands(Page("from_pytorch.md"), 3);
+  EXPECT_THAT(output, AllOf(HasSubstr("is a valid job: lenet5"),
+                            HasSubstr("test accuracy")));
+  EXPECT_TRUE(fs::exists(directory_ / "lenet.onnx"));
+  EXPECT_TRUE(fs::exists(directory_ / "net/weights.safetensors"));
+}
+
+TEST_F(TaskPages, PhotographsAreSplitTrainedAndPredicted) {
+  EncodeOptions options;
+  options.width = 24;
+  options.height = 16;
+  for (int i = 0; i < 20; ++i) {
+    for (const bool dog : {false, true}) {
+      const std::vector<uint8_t> pixels(3 * 24 * 16, dog ? 200 - i : 50 + i);
+      Write(absl::StrCat("pictures/", dog ? "dog/" : "cat/", i,
+                         i % 2 == 0 ? ".png" : ".jpg"),
+            i % 2 == 0 ? EncodePng(pixels, options)
+                       : EncodeJpeg(pixels, options));
+    }
+  }
+  Write("holiday/beach.png",
+        EncodePng(std::vector<uint8_t>(3 * 24 * 16, 99), options));
+  const std::string output =
+      RunCommands(Section("own_data.md", "Photographs"), 3);
+  EXPECT_THAT(output, AllOf(HasSubstr("36 training examples, 4 test examples"),
+                            HasSubstr("holiday/beach.png,")));
+  EXPECT_EQ(ReadFile(directory_ / "runs/photos/classes.txt").value_or(""),
+            "cat\ndog\n");
+}
+
+TEST_F(TaskPages, ArraysBecomeImages) {
+  std::string output;
+  if (RunShell("python3 -c 'import numpy, PIL'", &output) != 0) {
+    GTEST_SKIP() << output;
+  }
+  const std::string make = R"(mkdir arrays
+python3 - <<'END'
+import numpy
+for part, count in [("train", 64), ("test", 16)]:
+    labels = numpy.arange(count) % 4
+    images = numpy.zeros([count, 32, 32]) + 60 * labels[:, None, None]
+    numpy.save(f"arrays/{part}_images.npy", images)
+    numpy.save(f"arrays/{part}_labels.npy", labels)
+END
+)";
+  ASSERT_EQ(RunShell(make, &output), 0) << output;
+  EXPECT_THAT(RunCommands(Section("own_data.md", "Arrays in `.npy`"), 3),
+              HasSubstr("64 training examples, 16 test examples"));
+}
+
+TEST_F(TaskPages, TextIsReadAsWordsAndAsCharacters) {
+  std::string book;
+  for (int i = 0; i < 600; ++i) {
+    absl::StrAppend(&book, "the cow of farmer ", i % 7,
+                    " feeds behind the barn\n");
+  }
+  absl::StrAppend(&book, "one word is new\n");
+  Write("book.txt", book);
+  std::string words = Section("own_data.md", "Text");
+  // The new word is an error until it is <unk>, with which the block ends.
+  std::string output;
+  const std::vector<std::string> blocks = Blocks(words);
+  ASSERT_GE(blocks.size(), 4u);
+  ASSERT_EQ(RunShell(blocks[0] + blocks[1], &output), 0) << output;
+  EXPECT_NE(RunShell(blocks[2], &output), 0);
+  EXPECT_THAT(output, HasSubstr("\"one\""));
+  ASSERT_EQ(RunShell("sed -i '1s/$/ <unk>/' words/ptb.train.txt\n" + blocks[3],
+                     &output),
+            0)
+      << output;
+  EXPECT_THAT(ReadFile(directory_ / "words/ptb.valid.txt").value_or(""),
+              HasSubstr("\n<unk> <unk> <unk> <unk>\n"));
+  ASSERT_EQ(RunShell(blocks[2], &output), 0) << output;
+  EXPECT_THAT(output, HasSubstr("perplexity"));
+  const size_t characters = words.find("**Characters.**");
+  ASSERT_NE(characters, std::string::npos);
+  EXPECT_THAT(RunCommands(words.substr(characters), 2),
+              HasSubstr("bits per character"));
+}
+
+// A WAV file with half a second of silence, which it says in its header.
+std::string Silence() {
+  constexpr uint32_t kRate = 8000;
+  constexpr uint32_t kBytes = kRate;
+  std::string wav = "RIFF";
+  const auto put = [&wav](uint32_t value, int bytes) {
+    for (int i = 0; i < bytes; ++i) {
+      wav.push_back(static_cast<char>(value >> 8 * i));
+    }
+  };
+  put(36 + kBytes, 4);
+  wav += "WAVEfmt ";
+  put(16, 4), put(1, 2), put(1, 2);
+  put(kRate, 4), put(2 * kRate, 4), put(2, 2), put(16, 2);
+  wav += "data";
+  put(kBytes, 4);
+  return wav + std::string(kBytes, '\0');
+}
+
+TEST_F(TaskPages, RecordingsGetTheirListsAndAreTrained) {
+  for (const char* part : {"train", "test"}) {
+    for (int i = 0; i < 8; ++i) {
+      const std::string name = absl::StrCat("recordings/", part, "/", i);
+      Write(name + ".wav", Silence());
+      Write(name + ".txt", i % 2 == 0 ? "YES\n" : "NO\n");
+    }
+  }
+  EXPECT_THAT(RunCommands(Section("own_data.md", "Recordings"), 3),
+              AllOf(HasSubstr("8 training examples, 8 test examples"),
+                    HasSubstr("character error rate")));
+}
+
+TEST_F(TaskPages, ChoosingsCommandsRun) {
+  EXPECT_THAT(RunCommands(Page("choosing.md"), 3),
+              AllOf(HasSubstr("bottleneck"), HasSubstr("8 workers, 2 servers"),
+                    HasSubstr("sidco_e+int8_block")));
+}
+
+TEST_F(TaskPages, TuningsCommandsRun) {
+  EXPECT_THAT(RunCommands(Page("tuning.md"), 4),
+              AllOf(HasSubstr("\nserver_sum "), HasSubstr("runs/threads_2")));
+  EXPECT_TRUE(fs::exists(directory_ / "runs/traced/trace.json"));
+}
+
+TEST_F(TaskPages, TroubleshootingsCommandsRun) {
+  EXPECT_THAT(RunCommands(Page("troubleshooting.md"), 5),
+              AllOf(HasSubstr("lower worker_optimizer.learning_rate, or set "
+                              "training.non_finite=SKIP"),
+                    HasSubstr("runs/none"), HasSubstr("MiB of memory")));
+}
+
+// What lies between "..." of a quoted message is in one of the programs.
+TEST(TroubleshootingDocument, QuotesTheProgramsMessages) {
+  std::string programs;
+  for (const char* program :
+       {"tools/gradsieve", "server/server", "worker/worker"}) {
+    programs += ReadFile(ProgramPath(program)).value_or("");
+  }
+  ASSERT_GT(programs.size(), 1u << 20);
+  int quoted = 0;
+  for (const std::string& block : Blocks(Page("troubleshooting.md"))) {
+    if (IsCommand(block) || absl::StartsWith(block, " ")) continue;
+    ++quoted;
+    for (absl::string_view piece :
+         absl::StrSplit(absl::StripSuffix(block, "\n"), "...")) {
+      piece = absl::StripAsciiWhitespace(piece);
+      // Shorter ones are everywhere.
+      if (piece.size() < 4) continue;
+      EXPECT_TRUE(absl::StrContains(programs, piece)) << piece;
+    }
+  }
+  EXPECT_GE(quoted, 20);
+}
+
+}  // namespace
+}  // namespace ps
