@@ -20,6 +20,9 @@ struct IndexList {
   absl::Span<const uint32_t> indices;
   uint32_t begin = 0;
   int64_t dense_size = 0;
+  // If the indices are one in each chunk of these runs, which cover all
+  // positions: code `chunks` can write them. Empty otherwise.
+  absl::Span<const ChunkRun> chunks;
 
   int64_t count() const { return static_cast<int64_t>(indices.size()); }
 };
@@ -73,6 +76,9 @@ CodeTable<IndexCodec>& IndexCodecs();
 
 // Formats that only one compressor writes.
 CodeTable<IndexFormat>& OwnIndexFormats();
+
+// Writes lists with `chunks`, and no others, so no config chooses it by name.
+const IndexCodec& ChunksCodec();
 
 // Searches both tables; null if there is no such format.
 const IndexFormat* FindIndexFormat(uint8_t number);

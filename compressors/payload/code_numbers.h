@@ -15,6 +15,7 @@ enum class IndexCode : uint8_t {
   kRice = 4,         // Rice's code of the same gaps, tuned to the density.
   kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
   kAdaComp = 6,      // The positions are part of the values of that name.
+  kChunks = 7,       // The place of the one index in each chunk of positions.
 };
 
 enum class ValueCode : uint8_t {

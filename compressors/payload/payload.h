@@ -107,13 +107,13 @@ double CodingVariance(const PayloadCodes& codes);
 // least `begin` and below begin + dense_size; in the payload they count from
 // `begin`. Each value is replaced with its coding error, value - decoded,
 // rounded to float once; this is 0 for "fp32". Value codes that round at random
-// draw by random_key, which no other payload should share. Errors:
-// kInvalidArgument for an unknown code.
-absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
-                                             absl::Span<const uint32_t> indices,
-                                             absl::Span<float> values,
-                                             uint32_t begin, int64_t dense_size,
-                                             uint64_t random_key = 0);
+// draw by random_key, which no other payload should share. If the indices are
+// one in each chunk of `chunks`, which cover dense_size positions, "auto" knows
+// one more index code. Errors: kInvalidArgument for an unknown code.
+absl::StatusOr<PayloadBuffer> EncodeElements(
+    const PayloadCodes& codes, absl::Span<const uint32_t> indices,
+    absl::Span<float> values, uint32_t begin, int64_t dense_size,
+    uint64_t random_key = 0, absl::Span<const ChunkRun> chunks = {});
 
 // The same with values as fp32, which is lossless.
 absl::StatusOr<PayloadBuffer> EncodeSparse(absl::string_view index_code,

@@ -50,6 +50,10 @@ const IndexCodec* SmallestCodec(const IndexList& list) {
     smallest = codec;
     smallest_size = size;
   }
+  const IndexCodec& chunks = ChunksCodec();
+  if (chunks.Fits(list) && chunks.EncodedSize(list) < smallest_size) {
+    return &chunks;
+  }
   return smallest;
 }
 
@@ -150,16 +154,16 @@ void CheckValueCodeConfig(const ValueCodeConfig& config,
   }
 }
 
-absl::StatusOr<PayloadBuffer> EncodeElements(const PayloadCodes& codes,
-                                             absl::Span<const uint32_t> indices,
-                                             absl::Span<float> values,
-                                             uint32_t begin, int64_t dense_size,
-                                             uint64_t random_key) {
+absl::StatusOr<PayloadBuffer> EncodeElements(
+    const PayloadCodes& codes, absl::Span<const uint32_t> indices,
+    absl::Span<float> values, uint32_t begin, int64_t dense_size,
+    uint64_t random_key, absl::Span<const ChunkRun> chunks) {
   CHECK_EQ(indices.size(), values.size());
   IndexList list;
   list.indices = indices;
   list.begin = begin;
   list.dense_size = dense_size;
+  list.chunks = chunks;
   PS_ASSIGN_OR_RETURN(const ValueCodec* value_codec,
                       ValueCodecs().Find(codes.value_code));
   const IndexCodec* index_codec = nullptr;

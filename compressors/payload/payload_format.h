@@ -21,6 +21,15 @@ constexpr int64_t kMaxDenseSize = (int64_t{1} << 32) - 1;
 // in the slices that the network made. Not owned.
 using PayloadPieces = std::vector<absl::Span<const uint8_t>>;
 
+// `size` consecutive positions, cut into chunks of chunk_size from their
+// beginning, the last of which may be shorter, with one index in each chunk.
+struct ChunkRun {
+  int64_t chunk_size = 1;  // At least 1.
+  int64_t size = 0;
+
+  int64_t num_chunks() const { return (size + chunk_size - 1) / chunk_size; }
+};
+
 // The contents of a payload's header.
 struct PayloadInfo {
   IndexCode index_code = IndexCode::kDense;

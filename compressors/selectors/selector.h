@@ -6,9 +6,11 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "compressors/compressor.h"
+#include "compressors/payload/payload_format.h"
 #include "compressors/state_io.h"
 #include "tensor/device_selection.h"
 #include "tensor/sparse_kernels.h"
@@ -42,6 +44,9 @@ struct Selected {
   std::optional<DeviceSelection> on_device;
   bool encoded = false;  // SelectorInput::encode has encoded on_device.
   Selection elements;
+  // If `elements` are one in each chunk: the chunks of each part. Not owned;
+  // valid until the selector's next call.
+  const std::vector<std::vector<ChunkRun>>* chunks = nullptr;
 
   // Valid unless `all` is true.
   int64_t count() const {

@@ -84,6 +84,7 @@ class Sparsifier final : public Compressor {
     selected_.on_device.reset();
     selected_.encoded = false;
     selected_.elements.clear();
+    selected_.chunks = nullptr;
     PS_RETURN_IF_ERROR(selector_->Select(input, &selected_, &encoded.stats));
     if (!selected_.encoded) encoded.parts.clear();
     if (encoded.stats.non_finite) {
@@ -148,7 +149,10 @@ class Sparsifier final : public Compressor {
     const absl::Span<const uint32_t> indices = selected_.elements.indices;
     const absl::Span<float> values = absl::MakeSpan(selected_.elements.values);
     auto first = indices.begin();
-    for (const Part& part : parts_) {
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const Part& part = parts_[p];
+      absl::Span<const ChunkRun> chunks;
+      if (selected_.chunks != nullptr) chunks = (*selected_.chunks)[p];
       // In 64 bits, since the end of a vector of 2^32 - 1 elements must fit
       // too.
       const auto last = std::lower_bound(
@@ -156,11 +160,12 @@ class Sparsifier final : public Compressor {
           [](uint32_t index, int64_t end) { return index < end; });
       const size_t offset = first - indices.begin();
       const size_t count = last - first;
-      PS_ASSIGN_OR_RETURN(PayloadBuffer payload,
-                          EncodeElements(codes_, indices.subspan(offset, count),
-                                         values.subspan(offset, count),
-                                         static_cast<uint32_t>(part.begin),
-                                         part.size(), PayloadKey(part)));
+      PS_ASSIGN_OR_RETURN(
+          PayloadBuffer payload,
+          EncodeElements(codes_, indices.subspan(offset, count),
+                         values.subspan(offset, count),
+                         static_cast<uint32_t>(part.begin), part.size(),
+                         PayloadKey(part), chunks));
       encoded->parts.push_back(std::move(payload));
       first = last;
     }

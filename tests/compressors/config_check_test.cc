@@ -194,8 +194,8 @@ TEST(CompressorConfigCheckTest, AutoChoosesAmongCompressorsWithARatio) {
                        "false auto { compressor: 'topk' decide_every: 10 }"),
               testing::IsEmpty());
   const std::string rule =
-      "must be one that has a ratio: dgc, gaussiank, randomk, redsync, "
-      "sidco_e, sidco_gp, sidco_p, topk";
+      "must be one that has a ratio: chunk_topk, dgc, gaussiank, randomk, "
+      "redsync, sidco_e, sidco_gp, sidco_p, topk";
   for (const char* name :
        {"auto", "none", "threshold", "adacomp", "powersgd", "topkk"}) {
     const std::string config = absl::StrCat("name: 'auto' auto { compressor: '",

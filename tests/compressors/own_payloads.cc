@@ -63,10 +63,20 @@ std::string LowRankPayload() {
   return Payload(info, bytes);
 }
 
+std::string ChunksPayload() {
+  const std::vector<ChunkRun> chunks = {{40, 250}, {1, 50}};
+  std::vector<uint32_t> indices = {39, 41, 80, 130, 199, 200, 249};
+  for (uint32_t i = 250; i < 300; ++i) indices.push_back(i);
+  std::vector<float> values(indices.size(), -1.25f);
+  const auto payload = EncodeElements({}, indices, absl::MakeSpan(values), 0,
+                                      kOwnPayloadSize, 0, chunks);
+  return std::string(payload->data(), payload->data() + payload->size_bytes());
+}
+
 }  // namespace
 
 std::vector<std::string> OwnPayloads() {
-  return {AdaCompPayload(), LowRankPayload()};
+  return {AdaCompPayload(), LowRankPayload(), ChunksPayload()};
 }
 
 }  // namespace ps

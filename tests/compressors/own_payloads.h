@@ -12,7 +12,8 @@ namespace ps {
 // The number of positions in each payload.
 constexpr int64_t kOwnPayloadSize = 300;
 
-// One payload of AdaComp, with segments of all kinds, and one of PowerSGD.
+// One payload of AdaComp, with segments of all kinds, one of PowerSGD, and one
+// of an element in each chunk.
 std::vector<std::string> OwnPayloads();
 
 }  // namespace ps

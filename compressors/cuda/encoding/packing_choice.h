@@ -42,6 +42,7 @@ PS_HOST_DEVICE inline int64_t IndexBytes(IndexCode code, const PartPlan& part) {
     case IndexCode::kEliasFano:
       return EliasFanoLayout(part.count, part.dense_size).total_bytes();
     case IndexCode::kAdaComp:
+    case IndexCode::kChunks:
       break;
   }
   return -1;

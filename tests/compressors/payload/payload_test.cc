@@ -398,7 +398,7 @@ void ExpectSound(const PayloadPieces& pieces, const std::string& bytes,
                  int64_t dense_size) {
   const Elements elements = Decode(pieces, dense_size);
   const int index_code = bytes[1];
-  if (index_code > 0 && index_code != static_cast<int>(IndexCode::kAdaComp)) {
+  if (index_code > 0 && index_code < static_cast<int>(IndexCode::kAdaComp)) {
     ASSERT_EQ(Encode(kSparseCodes[index_code - 1], elements), bytes);
   }
   int64_t previous = -1;
