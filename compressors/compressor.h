@@ -68,7 +68,7 @@ struct CompressionStats {
   int64_t target_count = 0;
   int stages = 0;
   // Everything was sent, although the config asks for less, because that takes
-  // less time; so no element was sent late.
+  // less time or training begins; so no element was sent late.
   bool chosen_dense = false;
   // Why the selection differs from what the estimate alone would give; empty if
   // it does not. Each compressor documents its values.

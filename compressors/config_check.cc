@@ -44,6 +44,11 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
             "must be \"sgd\" with compressor.momentum_correction, which is the "
             "momentum",
             problems);
+  CheckThat(compressor.feedback_share() == 1 || !config.has_worker_optimizer(),
+            "compressor.feedback_share", compressor.feedback_share(),
+            "must be 1 with worker_optimizer, whose own weights are ahead of "
+            "the servers' by the whole residual",
+            problems);
   CheckThat(
       compressor.clip_norm() == 0 || config.training().bucket_megabytes() == 0,
       "training.bucket_megabytes", config.training().bucket_megabytes(),
@@ -141,6 +146,9 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
             "must be 0: it is for gradients", problems);
   CheckThat(compressor.clip_norm() == 0, path + "clip_norm",
             compressor.clip_norm(), "must be 0: it is for gradients", problems);
+  CheckThat(compressor.feedback_share() == 1, path + "feedback_share",
+            compressor.feedback_share(), "must be 1: it is for gradients",
+            problems);
   CheckThat(compressor.warmup().stages() == 0, path + "warmup.stages",
             compressor.warmup().stages(), "must be 0: it is for gradients",
             problems);

@@ -11,6 +11,7 @@
 #include "compressors/selectors/selector_options_check.h"
 #include "compressors/wrappers/gradient_clipping.h"
 #include "compressors/wrappers/momentum_correction.h"
+#include "compressors/wrappers/partial_feedback.h"
 #include "compressors/wrappers/ratio_warmup.h"
 #include "glog/logging.h"
 
@@ -106,6 +107,10 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
                       config.warmup().stages() > 0
                           ? NewRatioWarmup(options, factory)
                           : factory(options));
+  if (config.feedback_share() < 1) {
+    PS_ASSIGN_OR_RETURN(compressor,
+                        NewPartialFeedback(options, std::move(compressor)));
+  }
   if (config.momentum_correction().momentum() > 0) {
     PS_ASSIGN_OR_RETURN(compressor,
                         NewMomentumCorrection(options, std::move(compressor)));
@@ -133,6 +138,15 @@ void CheckWrappers(const CompressorConfig& config, const std::string& path,
     problems->Add(path + "error_feedback", "false",
                   "must be true with momentum_correction, which adds to the "
                   "residual");
+  }
+  const double share = config.feedback_share();
+  if (!(share > 0 && share <= 1)) {
+    problems->Add(path + "feedback_share", absl::StrCat(share),
+                  "must be in (0, 1]");
+  } else if (share < 1 && !config.error_feedback()) {
+    problems->Add(path + "error_feedback", "false",
+                  "must be true with feedback_share below 1, which is about "
+                  "the residual");
   }
   const WarmupConfig& warmup = config.warmup();
   if (warmup.stages() < 0 || warmup.stages() > kMaxWarmupStages) {

@@ -18,6 +18,7 @@ constexpr uint64_t kWarmupPurpose = 0x7761726d7570;  // "warmup"
 double StageRatio(const CompressorConfig& config, int64_t stage) {
   const WarmupConfig& warmup = config.warmup();
   if (stage >= warmup.stages()) return config.ratio();
+  if (warmup.rule() == WarmupConfig::DENSE) return 1;
   const double e = static_cast<double>(stage + 1);
   if (warmup.rule() == WarmupConfig::QUARTER) {
     return std::max(config.ratio(), std::pow(0.25, e));
@@ -68,6 +69,11 @@ class RatioWarmup final : public Compressor {
                         inner.Compress(gradient, residual));
     if (encoded.stats.non_finite) return encoded;
     if (next != nullptr) inner_ = std::move(next);
+    // Nothing was sent late, so there is no old momentum to mask.
+    encoded.stats.chosen_dense =
+        encoded.stats.chosen_dense ||
+        (options_.config.warmup().rule() == WarmupConfig::DENSE &&
+         stage < options_.config.warmup().stages());
     stage_ = stage;
     ++iteration_;
     return encoded;

@@ -72,6 +72,22 @@ TEST(RatioWarmupTest, GeometricStepsAreEqualFactors) {
   EXPECT_EQ(WarmupRatio(config, 50), 0.001);
 }
 
+TEST(RatioWarmupTest, DenseStagesSendEverythingAndKeepMomentum) {
+  Harness harness(OptionsOf(
+      "name: 'topk' ratio: 0.01 momentum_correction { momentum: 0.5 } "
+      "warmup { rule: DENSE stages: 2 iterations_per_stage: 1 }"));
+  const std::vector<float> gradient = MakeVector("laplace", kSize, 1);
+  harness.Compress(gradient);
+  const EncodedGradient second = harness.Compress(gradient);
+  EXPECT_EQ(second.stats.count, kSize);
+  const std::vector<float> sent = harness.Decode(second);
+  for (int64_t i = 0; i < kSize; ++i) {
+    ASSERT_EQ(sent[i], 0.5f * gradient[i] + gradient[i]);
+    ASSERT_EQ(harness.residual()[i], 0);
+  }
+  EXPECT_EQ(harness.Compress(gradient).stats.count, kSize / 100);
+}
+
 TEST(RatioWarmupTest, ResidualIsKeptAcrossStages) {
   Harness harness(OptionsOf(
       "name: 'topk' ratio: 0.01 warmup { stages: 4 iterations_per_stage: 1 }"));

@@ -1,5 +1,6 @@
 // The laws of every registered compressor inside the wrappers that a config may
-// put around it: clipping, momentum correction, warm-up.
+// put around it: clipping, momentum correction, a share of the residual,
+// warm-up.
 #include <limits>
 #include <string>
 #include <vector>
@@ -17,7 +18,7 @@ class WrappedContractTest : public testing::TestWithParam<std::string> {
   HarnessOptions Options(int64_t n) const {
     HarnessOptions options;
     options.config = CompressorConfigFrom(
-        "ratio: 0.02 clip_norm: 50 "
+        "ratio: 0.02 clip_norm: 50 feedback_share: 0.5 "
         "momentum_correction { momentum: 0.9 nesterov: true } "
         "warmup { stages: 4 iterations_per_stage: 3 }");
     options.config.set_name(GetParam());
@@ -35,6 +36,7 @@ TEST_P(WrappedContractTest, ObeysTheLawForTheStepOfMomentum) {
     for (const bool nesterov : {false, true}) {
       HarnessOptions options = Options(n);
       options.config.clear_clip_norm();
+      options.config.clear_feedback_share();
       options.config.mutable_momentum_correction()->set_nesterov(nesterov);
       constexpr float kMomentum = 0.9f;
       Harness harness(options);

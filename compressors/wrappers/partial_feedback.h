@@ -1,0 +1,27 @@
+// Adds only a share beta of the residual to each gradient, and keeps the rest:
+// a low-pass filter on what is sent late, for noisy gradients (Chen et al.,
+// "ScaleCom", NeurIPS 2020, section 3.2).
+//
+// With gradient g and residual e, element by element:
+//     u = beta e + g;    e <- e + g - sent
+// where the inner compressor chooses what is sent from u. The paper keeps m =
+// beta e: its update m <- (1 - beta) m + beta (u - sent) is the same.
+#ifndef COMPRESSORS_WRAPPERS_PARTIAL_FEEDBACK_H_
+#define COMPRESSORS_WRAPPERS_PARTIAL_FEEDBACK_H_
+
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "compressors/compressor.h"
+
+namespace ps {
+
+// beta: config.feedback_share. The law of compressors holds up to rounding.
+// Costs two passes and one vector. State: that of `inner`. Errors:
+// kResourceExhausted.
+absl::StatusOr<std::unique_ptr<Compressor>> NewPartialFeedback(
+    const CompressorOptions& options, std::unique_ptr<Compressor> inner);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_WRAPPERS_PARTIAL_FEEDBACK_H_
