@@ -16,6 +16,8 @@ enum class IndexCode : uint8_t {
   kEliasFano = 5,    // Low bits of each, then the high parts as a bitmap.
   kAdaComp = 6,      // The positions are part of the values of that name.
   kChunks = 7,       // The place of the one index in each chunk of positions.
+  // No indices: another payload has them (shared_positions.h).
+  kSharedPositions = 8,
 };
 
 enum class ValueCode : uint8_t {
@@ -35,6 +37,7 @@ enum class ValueCode : uint8_t {
   kAdaComp = 13,  // Bins of positions; each element is a sign at one scale.
   kLowRank = 14,  // Products of narrow matrices.
   kNaturalDithering = 15,
+  kNoValues = 16,  // Positions alone (shared_positions.h).
 };
 
 }  // namespace ps

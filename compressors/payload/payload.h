@@ -151,6 +151,9 @@ int64_t PayloadBytes(const PayloadInfo& info);
 PayloadBuffer PayloadOver(const PayloadInfo& info,
                           std::shared_ptr<uint8_t[]> bytes);
 
+// The header alone, for a payload whose other bytes lie elsewhere.
+PayloadBuffer PayloadHeader(const PayloadInfo& info);
+
 // The names that CheckPayloadCodes accepts, including "auto".
 std::vector<std::string> IndexCodeNames();
 std::vector<std::string> ValueCodeNames();

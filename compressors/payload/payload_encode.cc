@@ -105,6 +105,13 @@ PayloadBuffer PayloadOver(const PayloadInfo& info,
   return payload;
 }
 
+PayloadBuffer PayloadHeader(const PayloadInfo& info) {
+  PayloadBuffer header = ReservePayload(0, 0);
+  WriteHeader(info, &header);
+  header.Shrink(kPayloadHeaderBytes);
+  return header;
+}
+
 absl::Status CheckPayloadCodes(const PayloadCodes& codes) {
   const std::vector<std::string> index_codes = IndexCodeNames();
   if (std::find(index_codes.begin(), index_codes.end(), codes.index_code) ==

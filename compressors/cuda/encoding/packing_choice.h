@@ -43,6 +43,7 @@ PS_HOST_DEVICE inline int64_t IndexBytes(IndexCode code, const PartPlan& part) {
       return EliasFanoLayout(part.count, part.dense_size).total_bytes();
     case IndexCode::kAdaComp:
     case IndexCode::kChunks:
+    case IndexCode::kSharedPositions:
       break;
   }
   return -1;
