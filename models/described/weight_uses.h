@@ -1,0 +1,23 @@
+// How often the weights of a model are used.
+#ifndef MODELS_DESCRIBED_WEIGHT_USES_H_
+#define MODELS_DESCRIBED_WEIGHT_USES_H_
+
+#include <cstdint>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "models/model.h"
+
+namespace ps {
+
+// For each of model.parameters(): how often each of its weights is used for one
+// example. In a convolution that is once for each position of its output; all
+// others count once, also those of recurrent layers. Errors:
+// kInternal if the model does not describe itself.
+absl::StatusOr<std::vector<int64_t>> WeightUses(const Model& model,
+                                                const ExampleShape& example);
+
+}  // namespace ps
+
+#endif  // MODELS_DESCRIBED_WEIGHT_USES_H_
