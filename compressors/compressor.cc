@@ -13,6 +13,10 @@ CompressorPlugin FindCompressor(const std::string& name) {
   return CompressorRegistry().Find(name).value_or(CompressorPlugin());
 }
 
+bool SharesPositions(const CompressorConfig& config, int num_workers) {
+  return num_workers > 1 && FindCompressor(config.name()).shares_positions;
+}
+
 void CheckOwnCode(const CompressorConfig& config, const std::string& path,
                   ConfigProblems* problems) {
   if (!FindCompressor(config.name()).writes_own_code) return;

@@ -31,6 +31,18 @@ namespace ps {
 struct TensorSpan {
   int64_t begin = 0;
   Shape shape;  // In PyTorch's layout; a convolution has four extents.
+  // How often each weight is used for one example: in a convolution once for
+  // each position of its output.
+  int64_t uses = 1;
+  bool first = false;  // The first tensor of the model.
+};
+
+// What a compressor whose workers share positions is told before each Compress.
+struct SharedPositions {
+  // Whether another worker leads this iteration; this one sends its values at
+  // `indices` then. Otherwise it selects positions itself.
+  bool given = false;
+  std::vector<uint32_t> indices;  // Ascending, in the whole vector.
 };
 
 struct CompressorOptions {
@@ -50,6 +62,9 @@ struct CompressorOptions {
   int bucket = 0;
   int num_workers = 1;         // At least 1.
   Backend* backend = nullptr;  // Not owned; outlives the compressor.
+  // For compressors whose workers share positions; null if there are no other
+  // workers. Not owned; outlives the compressor.
+  const SharedPositions* shared_positions = nullptr;
 };
 
 // What one call of Compress did.
@@ -122,6 +137,11 @@ struct CompressorPlugin {
     plugin.has_target_ratio = false;
     return plugin;
   }
+  CompressorPlugin SharingPositions() const {
+    CompressorPlugin plugin = *this;
+    plugin.shares_positions = true;
+    return plugin;
+  }
   CompressorPlugin ChoosingByTime() const {
     CompressorPlugin plugin = *this;
     plugin.chooses_by_time = true;
@@ -140,6 +160,9 @@ struct CompressorPlugin {
   // Whether the compressor sends all elements, as values in a code of its own
   // choice, while a worker measures that this takes less time.
   bool chooses_by_time = false;
+  // Whether in each iteration one worker selects positions for all
+  // (SharedPositions).
+  bool shares_positions = false;
 };
 
 // Every compressor that is linked in.
@@ -154,6 +177,12 @@ CompressorPlugin FindCompressor(const std::string& name);
   [[maybe_unused]] static const bool ps_compressor_registered = \
       ::ps::CompressorRegistry().Register(name, meaning,        \
                                           ::ps::CompressorPlugin(plugin))
+
+// Whether these workers share positions, and who leads then: each in its turn.
+bool SharesPositions(const CompressorConfig& config, int num_workers);
+inline int LeaderOf(int64_t iteration, int num_workers) {
+  return static_cast<int>(iteration % num_workers);
+}
 
 // Reports index_code and value_code if they are set for a compressor that
 // writes its own code; `path` ends in a dot or is empty.

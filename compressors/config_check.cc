@@ -57,6 +57,21 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
       problems);
 }
 
+// Where workers share positions, they must be in the same iteration.
+void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
+  const std::string& name = config.compressor().name();
+  if (!FindCompressor(name).shares_positions) return;
+  const std::string why = absl::StrCat(" with compressor.name \"", name,
+                                       "\", whose workers send the positions "
+                                       "that one of them selects");
+  CheckThat(!UpdatesByEachPush(config), "consistency.mode",
+            ConsistencyConfig::Mode_Name(config.consistency().mode()),
+            "must be SYNCHRONOUS" + why, problems);
+  CheckThat(!MayLeaveOut(config), "consistency.step_timeout_seconds",
+            config.consistency().step_timeout_seconds(), "must be 0" + why,
+            problems);
+}
+
 // Votes require the majority vote, and the majority vote requires votes.
 void CheckVotes(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
@@ -160,6 +175,7 @@ void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {
   }
   CheckWrappers(config.compressor(), "compressor.", problems);
   CheckJobOfWrappers(config, problems);
+  CheckSharedPositions(config, problems);
   CheckDownlink(config, problems);
 }
 

@@ -12,6 +12,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "compressors/payload/shared_positions.h"
 #include "glog/logging.h"
 #include "grpcpp/impl/codegen/proto_utils.h"
 #include "server/limits/memory_bound.h"
@@ -149,8 +150,13 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
                 const std::shared_ptr<HeldPushes>& held,
                 ShardSnapshots* snapshots) {
   const SliceMessage header = request.message.header;
-  const absl::StatusOr<PayloadInfo> info = ValidatePayload(
-      request.message.payload.pieces, request.slice->num_elements());
+  const PayloadPieces& pieces = request.message.payload.pieces;
+  // The slice completes and validates what lacks positions.
+  const bool lacks_positions = LacksPositions(pieces);
+  absl::StatusOr<PayloadInfo> info = PayloadInfo();
+  if (!lacks_positions) {
+    info = ValidatePayload(pieces, request.slice->num_elements());
+  }
   if (!info.ok()) {
     held->Release(IdOf(header))
         ->Respond(Annotate(
@@ -165,7 +171,8 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.iteration = header.iteration();
   push.loss = header.loss();
   push.count = info->count;
-  push.dense = info->index_code == IndexCode::kDense;
+  push.dense = !lacks_positions && info->index_code == IndexCode::kDense;
+  push.lacks_positions = lacks_positions;
   push.message_bytes = request.message.message_bytes;
   push.base_version = header.base_version();
   if (header.has_compress_next()) push.compress_next = header.compress_next();
@@ -423,6 +430,44 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
   work_queue_->Schedule([held = held_pushes_, arrival, snapshots = snapshots_,
                          opened = *std::move(opened)]() mutable {
     HandlePush(std::move(opened), arrival, held, snapshots);
+  });
+  return call.get();
+}
+
+grpc::ServerUnaryReactor* PsService::GetPositions(
+    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
+    grpc::ByteBuffer* response) {
+  const std::shared_ptr<HeldCall> call =
+      HeldCall::New(response, Counted("GetPositions"));
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
+  if (!opened.ok()) {
+    call->Respond(opened.status());
+    return call.get();
+  }
+  // Positions take at most four bytes, as weights do.
+  absl::StatusOr<std::shared_ptr<const void>> claim =
+      answers_.Take(opened->message.header.worker().rank(),
+                    MaxAnswerBytes(*config_, opened->slice->num_elements()));
+  if (!claim.ok()) {
+    call->Respond(claim.status());
+    return call.get();
+  }
+  call->Keep(*std::move(claim));
+  work_queue_->Schedule([call, opened = *std::move(opened)] {
+    const SliceMessage& header = opened.message.header;
+    opened.slice->GetPositions(
+        header.worker().rank(), header.iteration(),
+        [call, header](const absl::StatusOr<PayloadBuffer>& positions) {
+          if (!positions.ok()) {
+            call->Respond(positions.status());
+            return;
+          }
+          SliceMessage answer;
+          answer.set_bucket(header.bucket());
+          answer.set_slice(header.slice());
+          answer.set_iteration(header.iteration());
+          call->Respond(EncodeSliceMessage(answer, *positions));
+        });
   });
   return call.get();
 }

@@ -40,9 +40,10 @@ struct SliceRequest;
 // object (transport/slice_message.h).
 using PsServiceWithSlices = ParameterServer::WithRawCallbackMethod_Push<
     ParameterServer::WithRawCallbackMethod_Pull<
-        ParameterServer::WithRawCallbackMethod_InitializeSlice<
-            ParameterServer::WithRawCallbackMethod_AddSquares<
-                ParameterServer::Service>>>>;
+        ParameterServer::WithRawCallbackMethod_GetPositions<
+            ParameterServer::WithRawCallbackMethod_InitializeSlice<
+                ParameterServer::WithRawCallbackMethod_AddSquares<
+                    ParameterServer::Service>>>>>;
 // Those about snapshots are raw because several workers share an answer.
 using PsServiceWithSnapshots =
     ParameterServer::WithRawCallbackMethod_FindSnapshots<
@@ -113,6 +114,9 @@ class PsService final : public PsServiceBase {
   grpc::ServerUnaryReactor* Push(grpc::CallbackServerContext* context,
                                  const grpc::ByteBuffer* request,
                                  grpc::ByteBuffer* response) override;
+  grpc::ServerUnaryReactor* GetPositions(grpc::CallbackServerContext* context,
+                                         const grpc::ByteBuffer* request,
+                                         grpc::ByteBuffer* response) override;
   grpc::ServerUnaryReactor* AddSquares(grpc::CallbackServerContext* context,
                                        const grpc::ByteBuffer* request,
                                        grpc::ByteBuffer* response) override;

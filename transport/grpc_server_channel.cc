@@ -39,6 +39,8 @@ const char* MethodOf(Rpc rpc) {
       return "/ps.ParameterServer/Push";
     case Rpc::kPull:
       return "/ps.ParameterServer/Pull";
+    case Rpc::kGetPositions:
+      return "/ps.ParameterServer/GetPositions";
     case Rpc::kSaveSnapshot:
       return "/ps.ParameterServer/SaveSnapshot";
     case Rpc::kStop:

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/payload/shared_positions.h"
 #include "proto/parameter_server.pb.h"
 #include "transport/grpc_server_channel.h"
 #include "transport/proto_bytes.h"
@@ -45,6 +46,7 @@ class SessionsClient final : public ParameterClient {
   }
   absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
                                const AnswerHandler& handler) override;
+  void AskForPositions(int64_t iteration, int bucket) override;
   absl::Status Push(const BucketPush& push,
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
@@ -157,6 +159,20 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
   PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
                       DecodeSliceMessage(call.response));
   SliceAnswer answer;
+  if (call.rpc == Rpc::kGetPositions) {
+    absl::StatusOr<std::vector<uint32_t>> positions =
+        ReadPositions(message.payload.pieces, call.slice->size());
+    if (!positions.ok()) {
+      return absl::DataLossError(
+          absl::StrCat("positions of iteration ", message.header.iteration(),
+                       " cannot be used: ", positions.status().message()));
+    }
+    answer.slice = call.slice;
+    answer.version = message.header.iteration();
+    answer.bytes_down = message.message_bytes;
+    answer.positions = &*positions;
+    return handler(answer);
+  }
   if (!message.payload.pieces.empty()) {
     absl::StatusOr<PayloadInfo> info =
         ValidatePayload(message.payload.pieces, call.slice->size());
@@ -316,6 +332,14 @@ absl::Status SessionsClient::PullLastWeights(int64_t pushes, int64_t averagings,
   }
   return sessions_.Await(
       [&](const Call& call) { return HandleAnswer(call, handler); });
+}
+
+void SessionsClient::AskForPositions(int64_t iteration, int bucket) {
+  for (const Slice& slice : shard_map_->slices(bucket)) {
+    SliceMessage header = Header(slice);
+    header.set_iteration(iteration);
+    StartSliceCall(Rpc::kGetPositions, slice, header, PayloadBuffer());
+  }
 }
 
 absl::Status SessionsClient::Push(const BucketPush& push,

@@ -91,6 +91,10 @@ struct SliceAnswer {
   PayloadInfo info;
   // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
+  // AskForPositions: those of the leader of iteration `version`, ascending, in
+  // the slice; only they, `slice` and bytes_down have a meaning then. Valid
+  // until the handler returns; null for all other answers.
+  const std::vector<uint32_t>* positions = nullptr;
 };
 
 // See storage/process_snapshots.h.
@@ -169,6 +173,10 @@ class ParameterClient {
   virtual absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
                                        const AnswerHandler& handler) = 0;
 
+  // Asks for the positions in a bucket that the leader of this iteration
+  // selects. They come as answers do, one for each slice, once it has pushed.
+  virtual void AskForPositions(int64_t iteration, int bucket) = 0;
+
   // Starts to send one bucket; parts[i] is the payload of its i-th slice.
   // Pushes that exceed credit_bytes wait for answers. Of the waiting pushes,
   // later buckets go first, because the next forward pass needs them first.
@@ -179,7 +187,7 @@ class ParameterClient {
   virtual absl::Status PollAnswers(const AnswerHandler& handler) = 0;
 
   // Passes the answers of all pushes so far to `handler` as they arrive, on
-  // this thread.
+  // this thread, also of those that `handler` makes.
   virtual absl::Status AwaitAnswers(const AnswerHandler& handler) = 0;
 
   // Has all servers save their state after this many pushes. Waits until all

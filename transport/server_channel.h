@@ -25,6 +25,7 @@ enum class Rpc {
   kInitializeSlice,
   kPush,
   kPull,
+  kGetPositions,
   kSaveSnapshot,
   kStop,
   kFinish,

@@ -47,6 +47,11 @@ class ExchangeAccount {
   void Compressed(const CompressedBucket& compressed, TraceRecorder::Row row);
   void Applied(const AppliedAnswer& applied, TraceRecorder::Row row);
 
+  // The positions of another worker have arrived.
+  void PositionsArrived(const SliceAnswer& answer) {
+    stats_.bytes_down += answer.bytes_down;
+  }
+
   // A separate thread compressed and applied in parallel with the computation.
   void Overlapped(double seconds) { stats_.phases.overlapped += seconds; }
   // With compressor "auto": adds the share of this worker's elements that lie

@@ -10,6 +10,7 @@
 #include "common/status_macros.h"
 #include "common/weights_digest.h"
 #include "compressors/payload/payload.h"
+#include "compressors/payload/shared_positions.h"
 #include "glog/logging.h"
 
 namespace ps {
@@ -17,13 +18,19 @@ namespace {
 
 // The parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
-                                  const std::vector<ParameterInfo>& all) {
+                                  const GradientPipelineOptions& options) {
   std::vector<TensorSpan> tensors;
-  for (const ParameterInfo& parameter : all) {
+  for (size_t p = 0; p < options.parameters.size(); ++p) {
+    const ParameterInfo& parameter = options.parameters[p];
     if (parameter.offset < bucket.begin || parameter.offset >= bucket.end) {
       continue;
     }
-    tensors.push_back({parameter.offset - bucket.begin, parameter.shape});
+    TensorSpan tensor;
+    tensor.begin = parameter.offset - bucket.begin;
+    tensor.shape = parameter.shape;
+    if (!options.uses.empty()) tensor.uses = options.uses[p];
+    tensor.first = p == 0;
+    tensors.push_back(tensor);
   }
   return tensors;
 }
@@ -40,17 +47,25 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     const GradientPipelineOptions& options) {
   auto pipeline =
       std::unique_ptr<GradientPipeline>(new GradientPipeline(options));
+  if (SharesPositions(options.config->compressor(),
+                      options.config->cluster().num_workers())) {
+    pipeline->positions_.resize(options.buckets.size());
+    pipeline->arriving_.resize(options.buckets.size());
+  }
   for (size_t b = 0; b < options.buckets.size(); ++b) {
     CompressorOptions compressor;
     compressor.config = options.config->compressor();
     compressor.dense_size = options.buckets[b].size();
     compressor.part_ends = options.shard_map->SliceEnds(static_cast<int>(b));
-    compressor.tensors = TensorsIn(options.buckets[b], options.parameters);
+    compressor.tensors = TensorsIn(options.buckets[b], options);
     compressor.seed = options.config->seed();
     compressor.worker_rank = options.worker_rank;
     compressor.bucket = static_cast<int>(b);
     compressor.num_workers = options.config->cluster().num_workers();
     compressor.backend = options.backend;
+    if (!pipeline->positions_.empty()) {
+      compressor.shared_positions = &pipeline->positions_[b];
+    }
     PS_ASSIGN_OR_RETURN(std::unique_ptr<Compressor> made,
                         pipeline->choice_.MakeCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
@@ -72,7 +87,20 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
   weights_ = weights;
   next_push_ = push + 1;
   next_bucket_ = 0;
+  num_ready_ = 0;
+  num_pushed_ = 0;
   account_.Begin();
+  follows_ = !positions_.empty() &&
+             LeaderOf(push, options_.config->cluster().num_workers()) !=
+                 options_.worker_rank;
+  for (size_t b = 0; b < positions_.size(); ++b) {
+    positions_[b].given = follows_;
+    if (!follows_) continue;
+    const int bucket = static_cast<int>(b);
+    arriving_[b].num_missing = options_.shard_map->slices(bucket).size();
+    arriving_[b].of_slices.assign(arriving_[b].num_missing, {});
+    options_.client->AskForPositions(push, bucket);
+  }
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
@@ -128,11 +156,48 @@ void GradientPipeline::Abandon() {
 }
 
 absl::Status GradientPipeline::Send(int b, double loss) {
+  num_ready_ = b + 1;
+  loss_ = loss;
+  return SendWhatIsReady();
+}
+
+absl::Status GradientPipeline::SendWhatIsReady() {
+  while (num_pushed_ < num_ready_ &&
+         (!follows_ || arriving_[num_pushed_].num_missing == 0)) {
+    PS_RETURN_IF_ERROR(CompressAndPush(num_pushed_++));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status GradientPipeline::CompressAndPush(int b) {
   PS_ASSIGN_OR_RETURN(const CompressedBucket compressed, Compress(b));
   account_.Compressed(compressed, row());
   AddCosts(compressed);
-  residuals_->Sent(b, compressed.encoded.parts);
-  return Push(b, loss, compressed.encoded.parts);
+  const std::vector<PayloadBuffer>& parts = compressed.encoded.parts;
+  residuals_->Sent(b, parts);
+  // A gradient that is not finite sends nothing, and at no positions.
+  if (!follows_ || compressed.encoded.stats.non_finite) return Push(b, parts);
+  std::vector<PayloadBuffer> values;
+  for (const PayloadBuffer& part : parts) {
+    values.push_back(WithoutPositions(part));
+  }
+  return Push(b, values);
+}
+
+absl::Status GradientPipeline::TakePositions(const SliceAnswer& answer) {
+  account_.PositionsArrived(answer);
+  const int bucket = answer.slice->bucket;
+  LeadersPositions& arriving = arriving_[bucket];
+  arriving.of_slices[answer.slice->index] = *answer.positions;
+  if (--arriving.num_missing > 0) return absl::OkStatus();
+  std::vector<uint32_t>& indices = positions_[bucket].indices;
+  indices.clear();
+  for (const Slice& slice : options_.shard_map->slices(bucket)) {
+    for (const uint32_t index : arriving.of_slices[slice.index]) {
+      indices.push_back(static_cast<uint32_t>(slice.begin + index));
+    }
+  }
+  return SendWhatIsReady();
 }
 
 absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
@@ -177,12 +242,12 @@ absl::Status GradientPipeline::NotFinite() const {
   return absl::OkStatus();
 }
 
-absl::Status GradientPipeline::Push(int b, double loss,
+absl::Status GradientPipeline::Push(int b,
                                     const std::vector<PayloadBuffer>& parts) {
   BucketPush push;
   push.iteration = push_;
   push.bucket = b;
-  push.loss = loss;
+  push.loss = loss_;
   push.compress_next = choice_.Wanted(b);
   const int64_t digest_every = options_.config->consistency().digest_every();
   if (digest_every > 0 && push_ % digest_every == 0) {
@@ -207,6 +272,7 @@ absl::StatusOr<std::vector<uint64_t>> GradientPipeline::WeightsDigests(int b) {
 }
 
 absl::Status GradientPipeline::Answered(const SliceAnswer& answer) {
+  if (answer.positions != nullptr) return TakePositions(answer);
   // Unless workers may drift apart, every answer has the next version.
   const bool next = answer.version == push_ + 1;
   if (!next && !WorkersDrift(*options_.config)) {

@@ -35,7 +35,10 @@ struct GradientPipelineOptions {
   const JobConfig* config = nullptr;  // Not owned, like all pointers here.
   int worker_rank = 0;
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
-  std::vector<Bucket> buckets;            // Each ends where a parameter ends.
+  // How often each weight of a parameter is used for one example (WeightUses in
+  // models/described/weight_uses.h). Empty: once.
+  std::vector<int64_t> uses;
+  std::vector<Bucket> buckets;  // Each ends where a parameter ends.
   // Maps the buckets, and any buckets after them.
   const ShardMap* shard_map = nullptr;
   Backend* backend = nullptr;
@@ -125,12 +128,16 @@ class GradientPipeline {
   // Waits until thread_ has done its work.
   absl::Status EndOverlap();
   absl::Status PollAnswers();
+  // The bucket's gradient is final. If another worker leads, the bucket waits
+  // for its positions; buckets are pushed in order in any case.
   absl::Status Send(int bucket, double loss);
+  absl::Status SendWhatIsReady();
+  absl::Status CompressAndPush(int bucket);
+  absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
   // Applies the job's policy to a gradient that is not finite.
   absl::Status NotFinite() const;
-  absl::Status Push(int bucket, double loss,
-                    const std::vector<PayloadBuffer>& parts);
+  absl::Status Push(int bucket, const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
   // Makes the worker's own weights follow an answer that has been written.
   absl::Status Follow(const SliceAnswer& answer);
@@ -141,12 +148,21 @@ class GradientPipeline {
   void AddCosts(const CompressedBucket& compressed);
   void AddCosts(const AppliedAnswer& applied);
 
+  // What this worker knows of the leader's positions in one bucket.
+  struct LeadersPositions {
+    std::vector<std::vector<uint32_t>> of_slices;
+    size_t num_missing = 0;  // Slices.
+  };
+
   const GradientPipelineOptions options_;
   CompressionChoice choice_;
   AnswerWriter writer_;
   std::vector<std::unique_ptr<Compressor>> compressors_;  // [bucket]
   std::unique_ptr<Residuals> residuals_;
   std::vector<float> staging_;  // Host copy of a slice's weights.
+  // [bucket]; empty if the workers do not share positions.
+  std::vector<SharedPositions> positions_;
+  std::vector<LeadersPositions> arriving_;
 
   ExchangeAccount account_;
   int64_t push_ = 0;
@@ -154,6 +170,11 @@ class GradientPipeline {
   Tensor gradient_;        // [num_parameters]
   Tensor weights_;         // [num_parameters]
   size_t next_bucket_ = 0;
+  bool follows_ = false;  // Another worker leads this iteration.
+  // Buckets whose gradients are final, and those of them that were pushed.
+  int num_ready_ = 0;
+  int num_pushed_ = 0;
+  double loss_ = 0;
   // While true, thread_ uses the client and all members except next_bucket_.
   bool overlap_ = false;
   // Null without overlap. Declared last: it must end first.

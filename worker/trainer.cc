@@ -13,6 +13,7 @@
 #include "common/counted.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "models/described/weight_uses.h"
 #include "models/model.h"
 #include "tensor/backend.h"
 #include "worker/batch_feed.h"
@@ -163,6 +164,8 @@ absl::Status Trainer::StartExchange() {
   pipeline.config = &options_.config;
   pipeline.worker_rank = options_.worker_rank;
   pipeline.parameters = join.parameters;
+  PS_ASSIGN_OR_RETURN(pipeline.uses,
+                      WeightUses(*model_, parts_.data.train->example_shape()));
   pipeline.buckets = join.buckets;
   std::vector<int64_t> begins;
   for (const Bucket& bucket : join.buckets) begins.push_back(bucket.begin);

@@ -13,12 +13,14 @@ namespace {
 // Fewer iterations between probes would leave too few to measure.
 constexpr int kLeastDecideEvery = 10;
 
-// The compressors with a target ratio; these write no code of their own.
+// The compressors with a target ratio; these write no code of their own. Those
+// whose workers share positions need more than a worker's own choice.
 std::vector<std::string> Choices() {
   std::vector<std::string> names;
   for (const std::string& name : CompressorRegistry().Names()) {
     const CompressorPlugin plugin = FindCompressor(name);
-    if (plugin.has_target_ratio && !plugin.chooses_by_time) {
+    if (plugin.has_target_ratio && !plugin.chooses_by_time &&
+        !plugin.shares_positions) {
       names.push_back(name);
     }
   }

@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
 #include "optimizers/optimizer.h"
 #include "server/limits/connection_limits.h"
@@ -36,9 +37,15 @@ constexpr int64_t kBytesOfHaste = 160 * kMebibyte;
 // Those to attend, to register, to ask how it stands.
 constexpr int kOtherCalls = 16;
 
-// Whether an update may need all pushes of a worker's iteration to be here.
+bool WorkersSharePositions(const JobConfig& config) {
+  return SharesPositions(config.compressor(), config.cluster().num_workers());
+}
+
+// Whether an update may need all pushes of a worker's iteration to be here. The
+// others push a bucket when they have the leader's positions in all of it.
 bool NeedsWholeIterations(const JobConfig& config) {
-  return NeedsNorms(config.optimizer()) || MayLeaveOut(config);
+  return NeedsNorms(config.optimizer()) || MayLeaveOut(config) ||
+         WorkersSharePositions(config);
 }
 
 // Arrays of the optimizer's state that have the size of the weights.
@@ -116,6 +123,8 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   int64_t a_parameter = 4 + 4 * state + 2 + 4;
   // What workers hold, the change of it, and what the compressor keeps.
   if (SendsDifferences(ChosenDownlink(config))) a_parameter += 4 * 4;
+  // The positions of two iterations.
+  if (WorkersSharePositions(config)) a_parameter += 2 * 4;
   const int64_t a_statistic = 4 + 4 + (each_push ? 4 * workers : 0);
   const int64_t a_slice = kBytesASlice + workers * kBytesAWorkerOfASlice;
   const int64_t saved = part.parameters * a_parameter +
@@ -155,8 +164,9 @@ absl::Status CheckCalls(const JobConfig& config, const ServerPart& part) {
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "this server has ", part.slices, " slices, and a worker can push ", calls,
-      " at a time, which must be all of them in a job whose updates need norms "
-      "or may leave workers out; raise cluster.connections or "
+      " at a time, which must be all of them in a job whose updates need "
+      "norms or may leave workers out, or whose workers share positions; raise "
+      "cluster.connections or "
       "training.bucket_megabytes"));
 }
 

@@ -42,8 +42,9 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements);
 
 // The pushes of one worker that a server holds: cluster.credit_megabytes, but
 // those of a whole iteration if updates could not complete with less, because
-// they need norms over all slices, or because a worker that was left out of an
-// update may be one update ahead of some slices.
+// they need norms over all slices, because a worker that was left out of an
+// update may be one update ahead of some slices, or because workers share
+// positions.
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part);
 
 // The answers to one worker that a server keeps until they are sent: one for

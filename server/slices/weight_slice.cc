@@ -13,6 +13,7 @@ namespace ps {
 namespace {
 
 constexpr char kRepeated[] = "superseded by a repeat of the same push";
+constexpr char kAskedAgain[] = "superseded by a newer call of this worker";
 constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 
 bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
@@ -36,6 +37,7 @@ WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
       clock_(clock),
       log_(log),
       workers_(options.config->cluster().num_workers()),
+      positions_(options),
       admission_(NewAdmission(options)) {}
 
 WeightSlice::~WeightSlice() {
@@ -121,6 +123,14 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
     }
   }
   state_ = std::move(state);
+  // A worker that was started again may ask for those of the last update.
+  if (positions_.shared() && !history.updates.empty()) {
+    const auto& [version, update] = *history.updates.rbegin();
+    PS_ASSIGN_OR_RETURN(
+        std::optional<PayloadBuffer> positions,
+        PositionsOfLeader(update.pushes, static_cast<int>(workers_.size())));
+    if (positions.has_value()) positions_.Keep(version, *positions);
+  }
   Begin();
   return absl::OkStatus();
 }
@@ -271,9 +281,98 @@ void WeightSlice::Push(WorkerPush push, PushDone done) {
       });
 }
 
+void WeightSlice::GetPositions(int rank, int64_t iteration,
+                               PositionsDone done) {
+  mailbox_.Post([this, rank, iteration, done = std::move(done)]() mutable {
+    HandlePositions(rank, iteration, std::move(done));
+  });
+}
+
+void WeightSlice::HandlePositions(int rank, int64_t iteration,
+                                  PositionsDone done) {
+  const absl::Status ready = CheckReady(absl::StatusCode::kUnavailable);
+  const auto positions =
+      ready.ok() ? PositionsFor(rank, iteration)
+                 : absl::StatusOr<std::optional<PayloadBuffer>>(ready);
+  if (!positions.ok()) {
+    done(positions.status());
+  } else if (positions->has_value()) {
+    done(**positions);
+  } else if (iteration != state_->progress().version) {
+    done(absl::FailedPreconditionError(absl::StrCat(
+        "worker ", rank, " asks for the positions of iteration ", iteration,
+        "; this slice is at version ", state_->progress().version)));
+  } else {
+    WaitingForPositions& asker = askers_[rank];
+    asker.iteration = iteration;
+    asker.done.swap(done);
+    if (done != nullptr) done(absl::CancelledError(kAskedAgain));
+  }
+}
+
+absl::StatusOr<std::optional<PayloadBuffer>> WeightSlice::PositionsFor(
+    int rank, int64_t iteration) const {
+  if (!positions_.shared() || positions_.IsLeader(rank, iteration)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " has no leader in iteration ", iteration));
+  }
+  const Worker& worker = workers_[rank];
+  const auto update = worker.repeats.find(iteration);
+  if (update == worker.repeats.end()) return positions_.Find(iteration);
+  return PositionsOfLeader(update->second.pushes,
+                           static_cast<int>(workers_.size()));
+}
+
+absl::StatusOr<bool> WeightSlice::Complete(WorkerPush* push) {
+  PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
+  PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
+                      PositionsFor(push->rank, push->iteration));
+  if (!positions.has_value()) {
+    return push->iteration != state_->progress().version;
+  }
+  PS_RETURN_IF_ERROR(
+      Annotate(CompletePush(*positions, options_.num_elements, push),
+               absl::StrCat("values of worker ", push->rank, " for ",
+                            options_.name, ", iteration ", push->iteration)));
+  return true;
+}
+
+void WeightSlice::ServeFollowers(int64_t iteration) {
+  const std::optional<PayloadBuffer> positions = positions_.Find(iteration);
+  std::vector<PositionsDone> asked;
+  for (auto asker = askers_.begin(); asker != askers_.end();) {
+    const bool served = asker->second.iteration == iteration;
+    if (served) asked.push_back(std::move(asker->second.done));
+    asker = served ? askers_.erase(asker) : std::next(asker);
+  }
+  for (const PositionsDone& done : asked) done(*positions);
+  std::map<int, WaitingValues> values;
+  values.swap(values_);
+  for (auto& entry : values) {
+    WaitingValues& waiting = entry.second;
+    HandlePush(std::move(waiting.push), std::move(waiting.done));
+  }
+}
+
 void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
   const int rank = push.rank;
   const int64_t base_version = push.base_version;
+  const int64_t iteration = push.iteration;
+  if (push.lacks_positions) {
+    const absl::StatusOr<bool> complete = Complete(&push);
+    if (!complete.ok()) {
+      push.payload = ReceivedPayload();
+      done(complete.status());
+      return;
+    }
+    if (!*complete) {
+      WaitingValues& waiting = values_[rank];
+      waiting.push = std::move(push);
+      waiting.done.swap(done);
+      if (done != nullptr) done(absl::CancelledError(kRepeated));
+      return;
+    }
+  }
   if (failure_.ok() && workers_[rank].past != nullptr) {
     const absl::StatusOr<std::optional<WeightAnswer>> then =
         AnswerFromPast(push);
@@ -284,7 +383,15 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       return;
     }
   }
-  const absl::StatusOr<Admission::Arrival> arrival = Admit(std::move(push));
+  absl::StatusOr<std::optional<PayloadBuffer>> positions =
+      std::optional<PayloadBuffer>();
+  if (positions_.IsLeader(rank, iteration)) {
+    positions = PositionsOfLeader(absl::MakeConstSpan(&push, 1),
+                                  static_cast<int>(workers_.size()));
+  }
+  const absl::StatusOr<Admission::Arrival> arrival =
+      positions.ok() ? Admit(std::move(push))
+                     : absl::StatusOr<Admission::Arrival>(positions.status());
   if (!arrival.ok()) {
     done(arrival.status());
     return;
@@ -296,7 +403,12 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       worker.base_version = base_version;
       worker.done.swap(done);
       if (done != nullptr) done(absl::CancelledError(kRepeated));
-      if (*arrival == Admission::Arrival::kRepeat) AnswerPushes();
+      if (*arrival == Admission::Arrival::kRepeat) {
+        AnswerPushes();
+      } else if (positions->has_value()) {
+        positions_.Keep(iteration, **positions);
+        ServeFollowers(iteration);
+      }
       break;
     }
     case Admission::Arrival::kStored:
@@ -532,6 +644,12 @@ void WeightSlice::FailNow(const absl::Status& failure) {
     if (worker.done != nullptr) calls.push_back(std::move(worker.done));
     worker.done = nullptr;
   }
+  for (auto& entry : values_) calls.push_back(std::move(entry.second.done));
+  values_.clear();
+  std::vector<PositionsDone> asked;
+  for (auto& entry : askers_) asked.push_back(std::move(entry.second.done));
+  askers_.clear();
+  for (const PositionsDone& call : asked) call(failure);
   for (std::vector<Waiting>* waiting : {&late_, &pulls_}) {
     for (Waiting& call : *waiting) calls.push_back(std::move(call.done));
     waiting->clear();

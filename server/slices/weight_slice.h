@@ -17,8 +17,10 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "compressors/payload/payload_buffer.h"
 #include "server/norms/squares_exchange.h"
 #include "server/slices/admission.h"
+#include "server/slices/leader_positions.h"
 #include "server/slices/mailbox.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_state.h"
@@ -27,6 +29,9 @@
 #include "server/timer.h"
 
 namespace ps {
+
+// Called exactly once, as PushDone.
+using PositionsDone = std::function<void(const absl::StatusOr<PayloadBuffer>&)>;
 
 // Called exactly once for every push, from whichever thread completes it. Must
 // not wait for another call to the same slice.
@@ -77,6 +82,15 @@ class WeightSlice {
   // does not match, which fails the slice.
   void Push(WorkerPush push, PushDone done);
 
+  // Where workers share positions: answers with those of the leader of this
+  // iteration (PositionsOf in compressors/payload/shared_positions.h), once it
+  // has pushed. Pushes of the others may lack positions, and are completed
+  // then. A newer call of a worker supersedes one that waits, which gets
+  // kCancelled. Errors, through `done`: kUnavailable before Initialize;
+  // kInvalidArgument if positions are not shared, or for the leader itself;
+  // kFailedPrecondition for an iteration that the worker cannot be in.
+  void GetPositions(int rank, int64_t iteration, PositionsDone done);
+
   // The state as SliceState::Save returns it. Errors, through `done`:
   // kFailedPrecondition before the first weights, or if an update is under way.
   void Save(std::function<void(const absl::StatusOr<std::string>&)> done);
@@ -122,6 +136,16 @@ class WeightSlice {
     bool left_out = false;   // Of a push.
     PushDone done;
   };
+  // Calls that wait for the leader's push: one that pushes values without
+  // positions, and one that asks for the positions.
+  struct WaitingValues {
+    WorkerPush push;
+    PushDone done;
+  };
+  struct WaitingForPositions {
+    int64_t iteration = 0;
+    PositionsDone done;
+  };
   struct Worker {
     // The push that was kept and has not been answered; null if there is none.
     PushDone done;
@@ -151,12 +175,22 @@ class WeightSlice {
   void Begin();
   void HandlePull(Waiting pull);
   void HandlePush(WorkerPush push, PushDone done);
+  void HandlePositions(int rank, int64_t iteration, PositionsDone done);
   void HandleTotals(const absl::StatusOr<SquaresTotals>& totals);
   void FailNow(const absl::Status& failure);
 
   // OK if calls can be served now; `not_yet` before the first weights.
   absl::Status CheckReady(absl::StatusCode not_yet) const;
   absl::StatusOr<Admission::Arrival> Admit(WorkerPush push);
+  // The positions of the leader of this iteration, for this worker; empty if
+  // they are not known.
+  absl::StatusOr<std::optional<PayloadBuffer>> PositionsFor(
+      int rank, int64_t iteration) const;
+  // Completes a push that lacks positions. False: its leader has not pushed
+  // yet. A push of an iteration whose update is over stays as it is.
+  absl::StatusOr<bool> Complete(WorkerPush* push);
+  // The leader has pushed: serves those who waited for it.
+  void ServeFollowers(int64_t iteration);
   // Makes the updates that are due.
   void Advance();
   // Applies record_ as far as possible.
@@ -185,6 +219,10 @@ class WeightSlice {
   std::vector<Worker> workers_;  // [num_workers]
   std::vector<Waiting> late_;
   std::vector<Waiting> pulls_;
+  LeaderPositions positions_;
+  // By rank.
+  std::map<int, WaitingValues> values_;
+  std::map<int, WaitingForPositions> askers_;
 
   // Written by events only; the lock is for those who look on.
   mutable Mutex mu_;

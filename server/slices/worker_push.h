@@ -17,6 +17,9 @@ struct WorkerPush {
   double loss = 0;
   int64_t count = 0;          // Elements in the payload.
   bool dense = false;         // The payload has all elements.
+  // The payload has the values for the positions of the iteration's leader, and
+  // is not validated; `count` and `dense` are not known.
+  bool lacks_positions = false;
   int64_t message_bytes = 0;  // Bytes on the wire.
   int64_t base_version = 0;   // The weights that the worker holds.
   // The digest of those weights (SliceWeights::Digest), if it is to be

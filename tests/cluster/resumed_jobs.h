@@ -136,6 +136,11 @@ inline std::vector<ResumedJob> ResumedJobs() {
        {"training.evaluate_every_iterations=3",
         "training.early_stopping.patience=2",
         "training.early_stopping.min_delta=1"}},
+      // Each worker leads in its turn.
+      {"ScaleComWithPartOfTheResidual",
+       {"optimizer.name=sgd", "optimizer.weight_decay=0",
+        "compressor.name=scalecom", "compressor.ratio=0.01",
+        "compressor.feedback_share=0.5", "compressor.value_code=int8_block"}},
       {"Bf16Answers", {"downlink.value_code=bf16"}},
       {"QuantizedWithRandomBits",
        {"compressor.name=topk", "compressor.ratio=0.05",

@@ -23,6 +23,7 @@ CompressorOptions OptionsFor(const HarnessOptions& options, Backend* backend) {
   made.bucket = options.bucket;
   made.num_workers = options.num_workers;
   made.backend = backend;
+  made.shared_positions = options.shared_positions;
   return made;
 }
 

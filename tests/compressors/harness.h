@@ -27,6 +27,7 @@ struct HarnessOptions {
   int num_workers = 1;
   // Used by "auto" (see NewAutomaticCompressor). If null, it always compresses.
   const std::vector<bool>* compressed_buckets = nullptr;
+  const SharedPositions* shared_positions = nullptr;
 };
 
 // Any failure that a test does not request is a CHECK failure.

@@ -196,7 +196,8 @@ TEST_F(ServerFuzzTest, WeightsOfAnotherSizeAreRefused) {
 TEST_F(ServerFuzzTest, HeadersThatPointElsewhereAreRefused) {
   const int32_t min = std::numeric_limits<int32_t>::min();
   const int32_t max = std::numeric_limits<int32_t>::max();
-  for (const char* method : {"Push", "InitializeSlice", "Pull"}) {
+  for (const char* method :
+       {"Push", "InitializeSlice", "Pull", "GetPositions"}) {
     for (const int32_t wrong : {-1, 1, 2, 100, min, max}) {
       for (const auto& change : std::vector<std::function<void(SliceMessage*)>>{
                [&](SliceMessage* m) { m->mutable_worker()->set_rank(wrong); },
@@ -306,8 +307,9 @@ TEST_F(ServerFuzzTest, MutatedMessagesAreRefused) {
           bytes.insert(at, 1, static_cast<char>(random()));
       }
     }
-    const char* const methods[] = {"Push", "Pull", "InitializeSlice"};
-    const absl::Status status = worker_.Call(methods[i % 3], bytes).status();
+    const char* const methods[] = {"Push", "Pull", "InitializeSlice",
+                                   "GetPositions"};
+    const absl::Status status = worker_.Call(methods[i % 4], bytes).status();
     EXPECT_TRUE(absl::IsInvalidArgument(status) ||
                 absl::IsFailedPrecondition(status))
         << i << ": " << status;
@@ -325,14 +327,15 @@ TEST_F(ServerFuzzTest, RandomBytesAreRefused) {
   for (int i = 0; i < 3000; ++i) {
     std::string bytes(random() % 200, '\0');
     for (char& c : bytes) c = static_cast<char>(random());
-    const char* const methods[] = {"Push", "Pull", "InitializeSlice",
-                                   "Register", "Finish"};
-    const absl::Status status = worker_.Call(methods[i % 5], bytes).status();
+    const char* const methods[] = {
+        "Push",         "Pull",     "InitializeSlice",
+        "GetPositions", "Register", "Finish"};
+    const absl::Status status = worker_.Call(methods[i % 6], bytes).status();
     // gRPC itself parses the last two methods' messages and reports this code.
     EXPECT_TRUE(absl::IsInvalidArgument(status) ||
                 absl::IsFailedPrecondition(status) ||
-                (i % 5 > 2 && absl::IsUnimplemented(status)))
-        << methods[i % 5] << ", " << i << ": " << status;
+                (i % 6 > 3 && absl::IsUnimplemented(status)))
+        << methods[i % 6] << ", " << i << ": " << status;
   }
 }
 

@@ -1,0 +1,286 @@
+// One slice of a job whose workers send the positions that one of them selects.
+#include "compressors/payload/shared_positions.h"
+
+#include <algorithm>
+#include <cstring>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+#include "server/slices/weight_slice.h"
+#include "tests/server/slice_calls.h"
+
+namespace ps {
+namespace {
+
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+
+constexpr int64_t kSize = 10;
+
+// Collects what a slice says of positions.
+class Asked {
+ public:
+  PositionsDone Taker() {
+    return [this](const absl::StatusOr<PayloadBuffer>& positions) {
+      answers_.push_back(positions);
+    };
+  }
+  size_t count() const { return answers_.size(); }
+  absl::Status status() const { return answers_.at(0).status(); }
+  std::vector<uint32_t> positions() const {
+    return ReadPositions({answers_.at(0).value().span()}, kSize).value();
+  }
+
+ private:
+  std::vector<absl::StatusOr<PayloadBuffer>> answers_;
+};
+
+// With plain SGD and learning rate 1 the weights become minus the mean
+// gradient. Worker `iteration mod 3` leads.
+class SharedPositionsTest : public ::testing::Test {
+ protected:
+  SharedPositionsTest() {
+    config_.mutable_cluster()->set_num_workers(3);
+    config_.mutable_optimizer()->set_name("sgd");
+    config_.mutable_optimizer()->set_learning_rate(1);
+    config_.mutable_compressor()->set_name("scalecom");
+    config_.mutable_downlink()->set_mode(DownlinkConfig::WEIGHTS);
+    slice_ = NewSlice();
+  }
+
+  std::unique_ptr<WeightSlice> NewSlice() {
+    auto slice = std::make_unique<WeightSlice>(OptionsOf(config_, kSize));
+    const absl::Status status =
+        Initialize(slice.get(), Dense(std::vector<float>(kSize)));
+    EXPECT_TRUE(status.ok()) << status;
+    return slice;
+  }
+
+  static WorkerPush Whole(int rank, int64_t iteration,
+                          const std::vector<uint32_t>& indices,
+                          const std::vector<float>& values) {
+    return SparsePushOf(rank, iteration, kSize, indices, values);
+  }
+
+  // Values alone, as a follower sends them.
+  static WorkerPush Values(int rank, int64_t iteration,
+                           const std::vector<uint32_t>& indices,
+                           const std::vector<float>& values) {
+    WorkerPush push = Whole(rank, iteration, indices, values);
+    const PayloadPieces& pieces = push.payload.pieces;
+    PayloadBuffer payload = PayloadBuffer::Allocate(pieces[0].size());
+    std::copy(pieces[0].begin(), pieces[0].end(), payload.data());
+    push.payload = Received(WithoutPositions(payload));
+    push.lacks_positions = true;
+    return push;
+  }
+
+  JobConfig config_;
+  std::unique_ptr<WeightSlice> slice_;
+};
+
+TEST_F(SharedPositionsTest, FollowersGetTheLeadersPositionsAndSendValues) {
+  Asked early;
+  slice_->GetPositions(1, 0, early.Taker());
+  Answers answers;
+  // This one's push has come before the leader's: a server that was started
+  // again has forgotten the leader's.
+  slice_->Push(Values(2, 0, {2, 7}, {9, -3}), answers.Taker());
+  EXPECT_EQ(early.count(), 0u);
+  slice_->Push(Whole(0, 0, {2, 7}, {3, 6}), answers.Taker());
+  ASSERT_EQ(early.count(), 1u);
+  EXPECT_THAT(early.positions(), ElementsAre(2, 7));
+  Asked late;
+  slice_->GetPositions(2, 0, late.Taker());
+  EXPECT_THAT(late.positions(), ElementsAre(2, 7));
+  slice_->Push(Values(1, 0, {2, 7}, {0, 3}), answers.Taker());
+  ASSERT_EQ(answers.Get().size(), 3u);
+  for (const auto& answer : answers.Get()) {
+    ASSERT_TRUE(answer.ok()) << answer.status();
+    EXPECT_THAT(WeightsOf(*answer),
+                ElementsAre(0, 0, -4, 0, 0, 0, 0, -2, 0, 0));
+    EXPECT_EQ(answer->sent_elements, 6);
+  }
+}
+
+TEST_F(SharedPositionsTest, EachWorkerLeadsInItsTurn) {
+  for (int64_t iteration = 0; iteration < 7; ++iteration) {
+    const int leader = static_cast<int>(iteration % 3);
+    const std::vector<uint32_t> indices = {static_cast<uint32_t>(iteration)};
+    Answers answers;
+    for (int rank = 0; rank < 3; ++rank) {
+      Asked asked;
+      slice_->GetPositions(rank, iteration, asked.Taker());
+      if (rank == leader) {
+        EXPECT_TRUE(absl::IsInvalidArgument(asked.status()));
+        slice_->Push(Whole(rank, iteration, indices, {1}), answers.Taker());
+      } else {
+        slice_->Push(Values(rank, iteration, indices, {1}), answers.Taker());
+        // It would be answered later, and has gone by then.
+        slice_->GetPositions(rank, iteration, [](const auto&) {});
+      }
+    }
+    ASSERT_EQ(answers.Get().size(), 3u);
+    EXPECT_EQ(slice_->version(), iteration + 1);
+  }
+}
+
+// The next leader may push before a worker that was started again has asked for
+// the positions of the last update.
+TEST_F(SharedPositionsTest, PositionsOfTheLastUpdateAreKept) {
+  Answers answers;
+  slice_->Push(Whole(0, 0, {5}, {1}), answers.Taker());
+  slice_->Push(Values(1, 0, {5}, {1}), answers.Taker());
+  slice_->Push(Values(2, 0, {5}, {1}), answers.Taker());
+  slice_->Push(Whole(1, 1, {6}, {1}), answers.Taker());
+  Asked asked;
+  slice_->GetPositions(2, 0, asked.Taker());
+  EXPECT_THAT(asked.positions(), ElementsAre(5));
+  Answers repeated;
+  slice_->Push(Values(2, 0, {5}, {1}), repeated.Taker());
+  EXPECT_TRUE(repeated.OnlyStatus().ok()) << repeated.OnlyStatus();
+  Asked next;
+  slice_->GetPositions(2, 1, next.Taker());
+  EXPECT_THAT(next.positions(), ElementsAre(6));
+}
+
+TEST_F(SharedPositionsTest, ValuesThatDoNotFitAreRefused) {
+  Answers leaders;
+  slice_->Push(Whole(0, 0, {2, 7}, {3, 6}), leaders.Taker());
+  const auto refusal = [this](WorkerPush push) {
+    Answers answers;
+    slice_->Push(std::move(push), answers.Taker());
+    EXPECT_EQ(slice_->version(), 0);
+    const absl::Status status = answers.OnlyStatus();
+    EXPECT_FALSE(status.ok());
+    return std::string(status.message());
+  };
+  EXPECT_THAT(refusal(Values(1, 0, {2}, {3})),
+              HasSubstr("1 values for 10 positions"));
+  EXPECT_THAT(refusal(Values(2, 1, {2, 7}, {3, 3})), HasSubstr("version 0"));
+  EXPECT_THAT(refusal(Values(0, 0, {2, 7}, {3, 3})),
+              HasSubstr("worker 0 has no leader in iteration 0"));
+  WorkerPush endless = Values(1, 0, {2, 7}, {3, 3});
+  PayloadBuffer bytes = PayloadBuffer::Allocate(40);
+  std::copy_n(endless.payload.pieces[0].begin(), 40, bytes.data());
+  const uint32_t infinity = 0x7f800000;
+  std::memcpy(bytes.data() + kPayloadHeaderBytes, &infinity, sizeof(infinity));
+  endless.payload = Received(bytes);
+  EXPECT_THAT(refusal(std::move(endless)), HasSubstr("not finite"));
+  Asked asked;
+  slice_->GetPositions(2, 1, asked.Taker());
+  EXPECT_THAT(std::string(asked.status().message()),
+              HasSubstr("asks for the positions of iteration 1"));
+}
+
+TEST_F(SharedPositionsTest, OtherCompressorsShareNothing) {
+  config_.mutable_compressor()->set_name("topk");
+  const auto slice = NewSlice();
+  Asked asked;
+  slice->GetPositions(1, 0, asked.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(asked.status())) << asked.status();
+  Answers answers;
+  slice->Push(Values(1, 0, {2}, {3}), answers.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+}
+
+TEST_F(SharedPositionsTest, ANewerCallSupersedesOneThatWaits) {
+  Asked older, newer;
+  slice_->GetPositions(1, 0, older.Taker());
+  slice_->GetPositions(1, 0, newer.Taker());
+  EXPECT_TRUE(absl::IsCancelled(older.status()));
+  Answers first, second, leaders;
+  slice_->Push(Values(1, 0, {2}, {3}), first.Taker());
+  slice_->Push(Values(1, 0, {2}, {3}), second.Taker());
+  EXPECT_TRUE(absl::IsCancelled(first.OnlyStatus()));
+  slice_->Push(Whole(0, 0, {2}, {3}), leaders.Taker());
+  EXPECT_EQ(newer.count(), 1u);
+  slice_->Push(Values(2, 0, {2}, {3}), leaders.Taker());
+  EXPECT_TRUE(second.OnlyStatus().ok()) << second.OnlyStatus();
+}
+
+TEST_F(SharedPositionsTest, AFailureIsToldToThoseWhoWaitForTheLeader) {
+  Asked asked;
+  Answers answers;
+  slice_->GetPositions(1, 0, asked.Taker());
+  slice_->Push(Values(2, 0, {2}, {3}), answers.Taker());
+  slice_->Fail(absl::AbortedError("over"));
+  EXPECT_TRUE(absl::IsAborted(asked.status()));
+  EXPECT_TRUE(absl::IsAborted(answers.OnlyStatus()));
+}
+
+// A follower and a leader that were started again repeat what they did, and go
+// on with the others.
+TEST_F(SharedPositionsTest, WorkersGoBackAlone) {
+  SliceHistory history;
+  history.first = Dense(std::vector<float>(kSize));
+  constexpr int64_t kUpdates = 3;
+  for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
+    const std::vector<uint32_t> indices = {static_cast<uint32_t>(iteration), 8};
+    UpdateRecord update;
+    Answers answers;
+    for (int rank = 0; rank < 3; ++rank) {
+      update.pushes.push_back(Whole(rank, iteration, indices, {1, 2}));
+      const bool leads = rank == iteration % 3;
+      slice_->Push(leads ? Whole(rank, iteration, indices, {1, 2})
+                         : Values(rank, iteration, indices, {1, 2}),
+                   answers.Taker());
+    }
+    ASSERT_EQ(answers.Get().size(), 3u);
+    history.updates.emplace(iteration, std::move(update));
+  }
+  slice_->Rewind(1, std::move(history), [](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
+    const std::vector<uint32_t> indices = {static_cast<uint32_t>(iteration), 8};
+    const bool leads = iteration == 1;
+    if (!leads) {
+      Asked asked;
+      slice_->GetPositions(1, iteration, asked.Taker());
+      EXPECT_EQ(asked.positions(), indices);
+    }
+    // The second time its answer has been lost.
+    for (int repeat = 0; repeat < 2; ++repeat) {
+      Answers answers;
+      slice_->Push(leads ? Whole(1, iteration, indices, {1, 2})
+                         : Values(1, iteration, indices, {1, 2}),
+                   answers.Taker());
+      ASSERT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
+      EXPECT_EQ(answers.Get()[0]->version, iteration + 1);
+    }
+  }
+  Asked asked;
+  slice_->GetPositions(1, kUpdates, asked.Taker());
+  EXPECT_EQ(asked.count(), 0u);
+  Answers answers;
+  slice_->Push(Whole(0, kUpdates, {4}, {1}), answers.Taker());
+  EXPECT_THAT(asked.positions(), ElementsAre(4));
+}
+
+// A server that reads its log knows the positions of the last update.
+TEST_F(SharedPositionsTest, AServerGoesOnFromItsLog) {
+  SliceHistory history;
+  history.first = Dense(std::vector<float>(kSize));
+  UpdateRecord update;
+  for (int rank = 0; rank < 3; ++rank) {
+    update.pushes.push_back(Whole(rank, 0, {3}, {1}));
+  }
+  history.updates.emplace(0, std::move(update));
+  WeightSlice restarted(OptionsOf(config_, kSize));
+  restarted.Load(std::move(history), [](const absl::Status& status) {
+    EXPECT_TRUE(status.ok()) << status;
+  });
+  Asked asked;
+  restarted.GetPositions(2, 0, asked.Taker());
+  EXPECT_THAT(asked.positions(), ElementsAre(3));
+  Answers answers;
+  restarted.Push(Values(2, 0, {3}, {1}), answers.Taker());
+  EXPECT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
+}
+
+}  // namespace
+}  // namespace ps
