@@ -16,6 +16,7 @@
 #include "tools/completion.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
+#include "tools/influence/command.h"
 #include "tools/judge/evaluate_command.h"
 #include "tools/judge/predict_command.h"
 #include "tools/launch/command.h"
@@ -38,6 +39,8 @@ const Command kCommands[] = {
     {"evaluate", "Say how good weights are on a test or training set.",
      RunEvaluateCommand},
     {"predict", "Print what a model takes images for.", RunPredictCommand},
+    {"influence", "Say which training examples taught a model what it does.",
+     RunInfluenceCommand},
     {"advise", "Predict which compressor pays for a job on a given network.",
      RunAdviseCommand},
     {"compress", "Apply a compressor to gradients in a .npy file.",
