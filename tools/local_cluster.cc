@@ -361,7 +361,9 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
 
 void LocalCluster::LookAtMetrics() {
   if (!metrics_.Poll() || metrics_.state().iteration == 0) return;
-  progress_.Update(ProgressOf(metrics_.state()), SteadyClock()->Now());
+  if (options_.show_progress) {
+    progress_.Update(ProgressOf(metrics_.state()), SteadyClock()->Now());
+  }
   if (options_.is_enough) enough_ = enough_ || options_.is_enough();
 }
 

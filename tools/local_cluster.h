@@ -39,6 +39,8 @@ struct LocalClusterOptions {
   // Also shows the lines of the logs; otherwise they are written to
   // run_directory/logs only.
   bool show_log = true;
+  // A line of progress, from which the run's end should be foreseeable.
+  bool show_progress = true;
   // Called whenever metrics.jsonl has grown. If it returns true, the run ends
   // successfully.
   std::function<bool()> is_enough;

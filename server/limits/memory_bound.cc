@@ -176,7 +176,8 @@ absl::Status CheckMemory(const MemoryBound& bound, int64_t machine_bytes) {
   return absl::InvalidArgumentError(
       absl::StrCat("this server's part of the model takes ", Mebibytes(needs),
                    " MiB of memory, and the server may use ",
-                   Mebibytes(machine_bytes), "; give it more, or add servers"));
+                   Mebibytes(machine_bytes),
+                   " MiB; give it more, or add servers"));
 }
 
 }  // namespace ps

@@ -91,6 +91,7 @@ absl::StatusOr<LocalMeasures> MeasureLocally(
   cluster.server_program = options.server_program;
   cluster.worker_program = options.worker_program;
   cluster.show_log = false;
+  cluster.show_progress = false;
   cluster.interrupts = options.interrupts;
   cluster.is_enough = [&options] { return IsEnough(options); };
   PS_RETURN_IF_ERROR(RunLocalCluster(cluster));
