@@ -193,6 +193,23 @@ TEST_F(Documents, EvaluationsCommandsRunInOrder) {
   EXPECT_TRUE(fs::exists(directory_ / "train.json"));
 }
 
+TEST_F(Documents, InfluencesCommandsRunInOrder) {
+  const std::vector<std::string> commands =
+      Commands("docs/influence.md", "bazel-bin/tools/gradsieve ");
+  ASSERT_EQ(commands.size(), 4u);
+  std::string output;
+  std::string all;
+  for (const std::string& command : commands) {
+    EXPECT_EQ(Run(command, &output), 0) << command << "\n" << output;
+    all += output;
+  }
+  EXPECT_THAT(all, HasSubstr("proponents, which lowered this loss"));
+  EXPECT_THAT(all, HasSubstr("highest self-influence"));
+  for (const char* file : {"why.html", "self.json", "sketches.npy"}) {
+    EXPECT_TRUE(fs::exists(directory_ / file)) << file;
+  }
+}
+
 // As it is, or with generated data, as the message says.
 TEST_F(Documents, EveryExampleIsAValidJob) {
   int examples = 0;

@@ -70,11 +70,16 @@ absl::StatusOr<std::vector<InfluenceQuery>> ParseQueries(
       queries.push_back(query);
     } else {
       PS_ASSIGN_OR_RETURN(const std::string lines, ReadFile(text));
+      const size_t before = queries.size();
       for (const absl::string_view line :
            absl::StrSplit(lines, absl::ByAnyChar("\r\n"), absl::SkipEmpty())) {
         const auto query = NumberedQuery(line, training, set);
         if (!query.ok()) return Annotate(query.status(), text);
         queries.push_back(*query);
+      }
+      if (queries.size() == before) {
+        return absl::InvalidArgumentError(
+            absl::StrCat(text, " names no example"));
       }
     }
   }

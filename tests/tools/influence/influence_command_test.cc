@@ -410,6 +410,11 @@ TEST_F(InfluenceCommand, WhatCannotBeDoneIsNamed) {
       {{"--self", "--processes=-1"}, 64, "must be in [0, 1024]"},
       {{"--query=40"}, 78, "numbered from 0 to 39"},
       {{"--query=" + Path("none.txt")}, 78, "none.txt"},
+      {{"--query=" + Path("empty.txt")}, 78, "empty.txt names no example"},
+      {{"--query=" + Path("wrong.txt")},
+       78,
+       "wrong.txt: there is no example "
+       "\"240\" in the test set"},
       {{"--self", "--checkpoints=15"},
        78,
        "no snapshot after 15 pushes; it "
@@ -425,6 +430,7 @@ TEST_F(InfluenceCommand, WhatCannotBeDoneIsNamed) {
        "the training set has 241 examples; that of"},
   };
   std::ofstream(Path("wrong.txt")) << "3\n240\n";
+  std::ofstream(Path("empty.txt")) << "\n";
   for (const auto& a_case : cases) {
     EXPECT_EQ(Influence(a_case.options), a_case.exit_code) << a_case.message;
     EXPECT_THAT(output(), HasSubstr(a_case.message));
