@@ -30,7 +30,7 @@ h3 { font-size: 15px; margin: 18px 0 8px; }
 .examples img { display: block; width: 100%; max-width: 112px; height: auto;
   margin-bottom: 6px; image-rendering: pixelated; }
 .examples small { display: block; color: var(--faint); font-size: 13px; }
-.wrong { color: var(--c1); }
+.examples .wrong { color: var(--c1); }
 .curve { max-width: 560px; }
 @media (max-width: 700px) { body { padding: 18px 14px 40px; } }
 )css";
@@ -91,16 +91,17 @@ std::string ExampleList(const InfluenceResult& result, const Pictures& pictures,
   if (numbers.empty()) return "<p class='note'>none</p>\n";
   std::string list = "<ul class='examples'>\n";
   for (const int64_t number : numbers) {
-    absl::StrAppend(&list, "<li>", pictures.OfExample(number),
-                    Classes(result, result.sums.labels()[number],
-                            result.sums.predicted()[number]),
-                    "<small>", absl::StrFormat("%.4g", score[number]),
-                    "</small><small>",
-                    EscapeMarkup(result.example_names[number]), "</small>",
-                    !result.mislabelled.empty() && result.mislabelled[number]
-                        ? "<small class='wrong'>known to be mislabelled</small>"
-                        : "",
-                    "</li>\n");
+    absl::StrAppend(
+        &list, "<li>", pictures.OfExample(number),
+        Classes(result, result.sums.labels()[number],
+                result.sums.predicted()[number]),
+        absl::StrFormat("<small>influence %.4g</small><small>example ",
+                        score[number]),
+        EscapeMarkup(result.example_names[number]), "</small>",
+        !result.mislabelled.empty() && result.mislabelled[number]
+            ? "<small class='wrong'>known to be mislabelled</small>"
+            : "",
+        "</li>\n");
   }
   return list + "</ul>\n";
 }
