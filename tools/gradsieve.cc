@@ -24,6 +24,7 @@
 #include "tools/model/command.h"
 #include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
+#include "tools/status/command.h"
 #include "tools/train_command.h"
 
 namespace ps {
@@ -36,6 +37,7 @@ const Command kCommands[] = {
      RunTrainCommand},
     {"launch", "Train a job on several hosts, which ssh reaches.",
      RunLaunchCommand},
+    {"status", "Say how far a training is.", RunStatusCommand},
     {"evaluate", "Say how good weights are on a test or training set.",
      RunEvaluateCommand},
     {"predict", "Print what a model takes images for.", RunPredictCommand},

@@ -20,7 +20,8 @@ namespace ps {
 struct ServerReport {
   absl::Status status;
   // The rest only if `status` is OK.
-  int64_t version = 0;             // Updates that every slice has received.
+  // Updates that every slice has received; -1 before the first weights.
+  int64_t version = 0;
   std::vector<int> missing_ranks;  // Workers that have not come, or are lost.
   std::vector<int> awaited_ranks;  // Whose next push has not arrived.
 };

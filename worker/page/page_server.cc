@@ -6,8 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/host_and_port.h"
 #include "common/status_macros.h"
-#include "security/credentials.h"
-#include "transport/grpc_server_channel.h"
+#include "transport/job_channels.h"
 #include "worker/page/page_files.h"
 
 namespace ps {
@@ -15,8 +14,6 @@ namespace {
 
 // A worker that is killed may be back within half a second.
 constexpr absl::Duration kAskEvery = absl::Milliseconds(200);
-// Of a server's answer about its state.
-constexpr int64_t kMaxMessageBytes = 1 << 20;
 // A browser opens several connections, not all of which it uses.
 constexpr int kThreads = 6;
 
@@ -34,24 +31,6 @@ std::vector<HttpPage> PagesOf(const LivePage& page) {
   };
 }
 
-absl::StatusOr<std::vector<std::unique_ptr<ServerChannel>>> ChannelsTo(
-    const JobConfig& config) {
-  CredentialsOptions options;
-  options.config = &config;
-  options.self = {config.name(), Role::kWorker, 0};
-  PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
-                      Credentials::Create(options));
-  std::vector<std::unique_ptr<ServerChannel>> channels;
-  for (int i = 0; i < config.cluster().servers_size(); ++i) {
-    ServerChannelOptions channel;
-    channel.address = config.cluster().servers(i);
-    channel.credentials = credentials->ForServer(i);
-    channel.max_message_bytes = kMaxMessageBytes;
-    channels.push_back(NewGrpcServerChannel(channel));
-  }
-  return channels;
-}
-
 }  // namespace
 
 PageServer::PageServer(const PageServerOptions& options)
@@ -62,7 +41,7 @@ PageServer::PageServer(const PageServerOptions& options)
 absl::StatusOr<std::unique_ptr<PageServer>> PageServer::Start(
     const PageServerOptions& options) {
   PS_ASSIGN_OR_RETURN(std::vector<std::unique_ptr<ServerChannel>> channels,
-                      ChannelsTo(*options.config));
+                      ChannelsToServers(*options.config, 0));
   std::unique_ptr<PageServer> server(new PageServer(options));
   HttpServerOptions http;
   http.subject = "the page";
