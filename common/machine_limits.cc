@@ -38,7 +38,8 @@ ControlGroupLimits ReadControlGroupLimits(absl::string_view membership,
       if (memory >> text && absl::SimpleAtoi(text, &bytes)) {
         least.bytes = std::min(least.bytes, bytes);
       }
-      // Microseconds of a processor's time in each period of so many.
+      // The group may use `quota` microseconds of processor time in each
+      // `period`, which is in microseconds, too.
       std::ifstream cpu(root + group + "/cpu.max");
       std::string quota;
       std::string period;

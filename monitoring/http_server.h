@@ -22,8 +22,8 @@ struct HttpServerOptions {
   std::string address;  // "host:port"; port 0 selects a free one.
   std::vector<HttpPage> pages;
   // Requests that are answered at the same time, each within 2 s; further
-  // connections wait in the kernel. So whoever reaches the port costs the
-  // process so many connections and threads.
+  // connections wait in the kernel. So whoever reaches the port can occupy
+  // this number of connections and threads, and no more.
   int threads = 1;
 };
 

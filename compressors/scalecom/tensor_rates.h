@@ -10,8 +10,8 @@
 
 namespace ps {
 
-// 1 element in so many is sent of a tensor whose weights are used this often
-// for one example. Chen et al., "ScaleCom", NeurIPS 2020, section 4, give the
+// Returns n: 1 element in n is sent of a tensor whose weights are used `uses`
+// times for one example. Chen et al., "ScaleCom", NeurIPS 2020, section 4, give the
 // bounds for the arithmetic of a batch of 32; these are of one example.
 int64_t RateForUses(int64_t uses);
 

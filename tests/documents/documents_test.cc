@@ -18,6 +18,7 @@
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
 #include "tests/data/encode_image_for_test.h"
+#include "tests/documents/built_clone.h"
 #include "tools/bench/network/slow_network.h"
 
 namespace ps {
@@ -26,8 +27,6 @@ namespace {
 namespace fs = std::filesystem;
 using ::testing::Contains;
 using ::testing::HasSubstr;
-
-constexpr absl::Duration kBound = absl::Seconds(120);
 
 std::string ReadText(const fs::path& path) {
   std::ifstream in(path);
@@ -50,31 +49,7 @@ std::vector<std::string> Commands(const std::string& document,
   return commands;
 }
 
-class Documents : public testing::Test {
- protected:
-  // A folder that looks like a built clone.
-  Documents() : directory_(NewTestDirectory()) {
-    fs::create_directories(directory_ / "bazel-bin/tools");
-    fs::create_symlink(ProgramPath("tools/gradsieve"),
-                       directory_ / "bazel-bin/tools/gradsieve");
-    fs::create_directories(directory_ / "deploy");
-    fs::create_symlink(ProgramPath("deploy/examples"),
-                       directory_ / "deploy/examples");
-  }
-  ~Documents() override { fs::remove_all(directory_); }
-
-  int Run(const std::string& command, std::string* output) {
-    TestProcess process(
-        {"/bin/sh", "-c",
-         absl::StrCat("cd ", directory_.string(), " && ", command)},
-        directory_ / "output");
-    const int code = process.WaitForExit(kBound);
-    *output = process.Output();
-    return code;
-  }
-
-  const fs::path directory_;
-};
+class Documents : public BuiltClone {};
 
 TEST_F(Documents, ReadmesOwnJobRunsCommandByCommand) {
   std::vector<std::string> commands = Commands("README.md", "cp deploy");

@@ -17,6 +17,7 @@
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
 #include "tests/data/encode_image_for_test.h"
+#include "tests/documents/built_clone.h"
 
 namespace ps {
 namespace {
@@ -66,29 +67,8 @@ bool IsCommand(const std::string& block) {
   return false;
 }
 
-class TaskPages : public testing::Test {
+class TaskPages : public BuiltClone {
  protected:
-  // A folder that looks like a built clone.
-  TaskPages() : directory_(NewTestDirectory()) {
-    fs::create_directories(directory_ / "bazel-bin/tools");
-    fs::create_symlink(ProgramPath("tools/gradsieve"),
-                       directory_ / "bazel-bin/tools/gradsieve");
-    fs::create_directories(directory_ / "deploy");
-    fs::create_symlink(ProgramPath("deploy/examples"),
-                       directory_ / "deploy/examples");
-  }
-  ~TaskPages() override { fs::remove_all(directory_); }
-
-  int RunShell(const std::string& script, std::string* output) {
-    TestProcess process(
-        {"/bin/sh", "-e", "-c",
-         absl::StrCat("cd '", directory_.string(), "'\n", script)},
-        directory_ / "output");
-    const int code = process.WaitForExit(absl::Seconds(180));
-    *output = process.Output();
-    return code;
-  }
-
   // Runs all commands of `text`, and returns what they print.
   std::string RunCommands(const std::string& text, int expected_blocks) {
     std::string all;
@@ -97,7 +77,7 @@ class TaskPages : public testing::Test {
       if (!IsCommand(block)) continue;
       ++run;
       std::string output;
-      EXPECT_EQ(RunShell(block, &output), 0) << block << "\n" << output;
+      EXPECT_EQ(Run(block, &output), 0) << block << "\n" << output;
       all += output;
     }
     EXPECT_EQ(run, expected_blocks);
@@ -109,8 +89,6 @@ class TaskPages : public testing::Test {
     fs::create_directories(path.parent_path());
     std::ofstream(path, std::ios::binary) << bytes;
   }
-
-  const fs::path directory_;
 };
 
 TEST_F(TaskPages, AScriptsJobTrainsAndGoesToOnnxAndBack) {
@@ -146,9 +124,6 @@ TEST_F(TaskPages, PhotographsAreSplitTrainedAndPredicted) {
 
 TEST_F(TaskPages, ArraysBecomeImages) {
   std::string output;
-  if (RunShell("python3 -c 'import numpy, PIL'", &output) != 0) {
-    GTEST_SKIP() << output;
-  }
   const std::string make = R"(mkdir arrays
 python3 - <<'END'
 import numpy
@@ -159,7 +134,7 @@ for part, count in [("train", 64), ("test", 16)]:
     numpy.save(f"arrays/{part}_labels.npy", labels)
 END
 )";
-  ASSERT_EQ(RunShell(make, &output), 0) << output;
+  ASSERT_EQ(Run(make, &output), 0) << output;
   EXPECT_THAT(RunCommands(Section("own_data.md", "Arrays in `.npy`"), 3),
               HasSubstr("64 training examples, 16 test examples"));
 }
@@ -177,16 +152,16 @@ TEST_F(TaskPages, TextIsReadAsWordsAndAsCharacters) {
   std::string output;
   const std::vector<std::string> blocks = Blocks(words);
   ASSERT_GE(blocks.size(), 4u);
-  ASSERT_EQ(RunShell(blocks[0] + blocks[1], &output), 0) << output;
-  EXPECT_NE(RunShell(blocks[2], &output), 0);
+  ASSERT_EQ(Run(blocks[0] + blocks[1], &output), 0) << output;
+  EXPECT_NE(Run(blocks[2], &output), 0);
   EXPECT_THAT(output, HasSubstr("\"one\""));
-  ASSERT_EQ(RunShell("sed -i '1s/$/ <unk>/' words/ptb.train.txt\n" + blocks[3],
-                     &output),
-            0)
+  ASSERT_EQ(
+      Run("sed -i '1s/$/ <unk>/' words/ptb.train.txt\n" + blocks[3], &output),
+      0)
       << output;
   EXPECT_THAT(ReadFile(directory_ / "words/ptb.valid.txt").value_or(""),
               HasSubstr("\n<unk> <unk> <unk> <unk>\n"));
-  ASSERT_EQ(RunShell(blocks[2], &output), 0) << output;
+  ASSERT_EQ(Run(blocks[2], &output), 0) << output;
   EXPECT_THAT(output, HasSubstr("perplexity"));
   const size_t characters = words.find("**Characters.**");
   ASSERT_NE(characters, std::string::npos);
