@@ -20,6 +20,8 @@
 #include "common/config_check.h"
 #include "common/registry.h"
 #include "compressors/payload/payload_buffer.h"
+#include "compressors/payload/position_remarks.h"
+#include "compressors/slice_coder.h"
 #include "proto/compressor_config.pb.h"
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
@@ -35,6 +37,8 @@ struct TensorSpan {
   // each position of its output.
   int64_t uses = 1;
   bool first = false;  // The first tensor of the model.
+  // The last tensor of the model with several extents.
+  bool last = false;
 };
 
 // What a compressor whose workers share positions is told before each Compress.
@@ -43,6 +47,8 @@ struct SharedPositions {
   // `indices` then. Otherwise it selects positions itself.
   bool given = false;
   std::vector<uint32_t> indices;  // Ascending, in the whole vector.
+  // If given, for each part: what came with its positions.
+  std::vector<PositionRemarks> remarks;
 };
 
 struct CompressorOptions {
@@ -142,6 +148,13 @@ struct CompressorPlugin {
     plugin.shares_positions = true;
     return plugin;
   }
+  CompressorPlugin WithSliceCoder(SliceCoderFactory coder,
+                                  SliceCoderBytesOf bytes) const {
+    CompressorPlugin plugin = *this;
+    plugin.slice_coder = std::move(coder);
+    plugin.slice_coder_bytes = std::move(bytes);
+    return plugin;
+  }
   CompressorPlugin ChoosingByTime() const {
     CompressorPlugin plugin = *this;
     plugin.chooses_by_time = true;
@@ -163,6 +176,10 @@ struct CompressorPlugin {
   // Whether in each iteration one worker selects positions for all
   // (SharedPositions).
   bool shares_positions = false;
+  // The compressor's part at the servers (slice_coder.h), where workers share
+  // positions, and what that takes; null if it has none.
+  SliceCoderFactory slice_coder;
+  SliceCoderBytesOf slice_coder_bytes;
 };
 
 // Every compressor that is linked in.

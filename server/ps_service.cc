@@ -151,10 +151,12 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
                 ShardSnapshots* snapshots) {
   const SliceMessage header = request.message.header;
   const PayloadPieces& pieces = request.message.payload.pieces;
-  // The slice completes and validates what lacks positions.
+  // The slice completes and validates what lacks positions, and has what only
+  // the compressor can read checked by its part.
   const bool lacks_positions = LacksPositions(pieces);
+  const bool is_plain = !lacks_positions && !CodedByCompressor(pieces);
   absl::StatusOr<PayloadInfo> info = PayloadInfo();
-  if (!lacks_positions) {
+  if (is_plain) {
     info = ValidatePayload(pieces, request.slice->num_elements());
   }
   if (!info.ok()) {
@@ -171,7 +173,7 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
   push.iteration = header.iteration();
   push.loss = header.loss();
   push.count = info->count;
-  push.dense = !lacks_positions && info->index_code == IndexCode::kDense;
+  push.dense = is_plain && info->index_code == IndexCode::kDense;
   push.lacks_positions = lacks_positions;
   push.message_bytes = request.message.message_bytes;
   push.base_version = header.base_version();

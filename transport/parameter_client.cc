@@ -162,15 +162,22 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
   if (call.rpc == Rpc::kGetPositions) {
     absl::StatusOr<std::vector<uint32_t>> positions =
         ReadPositions(message.payload.pieces, call.slice->size());
-    if (!positions.ok()) {
+    absl::Status read = positions.status();
+    absl::StatusOr<PositionRemarks> remarks = PositionRemarks();
+    if (read.ok()) {
+      remarks = ReadRemarks(message.payload.pieces);
+      read = remarks.status();
+    }
+    if (!read.ok()) {
       return absl::DataLossError(
           absl::StrCat("positions of iteration ", message.header.iteration(),
-                       " cannot be used: ", positions.status().message()));
+                       " cannot be used: ", read.message()));
     }
     answer.slice = call.slice;
     answer.version = message.header.iteration();
     answer.bytes_down = message.message_bytes;
     answer.positions = &*positions;
+    answer.remarks = &*remarks;
     return handler(answer);
   }
   if (!message.payload.pieces.empty()) {

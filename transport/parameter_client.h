@@ -16,6 +16,7 @@
 #include "compressors/payload/payload.h"
 #include "compressors/payload/payload_buffer.h"
 #include "compressors/payload/payload_format.h"
+#include "compressors/payload/position_remarks.h"
 #include "security/credentials.h"
 #include "transport/server_work.h"
 #include "transport/shard_map.h"
@@ -95,6 +96,8 @@ struct SliceAnswer {
   // the slice; only they, `slice` and bytes_down have a meaning then. Valid
   // until the handler returns; null for all other answers.
   const std::vector<uint32_t>* positions = nullptr;
+  // With `positions`: what came with them. Valid until the handler returns.
+  const PositionRemarks* remarks = nullptr;
 };
 
 // See storage/process_snapshots.h.

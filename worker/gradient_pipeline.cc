@@ -20,6 +20,8 @@ namespace {
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
                                   const GradientPipelineOptions& options) {
   std::vector<TensorSpan> tensors;
+  int last = static_cast<int>(options.parameters.size()) - 1;
+  while (last >= 0 && options.parameters[last].shape.size() < 2) --last;
   for (size_t p = 0; p < options.parameters.size(); ++p) {
     const ParameterInfo& parameter = options.parameters[p];
     if (parameter.offset < bucket.begin || parameter.offset >= bucket.end) {
@@ -30,6 +32,7 @@ std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
     tensor.shape = parameter.shape;
     if (!options.uses.empty()) tensor.uses = options.uses[p];
     tensor.first = p == 0;
+    tensor.last = static_cast<int>(p) == last;
     tensors.push_back(tensor);
   }
   return tensors;
@@ -95,10 +98,12 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
                  options_.worker_rank;
   for (size_t b = 0; b < positions_.size(); ++b) {
     positions_[b].given = follows_;
+    positions_[b].remarks.clear();
     if (!follows_) continue;
     const int bucket = static_cast<int>(b);
     arriving_[b].num_missing = options_.shard_map->slices(bucket).size();
     arriving_[b].of_slices.assign(arriving_[b].num_missing, {});
+    positions_[b].remarks.resize(arriving_[b].num_missing);
     options_.client->AskForPositions(push, bucket);
   }
 }
@@ -189,6 +194,7 @@ absl::Status GradientPipeline::TakePositions(const SliceAnswer& answer) {
   const int bucket = answer.slice->bucket;
   LeadersPositions& arriving = arriving_[bucket];
   arriving.of_slices[answer.slice->index] = *answer.positions;
+  positions_[bucket].remarks[answer.slice->index] = *answer.remarks;
   if (--arriving.num_missing > 0) return absl::OkStatus();
   std::vector<uint32_t>& indices = positions_[bucket].indices;
   indices.clear();

@@ -38,6 +38,8 @@ enum class ValueCode : uint8_t {
   kLowRank = 14,  // Products of narrow matrices.
   kNaturalDithering = 15,
   kNoValues = 16,  // Positions alone (shared_positions.h).
+  // Only the compressor's part at the servers can read it (slice_coder.h).
+  kByCompressor = 17,
 };
 
 }  // namespace ps

@@ -41,6 +41,19 @@ bool WorkersSharePositions(const JobConfig& config) {
   return SharesPositions(config.compressor(), config.cluster().num_workers());
 }
 
+// What the compressor's part takes in a slice.
+SliceCoderBytes CoderBytes(const JobConfig& config, int64_t num_elements) {
+  const CompressorPlugin plugin = FindCompressor(config.compressor().name());
+  if (plugin.slice_coder_bytes == nullptr || !WorkersSharePositions(config)) {
+    return SliceCoderBytes();
+  }
+  SliceCoderOptions options;
+  options.config = config.compressor();
+  options.num_elements = num_elements;
+  options.num_workers = config.cluster().num_workers();
+  return plugin.slice_coder_bytes(options);
+}
+
 // Whether an update may need all pushes of a worker's iteration to be here. The
 // others push a bucket when they have the leader's positions in all of it.
 bool NeedsWholeIterations(const JobConfig& config) {
@@ -94,7 +107,7 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
   // Whoever holds other weights gets all of them, which then is no more than
   // what changed. A difference may have indices of four bytes.
   const bool differences = SendsDifferences(ChosenDownlink(config));
-  return kMaxSliceHeaderBytes +
+  return kMaxSliceHeaderBytes + CoderBytes(config, 0).remark +
          (differences ? 2 : 1) * DensePayloadBytes(num_elements);
 }
 
@@ -130,7 +143,8 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   const int64_t saved = part.parameters * a_parameter +
                         part.statistics * a_statistic + part.slices * a_slice;
   MemoryBound bound;
-  bound.weights = saved;
+  bound.weights =
+      saved + part.slices * CoderBytes(config, part.largest_slice).memory;
   // Mean gradients, their indices and steps wait for norms over all slices.
   if (NeedsNorms(config.optimizer())) bound.weights += 12 * part.parameters;
   const int64_t threads = config.machine().server_threads();

@@ -31,11 +31,13 @@ absl::Status CompletePush(const PayloadBuffer& positions, int64_t num_elements,
   auto owner = std::make_shared<Owner>();
   PS_ASSIGN_OR_RETURN(owner->completed,
                       WithPositions(push->payload.pieces, positions));
-  PS_ASSIGN_OR_RETURN(const PayloadInfo info,
-                      ValidatePayload(owner->completed.pieces, num_elements));
+  if (!CodedByCompressor(owner->completed.pieces)) {
+    PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                        ValidatePayload(owner->completed.pieces, num_elements));
+    push->count = info.count;
+    push->dense = info.index_code == IndexCode::kDense;
+  }
   owner->values = std::move(push->payload.owner);
-  push->count = info.count;
-  push->dense = info.index_code == IndexCode::kDense;
   push->lacks_positions = false;
   push->payload.pieces = owner->completed.pieces;
   push->payload.owner = std::move(owner);

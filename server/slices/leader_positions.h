@@ -22,8 +22,8 @@ namespace ps {
 absl::StatusOr<std::optional<PayloadBuffer>> PositionsOfLeader(
     absl::Span<const WorkerPush> pushes, int num_workers);
 
-// Puts positions into a push that lacks them, and validates its payload.
-// Errors: kInvalidArgument.
+// Puts positions into a push that lacks them, and validates its payload unless
+// only the compressor can read it. Errors: kInvalidArgument.
 absl::Status CompletePush(const PayloadBuffer& positions, int64_t num_elements,
                           WorkerPush* push);
 

@@ -62,6 +62,7 @@ std::string SliceState::Save() const {
   writer.PutInt(whole);
   PutBuffer(whole ? PayloadBuffer() : answer_.weights.bytes, &writer);
   if (norms_.has_value()) norms_->Save(&writer);
+  if (coder_ != nullptr) coder_->Save(&writer);
   return std::move(writer).Finish();
 }
 
@@ -176,6 +177,7 @@ absl::Status SliceState::LoadFields(StateReader* reader) {
   answer_.version = progress_.version;
   answer_.compress_next = compress_next_;
   if (norms_.has_value()) PS_RETURN_IF_ERROR(norms_->Load(reader));
+  if (coder_ != nullptr) PS_RETURN_IF_ERROR(coder_->Load(reader));
   return absl::OkStatus();
 }
 

@@ -7,6 +7,7 @@
 #include "absl/strings/str_join.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
 
@@ -31,6 +32,15 @@ SliceState::SliceState(const SliceOptions& options)
                 PushNormsConfig::LEAVE_OUT),
       workers_(options.config->cluster().num_workers()) {
   progress_.counted.assign(workers_.size(), -1);
+  const JobConfig& config = *options_.config;
+  const int num_workers = config.cluster().num_workers();
+  const SliceCoderFactory new_coder =
+      FindCompressor(config.compressor().name()).slice_coder;
+  if (new_coder != nullptr && options_.rule == UpdateRule::kOptimizer &&
+      SharesPositions(config.compressor(), num_workers)) {
+    coder_ = new_coder({config.compressor(), options_.num_elements, num_workers,
+                        config.seed(), options_.number});
+  }
   const PushNormsConfig& norms = options.config->consistency().push_norms();
   if (norms.action() != PushNormsConfig::ACCEPT &&
       options.rule == UpdateRule::kOptimizer) {
@@ -89,6 +99,20 @@ absl::StatusOr<std::vector<Squares>> SliceState::Apply(
   return std::move(outcome.squares);
 }
 
+absl::StatusOr<std::vector<CoderPush>> SliceState::Decode(
+    const std::vector<WorkerPush>& pushes, GradientPayloads* gradients) {
+  std::vector<CoderPush> decoded(pushes.size());
+  for (size_t i = 0; i < pushes.size(); ++i) {
+    decoded[i].rank = pushes[i].rank;
+    decoded[i].pieces = pushes[i].payload.pieces;
+  }
+  PS_RETURN_IF_ERROR(coder_->Apply(progress_.version, absl::MakeSpan(decoded)));
+  for (size_t i = 0; i < pushes.size(); ++i) {
+    gradients->payloads[i] = &decoded[i].pieces;
+  }
+  return decoded;
+}
+
 void SliceState::JudgeNorms(const std::vector<WorkerPush>& pushes,
                             std::deque<PayloadBuffer>* capped,
                             std::deque<PayloadPieces>* pieces,
@@ -131,6 +155,10 @@ absl::StatusOr<SliceWeights::Outcome> SliceState::Begin(
     gradients.any_dense = gradients.any_dense || push.dense;
     gradients.all_dense = gradients.all_dense && push.dense;
     gradients.sent_elements += push.count;
+  }
+  std::vector<CoderPush> decoded;
+  if (coder_ != nullptr) {
+    PS_ASSIGN_OR_RETURN(decoded, Decode(pushes, &gradients));
   }
   unusual_.clear();
   std::deque<PayloadBuffer> capped;

@@ -15,6 +15,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "compressors/payload/payload_buffer.h"
+#include "compressors/slice_coder.h"
 #include "compressors/state_io.h"
 #include "server/slices/downlink.h"
 #include "server/slices/push_norms.h"
@@ -110,6 +111,9 @@ class SliceState {
   // weights that are not finite.
   absl::StatusOr<WeightAnswer> Answer(int rank, int64_t base_version);
 
+  // The compressor's part; null if it has none.
+  const SliceCoder* coder() const { return coder_.get(); }
+
   // All weights, for whoever cannot use what changed.
   WeightAnswer AnswerWithAll() const;
 
@@ -138,6 +142,10 @@ class SliceState {
 
   explicit SliceState(const SliceOptions& options);
 
+  // Has the compressor's part decode pushes. The result keeps what the payloads
+  // in *gradients point to.
+  absl::StatusOr<std::vector<CoderPush>> Decode(
+      const std::vector<WorkerPush>& pushes, GradientPayloads* gradients);
   // Does with unusual pushes what the config says. *capped keeps the memory of
   // those that it replaces.
   void JudgeNorms(const std::vector<WorkerPush>& pushes,
@@ -159,6 +167,7 @@ class SliceState {
   const bool may_leave_out_;  // Updates may go on without a worker.
   const bool may_drop_;       // Updates may leave out pushes that they count.
   std::unique_ptr<SliceWeights> weights_;
+  std::unique_ptr<SliceCoder> coder_;
   std::optional<PushNorms> norms_;  // Empty if they are not compared.
   std::vector<std::string> unusual_;
   SliceProgress progress_;

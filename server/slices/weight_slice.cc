@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
+#include "compressors/payload/shared_positions.h"
 #include "glog/logging.h"
 
 namespace ps {
@@ -114,7 +115,7 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
           absl::StrCat("update ", state->progress().version,
                        " is missing before update ", version));
     }
-    PS_RETURN_IF_ERROR(CheckLogged(update));
+    PS_RETURN_IF_ERROR(CheckLogged(update, state->coder() != nullptr));
     PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares,
                         state->Apply(update));
     if (!squares.empty()) {
@@ -147,7 +148,7 @@ absl::Status WeightSlice::RewindNow(int rank, SliceHistory history) {
   PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> past, StateAfter(history));
   for (const auto& entry : history.updates) {
-    PS_RETURN_IF_ERROR(CheckLogged(entry.second));
+    PS_RETURN_IF_ERROR(CheckLogged(entry.second, past->coder() != nullptr));
   }
   workers_[rank].past = std::move(past);
   workers_[rank].repeats = std::move(history.updates);
@@ -209,11 +210,13 @@ absl::StatusOr<std::unique_ptr<SliceState>> WeightSlice::StateAfter(
   return SliceState::Create(options_, first);
 }
 
-absl::Status WeightSlice::CheckLogged(const UpdateRecord& update) const {
+absl::Status WeightSlice::CheckLogged(const UpdateRecord& update,
+                                      bool has_coder) const {
   for (const WorkerPush& push : update.pushes) {
     if (push.rank < 0 || push.rank >= static_cast<int>(workers_.size())) {
       return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
     }
+    if (has_coder && CodedByCompressor(push.payload.pieces)) continue;
     PS_ASSIGN_OR_RETURN(
         const PayloadInfo info,
         ValidatePayload(push.payload.pieces, options_.num_elements));
@@ -297,7 +300,7 @@ void WeightSlice::HandlePositions(int rank, int64_t iteration,
   if (!positions.ok()) {
     done(positions.status());
   } else if (positions->has_value()) {
-    done(**positions);
+    done(WithRemarks(rank, iteration, **positions));
   } else if (iteration != state_->progress().version) {
     done(absl::FailedPreconditionError(absl::StrCat(
         "worker ", rank, " asks for the positions of iteration ", iteration,
@@ -323,6 +326,44 @@ absl::StatusOr<std::optional<PayloadBuffer>> WeightSlice::PositionsFor(
                            static_cast<int>(workers_.size()));
 }
 
+PayloadBuffer WeightSlice::WithRemarks(int rank, int64_t iteration,
+                                       const PayloadBuffer& positions) const {
+  const SliceState* const past = workers_[rank].past.get();
+  const SliceCoder* const coder = (past != nullptr ? past : &*state_)->coder();
+  if (coder == nullptr) return positions;
+  return WithServerRemarks(positions, coder->RemarksFor(rank, iteration));
+}
+
+absl::Status WeightSlice::CheckCoded(WorkerPush* push) const {
+  PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
+  if (state_->coder() == nullptr) {
+    return absl::InvalidArgumentError(
+        "values that only a compressor can read; this job's has no part at "
+        "the servers");
+  }
+  // A repeat of a push that was counted changes nothing; others are refused.
+  if (push->iteration != state_->progress().version) {
+    return ReadCoded(push->payload.pieces, options_.num_elements).status();
+  }
+  std::string leader;
+  const bool leads = positions_.IsLeader(push->rank, push->iteration);
+  if (!leads) {
+    PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
+                        PositionsFor(push->rank, push->iteration));
+    if (!positions.has_value()) {
+      return absl::InvalidArgumentError(
+          "coded values before the leader has pushed");
+    }
+    PS_ASSIGN_OR_RETURN(const PositionRemarks remarks,
+                        ReadRemarks({positions->span()}));
+    leader = remarks.leader;
+  }
+  PS_ASSIGN_OR_RETURN(push->count,
+                      state_->coder()->Check(push->rank, push->payload.pieces,
+                                             leads ? nullptr : &leader));
+  return absl::OkStatus();
+}
+
 absl::StatusOr<bool> WeightSlice::Complete(WorkerPush* push) {
   PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
   PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
@@ -339,13 +380,15 @@ absl::StatusOr<bool> WeightSlice::Complete(WorkerPush* push) {
 
 void WeightSlice::ServeFollowers(int64_t iteration) {
   const std::optional<PayloadBuffer> positions = positions_.Find(iteration);
-  std::vector<PositionsDone> asked;
+  std::map<int, PositionsDone> asked;
   for (auto asker = askers_.begin(); asker != askers_.end();) {
     const bool served = asker->second.iteration == iteration;
-    if (served) asked.push_back(std::move(asker->second.done));
+    if (served) asked[asker->first] = std::move(asker->second.done);
     asker = served ? askers_.erase(asker) : std::next(asker);
   }
-  for (const PositionsDone& done : asked) done(*positions);
+  for (const auto& [rank, done] : asked) {
+    done(WithRemarks(rank, iteration, *positions));
+  }
   std::map<int, WaitingValues> values;
   values.swap(values_);
   for (auto& entry : values) {
@@ -380,6 +423,17 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       // Released before the answer, as after an update.
       push.payload = ReceivedPayload();
       done(then.ok() ? absl::StatusOr<WeightAnswer>(**then) : then.status());
+      return;
+    }
+  }
+  if (CodedByCompressor(push.payload.pieces)) {
+    const absl::Status coded =
+        Annotate(CheckCoded(&push),
+                 absl::StrCat("values of worker ", rank, " for ", options_.name,
+                              ", iteration ", iteration));
+    if (!coded.ok()) {
+      push.payload = ReceivedPayload();
+      done(coded);
       return;
     }
   }
@@ -547,6 +601,12 @@ void WeightSlice::Step() {
     if (options_.about_pushes == nullptr) break;
     options_.about_pushes->Log(
         line, [](const std::string& text) { LOG(WARNING) << text; });
+  }
+  if (state_->coder() != nullptr) {
+    for (const std::string& line : state_->coder()->news()) {
+      LOG(INFO) << options_.name << ", iteration "
+                << state_->progress().version - 1 << ": " << line;
+    }
   }
   const absl::Time end = clock_->Now();
   for (WorkerPush& push : record_->pushes) {

@@ -170,7 +170,8 @@ class WeightSlice {
       const WorkerPush& push);
   absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
       const SliceHistory& history) const;
-  absl::Status CheckLogged(const UpdateRecord& update) const;
+  // has_coder: the state has a compressor's part, which checks its own values.
+  absl::Status CheckLogged(const UpdateRecord& update, bool has_coder) const;
   // The state is new.
   void Begin();
   void HandlePull(Waiting pull);
@@ -186,6 +187,12 @@ class WeightSlice {
   // they are not known.
   absl::StatusOr<std::optional<PayloadBuffer>> PositionsFor(
       int rank, int64_t iteration) const;
+  // Positions as this worker gets them: with the remarks of the compressor's
+  // part.
+  PayloadBuffer WithRemarks(int rank, int64_t iteration,
+                            const PayloadBuffer& positions) const;
+  // Has the compressor's part check a push that only it can read.
+  absl::Status CheckCoded(WorkerPush* push) const;
   // Completes a push that lacks positions. False: its leader has not pushed
   // yet. A push of an iteration whose update is over stays as it is.
   absl::StatusOr<bool> Complete(WorkerPush* push);

@@ -15,8 +15,8 @@ struct WorkerPush {
   int rank = 0;
   int64_t iteration = 0;
   double loss = 0;
-  int64_t count = 0;          // Elements in the payload.
-  bool dense = false;         // The payload has all elements.
+  int64_t count = 0;   // Elements in the payload.
+  bool dense = false;  // The payload has all elements.
   // The payload has the values for the positions of the iteration's leader, and
   // is not validated; `count` and `dense` are not known.
   bool lacks_positions = false;

@@ -176,6 +176,27 @@ TEST_F(SharedPositionsTest, ValuesThatDoNotFitAreRefused) {
               HasSubstr("asks for the positions of iteration 1"));
 }
 
+// Even those of a leader, and those that are cut off.
+TEST_F(SharedPositionsTest, ValuesWithoutAReaderAreRefused) {
+  WorkerPush push = Whole(0, 0, {2, 7}, {3, 6});
+  const PayloadPieces& pieces = push.payload.pieces;
+  PayloadBuffer plain = PayloadBuffer::Allocate(pieces[0].size());
+  std::copy(pieces[0].begin(), pieces[0].end(), plain.data());
+  const PayloadBuffer coded = EncodeCoded(plain, "remark", "rest");
+  for (size_t size = kPayloadHeaderBytes; size <= coded.size_bytes(); ++size) {
+    for (const int64_t iteration : {0, 3}) {
+      PayloadBuffer some = coded;
+      some.Shrink(size);
+      push.iteration = iteration;
+      push.payload = Received(some);
+      Answers answers;
+      slice_->Push(push, answers.Taker());
+      EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+    }
+  }
+  EXPECT_EQ(slice_->version(), 0);
+}
+
 TEST_F(SharedPositionsTest, OtherCompressorsShareNothing) {
   config_.mutable_compressor()->set_name("topk");
   const auto slice = NewSlice();

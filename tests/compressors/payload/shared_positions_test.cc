@@ -1,6 +1,7 @@
 // Positions and values of a payload that travel apart.
 #include "compressors/payload/shared_positions.h"
 
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -125,6 +126,56 @@ TEST(SharedPositionsTest, NoDamageIsReadBeyondItsBounds) {
       std::vector<uint8_t> bad = good;
       bad[bit / 8] = static_cast<uint8_t>(bad[bit / 8] ^ 1 << bit % 8);
       check(bad);
+    }
+  }
+}
+
+// What only a compressor reads: its remark travels with the positions.
+TEST(SharedPositionsTest, RemarksTravelWithPositions) {
+  const PayloadBuffer plain = Encode(PayloadCodes());
+  const PayloadBuffer coded = EncodeCoded(plain, "to all", "to the server");
+  EXPECT_TRUE(CodedByCompressor({coded.span()}));
+  EXPECT_FALSE(CodedByCompressor({plain.span()}));
+  EXPECT_FALSE(ValidatePayload({coded.span()}, kSize).ok());
+  const CodedPayload read = ReadCoded({coded.span()}, kSize).value();
+  EXPECT_EQ(read.indices, kIndices);
+  EXPECT_EQ(read.remark, "to all");
+  EXPECT_EQ(read.rest, "to the server");
+  const PayloadBuffer positions = PositionsOf({coded.span()}).value();
+  EXPECT_EQ(ReadRemarks({positions.span()})->leader, "to all");
+  const PayloadBuffer told = WithServerRemarks(positions, "from the server");
+  EXPECT_EQ(ReadPositions({told.span()}, kSize).value(), kIndices);
+  const PositionRemarks remarks = ReadRemarks({told.span()}).value();
+  EXPECT_EQ(remarks.leader, "to all");
+  EXPECT_EQ(remarks.server, "from the server");
+  const PayloadBuffer bare =
+      WithServerRemarks(PositionsOf({plain.span()}).value(), "x");
+  EXPECT_EQ(ReadRemarks({bare.span()})->leader, "");
+  EXPECT_EQ(ReadRemarks({bare.span()})->server, "x");
+  // Another worker's, completed.
+  const PayloadBuffer values =
+      WithoutPositions(EncodeCoded(plain, "", "its own"));
+  EXPECT_EQ(ReadCoded({values.span()}, kSize)->count, 7);
+  const CompletedPayload completed =
+      WithPositions({values.span()}, positions).value();
+  const CodedPayload whole = ReadCoded(completed.pieces, kSize).value();
+  EXPECT_EQ(whole.indices, kIndices);
+  EXPECT_EQ(whole.rest, "its own");
+}
+
+TEST(SharedPositionsTest, DamagedRemarksAreRefused) {
+  const PayloadBuffer coded =
+      EncodeCoded(Encode(PayloadCodes()), "to all", "to the server");
+  for (size_t at = 0; at < coded.size_bytes(); ++at) {
+    for (int bit = 0; bit < 8; ++bit) {
+      PayloadBuffer bad = PayloadBuffer::Allocate(coded.size_bytes());
+      std::copy_n(coded.data(), coded.size_bytes(), bad.data());
+      bad.data()[at] ^= static_cast<uint8_t>(1 << bit);
+      // Either is fine; it must not read beyond the bytes that are there.
+      (void)ReadCoded({bad.span()}, kSize);
+      (void)ReadRemarks({bad.span()});
+      bad.Shrink(at);
+      EXPECT_FALSE(ReadCoded({bad.span()}, kSize).ok());
     }
   }
 }
