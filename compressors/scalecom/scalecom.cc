@@ -4,6 +4,8 @@
 // Sparsified Gradient Compression for Communication-Efficient Distributed
 // Training", NeurIPS 2020; its low-pass filter is
 // compressors/wrappers/partial_feedback.h.
+#include "compressors/scalecom/scalecom.h"
+
 #include <algorithm>
 #include <memory>
 #include <string>
@@ -114,6 +116,8 @@ void CheckConfig(const ScaleComConfig& config, const std::string& path,
                 "must be at least 0");
 }
 
+}  // namespace
+
 absl::StatusOr<std::unique_ptr<Compressor>> NewScaleCom(
     const CompressorOptions& options) {
   ConfigProblems problems;
@@ -123,6 +127,8 @@ absl::StatusOr<std::unique_ptr<Compressor>> NewScaleCom(
   }
   return NewSparsifier(options, std::make_unique<ScaleComSelector>(options));
 }
+
+namespace {
 
 REGISTER_COMPRESSOR("scalecom",
                     "the same positions of all workers, which one selects",

@@ -5,15 +5,12 @@
 #include "compressors/chunks/chunk_layout.h"
 
 namespace ps {
-namespace {
 
 bool IsSentWhole(const TensorSpan& tensor, const ScaleComConfig& config) {
   return tensor.shape.size() < 2 ||
          NumElements(tensor.shape) < config.dense_below() ||
          (tensor.first && config.dense_first());
 }
-
-}  // namespace
 
 int64_t RateForUses(int64_t uses) {
   // Maps of 14 x 14, with 196 uses, belong to the middle rate: with them at 25,

@@ -15,6 +15,9 @@ namespace ps {
 // bounds for the arithmetic of a batch of 32; these are of one example.
 int64_t RateForUses(int64_t uses);
 
+// Whether nothing of the tensor is left out.
+bool IsSentWhole(const TensorSpan& tensor, const ScaleComConfig& config);
+
 // The tensors of the vector that are not empty, in order, with the rate of each
 // as its chunk size: 1 for those that are sent whole.
 std::vector<ChunkRun> TensorRates(const CompressorOptions& options);

@@ -141,6 +141,14 @@ inline std::vector<ResumedJob> ResumedJobs() {
        {"optimizer.name=sgd", "optimizer.weight_decay=0",
         "compressor.name=scalecom", "compressor.ratio=0.01",
         "compressor.feedback_share=0.5", "compressor.value_code=int8_block"}},
+      // It stops when codes are sent, and begins again from a snapshot of the
+      // training of the autoencoder.
+      {"LgcThroughItsPhases",
+       {"optimizer.name=sgd", "optimizer.weight_decay=0", "compressor.name=lgc",
+        "compressor.ratio=0.05", "compressor.lgc.train_iterations=3",
+        "compressor.lgc.gate_error=100", "compressor.lgc.gate_gain=100",
+        "compressor.lgc.check_error=100", "compressor.lgc.check_every=4",
+        "compressor.lgc.min_values=64"}},
       {"Bf16Answers", {"downlink.value_code=bf16"}},
       {"QuantizedWithRandomBits",
        {"compressor.name=topk", "compressor.ratio=0.05",

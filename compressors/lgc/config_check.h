@@ -1,0 +1,17 @@
+// The rules for the config of compressor "lgc".
+#ifndef COMPRESSORS_LGC_CONFIG_CHECK_H_
+#define COMPRESSORS_LGC_CONFIG_CHECK_H_
+
+#include "absl/status/status.h"
+#include "proto/compressor_config.pb.h"
+
+namespace ps {
+
+// Errors: kInvalidArgument with all problems of config.lgc(), and if workers
+// share positions, of the fields that codes need to have certain values.
+absl::Status CheckLgcConfig(const CompressorConfig& config,
+                            bool shares_positions);
+
+}  // namespace ps
+
+#endif  // COMPRESSORS_LGC_CONFIG_CHECK_H_

@@ -1,0 +1,371 @@
+#include "compressors/lgc/slice_coder.h"
+
+#include <algorithm>
+#include <cmath>
+#include <future>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "common/random.h"
+#include "common/status_macros.h"
+#include "compressors/compressor.h"
+#include "compressors/lgc/adam.h"
+#include "compressors/lgc/autoencoder.h"
+#include "compressors/lgc/message.h"
+#include "compressors/lgc/phases.h"
+#include "compressors/payload/payload.h"
+#include "compressors/payload/shared_positions.h"
+
+namespace ps {
+namespace {
+
+// A push that has been read.
+struct Push {
+  bool coded = false;  // Of value code kByCompressor.
+  std::vector<uint32_t> indices;
+  LgcRemark remark;  // The leader's.
+  LgcValues values;
+};
+
+size_t NumParameters(int num_workers) {
+  return NumEncoderParameters() + num_workers * NumDecoderParameters();
+}
+
+class LgcSliceCoder final : public SliceCoder {
+ public:
+  explicit LgcSliceCoder(const SliceCoderOptions& options)
+      : options_(options),
+        config_(options.config.lgc()),
+        phases_(config_),
+        adam_(config_.learning_rate(), NumParameters(options.num_workers)) {
+    const uint64_t seed =
+        RandomKey(options.seed, static_cast<uint64_t>(options.slice));
+    parameters_ = InitialEncoder(seed);
+    for (int rank = 0; rank < options.num_workers; ++rank) {
+      const std::vector<float> decoder = InitialDecoder(seed, rank);
+      parameters_.insert(parameters_.end(), decoder.begin(), decoder.end());
+    }
+  }
+
+  absl::StatusOr<int64_t> Check(int /*rank*/, const PayloadPieces& push,
+                                const std::string* leader) const override {
+    PS_ASSIGN_OR_RETURN(const Push read, Read(push, leader));
+    return static_cast<int64_t>(read.indices.size());
+  }
+
+  absl::Status Apply(int64_t iteration, absl::Span<CoderPush> pushes) override {
+    Await();
+    const int leader = LeaderOf(iteration, options_.num_workers);
+    LgcPush kind = LgcPush::kEverything;
+    std::optional<TrainingExample<float>> example;
+    if (static_cast<int>(pushes.size()) == options_.num_workers &&
+        CodedByCompressor(pushes[leader].pieces)) {
+      absl::StatusOr<Push> read = Read(pushes[leader].pieces, nullptr);
+      if (!read.ok()) return Damaged(read.status());
+      if (read->remark.coded) {
+        kind = LgcPush::kCode;
+        PS_RETURN_IF_ERROR(DecodeAll(leader, *read, pushes));
+      } else {
+        kind = LgcPush::kValues;
+        PS_ASSIGN_OR_RETURN(
+            pushes[leader].decoded,
+            EncodeSparse("raw32", read->indices, read->values.plain, 0,
+                         options_.num_elements));
+        pushes[leader].pieces = {pushes[leader].decoded.span()};
+        example = ExampleOf(leader, *read, pushes);
+      }
+    }
+    for (const CoderPush& push : pushes) {
+      if (CodedByCompressor(push.pieces)) {
+        return absl::DataLossError(absl::StrCat(
+            "worker ", push.rank, " sends codes, and the leader, worker ",
+            leader, ", does not"));
+      }
+    }
+    phases_.Updated(kind, std::exchange(error_, std::nullopt));
+    num_updates_ = iteration + 1;
+    if (phases_.is_new()) {
+      first_ = num_updates_;
+      encoder_ = FloatBytes(
+          {parameters_.begin(), parameters_.begin() + NumEncoderParameters()});
+    } else if (num_updates_ > first_ + 2) {
+      encoder_.clear();
+    }
+    if (example.has_value()) {
+      step_ = std::async(std::launch::async, [this, trains = phases_.trains(),
+                                              of = *std::move(example)] {
+        return Step(of, trains);
+      });
+    }
+    return absl::OkStatus();
+  }
+
+  std::string RemarksFor(int rank, int64_t iteration) const override {
+    LgcPlan plan;
+    plan.sends_code = phases_.sends_code(iteration < num_updates_ ? 0 : 1);
+    plan.version = phases_.version();
+    // The leader gets it an iteration later than the others.
+    const bool lacks =
+        iteration == first_ || (iteration == first_ + 1 &&
+                                rank == LeaderOf(first_, options_.num_workers));
+    if (lacks) plan.encoder = encoder_;
+    return Write(plan);
+  }
+
+  std::vector<std::string> news() const override { return phases_.news(); }
+
+  void Save(StateWriter* writer) const override {
+    Await();
+    writer->PutInt(options_.num_workers);
+    writer->PutInt(num_updates_);
+    writer->PutInt(first_);
+    writer->PutBytes(encoder_);
+    writer->PutInt(error_.has_value());
+    const ReconstructionError error = error_.value_or(ReconstructionError());
+    writer->PutDouble(error.error);
+    writer->PutDouble(error.innovation);
+    phases_.Save(writer);
+    writer->PutFloats(parameters_);
+    adam_.Save(writer);
+  }
+
+  absl::Status Load(StateReader* reader) override {
+    PS_ASSIGN_OR_RETURN(const int64_t num_workers, reader->GetInt());
+    if (num_workers < 1 || num_workers > kMostWorkers) {
+      return absl::DataLossError(absl::StrCat(num_workers, " workers"));
+    }
+    PS_ASSIGN_OR_RETURN(num_updates_, reader->GetInt());
+    PS_ASSIGN_OR_RETURN(first_, reader->GetInt());
+    PS_ASSIGN_OR_RETURN(const absl::string_view encoder, reader->GetBytes());
+    encoder_ = std::string(encoder);
+    PS_ASSIGN_OR_RETURN(const int64_t has_error, reader->GetInt());
+    ReconstructionError error;
+    PS_ASSIGN_OR_RETURN(error.error, reader->GetDouble());
+    PS_ASSIGN_OR_RETURN(error.innovation, reader->GetDouble());
+    if (has_error != 0) error_ = error;
+    PS_RETURN_IF_ERROR(phases_.Load(reader));
+    std::vector<float> saved(NumParameters(static_cast<int>(num_workers)));
+    PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(saved)));
+    PS_RETURN_IF_ERROR(adam_.Load(reader, saved.size()));
+    TakeParameters(std::move(saved), static_cast<int>(num_workers));
+    return absl::OkStatus();
+  }
+
+ private:
+  static constexpr int64_t kMostWorkers = 1 << 16;
+
+  static absl::Status Damaged(const absl::Status& status) {
+    return absl::DataLossError(status.message());
+  }
+
+  const float* decoder(int rank) const {
+    return parameters_.data() + NumParameters(rank);
+  }
+
+  // New workers begin with the decoder of worker 0.
+  void TakeParameters(std::vector<float> saved, int num_workers) {
+    parameters_ = std::move(saved);
+    parameters_.resize(
+        NumParameters(std::min(num_workers, options_.num_workers)));
+    while (parameters_.size() < NumParameters(options_.num_workers)) {
+      const std::vector<float> first(decoder(0),
+                                     decoder(0) + NumDecoderParameters());
+      parameters_.insert(parameters_.end(), first.begin(), first.end());
+    }
+    if (num_workers == options_.num_workers) return;
+    phases_.TrainAgain("the number of workers has changed");
+  }
+
+  // A push of value code kByCompressor; `leader` as in Check.
+  absl::StatusOr<Push> Read(const PayloadPieces& payload,
+                            const std::string* leader) const {
+    PS_ASSIGN_OR_RETURN(CodedPayload coded,
+                        ReadCoded(payload, options_.num_elements));
+    Push push;
+    push.coded = true;
+    push.indices = std::move(coded.indices);
+    const auto count = static_cast<int64_t>(push.indices.size());
+    if (count != coded.count || (leader != nullptr && !coded.remark.empty())) {
+      return absl::InvalidArgumentError(
+          "only the leader sends positions and a remark");
+    }
+    PS_ASSIGN_OR_RETURN(
+        push.remark,
+        ReadLgcRemark(leader != nullptr ? *leader : coded.remark, count));
+    const int64_t num_coded = NumValues(push.remark.ranges);
+    PS_RETURN_IF_ERROR(CheckRemark(push.remark, num_coded));
+    if (!push.remark.coded) {
+      if (leader != nullptr) {
+        return absl::InvalidArgumentError("the leader does not send a code");
+      }
+      PS_ASSIGN_OR_RETURN(push.values, ReadLgcValues(coded.rest, count, 0, 0));
+      return push;
+    }
+    PS_ASSIGN_OR_RETURN(
+        push.values,
+        ReadLgcValues(coded.rest, count - num_coded, num_coded,
+                      leader != nullptr ? 0 : CodeLength(num_coded)));
+    return push;
+  }
+
+  absl::Status CheckRemark(const LgcRemark& remark, int64_t num_coded) const {
+    // Chunks of each tensor round up. Nobody may cost more work than that.
+    const double most = 2 * options_.config.ratio() *
+                            static_cast<double>(options_.num_elements) +
+                        static_cast<double>(remark.ranges.size()) + 16;
+    if (num_coded < config_.min_values() ||
+        static_cast<double>(num_coded) > most) {
+      return absl::InvalidArgumentError(
+          absl::StrCat(num_coded, " values for an autoencoder; must be ",
+                       config_.min_values(), " to ", most));
+    }
+    if (!remark.coded) return absl::OkStatus();
+    if (remark.version == 0 || remark.version != phases_.version() ||
+        !phases_.sends_code(0)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "a code of autoencoder ", remark.version,
+          phases_.sends_code(0)
+              ? absl::StrCat("; this slice has ", phases_.version())
+              : std::string(", where values are expected")));
+    }
+    const bool by_sign = config_.order() == LgcConfig::SIGN;
+    if (by_sign != !remark.signs.empty()) {
+      return absl::InvalidArgumentError("signs that fit another lgc.order");
+    }
+    return absl::OkStatus();
+  }
+
+  // Decodes the pushes of an iteration whose leader sends a code.
+  absl::Status DecodeAll(int leader, const Push& of_leader,
+                         absl::Span<CoderPush> pushes) const {
+    const LgcRemark& remark = of_leader.remark;
+    const std::string remark_bytes = Write(remark);
+    const std::vector<uint32_t> order = OrderOf(remark.ranges, remark.signs);
+    std::vector<bool> in_range(of_leader.indices.size(), false);
+    for (const uint32_t element : order) in_range[element] = true;
+    for (CoderPush& push : pushes) {
+      // A worker whose gradient is not finite sends nothing.
+      if (!CodedByCompressor(push.pieces)) continue;
+      Push own;
+      if (push.rank != leader) {
+        absl::StatusOr<Push> read = Read(push.pieces, &remark_bytes);
+        if (!read.ok()) return Damaged(read.status());
+        own = *std::move(read);
+      }
+      const Push& one = push.rank == leader ? of_leader : own;
+      if (one.indices != of_leader.indices) {
+        return absl::DataLossError(
+            "codes at other positions than the leader's");
+      }
+      std::vector<float> innovation(order.size(), 0.0f);
+      for (size_t i = 0; i < one.values.places.size(); ++i) {
+        innovation[one.values.places[i]] = one.values.innovation[i];
+      }
+      const std::vector<float> decoded =
+          Decode<float>(decoder(push.rank), of_leader.values.code, innovation);
+      std::vector<float> values(one.indices.size());
+      auto plain = one.values.plain.begin();
+      for (size_t i = 0; i < values.size(); ++i) {
+        if (!in_range[i]) values[i] = *plain++;
+      }
+      for (size_t i = 0; i < order.size(); ++i) {
+        values[order[i]] = decoded[i] * remark.scale;
+        if (!std::isfinite(values[order[i]])) {
+          return absl::DataLossError("a decoded value is not finite");
+        }
+      }
+      PS_ASSIGN_OR_RETURN(
+          push.decoded,
+          EncodeSparse("raw32", one.indices, values, 0, options_.num_elements));
+      push.pieces = {push.decoded.span()};
+    }
+    return absl::OkStatus();
+  }
+
+  // What all have sent at the leader's positions; nothing if some have not.
+  std::optional<TrainingExample<float>> ExampleOf(
+      int leader, const Push& of_leader,
+      absl::Span<const CoderPush> pushes) const {
+    const LgcRemark& remark = of_leader.remark;
+    const std::vector<float>& values = of_leader.values.plain;
+    const std::vector<uint32_t> order =
+        OrderOf(remark.ranges, config_.order() == LgcConfig::SIGN
+                                   ? Signs(remark.ranges, values)
+                                   : std::vector<bool>());
+    const float scale = Rms(Ordered(order, values, 1));
+    if (!(scale > 0 && std::isfinite(scale))) return std::nullopt;
+    TrainingExample<float> example;
+    example.leader = leader;
+    for (const CoderPush& push : pushes) {
+      std::vector<uint32_t> indices;
+      std::vector<float> own;
+      DecodePayload(push.pieces, &indices, &own);
+      if (indices != of_leader.indices) return std::nullopt;
+      example.values.push_back(Ordered(order, own, scale));
+      const std::vector<float>& x = example.values.back();
+      example.innovations.push_back(
+          AtPlaces(x, LargestPlaces(x, config_.innovation())));
+    }
+    return example;
+  }
+
+  // Runs on another thread.
+  ReconstructionError Step(const TrainingExample<float>& example, bool trains) {
+    ReconstructionError first;
+    std::vector<float> gradient;
+    const int passes = trains ? config_.passes() : 1;
+    for (int pass = 0; pass < passes; ++pass) {
+      ReconstructionError error;
+      AutoencoderLoss<float>(parameters_, example, trains ? &gradient : nullptr,
+                             &error);
+      if (pass == 0) first = error;
+      if (trains) adam_.Step(gradient, &parameters_);
+    }
+    return first;
+  }
+
+  void Await() const {
+    if (step_.valid()) error_ = step_.get();
+  }
+
+  const SliceCoderOptions options_;
+  const LgcConfig config_;
+  LgcPhases phases_;
+  int64_t num_updates_ = 0;
+  // The first iteration whose positions carry the encoder that is used; and it,
+  // as long as a worker may ask for it.
+  int64_t first_ = -2;
+  std::string encoder_;
+  mutable std::optional<ReconstructionError> error_;  // Of the last step.
+  // The step that is under way uses these two.
+  std::vector<float> parameters_;  // The encoder, then the decoders.
+  Adam adam_;
+  mutable std::future<ReconstructionError> step_;
+};
+
+}  // namespace
+
+std::unique_ptr<SliceCoder> NewLgcSliceCoder(const SliceCoderOptions& options) {
+  return std::make_unique<LgcSliceCoder>(options);
+}
+
+SliceCoderBytes LgcSliceCoderBytes(const SliceCoderOptions& options) {
+  SliceCoderBytes bytes;
+  const auto encoder = static_cast<int64_t>(NumEncoderParameters());
+  bytes.remark = 4 * encoder + 8;
+  // Parameters, two moments, a gradient; the encoder that workers get; and for
+  // each value and worker the signals of all layers, and their gradients.
+  constexpr double kBytesAValue = 4096;
+  const double values =
+      2 * options.config.ratio() * static_cast<double>(options.num_elements);
+  bytes.memory =
+      static_cast<int64_t>(16 * NumParameters(options.num_workers)) +
+      bytes.remark +
+      static_cast<int64_t>(kBytesAValue * values * options.num_workers);
+  return bytes;
+}
+
+}  // namespace ps
