@@ -9,22 +9,20 @@
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/in_process_cluster.h"
-#include "tests/cluster/resumed_jobs.h"
 
 namespace ps {
 namespace {
 
 constexpr int kTraining = 40;
 
-// Codes are used from iteration kTraining + 2 on, if the autoencoder has learnt
-// anything.
+// Codes are used from iteration kTraining + 2 on, whatever has been learnt.
 JobConfig LgcJob(int num_workers, int num_servers) {
   JobConfig job = SmallJob(num_workers, num_servers);
   for (const char* text :
        {"compressor.name=lgc", "compressor.ratio=0.02",
         "compressor.lgc.train_iterations=40", "compressor.lgc.retry_every=40",
-        "compressor.lgc.check_every=10", "compressor.lgc.gate_error=1",
-        "compressor.lgc.gate_gain=1", "compressor.lgc.check_error=2",
+        "compressor.lgc.check_every=10", "compressor.lgc.gate_error=100",
+        "compressor.lgc.gate_gain=100", "compressor.lgc.check_error=100",
         "compressor.lgc.min_values=64", "optimizer.name=sgd",
         "optimizer.weight_decay=0", "training.max_iterations=56"}) {
     EXPECT_TRUE(ApplyOverride(text, &job).ok()) << text;
