@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "worker/job_model.h"
+#include "worker/layer_parallel/train_in_stages.h"
 
 namespace ps {
 namespace {
@@ -44,6 +45,10 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                       MakeModel(config, parts.data.train->example_shape(),
                                 parts.backend.get()));
   PS_RETURN_IF_ERROR(CheckSequences(parts));
+  if (config.training().has_layer_parallel()) {
+    PS_RETURN_IF_ERROR(TrainInStages(config, *parts.plan, parts.backend.get(),
+                                     &parts.model, &parts.data.train));
+  }
   return parts;
 }
 

@@ -1,0 +1,46 @@
+// A model that trains its stages side by side: serial and parallel phases, as
+// the epochs pass.
+#ifndef WORKER_LAYER_PARALLEL_STAGED_MODEL_H_
+#define WORKER_LAYER_PARALLEL_STAGED_MODEL_H_
+
+#include <cstdint>
+#include <memory>
+
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "data/dataset.h"
+#include "models/model.h"
+#include "proto/layer_parallel_config.pb.h"
+#include "tensor/backend.h"
+#include "worker/layer_parallel/phase_plan.h"
+#include "worker/training_plan.h"
+
+namespace ps {
+
+struct StagedModelOptions {
+  LayerParallelConfig config;
+  std::unique_ptr<Model> model;  // The whole network.
+  ExampleShape example;
+  uint64_t seed = 0;
+  int64_t batch_size = 0;
+  int64_t num_examples = 0;
+  const TrainingPlan* plan = nullptr;  // Not owned; outlives the model.
+  std::shared_ptr<const PhasePlan> phases;
+  // The training set as it is read without random changes, for examples that
+  // the last serial epoch left out.
+  std::shared_ptr<const Dataset> plain;
+  Backend* backend = nullptr;  // Not owned; outlives the model. The CPU's.
+};
+
+// Each ForwardBackward is the next iteration of the training, with the examples
+// that the sampler names, and runs all stages one after the other. In parallel
+// phases the statistics of batch normalisation stay as they are: they would be
+// those of auxiliary variables. Evaluations are those of the whole network. The
+// state of checkpoints includes all auxiliary variables. Errors of the factory:
+// those of CutNetwork, and kResourceExhausted above the memory limit.
+absl::StatusOr<std::unique_ptr<Model>> NewStagedModel(
+    StagedModelOptions options);
+
+}  // namespace ps
+
+#endif  // WORKER_LAYER_PARALLEL_STAGED_MODEL_H_

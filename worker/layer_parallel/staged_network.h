@@ -1,0 +1,81 @@
+// The stages of a network and its loss, planned for one batch size.
+#ifndef WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
+#define WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "models/batch_result.h"
+#include "models/layers/layer_times.h"
+#include "models/layers/loss.h"
+#include "tensor/backend.h"
+#include "tensor/tensor.h"
+#include "worker/layer_parallel/network_cuts.h"
+#include "worker/layer_parallel/stage_plan.h"
+
+namespace ps {
+
+// The vectors of the whole model. Not owned.
+struct StepVectors {
+  const float* weights = nullptr;
+  float* statistics = nullptr;  // Updated.
+  float* gradient = nullptr;    // Overwritten; the mean over the batch.
+};
+
+// Training only. Not thread-safe.
+class StagedNetwork {
+ public:
+  // The pointers are not owned and must outlive the network. Errors: those of
+  // the layers' Plan; kResourceExhausted.
+  struct Options {
+    const std::vector<Stage>* stages = nullptr;
+    ExampleShape example;
+    int64_t batch_size = 0;
+    Backend* backend = nullptr;
+    LayerTimes* times = nullptr;
+  };
+  static absl::StatusOr<std::unique_ptr<StagedNetwork>> Create(
+      const Options& options);
+
+  int num_stages() const { return static_cast<int>(plans_.size()); }
+  int64_t batch_size() const { return options_.batch_size; }
+  // Numbers in one example at the start of stage k, [channels, height, width].
+  Shape start_shape(int k) const;
+  StagePlan& stage(int k) { return *plans_[k]; }
+  StagePlan::Values StageValues(int k, const Batch& batch,
+                                const StepVectors& vectors) const;
+  float* StageGradient(int k, const StepVectors& vectors) const {
+    return vectors.gradient + (*options_.stages)[k].begin;
+  }
+
+  // The loss of the last stage's latest Forward; logits_gradient() is then that
+  // of the mean loss.
+  absl::StatusOr<BatchResult> RunLoss(const Batch& batch);
+  const float* logits_gradient() const { return logits_gradient_.data(); }
+
+  // Back-propagation through all stages, one after the other. At the cut before
+  // stage k, the activations are then stage(k - 1).end(), and the gradient of
+  // the mean loss is stage(k).start_gradient().
+  absl::StatusOr<BatchResult> SerialStep(const Batch& batch,
+                                         const StepVectors& vectors);
+
+  int64_t activation_bytes() const;
+
+ private:
+  explicit StagedNetwork(const Options& options) : options_(options) {}
+
+  const Options options_;
+  std::vector<std::unique_ptr<StagePlan>> plans_;
+  std::unique_ptr<Loss> loss_;
+  std::unique_ptr<PlannedLoss> planned_loss_;
+  ScratchPool scratch_;
+  int64_t loss_bytes_ = 0;
+  Tensor logits_gradient_;  // [batch, classes]
+};
+
+}  // namespace ps
+
+#endif  // WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_

@@ -1,0 +1,38 @@
+// The size of the steps of auxiliary variables.
+#ifndef WORKER_LAYER_PARALLEL_STEP_SIZE_H_
+#define WORKER_LAYER_PARALLEL_STEP_SIZE_H_
+
+#include <cstdint>
+
+#include "absl/status/statusor.h"
+#include "worker/layer_parallel/stage_plan.h"
+
+namespace ps {
+
+// An estimate, from below, of the largest singular value of the Jacobian of a
+// stage, from its start to its end, after three power iterations. start: plain,
+// of the stage's start_shape(). gradient: [the stage's weights], overwritten.
+// Changes the statistics in `values`.
+absl::StatusOr<double> LargestSingularValue(const float* start,
+                                            const StagePlan::Values& values,
+                                            float* gradient, StagePlan* stage);
+
+// Half of the largest step that is stable when all variables move at once, for
+// a network of this many stages whose Jacobians have singular values up to
+// `singular_value` (1 if it is less). With three stages or more, a step of
+// 1 / penalty diverges: the mismatches of neighbouring cuts drive each other.
+double StableStep(int stages, double penalty, double singular_value);
+
+// Watches the mismatch at a cut, batch after batch.
+struct StepGuard {
+  double latest = 0;
+  int64_t growths = 0;  // In a row.
+
+  // Takes the mismatch of the next batch; whether it has grown three times in a
+  // row, so that the step must be halved.
+  bool Grows(double mismatch);
+};
+
+}  // namespace ps
+
+#endif  // WORKER_LAYER_PARALLEL_STEP_SIZE_H_

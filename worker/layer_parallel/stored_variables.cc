@@ -1,0 +1,129 @@
+#include <algorithm>
+#include <new>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "common/status_macros.h"
+#include "worker/layer_parallel/cut_variables.h"
+
+namespace ps {
+namespace {
+
+// The memory is taken when the first example is recorded: until then, snapshots
+// are small, and programs that only look at a job need none.
+class StoredVariables final : public CutVariables {
+ public:
+  StoredVariables(const CutOptions& options, int64_t num_examples)
+      : options_(options),
+        row_size_(options.row_size()),
+        recorded_(num_examples) {}
+
+  absl::Status Fetch(const Examples& examples, CutBatch* cut) override {
+    Gather(examples, variables_, &cut->variables);
+    Gather(examples, multipliers_, &cut->multipliers);
+    return absl::OkStatus();
+  }
+
+  absl::Status Store(const Examples& examples, const CutBatch& cut) override {
+    Scatter(examples, cut.variables, &variables_);
+    Scatter(examples, cut.multipliers, &multipliers_);
+    return absl::OkStatus();
+  }
+
+  absl::Status Record(const Examples& examples,
+                      const std::vector<float>& activations,
+                      const std::vector<float>& gradient) override {
+    PS_RETURN_IF_ERROR(Allocate());
+    Scatter(examples, activations, &variables_);
+    Scatter(examples, gradient, &multipliers_);
+    for (const int64_t number : examples.numbers) recorded_[number] = 1;
+    return absl::OkStatus();
+  }
+
+  std::vector<int64_t> Missing() const override {
+    std::vector<int64_t> missing;
+    for (size_t i = 0; i < recorded_.size(); ++i) {
+      if (recorded_[i] == 0) missing.push_back(static_cast<int64_t>(i));
+    }
+    return missing;
+  }
+
+  void Save(StateWriter* state) const override {
+    state->PutBytes({recorded_.data(), recorded_.size()});
+    state->PutInt(variables_.empty() ? 0 : 1);
+    if (variables_.empty()) return;
+    state->PutFloats(variables_);
+    state->PutFloats(multipliers_);
+  }
+
+  absl::Status Load(StateReader* state) override {
+    PS_ASSIGN_OR_RETURN(const absl::string_view recorded, state->GetBytes());
+    if (recorded.size() != recorded_.size()) {
+      return absl::DataLossError(absl::StrCat(
+          "a snapshot with the auxiliary variables of ", recorded.size(),
+          " examples; the training set has ", recorded_.size()));
+    }
+    std::copy(recorded.begin(), recorded.end(), recorded_.begin());
+    PS_ASSIGN_OR_RETURN(const int64_t allocated, state->GetInt());
+    if (allocated == 0) return absl::OkStatus();
+    PS_RETURN_IF_ERROR(Allocate());
+    PS_RETURN_IF_ERROR(state->GetFloats(absl::MakeSpan(variables_)));
+    return state->GetFloats(absl::MakeSpan(multipliers_));
+  }
+
+ private:
+  absl::Status Allocate() {
+    if (!variables_.empty()) return absl::OkStatus();
+    const auto num_examples = static_cast<int64_t>(recorded_.size());
+    try {
+      variables_.resize(num_examples * row_size_);
+      if (options_.multipliers) multipliers_.resize(variables_.size());
+    } catch (const std::bad_alloc&) {
+      return absl::ResourceExhaustedError(
+          absl::StrCat("no memory for ", StoredBytes(options_, num_examples),
+                       " bytes of auxiliary variables"));
+    }
+    return absl::OkStatus();
+  }
+
+  // An empty store, of multipliers that there are not, stays empty.
+  void Gather(const Examples& examples, const std::vector<float>& from,
+              std::vector<float>* to) const {
+    if (from.empty()) return;
+    to->resize(examples.numbers.size() * row_size_);
+    float* row = to->data();
+    for (const int64_t number : examples.numbers) {
+      row = std::copy_n(from.data() + number * row_size_, row_size_, row);
+    }
+  }
+
+  void Scatter(const Examples& examples, const std::vector<float>& from,
+               std::vector<float>* to) const {
+    if (to->empty()) return;
+    const float* row = from.data();
+    for (const int64_t number : examples.numbers) {
+      std::copy_n(row, row_size_, to->data() + number * row_size_);
+      row += row_size_;
+    }
+  }
+
+  const CutOptions options_;
+  const int64_t row_size_;
+  std::vector<char> recorded_;      // [examples], 1 or 0.
+  std::vector<float> variables_;    // [examples, row_size], or empty.
+  std::vector<float> multipliers_;  // Likewise.
+};
+
+}  // namespace
+
+std::unique_ptr<CutVariables> NewStoredVariables(const CutOptions& options,
+                                                 int64_t num_examples) {
+  return std::make_unique<StoredVariables>(options, num_examples);
+}
+
+int64_t StoredBytes(const CutOptions& options, int64_t num_examples) {
+  return num_examples * options.row_size() * (options.multipliers ? 2 : 1) *
+         static_cast<int64_t>(sizeof(float));
+}
+
+}  // namespace ps

@@ -1,0 +1,99 @@
+// All cuts of a network in training: their variables, penalty and steps.
+#ifndef WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
+#define WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "common/batch.h"
+#include "compressors/state_io.h"
+#include "models/batch_result.h"
+#include "models/layers/layer_times.h"
+#include "proto/layer_parallel_config.pb.h"
+#include "tensor/backend.h"
+#include "worker/layer_parallel/cut_variables.h"
+#include "worker/layer_parallel/network_cuts.h"
+#include "worker/layer_parallel/parallel_step.h"
+#include "worker/layer_parallel/phase_account.h"
+#include "worker/layer_parallel/staged_network.h"
+#include "worker/layer_parallel/step_size.h"
+
+namespace ps {
+
+// Pointers are not owned and must outlive the cuts.
+struct TrainingCutsOptions {
+  const LayerParallelConfig* config = nullptr;
+  const std::vector<Stage>* stages = nullptr;
+  StagedNetwork* network = nullptr;
+  ExampleShape example;
+  uint64_t seed = 0;
+  int64_t num_examples = 0;
+  Backend* backend = nullptr;
+  LayerTimes* times = nullptr;
+};
+
+// Not thread-safe.
+class TrainingCuts {
+ public:
+  // Errors: kResourceExhausted if the variables would take more memory than
+  // the config allows; those of NewAuxNetwork.
+  static absl::StatusOr<std::unique_ptr<TrainingCuts>> Create(
+      const TrainingCutsOptions& options);
+
+  // Takes the activations and gradients of the network's latest SerialStep, of
+  // its first `count` examples.
+  absl::Status Record(const Examples& examples, int64_t count);
+  // Examples that were never recorded; all must be before a parallel phase.
+  std::vector<int64_t> Missing() const;
+
+  // Chooses the penalty, if it is not known yet, and the step size. vectors:
+  // see ParallelStep; the gradient is overwritten.
+  absl::Status BeginPhase(const Batch& batch, const Examples& examples,
+                          const StepVectors& vectors);
+  // One mini-batch of the phase. Adds what it cost to *account.
+  absl::StatusOr<BatchResult> Step(const Batch& batch, const Examples& examples,
+                                   const StepVectors& vectors,
+                                   PhaseAccount* account);
+
+  // For snapshots. Errors of Load: kDataLoss.
+  void Save(StateWriter* state) const;
+  absl::Status Load(StateReader* state);
+
+ private:
+  struct Cut {
+    CutOptions options;
+    std::unique_ptr<CutVariables> variables;
+    StepGuard guard;
+  };
+
+  explicit TrainingCuts(const TrainingCutsOptions& options);
+
+  const LayerParallelConfig& config() const { return *options_.config; }
+  int64_t batch_size() const { return options_.network->batch_size(); }
+  int size() const { return static_cast<int>(cuts_.size()); }
+  absl::Status Add(int number);
+  absl::StatusOr<std::unique_ptr<CutVariables>> NewVariables(
+      const CutOptions& cut, int number) const;
+  absl::Status CheckMemory(const CutOptions& cut) const;
+  // The ratios of gradients and activations of the first examples of a batch.
+  void TakeRatios(int64_t size, int64_t count, const float* activations,
+                  const float* gradient);
+  absl::Status MeasurePenalty();
+  absl::StatusOr<double> StableStepNow(const Batch& batch,
+                                       const Examples& examples,
+                                       const StepVectors& vectors);
+  absl::Status Store(const Examples& examples, int number);
+
+  const TrainingCutsOptions options_;
+  std::vector<Cut> cuts_;          // Of stages 1, 2, ...
+  std::vector<CutBatch> batches_;  // The latest batch at each.
+  ParallelStepOptions step_;       // The penalty is 0 until it is known.
+  std::vector<float> ratios_;      // For MeasurePenalty.
+};
+
+}  // namespace ps
+
+#endif  // WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
