@@ -106,6 +106,9 @@ std::string NearestWord(absl::string_view word,
   for (const std::string& candidate : known) {
     // A user who types the beginning of a name means that name.
     const bool is_start = word.size() >= 2 && absl::StartsWith(candidate, word);
+    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
+    // At least this many letters are missing: no need to count the others.
+    if (!is_start && longer - shorter >= least) continue;
     const size_t distance = is_start ? 1 : EditDistance(word, candidate);
     // People rarely mistake the first letter: "export" is not a "report".
     if (distance > 1 && word.substr(0, 1) != candidate.substr(0, 1)) continue;

@@ -16,6 +16,9 @@
 namespace ps {
 namespace {
 
+// Single bad batches do not follow each other this often.
+constexpr int64_t kMaxLeftOutInARow = 100;
+
 // The parameters of one bucket, with offsets relative to its beginning.
 std::vector<TensorSpan> TensorsIn(const Bucket& bucket,
                                   const GradientPipelineOptions& options) {
@@ -232,17 +235,29 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   return compressed;
 }
 
-absl::Status GradientPipeline::NotFinite() const {
+absl::Status GradientPipeline::NotFinite() {
   const std::string what =
       absl::StrCat("the gradient of worker ", options_.worker_rank,
                    " is not finite in push ", push_);
+  const std::string lower =
+      absl::StrCat("; lower ",
+                   options_.config->has_worker_optimizer() ? "worker_optimizer"
+                                                           : "optimizer",
+                   ".learning_rate");
   if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
     return absl::FailedPreconditionError(absl::StrCat(
-        what, "; lower ",
-        options_.config->has_worker_optimizer() ? "worker_optimizer"
-                                                : "optimizer",
-        ".learning_rate, or set training.non_finite=SKIP to leave such "
-        "iterations out"));
+        what, lower,
+        ", or set training.non_finite=SKIP to leave such iterations out"));
+  }
+  if (push_ > last_left_out_) {
+    left_out_in_a_row_ =
+        push_ == last_left_out_ + 1 ? left_out_in_a_row_ + 1 : 1;
+    last_left_out_ = push_;
+  }
+  if (left_out_in_a_row_ >= kMaxLeftOutInARow) {
+    return absl::FailedPreconditionError(
+        absl::StrCat(what, ", nor in the ", kMaxLeftOutInARow - 1,
+                     " before it: training has diverged", lower));
   }
   LOG(WARNING) << what << "; nothing is sent";
   return absl::OkStatus();

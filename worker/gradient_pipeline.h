@@ -136,7 +136,7 @@ class GradientPipeline {
   absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
   // Applies the job's policy to a gradient that is not finite.
-  absl::Status NotFinite() const;
+  absl::Status NotFinite();
   absl::Status Push(int bucket, const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
   // Makes the worker's own weights follow an answer that has been written.
@@ -166,6 +166,9 @@ class GradientPipeline {
 
   ExchangeAccount account_;
   int64_t push_ = 0;
+  // Pushes whose gradient was not finite.
+  int64_t last_left_out_ = -1;
+  int64_t left_out_in_a_row_ = 0;
   int64_t next_push_ = 0;  // As in ExchangeStats.
   Tensor gradient_;        // [num_parameters]
   Tensor weights_;         // [num_parameters]

@@ -102,7 +102,7 @@ TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
   job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
   // From the second iteration on, activations overflow.
   job.mutable_optimizer()->set_name("sgd");
-  job.mutable_optimizer()->set_learning_rate(1e36);
+  job.mutable_optimizer()->set_learning_rate(1e20);
   job.mutable_optimizer()->set_weight_decay(0);
   const ClusterRun run = RunCluster(job);
   ASSERT_TRUE(run.ok()) << run.workers[0].status();
@@ -110,6 +110,23 @@ TEST(Statistics, StayFiniteWhereIterationsAreLeftOut) {
   for (const float value : run.workers[0]->statistics) {
     ASSERT_TRUE(std::isfinite(value));
   }
+}
+
+TEST(LeftOut, EndsAJobThatHasDiverged) {
+  JobConfig job = ResNetJob(1, 1, /*iterations=*/150);
+  job.mutable_training()->set_batch_size(1);
+  job.mutable_training()->set_non_finite(TrainingConfig::SKIP);
+  // From the second iteration on, activations overflow.
+  job.mutable_optimizer()->set_name("sgd");
+  job.mutable_optimizer()->set_learning_rate(1e36);
+  job.mutable_optimizer()->set_weight_decay(0);
+  const ClusterRun run = RunCluster(job);
+  ASSERT_FALSE(run.workers[0].ok());
+  EXPECT_THAT(std::string(run.workers[0].status().message()),
+              testing::AllOf(
+                  testing::HasSubstr("nor in the 99 before it: training has "
+                                     "diverged; lower optimizer.learning_rate"),
+                  testing::ContainsRegex("push 10[0-9]")));
 }
 
 // Writes the initial weights of the model of `job` with another seed.
