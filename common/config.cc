@@ -103,9 +103,18 @@ std::string KindOf(const FieldDescriptor& field) {
   return absl::StrCat("of type ", field.cpp_type_name());
 }
 
+// Whether something happens because the section is there, whatever it holds.
+bool ChosenByPresence(const FieldDescriptor& section) {
+  for (const absl::string_view name :
+       {"ps.JobConfig.worker_optimizer", "ps.TrainingConfig.layer_parallel",
+        "ps.LayerParallelConfig.aux_network"}) {
+    if (section.full_name() == name) return true;
+  }
+  return false;
+}
+
 // Writes a copy of *message in which every scalar field is set explicitly,
-// except those of a worker_optimizer that is not there: its presence means
-// something.
+// except those of absent sections that are chosen by their presence.
 void SetDefaults(Message* message) {
   const Reflection& reflection = *message->GetReflection();
   const Descriptor& type = *message->GetDescriptor();
@@ -113,9 +122,7 @@ void SetDefaults(Message* message) {
     const FieldDescriptor* field = type.field(i);
     if (field->is_repeated()) continue;
     if (field->cpp_type() == FieldDescriptor::CPPTYPE_MESSAGE) {
-      if (field->number() == JobConfig::kWorkerOptimizerFieldNumber &&
-          &type == JobConfig::descriptor() &&
-          !reflection.HasField(*message, field)) {
+      if (ChosenByPresence(*field) && !reflection.HasField(*message, field)) {
         continue;
       }
       SetDefaults(reflection.MutableMessage(message, field));
@@ -228,11 +235,10 @@ absl::StatusOr<Message*> MessageAt(const NameAndIndex& part,
   }
   return absl::InvalidArgumentError(absl::StrCat(
       "override \"", assignment, "\": \"", part.name, "\" ",
-      field->is_repeated()
-          ? absl::StrCat("is a list of ", size,
-                         " elements; name one of them, as in ",
-                         part.name, "[0]")
-          : "is not a list"));
+      field->is_repeated() ? absl::StrCat("is a list of ", size,
+                                          " elements; name one of them, as in ",
+                                          part.name, "[0]")
+                           : "is not a list"));
 }
 
 // Checks the fields that no plug-in owns.

@@ -413,6 +413,18 @@ TEST(ResolvedConfigTextTest, LeavesOutWhatAProfileDecides) {
   EXPECT_THAT(ResolvedConfigText(config), HasSubstr("overshoot_cap: 0"));
 }
 
+TEST(ResolvedConfigTextTest, AddsNoSectionThatIsChosenByItsPresence) {
+  JobConfig config;
+  const auto absent = [](const std::string& name) {
+    return Not(HasSubstr(name + " {"));
+  };
+  EXPECT_THAT(ResolvedConfigText(config),
+              AllOf(absent("worker_optimizer"), absent("layer_parallel")));
+  config.mutable_training()->mutable_layer_parallel();
+  EXPECT_THAT(ResolvedConfigText(config),
+              AllOf(HasSubstr("layer_parallel {"), absent("aux_network")));
+}
+
 TEST(SharedConfigTextTest, LeavesOutWhatMachinesMayDifferIn) {
   JobConfig a;
   JobConfig b;
