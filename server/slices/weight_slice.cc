@@ -17,17 +17,6 @@ constexpr char kRepeated[] = "superseded by a repeat of the same push";
 constexpr char kAskedAgain[] = "superseded by a newer call of this worker";
 constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 
-bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
-  const auto joined = [](const PayloadPieces& pieces) {
-    std::vector<uint8_t> bytes;
-    for (const absl::Span<const uint8_t> piece : pieces) {
-      bytes.insert(bytes.end(), piece.begin(), piece.end());
-    }
-    return bytes;
-  };
-  return joined(a) == joined(b);
-}
-
 }  // namespace
 
 WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
@@ -108,22 +97,7 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
   if (state_ != nullptr) {
     return absl::FailedPreconditionError("this slice already has weights");
   }
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state, StateAfter(history));
-  for (const auto& [version, update] : history.updates) {
-    if (version != state->progress().version) {
-      return absl::DataLossError(
-          absl::StrCat("update ", state->progress().version,
-                       " is missing before update ", version));
-    }
-    PS_RETURN_IF_ERROR(CheckLogged(update, state->coder() != nullptr));
-    PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares,
-                        state->Apply(update));
-    if (!squares.empty()) {
-      return absl::DataLossError(
-          absl::StrCat("update ", version, " lacks an exchange of norms"));
-    }
-  }
-  state_ = std::move(state);
+  PS_ASSIGN_OR_RETURN(state_, StateAfter(options_, history));
   // A worker that was started again may ask for those of the last update.
   if (positions_.shared() && !history.updates.empty()) {
     const auto& [version, update] = *history.updates.rbegin();
@@ -146,93 +120,8 @@ void WeightSlice::Rewind(int rank, SliceHistory history,
 
 absl::Status WeightSlice::RewindNow(int rank, SliceHistory history) {
   PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
-  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> past, StateAfter(history));
-  for (const auto& entry : history.updates) {
-    PS_RETURN_IF_ERROR(CheckLogged(entry.second, past->coder() != nullptr));
-  }
-  workers_[rank].past = std::move(past);
-  workers_[rank].repeats = std::move(history.updates);
-  return absl::OkStatus();
-}
-
-absl::StatusOr<std::optional<WeightAnswer>> WeightSlice::AnswerFromPast(
-    const WorkerPush& push) {
-  Worker& worker = workers_[push.rank];
-  const int64_t version = worker.past->progress().version;
-  const bool repeated = push.iteration == version - 1;
-  const auto update = worker.repeats.find(version);
-  if (!repeated &&
-      (push.iteration != version || update == worker.repeats.end())) {
-    // It has caught up.
-    worker.past.reset();
-    worker.repeats.clear();
-    return std::nullopt;
-  }
-  if (!repeated) {
-    const auto& pushes = update->second.pushes;
-    const auto counted = std::find_if(
-        pushes.begin(), pushes.end(),
-        [&](const WorkerPush& one) { return one.rank == push.rank; });
-    if (counted == pushes.end() || counted->loss != push.loss ||
-        !SameBytes(counted->payload.pieces, push.payload.pieces)) {
-      return absl::FailedPreconditionError(absl::StrCat(
-          "worker ", push.rank,
-          ", which was started again, does not repeat what it "
-          "pushed in iteration ",
-          push.iteration, "; does it run on another kind of processor?"));
-    }
-    PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares,
-                        worker.past->Apply(update->second));
-    if (!squares.empty()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("update ", version, " lacks an exchange of norms"));
-    }
-    worker.repeats.erase(update);
-  }
-  PS_ASSIGN_OR_RETURN(WeightAnswer answer,
-                      worker.past->Answer(push.rank, push.base_version));
-  answer.complete = clock_->Now();
-  return answer;
-}
-
-absl::StatusOr<std::unique_ptr<SliceState>> WeightSlice::StateAfter(
-    const SliceHistory& history) const {
-  if (!history.saved.empty() || !history.first.has_value()) {
-    return SliceState::Load(options_, history.saved);
-  }
-  const PayloadPieces& first = history.first->pieces;
-  PS_ASSIGN_OR_RETURN(const PayloadInfo info,
-                      ValidatePayload(first, options_.num_elements));
-  if (info.index_code != IndexCode::kDense ||
-      info.value_code != ValueCode::kFp32) {
-    return absl::DataLossError("the first weights are not dense and fp32");
-  }
-  return SliceState::Create(options_, first);
-}
-
-absl::Status WeightSlice::CheckLogged(const UpdateRecord& update,
-                                      bool has_coder) const {
-  for (const WorkerPush& push : update.pushes) {
-    if (push.rank < 0 || push.rank >= static_cast<int>(workers_.size())) {
-      return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
-    }
-    if (has_coder && CodedByCompressor(push.payload.pieces)) continue;
-    PS_ASSIGN_OR_RETURN(
-        const PayloadInfo info,
-        ValidatePayload(push.payload.pieces, options_.num_elements));
-    if (options_.rule == UpdateRule::kMean &&
-        info.index_code != IndexCode::kDense) {
-      return absl::DataLossError("statistics are not dense");
-    }
-  }
-  for (const SquaresTotals& totals : update.totals) {
-    for (const TensorStretch& stretch : options_.stretches) {
-      if (stretch.tensor < static_cast<int>(totals.tensors.size())) continue;
-      return absl::DataLossError(
-          absl::StrCat("norms of ", totals.tensors.size(), " tensors; tensor ",
-                       stretch.tensor, " is in this slice"));
-    }
-  }
+  PS_ASSIGN_OR_RETURN(workers_[rank].past,
+                      WorkerPast::Create(options_, std::move(history)));
   return absl::OkStatus();
 }
 
@@ -255,8 +144,8 @@ void WeightSlice::HandlePull(Waiting pull) {
     pull.done(refused);
     return;
   }
-  if (const SliceState* const past = workers_[pull.rank].past.get()) {
-    pull.done(past->AnswerWithAll());
+  if (const WorkerPast* const past = workers_[pull.rank].past.get()) {
+    pull.done(past->state().AnswerWithAll());
     return;
   }
   {
@@ -319,17 +208,18 @@ absl::StatusOr<std::optional<PayloadBuffer>> WeightSlice::PositionsFor(
     return absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " has no leader in iteration ", iteration));
   }
-  const Worker& worker = workers_[rank];
-  const auto update = worker.repeats.find(iteration);
-  if (update == worker.repeats.end()) return positions_.Find(iteration);
-  return PositionsOfLeader(update->second.pushes,
-                           static_cast<int>(workers_.size()));
+  const WorkerPast* const past = workers_[rank].past.get();
+  const UpdateRecord* const update =
+      past == nullptr ? nullptr : past->UpdateOf(iteration);
+  if (update == nullptr) return positions_.Find(iteration);
+  return PositionsOfLeader(update->pushes, static_cast<int>(workers_.size()));
 }
 
 PayloadBuffer WeightSlice::WithRemarks(int rank, int64_t iteration,
                                        const PayloadBuffer& positions) const {
-  const SliceState* const past = workers_[rank].past.get();
-  const SliceCoder* const coder = (past != nullptr ? past : &*state_)->coder();
+  const WorkerPast* const past = workers_[rank].past.get();
+  const SliceCoder* const coder =
+      (past != nullptr ? past->state() : *state_).coder();
   if (coder == nullptr) return positions;
   return WithServerRemarks(positions, coder->RemarksFor(rank, iteration));
 }
@@ -417,14 +307,16 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
     }
   }
   if (failure_.ok() && workers_[rank].past != nullptr) {
-    const absl::StatusOr<std::optional<WeightAnswer>> then =
-        AnswerFromPast(push);
+    absl::StatusOr<std::optional<WeightAnswer>> then =
+        workers_[rank].past->Answer(push);
     if (!then.ok() || then->has_value()) {
       // Released before the answer, as after an update.
       push.payload = ReceivedPayload();
+      if (then.ok()) (*then)->complete = clock_->Now();
       done(then.ok() ? absl::StatusOr<WeightAnswer>(**then) : then.status());
       return;
     }
+    workers_[rank].past.reset();
   }
   if (CodedByCompressor(push.payload.pieces)) {
     const absl::Status coded =

@@ -22,6 +22,7 @@
 #include "server/slices/admission.h"
 #include "server/slices/leader_positions.h"
 #include "server/slices/mailbox.h"
+#include "server/slices/replay.h"
 #include "server/slices/slice_options.h"
 #include "server/slices/slice_state.h"
 #include "server/slices/update_log.h"
@@ -153,10 +154,8 @@ class WeightSlice {
     // Start and end of the update of its last push.
     absl::Time start;
     absl::Time end;
-    // Where the worker is if it was started again and has not caught up: an
-    // earlier state, and the updates that followed. Null otherwise.
-    std::unique_ptr<SliceState> past;
-    std::map<int64_t, UpdateRecord> repeats;
+    // If it was started again and has not caught up; null otherwise.
+    std::unique_ptr<WorkerPast> past;
   };
 
   // Events. Everything below runs in the mailbox.
@@ -164,14 +163,6 @@ class WeightSlice {
   absl::StatusOr<std::string> SaveNow() const;
   absl::Status LoadNow(const SliceHistory& history);
   absl::Status RewindNow(int rank, SliceHistory history);
-  // For a worker with a past: the answer to a push that was counted before it
-  // was started again; nullopt for a newer one.
-  absl::StatusOr<std::optional<WeightAnswer>> AnswerFromPast(
-      const WorkerPush& push);
-  absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
-      const SliceHistory& history) const;
-  // has_coder: the state has a compressor's part, which checks its own values.
-  absl::Status CheckLogged(const UpdateRecord& update, bool has_coder) const;
   // The state is new.
   void Begin();
   void HandlePull(Waiting pull);

@@ -1,0 +1,143 @@
+#include "server/slices/replay.h"
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "absl/types/span.h"
+#include "common/status_macros.h"
+#include "compressors/payload/payload.h"
+#include "compressors/payload/shared_positions.h"
+
+namespace ps {
+namespace {
+
+bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
+  const auto joined = [](const PayloadPieces& pieces) {
+    std::vector<uint8_t> bytes;
+    for (const absl::Span<const uint8_t> piece : pieces) {
+      bytes.insert(bytes.end(), piece.begin(), piece.end());
+    }
+    return bytes;
+  };
+  return joined(a) == joined(b);
+}
+
+// The state before the updates of a history.
+absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
+    const SliceOptions& options, const SliceHistory& history) {
+  if (!history.saved.empty() || !history.first.has_value()) {
+    return SliceState::Load(options, history.saved);
+  }
+  const PayloadPieces& first = history.first->pieces;
+  PS_ASSIGN_OR_RETURN(const PayloadInfo info,
+                      ValidatePayload(first, options.num_elements));
+  if (info.index_code != IndexCode::kDense ||
+      info.value_code != ValueCode::kFp32) {
+    return absl::DataLossError("the first weights are not dense and fp32");
+  }
+  return SliceState::Create(options, first);
+}
+
+// has_coder: the state has a compressor's part, which checks its own values.
+absl::Status CheckUpdate(const SliceOptions& options,
+                         const UpdateRecord& update, bool has_coder) {
+  for (const WorkerPush& push : update.pushes) {
+    if (push.rank < 0 || push.rank >= options.config->cluster().num_workers()) {
+      return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
+    }
+    if (has_coder && CodedByCompressor(push.payload.pieces)) continue;
+    PS_ASSIGN_OR_RETURN(
+        const PayloadInfo info,
+        ValidatePayload(push.payload.pieces, options.num_elements));
+    if (options.rule == UpdateRule::kMean &&
+        info.index_code != IndexCode::kDense) {
+      return absl::DataLossError("statistics are not dense");
+    }
+  }
+  for (const SquaresTotals& totals : update.totals) {
+    for (const TensorStretch& stretch : options.stretches) {
+      if (stretch.tensor < static_cast<int>(totals.tensors.size())) continue;
+      return absl::DataLossError(
+          absl::StrCat("norms of ", totals.tensors.size(), " tensors; tensor ",
+                       stretch.tensor, " is in this slice"));
+    }
+  }
+  return absl::OkStatus();
+}
+
+// Makes the update of this iteration, which must be whole.
+absl::Status Repeat(int64_t iteration, const UpdateRecord& update,
+                    SliceState* state) {
+  PS_ASSIGN_OR_RETURN(const std::vector<Squares> squares, state->Apply(update));
+  if (squares.empty()) return absl::OkStatus();
+  return absl::DataLossError(
+      absl::StrCat("update ", iteration, " lacks an exchange of norms"));
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
+    const SliceOptions& options, const SliceHistory& history) {
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
+                      StateBefore(options, history));
+  for (const auto& [version, update] : history.updates) {
+    if (version != state->progress().version) {
+      return absl::DataLossError(
+          absl::StrCat("update ", state->progress().version,
+                       " is missing before update ", version));
+    }
+    PS_RETURN_IF_ERROR(CheckUpdate(options, update, state->coder() != nullptr));
+    PS_RETURN_IF_ERROR(Repeat(version, update, state.get()));
+  }
+  return state;
+}
+
+absl::StatusOr<std::unique_ptr<WorkerPast>> WorkerPast::Create(
+    const SliceOptions& options, SliceHistory history) {
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
+                      StateBefore(options, history));
+  for (const auto& entry : history.updates) {
+    PS_RETURN_IF_ERROR(
+        CheckUpdate(options, entry.second, state->coder() != nullptr));
+  }
+  return std::unique_ptr<WorkerPast>(
+      new WorkerPast(std::move(state), std::move(history.updates)));
+}
+
+WorkerPast::WorkerPast(std::unique_ptr<SliceState> state,
+                       std::map<int64_t, UpdateRecord> repeats)
+    : state_(std::move(state)), repeats_(std::move(repeats)) {}
+
+const UpdateRecord* WorkerPast::UpdateOf(int64_t iteration) const {
+  const auto update = repeats_.find(iteration);
+  return update == repeats_.end() ? nullptr : &update->second;
+}
+
+absl::StatusOr<std::optional<WeightAnswer>> WorkerPast::Answer(
+    const WorkerPush& push) {
+  const int64_t version = state_->progress().version;
+  if (push.iteration != version - 1) {
+    const UpdateRecord* const update = UpdateOf(version);
+    if (push.iteration != version || update == nullptr) return std::nullopt;
+    const auto counted = std::find_if(
+        update->pushes.begin(), update->pushes.end(),
+        [&](const WorkerPush& one) { return one.rank == push.rank; });
+    if (counted == update->pushes.end() || counted->loss != push.loss ||
+        !SameBytes(counted->payload.pieces, push.payload.pieces)) {
+      return absl::FailedPreconditionError(absl::StrCat(
+          "worker ", push.rank,
+          ", which was started again, does not repeat what it "
+          "pushed in iteration ",
+          push.iteration, "; does it run on another kind of processor?"));
+    }
+    PS_RETURN_IF_ERROR(Repeat(version, *update, state_.get()));
+    repeats_.erase(version);
+  }
+  PS_ASSIGN_OR_RETURN(WeightAnswer answer,
+                      state_->Answer(push.rank, push.base_version));
+  return answer;
+}
+
+}  // namespace ps

@@ -1,0 +1,52 @@
+// Updates that a slice has received before, made again: by a server that was
+// started again, and for a worker that was.
+#ifndef SERVER_SLICES_REPLAY_H_
+#define SERVER_SLICES_REPLAY_H_
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <optional>
+
+#include "absl/status/statusor.h"
+#include "server/slices/slice_options.h"
+#include "server/slices/slice_state.h"
+#include "server/slices/update_log.h"
+#include "server/slices/worker_push.h"
+
+namespace ps {
+
+// The state to which a history leads. Errors: kDataLoss for an update that is
+// missing or does not fit; those of SliceState::Load and Create.
+absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
+    const SliceOptions& options, const SliceHistory& history);
+
+// A slice as a worker sees it that was started again from an earlier state, and
+// has not caught up. Not thread-safe.
+class WorkerPast {
+ public:
+  // Begins before the updates of the history. Errors: those of StateAfter.
+  static absl::StatusOr<std::unique_ptr<WorkerPast>> Create(
+      const SliceOptions& options, SliceHistory history);
+
+  const SliceState& state() const { return *state_; }
+
+  // The update of this iteration; null if it is not to be repeated.
+  const UpdateRecord* UpdateOf(int64_t iteration) const;
+
+  // The answer to a push that was counted before the worker was started again;
+  // nullopt for a newer one, with which it has caught up. Errors:
+  // kFailedPrecondition if the push differs from the one that was counted.
+  absl::StatusOr<std::optional<WeightAnswer>> Answer(const WorkerPush& push);
+
+ private:
+  WorkerPast(std::unique_ptr<SliceState> state,
+             std::map<int64_t, UpdateRecord> repeats);
+
+  const std::unique_ptr<SliceState> state_;
+  std::map<int64_t, UpdateRecord> repeats_;  // By iteration.
+};
+
+}  // namespace ps
+
+#endif  // SERVER_SLICES_REPLAY_H_
