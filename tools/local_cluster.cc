@@ -16,6 +16,7 @@
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
+#include "common/host_and_port.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
@@ -208,9 +209,15 @@ absl::Status LocalCluster::ChooseAddresses() {
     PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));
   }
   for (int i = 0; i < cluster->num_servers(); ++i) {
-    cluster->add_servers(
+    const std::string address =
         uses_tcp_ ? absl::StrCat(HostOf(options_.server_hosts, i).address, ":0")
-                  : absl::StrCat("unix:", private_->path(), "/server-", i));
+                  : absl::StrCat("unix:", private_->path(), "/server-", i);
+    if (!uses_tcp_ && !IsUnixSocket(address)) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "the path of the socket ", address,
+          " is too long; set TMPDIR to a folder with a shorter path"));
+    }
+    cluster->add_servers(address);
   }
   return absl::OkStatus();
 }

@@ -120,6 +120,17 @@ TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
   EXPECT_THAT(Names(""), ElementsAre("job.textproto"));
 }
 
+TEST_F(TrainCheck, AFolderTooLongForSocketsIsNamed) {
+  const std::string folder = Path(std::string(90, 'x'));
+  ASSERT_TRUE(fs::create_directory(folder));
+  setenv("TMPDIR", folder.c_str(), 1);
+  EXPECT_EQ(Train({}), kExitFailed) << output();
+  unsetenv("TMPDIR");
+  EXPECT_THAT(output(), HasSubstr(folder));
+  EXPECT_THAT(output(),
+              HasSubstr("set TMPDIR to a folder with a shorter path"));
+}
+
 TEST_F(TrainCheck, WeightsOfAnotherNetworkAreListed) {
   ASSERT_EQ(Train({"--set=checkpoint.every=0"}), kExitDone) << output();
   EXPECT_EQ(
@@ -146,7 +157,8 @@ TEST_F(TrainCheck, ServersAndWorkersCanBeChecked) {
   EXPECT_EQ(RunProcess("server", {"--index=0", "--check"}), kExitDone) << said_;
   EXPECT_EQ(RunProcess("server", {"--index=1", "--check"}), kExitConfig);
   EXPECT_EQ(RunProcess("worker", {"--rank=1", "--check"}), kExitDone) << said_;
-  EXPECT_THAT(said_, HasSubstr("worker 1 can begin: mlp with 6,370 parameters"));
+  EXPECT_THAT(said_,
+              HasSubstr("worker 1 can begin: mlp with 6,370 parameters"));
   EXPECT_EQ(RunProcess("worker", {"--rank=2", "--check"}), kExitConfig);
   EXPECT_THAT(said_, HasSubstr("this job has ranks 0 to 1"));
   EXPECT_EQ(
