@@ -30,6 +30,13 @@ void LgcPhases::Updated(LgcPush push,
                      "for ",
                      decides_at_, " iterations"));
   }
+  leader_lacks_encoder_ = push == LgcPush::kValues && plans_[0];
+  if (leader_lacks_encoder_) {
+    news_.push_back(
+        absl::StrCat("the leader has sent values instead of a code, and gets "
+                     "the encoder of autoencoder ",
+                     version_, " again"));
+  }
   plans_[0] = plans_[1];
   if (error.has_value() && training_) {
     Trained(*error);

@@ -39,6 +39,9 @@ class LgcPhases {
   uint32_t version() const { return static_cast<uint32_t>(version_); }
   // Whether the last update made this version.
   bool is_new() const { return is_new_; }
+  // Whether the leader of the last update has sent values where it was to send
+  // a code.
+  bool leader_lacks_encoder() const { return leader_lacks_encoder_; }
   // Whether the leader is to send a code: after `ahead` more updates, 0 or 1.
   bool sends_code(int ahead) const { return plans_[ahead]; }
   // Trains again, because `why`.
@@ -62,6 +65,7 @@ class LgcPhases {
   bool training_ = true;
   int64_t version_ = 0;
   bool is_new_ = false;
+  bool leader_lacks_encoder_ = false;
   int64_t num_trained_ = 0;  // Errors since training began.
   int64_t decides_at_ = 0;   // In num_trained_.
   int64_t since_check_ = 0;  // Iterations planned since all values were sent.

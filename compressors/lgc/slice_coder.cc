@@ -40,6 +40,7 @@ class LgcSliceCoder final : public SliceCoder {
       : options_(options),
         config_(options.config.lgc()),
         phases_(config_),
+        encoder_at_(options.num_workers, -1),
         adam_(config_.learning_rate(), NumParameters(options.num_workers)) {
     const uint64_t seed =
         RandomKey(options.seed, static_cast<uint64_t>(options.slice));
@@ -88,11 +89,13 @@ class LgcSliceCoder final : public SliceCoder {
     phases_.Updated(kind, std::exchange(error_, std::nullopt));
     num_updates_ = iteration + 1;
     if (phases_.is_new()) {
-      first_ = num_updates_;
       encoder_ = FloatBytes(
           {parameters_.begin(), parameters_.begin() + NumEncoderParameters()});
-    } else if (num_updates_ > first_ + 2) {
-      encoder_.clear();
+      // The next leader asks for no positions.
+      encoder_at_.assign(options_.num_workers, num_updates_);
+      ++encoder_at_[LeaderOf(num_updates_, options_.num_workers)];
+    } else if (phases_.leader_lacks_encoder()) {
+      encoder_at_[leader] = num_updates_;
     }
     if (example.has_value()) {
       step_ = std::async(std::launch::async, [this, trains = phases_.trains(),
@@ -107,11 +110,7 @@ class LgcSliceCoder final : public SliceCoder {
     LgcPlan plan;
     plan.sends_code = phases_.sends_code(iteration < num_updates_ ? 0 : 1);
     plan.version = phases_.version();
-    // The leader gets it an iteration later than the others.
-    const bool lacks =
-        iteration == first_ || (iteration == first_ + 1 &&
-                                rank == LeaderOf(first_, options_.num_workers));
-    if (lacks) plan.encoder = encoder_;
+    if (iteration == encoder_at_[rank]) plan.encoder = encoder_;
     return Write(plan);
   }
 
@@ -121,7 +120,7 @@ class LgcSliceCoder final : public SliceCoder {
     Await();
     writer->PutInt(options_.num_workers);
     writer->PutInt(num_updates_);
-    writer->PutInt(first_);
+    for (const int64_t iteration : encoder_at_) writer->PutInt(iteration);
     writer->PutBytes(encoder_);
     writer->PutInt(error_.has_value());
     const ReconstructionError error = error_.value_or(ReconstructionError());
@@ -138,7 +137,11 @@ class LgcSliceCoder final : public SliceCoder {
       return absl::DataLossError(absl::StrCat(num_workers, " workers"));
     }
     PS_ASSIGN_OR_RETURN(num_updates_, reader->GetInt());
-    PS_ASSIGN_OR_RETURN(first_, reader->GetInt());
+    encoder_at_.assign(num_workers, -1);
+    for (int64_t& iteration : encoder_at_) {
+      PS_ASSIGN_OR_RETURN(iteration, reader->GetInt());
+    }
+    encoder_at_.resize(options_.num_workers, -1);
     PS_ASSIGN_OR_RETURN(const absl::string_view encoder, reader->GetBytes());
     encoder_ = std::string(encoder);
     PS_ASSIGN_OR_RETURN(const int64_t has_error, reader->GetInt());
@@ -335,10 +338,10 @@ class LgcSliceCoder final : public SliceCoder {
   const LgcConfig config_;
   LgcPhases phases_;
   int64_t num_updates_ = 0;
-  // The first iteration whose positions carry the encoder that is used; and it,
-  // as long as a worker may ask for it.
-  int64_t first_ = -2;
+  // The encoder that is used, and the iteration with whose positions each
+  // worker gets it; -1 for none.
   std::string encoder_;
+  std::vector<int64_t> encoder_at_;
   mutable std::optional<ReconstructionError> error_;  // Of the last step.
   // The step that is under way uses these two.
   std::vector<float> parameters_;  // The encoder, then the decoders.

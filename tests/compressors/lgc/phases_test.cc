@@ -88,12 +88,27 @@ TEST(LgcPhases, ChecksInOneOfTheIterations) {
   EXPECT_EQ(plans, "ccccccccvcccccccccvcccccccccvc");
 }
 
+TEST(LgcPhases, SeesThatALeaderLacksTheEncoder) {
+  LgcPhases phases(Config());
+  EXPECT_EQ(Train(&phases, 40, 0.5, 0.9), 40);
+  // This leader has not been told to send a code.
+  phases.Updated(LgcPush::kValues, std::nullopt);
+  EXPECT_FALSE(phases.leader_lacks_encoder());
+  phases.Updated(LgcPush::kValues, std::nullopt);
+  EXPECT_TRUE(phases.leader_lacks_encoder());
+  EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("autoencoder 1 again")));
+  phases.Updated(LgcPush::kCode, std::nullopt);
+  EXPECT_FALSE(phases.leader_lacks_encoder());
+  EXPECT_THAT(phases.news(), IsEmpty());
+  EXPECT_EQ(phases.version(), 1u);
+}
+
 TEST(LgcPhases, TrainsAgainWhenTheErrorGrows) {
   LgcPhases phases(Config());
   EXPECT_EQ(Train(&phases, 40, 0.5, 0.9), 40);
   phases.Updated(LgcPush::kValues, ReconstructionError{0.79, 0.9});
   EXPECT_TRUE(phases.sends_code(1));
-  phases.Updated(LgcPush::kValues, ReconstructionError{0.81, 0.9});
+  phases.Updated(LgcPush::kCode, ReconstructionError{0.81, 0.9});
   EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("above check_error")));
   // The next leader has been told to send a code, which must be decoded as
   // before.
