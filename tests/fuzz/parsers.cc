@@ -48,6 +48,7 @@
 #include "tests/compressors/own_payloads.h"
 #include "tests/data/encode_image_for_test.h"
 #include "tests/data/gzip_for_test.h"
+#include "tests/fuzz/lgc_messages.h"
 #include "tests/storage/memory_files.h"
 #include "transport/proto_bytes.h"
 #include "transport/shard_map.h"
@@ -526,6 +527,7 @@ std::vector<FuzzedParser> FuzzedParsers() {
   return {
       {"payload", FuzzPayload, Payloads()},
       {"message", FuzzMessage, Messages()},
+      {"lgc", FuzzLgc, LgcMessages()},
       {"safetensors", FuzzSafetensors, {SafetensorsSeed()}},
       {"npy",
        FuzzNpy,
