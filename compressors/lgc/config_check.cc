@@ -56,8 +56,6 @@ void CheckOthers(const CompressorConfig& config, const std::string& path,
   const std::string why = " with compressor \"lgc\"";
   CheckThat(config.value_code() == "fp32", path + "value_code",
             config.value_code(), "must be fp32" + why, problems);
-  CheckThat(config.error_feedback(), path + "error_feedback", "false",
-            "must be true" + why, problems);
   CheckThat(config.momentum_correction().momentum() == 0,
             path + "momentum_correction.momentum",
             config.momentum_correction().momentum(),

@@ -88,6 +88,17 @@ TEST(Convolution, EqualsItsDefinition) {
   }
 }
 
+// 1 / sqrt(fan), as PyTorch's default: 3 x in, and 3 x out for a transposed
+// one.
+TEST(Convolution, BeginsWithWeightsOfTheRightSize) {
+  EXPECT_DOUBLE_EQ((ConvolutionShape{kHalving, 64, 128}.InitialBound()),
+                   1 / std::sqrt(192));
+  EXPECT_DOUBLE_EQ((ConvolutionShape{kDoubling, 4, 32}.InitialBound()),
+                   1 / std::sqrt(96));
+  EXPECT_DOUBLE_EQ((ConvolutionShape{kPointwise, 33, 1}.InitialBound()),
+                   1 / std::sqrt(33));
+}
+
 TEST(Convolution, HasTheGradientOfDifferences) {
   for (const ConvolutionShape& shape : Shapes()) {
     std::vector<double> x = Draws(3, 8 * shape.in);

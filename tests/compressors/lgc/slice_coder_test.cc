@@ -3,6 +3,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <cstring>
 #include <memory>
 #include <string>
 #include <utility>
@@ -76,6 +78,23 @@ TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
   bad = good;
   bad.remark.signs.clear();
   refused("signs", bad);
+  // A position beyond the slice's end.
+  const PayloadBuffer raw =
+      EncodeSparse("raw32", good.indices,
+                   std::vector<float>(good.indices.size()), 0, kSize)
+          .value();
+  PayloadBuffer beyond =
+      EncodeCoded(raw, Write(good.remark), Write(good.values, 280));
+  const std::vector<uint32_t> last = {good.indices.back()};
+  uint8_t* const end = beyond.data() + beyond.size_bytes();
+  const auto* const bytes = reinterpret_cast<const uint8_t*>(last.data());
+  uint8_t* const at = std::search(beyond.data(), end, bytes, bytes + 4);
+  ASSERT_NE(at, end);
+  EXPECT_TRUE(coder.Check(0, {beyond.span()}, nullptr).ok());
+  const uint32_t size = kSize;
+  std::memcpy(at, &size, sizeof(size));
+  EXPECT_EQ(coder.Check(0, {beyond.span()}, nullptr).status().code(),
+            absl::StatusCode::kInvalidArgument);
   // Followers: only for a leader that sends codes, and without positions of
   // their own.
   const std::string remark = Write(good.remark);
