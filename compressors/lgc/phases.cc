@@ -20,8 +20,14 @@ void LgcPhases::Updated(LgcPush push,
   is_new_ = false;
   if (push == LgcPush::kEverything && seen_ == Seen::kNothing) {
     seen_ = Seen::kEverything;
-    news_.push_back(
-        "the autoencoder waits: everything is sent, or too few values");
+    news_.push_back("the autoencoder waits, because everything is sent");
+  }
+  if (push == LgcPush::kFewValues && seen_ < Seen::kFewValues) {
+    seen_ = Seen::kFewValues;
+    news_.push_back(absl::StrCat(
+        "values are sent, and no autoencoder is trained: those that could be "
+        "coded are fewer than lgc.min_values, ",
+        config_.min_values()));
   }
   if (push == LgcPush::kValues && seen_ != Seen::kValues) {
     seen_ = Seen::kValues;

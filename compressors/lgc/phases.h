@@ -17,8 +17,9 @@ namespace ps {
 
 // What the leader of an iteration has pushed.
 enum class LgcPush {
-  kEverything,  // Or nothing, or too few values for codes.
-  kValues,      // Values at the positions that it selected.
+  kEverything,  // Or nothing.
+  kFewValues,   // Values at the positions that it selected; too few for codes.
+  kValues,      // Enough of them.
   kCode,
 };
 
@@ -55,7 +56,7 @@ class LgcPhases {
 
  private:
   // What has been pushed so far, for the log.
-  enum class Seen { kNothing, kEverything, kValues };
+  enum class Seen { kNothing, kEverything, kFewValues, kValues };
 
   void Trained(const ReconstructionError& error);
   void Decide();

@@ -62,8 +62,9 @@ class LgcSliceCoder final : public SliceCoder {
     const int leader = LeaderOf(iteration, options_.num_workers);
     LgcPush kind = LgcPush::kEverything;
     std::optional<TrainingExample<float>> example;
-    if (static_cast<int>(pushes.size()) == options_.num_workers &&
-        CodedByCompressor(pushes[leader].pieces)) {
+    const bool complete =
+        static_cast<int>(pushes.size()) == options_.num_workers;
+    if (complete && CodedByCompressor(pushes[leader].pieces)) {
       absl::StatusOr<Push> read = Read(pushes[leader].pieces, nullptr);
       if (!read.ok()) return Damaged(read.status());
       if (read->remark.coded) {
@@ -77,6 +78,13 @@ class LgcSliceCoder final : public SliceCoder {
                          options_.num_elements));
         pushes[leader].pieces = {pushes[leader].decoded.span()};
         example = ExampleOf(leader, *read, pushes);
+      }
+    } else if (complete) {
+      PS_ASSIGN_OR_RETURN(
+          const PayloadInfo plain,
+          ValidatePayload(pushes[leader].pieces, options_.num_elements));
+      if (plain.index_code != IndexCode::kDense && plain.count > 0) {
+        kind = LgcPush::kFewValues;
       }
     }
     for (const CoderPush& push : pushes) {

@@ -184,7 +184,7 @@ TEST(Lgc, SendsAFewValuesUncoded) {
     EXPECT_EQ(cluster.coder().RemarksFor(0, t).size(), 8u);
   }
   ASSERT_EQ(cluster.news().size(), 1u);
-  EXPECT_THAT(cluster.news()[0], HasSubstr("too few values"));
+  EXPECT_THAT(cluster.news()[0], HasSubstr("fewer than lgc.min_values, 411"));
 }
 
 }  // namespace

@@ -38,7 +38,9 @@ int Train(LgcPhases* phases, int count, double error, double innovation) {
 TEST(LgcPhases, UsesCodesAfterTrainingWithASmallError) {
   LgcPhases phases(Config());
   phases.Updated(LgcPush::kEverything, std::nullopt);
-  EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("waits")));
+  EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("everything is sent")));
+  phases.Updated(LgcPush::kFewValues, std::nullopt);
+  EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("fewer than")));
   phases.Updated(LgcPush::kValues, std::nullopt);
   EXPECT_THAT(phases.news(), ElementsAre(HasSubstr("40 iterations")));
   EXPECT_TRUE(phases.trains());
