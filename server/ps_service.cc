@@ -206,7 +206,7 @@ PsService::PsService(const PsServiceOptions& options)
     : config_(options.config),
       shared_config_text_(SharedConfigText(*options.config)),
       server_index_(options.server_index),
-      credentials_(options.credentials),
+      callers_(options.callers),
       membership_(options.membership),
       shard_(options.shard),
       snapshots_(options.snapshots),
@@ -219,7 +219,6 @@ PsService::PsService(const PsServiceOptions& options)
         if (!called->exchange(true) && call != nullptr) call();
       }),
       quota_(options.quota),
-      known_(options.known),
       done_(options.done),
       // All workers may register, twice.
       about_peers_(100 + 2 * config_->cluster().num_workers(), kLogInterval,
@@ -244,32 +243,13 @@ PsService::~PsService() {
   CHECK(attending_.empty());
 }
 
-HeldCall::Ended PsService::Counted(const char* method) const {
-  return [metrics = metrics_, method](absl::StatusCode code) {
-    metrics->CallEnded(method, code);
-  };
-}
-
-absl::Status PsService::CheckCaller(const grpc::CallbackServerContext& context,
-                                    Role role, int index) const {
-  PS_RETURN_IF_ERROR(credentials_->CheckCaller(context, role, index));
-  if (known_ != nullptr) known_(context.peer());
-  return absl::OkStatus();
-}
-
-absl::Status PsService::CheckWorker(const grpc::CallbackServerContext& context,
-                                    const WorkerId& worker) const {
-  PS_RETURN_IF_ERROR(CheckCaller(context, Role::kWorker, worker.rank()));
-  return membership_->Check(worker.rank(), worker.incarnation());
-}
-
 template <typename Message>
 std::optional<Message> PsService::FromWorker(
     const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
     HeldCall* call) const {
   const absl::StatusOr<Message> message = FromBytes<Message>(bytes);
   absl::Status status = message.status();
-  if (status.ok()) status = CheckWorker(context, message->worker());
+  if (status.ok()) status = callers_->CheckWorker(context, message->worker());
   if (status.ok()) return *message;
   call->Respond(status);
   return std::nullopt;
@@ -281,7 +261,7 @@ absl::StatusOr<SliceRequest> PsService::OpenSliceRequest(
   SliceRequest request;
   PS_ASSIGN_OR_RETURN(request.message, DecodeSliceMessage(bytes));
   const SliceMessage& header = request.message.header;
-  PS_RETURN_IF_ERROR(CheckWorker(context, header.worker()));
+  PS_RETURN_IF_ERROR(callers_->CheckWorker(context, header.worker()));
   PS_ASSIGN_OR_RETURN(request.slice,
                       shard_->Find(header.bucket(), header.slice()));
   return request;
@@ -290,7 +270,7 @@ absl::StatusOr<SliceRequest> PsService::OpenSliceRequest(
 grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
     grpc::CallbackServerContext* context, const AttendRequest* request) {
   const int rank = request->worker().rank();
-  const absl::Status known = CheckWorker(*context, request->worker());
+  const absl::Status known = callers_->CheckWorker(*context, request->worker());
   metrics_->CallEnded("Attend", known.code());
   if (!known.ok()) return new AttendCall(known);
   auto* const call = new AttendCall(this, rank, ++num_attendances_);
@@ -315,7 +295,7 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("InitializeSlice"));
+      HeldCall::New(response, callers_->Counted("InitializeSlice"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -366,7 +346,7 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("Pull"));
+      HeldCall::New(response, callers_->Counted("Pull"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -401,7 +381,7 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
                                           const grpc::ByteBuffer* request,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("Push"));
+      HeldCall::New(response, callers_->Counted("Push"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -440,7 +420,7 @@ grpc::ServerUnaryReactor* PsService::GetPositions(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("GetPositions"));
+      HeldCall::New(response, callers_->Counted("GetPositions"));
   absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
   if (!opened.ok()) {
     call->Respond(opened.status());
@@ -478,7 +458,7 @@ grpc::ServerUnaryReactor* PsService::AddSquares(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("AddSquares"));
+      HeldCall::New(response, callers_->Counted("AddSquares"));
   SquaresMessage message;
   grpc::ByteBuffer bytes = *request;
   const grpc::Status parsed =
@@ -488,7 +468,7 @@ grpc::ServerUnaryReactor* PsService::AddSquares(
     return call.get();
   }
   const absl::Status known =
-      CheckCaller(*context, Role::kServer, message.server_index());
+      callers_->CheckCaller(*context, Role::kServer, message.server_index());
   if (!known.ok()) {
     call->Respond(known);
     return call.get();
@@ -520,7 +500,7 @@ grpc::ServerUnaryReactor* PsService::FindSnapshots(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("FindSnapshots"));
+      HeldCall::New(response, callers_->Counted("FindSnapshots"));
   const auto message =
       FromWorker<FindSnapshotsRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -534,7 +514,7 @@ grpc::ServerUnaryReactor* PsService::Restore(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("Restore"));
+      HeldCall::New(response, callers_->Counted("Restore"));
   const auto message =
       FromWorker<RestoreRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -551,7 +531,7 @@ grpc::ServerUnaryReactor* PsService::SaveSnapshot(
     grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, Counted("SaveSnapshot"));
+      HeldCall::New(response, callers_->Counted("SaveSnapshot"));
   const auto message =
       FromWorker<SaveSnapshotRequest>(*context, *request, call.get());
   if (!message.has_value()) return call.get();
@@ -565,7 +545,7 @@ grpc::ServerUnaryReactor* PsService::Stop(grpc::CallbackServerContext* context,
                                           const StopRequest* request,
                                           StopResponse*) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  const absl::Status known = CheckWorker(*context, request->worker());
+  const absl::Status known = callers_->CheckWorker(*context, request->worker());
   if (known.ok()) *asked_to_stop_ = true;
   metrics_->CallEnded("Stop", known.code());
   reactor->Finish(ToGrpcStatus(known));
@@ -576,9 +556,9 @@ grpc::ServerUnaryReactor* PsService::Finish(
     grpc::CallbackServerContext* context, const FinishRequest* request,
     FinishResponse*) {
   const std::shared_ptr<HeldCall> call =
-      HeldCall::New(nullptr, Counted("Finish"));
+      HeldCall::New(nullptr, callers_->Counted("Finish"));
   const int rank = request->worker().rank();
-  const absl::Status known = CheckWorker(*context, request->worker());
+  const absl::Status known = callers_->CheckWorker(*context, request->worker());
   if (!known.ok()) {
     call->Respond(known);
     return call.get();
@@ -605,7 +585,7 @@ grpc::ServerUnaryReactor* PsService::GetStatus(
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   // With TLS, whoever comes here has shown a certificate of the job. Without,
   // nobody is a stranger.
-  if (known_ != nullptr) known_(context->peer());
+  callers_->Know(*context);
   if (request->sign_of_life()) {
     reactor->Finish(grpc::Status::OK);
     return reactor;

@@ -21,7 +21,7 @@
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
-#include "security/credentials.h"
+#include "server/callers.h"
 #include "server/held_call.h"
 #include "server/held_pushes.h"
 #include "server/limits/byte_credit.h"
@@ -61,7 +61,7 @@ using PsServiceBase = ParameterServer::WithCallbackMethod_Register<
 struct PsServiceOptions {
   const JobConfig* config = nullptr;
   int server_index = 0;
-  const Credentials* credentials = nullptr;
+  const Callers* callers = nullptr;
   Membership* membership = nullptr;
   Shard* shard = nullptr;
   ShardSnapshots* snapshots = nullptr;
@@ -74,9 +74,6 @@ struct PsServiceOptions {
   // Called with the bytes that gRPC may use (MessageQuotaBytes), now and when
   // they change.
   std::function<void(int64_t bytes)> quota;
-  // Called with the peer of each call of a process of the job: its connection
-  // is not a stranger's. May be null.
-  std::function<void(const std::string& peer)> known;
   // The job was done before this process; all who register are told.
   bool done = false;
 };
@@ -142,16 +139,7 @@ class PsService final : public PsServiceBase {
  private:
   friend class AttendCall;
 
-  // For HeldCall::New.
-  HeldCall::Ended Counted(const char* method) const;
-  // Whether the caller is this process of the job.
-  absl::Status CheckCaller(const grpc::CallbackServerContext& context,
-                           Role role, int index) const;
-  // Whether the caller is this worker, and the worker is registered.
-  absl::Status CheckWorker(const grpc::CallbackServerContext& context,
-                           const WorkerId& worker) const;
-  // The same for the sender of a message, which is parsed. If it is not, the
-  // call is answered.
+  // A message from a known worker. If it is none, the call is answered.
   template <typename Message>
   std::optional<Message> FromWorker(const grpc::CallbackServerContext& context,
                                     const grpc::ByteBuffer& bytes,
@@ -170,7 +158,7 @@ class PsService final : public PsServiceBase {
   const JobConfig* const config_;
   const std::string shared_config_text_;
   const int server_index_;
-  const Credentials* const credentials_;
+  const Callers* const callers_;
   Membership* const membership_;
   Shard* const shard_;
   ShardSnapshots* const snapshots_;
@@ -182,7 +170,6 @@ class PsService final : public PsServiceBase {
   // Calls the caller's function once. Outlives this object, as answers may.
   const std::function<void()> has_weights_;
   const std::function<void(int64_t)> quota_;
-  const std::function<void(const std::string&)> known_;
   const bool done_;
   LogLimit about_peers_;
   ByteCredit credit_;   // Limits the pushes and first weights that wait.

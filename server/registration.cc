@@ -128,7 +128,7 @@ grpc::ServerUnaryReactor* PsService::Register(
     RegisterResponse* response) {
   grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
   absl::Status handled =
-      CheckCaller(*context, Role::kWorker, request->worker().rank());
+      callers_->CheckCaller(*context, Role::kWorker, request->worker().rank());
   if (handled.ok()) handled = HandleRegister(*request, response);
   metrics_->CallEnded("Register", handled.code());
   const grpc::Status status = ToGrpcStatus(handled);

@@ -18,6 +18,7 @@
 #include "optimizers/optimizer.h"
 #include "prometheus/registry.h"
 #include "security/credentials.h"
+#include "server/callers.h"
 #include "server/limits/call_watch.h"
 #include "server/limits/connection_limits.h"
 #include "server/limits/memory_bound.h"
@@ -104,6 +105,7 @@ class GrpcServer final : public Server {
             SteadyClock(), asked_to_stop(), log_.get()),
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
+        callers_(CallersOptionsOf()),
         service_(ServiceOptions()) {
     AddReadMetrics();
   }
@@ -263,11 +265,20 @@ class GrpcServer final : public Server {
     return options;
   }
 
+  CallersOptions CallersOptionsOf() {
+    CallersOptions options;
+    options.credentials = credentials_.get();
+    options.membership = &membership_;
+    options.metrics = metrics_;
+    options.known = [this](const std::string& peer) { acceptor_->Know(peer); };
+    return options;
+  }
+
   PsServiceOptions ServiceOptions() {
     PsServiceOptions options;
     options.config = &options_.config;
     options.server_index = options_.index;
-    options.credentials = credentials_.get();
+    options.callers = &callers_;
     options.membership = &membership_;
     options.shard = &shard_;
     options.snapshots = &shard_snapshots_;
@@ -279,7 +290,6 @@ class GrpcServer final : public Server {
     options.quota = [this](int64_t bytes) {
       quota_.Resize(static_cast<size_t>(bytes));
     };
-    options.known = [this](const std::string& peer) { acceptor_->Know(peer); };
     options.done = was_done();
     return options;
   }
@@ -306,6 +316,7 @@ class GrpcServer final : public Server {
   ShardSnapshots shard_snapshots_;
   WorkQueue work_queue_;
   grpc::ResourceQuota quota_;
+  const Callers callers_;
   PsService service_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
