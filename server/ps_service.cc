@@ -233,7 +233,9 @@ PsService::PsService(const PsServiceOptions& options)
 }
 
 void PsService::SetQuota() const {
-  quota_(MessageQuotaBytes(config_->cluster(), credit_.bytes_per_worker()));
+  quota_(MessageQuotaBytes(
+      config_->cluster(),
+      credit_.bytes_per_worker() + StageCreditBytes(*config_)));
 }
 
 PsService::~PsService() {

@@ -8,6 +8,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/host_and_port.h"
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "grpcpp/resource_quota.h"
@@ -26,6 +27,7 @@
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
 #include "server/ps_service.h"
+#include "server/relay/aux_service.h"
 #include "server/server_metrics.h"
 #include "server/shard.h"
 #include "server/shard_snapshots.h"
@@ -106,14 +108,15 @@ class GrpcServer final : public Server {
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
         callers_(CallersOptionsOf()),
-        service_(ServiceOptions()) {
+        service_(ServiceOptions()),
+        aux_service_(AuxOptions()) {
     AddReadMetrics();
   }
 
   ~GrpcServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
     // is left if Wait has returned.
-    service_.End(absl::AbortedError("the server is shutting down"));
+    EndServices(absl::AbortedError("the server is shutting down"));
     Shutdown();
     shard_.Stop();
   }
@@ -148,6 +151,7 @@ class GrpcServer final : public Server {
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
     builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
     builder.RegisterService(&service_);
+    builder.RegisterService(&aux_service_);
     server_ = builder.BuildAndStart();
     if (server_ == nullptr) return absl::InternalError("gRPC does not start");
     call_watch_ = std::make_unique<CallWatch>(
@@ -179,7 +183,7 @@ class GrpcServer final : public Server {
         shard_snapshots_.WorkerGone(rank);
       });
     });
-    service_.End(result);
+    EndServices(result);
     Shutdown();
     const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
     const bool done = result.ok() && !service_.stopped();
@@ -274,6 +278,19 @@ class GrpcServer final : public Server {
     return options;
   }
 
+  AuxServiceOptions AuxOptions() const {
+    AuxServiceOptions options;
+    const ClusterConfig& cluster = options_.config.cluster();
+    if (WorkersHaveStages(options_.config)) {
+      options.limits = StageLimitsFor(
+          cluster.num_workers(), cluster.num_servers(),
+          StageCreditBytes(options_.config), cluster.max_slice_elements());
+    }
+    options.server_index = options_.index;
+    options.callers = &callers_;
+    return options;
+  }
+
   PsServiceOptions ServiceOptions() {
     PsServiceOptions options;
     options.config = &options_.config;
@@ -292,6 +309,12 @@ class GrpcServer final : public Server {
     };
     options.done = was_done();
     return options;
+  }
+
+  // Answers all calls that are held.
+  void EndServices(const absl::Status& status) {
+    service_.End(status);
+    aux_service_.End(status);
   }
 
   void Shutdown() {
@@ -318,6 +341,7 @@ class GrpcServer final : public Server {
   grpc::ResourceQuota quota_;
   const Callers callers_;
   PsService service_;
+  AuxService aux_service_;
   std::unique_ptr<Acceptor> acceptor_;
   std::unique_ptr<grpc::Server> server_;
   std::unique_ptr<CallWatch> call_watch_;

@@ -49,6 +49,10 @@ const char* MethodOf(Rpc rpc) {
       return "/ps.ParameterServer/Finish";
     case Rpc::kGetStatus:
       return "/ps.ParameterServer/GetStatus";
+    case Rpc::kAuxPut:
+      return "/ps.Aux/Put";
+    case Rpc::kAuxGet:
+      return "/ps.Aux/Get";
   }
   return "";
 }

@@ -20,6 +20,7 @@
 #include "transport/server_session.h"
 #include "transport/server_sessions.h"
 #include "transport/slice_message.h"
+#include "transport/stage_client.h"
 
 namespace ps {
 namespace {
@@ -53,6 +54,7 @@ class SessionsClient final : public ParameterClient {
   absl::Status AwaitAnswers(const AnswerHandler& handler) override;
   absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
                                        int64_t written) override;
+  StageExchange* stage_exchange() override { return &stage_client_; }
   absl::Status Stop() override;
   absl::Status Finish(const absl::Status& failure, bool stopped) override;
 
@@ -60,6 +62,7 @@ class SessionsClient final : public ParameterClient {
   // Makes the same call to all servers and waits for their answers.
   absl::Status CallAll(Rpc rpc, grpc::ByteBuffer request,
                        const ServerSessions::Done& done = nullptr);
+  StageClientOptions StageOptions();
   RegisterRequest Registration() const;
   SliceMessage Header(const Slice& slice) const;
   void StartSliceCall(Rpc rpc, const Slice& slice, const SliceMessage& header,
@@ -68,21 +71,30 @@ class SessionsClient final : public ParameterClient {
 
   const ParameterClientOptions options_;
   const ShardMap* const shard_map_;  // Not owned.
-  WorkerId worker_;
+  const WorkerId worker_;
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
   // The latest snapshot that all servers had written when they last said so.
   int64_t servers_written_ = -1;
+  // After its client, which the sessions' threads use.
+  StageClient stage_client_;
   ServerSessions sessions_;
 };
+
+WorkerId WorkerOf(const ParameterClientOptions& options) {
+  WorkerId worker;
+  worker.set_rank(options.worker_rank);
+  worker.set_incarnation(options.incarnation);
+  return worker;
+}
 
 SessionsClient::SessionsClient(const ParameterClientOptions& options,
                                const ShardMap* shard_map)
     : options_(options),
       shard_map_(shard_map),
+      worker_(WorkerOf(options)),
+      stage_client_(StageOptions()),
       sessions_(options.clock, options.patience) {
-  worker_.set_rank(options.worker_rank);
-  worker_.set_incarnation(options.incarnation);
   for (int b = 0; b < shard_map->num_buckets(); ++b) {
     versions_.emplace_back(shard_map->slices(b).size(), 0);
   }
@@ -108,7 +120,20 @@ RegisterRequest SessionsClient::Registration() const {
   return request;
 }
 
+StageClientOptions SessionsClient::StageOptions() {
+  StageClientOptions stages;
+  stages.worker = worker_;
+  stages.limits = StageLimitsFor(
+      options_.num_workers, static_cast<int>(options_.servers.size()),
+      options_.credit_bytes, options_.max_slice_elements);
+  stages.patience = options_.patience;
+  stages.clock = options_.clock;
+  stages.sessions = &sessions_;
+  return stages;
+}
+
 absl::Status SessionsClient::Connect() {
+  sessions_.Watch([this] { stage_client_.SessionsChanged(); });
   ServerSessionOptions session;
   session.registration = Registration();
   session.data_connections = options_.connections;

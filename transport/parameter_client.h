@@ -24,11 +24,13 @@
 namespace ps {
 
 class ServerChannel;
+class StageExchange;
 struct ServerChannelOptions;
 
 struct ParameterClientOptions {
   std::vector<std::string> servers;  // "host:port", in order of index.
   int worker_rank = 0;
+  int num_workers = 0;
   uint64_t incarnation = 0;
   std::string name;         // "host:pid", for the servers' messages.
   std::string config_text;  // SharedConfigText of the job.
@@ -42,7 +44,7 @@ struct ParameterClientOptions {
   int64_t max_slice_elements = 0;
   int connections = 1;  // To each server.
   // Limit on the bytes of push messages under way at each server. One push is
-  // always allowed.
+  // always allowed. And that on chunks for other workers.
   int64_t credit_bytes = 64 << 20;
   // Null: plaintext.
   std::shared_ptr<const Credentials> credentials;
@@ -200,6 +202,11 @@ class ParameterClient {
   // processes are known to have written, which must be kept.
   virtual absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
                                                int64_t written) = 0;
+
+  // By which this worker exchanges arrays with others, in jobs whose workers
+  // have stages (common/stage_workers.h). Any thread may use it, also while
+  // another one uses this client, which owns it.
+  virtual StageExchange* stage_exchange() = 0;
 
   // Has SliceAnswer::stop tell all workers that this one was asked to end.
   virtual absl::Status Stop() = 0;

@@ -17,7 +17,7 @@
 
 namespace ps {
 
-// The unary calls of the service.
+// The unary calls of the services.
 enum class Rpc {
   kRegister,
   kFindSnapshots,
@@ -30,6 +30,8 @@ enum class Rpc {
   kStop,
   kFinish,
   kGetStatus,
+  kAuxPut,
+  kAuxGet,
 };
 
 struct RpcRequest {
@@ -53,9 +55,11 @@ struct ServerChannelOptions {
   int64_t max_message_bytes = 0;
 };
 
-// Connection 0 carries everything but data; connections from 1 on carry data.
-// Thread-safe. Handlers run on other threads, never inside the call that passes
-// them. A call fails with kUnavailable if the server cannot be reached now.
+// Connection 0 carries everything but slices; connections from 1 on carry
+// these. (Pushes, which wait for other workers, could fill a connection with
+// calls, and what other workers need must not wait behind them.) Thread-safe.
+// Handlers run on other threads, never inside the call that passes them. A call
+// fails with kUnavailable if the server cannot be reached now.
 class ServerChannel {
  public:
   // Called once.

@@ -57,7 +57,8 @@ ServerSession::ServerSession(const ServerSessionOptions& options,
       jitter_(RandomKey(options.registration.worker().incarnation(),
                         options.registration.server_index())),
       connections_(1 + options.data_connections),
-      window_(options.credit_bytes) {}
+      window_(options.credit_bytes),
+      stage_window_(options.credit_bytes) {}
 
 ServerSession::~ServerSession() {
   {
@@ -157,6 +158,9 @@ void ServerSession::Advance() {
     Start(std::move(call));
   }
   while (const std::optional<int64_t> number = window_.Next()) {
+    Start(std::move(queued_.extract(*number).mapped()));
+  }
+  while (const std::optional<int64_t> number = stage_window_.Next()) {
     Start(std::move(queued_.extract(*number).mapped()));
   }
   for (size_t i = 0; i < connections_.size(); ++i) {
@@ -335,6 +339,10 @@ void ServerSession::Send(std::unique_ptr<Call> call) {
     window_.Add(call->number, static_cast<int64_t>(call->request.Length()),
                 call->urgency);
     queued_[call->number] = std::move(call);
+  } else if (call->rpc == Rpc::kAuxPut) {
+    call->number = next_number_++;
+    stage_window_.Add(call->number, call->stage_stream, call->kept_bytes);
+    queued_[call->number] = std::move(call);
   } else {
     waiting_.emplace(absl::InfinitePast(), std::move(call));
   }
@@ -411,8 +419,17 @@ bool ServerSession::ToBeRepeated(Call* call) {
 }
 
 void ServerSession::Deliver(std::unique_ptr<Call> call) {
-  if (call->number >= 0) window_.Answered(call->number);
-  events_.done(std::move(call));
+  if (call->rpc == Rpc::kAuxPut) {
+    stage_window_.Answered(call->number);
+  } else if (call->number >= 0) {
+    window_.Answered(call->number);
+  }
+  if (call->done != nullptr) {
+    const auto done = std::move(call->done);
+    done(std::move(call));
+  } else {
+    events_.done(std::move(call));
+  }
 }
 
 void ServerSession::RetryNow() {

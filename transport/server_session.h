@@ -22,6 +22,7 @@
 #include "transport/push_window.h"
 #include "transport/server_channel.h"
 #include "transport/shard_map.h"
+#include "transport/stage_window.h"
 
 namespace ps {
 
@@ -29,7 +30,7 @@ struct ServerSessionOptions {
   std::string address;  // As in cluster.servers.
   int data_connections = 1;
   // Limit on the bytes of pushes and first weights under way, unless the server
-  // grants more.
+  // grants more; and that on chunks for other workers.
   int64_t credit_bytes = 0;
   absl::Duration startup_timeout;
   absl::Duration lost_server_timeout;
@@ -47,11 +48,17 @@ struct Call {
   grpc::ByteBuffer request;
   // Of the pushes that wait for credit, those with larger urgency go first.
   int urgency = 0;
+  // Of a chunk for another worker: its stream, numbered over all workers, and
+  // what it takes at the server.
+  int stage_stream = 0;
+  int64_t kept_bytes = 0;
   // If positive, the call is made once, at once, and ends after this time.
   absl::Duration once;
   // The call fails with the server's error when the server has been unable to
   // answer it for this long.
   absl::Duration patience = absl::InfiniteDuration();
+  // Takes the call in place of Events::done, under the same rules.
+  std::function<void(std::unique_ptr<Call>)> done;
 
   // The members below are set by the session.
   const ServerSession* session = nullptr;
@@ -61,12 +68,13 @@ struct Call {
   absl::Time end;
   absl::Time first_failure = absl::InfiniteFuture();
   int attempts = 0;
-  int64_t number = -1;  // In the window.
+  int64_t number = -1;  // In its window.
 };
 
 // Registers, again after every break of the connection, and attends, so that
 // the server knows that the worker lives and tells it if the job fails. Repeats
-// calls until they succeed, with growing delays. Pushes stay within the window.
+// calls until they succeed, with growing delays. Pushes stay within a window,
+// and chunks for other workers within another.
 // A connection on which nothing has been heard for a while is asked for a sign
 // of life; it is made anew when there is none, and in the end the server is
 // given up.
@@ -186,6 +194,7 @@ class ServerSession {
   std::vector<Connection> connections_
       ABSL_GUARDED_BY(mu_);  // 0: not for data.
   PushWindow window_ ABSL_GUARDED_BY(mu_);
+  StageWindow stage_window_ ABSL_GUARDED_BY(mu_);
   int64_t next_number_ ABSL_GUARDED_BY(mu_) = 0;
   // By number.
   std::map<int64_t, std::unique_ptr<Call>> queued_ ABSL_GUARDED_BY(mu_);

@@ -39,6 +39,7 @@ void ServerSessions::Add(const ServerSessionOptions& options,
     news_.SignalAll();
   };
   events.changed = [this] {
+    if (watch_ != nullptr) watch_();
     MutexLock lock(&mu_);
     changed_ = true;
     changed_for_keeper_ = true;
@@ -124,7 +125,7 @@ std::unique_ptr<Call> ServerSessions::AwaitEnded(absl::Time deadline) {
   return TakeEnded();
 }
 
-absl::Status ServerSessions::CheckServers() const {
+absl::Status ServerSessions::Check() const {
   absl::Status lost;
   for (const auto& session : sessions_) {
     const absl::Status failure = session->failure();
@@ -144,7 +145,7 @@ absl::Status ServerSessions::Handle(const Call& call, const Done& done) {
   if (!call.status.ok()) {
     // If a server has announced a failure of the job, that is the reason for
     // the refusal.
-    PS_RETURN_IF_ERROR(CheckServers());
+    PS_RETURN_IF_ERROR(Check());
     return Annotate(call.status, call.session->Name());
   }
   if (done == nullptr) return absl::OkStatus();
@@ -168,7 +169,7 @@ absl::Status ServerSessions::AwaitUntil(const std::function<bool()>& over,
   while (!over()) {
     std::unique_ptr<Call> call = TakeEnded();
     if (call == nullptr) {
-      PS_RETURN_IF_ERROR(CheckServers());
+      PS_RETURN_IF_ERROR(Check());
       call = AwaitEnded(say_next);
     }
     if (call != nullptr) {
@@ -204,13 +205,13 @@ void ServerSessions::HearWhoIsAwaited(const Call& call) {
   if (!status.ok()) {
     awaited = absl::StrCat(name, " (", status.status().message(), ")");
   } else if (status->missing_ranks_size() > 0) {
-    awaited = absl::StrCat("worker ",
-                           absl::StrJoin(status->missing_ranks(), ", "),
-                           " (not connected)");
+    awaited =
+        absl::StrCat("worker ", absl::StrJoin(status->missing_ranks(), ", "),
+                     " (not connected)");
   } else if (status->awaited_ranks_size() > 0) {
-    awaited = absl::StrCat(
-        "worker ", absl::StrJoin(status->awaited_ranks(), ", "),
-        " (last version at ", name, ": ", status->version(), ")");
+    awaited =
+        absl::StrCat("worker ", absl::StrJoin(status->awaited_ranks(), ", "),
+                     " (last version at ", name, ": ", status->version(), ")");
   }
   // Several servers may miss the same workers.
   if (!awaited.empty() &&

@@ -9,6 +9,7 @@
 #include <optional>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -23,7 +24,8 @@
 namespace ps {
 
 // Calls that have ended wait inside until the thread that uses this object
-// takes them; only one thread may use it at a time.
+// takes them; only one thread may use it at a time, but for SendApart and
+// Check.
 //
 // Errors of all methods: the failure of a session, the error of a call, with
 // the server's name, and that of `done`.
@@ -50,6 +52,16 @@ class ServerSessions {
   std::optional<int64_t> joins_at() const;
 
   void Send(int server, std::unique_ptr<Call> call);
+  // Sends a call with a `done` of its own, for which Await does not wait.
+  void SendApart(int server, std::unique_ptr<Call> call) {
+    sessions_[server]->Send(std::move(call));
+  }
+
+  // The reason why the job cannot go on; OK if it can.
+  absl::Status Check() const;
+  // Has `changed` called when the result of Check may have changed, with locks
+  // held: it must not call back. To be called before Add.
+  void Watch(std::function<void()> changed) { watch_ = std::move(changed); }
 
   // Handles the calls that have ended so far.
   absl::Status Poll(const Done& done);
@@ -68,8 +80,6 @@ class ServerSessions {
   absl::Status AwaitUntil(const std::function<bool()>& over,
                           const Done& done = nullptr);
   absl::Status Handle(const Call& call, const Done& done);
-  // The reason why the job cannot go on; OK if it can.
-  absl::Status CheckServers() const;
   // Asks all servers, and has the log say whom this process waits for when the
   // last one has answered.
   void AskWhoIsAwaited();
@@ -79,8 +89,9 @@ class ServerSessions {
 
   const Clock* const clock_;  // Not owned.
   const absl::Duration patience_;
-  int64_t num_under_way_ = 0;  // Calls that have not been handled.
-  int64_t num_asked_ = 0;      // Those of AskWhoIsAwaited among them.
+  std::function<void()> watch_;  // May be null.
+  int64_t num_under_way_ = 0;    // Calls that have not been handled.
+  int64_t num_asked_ = 0;        // Those of AskWhoIsAwaited among them.
   std::vector<std::string> awaited_;
 
   Mutex mu_;

@@ -41,6 +41,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   ParameterClientOptions client;
   client.servers.assign(cluster.servers().begin(), cluster.servers().end());
   client.worker_rank = options.worker_rank;
+  client.num_workers = cluster.num_workers();
   client.incarnation = options.incarnation;
   client.name = options.name;
   client.config_text = SharedConfigText(*options.config);

@@ -6,6 +6,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
@@ -73,6 +74,10 @@ absl::StatusOr<int64_t> StateArrays(const OptimizerConfig& config) {
   return static_cast<int64_t>(optimizer->State().size());
 }
 
+int64_t CreditOf(const ClusterConfig& cluster) {
+  return static_cast<int64_t>(cluster.credit_megabytes() * kMebibyte);
+}
+
 int64_t Mebibytes(int64_t bytes) { return (bytes + kMebibyte - 1) / kMebibyte; }
 
 }  // namespace
@@ -95,6 +100,10 @@ ServerPart PartOf(const ShardMap& map, int64_t num_averaged_buckets,
   return part;
 }
 
+int64_t StageCreditBytes(const JobConfig& config) {
+  return WorkersHaveStages(config) ? CreditOf(config.cluster()) : 0;
+}
+
 int64_t MessageQuotaBytes(const ClusterConfig& cluster,
                           int64_t credit_bytes_per_worker) {
   const int64_t a_worker =
@@ -112,8 +121,7 @@ int64_t MaxAnswerBytes(const JobConfig& config, int64_t num_elements) {
 }
 
 int64_t CreditBytes(const JobConfig& config, const ServerPart& part) {
-  const auto credit =
-      static_cast<int64_t>(config.cluster().credit_megabytes() * kMebibyte);
+  const int64_t credit = CreditOf(config.cluster());
   if (!NeedsWholeIterations(config)) return credit;
   const int64_t iteration =
       MaxSliceMessageBytes(part.parameters + part.statistics) +
@@ -151,8 +159,8 @@ absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
   bound.program =
       kProgramBytes +
       threads * (kBytesAThread + kSharedBytesAnElement * part.largest_slice);
-  bound.messages =
-      MessageQuotaBytes(config.cluster(), CreditBytes(config, part));
+  bound.messages = MessageQuotaBytes(
+      config.cluster(), CreditBytes(config, part) + StageCreditBytes(config));
   bound.answers = workers * AnswerCreditBytes(config, part);
   bound.calls =
       MaxConnections(config.cluster()) * kMaxCallsPerConnection * kBytesACall +
@@ -187,11 +195,10 @@ absl::Status CheckCalls(const JobConfig& config, const ServerPart& part) {
 absl::Status CheckMemory(const MemoryBound& bound, int64_t machine_bytes) {
   const int64_t needs = bound.program + bound.weights + bound.snapshot;
   if (needs <= machine_bytes) return absl::OkStatus();
-  return absl::InvalidArgumentError(
-      absl::StrCat("this server's part of the model takes ", Mebibytes(needs),
-                   " MiB of memory, and the server may use ",
-                   Mebibytes(machine_bytes),
-                   " MiB; give it more, or add servers"));
+  return absl::InvalidArgumentError(absl::StrCat(
+      "this server's part of the model takes ", Mebibytes(needs),
+      " MiB of memory, and the server may use ", Mebibytes(machine_bytes),
+      " MiB; give it more, or add servers"));
 }
 
 }  // namespace ps

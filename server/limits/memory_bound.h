@@ -29,7 +29,11 @@ ServerPart PartOf(const ShardMap& map, int64_t num_averaged_buckets,
 // Calls that may be under way on one connection.
 constexpr int kMaxCallsPerConnection = 256;
 
-// The bytes that gRPC may use for all connections: twice the credit of all
+// What each worker may leave at each server for other workers: as much as
+// cluster.credit_megabytes if workers have stages, else nothing.
+int64_t StageCreditBytes(const JobConfig& config);
+
+// The bytes that gRPC may use for all connections: twice the credits of all
 // workers, because gRPC reads messages into buffers that are up to 1.9 times as
 // large, 2 MiB (two frames) for each connection of the job, and 64 MiB for
 // everything else. A connection that would need more is not read from, or its

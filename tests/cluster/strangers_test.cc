@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -92,7 +93,7 @@ std::vector<std::pair<std::string, std::string>> EveryCall(
       {"AddSquares", SquaresMessage().SerializeAsString()}};
   for (const char* name :
        {"Attend", "FindSnapshots", "Restore", "SaveSnapshot", "Stop",
-        "InitializeSlice", "Pull", "Push", "Finish"}) {
+        "InitializeSlice", "Pull", "Push", "Finish", "Aux/Put", "Aux/Get"}) {
     calls.emplace_back(name, as_worker);
   }
   return calls;
@@ -105,9 +106,11 @@ absl::Status Call(const std::shared_ptr<grpc::Channel>& channel,
   context.set_deadline(absl::ToChronoTime(absl::Now() + kBound));
   grpc::CompletionQueue queue;
   const grpc::Slice bytes(message);
-  const auto call =
-      stub.PrepareUnaryCall(&context, "/ps.ParameterServer/" + method,
-                            grpc::ByteBuffer(&bytes, 1), &queue);
+  const std::string path = absl::StrContains(method, '/')
+                               ? absl::StrCat("/ps.", method)
+                               : absl::StrCat("/ps.ParameterServer/", method);
+  const auto call = stub.PrepareUnaryCall(&context, path,
+                                          grpc::ByteBuffer(&bytes, 1), &queue);
   call->StartCall();
   grpc::ByteBuffer response;
   grpc::Status status;

@@ -1,6 +1,7 @@
 #include "tests/fuzz/parsers.h"
 
 #include <cstdint>
+#include <memory>
 #include <utility>
 
 #include "absl/strings/escaping.h"
@@ -53,6 +54,7 @@
 #include "transport/proto_bytes.h"
 #include "transport/shard_map.h"
 #include "transport/slice_message.h"
+#include "transport/stage_message.h"
 #include "worker/run_totals.h"
 #include "worker/saved_worker.h"
 
@@ -76,6 +78,19 @@ absl::Status FuzzMessage(absl::string_view bytes) {
   PS_ASSIGN_OR_RETURN(const ReceivedSliceMessage message,
                       DecodeSliceMessage(grpc::ByteBuffer(&slice, 1)));
   return ValidatePayload(message.payload.pieces, kElements).status();
+}
+
+// What a server, or a receiver, does with a chunk of an array.
+absl::Status FuzzStageMessage(absl::string_view bytes) {
+  const grpc::Slice slice(bytes.data(), bytes.size());
+  PS_ASSIGN_OR_RETURN(const ReceivedStageMessage message,
+                      DecodeStageMessage(grpc::ByteBuffer(&slice, 1)));
+  const StageLimits limits = StageLimitsFor(3, 1, 1 << 20, 4);
+  CheckStageGet(message, limits, 0).IgnoreError();
+  PS_RETURN_IF_ERROR(CheckStagePut(message, limits, 0));
+  std::vector<float> chunk(
+      ChunkSize(message.header.num_values(), message.header.chunk(), limits));
+  return CopyChunk(message, message.header.num_values(), absl::MakeSpan(chunk));
 }
 
 absl::Status FuzzSafetensors(absl::string_view bytes) {
@@ -370,6 +385,22 @@ std::vector<std::string> Messages() {
       std::string(reinterpret_cast<const char*>(slice.begin()), slice.size())};
 }
 
+std::string StageMessageBytes() {
+  AuxMessage header;
+  header.mutable_worker()->set_rank(1);
+  header.mutable_worker()->set_incarnation(5);
+  header.set_peer(2);
+  header.set_stream(3);
+  header.set_number(300);
+  header.set_chunk(1);
+  header.set_num_values(7);
+  const auto values = std::make_shared<std::vector<float>>(3, 0.5F);
+  grpc::Slice slice;
+  CHECK(EncodeStagePut(header, *values, values).DumpToSingleSlice(&slice).ok());
+  return std::string(reinterpret_cast<const char*>(slice.begin()),
+                     slice.size());
+}
+
 std::vector<std::string> Slices() {
   const auto state =
       SliceState::Create(SmallSlice(), {EncodeDense({1, 2, 3, 4, 5}).span()});
@@ -528,6 +559,7 @@ std::vector<FuzzedParser> FuzzedParsers() {
       {"payload", FuzzPayload, Payloads()},
       {"message", FuzzMessage, Messages()},
       {"lgc", FuzzLgc, LgcMessages()},
+      {"stage_message", FuzzStageMessage, {StageMessageBytes()}},
       {"safetensors", FuzzSafetensors, {SafetensorsSeed()}},
       {"npy",
        FuzzNpy,

@@ -1,5 +1,6 @@
 #include "tests/server/raw_worker.h"
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
@@ -56,9 +57,10 @@ JobConfig PatientJob(int num_workers) {
   return config;
 }
 
-RunningServer::RunningServer(const JobConfig& config) {
+RunningServer::RunningServer(const JobConfig& config, int index) {
   ServerOptions options;
   options.config = config;
+  options.index = index;
   options.listen = "127.0.0.1:0";
   auto server = Server::Start(options);
   CHECK(server.ok()) << server.status();
@@ -66,16 +68,22 @@ RunningServer::RunningServer(const JobConfig& config) {
   waiting_ = std::thread([this] { server_->Wait().IgnoreError(); });
 }
 
-RunningServer::~RunningServer() {
+RunningServer::~RunningServer() { Stop(); }
+
+void RunningServer::Stop() {
   server_->Stop(absl::AbortedError("the test is over"));
-  waiting_.join();
+  if (waiting_.joinable()) waiting_.join();
 }
 
 std::string RunningServer::address() const { return server_->address(); }
 
 RawWorker::RawWorker(const std::string& address)
-    : channel_(
-          grpc::CreateChannel(address, grpc::InsecureChannelCredentials())),
+    : RawWorker(address, grpc::InsecureChannelCredentials()) {}
+
+RawWorker::RawWorker(
+    const std::string& address,
+    const std::shared_ptr<grpc::ChannelCredentials>& credentials)
+    : channel_(grpc::CreateChannel(address, credentials)),
       stub_(ParameterServer::NewStub(channel_)),
       generic_stub_(channel_) {}
 
@@ -117,9 +125,11 @@ absl::StatusOr<std::string> RawWorker::Call(const std::string& method,
   grpc::ByteBuffer response;
   Outcome outcome;
   MutexLock lock(&outcome.mu);
-  generic_stub_.UnaryCall(&context, "/ps.ParameterServer/" + method,
-                          grpc::StubOptions(), &request, &response,
-                          [&outcome](const grpc::Status& status) {
+  const std::string path = absl::StrContains(method, '/')
+                               ? absl::StrCat("/ps.", method)
+                               : absl::StrCat("/ps.ParameterServer/", method);
+  generic_stub_.UnaryCall(&context, path, grpc::StubOptions(), &request,
+                          &response, [&outcome](const grpc::Status& status) {
                             outcome.Set(FromGrpcStatus(status));
                           });
   while (!outcome.done) outcome.changed.Wait(&outcome.mu);

@@ -14,6 +14,7 @@
 #include "compressors/payload/payload_buffer.h"
 #include "grpcpp/channel.h"
 #include "grpcpp/generic/generic_stub.h"
+#include "grpcpp/security/credentials.h"
 #include "proto/config.pb.h"
 #include "proto/parameter_server.grpc.pb.h"
 #include "server/server.h"
@@ -26,10 +27,13 @@ JobConfig PatientJob(int num_workers);
 // Serves until it is destroyed; CHECKs that it could start.
 class RunningServer {
  public:
-  explicit RunningServer(const JobConfig& config);
+  explicit RunningServer(const JobConfig& config, int index = 0);
   ~RunningServer();
 
   std::string address() const;
+
+  // Ends the job with kAborted and waits until all have been told.
+  void Stop();
 
  private:
   std::unique_ptr<Server> server_;
@@ -39,6 +43,8 @@ class RunningServer {
 class RawWorker {
  public:
   explicit RawWorker(const std::string& address);
+  RawWorker(const std::string& address,
+            const std::shared_ptr<grpc::ChannelCredentials>& credentials);
 
   // A request that a server with this `config` accepts.
   static RegisterRequest ValidRegistration(
@@ -48,8 +54,8 @@ class RawWorker {
   absl::Status Register(const RegisterRequest& request);
   absl::StatusOr<GetStatusResponse> GetStatus();
 
-  // `method` is "Push", "Pull" or "InitializeSlice". Returns the bytes of the
-  // answer's message.
+  // `method` is "Push", "Pull" or "InitializeSlice", or one of another service,
+  // as "Aux/Put". Returns the bytes of the answer's message. Thread-safe.
   absl::StatusOr<std::string> Call(const std::string& method,
                                    const std::string& message);
 

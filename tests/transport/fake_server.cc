@@ -29,11 +29,12 @@ class FakeServer::HeldPush final : public grpc::ServerUnaryReactor {
   void OnDone() override { delete this; }
 };
 
-FakeServer::FakeServer(int port) {
+FakeServer::FakeServer(int port, grpc::Service* other) {
   grpc::ServerBuilder builder;
   builder.AddListeningPort(absl::StrCat("127.0.0.1:", port),
                            grpc::InsecureServerCredentials(), &port_);
   builder.RegisterService(this);
+  if (other != nullptr) builder.RegisterService(other);
   server_ = builder.BuildAndStart();
   CHECK(server_ != nullptr);
 }

@@ -16,8 +16,9 @@ namespace ps {
 // Accepts every worker and holds every push. Thread-safe.
 class FakeServer final : public ParameterServer::CallbackService {
  public:
-  // Listens on this port, or on a free one; CHECKs that this succeeds.
-  explicit FakeServer(int port = 0);
+  // Listens on this port, or on a free one; CHECKs that this succeeds. Serves
+  // `other` as well, which is not owned.
+  explicit FakeServer(int port = 0, grpc::Service* other = nullptr);
   ~FakeServer() override;
 
   int port() const { return port_; }

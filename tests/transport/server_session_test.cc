@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -253,6 +254,43 @@ TEST_F(ServerSessionTest, RefusedPushesAreSentAgainMoreAndMoreRarely) {
   });
   EXPECT_THAT(sent, AllOf(testing::Gt(10), testing::Lt(35)));
   EXPECT_TRUE(ended_.empty());
+}
+
+TEST_F(ServerSessionTest, ChunksForOtherWorkersHaveAWindowOfTheirOwn) {
+  Admit();
+  std::vector<std::string> told;
+  const auto put = [&](int stream, const std::string& name) {
+    auto call = std::make_unique<Call>();
+    call->rpc = Rpc::kAuxPut;
+    call->stage_stream = stream;
+    call->kept_bytes = 300;
+    call->request = ToBytes(AttendEvent());
+    call->done = [&told, name](std::unique_ptr<Call> ended) {
+      told.push_back(absl::StrCat(name, ended->status.ok() ? "" : " failed"));
+    };
+    session_->Send(std::move(call));
+  };
+  const auto answer = [this](const absl::StatusOr<grpc::ByteBuffer>& with) {
+    FakeChannel::Call call = channel_->Take(Rpc::kAuxPut);
+    EXPECT_EQ(call.request.connection, 0) << "never behind pushes";
+    call.done(with);
+  };
+  Send(Rpc::kPush);
+  for (const char* name : {"a", "b"}) put(0, name);
+  EXPECT_EQ(channel_->Count(Rpc::kAuxPut), 1) << "within half of the credit";
+  put(1, "c");
+  EXPECT_EQ(channel_->Count(Rpc::kAuxPut), 2) << "the first of its stream";
+  answer(absl::UnavailableError("full"));
+  EXPECT_EQ(channel_->Count(Rpc::kAuxPut), 1);
+  EXPECT_TRUE(told.empty());
+  ShowLife();
+  Pass(absl::Seconds(1), [this] { ShowLife(); });
+  EXPECT_EQ(channel_->Count(Rpc::kAuxPut), 2) << "sent again";
+  for (int i = 0; i < 2; ++i) answer(ToBytes(AttendEvent()));
+  EXPECT_EQ(channel_->Count(Rpc::kAuxPut), 1);
+  answer(absl::InvalidArgumentError("no"));
+  EXPECT_THAT(told, testing::UnorderedElementsAre("a", "b failed", "c"));
+  EXPECT_TRUE(ended_.empty()) << "each tells its own";
 }
 
 TEST_F(ServerSessionTest, ASilentDataConnectionIsMadeAnewAndThenGivenUp) {
