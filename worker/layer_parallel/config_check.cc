@@ -95,6 +95,12 @@ void CheckLayerParallel(const JobConfig& job, ConfigProblems* problems) {
                   absl::StrCat(job.consistency().step_timeout_seconds()),
                   absl::StrCat("must be 0", with));
   }
+  if (job.checkpoint().replace_lost_workers()) {
+    problems->Add("checkpoint.replace_lost_workers", "true",
+                  absl::StrCat("must be false", with,
+                               ": no other worker has the auxiliary variables "
+                               "of a lost one"));
+  }
   if (job.training().precision() != TrainingConfig::FP32) {
     problems->Add("training.precision",
                   TrainingConfig::Precision_Name(job.training().precision()),

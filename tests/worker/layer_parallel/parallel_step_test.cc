@@ -282,68 +282,128 @@ TEST(ParallelStep, VariablesMoveAsFarInAnyBatchSize) {
   }
 }
 
-// Both sides of a cut use the weights from before the update; the gradient at
-// the variables is then that of the whole loss.
-TEST(ParallelStep, VariablesStepAgainstTheGradientOfTheWholeLoss) {
+// The whole loss at variables `at`, the sum over examples, since nothing of it
+// is divided by the batch size. Its penalties are those of blocks of `extent`.
+double WholeLoss(const Batch& batch, const std::vector<CutBatch>& at,
+                 Staged* staged) {
+  StagedNetwork& network = staged->network();
+  double sum = 0;
+  std::vector<float> start = batch.inputs;
+  for (int k = 0;; ++k) {
+    CHECK(network.stage(k)
+              .Forward(start.data(),
+                       network.StageValues(k, batch, staged->vectors()))
+              .ok());
+    if (k + 1 == network.num_stages()) break;
+    BlockFilter filter = staged->step().cuts[k].filter;
+    filter.planes *= batch.size();
+    std::vector<float> end(filter.filtered_size());
+    filter.Mean(network.stage(k).end(), end.data());
+    for (size_t i = 0; i < end.size(); ++i) {
+      const double mismatch = double{at[k].variables[i]} - end[i];
+      sum += static_cast<double>(filter.extent * filter.extent) *
+             (kPenalty / 2 * mismatch * mismatch -
+              at[k].multipliers[i] * mismatch);
+    }
+    start.resize(filter.full_size());
+    filter.Repeat(at[k].variables.data(), start.data());
+  }
+  return sum + static_cast<double>(batch.size()) * network.RunLoss(batch)->loss;
+}
+
+class StepsOfBlocks : public testing::TestWithParam<int> {};
+
+// Both sides of a cut use the weights from before the update; the gradients are
+// then those of the whole loss.
+TEST_P(StepsOfBlocks, GoAgainstTheGradientOfTheWholeLoss) {
   constexpr int64_t kExamples = 2;
+  constexpr double kDifference = 1e-2;
+  constexpr double kStep = 1.0 / 16;
+  const int64_t extent = GetParam();
   const Batch batch = RandomImages(kExamples, 5);
   Staged staged(SmoothStages(3), SmallImages(), kExamples,
                 RandomWeights(SmoothStages(3)));
   staged.Serial(batch);
   std::vector<CutBatch> cuts = staged.Recorded();
   RandomStream random(9);
-  for (CutBatch& cut : cuts) {
-    for (float& v : cut.variables) {
-      v += static_cast<float>(random.Uniform(-0.2, 0.2));
+  for (size_t c = 0; c < cuts.size(); ++c) {
+    staged.step().cuts[c].filter.extent = extent;
+    cuts[c].step_size = kStep;
+    cuts[c].variables.resize(cuts[c].variables.size() / (extent * extent));
+    cuts[c].multipliers.resize(cuts[c].variables.size());
+    for (float& v : cuts[c].variables) {
+      v = static_cast<float>(random.Uniform(-0.5, 0.5));
     }
-    for (float& m : cut.multipliers) {
+    for (float& m : cuts[c].multipliers) {
       m += static_cast<float>(random.Uniform(-0.2, 0.2));
     }
   }
-  // The sum over examples, since nothing here is divided by the batch size.
-  const auto loss = [&](const std::vector<CutBatch>& at) {
-    double sum = 0;
-    for (int k = 0; k < 3; ++k) {
-      const float* const start =
-          k == 0 ? batch.inputs.data() : at[k - 1].variables.data();
-      CHECK(staged.network()
-                .stage(k)
-                .Forward(start, staged.network().StageValues(k, batch,
-                                                             staged.vectors()))
-                .ok());
-      if (k == 2) break;
-      for (size_t i = 0; i < at[k].variables.size(); ++i) {
-        const double mismatch =
-            double{at[k].variables[i]} - staged.network().stage(k).end()[i];
-        sum += kPenalty / 2 * mismatch * mismatch -
-               at[k].multipliers[i] * mismatch;
-      }
-    }
-    return sum + kExamples * staged.network().RunLoss(batch)->loss;
-  };
+  std::vector<CutBatch> moved = cuts;
+  staged.Parallel(batch, &moved);
+  const std::vector<float> gradient = staged.gradient();
+
   // Differences along random directions: floats do not allow single elements.
   for (size_t c = 0; c < cuts.size(); ++c) {
     std::vector<CutBatch> above = cuts;
     std::vector<CutBatch> below = cuts;
-    constexpr double kDifference = 1e-2;
-    std::vector<double> direction;
-    for (size_t i = 0; i < cuts[c].variables.size(); ++i) {
-      direction.push_back(random.Uniform(-1, 1));
-      above[c].variables[i] += static_cast<float>(kDifference * direction[i]);
-      below[c].variables[i] -= static_cast<float>(kDifference * direction[i]);
-    }
-    const double expected = (loss(above) - loss(below)) / (2 * kDifference);
-    std::vector<CutBatch> moved = cuts;
-    constexpr double kStep = 1.0 / 16;
-    for (CutBatch& cut : moved) cut.step_size = kStep;
-    staged.Parallel(batch, &moved);
     double along = 0;
-    for (size_t i = 0; i < direction.size(); ++i) {
-      along += direction[i] *
+    for (size_t i = 0; i < cuts[c].variables.size(); ++i) {
+      const double direction = random.Uniform(-1, 1);
+      above[c].variables[i] += static_cast<float>(kDifference * direction);
+      below[c].variables[i] -= static_cast<float>(kDifference * direction);
+      along += direction *
                (double{cuts[c].variables[i]} - moved[c].variables[i]) / kStep;
     }
-    EXPECT_NEAR(along / expected, 1, 1e-3) << c;
+    const double expected =
+        (WholeLoss(batch, above, &staged) - WholeLoss(batch, below, &staged)) /
+        (2 * kDifference);
+    EXPECT_NEAR(along * extent * extent / expected, 1, 1e-3) << c;
   }
+  for (const Stage& stage : SmoothStages(3)) {
+    double along = 0;
+    const std::vector<float> weights = staged.weights();
+    std::vector<double> direction(weights.size());
+    for (int64_t i = stage.begin; i < stage.end; ++i) {
+      direction[i] = random.Uniform(-1, 1);
+      along += direction[i] * gradient[i] * kExamples;
+    }
+    double expected = 0;
+    for (const double sign : {1, -1}) {
+      for (size_t i = 0; i < weights.size(); ++i) {
+        staged.weights()[i] =
+            static_cast<float>(weights[i] + sign * kDifference * direction[i]);
+      }
+      expected += sign * WholeLoss(batch, cuts, &staged) / (2 * kDifference);
+    }
+    staged.weights() = weights;
+    EXPECT_NEAR(along / expected, 1, 1e-2) << stage.begin;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Extents, StepsOfBlocks, testing::Values(1, 2));
+
+TEST(ParallelStep, InnerStepsRepeatWithTheSameWeightsAndTheLastCounts) {
+  Staged staged(SmoothStages(3), SmallImages(), 4,
+                RandomWeights(SmoothStages(3)));
+  const Batch batch = RandomImages(4, 5);
+  staged.Serial(batch);
+  std::vector<CutBatch> one_by_one = staged.Recorded();
+  for (CutBatch& cut : one_by_one) {
+    cut.step_size = 0.3;
+    for (float& v : cut.variables) v += 0.1f;
+  }
+  std::vector<CutBatch> together = one_by_one;
+  staged.Parallel(batch, &one_by_one);
+  const double mismatch = one_by_one[0].mismatch;
+  staged.Parallel(batch, &one_by_one);
+  const std::vector<float> gradient = staged.gradient();
+  staged.step().inner_steps = 2;
+  staged.Parallel(batch, &together);
+  EXPECT_EQ(staged.gradient(), gradient);
+  EXPECT_EQ(together[0].variables, one_by_one[0].variables);
+  EXPECT_EQ(together[1].multipliers, one_by_one[1].multipliers);
+  EXPECT_EQ(together[0].mismatch, mismatch);
+  EXPECT_NE(together[0].mismatch, one_by_one[0].mismatch);
 }
 
 TEST(ParallelStep, WireFormatRoundsWhatIsSentAndNotWhatIsKept) {

@@ -10,51 +10,19 @@
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/random.h"
+#include "data/dataset.h"
 #include "glog/logging.h"
-#include "google/protobuf/text_format.h"
 #include "gtest/gtest.h"
+#include "tests/data/scratch_folder.h"
+#include "tests/worker/layer_parallel/small_job.h"
 #include "worker/evaluator.h"
 #include "worker/training_parts.h"
 
 namespace ps {
 namespace {
-
-// A network with two residual blocks on generated digits. An epoch has three
-// batches, and leaves out four examples.
-JobConfig Job() {
-  JobConfig job;
-  CHECK(google::protobuf::TextFormat::ParseFromString(R"(
-    name: "stages"
-    data { name: "digits" digits { train_examples: 52 test_examples: 40 } }
-    model { name: "layers" layers {
-      layer { name: "conv" convolution {
-        out_channels: 8 kernel_size: 3 stride: 2 padding: 1 } }
-      layer { name: "norm" batch_norm {} }
-      layer { activation: "relu" }
-      layer { name: "block1" residual {
-        layer { name: "conv" convolution {
-          out_channels: 8 kernel_size: 3 padding: 1 } }
-        layer { name: "norm" batch_norm {} } } }
-      layer { name: "block2" residual {
-        layer { name: "conv1" convolution {
-          out_channels: 32 kernel_size: 3 padding: 1 stride: 2 } }
-        layer { activation: "relu" }
-        layer { name: "conv2" convolution {
-          out_channels: 32 kernel_size: 3 padding: 1 } }
-        layer { name: "norm" batch_norm {} }
-        shortcut { subsampling { out_channels: 32 } } } }
-      layer { global_pooling {} }
-      layer { name: "head" linear {} } } }
-    training { batch_size: 16 epochs: 6 layer_parallel {
-      stages: 3 warm_start_epochs: 2 parallel_epochs: 2 serial_epochs: 2
-      wire_format: FP32 } }
-    machine { device: "cpu" worker_threads: 1 }
-  )",
-                                                      &job));
-  return job;
-}
 
 // One worker's training by plain SGD.
 class Training {
@@ -90,6 +58,16 @@ class Training {
 
   void RunAll(double rate = 0.05) {
     RunTo(parts_.plan->total_iterations, rate);
+  }
+
+  // With a rate that falls to 0.
+  void RunAllDecaying(double rate) {
+    const int64_t total = parts_.plan->total_iterations;
+    while (iteration_ < total) {
+      const double done =
+          static_cast<double>(iteration_) / static_cast<double>(total);
+      RunTo(iteration_ + 1, rate * (1 - done));
+    }
   }
 
   // Goes on where `other` is, from what a snapshot holds.
@@ -132,23 +110,19 @@ class Training {
   std::vector<double> losses_;
 };
 
-LayerParallelConfig* Section(JobConfig* job) {
-  return job->mutable_training()->mutable_layer_parallel();
-}
-
 TEST(StagedModel, OneStageAndSerialEpochsAreOrdinaryTraining) {
-  JobConfig ordinary = Job();
+  JobConfig ordinary = SmallJob();
   ordinary.mutable_training()->clear_layer_parallel();
   Training expected(ordinary);
   expected.RunAll();
 
-  JobConfig one = Job();
+  JobConfig one = SmallJob();
   Section(&one)->set_stages(1);
   Training one_stage(one);
   one_stage.RunAll();
   EXPECT_EQ(one_stage.weights(), expected.weights());
 
-  JobConfig serial = Job();
+  JobConfig serial = SmallJob();
   Section(&serial)->set_warm_start_epochs(6);
   Training in_stages(serial);
   in_stages.RunAll();
@@ -159,7 +133,7 @@ TEST(StagedModel, OneStageAndSerialEpochsAreOrdinaryTraining) {
 
 TEST(StagedModel, TrainingsRepeatBitForBit) {
   for (const bool aux_network : {false, true}) {
-    JobConfig job = Job();
+    JobConfig job = SmallJob();
     if (aux_network) Section(&job)->mutable_aux_network();
     if (aux_network) Section(&job)->set_stages(2);
     if (aux_network) Section(&job)->add_cut_before("block2");
@@ -176,7 +150,7 @@ TEST(StagedModel, TrainingsRepeatBitForBit) {
 TEST(StagedModel, GoesOnFromAnySnapshotWithTheSameBits) {
   for (const auto method : {LayerParallelConfig::PENALTY,
                             LayerParallelConfig::AUGMENTED_LAGRANGIAN}) {
-    JobConfig job = Job();
+    JobConfig job = SmallJob();
     Section(&job)->set_method(method);
     Training expected(job);
     expected.RunAll();
@@ -193,19 +167,19 @@ TEST(StagedModel, GoesOnFromAnySnapshotWithTheSameBits) {
 }
 
 TEST(StagedModel, DamagedStateIsRefused) {
-  Training training(Job());
+  Training training(SmallJob());
   training.RunTo(8);
   std::string state = *training.parts().model->SaveState();
   for (size_t i = 0; i < state.size(); i += state.size() / 50) {
     std::string damaged = state;
     damaged[i] ^= 1;
-    Training fresh(Job());
+    Training fresh(SmallJob());
     EXPECT_EQ(fresh.parts().model->LoadState(damaged).code(),
               absl::StatusCode::kDataLoss);
     EXPECT_EQ(fresh.parts().model->LoadState(state.substr(0, i)).code(),
               absl::StatusCode::kDataLoss);
   }
-  JobConfig other = Job();
+  JobConfig other = SmallJob();
   other.mutable_data()->mutable_digits()->set_train_examples(50);
   Training fewer(other);
   EXPECT_EQ(fewer.parts().model->LoadState(state).code(),
@@ -213,10 +187,9 @@ TEST(StagedModel, DamagedStateIsRefused) {
 }
 
 // With weights that stay, the first parallel step of a training with
-// multipliers is back-propagation, also for examples that the recording epoch
-// left out.
+// multipliers is back-propagation.
 TEST(StagedModel, MultipliersFromTheRecordingGiveTheSerialGradient) {
-  JobConfig job = Job();
+  JobConfig job = SmallJob();
   Section(&job)->set_method(LayerParallelConfig::AUGMENTED_LAGRANGIAN);
   Section(&job)->set_inner_steps(1);
   // Batches of all examples, in two orders: normalisation sees the same.
@@ -238,8 +211,58 @@ TEST(StagedModel, MultipliersFromTheRecordingGiveTheSerialGradient) {
   EXPECT_NEAR(penalty.gradient()[0], 0, 1e-6);
 }
 
+// 10 images of 10 classes, of random bytes.
+std::string RandomRecords(uint64_t key) {
+  RandomStream random(key);
+  std::string records;
+  for (int i = 0; i < 10; ++i) {
+    records += static_cast<char>(i);
+    for (int j = 0; j < 3 * 32 * 32; ++j) {
+      records += static_cast<char>(random.Below(256));
+    }
+  }
+  return records;
+}
+
+TEST(StagedModel, WhatIsRecordedBelongsToImagesWithoutCropsAndFlips) {
+  ScratchFolder folder;
+  for (int i = 1; i <= 5; ++i) {
+    folder.Write(absl::StrCat("data_batch_", i, ".bin"), RandomRecords(i));
+  }
+  folder.Write("test_batch.bin", RandomRecords(6));
+  JobConfig job = SmallJob();
+  job.mutable_data()->set_name("cifar10");
+  job.mutable_data()->set_directory(folder.path());
+  DatasetOptions plain;
+  plain.config = job.data();
+  plain.augment = false;
+  const auto unchanged = NewDataset(plain);
+  ASSERT_TRUE(unchanged.ok()) << unchanged.status();
+  Batch expected;
+  ASSERT_TRUE(unchanged->train->Read({7}, 0, &expected).ok());
+  const auto plain_epochs = [&](const JobConfig& config) {
+    const auto parts = MakeTrainingParts(config, 0);
+    CHECK(parts.ok()) << parts.status();
+    std::string epochs;
+    for (int64_t epoch = 0; epoch < 6; ++epoch) {
+      Batch batch;
+      CHECK(parts->data.train->Read({7}, epoch, &batch).ok());
+      EXPECT_EQ(batch.labels, expected.labels);
+      epochs += batch.inputs == expected.inputs ? 'p' : 'c';
+    }
+    return epochs;
+  };
+  // Serial, recording, two parallel, two serial.
+  EXPECT_EQ(plain_epochs(job), "cpppcc");
+  // Networks generate variables from the images as they are.
+  Section(&job)->set_stages(2);
+  Section(&job)->add_cut_before("block2");
+  Section(&job)->mutable_aux_network();
+  EXPECT_EQ(plain_epochs(job), "cccccc");
+}
+
 TEST(StagedModel, ParallelPhasesLeaveStatisticsAlone) {
-  Training training(Job());
+  Training training(SmallJob());
   training.RunTo(6);  // The end of the warm start.
   const std::vector<float> before = training.statistics();
   training.RunTo(12);
@@ -249,7 +272,7 @@ TEST(StagedModel, ParallelPhasesLeaveStatisticsAlone) {
 }
 
 TEST(StagedModel, FilterAndWireFormatChangeParallelPhasesOnly) {
-  JobConfig job = Job();
+  JobConfig job = SmallJob();
   // Cuts of 28 x 28.
   job.mutable_model()
       ->mutable_layers()
@@ -272,7 +295,7 @@ TEST(StagedModel, FilterAndWireFormatChangeParallelPhasesOnly) {
     EXPECT_NE(other.weights(), plain.weights());
   }
   // Smaller activations are not filtered.
-  JobConfig small = Job();
+  JobConfig small = SmallJob();
   Training expected(small);
   expected.RunAll();
   Section(&small)->set_filter_extent(2);
@@ -284,17 +307,17 @@ TEST(StagedModel, FilterAndWireFormatChangeParallelPhasesOnly) {
 // The same number of epochs, serial or in phases, and a serial training for as
 // many epochs as the phases have serial ones.
 TEST(StagedModel, PhasesReachTheSerialResultAndBeatTheirSerialShare) {
-  JobConfig job = Job();
+  JobConfig job = SmallJob();
   job.mutable_data()->mutable_digits()->set_train_examples(1000);
   job.mutable_data()->mutable_digits()->set_test_examples(1000);
   TrainingConfig& training = *job.mutable_training();
-  training.set_epochs(10);
+  training.set_epochs(20);
   Section(&job)->set_warm_start_epochs(2);
   Section(&job)->set_parallel_epochs(3);
   Section(&job)->set_serial_epochs(1);
   const auto accuracy = [](const JobConfig& config) {
     Training run(config);
-    run.RunAll();
+    run.RunAllDecaying(0.4);
     return run.Accuracy();
   };
   const double phases = accuracy(job);
@@ -303,14 +326,15 @@ TEST(StagedModel, PhasesReachTheSerialResultAndBeatTheirSerialShare) {
   const double with_multipliers = accuracy(multipliers);
   training.clear_layer_parallel();
   const double serial = accuracy(job);
-  training.set_epochs(4);
+  training.set_epochs(7);
   const double serial_share = accuracy(job);
   LOG(INFO) << "accuracy: serial " << serial << ", phases " << phases
             << ", with multipliers " << with_multipliers
             << ", the serial share alone " << serial_share;
-  EXPECT_GT(phases, serial - 0.01);
+  // With 1000 test examples, an accuracy has a standard error of 0.007.
+  EXPECT_GT(phases, serial - 0.02);
   EXPECT_GT(phases, serial_share);
-  EXPECT_GT(with_multipliers, serial - 0.01);
+  EXPECT_GT(with_multipliers, serial - 0.02);
   EXPECT_GT(with_multipliers, serial_share);
 }
 
@@ -321,17 +345,17 @@ std::string Refusal(const JobConfig& job) {
 }
 
 TEST(StagedModel, WhatDoesNotFitIsRefused) {
-  JobConfig job = Job();
+  JobConfig job = SmallJob();
   Section(&job)->set_memory_limit_megabytes(0.1);
   const std::string memory = Refusal(job);
   for (const char* part :
        {"memory_limit_megabytes is 0.1", "filter_extent", "aux_network"}) {
     EXPECT_TRUE(absl::StrContains(memory, part)) << memory;
   }
-  job = Job();
+  job = SmallJob();
   Section(&job)->set_stages(4);
   EXPECT_TRUE(absl::StrContains(Refusal(job), "at most 3 stages"));
-  job = Job();
+  job = SmallJob();
   Section(&job)->mutable_aux_network();
   EXPECT_TRUE(absl::StrContains(Refusal(job), "at most 10 % and 15 %"));
 }
@@ -342,8 +366,8 @@ std::string Problems(const JobConfig& job) {
 }
 
 TEST(StagedModel, ConfigsThatTheMethodDoesNotCoverAreRefused) {
-  EXPECT_EQ(Problems(Job()), "");
-  JobConfig job = Job();
+  EXPECT_EQ(Problems(SmallJob()), "");
+  JobConfig job = SmallJob();
   LayerParallelConfig& section = *Section(&job);
   section.set_stages(0);
   section.set_inner_steps(101);
@@ -360,6 +384,7 @@ TEST(StagedModel, ConfigsThatTheMethodDoesNotCoverAreRefused) {
   section.add_cut_before("block1");
   job.mutable_cluster()->set_num_workers(2);
   job.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  job.mutable_checkpoint()->set_replace_lost_workers(true);
   job.mutable_training()->set_precision(TrainingConfig::BF16);
   const std::string problems = Problems(job);
   for (const char* part :
@@ -369,7 +394,9 @@ TEST(StagedModel, ConfigsThatTheMethodDoesNotCoverAreRefused) {
         "step_size is -0.5", "memory_limit_megabytes is 0",
         "aux_network.learning_rate is 0", "method is AUGMENTED_LAGRANGIAN",
         "cut_before is a list of 1", "cluster.num_workers is 2",
-        "consistency.mode is ASYNCHRONOUS", "training.precision is BF16"}) {
+        "consistency.mode is ASYNCHRONOUS",
+        "checkpoint.replace_lost_workers is true",
+        "training.precision is BF16"}) {
     EXPECT_TRUE(absl::StrContains(problems, part)) << part << "\n" << problems;
   }
 }
