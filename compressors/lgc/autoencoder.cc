@@ -132,6 +132,23 @@ void RunDecoderBack(const T* decoder, const Decoding<T>& decoding,
   for (size_t i = 0; i < d_code->size(); ++i) (*d_code)[i] += d_common[i];
 }
 
+// The squared distances from the mean of those x where the leader's values are
+// at least 0, and from that of the others.
+template <typename T>
+double LeftOfMeans(const std::vector<T>& x, const std::vector<T>& leader) {
+  double count[2] = {0, 0}, sum[2] = {0, 0}, squares = 0;
+  for (size_t i = 0; i < x.size(); ++i) {
+    const int side = leader[i] >= 0 ? 1 : 0;
+    ++count[side];
+    sum[side] += static_cast<double>(x[i]);
+    squares += static_cast<double>(x[i]) * x[i];
+  }
+  for (const int side : {0, 1}) {
+    if (count[side] > 0) squares -= sum[side] * sum[side] / count[side];
+  }
+  return squares;
+}
+
 void Draw(const Layers& layers, uint64_t key, std::vector<float>* parameters) {
   RandomStream stream(key, parameters->size());
   for (const ConvolutionShape& layer : layers) {
@@ -206,7 +223,7 @@ double AutoencoderLoss(absl::Span<const T> parameters,
       loss += 0.5 * sum / static_cast<double>(code_size);
     }
   }
-  double left = 0, left_of_innovation = 0, total = 0;
+  double left = 0, left_of_innovation = 0, left_of_signs = 0, total = 0;
   for (size_t k = 0; k < num_workers; ++k) {
     const int64_t begin = NumEncoderParameters() +
                           static_cast<int64_t>(k) * NumDecoderParameters();
@@ -225,6 +242,7 @@ double AutoencoderLoss(absl::Span<const T> parameters,
       d_decoded[i] = difference / static_cast<T>(length);
     }
     left += of_worker;
+    left_of_signs += LeftOfMeans(x, example.values[example.leader]);
     loss += 0.5 * of_worker / static_cast<double>(length);
     if (gradient == nullptr) continue;
     RunDecoderBack<T>(encoder + begin, decoding, &d_decoded,
@@ -232,6 +250,7 @@ double AutoencoderLoss(absl::Span<const T> parameters,
   }
   error->error = total > 0 ? left / total : 0;
   error->innovation = total > 0 ? left_of_innovation / total : 0;
+  error->signs = total > 0 ? left_of_signs / total : 0;
   if (gradient == nullptr) return loss;
   for (size_t k = 0; k < num_workers; ++k) {
     RunBack(EncoderLayers(), encoder, codes[k], /*to_input=*/false, &d_codes[k],

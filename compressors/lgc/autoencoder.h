@@ -51,6 +51,9 @@ struct TrainingExample {
 struct ReconstructionError {
   double error = 0;       // sum |decoded - x|^2 / sum |x|^2, over all workers.
   double innovation = 0;  // The same of the innovations alone.
+  // The same of two numbers for each worker: the means of its values where the
+  // leader's are at least 0, and of the others.
+  double signs = 0;
 };
 
 // Computes 0.5 sum_k mean_i (decoded_k,i - x_k,i)^2 + 0.5 sum_(k != m) mean

@@ -68,15 +68,18 @@ void LgcPhases::Trained(const ReconstructionError& error) {
 void LgcPhases::Decide() {
   double error = 0;
   double innovation = 0;
+  double signs = 0;
   for (const ReconstructionError& one : latest_) {
     error += one.error / static_cast<double>(latest_.size());
     innovation += one.innovation / static_cast<double>(latest_.size());
+    signs += one.signs / static_cast<double>(latest_.size());
   }
   const double gain = config_.gate_gain() * innovation;
   const std::string found =
       absl::StrCat("after ", num_trained_,
                    " iterations of training the reconstruction error is ",
-                   error, ", that of the uncoded values alone ", innovation);
+                   error, ", that of the uncoded values alone ", innovation,
+                   ", and that of the leader's signs with two means ", signs);
   // Written so that NaN stays in training.
   if (error < config_.gate_error() && error < gain) {
     training_ = false;
@@ -117,6 +120,7 @@ void LgcPhases::Save(StateWriter* writer) const {
   for (const ReconstructionError& error : latest_) {
     writer->PutDouble(error.error);
     writer->PutDouble(error.innovation);
+    writer->PutDouble(error.signs);
   }
   for (const bool plan : plans_) writer->PutInt(plan);
 }
@@ -138,6 +142,7 @@ absl::Status LgcPhases::Load(StateReader* reader) {
   for (ReconstructionError& error : latest_) {
     PS_ASSIGN_OR_RETURN(error.error, reader->GetDouble());
     PS_ASSIGN_OR_RETURN(error.innovation, reader->GetDouble());
+    PS_ASSIGN_OR_RETURN(error.signs, reader->GetDouble());
   }
   for (bool& plan : plans_) {
     PS_ASSIGN_OR_RETURN(plan, reader->GetInt());

@@ -134,6 +134,7 @@ class LgcSliceCoder final : public SliceCoder {
     const ReconstructionError error = error_.value_or(ReconstructionError());
     writer->PutDouble(error.error);
     writer->PutDouble(error.innovation);
+    writer->PutDouble(error.signs);
     phases_.Save(writer);
     writer->PutFloats(parameters_);
     adam_.Save(writer);
@@ -156,6 +157,7 @@ class LgcSliceCoder final : public SliceCoder {
     ReconstructionError error;
     PS_ASSIGN_OR_RETURN(error.error, reader->GetDouble());
     PS_ASSIGN_OR_RETURN(error.innovation, reader->GetDouble());
+    PS_ASSIGN_OR_RETURN(error.signs, reader->GetDouble());
     if (has_error != 0) error_ = error;
     PS_RETURN_IF_ERROR(phases_.Load(reader));
     std::vector<float> saved(NumParameters(static_cast<int>(num_workers)));

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iostream>
+#include <numeric>
 #include <utility>
 #include <vector>
 
@@ -206,6 +207,20 @@ TEST(Autoencoder, LosesTheMeanSquareAndTheDistanceOfCodes) {
   EXPECT_NEAR(loss, expected, 1e-5 * expected);
   EXPECT_NEAR(error.error, left / total, 1e-5);
   EXPECT_NEAR(error.innovation, left_of_innovation / total, 1e-5);
+  double left_of_signs = 0;
+  for (const std::vector<float>& x : example.values) {
+    for (const bool positive : {true, false}) {
+      std::vector<double> side;
+      for (int i = 0; i < 48; ++i) {
+        if ((example.values[1][i] >= 0) == positive) side.push_back(x[i]);
+      }
+      const double mean =
+          std::accumulate(side.begin(), side.end(), 0.0) / side.size();
+      for (const double value : side)
+        left_of_signs += std::pow(value - mean, 2);
+    }
+  }
+  EXPECT_NEAR(error.signs, left_of_signs / total, 1e-5);
 }
 
 // Check 4: it overfits, also on values that have nothing in common.
@@ -236,11 +251,11 @@ TEST(Autoencoder, OverfitsOneExample) {
 
 // Check 5, and the specification's reason for normalising, for Adam and for the
 // order: new values in every iteration.
-double ErrorOnNewValues(bool by_sign, float scale) {
+ReconstructionError ErrorOnNewValues(bool by_sign, float scale) {
   std::vector<float> parameters = Parameters(2);
   Adam adam(0.001, parameters.size());
   std::vector<float> gradient;
-  double sum = 0;
+  ReconstructionError mean;
   constexpr int kIterations = 200;
   for (int i = 0; i < kIterations; ++i) {
     TrainingExample<float> example =
@@ -253,17 +268,20 @@ double ErrorOnNewValues(bool by_sign, float scale) {
     ReconstructionError error;
     AutoencoderLoss<float>(parameters, example, &gradient, &error);
     adam.Step(gradient, &parameters);
-    if (i >= kIterations - 20) sum += error.error / 20;
+    if (i < kIterations - 20) continue;
+    mean.error += error.error / 20;
+    mean.signs += error.signs / 20;
   }
-  return sum;
+  return mean;
 }
 
 TEST(Autoencoder, LearnsFromValuesThatAreOrderedBySign) {
-  const double by_sign = ErrorOnNewValues(true, 1);
-  const double by_index = ErrorOnNewValues(false, 1);
-  const double raw = ErrorOnNewValues(true, 0.001f);
+  const auto [by_sign, innovation, signs] = ErrorOnNewValues(true, 1);
+  const double by_index = ErrorOnNewValues(false, 1).error;
+  const double raw = ErrorOnNewValues(true, 0.001f).error;
   std::cout << "error by sign " << by_sign << ", by index " << by_index
-            << ", not normalised " << raw << '\n';
+            << ", not normalised " << raw << "; of the signs alone " << signs
+            << '\n';
   EXPECT_LT(by_sign, 0.75);
   EXPECT_GT(by_index, by_sign + 0.1);
   EXPECT_GT(raw, by_sign + 0.1);
