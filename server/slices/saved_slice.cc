@@ -177,7 +177,12 @@ absl::Status SliceState::LoadFields(StateReader* reader) {
   answer_.version = progress_.version;
   answer_.compress_next = compress_next_;
   if (norms_.has_value()) PS_RETURN_IF_ERROR(norms_->Load(reader));
-  if (coder_ != nullptr) PS_RETURN_IF_ERROR(coder_->Load(reader));
+  // A worker that is alone shares no positions, and its slices have no coder:
+  // in a job with more workers before or after, one begins anew.
+  if (coder_ == nullptr && may_have_coder_) reader->Rest();
+  if (coder_ != nullptr && !reader->Finish().ok()) {
+    PS_RETURN_IF_ERROR(coder_->Load(reader));
+  }
   return absl::OkStatus();
 }
 

@@ -36,8 +36,9 @@ SliceState::SliceState(const SliceOptions& options)
   const int num_workers = config.cluster().num_workers();
   const SliceCoderFactory new_coder =
       FindCompressor(config.compressor().name()).slice_coder;
-  if (new_coder != nullptr && options_.rule == UpdateRule::kOptimizer &&
-      SharesPositions(config.compressor(), num_workers)) {
+  may_have_coder_ =
+      new_coder != nullptr && options_.rule == UpdateRule::kOptimizer;
+  if (may_have_coder_ && SharesPositions(config.compressor(), num_workers)) {
     coder_ = new_coder({config.compressor(), options_.num_elements, num_workers,
                         config.seed(), options_.number});
   }

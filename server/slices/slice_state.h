@@ -167,6 +167,9 @@ class SliceState {
   const bool may_leave_out_;  // Updates may go on without a worker.
   const bool may_drop_;       // Updates may leave out pushes that they count.
   std::unique_ptr<SliceWeights> weights_;
+  // The compressor has a part at the servers, where there is more than one
+  // worker.
+  bool may_have_coder_ = false;
   std::unique_ptr<SliceCoder> coder_;
   std::optional<PushNorms> norms_;  // Empty if they are not compared.
   std::vector<std::string> unusual_;

@@ -24,7 +24,8 @@ JobConfig LgcJob(int num_workers, int num_servers) {
         "compressor.lgc.check_every=10", "compressor.lgc.gate_error=100",
         "compressor.lgc.gate_gain=100", "compressor.lgc.check_error=100",
         "compressor.lgc.min_values=64", "optimizer.name=sgd",
-        "optimizer.weight_decay=0", "training.max_iterations=56"}) {
+        "optimizer.weight_decay=0", "training.epochs=4",
+        "training.max_iterations=56"}) {
     EXPECT_TRUE(ApplyOverride(text, &job).ok()) << text;
   }
   return job;
