@@ -239,15 +239,14 @@ absl::Status GradientPipeline::NotFinite() {
   const std::string what =
       absl::StrCat("the gradient of worker ", options_.worker_rank,
                    " is not finite in push ", push_);
-  const std::string lower =
-      absl::StrCat("; lower ",
-                   options_.config->has_worker_optimizer() ? "worker_optimizer"
-                                                           : "optimizer",
-                   ".learning_rate");
+  const absl::string_view rule = options_.config->has_worker_optimizer()
+                                     ? "worker_optimizer"
+                                     : "optimizer";
   if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
     return absl::FailedPreconditionError(absl::StrCat(
-        what, lower,
-        ", or set training.non_finite=SKIP to leave such iterations out"));
+        what, "; lower ", rule,
+        ".learning_rate, or set training.non_finite=SKIP to leave such "
+        "iterations out"));
   }
   if (push_ > last_left_out_) {
     left_out_in_a_row_ =
@@ -255,9 +254,9 @@ absl::Status GradientPipeline::NotFinite() {
     last_left_out_ = push_;
   }
   if (left_out_in_a_row_ >= kMaxLeftOutInARow) {
-    return absl::FailedPreconditionError(
-        absl::StrCat(what, ", nor in the ", kMaxLeftOutInARow - 1,
-                     " before it: training has diverged", lower));
+    return absl::FailedPreconditionError(absl::StrCat(
+        what, ", nor in the ", kMaxLeftOutInARow - 1,
+        " before it: training has diverged; lower ", rule, ".learning_rate"));
   }
   LOG(WARNING) << what << "; nothing is sent";
   return absl::OkStatus();
