@@ -234,18 +234,27 @@ class GrpcServer final : public Server {
         "gradsieve_server_credit_bytes",
         "What each worker's pushes may hold here.",
         [this] { return static_cast<double>(service_.credit_bytes()); });
-    read_metrics_->AddGauges(
-        "gradsieve_server_held_bytes",
-        "What each worker's pushes and first weights hold here now.", "rank",
-        [this] {
-          std::vector<ReadMetrics::Labelled> held;
-          const int num_workers = options_.config.cluster().num_workers();
-          for (int rank = 0; rank < num_workers; ++rank) {
-            held.push_back({absl::StrCat(rank),
-                            static_cast<double>(service_.held_bytes(rank))});
-          }
-          return held;
-        });
+    AddGaugeOfWorkers("gradsieve_server_held_bytes",
+                      "What each worker's pushes and first weights hold here "
+                      "now.",
+                      [this](int rank) { return service_.held_bytes(rank); });
+    if (!WorkersHaveStages(options_.config)) return;
+    AddGaugeOfWorkers(
+        "gradsieve_server_relayed_bytes",
+        "What each worker's arrays for other workers hold here now.",
+        [this](int rank) { return aux_service_.held_bytes(rank); });
+  }
+
+  void AddGaugeOfWorkers(const std::string& name, const std::string& help,
+                         std::function<int64_t(int rank)> read) {
+    read_metrics_->AddGauges(name, help, "rank", [this, read] {
+      std::vector<ReadMetrics::Labelled> values;
+      const int num_workers = options_.config.cluster().num_workers();
+      for (int rank = 0; rank < num_workers; ++rank) {
+        values.push_back({absl::StrCat(rank), static_cast<double>(read(rank))});
+      }
+      return values;
+    });
   }
 
   ShardSnapshotsOptions SnapshotsOptions() {

@@ -2,6 +2,7 @@
 #ifndef SERVER_RELAY_AUX_SERVICE_H_
 #define SERVER_RELAY_AUX_SERVICE_H_
 
+#include <cstdint>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -32,6 +33,9 @@ class AuxService final : public AuxServiceBase {
 
   // Answers all calls that wait, now and later (Relay::End).
   void End(const absl::Status& status) { relay_.End(status); }
+
+  // Relay::held_bytes of this worker.
+  int64_t held_bytes(int rank) const { return relay_.held_bytes(rank); }
 
   grpc::ServerUnaryReactor* Put(grpc::CallbackServerContext* context,
                                 const grpc::ByteBuffer* request,
