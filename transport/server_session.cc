@@ -425,7 +425,7 @@ void ServerSession::Deliver(std::unique_ptr<Call> call) {
     window_.Answered(call->number);
   }
   if (call->done != nullptr) {
-    const auto done = std::move(call->done);
+    const auto done = std::exchange(call->done, nullptr);
     done(std::move(call));
   } else {
     events_.done(std::move(call));

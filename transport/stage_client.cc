@@ -22,7 +22,7 @@ StageClient::StageClient(const StageClientOptions& options)
 
 void StageClient::SessionsChanged() {
   MutexLock lock(&mu_);
-  changed_ = true;
+  ++changes_;
   news_.SignalAll();
 }
 
@@ -93,18 +93,22 @@ absl::Status StageClient::Put(int to, int stream, int64_t number,
 absl::Status StageClient::Await(const Answer& answer) {
   const absl::Time over = options_.clock->Now() + options_.patience;
   for (;;) {
+    int64_t seen = 0;
+    {
+      MutexLock lock(&mu_);
+      seen = changes_;
+    }
     // Not under the lock: the sessions lock themselves, and call this object
     // with their locks held.
     PS_RETURN_IF_ERROR(options_.sessions->Check());
     MutexLock lock(&mu_);
-    while (answer.call == nullptr && failure_.ok() && !changed_) {
+    while (answer.call == nullptr && failure_.ok() && changes_ == seen) {
       const absl::Duration left = over - options_.clock->Now();
       if (left <= absl::ZeroDuration()) return absl::OkStatus();
       news_.WaitFor(&mu_, left);
     }
     if (answer.call != nullptr) return absl::OkStatus();
     PS_RETURN_IF_ERROR(failure_);
-    changed_ = false;
   }
 }
 

@@ -63,7 +63,7 @@ class StageClient final : public StageExchange {
 
   mutable Mutex mu_;
   CondVar news_;
-  bool changed_ ABSL_GUARDED_BY(mu_) = false;  // Check of the sessions.
+  int64_t changes_ ABSL_GUARDED_BY(mu_) = 0;   // Of the sessions.
   absl::Status failure_ ABSL_GUARDED_BY(mu_);  // Of a put.
   std::map<StreamId, int64_t> last_put_ ABSL_GUARDED_BY(mu_);
   std::map<StreamId, int64_t> last_get_ ABSL_GUARDED_BY(mu_);
