@@ -3,6 +3,7 @@
 #define COMMON_CONSISTENCY_H_
 
 #include "common/config_check.h"
+#include "common/stage_workers.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -35,9 +36,9 @@ inline bool StopsTogether(const JobConfig& config) {
 
 // Whether a worker that was lost can be started again alone: what it did since
 // its snapshot can be repeated with the same bits, and servers know what they
-// answered.
+// answered. They do not know what workers with stages sent each other.
 inline bool WorkersComeBack(const JobConfig& config) {
-  return StopsTogether(config) &&
+  return StopsTogether(config) && !WorkersHaveStages(config) &&
          config.checkpoint().durability() == CheckpointConfig::EVERY_UPDATE;
 }
 

@@ -16,7 +16,7 @@ BatchLoaderOptions LoaderOptions(const JobConfig& config, int worker_rank,
   options.first_iteration = first;
   options.dataset = parts.data.train.get();
   options.sampler = &parts.plan->sampler;
-  options.worker_rank = worker_rank;
+  options.worker_rank = parts.plan->ReaderRank(worker_rank);
   options.end_iteration = parts.plan->total_iterations;
   options.num_threads = config.machine().loader_threads();
   options.prefetch_batches = config.machine().prefetch_batches();
@@ -28,7 +28,7 @@ BatchLoaderOptions LoaderOptions(const JobConfig& config, int worker_rank,
 BatchFeed::BatchFeed(const JobConfig& config, int worker_rank,
                      const TrainingParts& parts, int64_t first)
     : seed_(config.seed()),
-      worker_rank_(worker_rank),
+      worker_rank_(parts.plan->ReaderRank(worker_rank)),
       end_(parts.plan->total_iterations),
       loader_(LoaderOptions(config, worker_rank, parts, first)),
       next_(first),

@@ -158,6 +158,9 @@ absl::Status Trainer::StartExchange() {
                      "/done), and its servers are gone"));
   }
   PS_ASSIGN_OR_RETURN(link_, std::move(link));
+  if (parts_.stage_links != nullptr) {
+    parts_.stage_links->Connect(link_.client->stage_exchange());
+  }
   if (options_.joined != nullptr) options_.joined();
 
   GradientPipelineOptions pipeline;

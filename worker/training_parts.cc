@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "worker/job_model.h"
 #include "worker/layer_parallel/train_in_stages.h"
@@ -46,8 +47,13 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                                 parts.backend.get()));
   PS_RETURN_IF_ERROR(CheckSequences(parts));
   if (config.training().has_layer_parallel()) {
+    if (WorkersHaveStages(config)) {
+      parts.stage_links = std::make_unique<StageLinks>(
+          worker_rank, config.cluster().num_workers());
+    }
     PS_RETURN_IF_ERROR(TrainInStages(config, *parts.plan, parts.backend.get(),
-                                     &parts.model, &parts.data.train));
+                                     parts.stage_links.get(), &parts.model,
+                                     &parts.data.train));
   }
   return parts;
 }

@@ -10,6 +10,7 @@
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
+#include "worker/layer_parallel/stage_links.h"
 #include "worker/training_plan.h"
 
 namespace ps {
@@ -19,7 +20,11 @@ struct TrainingParts {
   TrainingSet set;  // What is known of data.train.
   std::unique_ptr<TrainingPlan> plan;
   std::unique_ptr<Backend> backend;
-  std::unique_ptr<Model> model;  // Uses the backend, which must outlive it.
+  // In jobs whose workers have stages; else null. To be connected before the
+  // model trains.
+  std::unique_ptr<StageLinks> stage_links;
+  // Uses the backend and the links, which must outlive it.
+  std::unique_ptr<Model> model;
 };
 
 // Makes the parts that the config describes. Logs where this worker computes,

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -14,6 +15,11 @@ absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
   options.num_examples = set.num_examples;
   options.batch_size = config.training().batch_size();
   options.num_workers = config.cluster().num_workers();
+  const bool together = WorkersHaveStages(config);
+  if (together) {
+    options.batch_size *= options.num_workers;
+    options.num_workers = 1;
+  }
   options.order = set.order;
   PS_ASSIGN_OR_RETURN(Sampler sampler, Sampler::Create(options));
   const int64_t per_epoch = sampler.iterations_per_epoch();
@@ -29,7 +35,7 @@ absl::StatusOr<TrainingPlan> PlanTraining(const JobConfig& config,
           ? config.training().evaluate_every_iterations()
           : config.training().evaluate_every_epochs() * per_epoch;
   return TrainingPlan{std::move(sampler), plan.total_iterations,
-                      PushPlan(plan)};
+                      PushPlan(plan), together};
 }
 
 int64_t SamePlace(const TrainingPlan& from, int64_t push,

@@ -23,6 +23,12 @@ struct TrainingPlan {
   Sampler sampler;
   int64_t total_iterations = 0;
   PushPlan pushes;
+  // All workers read all examples of each iteration, as rank 0: each has a
+  // stage of the network (common/stage_workers.h).
+  bool together = false;
+
+  // The rank as which a worker reads.
+  int ReaderRank(int worker_rank) const { return together ? 0 : worker_rank; }
 };
 
 // Errors: those of Sampler::Create.

@@ -6,6 +6,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
+#include "common/stage_workers.h"
+#include "compressors/compressor.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -74,17 +76,51 @@ class Section {
   ConfigProblems* const problems_;
 };
 
+// Where each worker has a stage, its gradient is 0 in all others.
+void CheckWorkers(const JobConfig& job, ConfigProblems* problems) {
+  constexpr char kOneStage[] = "a worker has the gradient of one stage only";
+  if (job.has_worker_optimizer()) {
+    problems->Add("worker_optimizer.name", job.worker_optimizer().name(),
+                  absl::StrCat("must not be set with a worker for each stage "
+                               "of ",
+                               kSection, ": ", kOneStage));
+  }
+  if (job.compressor().clip_norm() > 0) {
+    problems->Add("compressor.clip_norm",
+                  absl::StrCat(job.compressor().clip_norm()),
+                  absl::StrCat("must be 0 with a worker for each stage of ",
+                               kSection, ": ", kOneStage));
+  }
+  const auto action = job.consistency().push_norms().action();
+  if (action != PushNormsConfig::ACCEPT) {
+    problems->Add("consistency.push_norms.action",
+                  PushNormsConfig::Action_Name(action),
+                  absl::StrCat("must be ACCEPT with a worker for each stage "
+                               "of ",
+                               kSection, ": ", kOneStage));
+  }
+  if (SharesPositions(job.compressor(), job.cluster().num_workers())) {
+    problems->Add("compressor.name", job.compressor().name(),
+                  absl::StrCat("must not share positions between workers with "
+                               "a worker for each stage of ",
+                               kSection, ": ", kOneStage));
+  }
+}
+
 void CheckLayerParallel(const JobConfig& job, ConfigProblems* problems) {
   if (!job.training().has_layer_parallel()) return;
   const LayerParallelConfig& config = job.training().layer_parallel();
   Section(config, problems).Check();
   if (config.stages() == 1) return;
   const std::string with = absl::StrCat(" with ", kSection);
-  if (job.cluster().num_workers() != 1) {
-    problems->Add(
-        "cluster.num_workers", absl::StrCat(job.cluster().num_workers()),
-        absl::StrCat("must be 1", with, ": one worker runs all stages"));
+  const int num_workers = job.cluster().num_workers();
+  if (num_workers != 1 && num_workers != config.stages()) {
+    problems->Add("cluster.num_workers", absl::StrCat(num_workers),
+                  absl::StrCat("must be 1 or ", config.stages(), with,
+                               ": one worker runs all stages, or each runs "
+                               "one"));
   }
+  if (WorkersHaveStages(job)) CheckWorkers(job, problems);
   if (job.consistency().mode() != ConsistencyConfig::SYNCHRONOUS) {
     problems->Add("consistency.mode",
                   ConsistencyConfig::Mode_Name(job.consistency().mode()),

@@ -32,13 +32,10 @@ class CutVariables {
   virtual absl::Status Store(const Examples& examples, const CutBatch& cut) = 0;
 
   // Serial phases: takes the activations at the cut and the gradient there, per
-  // example, [batch, row_size] each.
+  // example, [batch, row_size] each; the first examples.numbers.size() rows.
   virtual absl::Status Record(const Examples& examples,
                               const std::vector<float>& activations,
                               const std::vector<float>& gradient) = 0;
-  // Examples that were never recorded and need it before a parallel phase.
-  virtual std::vector<int64_t> Missing() const { return {}; }
-
   // For snapshots. Errors of Load: kDataLoss.
   virtual void Save(StateWriter* state) const = 0;
   virtual absl::Status Load(StateReader* state) = 0;

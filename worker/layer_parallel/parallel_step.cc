@@ -1,6 +1,7 @@
 #include "worker/layer_parallel/parallel_step.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "common/clock.h"
 #include "common/status_macros.h"
@@ -10,16 +11,23 @@
 namespace ps {
 namespace {
 
-// Adds the time of its life to *sum.
+// Adds the time of its life to *sum, without waiting for other workers. links:
+// null if there are none.
 class Stopwatch {
  public:
-  explicit Stopwatch(absl::Duration* sum)
-      : sum_(sum), start_(SteadyClock()->Now()) {}
-  ~Stopwatch() { *sum_ += SteadyClock()->Now() - start_; }
+  Stopwatch(const StageLinks* links, absl::Duration* sum)
+      : links_(links), sum_(sum), start_(Now()) {}
+  ~Stopwatch() { *sum_ += Now() - start_; }
   Stopwatch(const Stopwatch&) = delete;
   Stopwatch& operator=(const Stopwatch&) = delete;
 
  private:
+  absl::Time Now() const {
+    const absl::Time now = SteadyClock()->Now();
+    return links_ == nullptr ? now : now - links_->waited();
+  }
+
+  const StageLinks* const links_;
   absl::Duration* const sum_;
   const absl::Time start_;
 };
@@ -48,23 +56,32 @@ class Step {
         batch_(batch),
         vectors_(vectors),
         network_(*network),
+        first_cut_(std::max(1, network->first())),
         cuts_(*cuts),
         ends_(cuts->size()),
         start_gradients_(cuts->size()) {
-    result_.stage_times.resize(network_.num_stages());
+    result_.batch.examples = batch.size();
+    result_.stage_times.resize(network_.last() - network_.first() + 1);
   }
 
   absl::Status Repeat(bool first) {
-    const int last = network_.num_stages() - 1;
-    for (int k = 0; k <= last; ++k) {
-      const Stopwatch stopwatch(&result_.stage_times[k]);
+    // Early, since the worker with the stage before needs it next.
+    if (network_.first() > 0) PS_RETURN_IF_ERROR(SendTarget());
+    for (int k = network_.first(); k <= network_.last(); ++k) {
+      const Stopwatch stopwatch(network_.links(), time(k));
       PS_RETURN_IF_ERROR(Forward(k));
-      PS_RETURN_IF_ERROR(k == last ? BackwardFromLoss() : BackwardFromCut(k));
+      PS_RETURN_IF_ERROR(k + 1 == network_.num_stages() ? BackwardFromLoss()
+                                                        : BackwardFromCut(k));
       if (k > 0) TakeStartGradient(k);
     }
+    if (network_.first() > 0) {
+      PS_RETURN_IF_ERROR(network_.links()->ReceiveForward(
+          filter(first_cut_).filtered_size(), cut_options(first_cut_).wire,
+          &ends_.front()));
+    }
     // Only now, since every stage used the values before the step.
-    for (int k = 1; k <= last; ++k) {
-      const Stopwatch stopwatch(&result_.stage_times[k]);
+    for (int k = first_cut_; k <= network_.last(); ++k) {
+      const Stopwatch stopwatch(network_.links(), time(k));
       StepVariables(k, first);
     }
     return absl::OkStatus();
@@ -73,16 +90,22 @@ class Step {
   const ParallelStepResult& result() const { return result_; }
 
  private:
+  // The cut before stage k.
   const CutOptions& cut_options(int k) const { return options_.cuts[k - 1]; }
   BlockFilter filter(int k) const {
     return ForBatch(cut_options(k).filter, network_.batch_size());
+  }
+  CutBatch& cut(int k) { return cuts_[k - first_cut_]; }
+  std::vector<float>& end_before(int k) { return ends_[k - first_cut_]; }
+  absl::Duration* time(int k) {
+    return &result_.stage_times[k - network_.first()];
   }
 
   absl::Status Forward(int k) {
     const float* start = batch_.inputs.data();
     if (k > 0) {
       full_.resize(filter(k).full_size());
-      filter(k).Repeat(cuts_[k - 1].variables.data(), full_.data());
+      filter(k).Repeat(cut(k).variables.data(), full_.data());
       start = full_.data();
     }
     return network_.stage(k).Forward(start,
@@ -100,29 +123,54 @@ class Step {
     return Backward(network_.num_stages() - 1, network_.logits_gradient());
   }
 
+  // As the stage before stage k gets it.
+  std::vector<float> Target(int k) {
+    std::vector<float> target(cut(k).variables.size());
+    TargetOf(ValuesOf(options_.penalty, &cut(k)), target.data());
+    RoundForWire(cut_options(k).wire, &target);
+    return target;
+  }
+
+  absl::Status SendTarget() {
+    const Stopwatch stopwatch(network_.links(), time(first_cut_));
+    const std::vector<float> target = Target(first_cut_);
+    return network_.links()->SendBackward(target.data(),
+                                          static_cast<int64_t>(target.size()),
+                                          cut_options(first_cut_).wire);
+  }
+
   // The cut at the end of stage k.
   absl::Status BackwardFromCut(int k) {
+    const LayerParallelConfig::WireFormat wire = cut_options(k + 1).wire;
     const BlockFilter block = filter(k + 1);
-    std::vector<float>& end = ends_[k];
-    end.resize(block.filtered_size());
+    const int64_t size = block.filtered_size();
+    std::vector<float> end(size);
     block.Mean(network_.stage(k).end(), end.data());
-    std::vector<float> gradient(end.size());
-    TargetOf(ValuesOf(options_.penalty, &cuts_[k]), gradient.data());
-    RoundForWire(cut_options(k + 1).wire, &gradient);
+    std::vector<float> sent = end;
+    RoundForWire(wire, &sent);
+    std::vector<float> target;
+    if (k == network_.last()) {
+      PS_RETURN_IF_ERROR(
+          network_.links()->SendForward(sent.data(), size, wire));
+      PS_RETURN_IF_ERROR(
+          network_.links()->ReceiveBackward(size, wire, &target));
+    } else {
+      target = Target(k + 1);
+      end_before(k + 1) = std::move(sent);
+    }
     // The gradient of the weights is the mean over the batch.
-    EndGradient(static_cast<int64_t>(end.size()),
+    EndGradient(size,
                 options_.penalty / static_cast<double>(network_.batch_size()),
-                end.data(), gradient.data(), gradient.data());
-    RoundForWire(cut_options(k + 1).wire, &end);
+                end.data(), target.data(), target.data());
     full_.resize(block.full_size());
-    block.Repeat(gradient.data(), full_.data());
+    block.Repeat(target.data(), full_.data());
     return Backward(k, full_.data());
   }
 
   // The gradient at the start of stage k, per example.
   void TakeStartGradient(int k) {
     const BlockFilter block = filter(k);
-    std::vector<float>& gradient = start_gradients_[k - 1];
+    std::vector<float>& gradient = start_gradients_[k - first_cut_];
     gradient.resize(block.filtered_size());
     block.Mean(network_.stage(k).start_gradient(), gradient.data());
     const auto examples = static_cast<float>(network_.batch_size());
@@ -130,13 +178,13 @@ class Step {
   }
 
   void StepVariables(int k, bool first) {
-    CutBatch& cut = cuts_[k - 1];
+    CutBatch& own = cut(k);
     const double squares =
-        StepCut(ValuesOf(options_.penalty, &cut), ends_[k - 1].data(),
-                start_gradients_[k - 1].data(), cut.step_size,
-                std::min(1.0, cut.step_size * options_.penalty));
+        StepCut(ValuesOf(options_.penalty, &own), end_before(k).data(),
+                start_gradients_[k - first_cut_].data(), own.step_size,
+                std::min(1.0, own.step_size * options_.penalty));
     if (first) {
-      cut.mismatch = squares / static_cast<double>(network_.batch_size());
+      own.mismatch = squares / static_cast<double>(network_.batch_size());
     }
   }
 
@@ -144,9 +192,10 @@ class Step {
   const Batch& batch_;
   const StepVectors& vectors_;
   StagedNetwork& network_;
+  const int first_cut_;  // Of this worker: before this stage.
   std::vector<CutBatch>& cuts_;
-  // Of each cut, filtered: the end of the stage before, as it was sent, and the
-  // gradient at the start of the stage behind.
+  // Of each of its cuts, filtered: the end of the stage before, as it was sent,
+  // and the gradient at the start of the stage behind.
   std::vector<std::vector<float>> ends_;
   std::vector<std::vector<float>> start_gradients_;
   std::vector<float> full_;

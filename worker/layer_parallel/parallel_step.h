@@ -43,19 +43,21 @@ int64_t WireBytes(LayerParallelConfig::WireFormat wire);
 struct ParallelStepOptions {
   double penalty = 0;
   int inner_steps = 1;
-  std::vector<CutOptions> cuts;  // Of stages 1, 2, ...
+  std::vector<CutOptions> cuts;  // Before stages 1, 2, ..., of any worker.
 };
 
 struct ParallelStepResult {
-  BatchResult batch;  // The last stage's loss.
-  // The time of each stage, with the steps of the cut at its start, which
-  // belong to the same worker.
+  // The last stage's loss. A worker without it has only the number of examples.
+  BatchResult batch;
+  // The time of each of this worker's stages, with the steps of the cut at its
+  // start, and without waiting for other workers.
   std::vector<absl::Duration> stage_times;
 };
 
-// Runs all stages on the values in `cuts`, whose variables and multipliers then
-// make their steps, and repeats this with the same weights. The gradient is
-// that of the last repetition. cuts: one for each of options.cuts.
+// Runs the network's stages on the values in `cuts`, whose variables and
+// multipliers then make their steps, and repeats this with the same weights.
+// The gradient is that of the last repetition. cuts: one for each cut before a
+// stage of this worker.
 absl::StatusOr<ParallelStepResult> ParallelStep(
     const ParallelStepOptions& options, const Batch& batch,
     const StepVectors& vectors, StagedNetwork* network,

@@ -15,55 +15,77 @@ namespace ps {
 // Not thread-safe.
 class PhaseAccount {
  public:
-  void Reset(int num_stages) {
+  // alone: this worker has all stages.
+  void Reset(int own_stages, bool alone) {
     *this = PhaseAccount();
-    stage_times_.resize(num_stages);
+    stage_times_.resize(own_stages);
+    alone_ = alone;
   }
 
+  // Times are without waiting for other workers.
+  //
+  // What comes before a parallel phase.
+  void AddPreparation(absl::Duration time) {
+    here_ += time;
+    side_by_side_ += time;
+  }
   // An iteration whose stages ran one after the other, and must.
   void AddSerial(absl::Duration time) {
     ++iterations_;
     here_ += time;
     side_by_side_ += time;
   }
-  // An iteration whose stages could have run side by side, each on a machine of
-  // its own.
+  // An iteration whose stages can run side by side, each on a machine of its
+  // own. Of this worker's stages.
   void AddParallel(const std::vector<absl::Duration>& stage_times) {
     ++iterations_;
-    for (size_t k = 0; k < stage_times.size(); ++k) {
-      stage_times_[k] += stage_times[k];
-      here_ += stage_times[k];
+    for (size_t i = 0; i < stage_times.size(); ++i) {
+      stage_times_[i] += stage_times[i];
+      here_ += stage_times[i];
     }
     side_by_side_ += *std::max_element(stage_times.begin(), stage_times.end());
   }
+  void AddWaited(absl::Duration time) { waited_ += time; }
   void AddBytes(int64_t bytes) { bytes_ += bytes; }
   void AddMismatch(double squares) { mismatch_ += squares; }
 
-  // For the log. The time of machines side by side leaves out the network.
+  // For the log.
   std::string ToString() const {
-    const double count = static_cast<double>(std::max<int64_t>(1, iterations_));
-    std::string text = absl::StrCat(
-        iterations_, " iterations, ",
-        absl::FormatDuration(absl::Trunc(here_, absl::Milliseconds(1))),
-        " here, ",
-        absl::FormatDuration(absl::Trunc(side_by_side_, absl::Milliseconds(1))),
-        " with a machine for each stage and a network that takes no time");
-    if (bytes_ == 0) return text;
-    absl::StrAppend(&text, "; ", bytes_,
-                    " bytes between stages; mean mismatch ", mismatch_ / count,
-                    "; stages took");
+    std::string text =
+        absl::StrCat(iterations_, " iterations, ", Text(here_), " here, ");
+    if (alone_) {
+      absl::StrAppend(&text, Text(side_by_side_),
+                      " with a machine for each stage and a network that "
+                      "takes no time");
+    } else {
+      absl::StrAppend(&text, Text(waited_), " waiting for other stages");
+    }
+    if (bytes_ > 0) {
+      absl::StrAppend(&text, "; ", bytes_,
+                      alone_ ? " bytes between stages" : " bytes sent");
+    }
+    if (mismatch_ > 0) {
+      absl::StrAppend(&text, "; mean mismatch ",
+                      mismatch_ / static_cast<double>(iterations_));
+    }
+    if (!alone_ || side_by_side_ == here_) return text;
+    absl::StrAppend(&text, "; stages took");
     for (const absl::Duration time : stage_times_) {
-      absl::StrAppend(
-          &text, " ",
-          absl::FormatDuration(absl::Trunc(time, absl::Milliseconds(1))));
+      absl::StrAppend(&text, " ", Text(time));
     }
     return text;
   }
 
  private:
+  static std::string Text(absl::Duration time) {
+    return absl::FormatDuration(absl::Trunc(time, absl::Milliseconds(1)));
+  }
+
+  bool alone_ = true;
   int64_t iterations_ = 0;
   absl::Duration here_;
   absl::Duration side_by_side_;
+  absl::Duration waited_;
   std::vector<absl::Duration> stage_times_;
   int64_t bytes_ = 0;
   double mismatch_ = 0;

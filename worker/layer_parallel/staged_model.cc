@@ -78,6 +78,13 @@ class StagedModel final : public Model {
                                                 StepVectors vectors,
                                                 bool begins);
   absl::Status RecordMissing(const StepVectors& vectors);
+  // All workers get the statistics of all stages, so that any of them can
+  // evaluate.
+  absl::Status ShareStatistics(float* values) const;
+  // See NewStagedModel. Without other workers, nothing changes.
+  void MakeMeanOfWorkersRight(BatchResult* result, Tensor* gradient) const;
+  absl::Time Now() const;
+  void ResetAccount();
   void LogStages() const;
   void LogPhase(int64_t epoch);
 
@@ -89,7 +96,7 @@ class StagedModel final : public Model {
   std::unique_ptr<TrainingCuts> cuts_;
   std::vector<float> spare_statistics_;
   int64_t iteration_ = 0;
-  PhaseAccount account_;
+  PhaseAccount account_;  // Since the beginning of the phase.
 };
 
 absl::Status StagedModel::Initialize() {
@@ -97,6 +104,7 @@ absl::Status StagedModel::Initialize() {
                       CutNetwork(*model_, options_.example, options_.config));
   StagedNetwork::Options network;
   network.stages = &stages_;
+  network.links = options_.links;
   network.example = options_.example;
   network.batch_size = options_.batch_size;
   network.backend = options_.backend;
@@ -112,7 +120,7 @@ absl::Status StagedModel::Initialize() {
   cuts.backend = options_.backend;
   cuts.times = network.times;
   PS_ASSIGN_OR_RETURN(cuts_, TrainingCuts::Create(cuts));
-  account_.Reset(network_->num_stages());
+  ResetAccount();
   LogStages();
   return absl::OkStatus();
 }
@@ -172,6 +180,7 @@ absl::StatusOr<BatchResult> StagedModel::ForwardBackward(
     PS_ASSIGN_OR_RETURN(result, SerialIteration(batch, examples, vectors,
                                                 phases.records(epoch)));
   }
+  MakeMeanOfWorkersRight(&result, gradient);
   ++iteration_;
   if (iteration_ == options_.plan->total_iterations ||
       (iteration_ % per_epoch == 0 && phases.ends(epoch))) {
@@ -186,12 +195,39 @@ absl::StatusOr<BatchResult> StagedModel::ForwardBackward(
 absl::StatusOr<BatchResult> StagedModel::SerialIteration(
     const Batch& batch, const Examples& examples, const StepVectors& vectors,
     bool records) {
-  const absl::Time start = SteadyClock()->Now();
+  const absl::Time start = Now();
   PS_ASSIGN_OR_RETURN(const BatchResult result,
                       network_->SerialStep(batch, vectors));
   if (records) PS_RETURN_IF_ERROR(cuts_->Record(examples, batch.size()));
-  account_.AddSerial(SteadyClock()->Now() - start);
+  PS_RETURN_IF_ERROR(ShareStatistics(vectors.statistics));
+  account_.AddSerial(Now() - start);
   return result;
+}
+
+absl::Status StagedModel::ShareStatistics(float* values) const {
+  if (options_.links == nullptr) return absl::OkStatus();
+  const Stage& own = stages_[network_->first()];
+  PS_ASSIGN_OR_RETURN(const std::vector<float> all,
+                      options_.links->Gather({values + own.statistics_begin,
+                                              values + own.statistics_end}));
+  std::copy(all.begin(), all.end(), values);
+  return absl::OkStatus();
+}
+
+void StagedModel::MakeMeanOfWorkersRight(BatchResult* result,
+                                         Tensor* gradient) const {
+  if (options_.links == nullptr) return;
+  const int num_workers = options_.links->num_workers();
+  const Stage& own = stages_[network_->first()];
+  float* const values = gradient->data();
+  std::fill(values, values + own.begin, 0.0f);
+  std::fill(values + own.end, values + gradient->size(), 0.0f);
+  for (int64_t i = own.begin; i < own.end; ++i) {
+    values[i] *= static_cast<float>(num_workers);
+  }
+  result->loss *= num_workers;
+  // Workers' numbers are added up.
+  result->examples /= num_workers;
 }
 
 absl::StatusOr<BatchResult> StagedModel::ParallelIteration(
@@ -202,8 +238,10 @@ absl::StatusOr<BatchResult> StagedModel::ParallelIteration(
                            vectors.statistics + statistics_values().size());
   vectors.statistics = spare_statistics_.data();
   if (begins) {
+    const absl::Time start = Now();
     PS_RETURN_IF_ERROR(RecordMissing(vectors));
     PS_RETURN_IF_ERROR(cuts_->BeginPhase(batch, examples, vectors));
+    account_.AddPreparation(Now() - start);
   }
   return cuts_->Step(batch, examples, vectors, &account_);
 }
@@ -231,15 +269,35 @@ absl::Status StagedModel::RecordMissing(const StepVectors& vectors) {
   return absl::OkStatus();
 }
 
+// Without waiting for other workers.
+absl::Time StagedModel::Now() const {
+  const absl::Time now = SteadyClock()->Now();
+  return options_.links == nullptr ? now : now - options_.links->waited();
+}
+
+void StagedModel::ResetAccount() {
+  account_.Reset(network_->last() - network_->first() + 1,
+                 options_.links == nullptr);
+  if (options_.links == nullptr) return;
+  account_.AddWaited(-options_.links->waited());
+  account_.AddBytes(-options_.links->bytes());
+}
+
 void StagedModel::LogPhase(int64_t epoch) {
+  if (options_.links != nullptr) {
+    account_.AddWaited(options_.links->waited());
+    account_.AddBytes(options_.links->bytes());
+  }
   LOG(INFO) << (options_.phases->parallel(epoch) ? "parallel" : "serial")
             << " phase up to epoch " << epoch + 1 << ": "
             << account_.ToString();
-  account_.Reset(network_->num_stages());
+  ResetAccount();
 }
 
 absl::StatusOr<std::string> StagedModel::SaveState() const {
   StateWriter state(kStateKind);
+  state.PutInt(network_->first());
+  state.PutInt(network_->last());
   state.PutInt(iteration_);
   cuts_->Save(&state);
   return std::move(state).Finish();
@@ -247,6 +305,14 @@ absl::StatusOr<std::string> StagedModel::SaveState() const {
 
 absl::Status StagedModel::LoadState(absl::string_view bytes) {
   PS_ASSIGN_OR_RETURN(StateReader state, StateReader::Open(kStateKind, bytes));
+  PS_ASSIGN_OR_RETURN(const int64_t first, state.GetInt());
+  PS_ASSIGN_OR_RETURN(const int64_t last, state.GetInt());
+  if (first != network_->first() || last != network_->last()) {
+    return absl::DataLossError(
+        absl::StrCat("a snapshot of a worker with stages ", first, " to ", last,
+                     "; this one has ", network_->first(), " to ",
+                     network_->last()));
+  }
   PS_ASSIGN_OR_RETURN(iteration_, state.GetInt());
   if (iteration_ < 0) {
     return absl::DataLossError(

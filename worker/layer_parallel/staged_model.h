@@ -13,6 +13,7 @@
 #include "proto/layer_parallel_config.pb.h"
 #include "tensor/backend.h"
 #include "worker/layer_parallel/phase_plan.h"
+#include "worker/layer_parallel/stage_links.h"
 #include "worker/training_plan.h"
 
 namespace ps {
@@ -22,22 +23,29 @@ struct StagedModelOptions {
   std::unique_ptr<Model> model;  // The whole network.
   ExampleShape example;
   uint64_t seed = 0;
-  int64_t batch_size = 0;
+  int64_t batch_size = 0;  // Of all workers together.
   int64_t num_examples = 0;
   const TrainingPlan* plan = nullptr;  // Not owned; outlives the model.
   std::shared_ptr<const PhasePlan> phases;
   // The training set as it is read without random changes, for examples that
   // the last serial epoch left out.
   std::shared_ptr<const Dataset> plain;
+  // To the workers with the other stages; null: this one has all. Not owned;
+  // outlives the model.
+  StageLinks* links = nullptr;
   Backend* backend = nullptr;  // Not owned; outlives the model. The CPU's.
 };
 
 // Each ForwardBackward is the next iteration of the training, with the examples
-// that the sampler names, and runs all stages one after the other. In parallel
-// phases the statistics of batch normalisation stay as they are: they would be
-// those of auxiliary variables. Evaluations are those of the whole network. The
-// state of checkpoints includes all auxiliary variables. Errors of the factory:
-// those of CutNetwork, and kResourceExhausted above the memory limit.
+// that the sampler names to rank 0, and runs this worker's stages one after the
+// other. A worker with one of several stages gets a gradient that is 0 in
+// others, and as many times that of its stage as there are workers, so that the
+// mean over workers is the gradient of the network; likewise with the loss. In
+// parallel phases the statistics of batch normalisation stay as they are: they
+// would be those of auxiliary variables. Evaluations are those of the whole
+// network. The state of checkpoints includes all auxiliary variables. Errors of
+// the factory: those of CutNetwork, and kResourceExhausted above the memory
+// limit.
 absl::StatusOr<std::unique_ptr<Model>> NewStagedModel(
     StagedModelOptions options);
 

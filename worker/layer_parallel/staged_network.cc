@@ -23,8 +23,18 @@ absl::StatusOr<std::unique_ptr<StagedNetwork>> StagedNetwork::Create(
     plan.times = options.times;
     PS_ASSIGN_OR_RETURN(std::unique_ptr<StagePlan> planned,
                         StagePlan::Create(plan));
+    network->start_shapes_.push_back(
+        Shape(start.shape.begin() + 1, start.shape.end()));
     start = planned->end_desc();
     network->plans_.push_back(std::move(planned));
+  }
+  network->starts_.resize(network->plans_.size());
+  // The layout at a stage's start is that of the stage before, so all had to be
+  // planned.
+  for (int k = 0; k < network->num_stages(); ++k) {
+    if (k < network->first() || k > network->last()) {
+      network->plans_[k] = nullptr;
+    }
   }
   PlanContext context;
   context.backend = options.backend;
@@ -41,10 +51,7 @@ absl::StatusOr<std::unique_ptr<StagedNetwork>> StagedNetwork::Create(
   return network;
 }
 
-Shape StagedNetwork::start_shape(int k) const {
-  const Shape& shape = plans_[k]->start_shape();
-  return Shape(shape.begin() + 1, shape.end());
-}
+Shape StagedNetwork::start_shape(int k) const { return start_shapes_[k]; }
 
 StagePlan::Values StagedNetwork::StageValues(int k, const Batch& batch,
                                              const StepVectors& vectors) const {
@@ -63,18 +70,41 @@ absl::StatusOr<BatchResult> StagedNetwork::RunLoss(const Batch& batch) {
 
 absl::StatusOr<BatchResult> StagedNetwork::SerialStep(
     const Batch& batch, const StepVectors& vectors) {
+  // Exact: these are the values that an undivided network has.
+  constexpr auto kWire = LayerParallelConfig::FP32;
   const float* start = batch.inputs.data();
-  for (int k = 0; k < num_stages(); ++k) {
+  if (first() > 0) {
+    PS_RETURN_IF_ERROR(links()->ReceiveForward(
+        NumElements(stage(first()).start_shape()), kWire, &received_start_));
+    start = received_start_.data();
+  }
+  for (int k = first(); k <= last(); ++k) {
+    starts_[k] = start;
     PS_RETURN_IF_ERROR(
         plans_[k]->Forward(start, StageValues(k, batch, vectors)));
     start = plans_[k]->end();
   }
-  PS_ASSIGN_OR_RETURN(const BatchResult result, RunLoss(batch));
-  const float* gradient = logits_gradient();
-  for (int k = num_stages(); k-- > 0;) {
+  BatchResult result;
+  const float* gradient = nullptr;
+  if (has_loss()) {
+    PS_ASSIGN_OR_RETURN(result, RunLoss(batch));
+    gradient = logits_gradient();
+  } else {
+    result.examples = batch.size();
+    const int64_t size = NumElements(stage(last()).end_shape());
+    PS_RETURN_IF_ERROR(links()->SendForward(start, size, kWire));
+    PS_RETURN_IF_ERROR(
+        links()->ReceiveBackward(size, kWire, &received_gradient_));
+    gradient = received_gradient_.data();
+  }
+  for (int k = last(); k >= first(); --k) {
     PS_RETURN_IF_ERROR(plans_[k]->Backward(
         gradient, StageValues(k, batch, vectors), StageGradient(k, vectors)));
     gradient = plans_[k]->start_gradient();
+  }
+  if (first() > 0) {
+    PS_RETURN_IF_ERROR(links()->SendBackward(
+        gradient, NumElements(stage(first()).start_shape()), kWire));
   }
   return result;
 }
@@ -82,7 +112,9 @@ absl::StatusOr<BatchResult> StagedNetwork::SerialStep(
 int64_t StagedNetwork::activation_bytes() const {
   int64_t bytes =
       loss_bytes_ + scratch_.num_floats() * static_cast<int64_t>(sizeof(float));
-  for (const auto& plan : plans_) bytes += plan->activation_bytes();
+  for (const auto& plan : plans_) {
+    if (plan != nullptr) bytes += plan->activation_bytes();
+  }
   return bytes;
 }
 

@@ -1,4 +1,5 @@
-// The stages of a network and its loss, planned for one batch size.
+// The stages of a network that one worker has, and the loss, planned for one
+// batch size.
 #ifndef WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
 #define WORKER_LAYER_PARALLEL_STAGED_NETWORK_H_
 
@@ -14,6 +15,7 @@
 #include "tensor/backend.h"
 #include "tensor/tensor.h"
 #include "worker/layer_parallel/network_cuts.h"
+#include "worker/layer_parallel/stage_links.h"
 #include "worker/layer_parallel/stage_plan.h"
 
 namespace ps {
@@ -32,6 +34,9 @@ class StagedNetwork {
   // the layers' Plan; kResourceExhausted.
   struct Options {
     const std::vector<Stage>* stages = nullptr;
+    // To the other workers, each of which has one stage. Null: this worker has
+    // all stages.
+    StageLinks* links = nullptr;
     ExampleShape example;
     int64_t batch_size = 0;
     Backend* backend = nullptr;
@@ -40,9 +45,21 @@ class StagedNetwork {
   static absl::StatusOr<std::unique_ptr<StagedNetwork>> Create(
       const Options& options);
 
+  // Of the whole network.
   int num_stages() const { return static_cast<int>(plans_.size()); }
+  // The first and the last of this worker's. All that follows is about these.
+  int first() const {
+    return options_.links == nullptr ? 0 : options_.links->worker();
+  }
+  int last() const {
+    return options_.links == nullptr ? num_stages() - 1 : first();
+  }
+  bool has_loss() const { return last() + 1 == num_stages(); }
+  // Null if this worker has all stages.
+  StageLinks* links() const { return options_.links; }
   int64_t batch_size() const { return options_.batch_size; }
   // Numbers in one example at the start of stage k, [channels, height, width].
+  // Of any stage.
   Shape start_shape(int k) const;
   StagePlan& stage(int k) { return *plans_[k]; }
   StagePlan::Values StageValues(int k, const Batch& batch,
@@ -56,11 +73,15 @@ class StagedNetwork {
   absl::StatusOr<BatchResult> RunLoss(const Batch& batch);
   const float* logits_gradient() const { return logits_gradient_.data(); }
 
-  // Back-propagation through all stages, one after the other. At the cut before
-  // stage k, the activations are then stage(k - 1).end(), and the gradient of
-  // the mean loss is stage(k).start_gradient().
+  // Back-propagation through all stages, those of other workers included, one
+  // after the other. At the cut before stage k, the activations are then
+  // start(k), and the gradient of the mean loss is stage(k).start_gradient().
+  // The result is that of a worker with has_loss(); others have only the number
+  // of examples.
   absl::StatusOr<BatchResult> SerialStep(const Batch& batch,
                                          const StepVectors& vectors);
+  // Plain, of stage(k).start_shape(). Valid until the next step.
+  const float* start(int k) const { return starts_[k]; }
 
   int64_t activation_bytes() const;
 
@@ -68,7 +89,11 @@ class StagedNetwork {
   explicit StagedNetwork(const Options& options) : options_(options) {}
 
   const Options options_;
-  std::vector<std::unique_ptr<StagePlan>> plans_;
+  std::vector<std::unique_ptr<StagePlan>> plans_;  // Null for other workers'.
+  std::vector<Shape> start_shapes_;
+  std::vector<const float*> starts_;
+  std::vector<float> received_start_;
+  std::vector<float> received_gradient_;
   std::unique_ptr<Loss> loss_;
   std::unique_ptr<PlannedLoss> planned_loss_;
   ScratchPool scratch_;

@@ -16,7 +16,7 @@ class StoredVariables final : public CutVariables {
   StoredVariables(const CutOptions& options, int64_t num_examples)
       : options_(options),
         row_size_(options.row_size()),
-        recorded_(num_examples) {}
+        num_examples_(num_examples) {}
 
   absl::Status Fetch(const Examples& examples, CutBatch* cut) override {
     Gather(examples, variables_, &cut->variables);
@@ -36,20 +36,10 @@ class StoredVariables final : public CutVariables {
     PS_RETURN_IF_ERROR(Allocate());
     Scatter(examples, activations, &variables_);
     Scatter(examples, gradient, &multipliers_);
-    for (const int64_t number : examples.numbers) recorded_[number] = 1;
     return absl::OkStatus();
   }
 
-  std::vector<int64_t> Missing() const override {
-    std::vector<int64_t> missing;
-    for (size_t i = 0; i < recorded_.size(); ++i) {
-      if (recorded_[i] == 0) missing.push_back(static_cast<int64_t>(i));
-    }
-    return missing;
-  }
-
   void Save(StateWriter* state) const override {
-    state->PutBytes({recorded_.data(), recorded_.size()});
     state->PutInt(variables_.empty() ? 0 : 1);
     if (variables_.empty()) return;
     state->PutFloats(variables_);
@@ -57,13 +47,6 @@ class StoredVariables final : public CutVariables {
   }
 
   absl::Status Load(StateReader* state) override {
-    PS_ASSIGN_OR_RETURN(const absl::string_view recorded, state->GetBytes());
-    if (recorded.size() != recorded_.size()) {
-      return absl::DataLossError(absl::StrCat(
-          "a snapshot with the auxiliary variables of ", recorded.size(),
-          " examples; the training set has ", recorded_.size()));
-    }
-    std::copy(recorded.begin(), recorded.end(), recorded_.begin());
     PS_ASSIGN_OR_RETURN(const int64_t allocated, state->GetInt());
     if (allocated == 0) return absl::OkStatus();
     PS_RETURN_IF_ERROR(Allocate());
@@ -74,13 +57,12 @@ class StoredVariables final : public CutVariables {
  private:
   absl::Status Allocate() {
     if (!variables_.empty()) return absl::OkStatus();
-    const auto num_examples = static_cast<int64_t>(recorded_.size());
     try {
-      variables_.resize(num_examples * row_size_);
+      variables_.resize(num_examples_ * row_size_);
       if (options_.multipliers) multipliers_.resize(variables_.size());
     } catch (const std::bad_alloc&) {
       return absl::ResourceExhaustedError(
-          absl::StrCat("no memory for ", StoredBytes(options_, num_examples),
+          absl::StrCat("no memory for ", StoredBytes(options_, num_examples_),
                        " bytes of auxiliary variables"));
     }
     return absl::OkStatus();
@@ -109,7 +91,7 @@ class StoredVariables final : public CutVariables {
 
   const CutOptions options_;
   const int64_t row_size_;
-  std::vector<char> recorded_;      // [examples], 1 or 0.
+  const int64_t num_examples_;
   std::vector<float> variables_;    // [examples, row_size], or empty.
   std::vector<float> multipliers_;  // Likewise.
 };

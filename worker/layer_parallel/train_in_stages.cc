@@ -13,7 +13,8 @@
 namespace ps {
 
 absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,
-                           Backend* backend, std::unique_ptr<Model>* model,
+                           Backend* backend, StageLinks* links,
+                           std::unique_ptr<Model>* model,
                            std::unique_ptr<Dataset>* train) {
   const LayerParallelConfig& layer_parallel =
       config.training().layer_parallel();
@@ -40,6 +41,8 @@ absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,
   staged.example = (*train)->example_shape();
   staged.seed = config.seed();
   staged.batch_size = config.training().batch_size();
+  if (links != nullptr) staged.batch_size *= links->num_workers();
+  staged.links = links;
   staged.num_examples = (*train)->size();
   staged.plan = &plan;
   staged.phases = phases;

@@ -10,16 +10,19 @@
 #include "models/model.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
+#include "worker/layer_parallel/stage_links.h"
 #include "worker/training_plan.h"
 
 namespace ps {
 
 // Replaces *model and *train, the training set, as the validated
 // training.layer_parallel says. Everything else of a worker stays as it is.
-// Plan and backend are not owned, and outlive the model. Errors: those of
+// links: to the workers with the other stages; null: this one has all. Plan,
+// backend and links are not owned, and outlive the model. Errors: those of
 // NewStagedModel; kInvalidArgument on a device other than the CPU.
 absl::Status TrainInStages(const JobConfig& config, const TrainingPlan& plan,
-                           Backend* backend, std::unique_ptr<Model>* model,
+                           Backend* backend, StageLinks* links,
+                           std::unique_ptr<Model>* model,
                            std::unique_ptr<Dataset>* train);
 
 }  // namespace ps

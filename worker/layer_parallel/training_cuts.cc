@@ -50,7 +50,11 @@ CutOptions CutOf(const LayerParallelConfig& config, const Shape& shape) {
 absl::StatusOr<std::unique_ptr<TrainingCuts>> TrainingCuts::Create(
     const TrainingCutsOptions& options) {
   std::unique_ptr<TrainingCuts> cuts(new TrainingCuts(options));
-  for (int k = 1; k < options.network->num_stages(); ++k) {
+  const StagedNetwork& network = *options.network;
+  for (int k = 1; k < network.num_stages(); ++k) {
+    cuts->step_.cuts.push_back(CutOf(*options.config, network.start_shape(k)));
+  }
+  for (int k = std::max(1, network.first()); k <= network.last(); ++k) {
     PS_RETURN_IF_ERROR(cuts->Add(k));
   }
   cuts->batches_.resize(cuts->cuts_.size());
@@ -61,13 +65,14 @@ TrainingCuts::TrainingCuts(const TrainingCutsOptions& options)
     : options_(options) {
   step_.penalty = config().penalty();
   step_.inner_steps = InnerSteps(config());
+  if (!config().has_aux_network()) recorded_.resize(options.num_examples);
 }
 
 absl::Status TrainingCuts::Add(int number) {
   Cut cut;
-  cut.options = CutOf(config(), options_.network->start_shape(number));
+  cut.number = number;
+  cut.options = step_.cuts[number - 1];
   PS_ASSIGN_OR_RETURN(cut.variables, NewVariables(cut.options, number));
-  step_.cuts.push_back(cut.options);
   cuts_.push_back(std::move(cut));
   return absl::OkStatus();
 }
@@ -101,8 +106,8 @@ absl::Status TrainingCuts::CheckMemory(const CutOptions& cut) const {
   const double megabytes = static_cast<double>(bytes) / kMebibyte;
   if (megabytes <= config().memory_limit_megabytes()) return absl::OkStatus();
   return absl::ResourceExhaustedError(absl::StrCat(
-      "the auxiliary variables of the first ", size() + 1, " of ",
-      config().stages() - 1, " cuts take ", megabytes,
+      "the auxiliary variables of ", size() + 1, " of ", config().stages() - 1,
+      " cuts take ", megabytes,
       " MiB; training.layer_parallel.memory_limit_megabytes is ",
       config().memory_limit_megabytes(),
       ": raise it, cut where activations are smaller, set filter_extent, or "
@@ -114,23 +119,25 @@ absl::Status TrainingCuts::Record(const Examples& examples, int64_t count) {
   recorded.numbers = examples.numbers.subspan(0, count);
   std::vector<float> activations;
   std::vector<float> gradient;
-  for (int k = 1; k <= size(); ++k) {
-    const float* const end = options_.network->stage(k - 1).end();
+  for (const int64_t number : recorded.numbers) {
+    if (!recorded_.empty()) recorded_[number] = 1;
+  }
+  for (Cut& cut : cuts_) {
+    const float* const start = options_.network->start(cut.number);
     const float* const start_gradient =
-        options_.network->stage(k).start_gradient();
-    BlockFilter filter = cuts_[k - 1].options.filter;
+        options_.network->stage(cut.number).start_gradient();
+    BlockFilter filter = cut.options.filter;
     if (step_.penalty == 0) {
-      TakeRatios(filter.full_size(), count, end, start_gradient);
+      TakeRatios(filter.full_size(), count, start, start_gradient);
     }
     filter.planes *= batch_size();
     activations.resize(filter.filtered_size());
     gradient.resize(filter.filtered_size());
-    filter.Mean(end, activations.data());
+    filter.Mean(start, activations.data());
     filter.Mean(start_gradient, gradient.data());
     // The network's is that of the mean loss.
     for (float& x : gradient) x *= static_cast<float>(batch_size());
-    PS_RETURN_IF_ERROR(
-        cuts_[k - 1].variables->Record(recorded, activations, gradient));
+    PS_RETURN_IF_ERROR(cut.variables->Record(recorded, activations, gradient));
   }
   return absl::OkStatus();
 }
@@ -147,8 +154,18 @@ void TrainingCuts::TakeRatios(int64_t size, int64_t count,
 }
 
 std::vector<int64_t> TrainingCuts::Missing() const {
-  // The same for all cuts.
-  return cuts_.front().variables->Missing();
+  std::vector<int64_t> missing;
+  for (size_t i = 0; i < recorded_.size(); ++i) {
+    if (recorded_[i] == 0) missing.push_back(static_cast<int64_t>(i));
+  }
+  return missing;
+}
+
+absl::StatusOr<std::vector<float>> TrainingCuts::OfAllWorkers(
+    std::vector<float> own) const {
+  StageLinks* const links = options_.network->links();
+  if (links == nullptr) return own;
+  return links->Gather(own);
 }
 
 absl::Status TrainingCuts::BeginPhase(const Batch& batch,
@@ -165,6 +182,7 @@ absl::Status TrainingCuts::BeginPhase(const Batch& batch,
 }
 
 absl::Status TrainingCuts::MeasurePenalty() {
+  PS_ASSIGN_OR_RETURN(ratios_, OfAllWorkers(std::move(ratios_)));
   if (ratios_.empty()) {
     return absl::FailedPreconditionError(
         "no example has activations at a cut; training.layer_parallel.penalty "
@@ -190,22 +208,25 @@ absl::StatusOr<double> TrainingCuts::StableStepNow(const Batch& batch,
                                                    const Examples& examples,
                                                    const StepVectors& vectors) {
   StagedNetwork& network = *options_.network;
-  double largest = 0;
+  std::vector<float> values;
   std::vector<float> start;
-  for (int k = 1; k <= size(); ++k) {
-    CutBatch& cut = batches_[k - 1];
-    PS_RETURN_IF_ERROR(cuts_[k - 1].variables->Fetch(examples, &cut));
-    BlockFilter filter = cuts_[k - 1].options.filter;
+  for (size_t i = 0; i < size(); ++i) {
+    const int k = cuts_[i].number;
+    PS_RETURN_IF_ERROR(cuts_[i].variables->Fetch(examples, &batches_[i]));
+    BlockFilter filter = cuts_[i].options.filter;
     filter.planes *= batch_size();
     start.resize(filter.full_size());
-    filter.Repeat(cut.variables.data(), start.data());
+    filter.Repeat(batches_[i].variables.data(), start.data());
     PS_ASSIGN_OR_RETURN(
         const double value,
         LargestSingularValue(
             start.data(), network.StageValues(k, batch, vectors),
             network.StageGradient(k, vectors), &network.stage(k)));
-    largest = std::max(largest, value);
+    values.push_back(static_cast<float>(value));
   }
+  PS_ASSIGN_OR_RETURN(values, OfAllWorkers(std::move(values)));
+  double largest = 0;
+  for (const float value : values) largest = std::max<double>(largest, value);
   const double step = StableStep(network.num_stages(), step_.penalty, largest);
   LOG(INFO) << "the step of auxiliary variables is " << step << ", "
             << step * step_.penalty
@@ -220,37 +241,41 @@ absl::StatusOr<BatchResult> TrainingCuts::Step(const Batch& batch,
                                                PhaseAccount* account) {
   const Clock& clock = *SteadyClock();
   // A stage's worker also owns the cut at its start.
-  std::vector<absl::Duration> own_times(size() + 1);
-  for (int i = 0; i < size(); ++i) {
+  const int first = options_.network->first();
+  std::vector<absl::Duration> own_times(options_.network->last() - first + 1);
+  for (size_t i = 0; i < size(); ++i) {
     const absl::Time start = clock.Now();
     PS_RETURN_IF_ERROR(cuts_[i].variables->Fetch(examples, &batches_[i]));
-    own_times[i + 1] = clock.Now() - start;
+    own_times[cuts_[i].number - first] = clock.Now() - start;
   }
   PS_ASSIGN_OR_RETURN(
       const ParallelStepResult result,
       ParallelStep(step_, batch, vectors, options_.network, &batches_));
-  for (int i = 0; i < size(); ++i) {
+  for (size_t i = 0; i < size(); ++i) {
     const absl::Time start = clock.Now();
     PS_RETURN_IF_ERROR(Store(examples, i));
-    own_times[i + 1] += clock.Now() - start;
+    own_times[cuts_[i].number - first] += clock.Now() - start;
     account->AddMismatch(batches_[i].mismatch);
-    // An end goes one way, and a target the other.
+    if (options_.network->links() != nullptr) continue;
+    // An end would go one way, and a target the other.
     account->AddBytes(2 * step_.inner_steps *
                       static_cast<int64_t>(batches_[i].variables.size()) *
                       WireBytes(cuts_[i].options.wire));
   }
-  for (int k = 0; k <= size(); ++k) own_times[k] += result.stage_times[k];
+  for (size_t i = 0; i < own_times.size(); ++i) {
+    own_times[i] += result.stage_times[i];
+  }
   account->AddParallel(own_times);
   return result.batch;
 }
 
-absl::Status TrainingCuts::Store(const Examples& examples, int number) {
-  CutBatch& cut = batches_[number];
-  PS_RETURN_IF_ERROR(cuts_[number].variables->Store(examples, cut));
-  if (!cuts_[number].guard.Grows(cut.mismatch)) return absl::OkStatus();
+absl::Status TrainingCuts::Store(const Examples& examples, size_t i) {
+  CutBatch& cut = batches_[i];
+  PS_RETURN_IF_ERROR(cuts_[i].variables->Store(examples, cut));
+  if (!cuts_[i].guard.Grows(cut.mismatch)) return absl::OkStatus();
   cut.step_size /= 2;
   LOG(WARNING) << "the mismatch at the cut before "
-               << (*options_.stages)[number + 1].name
+               << (*options_.stages)[cuts_[i].number].name
                << " has grown three times in a row, to " << cut.mismatch
                << "; its step is now " << cut.step_size;
   return absl::OkStatus();
@@ -260,7 +285,8 @@ void TrainingCuts::Save(StateWriter* state) const {
   state->PutDouble(step_.penalty);
   state->PutInt(static_cast<int64_t>(ratios_.size()));
   state->PutFloats(ratios_);
-  for (int i = 0; i < size(); ++i) {
+  state->PutBytes({recorded_.data(), recorded_.size()});
+  for (size_t i = 0; i < size(); ++i) {
     state->PutDouble(batches_[i].step_size);
     state->PutDouble(cuts_[i].guard.latest);
     state->PutInt(cuts_[i].guard.growths);
@@ -271,14 +297,22 @@ void TrainingCuts::Save(StateWriter* state) const {
 absl::Status TrainingCuts::Load(StateReader* state) {
   PS_ASSIGN_OR_RETURN(step_.penalty, state->GetDouble());
   PS_ASSIGN_OR_RETURN(const int64_t num_ratios, state->GetInt());
-  if (num_ratios < 0 || num_ratios > options_.num_examples * size()) {
+  if (num_ratios < 0 ||
+      num_ratios > options_.num_examples * static_cast<int64_t>(size())) {
     return absl::DataLossError(
         absl::StrCat("a snapshot with ", num_ratios, " ratios of ",
                      options_.num_examples, " examples"));
   }
   ratios_.resize(num_ratios);
   PS_RETURN_IF_ERROR(state->GetFloats(absl::MakeSpan(ratios_)));
-  for (int i = 0; i < size(); ++i) {
+  PS_ASSIGN_OR_RETURN(const absl::string_view recorded, state->GetBytes());
+  if (recorded.size() != recorded_.size()) {
+    return absl::DataLossError(absl::StrCat(
+        "a snapshot with the auxiliary variables of ", recorded.size(),
+        " examples; this training keeps those of ", recorded_.size()));
+  }
+  std::copy(recorded.begin(), recorded.end(), recorded_.begin());
+  for (size_t i = 0; i < size(); ++i) {
     PS_ASSIGN_OR_RETURN(batches_[i].step_size, state->GetDouble());
     PS_ASSIGN_OR_RETURN(cuts_[i].guard.latest, state->GetDouble());
     PS_ASSIGN_OR_RETURN(cuts_[i].guard.growths, state->GetInt());

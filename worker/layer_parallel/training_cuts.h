@@ -1,4 +1,4 @@
-// All cuts of a network in training: their variables, penalty and steps.
+// The cuts of a network in training: their variables, penalty and steps.
 #ifndef WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
 #define WORKER_LAYER_PARALLEL_TRAINING_CUTS_H_
 
@@ -35,7 +35,8 @@ struct TrainingCutsOptions {
   LayerTimes* times = nullptr;
 };
 
-// Not thread-safe.
+// The cuts before the stages of this worker. With others, all workers make the
+// same calls in the same order; the first one has no cut. Not thread-safe.
 class TrainingCuts {
  public:
   // Errors: kResourceExhausted if the variables would take more memory than
@@ -64,6 +65,7 @@ class TrainingCuts {
 
  private:
   struct Cut {
+    int number = 0;  // It is before this stage.
     CutOptions options;
     std::unique_ptr<CutVariables> variables;
     StepGuard guard;
@@ -73,10 +75,12 @@ class TrainingCuts {
 
   const LayerParallelConfig& config() const { return *options_.config; }
   int64_t batch_size() const { return options_.network->batch_size(); }
-  int size() const { return static_cast<int>(cuts_.size()); }
+  size_t size() const { return cuts_.size(); }
   absl::Status Add(int number);
   absl::StatusOr<std::unique_ptr<CutVariables>> NewVariables(
       const CutOptions& cut, int number) const;
+  // The values of all workers; `own` if there are no others.
+  absl::StatusOr<std::vector<float>> OfAllWorkers(std::vector<float> own) const;
   absl::Status CheckMemory(const CutOptions& cut) const;
   // The ratios of gradients and activations of the first examples of a batch.
   void TakeRatios(int64_t size, int64_t count, const float* activations,
@@ -85,13 +89,15 @@ class TrainingCuts {
   absl::StatusOr<double> StableStepNow(const Batch& batch,
                                        const Examples& examples,
                                        const StepVectors& vectors);
-  absl::Status Store(const Examples& examples, int number);
+  absl::Status Store(const Examples& examples, size_t i);
 
   const TrainingCutsOptions options_;
-  std::vector<Cut> cuts_;          // Of stages 1, 2, ...
+  std::vector<Cut> cuts_;
   std::vector<CutBatch> batches_;  // The latest batch at each.
-  ParallelStepOptions step_;       // The penalty is 0 until it is known.
-  std::vector<float> ratios_;      // For MeasurePenalty.
+  // Where variables are kept, [examples]: 1 if they have been recorded, else 0.
+  std::vector<char> recorded_;
+  ParallelStepOptions step_;   // The penalty is 0 until it is known.
+  std::vector<float> ratios_;  // For MeasurePenalty.
 };
 
 }  // namespace ps

@@ -169,7 +169,6 @@ TEST_F(AuxNetworkTest, RecordingTeachesTheActivations) {
     ASSERT_TRUE((*made)->Record(examples_, wanted, wanted).ok());
   }
   EXPECT_LT(distance(), before / 4);
-  EXPECT_TRUE((*made)->Missing().empty());
 }
 
 TEST_F(AuxNetworkTest, StateGoesOnWithTheSameBits) {

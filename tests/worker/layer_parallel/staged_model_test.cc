@@ -13,6 +13,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/random.h"
+#include "compressors/state_io.h"
 #include "data/dataset.h"
 #include "glog/logging.h"
 #include "gtest/gtest.h"
@@ -184,6 +185,59 @@ TEST(StagedModel, DamagedStateIsRefused) {
   Training fewer(other);
   EXPECT_EQ(fewer.parts().model->LoadState(state).code(),
             absl::StatusCode::kDataLoss);
+}
+
+// What the state of a training begins with.
+struct BeginningOfState {
+  double penalty = 0;
+  std::string recorded;  // A byte for each example, 1 or 0.
+};
+
+BeginningOfState StateOf(Training* training) {
+  const auto bytes = training->parts().model->SaveState();
+  CHECK(bytes.ok()) << bytes.status();
+  auto state = StateReader::Open("layer_parallel", *bytes);
+  CHECK(state.ok()) << state.status();
+  // The stages and the iteration.
+  for (int i = 0; i < 3; ++i) CHECK(state->GetInt().ok());
+  BeginningOfState beginning;
+  beginning.penalty = *state->GetDouble();
+  std::vector<float> ratios(*state->GetInt());
+  CHECK(state->GetFloats(absl::MakeSpan(ratios)).ok());
+  beginning.recorded = std::string(*state->GetBytes());
+  return beginning;
+}
+
+TEST(StagedModel, ExamplesThatTheRecordingEpochLeftOutAreRecordedAsWell) {
+  Training training(SmallJob());
+  training.RunTo(6);
+  std::string recorded = StateOf(&training).recorded;
+  EXPECT_EQ(recorded.size(), 52u);
+  EXPECT_EQ(std::count(recorded.begin(), recorded.end(), 1), 48);
+  training.RunTo(7);
+  recorded = StateOf(&training).recorded;
+  EXPECT_EQ(std::count(recorded.begin(), recorded.end(), 1), 52);
+}
+
+TEST(StagedModel, PenaltyIsThatOfExamplesAndNotOfBatches) {
+  const auto penalty = [](const JobConfig& job) {
+    Training training(job);
+    const int64_t epoch = training.parts().plan->sampler.iterations_per_epoch();
+    training.RunTo(2 * epoch + 1, /*rate=*/0);
+    return StateOf(&training).penalty;
+  };
+  JobConfig job = SmallJob();
+  job.mutable_training()->set_batch_size(26);
+  const double chosen = penalty(job);
+  EXPECT_GT(chosen, 0);
+  // Not exactly, since normalisation sees other batches.
+  job.mutable_training()->set_batch_size(52);
+  EXPECT_NEAR(penalty(job) / chosen, 1, 0.3);
+  job.mutable_training()->set_batch_size(26);
+  Section(&job)->set_penalty_scale(3);
+  EXPECT_NEAR(penalty(job) / chosen, 2, 1e-6);
+  Section(&job)->set_penalty(0.25);
+  EXPECT_EQ(penalty(job), 0.25);
 }
 
 // With weights that stay, the first parallel step of a training with
