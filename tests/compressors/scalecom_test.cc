@@ -145,6 +145,23 @@ TEST(ScaleComTest, StepsAreThoseOfThePaper) {
   }
 }
 
+// So that no server needs to know what another one has.
+TEST(ScaleComTest, ChunksBeginAnewInEachSlice) {
+  constexpr int64_t kBorder = 43;  // Within a chunk of the whole vector.
+  HarnessOptions options;
+  options.config = CompressorConfigFrom("name: 'scalecom' ratio: 0.125");
+  options.dense_size = 107;
+  options.part_ends = {kBorder, options.dense_size};
+  Harness harness(options);
+  const std::vector<float> g = MakeVector("gaussian", options.dense_size, 1);
+  std::vector<int64_t> chosen =
+      LargestOfChunks({g.begin(), g.begin() + kBorder}, 8);
+  for (const int64_t i : LargestOfChunks({g.begin() + kBorder, g.end()}, 8)) {
+    chosen.push_back(kBorder + i);
+  }
+  EXPECT_EQ(harness.Positions(harness.Compress(g)), chosen);
+}
+
 // The sum of all pushes has as many elements as one of them, where the union of
 // each worker's own selection grows with the number of workers.
 TEST(ScaleComTest, NothingBuildsUp) {
