@@ -70,6 +70,12 @@ TEST_P(OtherWorkers, GoOnAtTheSamePlace) {
     const std::string copy = absl::StrCat(folder_, "/", workers, "-workers");
     fs::copy(folder_ + "/checkpoints", copy, fs::copy_options::recursive);
     const auto changed = ChangeWorkers(Files::Real(), copy, workers);
+    if (!GetParam().other_workers) {
+      EXPECT_EQ(changed.status().code(), absl::StatusCode::kFailedPrecondition);
+      EXPECT_THAT(std::string(changed.status().message()),
+                  HasSubstr("the number of workers is 2 and must stay so"));
+      continue;
+    }
     ASSERT_TRUE(changed.ok()) << changed.status();
     EXPECT_EQ(changed->from_workers, 2);
     EXPECT_EQ(changed->from_number, 8);

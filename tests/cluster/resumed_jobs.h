@@ -81,6 +81,8 @@ class Resume : public testing::Test {
 struct ResumedJob {
   std::string name;
   std::vector<std::string> overrides;
+  // Whether it goes on with another number of workers.
+  bool other_workers = true;
 };
 
 class ResumeEveryJob : public Resume,
@@ -156,7 +158,8 @@ inline std::vector<ResumedJob> ResumedJobs() {
         "training.layer_parallel.method=AUGMENTED_LAGRANGIAN",
         "training.layer_parallel.warm_start_epochs=1",
         "training.layer_parallel.parallel_epochs=2",
-        "training.layer_parallel.serial_epochs=1"}},
+        "training.layer_parallel.serial_epochs=1"},
+       /*other_workers=*/false},
       {"Bf16Answers", {"downlink.value_code=bf16"}},
       {"QuantizedWithRandomBits",
        {"compressor.name=topk", "compressor.ratio=0.05",

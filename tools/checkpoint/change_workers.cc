@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/consistency.h"
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "proto/config.pb.h"
@@ -153,6 +154,14 @@ absl::StatusOr<Change> Change::Plan(Files* files, JobSnapshot snapshot,
         "the number of workers can change only in a job with "
         "consistency.mode SYNCHRONOUS and without step_timeout_seconds: "
         "otherwise each worker has its own place in the training");
+  }
+  if (change.from_workers() != num_workers &&
+      (WorkersHaveStages(change.before_) || WorkersHaveStages(change.after_))) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the number of workers is ", change.from_workers(),
+        " and must stay so with a worker for each stage "
+        "(training.layer_parallel): each has the auxiliary variables of its "
+        "own stage"));
   }
   PS_ASSIGN_OR_RETURN(const std::string bytes,
                       change.Read(WorkerProcess(0), kProgressPart));
