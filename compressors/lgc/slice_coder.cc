@@ -169,6 +169,7 @@ class LgcSliceCoder final : public SliceCoder {
 
  private:
   static constexpr int64_t kMostWorkers = 1 << 16;
+  static constexpr float kMostOfExample = 1e6f;  // Of the leader's scale.
 
   static absl::Status Damaged(const absl::Status& status) {
     return absl::DataLossError(status.message());
@@ -298,7 +299,9 @@ class LgcSliceCoder final : public SliceCoder {
     return absl::OkStatus();
   }
 
-  // What all have sent at the leader's positions; nothing if some have not.
+  // What all have sent at the leader's positions; nothing if some have not, or
+  // if somebody's values are so far from the leader's that Adam's squares would
+  // overflow.
   std::optional<TrainingExample<float>> ExampleOf(
       int leader, const Push& of_leader,
       absl::Span<const CoderPush> pushes) const {
@@ -319,6 +322,9 @@ class LgcSliceCoder final : public SliceCoder {
       if (indices != of_leader.indices) return std::nullopt;
       example.values.push_back(Ordered(order, own, scale));
       const std::vector<float>& x = example.values.back();
+      for (const float value : x) {
+        if (!(std::fabs(value) <= kMostOfExample)) return std::nullopt;
+      }
       example.innovations.push_back(
           AtPlaces(x, LargestPlaces(x, config_.innovation())));
     }

@@ -82,14 +82,17 @@ class LgcCluster {
   Harness& worker(int rank) { return *workers_[rank]; }
   SliceCoder& coder() { return *coder_; }
 
+  double scale_of_last = 0.001;  // Of the last worker's gradients.
+
   // Small ones, of which the workers have the larger part in common.
   std::vector<float> Gradient(int rank) const {
     RandomStream shared(RandomKey(uint64_t{5}, static_cast<uint64_t>(t_)));
     RandomStream own(RandomKey(uint64_t{6}, static_cast<uint64_t>(t_),
                                static_cast<uint64_t>(rank)));
     std::vector<float> gradient(kSize);
+    const double scale = rank == num_workers() - 1 ? scale_of_last : 0.001;
     for (float& value : gradient) {
-      value = static_cast<float>(0.001 *
+      value = static_cast<float>(scale *
                                  (0.8 * shared.Normal() + 0.6 * own.Normal()));
     }
     return gradient;

@@ -27,6 +27,22 @@ namespace {
 
 using ::testing::HasSubstr;
 
+TEST(LgcSliceCoder, LearnsNothingFromValuesFarFromTheLeaders) {
+  CompressorConfig config = EarlyLgc();
+  config.set_error_feedback(false);
+  LgcCluster cluster(config, 2);
+  cluster.Iterate();
+  cluster.Iterate();
+  for (const double scale : {1e20, 1e30}) {
+    cluster.scale_of_last = scale;
+    cluster.Iterate();
+    cluster.scale_of_last = 0.001;
+    cluster.Iterate();
+  }
+  int iterations = 0;
+  while (!cluster.Iterate().coded) ASSERT_LT(++iterations, 200);
+}
+
 // Check 3 of the specification.
 TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
   LgcCluster cluster(EarlyLgc(), 2);
