@@ -233,9 +233,8 @@ PsService::PsService(const PsServiceOptions& options)
 }
 
 void PsService::SetQuota() const {
-  quota_(MessageQuotaBytes(
-      config_->cluster(),
-      credit_.bytes_per_worker() + StageCreditBytes(*config_)));
+  quota_(MessageQuotaBytes(config_->cluster(), credit_.bytes_per_worker() +
+                                                   StageCreditBytes(*config_)));
 }
 
 PsService::~PsService() {
@@ -267,6 +266,26 @@ absl::StatusOr<SliceRequest> PsService::OpenSliceRequest(
   PS_ASSIGN_OR_RETURN(request.slice,
                       shard_->Find(header.bucket(), header.slice()));
   return request;
+}
+
+std::optional<SliceRequest> PsService::OpenForAnswer(
+    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+    HeldCall* call) {
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(context, bytes);
+  absl::Status status = opened.status();
+  if (status.ok()) {
+    // Positions take at most four bytes, as weights do.
+    absl::StatusOr<std::shared_ptr<const void>> claim =
+        answers_.Take(opened->message.header.worker().rank(),
+                      MaxAnswerBytes(*config_, opened->slice->num_elements()));
+    if (claim.ok()) {
+      call->Keep(*std::move(claim));
+      return *std::move(opened);
+    }
+    status = claim.status();
+  }
+  call->Respond(status);
+  return std::nullopt;
 }
 
 grpc::ServerWriteReactor<AttendEvent>* PsService::Attend(
@@ -349,19 +368,9 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
                                           grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
       HeldCall::New(response, callers_->Counted("Pull"));
-  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
-  if (!opened.ok()) {
-    call->Respond(opened.status());
-    return call.get();
-  }
-  absl::StatusOr<std::shared_ptr<const void>> claim =
-      answers_.Take(opened->message.header.worker().rank(),
-                    MaxAnswerBytes(*config_, opened->slice->num_elements()));
-  if (!claim.ok()) {
-    call->Respond(claim.status());
-    return call.get();
-  }
-  call->Keep(*std::move(claim));
+  std::optional<SliceRequest> opened =
+      OpenForAnswer(*context, *request, call.get());
+  if (!opened.has_value()) return call.get();
   // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, arrival = Arrival(clock_, metrics_),
                          opened = *std::move(opened)] {
@@ -423,20 +432,9 @@ grpc::ServerUnaryReactor* PsService::GetPositions(
     grpc::ByteBuffer* response) {
   const std::shared_ptr<HeldCall> call =
       HeldCall::New(response, callers_->Counted("GetPositions"));
-  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
-  if (!opened.ok()) {
-    call->Respond(opened.status());
-    return call.get();
-  }
-  // Positions take at most four bytes, as weights do.
-  absl::StatusOr<std::shared_ptr<const void>> claim =
-      answers_.Take(opened->message.header.worker().rank(),
-                    MaxAnswerBytes(*config_, opened->slice->num_elements()));
-  if (!claim.ok()) {
-    call->Respond(claim.status());
-    return call.get();
-  }
-  call->Keep(*std::move(claim));
+  std::optional<SliceRequest> opened =
+      OpenForAnswer(*context, *request, call.get());
+  if (!opened.has_value()) return call.get();
   work_queue_->Schedule([call, opened = *std::move(opened)] {
     const SliceMessage& header = opened.message.header;
     opened.slice->GetPositions(

@@ -147,6 +147,11 @@ class PsService final : public PsServiceBase {
   absl::StatusOr<SliceRequest> OpenSliceRequest(
       const grpc::CallbackServerContext& context,
       const grpc::ByteBuffer& bytes) const;
+  // As OpenSliceRequest, and claims the memory of an answer with all elements
+  // of the slice for `call`. Empty, and answered, if either fails.
+  std::optional<SliceRequest> OpenForAnswer(
+      const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
+      HeldCall* call);
   absl::Status CheckConfig(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
