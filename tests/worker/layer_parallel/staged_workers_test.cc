@@ -1,5 +1,4 @@
 // Workers that have one stage each, against one worker that has all of them.
-
 #include <algorithm>
 #include <cstdint>
 #include <memory>
@@ -39,6 +38,8 @@ class Worker {
     PS_RETURN_IF_ERROR(parts_.data.train->Read(
         sampler.Numbers(iteration, parts_.plan->ReaderRank(rank_)),
         iteration / sampler.iterations_per_epoch(), &batch));
+    // Every element must be written, those of other stages too.
+    std::fill(gradient_.data(), gradient_.data() + gradient_.size(), 7.0f);
     PS_ASSIGN_OR_RETURN(result_, parts_.model->ForwardBackward(
                                      batch, weights, &gradient_, nullptr));
     return absl::OkStatus();
