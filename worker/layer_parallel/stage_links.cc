@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
@@ -54,7 +55,7 @@ absl::Status StageLinks::ReceiveBackward(int64_t size,
 }
 
 absl::StatusOr<std::vector<float>> StageLinks::Gather(
-    const std::vector<float>& own) {
+    const std::vector<float>& own, int64_t most) {
   constexpr auto kExact = LayerParallelConfig::FP32;
   const int64_t number = 2 * gathered_++;
   // Exact up to 2^24.
@@ -71,6 +72,12 @@ absl::StatusOr<std::vector<float>> StageLinks::Gather(
     std::vector<float> part = own;
     if (peer != worker_) {
       PS_RETURN_IF_ERROR(Receive(peer, kGathered, number, kExact, 1, &part));
+      // Written so that NaN is refused.
+      if (!(part[0] >= 0 && part[0] <= static_cast<float>(most))) {
+        return absl::DataLossError(
+            absl::StrCat("worker ", peer, " sends ", part[0],
+                         " values; must be 0 to ", most));
+      }
       const auto size = static_cast<int64_t>(part[0]);
       part.clear();
       if (size > 0) {

@@ -43,9 +43,10 @@ class StageLinks {
                                LayerParallelConfig::WireFormat wire,
                                std::vector<float>* values);
 
-  // The values of all workers, in their order. Each may have any number of
-  // them.
-  absl::StatusOr<std::vector<float>> Gather(const std::vector<float>& own);
+  // The values of all workers, in their order. Each has from none to `most` of
+  // them. Errors: also kDataLoss if another worker says that it has more.
+  absl::StatusOr<std::vector<float>> Gather(const std::vector<float>& own,
+                                            int64_t most);
 
   // Time that calls have waited for other workers, and bytes that they have
   // sent, since the beginning.

@@ -207,9 +207,16 @@ absl::StatusOr<BatchResult> StagedModel::SerialIteration(
 absl::Status StagedModel::ShareStatistics(float* values) const {
   if (options_.links == nullptr) return absl::OkStatus();
   const Stage& own = stages_[network_->first()];
-  PS_ASSIGN_OR_RETURN(const std::vector<float> all,
-                      options_.links->Gather({values + own.statistics_begin,
-                                              values + own.statistics_end}));
+  const int64_t size = model_->statistics_values().size();
+  PS_ASSIGN_OR_RETURN(
+      const std::vector<float> all,
+      options_.links->Gather(
+          {values + own.statistics_begin, values + own.statistics_end}, size));
+  if (static_cast<int64_t>(all.size()) != size) {
+    return absl::DataLossError(
+        absl::StrCat("the workers' stages have ", all.size(),
+                     " statistics together; the model has ", size));
+  }
   std::copy(all.begin(), all.end(), values);
   return absl::OkStatus();
 }
@@ -308,10 +315,9 @@ absl::Status StagedModel::LoadState(absl::string_view bytes) {
   PS_ASSIGN_OR_RETURN(const int64_t first, state.GetInt());
   PS_ASSIGN_OR_RETURN(const int64_t last, state.GetInt());
   if (first != network_->first() || last != network_->last()) {
-    return absl::DataLossError(
-        absl::StrCat("a snapshot of a worker with stages ", first, " to ", last,
-                     "; this one has ", network_->first(), " to ",
-                     network_->last()));
+    return absl::DataLossError(absl::StrCat(
+        "a snapshot of a worker with stages ", first, " to ", last,
+        "; this one has ", network_->first(), " to ", network_->last()));
   }
   PS_ASSIGN_OR_RETURN(iteration_, state.GetInt());
   if (iteration_ < 0) {

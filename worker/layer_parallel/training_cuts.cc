@@ -162,10 +162,10 @@ std::vector<int64_t> TrainingCuts::Missing() const {
 }
 
 absl::StatusOr<std::vector<float>> TrainingCuts::OfAllWorkers(
-    std::vector<float> own) const {
+    std::vector<float> own, int64_t most) const {
   StageLinks* const links = options_.network->links();
   if (links == nullptr) return own;
-  return links->Gather(own);
+  return links->Gather(own, most);
 }
 
 absl::Status TrainingCuts::BeginPhase(const Batch& batch,
@@ -182,7 +182,14 @@ absl::Status TrainingCuts::BeginPhase(const Batch& batch,
 }
 
 absl::Status TrainingCuts::MeasurePenalty() {
-  PS_ASSIGN_OR_RETURN(ratios_, OfAllWorkers(std::move(ratios_)));
+  PS_ASSIGN_OR_RETURN(ratios_,
+                      OfAllWorkers(std::move(ratios_), options_.num_examples));
+  // NaN has no place in an order.
+  for (const float ratio : ratios_) {
+    if (std::isfinite(ratio)) continue;
+    return absl::DataLossError(absl::StrCat(
+        "a worker's ratio of gradients and activations is ", ratio));
+  }
   if (ratios_.empty()) {
     return absl::FailedPreconditionError(
         "no example has activations at a cut; training.layer_parallel.penalty "
@@ -224,7 +231,7 @@ absl::StatusOr<double> TrainingCuts::StableStepNow(const Batch& batch,
             network.StageGradient(k, vectors), &network.stage(k)));
     values.push_back(static_cast<float>(value));
   }
-  PS_ASSIGN_OR_RETURN(values, OfAllWorkers(std::move(values)));
+  PS_ASSIGN_OR_RETURN(values, OfAllWorkers(std::move(values), /*most=*/1));
   double largest = 0;
   for (const float value : values) largest = std::max<double>(largest, value);
   const double step = StableStep(network.num_stages(), step_.penalty, largest);

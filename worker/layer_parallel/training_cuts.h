@@ -79,8 +79,10 @@ class TrainingCuts {
   absl::Status Add(int number);
   absl::StatusOr<std::unique_ptr<CutVariables>> NewVariables(
       const CutOptions& cut, int number) const;
-  // The values of all workers; `own` if there are no others.
-  absl::StatusOr<std::vector<float>> OfAllWorkers(std::vector<float> own) const;
+  // The values of all workers, at most this many of each; `own` if there are no
+  // others.
+  absl::StatusOr<std::vector<float>> OfAllWorkers(std::vector<float> own,
+                                                  int64_t most) const;
   absl::Status CheckMemory(const CutOptions& cut) const;
   // The ratios of gradients and activations of the first examples of a batch.
   void TakeRatios(int64_t size, int64_t count, const float* activations,

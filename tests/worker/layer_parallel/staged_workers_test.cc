@@ -1,5 +1,6 @@
 // Workers that have one stage each, against one worker that has all of them.
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -252,7 +253,7 @@ TEST(StageLinks, GatherValuesOfAllInOrder) {
       for (int round = 0; round < 2; ++round) {
         // Worker 0 has none, 1 has one, 2 has two.
         const std::vector<float> own(rank, static_cast<float>(rank + round));
-        const auto gathered = links.Gather(own);
+        const auto gathered = links.Gather(own, 2);
         CHECK(gathered.ok()) << gathered.status();
         all[rank] = *gathered;
       }
@@ -261,6 +262,19 @@ TEST(StageLinks, GatherValuesOfAllInOrder) {
   for (std::thread& thread : threads) thread.join();
   for (const auto& values : all) {
     EXPECT_EQ(values, std::vector<float>({2, 3, 3}));
+  }
+}
+
+// Another worker's number decides neither memory nor what is written.
+TEST(StageLinks, RefuseMoreValuesThanAWorkerCanHave) {
+  for (const float count : {3.0f, 1e30f, -1.0f, std::nanf("")}) {
+    LocalExchanges exchanges(2);
+    StageLinks links(0, 2);
+    links.Connect(exchanges.For(0));
+    // Counts travel in the third stream.
+    ASSERT_TRUE(exchanges.For(1)->Put(0, 2, 0, {&count, 1}).ok());
+    const auto gathered = links.Gather({1, 2}, 2);
+    EXPECT_EQ(gathered.status().code(), absl::StatusCode::kDataLoss) << count;
   }
 }
 
