@@ -20,7 +20,7 @@ inline int64_t PaddedLength(int64_t length) {
   return (length + kAutoencoderBlock - 1) / kAutoencoderBlock *
          kAutoencoderBlock;
 }
-// Numbers in the code of so many values.
+// How many numbers code `length` values.
 inline int64_t CodeLength(int64_t length) { return PaddedLength(length) / 4; }
 
 int64_t NumEncoderParameters();  // 172,996.

@@ -32,7 +32,7 @@ struct LgcRemark {
 };
 
 std::string Write(const LgcRemark& remark);
-// For a payload of so many elements. Errors: kInvalidArgument.
+// num_elements: those of the payload. Errors: kInvalidArgument.
 absl::StatusOr<LgcRemark> ReadLgcRemark(absl::string_view bytes,
                                         int64_t num_elements);
 

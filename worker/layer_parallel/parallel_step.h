@@ -17,7 +17,7 @@ namespace ps {
 
 // What a cut is, the same for all examples.
 struct CutOptions {
-  BlockFilter filter;        // Of one example.
+  BlockFilter filter;        // For the activations of one example.
   bool multipliers = false;  // Whether there are any.
   LayerParallelConfig::WireFormat wire = LayerParallelConfig::FP32;
 
