@@ -192,8 +192,11 @@ absl::Status LocalCluster::StartKilledAgain() {
 }
 
 bool LocalCluster::CanComeBack(const Member& member) const {
-  const bool joins = member.rank >= 0 && WorkersDrift(config_);
-  if (!keeps_log_ && !joins) return false;
+  const bool can =
+      member.rank < 0
+          ? keeps_log_
+          : WorkersDrift(config_) || (keeps_log_ && WorkersComeBack(config_));
+  if (!can) return false;
   // Before the workers run, there is nothing to go on from, nor afterwards.
   if (member.server >= 0 && num_workers_running_ == 0) return false;
   const auto last = started_again_at_.find(member.name);
