@@ -18,6 +18,7 @@
 #include "common/file.h"
 #include "common/host_and_port.h"
 #include "common/machine_limits.h"
+#include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
 #include "tools/metrics_follower.h"
@@ -195,7 +196,7 @@ bool LocalCluster::CanComeBack(const Member& member) const {
   const bool can =
       member.rank < 0
           ? keeps_log_
-          : WorkersDrift(config_) || (keeps_log_ && WorkersComeBack(config_));
+          : WorkersDrift(config_) || (keeps_log_ && !WorkersHaveStages(config_));
   if (!can) return false;
   // Before the workers run, there is nothing to go on from, nor afterwards.
   if (member.server >= 0 && num_workers_running_ == 0) return false;
