@@ -17,7 +17,8 @@ constexpr int kPowerIterations = 3;
 constexpr double kDifference = 1e-2;
 // Separates these draws from all others: "jacobian" in ASCII.
 constexpr uint64_t kDirectionKey = 0x6a61636f6269616e;
-constexpr int64_t kGrowthsInARow = 3;
+// Weights change during an epoch, too, and with them the mismatch.
+constexpr double kMostGrowth = 2;
 
 double Norm(const float* x, int64_t size) {
   double squares = 0;
@@ -70,12 +71,14 @@ double StableStep(int stages, double penalty, double singular_value) {
   return 1 / (penalty * coupled + kLossCurvature * sigma * sigma);
 }
 
-bool StepGuard::Grows(double mismatch) {
-  growths = latest > 0 && mismatch > latest ? growths + 1 : 0;
-  latest = mismatch;
-  if (growths < kGrowthsInARow) return false;
-  growths = 0;
-  return true;
+bool StepGuard::Grows(double mismatch, int64_t batches_per_epoch) {
+  sum += mismatch;
+  if (++batches < batches_per_epoch) return false;
+  const double mean = sum / static_cast<double>(batches);
+  const bool grows = latest > 0 && mean > kMostGrowth * latest;
+  *this = StepGuard();
+  latest = mean;
+  return grows;
 }
 
 }  // namespace ps

@@ -23,14 +23,18 @@ absl::StatusOr<double> LargestSingularValue(const float* start,
 // 1 / penalty diverges: the mismatches of neighbouring cuts drive each other.
 double StableStep(int stages, double penalty, double singular_value);
 
-// Watches the mismatch at a cut, batch after batch.
+// Watches the mismatch at a cut. A step that is too large makes it grow from
+// one visit of an example to the next, which is an epoch later; means of whole
+// epochs do not depend on which examples a batch has.
 struct StepGuard {
-  double latest = 0;
-  int64_t growths = 0;  // In a row.
+  double latest = 0;  // The mean of the epoch before; 0 if there is none.
+  double sum = 0;     // Of this epoch so far.
+  int64_t batches = 0;
 
-  // Takes the mismatch of the next batch; whether it has grown three times in a
-  // row, so that the step must be halved.
-  bool Grows(double mismatch);
+  // Takes the mismatch of the next batch, in epochs of so many; whether an
+  // epoch ends with it whose mean is more than twice that of the epoch before,
+  // so that the step must be halved.
+  bool Grows(double mismatch, int64_t batches_per_epoch);
 };
 
 }  // namespace ps

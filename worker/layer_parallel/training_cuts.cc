@@ -279,12 +279,15 @@ absl::StatusOr<BatchResult> TrainingCuts::Step(const Batch& batch,
 absl::Status TrainingCuts::Store(const Examples& examples, size_t i) {
   CutBatch& cut = batches_[i];
   PS_RETURN_IF_ERROR(cuts_[i].variables->Store(examples, cut));
-  if (!cuts_[i].guard.Grows(cut.mismatch)) return absl::OkStatus();
+  StepGuard& guard = cuts_[i].guard;
+  if (!guard.Grows(cut.mismatch, options_.num_examples / batch_size())) {
+    return absl::OkStatus();
+  }
   cut.step_size /= 2;
   LOG(WARNING) << "the mismatch at the cut before "
                << (*options_.stages)[cuts_[i].number].name
-               << " has grown three times in a row, to " << cut.mismatch
-               << "; its step is now " << cut.step_size;
+               << " has more than doubled in an epoch, to " << guard.latest
+               << " in the mean; its step is now " << cut.step_size;
   return absl::OkStatus();
 }
 
@@ -296,7 +299,8 @@ void TrainingCuts::Save(StateWriter* state) const {
   for (size_t i = 0; i < size(); ++i) {
     state->PutDouble(batches_[i].step_size);
     state->PutDouble(cuts_[i].guard.latest);
-    state->PutInt(cuts_[i].guard.growths);
+    state->PutDouble(cuts_[i].guard.sum);
+    state->PutInt(cuts_[i].guard.batches);
     cuts_[i].variables->Save(state);
   }
 }
@@ -322,7 +326,8 @@ absl::Status TrainingCuts::Load(StateReader* state) {
   for (size_t i = 0; i < size(); ++i) {
     PS_ASSIGN_OR_RETURN(batches_[i].step_size, state->GetDouble());
     PS_ASSIGN_OR_RETURN(cuts_[i].guard.latest, state->GetDouble());
-    PS_ASSIGN_OR_RETURN(cuts_[i].guard.growths, state->GetInt());
+    PS_ASSIGN_OR_RETURN(cuts_[i].guard.sum, state->GetDouble());
+    PS_ASSIGN_OR_RETURN(cuts_[i].guard.batches, state->GetInt());
     PS_RETURN_IF_ERROR(cuts_[i].variables->Load(state));
   }
   return absl::OkStatus();

@@ -321,15 +321,17 @@ TEST(StepSize, FormulaIsHalfTheStableStep) {
   EXPECT_DOUBLE_EQ(StableStep(3, 10, 0.1), StableStep(3, 10, 1));
 }
 
-TEST(StepSize, GuardHalvesAfterThreeGrowthsInARow) {
+TEST(StepSize, GuardComparesWholeEpochs) {
   StepGuard guard;
   std::vector<bool> grows;
-  for (const double mismatch :
-       {5.0, 6.0, 7.0, 6.0, 7.0, 8.0, 9.0, 10.0, 11.0, 12.0}) {
-    grows.push_back(guard.Grows(mismatch));
+  // Epochs of three batches with the means 6, 9, 9, 19 and 38.
+  for (const double mismatch : {5.0, 6.0, 7.0, 8.0, 9.0, 10.0, 1.0, 2.0, 24.0,
+                                18.0, 19.0, 20.0, 37.0, 38.0, 39.0}) {
+    grows.push_back(guard.Grows(mismatch, /*batches_per_epoch=*/3));
   }
-  EXPECT_EQ(grows, std::vector<bool>({false, false, false, false, false, false,
-                                      true, false, false, true}));
+  std::vector<bool> expected(15, false);
+  expected[11] = true;  // 19 is more than twice 9, and 38 is twice 19.
+  EXPECT_EQ(grows, expected);
 }
 
 }  // namespace
