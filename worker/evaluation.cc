@@ -62,11 +62,17 @@ double ScoreOf(Task task, double value) {
 }
 
 std::string DescribeEvaluation(const Evaluation& evaluation) {
-  return absl::StrJoin(
+  std::string text = absl::StrJoin(
       Metrics(evaluation), ", ", [](std::string* out, const Metric& metric) {
         absl::StrAppend(out, MetricWords(metric.name), " ",
                         FormatMetric(metric.name, metric.value));
       });
+  // The running statistics of batch normalisation can be infinite while all
+  // weights are finite.
+  if (!std::isfinite(evaluation.loss)) {
+    text += " (training has diverged; lower the learning rate)";
+  }
+  return text;
 }
 
 }  // namespace ps

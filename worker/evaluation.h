@@ -39,6 +39,7 @@ double Score(const Evaluation& evaluation);
 double ScoreOf(Task task, double value);
 
 // For people: "accuracy 98.70 %, top-5 accuracy 99.95 %, loss 0.0412".
+// Says what to do if the loss is not finite.
 std::string DescribeEvaluation(const Evaluation& evaluation);
 
 }  // namespace ps

@@ -1,6 +1,7 @@
 #include "worker/evaluation.h"
 
 #include <cmath>
+#include <limits>
 
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
@@ -45,6 +46,12 @@ TEST(Evaluation, EachTaskHasItsOwnMetrics) {
   EXPECT_EQ(DescribeEvaluation(speech),
             "character error rate 25.00 %, word error rate 125.00 %, "
             "loss 2.0794");
+
+  sum.loss = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_EQ(
+      DescribeEvaluation(EvaluationOf(Task::kCharacters, sum)),
+      "bits per character nan, loss nan (training has diverged; lower the "
+      "learning rate)");
 }
 
 }  // namespace
