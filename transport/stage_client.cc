@@ -146,8 +146,13 @@ absl::StatusOr<ReceivedStageMessage> StageClient::Fetch(
   if (header.peer() != request.peer() || header.stream() != request.stream() ||
       header.number() != request.number() ||
       header.chunk() != request.chunk()) {
-    return absl::DataLossError(
-        absl::StrCat(server, " answers with another array"));
+    const auto name = [](const AuxMessage& array) {
+      return absl::StrCat("array ", array.number(), " of stream ",
+                          array.stream(), ", part ", array.chunk(),
+                          ", for worker ", array.peer());
+    };
+    return absl::DataLossError(absl::StrCat(
+        server, " answers with ", name(header), "; wanted ", name(request)));
   }
   return message;
 }

@@ -36,6 +36,7 @@ class Lgc final : public Compressor {
  public:
   Lgc(const CompressorOptions& options, std::unique_ptr<Compressor> selecting)
       : config_(options.config.lgc()),
+        num_workers_(options.num_workers),
         shared_(options.shared_positions),
         selecting_(std::move(selecting)) {
     for (const TensorSpan& tensor : options.tensors) {
@@ -49,6 +50,10 @@ class Lgc final : public Compressor {
     part_ends_ = options.part_ends;
     if (part_ends_.empty()) part_ends_.push_back(options.dense_size);
     parts_.resize(part_ends_.size());
+    for (size_t p = 0; p < parts_.size(); ++p) {
+      const int64_t size = part_ends_[p] - (p == 0 ? 0 : part_ends_[p - 1]);
+      parts_[p].most_coded = MostCodedValues(options.config, size);
+    }
   }
 
   absl::StatusOr<EncodedGradient> Compress(const Tensor& gradient,
@@ -75,6 +80,7 @@ class Lgc final : public Compressor {
   std::string SaveState() const override {
     StateWriter writer(kKind);
     writer.PutBytes(selecting_->SaveState());
+    writer.PutInt(num_workers_);
     for (const Part& part : parts_) {
       writer.PutInt(part.sends_code);
       writer.PutInt(part.version);
@@ -86,7 +92,8 @@ class Lgc final : public Compressor {
   absl::Status LoadState(absl::string_view state) override {
     PS_ASSIGN_OR_RETURN(StateReader reader, StateReader::Open(kKind, state));
     PS_ASSIGN_OR_RETURN(const absl::string_view selecting, reader.GetBytes());
-    std::vector<Part> parts(parts_.size());
+    PS_ASSIGN_OR_RETURN(const int64_t num_workers, reader.GetInt());
+    std::vector<Part> parts = parts_;
     for (Part& part : parts) {
       PS_ASSIGN_OR_RETURN(part.sends_code, reader.GetInt());
       PS_ASSIGN_OR_RETURN(const int64_t version, reader.GetInt());
@@ -98,6 +105,8 @@ class Lgc final : public Compressor {
         return absl::DataLossError(
             absl::StrCat("an encoder of ", part.encoder.size(), " parameters"));
       }
+      // The servers begin with values then.
+      if (num_workers != num_workers_) part.sends_code = false;
     }
     PS_RETURN_IF_ERROR(reader.Finish());
     PS_RETURN_IF_ERROR(selecting_->LoadState(selecting));
@@ -110,8 +119,9 @@ class Lgc final : public Compressor {
     int64_t begin = 0;
     int64_t end = 0;
   };
-  // What the server has said about a part.
   struct Part {
+    int64_t most_coded = 0;
+    // What the server has said:
     bool sends_code = false;     // If this worker leads next.
     uint32_t version = 0;        // Of the encoder.
     std::vector<float> encoder;  // Empty if there is none.
@@ -156,7 +166,9 @@ class Lgc final : public Compressor {
     LgcRemark remark;
     if (!IsDense(*payload)) remark.ranges = RangesOf(p, indices);
     const int64_t num_coded = NumValues(remark.ranges);
-    if (num_coded < config_.min_values()) return absl::OkStatus();
+    if (num_coded < config_.min_values() || num_coded > part.most_coded) {
+      return absl::OkStatus();
+    }
     if (config_.order() == LgcConfig::SIGN) {
       remark.signs = Signs(remark.ranges, values);
     }
@@ -221,6 +233,7 @@ class Lgc final : public Compressor {
   }
 
   const LgcConfig config_;
+  const int64_t num_workers_;
   const SharedPositions* const shared_;  // Not owned; may be null.
   const std::unique_ptr<Compressor> selecting_;
   std::vector<Stretch> tensors_;  // Those that go through the autoencoder.

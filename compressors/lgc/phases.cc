@@ -27,7 +27,7 @@ void LgcPhases::Updated(LgcPush push,
     news_.push_back(absl::StrCat(
         "values are sent, and no autoencoder is trained: those that could be "
         "coded are fewer than lgc.min_values, ",
-        config_.min_values()));
+        config_.min_values(), ", or more than twice their share"));
   }
   if (push == LgcPush::kValues && seen_ != Seen::kValues) {
     seen_ = Seen::kValues;
@@ -108,11 +108,16 @@ void LgcPhases::TrainAgain(const std::string& why) {
       "values are to be sent, and train the autoencoder again: ", why));
 }
 
+void LgcPhases::WorkersChanged() {
+  news_.clear();
+  TrainAgain("the number of workers has changed");
+  plans_[0] = false;
+}
+
 void LgcPhases::Save(StateWriter* writer) const {
   writer->PutInt(static_cast<int64_t>(seen_));
   writer->PutInt(training_);
   writer->PutInt(version_);
-  writer->PutInt(is_new_);
   writer->PutInt(num_trained_);
   writer->PutInt(decides_at_);
   writer->PutInt(since_check_);
@@ -130,7 +135,6 @@ absl::Status LgcPhases::Load(StateReader* reader) {
   seen_ = static_cast<Seen>(seen);
   PS_ASSIGN_OR_RETURN(training_, reader->GetInt());
   PS_ASSIGN_OR_RETURN(version_, reader->GetInt());
-  PS_ASSIGN_OR_RETURN(is_new_, reader->GetInt());
   PS_ASSIGN_OR_RETURN(num_trained_, reader->GetInt());
   PS_ASSIGN_OR_RETURN(decides_at_, reader->GetInt());
   PS_ASSIGN_OR_RETURN(since_check_, reader->GetInt());

@@ -45,8 +45,8 @@ class LgcPhases {
   bool leader_lacks_encoder() const { return leader_lacks_encoder_; }
   // Whether the leader is to send a code: after `ahead` more updates, 0 or 1.
   bool sends_code(int ahead) const { return plans_[ahead]; }
-  // Trains again, because `why`.
-  void TrainAgain(const std::string& why);
+  // The next update is that of another number of workers: trains again.
+  void WorkersChanged();
 
   // Lines for the log about the last update.
   const std::vector<std::string>& news() const { return news_; }
@@ -60,6 +60,7 @@ class LgcPhases {
 
   void Trained(const ReconstructionError& error);
   void Decide();
+  void TrainAgain(const std::string& why);
 
   const LgcConfig config_;
   Seen seen_ = Seen::kNothing;

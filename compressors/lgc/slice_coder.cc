@@ -24,7 +24,6 @@ namespace {
 
 // A push that has been read.
 struct Push {
-  bool coded = false;  // Of value code kByCompressor.
   std::vector<uint32_t> indices;
   LgcRemark remark;  // The leader's.
   LgcValues values;
@@ -66,7 +65,7 @@ class LgcSliceCoder final : public SliceCoder {
         static_cast<int>(pushes.size()) == options_.num_workers;
     if (complete && CodedByCompressor(pushes[leader].pieces)) {
       absl::StatusOr<Push> read = Read(pushes[leader].pieces, nullptr);
-      if (!read.ok()) return Damaged(read.status());
+      if (!read.ok()) return Damaged(leader, read.status().message());
       if (read->remark.coded) {
         kind = LgcPush::kCode;
         PS_RETURN_IF_ERROR(DecodeAll(leader, *read, pushes));
@@ -160,8 +159,14 @@ class LgcSliceCoder final : public SliceCoder {
     PS_ASSIGN_OR_RETURN(error.signs, reader->GetDouble());
     if (has_error != 0) error_ = error;
     PS_RETURN_IF_ERROR(phases_.Load(reader));
-    std::vector<float> saved(NumParameters(static_cast<int>(num_workers)));
-    PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(saved)));
+    // One after the other, so that no damaged number takes much memory.
+    std::vector<float> saved;
+    std::vector<float> one(NumEncoderParameters());
+    for (int64_t i = 0; i <= num_workers; ++i) {
+      PS_RETURN_IF_ERROR(reader->GetFloats(absl::MakeSpan(one)));
+      saved.insert(saved.end(), one.begin(), one.end());
+      one.resize(NumDecoderParameters());
+    }
     PS_RETURN_IF_ERROR(adam_.Load(reader, saved.size()));
     TakeParameters(std::move(saved), static_cast<int>(num_workers));
     return absl::OkStatus();
@@ -171,8 +176,8 @@ class LgcSliceCoder final : public SliceCoder {
   static constexpr int64_t kMostWorkers = 1 << 16;
   static constexpr float kMostOfExample = 1e6f;  // Of the leader's scale.
 
-  static absl::Status Damaged(const absl::Status& status) {
-    return absl::DataLossError(status.message());
+  static absl::Status Damaged(int rank, absl::string_view what) {
+    return absl::DataLossError(absl::StrCat("worker ", rank, ": ", what));
   }
 
   const float* decoder(int rank) const {
@@ -190,7 +195,10 @@ class LgcSliceCoder final : public SliceCoder {
       parameters_.insert(parameters_.end(), first.begin(), first.end());
     }
     if (num_workers == options_.num_workers) return;
-    phases_.TrainAgain("the number of workers has changed");
+    phases_.WorkersChanged();
+    // There is no last update, and the next one may have a smaller number.
+    num_updates_ = 0;
+    encoder_at_.assign(options_.num_workers, -1);
   }
 
   // A push of value code kByCompressor; `leader` as in Check.
@@ -199,7 +207,6 @@ class LgcSliceCoder final : public SliceCoder {
     PS_ASSIGN_OR_RETURN(CodedPayload coded,
                         ReadCoded(payload, options_.num_elements));
     Push push;
-    push.coded = true;
     push.indices = std::move(coded.indices);
     const auto count = static_cast<int64_t>(push.indices.size());
     if (count != coded.count || (leader != nullptr && !coded.remark.empty())) {
@@ -226,12 +233,9 @@ class LgcSliceCoder final : public SliceCoder {
   }
 
   absl::Status CheckRemark(const LgcRemark& remark, int64_t num_coded) const {
-    // Chunks of each tensor round up. Nobody may cost more work than that.
-    const double most = 2 * options_.config.ratio() *
-                            static_cast<double>(options_.num_elements) +
-                        static_cast<double>(remark.ranges.size()) + 16;
-    if (num_coded < config_.min_values() ||
-        static_cast<double>(num_coded) > most) {
+    const int64_t most =
+        MostCodedValues(options_.config, options_.num_elements);
+    if (num_coded < config_.min_values() || num_coded > most) {
       return absl::InvalidArgumentError(
           absl::StrCat(num_coded, " values for an autoencoder; must be ",
                        config_.min_values(), " to ", most));
@@ -266,13 +270,12 @@ class LgcSliceCoder final : public SliceCoder {
       Push own;
       if (push.rank != leader) {
         absl::StatusOr<Push> read = Read(push.pieces, &remark_bytes);
-        if (!read.ok()) return Damaged(read.status());
+        if (!read.ok()) return Damaged(push.rank, read.status().message());
         own = *std::move(read);
       }
       const Push& one = push.rank == leader ? of_leader : own;
       if (one.indices != of_leader.indices) {
-        return absl::DataLossError(
-            "codes at other positions than the leader's");
+        return Damaged(push.rank, "codes at other positions than the leader's");
       }
       std::vector<float> innovation(order.size(), 0.0f);
       for (size_t i = 0; i < one.values.places.size(); ++i) {
@@ -288,7 +291,7 @@ class LgcSliceCoder final : public SliceCoder {
       for (size_t i = 0; i < order.size(); ++i) {
         values[order[i]] = decoded[i] * remark.scale;
         if (!std::isfinite(values[order[i]])) {
-          return absl::DataLossError("a decoded value is not finite");
+          return Damaged(push.rank, "a decoded value is not finite");
         }
       }
       PS_ASSIGN_OR_RETURN(
@@ -316,6 +319,8 @@ class LgcSliceCoder final : public SliceCoder {
     TrainingExample<float> example;
     example.leader = leader;
     for (const CoderPush& push : pushes) {
+      // Only a damaged log has it; Apply says so.
+      if (CodedByCompressor(push.pieces)) return std::nullopt;
       std::vector<uint32_t> indices;
       std::vector<float> own;
       DecodePayload(push.pieces, &indices, &own);
@@ -378,8 +383,8 @@ SliceCoderBytes LgcSliceCoderBytes(const SliceCoderOptions& options) {
   // Parameters, two moments, a gradient; the encoder that workers get; and for
   // each value and worker the signals of all layers, and their gradients.
   constexpr double kBytesAValue = 4096;
-  const double values =
-      2 * options.config.ratio() * static_cast<double>(options.num_elements);
+  const auto values = static_cast<double>(
+      MostCodedValues(options.config, options.num_elements));
   bytes.memory =
       static_cast<int64_t>(16 * NumParameters(options.num_workers)) +
       bytes.remark +

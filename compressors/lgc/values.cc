@@ -2,9 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
 
+#include "compressors/scalecom/tensor_rates.h"
+
 namespace ps {
+
+int64_t MostCodedValues(const CompressorConfig& config, int64_t num_elements) {
+  constexpr int64_t kFewChunks = 32;
+  double share = config.ratio();
+  if (config.scalecom().rates() == ScaleComConfig::BY_USES) {
+    const int64_t most_uses = std::numeric_limits<int64_t>::max();
+    share = std::max(share, 1.0 / static_cast<double>(RateForUses(most_uses)));
+  }
+  return static_cast<int64_t>(2 * share * static_cast<double>(num_elements)) +
+         kFewChunks;
+}
 
 int64_t NumValues(absl::Span<const ValueRange> ranges) {
   int64_t count = 0;

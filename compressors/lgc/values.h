@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/types/span.h"
+#include "proto/compressor_config.pb.h"
 
 namespace ps {
 
@@ -16,6 +17,11 @@ struct ValueRange {
   uint32_t begin = 0;
   uint32_t end = 0;
 };
+
+// How many values of a slice of this size may go through its autoencoder at
+// most: leaders send plain values where they have more, and servers refuse
+// more. Twice the ratio, as chunks of each tensor round up.
+int64_t MostCodedValues(const CompressorConfig& config, int64_t num_elements);
 
 // The number of elements in ranges.
 int64_t NumValues(absl::Span<const ValueRange> ranges);

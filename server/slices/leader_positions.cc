@@ -39,6 +39,7 @@ absl::Status CompletePush(const PayloadBuffer& positions, int64_t num_elements,
   }
   owner->values = std::move(push->payload.owner);
   push->lacks_positions = false;
+  push->completed = true;
   push->payload.pieces = owner->completed.pieces;
   push->payload.owner = std::move(owner);
   return absl::OkStatus();

@@ -6,6 +6,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
@@ -43,16 +44,29 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
 // has_coder: the state has a compressor's part, which checks its own values.
 absl::Status CheckUpdate(const SliceOptions& options,
                          const UpdateRecord& update, bool has_coder) {
+  if (UpdatesByEachPush(*options.config) && update.pushes.size() != 1) {
+    return absl::DataLossError(
+        absl::StrCat("an update with ", update.pushes.size(),
+                     " pushes; this job makes one of each push"));
+  }
   for (const WorkerPush& push : update.pushes) {
     if (push.rank < 0 || push.rank >= options.config->cluster().num_workers()) {
       return absl::DataLossError(absl::StrCat("a push of worker ", push.rank));
     }
-    if (has_coder && CodedByCompressor(push.payload.pieces)) continue;
+    if (has_coder && CodedByCompressor(push.payload.pieces)) {
+      if (!push.dense) continue;
+      return absl::DataLossError("values of a compressor are not dense");
+    }
     PS_ASSIGN_OR_RETURN(
         const PayloadInfo info,
         ValidatePayload(push.payload.pieces, options.num_elements));
-    if (options.rule == UpdateRule::kMean &&
-        info.index_code != IndexCode::kDense) {
+    const bool dense = info.index_code == IndexCode::kDense;
+    if (push.dense != dense) {
+      return absl::DataLossError(absl::StrCat(
+          "a push of worker ", push.rank, " is ", dense ? "dense" : "sparse",
+          ", and its record says ", push.dense ? "dense" : "sparse"));
+    }
+    if (options.rule == UpdateRule::kMean && !dense) {
       return absl::DataLossError("statistics are not dense");
     }
   }

@@ -106,6 +106,8 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
         PositionsOfLeader(update.pushes, static_cast<int>(workers_.size())));
     if (positions.has_value()) positions_.Keep(version, *positions);
   }
+  // Of another number of workers.
+  if (history.updates.empty()) LogNews();
   Begin();
   return absl::OkStatus();
 }
@@ -238,6 +240,10 @@ absl::Status WeightSlice::CheckCoded(WorkerPush* push) const {
   std::string leader;
   const bool leads = positions_.IsLeader(push->rank, push->iteration);
   if (!leads) {
+    if (!push->completed) {
+      return absl::InvalidArgumentError(
+          "coded values at positions of its own; only the leader has any");
+    }
     PS_ASSIGN_OR_RETURN(const std::optional<PayloadBuffer> positions,
                         PositionsFor(push->rank, push->iteration));
     if (!positions.has_value()) {
@@ -466,10 +472,20 @@ void WeightSlice::Advance() {
   }
 }
 
+void WeightSlice::LogNews() const {
+  if (state_->coder() == nullptr) return;
+  for (const std::string& line : state_->coder()->news()) {
+    LOG(INFO) << options_.name << ", iteration "
+              << state_->progress().version - 1 << ": " << line;
+  }
+}
+
 void WeightSlice::Step() {
   absl::StatusOr<std::vector<Squares>> squares = state_->Apply(*record_);
   if (!squares.ok()) {
-    FailNow(squares.status());
+    FailNow(Annotate(
+        squares.status(),
+        absl::StrCat(options_.name, ", update ", state_->progress().version)));
     return;
   }
   if (!squares->empty()) {
@@ -494,12 +510,7 @@ void WeightSlice::Step() {
     options_.about_pushes->Log(
         line, [](const std::string& text) { LOG(WARNING) << text; });
   }
-  if (state_->coder() != nullptr) {
-    for (const std::string& line : state_->coder()->news()) {
-      LOG(INFO) << options_.name << ", iteration "
-                << state_->progress().version - 1 << ": " << line;
-    }
-  }
+  LogNews();
   const absl::Time end = clock_->Now();
   for (WorkerPush& push : record_->pushes) {
     // Released before the answers, so that workers have their credit back when

@@ -192,6 +192,8 @@ class WeightSlice {
   // Makes the updates that are due.
   void Advance();
   // Applies record_ as far as possible.
+  // The news of a compressor's part.
+  void LogNews() const;
   void Step();
   // Answer the calls that need not wait any longer: pushes that were counted,
   // and those that get all weights.

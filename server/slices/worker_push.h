@@ -20,6 +20,8 @@ struct WorkerPush {
   // The payload has the values for the positions of the iteration's leader, and
   // is not validated; `count` and `dense` are not known.
   bool lacks_positions = false;
+  // Its positions are the leader's, which the server has put into it.
+  bool completed = false;
   int64_t message_bytes = 0;  // Bytes on the wire.
   int64_t base_version = 0;   // The weights that the worker holds.
   // The digest of those weights (SliceWeights::Digest), if it is to be

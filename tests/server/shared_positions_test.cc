@@ -208,6 +208,30 @@ TEST_F(SharedPositionsTest, OtherCompressorsShareNothing) {
   EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
 }
 
+// It would be found out when the update is made, and end the job.
+TEST_F(SharedPositionsTest, FollowersHaveNoCodesAtPositionsOfTheirOwn) {
+  config_.mutable_compressor()->set_name("lgc");
+  const auto slice = NewSlice();
+  Answers leaders;
+  slice->Push(Whole(0, 0, {2}, {3}), leaders.Taker());
+  WorkerPush push = Whole(1, 0, {4}, {3});
+  const PayloadPieces& pieces = push.payload.pieces;
+  PayloadBuffer payload = PayloadBuffer::Allocate(pieces[0].size());
+  std::copy(pieces[0].begin(), pieces[0].end(), payload.data());
+  push.payload = Received(EncodeCoded(payload, "", "values"));
+  Answers answers;
+  slice->Push(std::move(push), answers.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(answers.OnlyStatus()));
+  EXPECT_THAT(std::string(answers.OnlyStatus().message()),
+              HasSubstr("worker 1"));
+  EXPECT_THAT(std::string(answers.OnlyStatus().message()),
+              HasSubstr("coded values at positions of its own"));
+  slice->Push(Values(1, 0, {2}, {3}), leaders.Taker());
+  slice->Push(Values(2, 0, {2}, {3}), leaders.Taker());
+  ASSERT_EQ(leaders.Get().size(), 3u);
+  EXPECT_TRUE(leaders.Get()[2].ok()) << leaders.Get()[2].status();
+}
+
 TEST_F(SharedPositionsTest, ANewerCallSupersedesOneThatWaits) {
   Asked older, newer;
   slice_->GetPositions(1, 0, older.Taker());
@@ -301,6 +325,23 @@ TEST_F(SharedPositionsTest, AServerGoesOnFromItsLog) {
   Answers answers;
   restarted.Push(Values(2, 0, {3}, {1}), answers.Taker());
   EXPECT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
+}
+
+TEST_F(SharedPositionsTest, ALogThatContradictsItselfIsRefused) {
+  SliceHistory history;
+  history.first = Dense(std::vector<float>(kSize));
+  UpdateRecord update;
+  for (int rank = 0; rank < 3; ++rank) {
+    update.pushes.push_back(Whole(rank, 0, {3}, {1}));
+  }
+  update.pushes[1].dense = true;
+  history.updates.emplace(0, std::move(update));
+  WeightSlice restarted(OptionsOf(config_, kSize));
+  restarted.Load(std::move(history), [](const absl::Status& status) {
+    EXPECT_TRUE(absl::IsDataLoss(status));
+    EXPECT_EQ(status.message(),
+              "a push of worker 1 is sparse, and its record says dense");
+  });
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "common/config_check.h"
 
+#include <cmath>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -64,12 +65,13 @@ class Section {
   void AtLeastOne(const std::string& field, int value) const {
     if (value < 1) Add(field, absl::StrCat(value), "must be at least 1");
   }
-  // Also false for NaN, in both.
   void NotNegative(const std::string& field, double value) const {
-    if (!(value >= 0)) Add(field, absl::StrCat(value), "must be at least 0");
+    if (value >= 0 && std::isfinite(value)) return;
+    Add(field, absl::StrCat(value), "must be finite, and at least 0");
   }
   void Positive(const std::string& field, double value) const {
-    if (!(value > 0)) Add(field, absl::StrCat(value), "must be above 0");
+    if (value > 0 && std::isfinite(value)) return;
+    Add(field, absl::StrCat(value), "must be finite, and above 0");
   }
 
   const LayerParallelConfig& config_;

@@ -207,7 +207,7 @@ class Step {
 void RoundForWire(LayerParallelConfig::WireFormat wire,
                   std::vector<float>* values) {
   if (wire == LayerParallelConfig::FP32) return;
-  for (float& x : *values) x = Fp16::Widen(Fp16::Narrow(x));
+  for (float& x : *values) x = Fp16::Widen(NarrowForWire(x));
 }
 
 int64_t WireBytes(LayerParallelConfig::WireFormat wire) {

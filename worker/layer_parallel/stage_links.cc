@@ -14,7 +14,7 @@ namespace {
 // Two codes in each float, as an exchange carries any bits.
 std::vector<float> Narrow(const float* values, int64_t size) {
   std::vector<uint16_t> codes(size + size % 2);
-  for (int64_t i = 0; i < size; ++i) codes[i] = Fp16::Narrow(values[i]);
+  for (int64_t i = 0; i < size; ++i) codes[i] = NarrowForWire(values[i]);
   std::vector<float> packed(codes.size() / 2);
   std::memcpy(packed.data(), codes.data(), codes.size() * sizeof(uint16_t));
   return packed;

@@ -3,16 +3,25 @@
 #ifndef WORKER_LAYER_PARALLEL_STAGE_LINKS_H_
 #define WORKER_LAYER_PARALLEL_STAGE_LINKS_H_
 
+#include <cmath>
 #include <cstdint>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/time/time.h"
+#include "compressors/value_codes/two_byte_formats.h"
 #include "proto/layer_parallel_config.pb.h"
 #include "transport/stage_exchange.h"
 
 namespace ps {
+
+// The code of a value where FP16 travels. NaN stays NaN: it must not look like
+// a value, or an iteration that is left out would seem to be one like others.
+inline uint16_t NarrowForWire(float x) {
+  constexpr uint16_t kNan = 0x7e00;
+  return std::isnan(x) ? kNan : Fp16::Narrow(x);
+}
 
 // All workers make the same calls in the same order, each as its stage needs
 // them, and start together, at the beginning or from a snapshot. Not

@@ -19,6 +19,11 @@ class StoredVariables final : public CutVariables {
         num_examples_(num_examples) {}
 
   absl::Status Fetch(const Examples& examples, CutBatch* cut) override {
+    if (variables_.empty()) {
+      return absl::DataLossError(
+          "a snapshot says that auxiliary variables were recorded, and has "
+          "none");
+    }
     Gather(examples, variables_, &cut->variables);
     Gather(examples, multipliers_, &cut->multipliers);
     return absl::OkStatus();

@@ -23,6 +23,16 @@ double SquaredNorm(const float* x, int64_t size) {
   return squares;
 }
 
+bool AllFinite(const std::vector<float>& values) {
+  return std::all_of(values.begin(), values.end(),
+                     [](float value) { return std::isfinite(value); });
+}
+
+bool IsFinite(const CutBatch& cut) {
+  return std::isfinite(cut.mismatch) && AllFinite(cut.variables) &&
+         AllFinite(cut.multipliers);
+}
+
 int InnerSteps(const LayerParallelConfig& config) {
   if (config.inner_steps() > 0) return config.inner_steps();
   return config.method() == LayerParallelConfig::PENALTY ? 1 : 3;
@@ -260,9 +270,12 @@ absl::StatusOr<BatchResult> TrainingCuts::Step(const Batch& batch,
       ParallelStep(step_, batch, vectors, options_.network, &batches_));
   for (size_t i = 0; i < size(); ++i) {
     const absl::Time start = clock.Now();
-    PS_RETURN_IF_ERROR(Store(examples, i));
+    // An iteration that is left out (training.non_finite) changes no variables.
+    if (IsFinite(batches_[i])) {
+      PS_RETURN_IF_ERROR(Store(examples, i));
+      account->AddMismatch(batches_[i].mismatch);
+    }
     own_times[cuts_[i].number - first] += clock.Now() - start;
-    account->AddMismatch(batches_[i].mismatch);
     if (options_.network->links() != nullptr) continue;
     // An end would go one way, and a target the other.
     account->AddBytes(2 * step_.inner_steps *

@@ -179,8 +179,9 @@ class LgcCluster {
     workers_[rank]->set_residual(residual);
   }
 
-  // Goes on with other workers, new ones among them.
-  void ChangeWorkers(int num_workers) {
+  // Goes on with other workers, new ones among them, in this iteration: the
+  // others keep what they know.
+  void ChangeWorkers(int num_workers, int64_t iteration) {
     StateWriter writer("test");
     coder_->Save(&writer);
     const std::string saved = std::move(writer).Finish();
@@ -188,11 +189,19 @@ class LgcCluster {
     coder_options_.num_workers = num_workers;
     coder_ = NewLgcSliceCoder(coder_options_);
     CHECK(coder_->Load(&reader).ok());
+    for (const std::string& line : coder_->news()) news_.push_back(line);
+    std::vector<std::string> states;
+    for (const auto& worker : workers_) {
+      states.push_back(worker->compressor().SaveState());
+    }
     positions_.resize(num_workers);
     workers_.clear();
     for (int rank = 0; rank < num_workers; ++rank) {
       workers_.push_back(NewWorker(rank));
+      if (rank >= static_cast<int>(states.size())) continue;
+      CHECK(workers_[rank]->compressor().LoadState(states[rank]).ok());
     }
+    t_ = iteration;
   }
 
   int64_t iteration() const { return t_; }
@@ -208,6 +217,7 @@ class LgcCluster {
     options.tensors[0].first = true;
     options.tensors[1].begin = kFirst;
     options.tensors[1].shape = {64, 64};
+    options.tensors[1].uses = 900;
     options.tensors[2].begin = kFirst + kMiddle;
     options.tensors[2].shape = {kBias};
     options.tensors[3].begin = kFirst + kMiddle + kBias;

@@ -168,11 +168,49 @@ TEST(Lgc, FallsBackWhenTheErrorGrows) {
 
 TEST(Lgc, TrainsAgainWithOtherWorkers) {
   LgcCluster cluster(EarlyLgc(), 2);
-  for (int t = 0; t < 15; ++t) cluster.Iterate();
-  cluster.ChangeWorkers(3);
+  for (int t = 0; t < 14; ++t) cluster.Iterate();
+  EXPECT_TRUE(cluster.Iterate().coded);
+  // With more workers an epoch has fewer iterations, and so have all before.
+  cluster.ChangeWorkers(3, 10);
+  EXPECT_THAT(cluster.news().back(),
+              HasSubstr("the number of workers has changed"));
   std::string phases;
   for (int t = 0; t < 20; ++t) phases += cluster.Iterate().coded ? 'c' : 'v';
   EXPECT_EQ(phases.find('c'), 17u) << phases;
+}
+
+// Of the middle tensor 1 in 25 is sent, which is more than the ratio.
+TEST(Lgc, CodesTensorsWithARateOfTheirOwn) {
+  CompressorConfig config = EarlyLgc();
+  config.set_ratio(0.01);
+  config.mutable_lgc()->set_min_values(64);
+  config.mutable_scalecom()->set_rates(ScaleComConfig::BY_USES);
+  LgcCluster cluster(config, 2);
+  int iterations = 0;
+  while (!cluster.Iterate().coded) ASSERT_LT(++iterations, 30);
+}
+
+// Where exact selection takes more from a part than servers allow, its values
+// are sent.
+TEST(Lgc, SendsTooManyValuesUncoded) {
+  HarnessOptions options;
+  options.config = EarlyLgc();
+  options.config.mutable_scalecom()->set_selection(ScaleComConfig::EXACT);
+  options.config.mutable_lgc()->set_min_values(64);
+  options.dense_size = kMiddle;
+  options.tensors.resize(1);
+  options.tensors[0].shape = {64, 64};
+  options.part_ends = {kMiddle / 4, kMiddle};
+  SharedPositions positions;
+  options.num_workers = 2;
+  options.shared_positions = &positions;
+  Harness worker(options);
+  std::vector<float> even(kMiddle);
+  for (int64_t i = 0; i < kMiddle; ++i) even[i] = i % 10 == 0 ? 1.0f : 0.01f;
+  EXPECT_TRUE(CodedByCompressor({worker.Compress(even).parts[0].span()}));
+  std::vector<float> uneven(kMiddle, 0.01f);
+  std::fill_n(uneven.begin(), kMiddle / 4, 100.0f);
+  EXPECT_FALSE(CodedByCompressor({worker.Compress(uneven).parts[0].span()}));
 }
 
 TEST(Lgc, SendsAFewValuesUncoded) {

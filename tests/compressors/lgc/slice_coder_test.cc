@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -68,6 +69,17 @@ TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
   bad.remark.ranges = {{10, 20}};
   bad.remark.signs.assign(10, true);
   refused("values for an autoencoder", bad);
+  // Many values would take much memory, however they are spread.
+  bad = good;
+  bad.remark.coded = false;
+  bad.indices.resize(kSize / 2);
+  std::iota(bad.indices.begin(), bad.indices.end(), 0);
+  bad.remark.ranges.clear();
+  for (uint32_t i = 0; i < kSize / 2; ++i) {
+    bad.remark.ranges.push_back({i, i + 1});
+  }
+  bad.remark.signs.assign(kSize / 2, true);
+  refused("2713 values for an autoencoder; must be", bad);
   bad = good;
   bad.values.code.pop_back();
   refused("an innovation of", bad);

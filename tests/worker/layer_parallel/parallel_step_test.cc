@@ -406,6 +406,15 @@ TEST(ParallelStep, InnerStepsRepeatWithTheSameWeightsAndTheLastCounts) {
   EXPECT_NE(together[0].mismatch, one_by_one[0].mismatch);
 }
 
+// FP16 has no NaN of its own (compressors/value_codes/two_byte_formats.h).
+TEST(ParallelStep, WireFormatHidesNoNan) {
+  std::vector<float> values = {std::nanf(""), 1e6f, -1.0f / 3};
+  RoundForWire(LayerParallelConfig::FP16, &values);
+  EXPECT_TRUE(std::isnan(values[0]));
+  EXPECT_EQ(values[1], 65504);
+  EXPECT_NEAR(values[2], -1.0 / 3, 1e-4);
+}
+
 TEST(ParallelStep, WireFormatRoundsWhatIsSentAndNotWhatIsKept) {
   std::vector<float> values = {1.0f, 1.0f / 3, 1e-9f, 1e6f};
   RoundForWire(LayerParallelConfig::FP32, &values);

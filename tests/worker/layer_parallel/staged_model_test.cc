@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <memory>
 #include <string>
 #include <utility>
@@ -431,7 +432,7 @@ TEST(StagedModel, ConfigsThatTheMethodDoesNotCoverAreRefused) {
   section.set_serial_epochs(0);
   section.set_penalty(-1);
   section.set_penalty_scale(std::nan(""));
-  section.set_step_size(-0.5);
+  section.set_step_size(std::numeric_limits<double>::infinity());
   section.set_memory_limit_megabytes(0);
   section.set_method(LayerParallelConfig::AUGMENTED_LAGRANGIAN);
   section.mutable_aux_network()->set_learning_rate(0);
@@ -445,7 +446,7 @@ TEST(StagedModel, ConfigsThatTheMethodDoesNotCoverAreRefused) {
        {"layer_parallel.stages is 0", "inner_steps is 101",
         "filter_extent is 0", "warm_start_epochs is 0", "parallel_epochs is -1",
         "serial_epochs is 0", "penalty is -1", "penalty_scale is nan",
-        "step_size is -0.5", "memory_limit_megabytes is 0",
+        "step_size is inf", "memory_limit_megabytes is 0",
         "aux_network.learning_rate is 0", "method is AUGMENTED_LAGRANGIAN",
         "cut_before is a list of 1", "cluster.num_workers is 2",
         "consistency.mode is ASYNCHRONOUS",
