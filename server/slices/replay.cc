@@ -55,7 +55,10 @@ absl::Status CheckUpdate(const SliceOptions& options,
     }
     if (has_coder && CodedByCompressor(push.payload.pieces)) {
       if (!push.dense) continue;
-      return absl::DataLossError("values of a compressor are not dense");
+      return absl::DataLossError(
+          absl::StrCat("a push of worker ", push.rank,
+                       " has a compressor's own values, and its record says "
+                       "dense"));
     }
     PS_ASSIGN_OR_RETURN(
         const PayloadInfo info,

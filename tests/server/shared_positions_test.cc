@@ -78,6 +78,18 @@ class SharedPositionsTest : public ::testing::Test {
     return push;
   }
 
+  // The first weights, and one update of all workers.
+  static SliceHistory OneUpdate() {
+    SliceHistory history;
+    history.first = Dense(std::vector<float>(kSize));
+    UpdateRecord update;
+    for (int rank = 0; rank < 3; ++rank) {
+      update.pushes.push_back(Whole(rank, 0, {3}, {1}));
+    }
+    history.updates.emplace(0, std::move(update));
+    return history;
+  }
+
   JobConfig config_;
   std::unique_ptr<WeightSlice> slice_;
 };
@@ -308,13 +320,7 @@ TEST_F(SharedPositionsTest, WorkersGoBackAlone) {
 
 // A server that reads its log knows the positions of the last update.
 TEST_F(SharedPositionsTest, AServerGoesOnFromItsLog) {
-  SliceHistory history;
-  history.first = Dense(std::vector<float>(kSize));
-  UpdateRecord update;
-  for (int rank = 0; rank < 3; ++rank) {
-    update.pushes.push_back(Whole(rank, 0, {3}, {1}));
-  }
-  history.updates.emplace(0, std::move(update));
+  SliceHistory history = OneUpdate();
   WeightSlice restarted(OptionsOf(config_, kSize));
   restarted.Load(std::move(history), [](const absl::Status& status) {
     EXPECT_TRUE(status.ok()) << status;
@@ -328,20 +334,15 @@ TEST_F(SharedPositionsTest, AServerGoesOnFromItsLog) {
 }
 
 TEST_F(SharedPositionsTest, ALogThatContradictsItselfIsRefused) {
-  SliceHistory history;
-  history.first = Dense(std::vector<float>(kSize));
-  UpdateRecord update;
-  for (int rank = 0; rank < 3; ++rank) {
-    update.pushes.push_back(Whole(rank, 0, {3}, {1}));
-  }
-  update.pushes[1].dense = true;
-  history.updates.emplace(0, std::move(update));
+  SliceHistory history = OneUpdate();
+  history.updates.at(0).pushes[1].dense = true;
   WeightSlice restarted(OptionsOf(config_, kSize));
-  restarted.Load(std::move(history), [](const absl::Status& status) {
-    EXPECT_TRUE(absl::IsDataLoss(status));
-    EXPECT_EQ(status.message(),
-              "a push of worker 1 is sparse, and its record says dense");
-  });
+  absl::Status loaded;
+  restarted.Load(std::move(history),
+                 [&loaded](const absl::Status& status) { loaded = status; });
+  EXPECT_TRUE(absl::IsDataLoss(loaded));
+  EXPECT_EQ(loaded.message(),
+            "a push of worker 1 is sparse, and its record says dense");
 }
 
 }  // namespace

@@ -31,9 +31,8 @@ struct StepGuard {
   double sum = 0;     // Of this epoch so far.
   int64_t batches = 0;
 
-  // Takes the mismatch of the next batch, in epochs of so many; whether an
-  // epoch ends with it whose mean is more than twice that of the epoch before,
-  // so that the step must be halved.
+  // Takes the mismatch of the next batch. True if it ends an epoch whose mean
+  // is more than twice that of the epoch before: the step must be halved then.
   bool Grows(double mismatch, int64_t batches_per_epoch);
 };
 

@@ -94,6 +94,9 @@ class Training {
   std::vector<float> weights() const {
     return {weights_.data(), weights_.data() + weights_.size()};
   }
+  void set_weights(const std::vector<float>& weights) {
+    std::copy(weights.begin(), weights.end(), weights_.data());
+  }
   std::vector<float> gradient() const {
     return {gradient_.data(), gradient_.data() + gradient_.size()};
   }
@@ -324,6 +327,29 @@ TEST(StagedModel, ParallelPhasesLeaveStatisticsAlone) {
   EXPECT_EQ(training.statistics(), before);
   training.RunTo(13);
   EXPECT_NE(training.statistics(), before);
+}
+
+// Workers leave such an iteration out (training.non_finite: SKIP), and go on
+// with the weights before it.
+TEST(StagedModel, AnIterationThatIsNotFiniteLeavesVariablesAlone) {
+  for (const auto wire :
+       {LayerParallelConfig::FP32, LayerParallelConfig::FP16}) {
+    JobConfig job = SmallJob();
+    Section(&job)->set_wire_format(wire);
+    Training skips(job);
+    constexpr int64_t kParallel = 7;
+    skips.RunTo(kParallel);
+    const std::vector<float> weights = skips.weights();
+    skips.set_weights(std::vector<float>(weights.size(), std::nanf("")));
+    skips.RunTo(kParallel + 1);
+    EXPECT_TRUE(std::isnan(skips.losses().back()));
+    skips.set_weights(weights);
+    skips.RunAll();
+    const std::vector<double>& losses = skips.losses();
+    for (size_t i = kParallel + 1; i < losses.size(); ++i) {
+      EXPECT_TRUE(std::isfinite(losses[i])) << i;
+    }
+  }
 }
 
 TEST(StagedModel, FilterAndWireFormatChangeParallelPhasesOnly) {
