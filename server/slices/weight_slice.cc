@@ -1,7 +1,6 @@
 #include "server/slices/weight_slice.h"
 
 #include <algorithm>
-#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
