@@ -10,6 +10,8 @@
 #include <string>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
+
 namespace ps {
 
 class JobConfig;
@@ -21,6 +23,12 @@ class ConfigProblems {
   // (0, 1]") reads "compressor.ratio is 1.5; must be in (0, 1]".
   void Add(const std::string& field, const std::string& value,
            const std::string& rule);
+  // Adds a value for which the rule does not hold.
+  template <typename Value>
+  void CheckThat(bool holds, const std::string& field, const Value& value,
+                 const std::string& rule) {
+    if (!holds) Add(field, absl::StrCat(value), rule);
+  }
 
   const std::vector<std::string>& lines() const { return lines_; }
   // The field of each line.

@@ -1,11 +1,12 @@
 // Checks the compressor part of a job, and reports every problem in it.
+#include "common/config_check.h"
+
 #include <cmath>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "common/config_check.h"
 #include "common/consistency.h"
 #include "compressors/automatic/options_check.h"
 #include "compressors/combination_check.h"
@@ -28,33 +29,25 @@ void CheckName(const std::string& field, const std::string& name,
                 absl::StrCat("known are: ", absl::StrJoin(known, ", ")));
 }
 
-template <typename Number>
-void CheckThat(bool holds, const std::string& field, Number value,
-               const std::string& rule, ConfigProblems* problems) {
-  if (!holds) problems->Add(field, absl::StrCat(value), rule);
-}
-
 // Checks what the wrappers of a compressor require from the rest of the job.
 void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
   const CompressorConfig& compressor = config.compressor();
-  CheckThat(compressor.momentum_correction().momentum() == 0 ||
-                config.optimizer().name() == "sgd",
-            "optimizer.name",
-            absl::StrCat("\"", config.optimizer().name(), "\""),
-            "must be \"sgd\" with compressor.momentum_correction, which is the "
-            "momentum",
-            problems);
-  CheckThat(compressor.feedback_share() == 1 || !config.has_worker_optimizer(),
-            "compressor.feedback_share", compressor.feedback_share(),
-            "must be 1 with worker_optimizer, whose own weights are ahead of "
-            "the servers' by the whole residual",
-            problems);
-  CheckThat(
+  problems->CheckThat(
+      compressor.momentum_correction().momentum() == 0 ||
+          config.optimizer().name() == "sgd",
+      "optimizer.name", absl::StrCat("\"", config.optimizer().name(), "\""),
+      "must be \"sgd\" with compressor.momentum_correction, which is the "
+      "momentum");
+  problems->CheckThat(
+      compressor.feedback_share() == 1 || !config.has_worker_optimizer(),
+      "compressor.feedback_share", compressor.feedback_share(),
+      "must be 1 with worker_optimizer, whose own weights are ahead of "
+      "the servers' by the whole residual");
+  problems->CheckThat(
       compressor.clip_norm() == 0 || config.training().bucket_megabytes() == 0,
       "training.bucket_megabytes", config.training().bucket_megabytes(),
       "must be 0 with compressor.clip_norm, which needs the norm of the "
-      "whole gradient",
-      problems);
+      "whole gradient");
 }
 
 // Where workers share positions, they must be in the same iteration.
@@ -64,12 +57,12 @@ void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
   const std::string why = absl::StrCat(" with compressor.name \"", name,
                                        "\", whose workers send the positions "
                                        "that one of them selects");
-  CheckThat(!UpdatesByEachPush(config), "consistency.mode",
-            ConsistencyConfig::Mode_Name(config.consistency().mode()),
-            "must be SYNCHRONOUS" + why, problems);
-  CheckThat(!MayLeaveOut(config), "consistency.step_timeout_seconds",
-            config.consistency().step_timeout_seconds(), "must be 0" + why,
-            problems);
+  problems->CheckThat(!UpdatesByEachPush(config), "consistency.mode",
+                      ConsistencyConfig::Mode_Name(config.consistency().mode()),
+                      "must be SYNCHRONOUS" + why);
+  problems->CheckThat(!MayLeaveOut(config), "consistency.step_timeout_seconds",
+                      config.consistency().step_timeout_seconds(),
+                      "must be 0" + why);
 }
 
 // Votes require the majority vote, and the majority vote requires votes.
@@ -99,8 +92,8 @@ bool CheckAlone(const CompressorConfig& compressor, const std::string& path,
                 ConfigProblems* problems) {
   CheckName(path + "name", compressor.name(), CompressorRegistry().Names(),
             problems);
-  CheckThat(compressor.ratio() > 0 && compressor.ratio() <= 1, path + "ratio",
-            compressor.ratio(), "must be in (0, 1]", problems);
+  problems->CheckThat(compressor.ratio() > 0 && compressor.ratio() <= 1,
+                      path + "ratio", compressor.ratio(), "must be in (0, 1]");
   CheckName(path + "index_code", compressor.index_code(), IndexCodeNames(),
             problems);
   const size_t before = problems->lines().size();
@@ -128,45 +121,45 @@ void CheckDownlink(const JobConfig& config, ConfigProblems* problems) {
   const DownlinkConfig::Mode mode = config.downlink().mode();
   if (mode != DownlinkConfig::COMPRESSED) {
     if (!SendsDifferences(config.downlink())) return;
-    CheckThat(mode == DownlinkConfig::UPDATE, "downlink.mode",
-              DownlinkConfig::Mode_Name(mode),
-              "must be UPDATE or COMPRESSED with a downlink.compressor; AUTO "
-              "takes the job's own",
-              problems);
-    CheckThat(compressor.name() == "none", path + "name", name,
-              "must be \"none\" with downlink.mode UPDATE, which sends every "
-              "element that changed; COMPRESSED leaves elements out",
-              problems);
+    problems->CheckThat(
+        mode == DownlinkConfig::UPDATE, "downlink.mode",
+        DownlinkConfig::Mode_Name(mode),
+        "must be UPDATE or COMPRESSED with a downlink.compressor; AUTO "
+        "takes the job's own");
+    problems->CheckThat(
+        compressor.name() == "none", path + "name", name,
+        "must be \"none\" with downlink.mode UPDATE, which sends every "
+        "element that changed; COMPRESSED leaves elements out");
   }
   CheckAlone(compressor, path, problems);
   const CompressorPlugin plugin = FindCompressor(compressor.name());
-  CheckThat(compressor.name() != "none" || compressor.value_code() != "fp32",
-            path + "name", name,
-            "must leave elements out, or have a value_code of fewer than 32 "
-            "bits; downlink.mode AUTO uses the job's compressor",
-            problems);
-  CheckThat(!plugin.writes_own_code, path + "name", name,
-            "must be one that does not treat each tensor separately", problems);
-  CheckThat(!plugin.chooses_by_time, path + "name", name,
-            absl::StrCat("must be another: ", name,
-                         " chooses by the time that a worker's iterations "
-                         "take"),
-            problems);
-  CheckThat(compressor.error_feedback(), path + "error_feedback", "false",
-            "must be true: what is left out comes with a later answer",
-            problems);
-  CheckThat(compressor.momentum_correction().momentum() == 0,
-            path + "momentum_correction.momentum",
-            compressor.momentum_correction().momentum(),
-            "must be 0: it is for gradients", problems);
-  CheckThat(compressor.clip_norm() == 0, path + "clip_norm",
-            compressor.clip_norm(), "must be 0: it is for gradients", problems);
-  CheckThat(compressor.feedback_share() == 1, path + "feedback_share",
-            compressor.feedback_share(), "must be 1: it is for gradients",
-            problems);
-  CheckThat(compressor.warmup().stages() == 0, path + "warmup.stages",
-            compressor.warmup().stages(), "must be 0: it is for gradients",
-            problems);
+  problems->CheckThat(
+      compressor.name() != "none" || compressor.value_code() != "fp32",
+      path + "name", name,
+      "must leave elements out, or have a value_code of fewer than 32 "
+      "bits; downlink.mode AUTO uses the job's compressor");
+  problems->CheckThat(!plugin.writes_own_code, path + "name", name,
+                      "must be one that does not treat each tensor separately");
+  problems->CheckThat(
+      !plugin.chooses_by_time, path + "name", name,
+      absl::StrCat("must be another: ", name,
+                   " chooses by the time that a worker's iterations "
+                   "take"));
+  problems->CheckThat(
+      compressor.error_feedback(), path + "error_feedback", "false",
+      "must be true: what is left out comes with a later answer");
+  problems->CheckThat(compressor.momentum_correction().momentum() == 0,
+                      path + "momentum_correction.momentum",
+                      compressor.momentum_correction().momentum(),
+                      "must be 0: it is for gradients");
+  problems->CheckThat(compressor.clip_norm() == 0, path + "clip_norm",
+                      compressor.clip_norm(), "must be 0: it is for gradients");
+  problems->CheckThat(compressor.feedback_share() == 1, path + "feedback_share",
+                      compressor.feedback_share(),
+                      "must be 1: it is for gradients");
+  problems->CheckThat(compressor.warmup().stages() == 0, path + "warmup.stages",
+                      compressor.warmup().stages(),
+                      "must be 0: it is for gradients");
 }
 
 void CheckCompressor(const JobConfig& config, ConfigProblems* problems) {

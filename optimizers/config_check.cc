@@ -18,12 +18,6 @@
 namespace ps {
 namespace {
 
-template <typename Number>
-void CheckThat(bool holds, const std::string& field, Number value,
-               const std::string& rule, ConfigProblems* problems) {
-  if (!holds) problems->Add(field, absl::StrCat(value), rule);
-}
-
 bool AtLeastZero(double value) { return std::isfinite(value) && value >= 0; }
 
 bool AboveZero(double value) { return std::isfinite(value) && value > 0; }
@@ -37,58 +31,59 @@ std::string Quoted(const std::string& text) {
 // Checks the fields of one rule; `path` is "optimizer." or "worker_optimizer.".
 void CheckFieldsOfRule(const OptimizerConfig& config, const std::string& path,
                        ConfigProblems* problems) {
-  CheckThat(AboveZero(config.learning_rate()), path + "learning_rate",
-            config.learning_rate(), "must be above 0", problems);
-  CheckThat(AtLeastZero(WeightDecay(config)), path + "weight_decay",
-            WeightDecay(config), "must be at least 0", problems);
+  problems->CheckThat(AboveZero(config.learning_rate()), path + "learning_rate",
+                      config.learning_rate(), "must be above 0");
+  problems->CheckThat(AtLeastZero(WeightDecay(config)), path + "weight_decay",
+                      WeightDecay(config), "must be at least 0");
   const auto is = [&config](const std::vector<std::string>& names) {
     return absl::c_linear_search(names, config.name());
   };
   if (is({"momentum", "nesterov", "lars"})) {
-    CheckThat(config.momentum() > 0 && config.momentum() < 1, path + "momentum",
-              config.momentum(),
-              is({"lars"}) ? std::string("must be in (0, 1)")
-                           : absl::StrCat("must be in (0, 1); for none use ",
-                                          path, "name=sgd"),
-              problems);
+    problems->CheckThat(config.momentum() > 0 && config.momentum() < 1,
+                        path + "momentum", config.momentum(),
+                        is({"lars"})
+                            ? std::string("must be in (0, 1)")
+                            : absl::StrCat("must be in (0, 1); for none use ",
+                                           path, "name=sgd"));
   }
   if (is({"adam", "adamw", "lamb", "novograd"})) {
-    CheckThat(IsPart(Beta1(config)), path + "beta1", Beta1(config),
-              "must be in [0, 1)", problems);
-    CheckThat(IsPart(Beta2(config)), path + "beta2", Beta2(config),
-              "must be in [0, 1)", problems);
+    problems->CheckThat(IsPart(Beta1(config)), path + "beta1", Beta1(config),
+                        "must be in [0, 1)");
+    problems->CheckThat(IsPart(Beta2(config)), path + "beta2", Beta2(config),
+                        "must be in [0, 1)");
   }
   if (is({"adam", "adamw", "lamb", "novograd", "adagrad", "lars"})) {
-    CheckThat(AtLeastZero(Epsilon(config)), path + "epsilon", Epsilon(config),
-              "must be at least 0", problems);
+    problems->CheckThat(AtLeastZero(Epsilon(config)), path + "epsilon",
+                        Epsilon(config), "must be at least 0");
   }
   if (is({"momentum"})) {
-    CheckThat(IsPart(config.dampening()), path + "dampening",
-              config.dampening(), "must be in [0, 1)", problems);
+    problems->CheckThat(IsPart(config.dampening()), path + "dampening",
+                        config.dampening(), "must be in [0, 1)");
   }
   if (is({"nesterov"})) {
-    CheckThat(config.dampening() == 0, path + "dampening", config.dampening(),
-              absl::StrCat("must be 0 with ", path,
-                           "name \"nesterov\", which looks ahead by whole "
-                           "gradients"),
-              problems);
+    problems->CheckThat(
+        config.dampening() == 0, path + "dampening", config.dampening(),
+        absl::StrCat("must be 0 with ", path,
+                     "name \"nesterov\", which looks ahead by whole "
+                     "gradients"));
   }
   if (is({"adagrad"})) {
-    CheckThat(AtLeastZero(config.initial_accumulator()),
-              path + "initial_accumulator", config.initial_accumulator(),
-              "must be at least 0", problems);
-    CheckThat(AtLeastZero(config.learning_rate_decay()),
-              path + "learning_rate_decay", config.learning_rate_decay(),
-              "must be at least 0", problems);
+    problems->CheckThat(AtLeastZero(config.initial_accumulator()),
+                        path + "initial_accumulator",
+                        config.initial_accumulator(), "must be at least 0");
+    problems->CheckThat(AtLeastZero(config.learning_rate_decay()),
+                        path + "learning_rate_decay",
+                        config.learning_rate_decay(), "must be at least 0");
   }
   if (is({"lars"})) {
-    CheckThat(AboveZero(config.trust_coefficient()), path + "trust_coefficient",
-              config.trust_coefficient(), "must be above 0", problems);
+    problems->CheckThat(AboveZero(config.trust_coefficient()),
+                        path + "trust_coefficient", config.trust_coefficient(),
+                        "must be above 0");
   }
   if (is({"lamb"})) {
-    CheckThat(AtLeastZero(config.trust_clip()), path + "trust_clip",
-              config.trust_clip(), "must be above 0, or 0 for no limit",
-              problems);
+    problems->CheckThat(AtLeastZero(config.trust_clip()), path + "trust_clip",
+                        config.trust_clip(),
+                        "must be above 0, or 0 for no limit");
   }
 }
 
@@ -116,48 +111,47 @@ void CheckSparseUpdate(const OptimizerConfig& config, bool layer_wise,
 }
 
 void CheckClipping(const JobConfig& job, ConfigProblems* problems) {
-  CheckThat(job.optimizer().step_ahead() == 1, "optimizer.step_ahead",
-            job.optimizer().step_ahead(),
-            "is a field of worker_optimizer: only workers with an optimizer of "
-            "their own step ahead",
-            problems);
+  problems->CheckThat(
+      job.optimizer().step_ahead() == 1, "optimizer.step_ahead",
+      job.optimizer().step_ahead(),
+      "is a field of worker_optimizer: only workers with an optimizer of "
+      "their own step ahead");
   const double clip_norm = job.optimizer().clip_norm();
   const std::string field = "optimizer.clip_norm";
-  CheckThat(AtLeastZero(clip_norm), field, clip_norm,
-            "must be finite and above 0, or 0 for no limit", problems);
+  problems->CheckThat(AtLeastZero(clip_norm), field, clip_norm,
+                      "must be finite and above 0, or 0 for no limit");
   if (clip_norm == 0) return;
-  CheckThat(job.compressor().clip_norm() == 0, field, clip_norm,
-            "must be 0 with compressor.clip_norm, which has clipped the "
-            "gradient already",
-            problems);
+  problems->CheckThat(
+      job.compressor().clip_norm() == 0, field, clip_norm,
+      "must be 0 with compressor.clip_norm, which has clipped the "
+      "gradient already");
   // Layer-wise rules are allowed with majority vote: the norm of the weights is
   // still meaningful, and novograd's division by the norm of the votes is only
   // a constant factor.
-  CheckThat(!job.optimizer().majority_vote(), field, clip_norm,
-            "must be 0 with optimizer.majority_vote: votes have the same norm "
-            "at every update; lower the learning rate instead",
-            problems);
+  problems->CheckThat(
+      !job.optimizer().majority_vote(), field, clip_norm,
+      "must be 0 with optimizer.majority_vote: votes have the same norm "
+      "at every update; lower the learning rate instead");
 }
 
 void CheckDownlink(const JobConfig& job, ConfigProblems* problems) {
   const DownlinkConfig& downlink = job.downlink();
   const std::string& code = downlink.value_code();
-  CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
-            "downlink.value_code", Quoted(code),
-            "must be one of fp32, fp16, bf16", problems);
-  CheckThat(
+  problems->CheckThat(code == "fp32" || code == "fp16" || code == "bf16",
+                      "downlink.value_code", Quoted(code),
+                      "must be one of fp32, fp16, bf16");
+  problems->CheckThat(
       code == "fp32" || !SendsDifferences(downlink), "downlink.value_code",
       Quoted(code),
       "must be \"fp32\" with a downlink.compressor, which has a value_code "
-      "of its own",
-      problems);
-  CheckThat(downlink.mode() != DownlinkConfig::UPDATE ||
-                ChangesOnlyWhatWasPushed(job),
-            "downlink.mode", "UPDATE",
-            "needs an optimizer that changes only what was pushed: \"sgd\" or "
-            "\"adagrad\" with weight_decay 0, or one with sparse_update LAZY; "
-            "and no majority_vote",
-            problems);
+      "of its own");
+  problems->CheckThat(
+      downlink.mode() != DownlinkConfig::UPDATE ||
+          ChangesOnlyWhatWasPushed(job),
+      "downlink.mode", "UPDATE",
+      "needs an optimizer that changes only what was pushed: \"sgd\" or "
+      "\"adagrad\" with weight_decay 0, or one with sparse_update LAZY; "
+      "and no majority_vote");
 }
 
 // If each push is an update, servers do not apply the same update at the same
@@ -216,52 +210,51 @@ void CheckWorkerOptimizer(const JobConfig& job, ConfigProblems* problems) {
   const auto rule = MakeRule(config, path, problems);
   if (rule == nullptr) return;
   CheckFieldsOfRule(config, path, problems);
-  CheckThat(!rule->layer_wise(), path + "name", Quoted(config.name()),
-            "must be a rule that needs no norms of whole tensors, which are "
-            "those of all workers' gradients: use it as optimizer.name, "
-            "without worker_optimizer",
-            problems);
-  CheckThat(config.sparse_update() == OptimizerConfig::DENSE,
-            path + "sparse_update", "LAZY",
-            "must be DENSE: a worker's own gradient has all elements",
-            problems);
-  CheckThat(!config.majority_vote() && !job.optimizer().majority_vote(),
-            "optimizer.majority_vote", "true",
-            "must be false with worker_optimizer: workers push steps, which "
-            "are no votes",
-            problems);
-  CheckThat(AtLeastZero(config.clip_norm()), path + "clip_norm",
-            config.clip_norm(), "must be finite and above 0, or 0 for no limit",
-            problems);
-  CheckThat(config.step_ahead() >= 0 && config.step_ahead() <= 1,
-            path + "step_ahead", config.step_ahead(), "must be in [0, 1]",
-            problems);
-  CheckThat(config.clip_norm() == 0 || job.training().bucket_megabytes() == 0,
-            "training.bucket_megabytes", job.training().bucket_megabytes(),
-            "must be 0 with worker_optimizer.clip_norm, which needs the norm "
-            "of the whole gradient",
-            problems);
-  CheckThat(!NeedsNorms(job.optimizer()), "optimizer.name",
-            Quoted(job.optimizer().name()),
-            "must be a rule without norms, and optimizer.clip_norm 0, with "
-            "worker_optimizer, whose pushes are not gradients",
-            problems);
+  problems->CheckThat(
+      !rule->layer_wise(), path + "name", Quoted(config.name()),
+      "must be a rule that needs no norms of whole tensors, which are "
+      "those of all workers' gradients: use it as optimizer.name, "
+      "without worker_optimizer");
+  problems->CheckThat(
+      config.sparse_update() == OptimizerConfig::DENSE, path + "sparse_update",
+      "LAZY", "must be DENSE: a worker's own gradient has all elements");
+  problems->CheckThat(
+      !config.majority_vote() && !job.optimizer().majority_vote(),
+      "optimizer.majority_vote", "true",
+      "must be false with worker_optimizer: workers push steps, which "
+      "are no votes");
+  problems->CheckThat(AtLeastZero(config.clip_norm()), path + "clip_norm",
+                      config.clip_norm(),
+                      "must be finite and above 0, or 0 for no limit");
+  problems->CheckThat(config.step_ahead() >= 0 && config.step_ahead() <= 1,
+                      path + "step_ahead", config.step_ahead(),
+                      "must be in [0, 1]");
+  problems->CheckThat(
+      config.clip_norm() == 0 || job.training().bucket_megabytes() == 0,
+      "training.bucket_megabytes", job.training().bucket_megabytes(),
+      "must be 0 with worker_optimizer.clip_norm, which needs the norm "
+      "of the whole gradient");
+  problems->CheckThat(
+      !NeedsNorms(job.optimizer()), "optimizer.name",
+      Quoted(job.optimizer().name()),
+      "must be a rule without norms, and optimizer.clip_norm 0, with "
+      "worker_optimizer, whose pushes are not gradients");
   const CompressorConfig& compressor = job.compressor();
-  CheckThat(compressor.error_feedback(), "compressor.error_feedback", "false",
-            "must be true with worker_optimizer: what is not sent stays in a "
-            "worker's own weights",
-            problems);
-  CheckThat(compressor.clip_norm() == 0, "compressor.clip_norm",
-            compressor.clip_norm(),
-            "must be 0 with worker_optimizer, whose steps are compressed: use "
-            "worker_optimizer.clip_norm, which limits the gradient",
-            problems);
-  CheckThat(compressor.momentum_correction().momentum() == 0,
-            "compressor.momentum_correction.momentum",
-            compressor.momentum_correction().momentum(),
-            "must be 0 with worker_optimizer, which has the momentum: use "
-            "worker_optimizer.name=momentum",
-            problems);
+  problems->CheckThat(
+      compressor.error_feedback(), "compressor.error_feedback", "false",
+      "must be true with worker_optimizer: what is not sent stays in a "
+      "worker's own weights");
+  problems->CheckThat(
+      compressor.clip_norm() == 0, "compressor.clip_norm",
+      compressor.clip_norm(),
+      "must be 0 with worker_optimizer, whose steps are compressed: use "
+      "worker_optimizer.clip_norm, which limits the gradient");
+  problems->CheckThat(
+      compressor.momentum_correction().momentum() == 0,
+      "compressor.momentum_correction.momentum",
+      compressor.momentum_correction().momentum(),
+      "must be 0 with worker_optimizer, which has the momentum: use "
+      "worker_optimizer.name=momentum");
 }
 
 void CheckOptimizer(const JobConfig& job, ConfigProblems* problems) {

@@ -12,19 +12,12 @@
 namespace ps {
 namespace {
 
-template <typename Value>
-void CheckThat(bool holds, const std::string& field, const Value& value,
-               const std::string& rule, ConfigProblems* problems) {
-  if (!holds) problems->Add(field, absl::StrCat(value), rule);
-}
-
 void CheckNumber(int64_t value, int64_t least, int64_t most,
                  const std::string& field, ConfigProblems* problems) {
-  CheckThat(value >= least && value <= most, field, value,
-            most == std::numeric_limits<int64_t>::max()
-                ? absl::StrCat("must be at least ", least)
-                : absl::StrCat("must be ", least, " to ", most),
-            problems);
+  problems->CheckThat(value >= least && value <= most, field, value,
+                      most == std::numeric_limits<int64_t>::max()
+                          ? absl::StrCat("must be at least ", least)
+                          : absl::StrCat("must be ", least, " to ", most));
 }
 
 void CheckFields(const LgcConfig& config, const std::string& path,
@@ -37,36 +30,35 @@ void CheckFields(const LgcConfig& config, const std::string& path,
   CheckNumber(config.passes(), 1, 100, path + "passes", problems);
   CheckNumber(config.min_values(), 16, kAny, path + "min_values", problems);
   // Written so that NaN is reported too.
-  CheckThat(config.innovation() >= 0 && config.innovation() <= 0.2,
-            path + "innovation", config.innovation(), "must be 0 to 0.2",
-            problems);
-  CheckThat(config.gate_error() > 0, path + "gate_error", config.gate_error(),
-            "must be above 0", problems);
-  CheckThat(config.gate_gain() > 0, path + "gate_gain", config.gate_gain(),
-            "must be above 0", problems);
-  CheckThat(config.check_error() > 0, path + "check_error",
-            config.check_error(), "must be above 0", problems);
-  CheckThat(config.learning_rate() > 0 && config.learning_rate() <= 1,
-            path + "learning_rate", config.learning_rate(),
-            "must be above 0 and at most 1", problems);
+  problems->CheckThat(config.innovation() >= 0 && config.innovation() <= 0.2,
+                      path + "innovation", config.innovation(),
+                      "must be 0 to 0.2");
+  problems->CheckThat(config.gate_error() > 0, path + "gate_error",
+                      config.gate_error(), "must be above 0");
+  problems->CheckThat(config.gate_gain() > 0, path + "gate_gain",
+                      config.gate_gain(), "must be above 0");
+  problems->CheckThat(config.check_error() > 0, path + "check_error",
+                      config.check_error(), "must be above 0");
+  problems->CheckThat(config.learning_rate() > 0 && config.learning_rate() <= 1,
+                      path + "learning_rate", config.learning_rate(),
+                      "must be above 0 and at most 1");
 }
 
 void CheckOthers(const CompressorConfig& config, const std::string& path,
                  ConfigProblems* problems) {
   const std::string why = " with compressor \"lgc\"";
-  CheckThat(config.value_code() == "fp32", path + "value_code",
-            config.value_code(), "must be fp32" + why, problems);
-  CheckThat(config.momentum_correction().momentum() == 0,
-            path + "momentum_correction.momentum",
-            config.momentum_correction().momentum(),
-            "must be 0" + why + ", which changes what a momentum is made of",
-            problems);
-  CheckThat(config.warmup().stages() == 0 ||
-                config.warmup().rule() == WarmupConfig::DENSE,
-            path + "warmup.rule",
-            WarmupConfig::Rule_Name(config.warmup().rule()),
-            "must be DENSE" + why + ": each new ratio would forget the encoder",
-            problems);
+  problems->CheckThat(config.value_code() == "fp32", path + "value_code",
+                      config.value_code(), "must be fp32" + why);
+  problems->CheckThat(
+      config.momentum_correction().momentum() == 0,
+      path + "momentum_correction.momentum",
+      config.momentum_correction().momentum(),
+      "must be 0" + why + ", which changes what a momentum is made of");
+  problems->CheckThat(
+      config.warmup().stages() == 0 ||
+          config.warmup().rule() == WarmupConfig::DENSE,
+      path + "warmup.rule", WarmupConfig::Rule_Name(config.warmup().rule()),
+      "must be DENSE" + why + ": each new ratio would forget the encoder");
 }
 
 [[maybe_unused]] const bool check_registered =
