@@ -109,7 +109,8 @@ class BatchNormOp {
     const float* weight = nullptr;
     const float* bias = nullptr;
     // Training updates these from the batch's mean and its unbiased variance.
-    // Inference normalises by them and does not change them.
+    // Inference, and training with fixed statistics, normalises by them and
+    // does not change them.
     float* running_mean = nullptr;
     float* running_variance = nullptr;
     float* y = nullptr;  // May be x in inference, or the residual.
@@ -177,10 +178,15 @@ struct ConvolutionShape {
 
 struct BatchNormShape {
   bool training = true;
+  // Training, too, normalises by the running statistics, does not change them,
+  // and takes them for constants.
+  bool fixed_statistics = false;
   bool relu = false;      // Applied as the last step.
   float epsilon = 1e-5f;  // Added to the variance.
   // running = (1 - momentum) running + momentum batch.
   float momentum = 0.1f;
+
+  bool measures_batch() const { return training && !fixed_statistics; }
 };
 
 struct PoolingShape {

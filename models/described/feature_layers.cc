@@ -119,6 +119,7 @@ BatchNormOptions ReadBatchNormOptions(const LayerReading& layer) {
   options.channels = layer.input.channels;
   options.epsilon = static_cast<float>(config.epsilon());
   options.momentum = static_cast<float>(config.momentum());
+  options.fixed_statistics = config.fixed_statistics();
   return options;
 }
 

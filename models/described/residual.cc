@@ -41,12 +41,8 @@ LayerShape ReadResidual(const LayerReading& layer) {
   before_norm.layers.remove_suffix(1);
   const LayerShape output =
       ReadLayers(before_norm, layer.input, layer.network, &parts.main);
-  const BatchNormOptions norm = ReadBatchNormOptions(
+  parts.norm = ReadBatchNormOptions(
       BeginLayer(main, last, output, layer.network, &parts.main));
-  parts.norm_name = norm.name;
-  parts.channels = norm.channels;
-  parts.epsilon = norm.epsilon;
-  parts.momentum = norm.momentum;
 
   LayerListConfig other = main;
   other.layers = Span(config.shortcut());

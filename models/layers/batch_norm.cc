@@ -74,12 +74,8 @@ class BatchNormLayer final : public Layer {
           absl::StrCat(options_.name, " gets ", ShapeString(input.shape),
                        "; needs ", options_.channels, " channels"));
     }
-    BatchNormShape shape;
-    shape.training = context.training;
-    shape.relu = options_.after == AfterNorm::kRelu;
-    shape.epsilon = options_.epsilon;
-    shape.momentum = options_.momentum;
-    auto op = context.backend->nn().PlanBatchNorm(shape, input, nullptr);
+    auto op = context.backend->nn().PlanBatchNorm(
+        BatchNormShapeOf(options_, context.training), input, nullptr);
     PS_RETURN_IF_ERROR(Annotate(op.status(), options_.name));
     return std::make_unique<PlannedBatchNorm>(*std::move(op), options_.channels,
                                               context.training);
@@ -104,6 +100,17 @@ std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
   return NewBatchNormLayer(options);
 }
 
+BatchNormShape BatchNormShapeOf(const BatchNormOptions& options,
+                                bool training) {
+  BatchNormShape shape;
+  shape.training = training;
+  shape.fixed_statistics = options.fixed_statistics;
+  shape.relu = options.after == AfterNorm::kRelu;
+  shape.epsilon = options.epsilon;
+  shape.momentum = options.momentum;
+  return shape;
+}
+
 void DescribeBatchNorm(const BatchNormOptions& options, LayerConfigs* layers) {
   LayerConfig& layer = *layers->Add();
   layer.set_name(options.name);
@@ -114,6 +121,7 @@ void DescribeBatchNorm(const BatchNormOptions& options, LayerConfigs* layers) {
   if (options.momentum != BatchNormOptions().momentum) {
     config.set_momentum(options.momentum);
   }
+  if (options.fixed_statistics) config.set_fixed_statistics(true);
   if (options.after == AfterNorm::kRelu) {
     layers->Add()->set_activation("relu");
   }

@@ -21,6 +21,7 @@ struct BatchNormOptions {
   // As in BatchNormShape.
   float epsilon = BatchNormShape().epsilon;
   float momentum = BatchNormShape().momentum;
+  bool fixed_statistics = BatchNormShape().fixed_statistics;
 };
 
 // Parameters, all [channels]: `name`.weight (initially 1) and `name`.bias
@@ -34,6 +35,7 @@ std::unique_ptr<Layer> NewBatchNormLayer(std::string name, int64_t channels,
                                          AfterNorm after);
 
 // The same, for layers that contain a batch normalisation.
+BatchNormShape BatchNormShapeOf(const BatchNormOptions& options, bool training);
 void DescribeBatchNorm(const BatchNormOptions& options, LayerConfigs* layers);
 std::vector<LayerParameter> BatchNormParameters(const std::string& name,
                                                 int64_t channels);

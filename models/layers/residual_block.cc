@@ -157,10 +157,7 @@ class PlannedResidualBlock final : public PlannedLayer {
 class ResidualBlock final : public Layer {
  public:
   explicit ResidualBlock(ResidualBlockParts parts)
-      : norm_name_(std::move(parts.norm_name)),
-        channels_(parts.channels),
-        epsilon_(parts.epsilon),
-        momentum_(parts.momentum),
+      : norm_(std::move(parts.norm)),
         main_(PlaceLayers(std::move(parts.main))),
         shortcut_(PlaceLayers(std::move(parts.shortcut))) {}
 
@@ -172,7 +169,7 @@ class ResidualBlock final : public Layer {
       std::move(more.begin(), more.end(), std::back_inserter(all));
     };
     for (const PlacedLayer& placed : main_) append(placed.layer->parameters());
-    append(BatchNormParameters(norm_name_, channels_));
+    append(BatchNormParameters(norm_.name, norm_.channels));
     for (const PlacedLayer& placed : shortcut_) {
       append(placed.layer->parameters());
     }
@@ -185,7 +182,7 @@ class ResidualBlock final : public Layer {
       std::move(more.begin(), more.end(), std::back_inserter(all));
     };
     for (const PlacedLayer& placed : main_) append(placed.layer->statistics());
-    append(BatchNormStatistics(norm_name_, channels_));
+    append(BatchNormStatistics(norm_.name, norm_.channels));
     for (const PlacedLayer& placed : shortcut_) {
       append(placed.layer->statistics());
     }
@@ -198,11 +195,7 @@ class ResidualBlock final : public Layer {
     for (const PlacedLayer& placed : main_) {
       placed.layer->Describe(config.mutable_layer());
     }
-    BatchNormOptions norm;
-    norm.name = norm_name_;
-    norm.epsilon = epsilon_;
-    norm.momentum = momentum_;
-    DescribeBatchNorm(norm, config.mutable_layer());
+    DescribeBatchNorm(norm_, config.mutable_layer());
     for (const PlacedLayer& placed : shortcut_) {
       placed.layer->Describe(config.mutable_shortcut());
     }
@@ -224,32 +217,29 @@ class ResidualBlock final : public Layer {
     if (parts.shortcut != nullptr && parts.shortcut->backward_reads_output() &&
         context.training) {
       return absl::InvalidArgumentError(
-          absl::StrCat("the shortcut around ", norm_name_,
+          absl::StrCat("the shortcut around ", norm_.name,
                        " must not end in a layer that needs its output again"));
     }
     const ActivationDesc& sum = parts.main->output();
-    if (sum.shape.size() < 2 || sum.shape[1] != channels_) {
+    if (sum.shape.size() < 2 || sum.shape[1] != norm_.channels) {
       return absl::InvalidArgumentError(
-          absl::StrCat(norm_name_, " gets ", ShapeString(sum.shape), "; needs ",
-                       channels_, " channels"));
+          absl::StrCat(norm_.name, " gets ", ShapeString(sum.shape), "; needs ",
+                       norm_.channels, " channels"));
     }
-    BatchNormShape shape;
-    shape.training = context.training;
+    BatchNormShape shape = BatchNormShapeOf(norm_, context.training);
     shape.relu = true;
-    shape.epsilon = epsilon_;
-    shape.momentum = momentum_;
     auto norm = context.backend->nn().PlanBatchNorm(shape, sum, residual);
-    PS_RETURN_IF_ERROR(Annotate(norm.status(), norm_name_));
+    PS_RETURN_IF_ERROR(Annotate(norm.status(), norm_.name));
     parts.norm = *std::move(norm);
     PS_ASSIGN_OR_RETURN(parts.gradient_sum,
                         context.backend->nn().PlanSum(input));
-    parts.channels = channels_;
+    parts.channels = norm_.channels;
     parts.shortcut_has_parameters =
         std::any_of(shortcut_.begin(), shortcut_.end(),
                     [](const PlacedLayer& p) { return p.has_parameters(); });
     parts.norm_begin = EndOf(main_);
-    parts.shortcut_begin = {parts.norm_begin.parameters + 2 * channels_,
-                            parts.norm_begin.statistics + 2 * channels_};
+    parts.shortcut_begin = {parts.norm_begin.parameters + 2 * norm_.channels,
+                            parts.norm_begin.statistics + 2 * norm_.channels};
     return PlannedResidualBlock::Create(context, input, std::move(parts));
   }
 
@@ -263,10 +253,7 @@ class ResidualBlock final : public Layer {
     return end;
   }
 
-  const std::string norm_name_;
-  const int64_t channels_;
-  const float epsilon_;
-  const float momentum_;
+  const BatchNormOptions norm_;
   const std::vector<PlacedLayer> main_;
   const std::vector<PlacedLayer> shortcut_;
 };

@@ -3,13 +3,11 @@
 #ifndef MODELS_LAYERS_RESIDUAL_BLOCK_H_
 #define MODELS_LAYERS_RESIDUAL_BLOCK_H_
 
-#include <cstdint>
 #include <memory>
-#include <string>
 #include <vector>
 
+#include "models/layers/batch_norm.h"
 #include "models/layers/layer.h"
-#include "tensor/nn_kernels.h"
 
 namespace ps {
 
@@ -18,10 +16,7 @@ struct ResidualBlockParts {
   std::vector<std::unique_ptr<Layer>> main;
   // The batch normalisation at the end of the main path. It adds the shortcut
   // and applies the ReLU in the same pass over memory.
-  std::string norm_name;
-  int64_t channels = 0;
-  float epsilon = BatchNormShape().epsilon;
-  float momentum = BatchNormShape().momentum;
+  BatchNormOptions norm;  // `after` must be kNothing.
   // If empty, the input itself.
   std::vector<std::unique_ptr<Layer>> shortcut;
 };

@@ -48,8 +48,8 @@ std::unique_ptr<Layer> Block(const std::string& name, int64_t in_channels,
                                          AfterNorm::kRelu));
   parts.main.push_back(
       Convolution(absl::StrCat(name, ".conv2"), channels, channels, 1));
-  parts.norm_name = absl::StrCat(name, ".bn2");
-  parts.channels = channels;
+  parts.norm.name = absl::StrCat(name, ".bn2");
+  parts.norm.channels = channels;
   if (stride != 1) {
     SubsamplingShape shape;
     shape.stride = stride;

@@ -59,8 +59,8 @@ std::unique_ptr<Layer> Residual(const std::string& name, const char* norm,
                                 Layers main) {
   ResidualBlockParts parts;
   parts.main = std::move(main);
-  parts.norm_name = absl::StrCat(name, ".", norm);
-  parts.channels = out_channels;
+  parts.norm.name = absl::StrCat(name, ".", norm);
+  parts.norm.channels = out_channels;
   if (block.stride != 1 || block.in_channels != out_channels) {
     parts.shortcut.push_back(
         Convolution(absl::StrCat(name, ".downsample.0"), block.in_channels,

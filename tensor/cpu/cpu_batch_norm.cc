@@ -44,7 +44,7 @@ class CpuBatchNorm final : public BatchNormOp {
   const ActivationDesc& output() const override { return output_; }
 
   absl::Status Forward(const ForwardArguments& a) override {
-    if (shape_.training) {
+    if (shape_.measures_batch()) {
       MeasureBatch(a);
     } else {
       for (int64_t c = 0; c < channels_; ++c) {
@@ -70,7 +70,7 @@ class CpuBatchNorm final : public BatchNormOp {
 
   // With xhat = (x - mean) / deviation and n elements of a channel, the paper's
   // gradient is dx = weight / deviation * (g - sum(g) / n - xhat * sum(g xhat)
-  // / n).
+  // / n). The two sums are how the batch's statistics depend on x.
   absl::Status Backward(const BackwardArguments& a) override {
     ForEachMatrix([&](int64_t m) {
       SumGradients(GradientOf(a, m), size_, &mean_[matrices_.first_channel(m)],
@@ -82,6 +82,7 @@ class CpuBatchNorm final : public BatchNormOp {
       const double sum_hat = ChannelSum(products_, c) * inverse_deviation_[c];
       a.dweight[c] = static_cast<float>(sum_hat);
       a.dbias[c] = static_cast<float>(sum);
+      if (shape_.fixed_statistics) continue;  // Both factors stay 0.
       const double of_hat = -scale_[c] * sum_hat / count_;
       of_input_[c] = static_cast<float>(of_hat * inverse_deviation_[c]);
       constant_[c] =
@@ -207,7 +208,7 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCpuBatchNorm(
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": needs [batch, features] or [batch, channels, height, width]"));
   }
-  if (shape.training && NumElements(input.shape) == input.shape[1]) {
+  if (shape.measures_batch() && NumElements(input.shape) == input.shape[1]) {
     return absl::InvalidArgumentError(absl::StrCat(
         what,
         ": one value in each channel has no variance to train with; "

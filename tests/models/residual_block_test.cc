@@ -46,8 +46,8 @@ std::unique_ptr<Layer> Block(const BlockCase& c) {
   parts.main.push_back(NewBatchNormLayer("bn1", c.channels, AfterNorm::kRelu));
   parts.main.push_back(
       NewConvolutionLayer("conv2", c.channels, SquareKernel(c.channels, 3)));
-  parts.norm_name = "bn2";
-  parts.channels = c.channels;
+  parts.norm.name = "bn2";
+  parts.norm.channels = c.channels;
   if (c.shortcut == Shortcut::kSubsampling) {
     parts.shortcut.push_back(NewSubsamplingLayer(Subsampling(c)));
   }

@@ -40,6 +40,7 @@ struct BatchNormCase {
   bool plain = false;  // If false, in the layout of a convolution.
   bool relu = false;
   bool residual = false;
+  bool fixed_statistics = false;
 };
 
 using BatchNorm = EveryBackendAndCase<BatchNormCase>;
@@ -53,10 +54,13 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
       c.plain ? ActivationDesc::Plain(c.shape) : ConvolutionLayout(nn, c.shape);
   BatchNormShape shape;
   shape.relu = c.relu;
+  shape.fixed_statistics = c.fixed_statistics;
   const auto op = nn.PlanBatchNorm(shape, input, c.residual ? &input : nullptr);
   ASSERT_TRUE(op.ok()) << op.status();
   EXPECT_EQ((*op)->output().shape, c.shape);
 
+  // Neither those of the examples nor the first ones.
+  constexpr float kMean = 19.5f, kVariance = 2;
   // Far from zero, so that cancellation would be visible.
   std::vector<float> x = RandomValues(n, 1);
   for (float& value : x) value += 20;
@@ -73,6 +77,10 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
     arguments.bias = bias;
     arguments.residual = residual;
     arguments.relu = c.relu;
+    if (c.fixed_statistics) {
+      arguments.running_mean.assign(channels, kMean);
+      arguments.running_variance.assign(channels, kVariance);
+    }
     return ReferenceBatchNorm(arguments, {c.shape, x});
   };
   const std::vector<double> x0(x.begin(), x.end());
@@ -83,7 +91,7 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
   const std::vector<float> laid_out_x = ToLayout(nn, input, x);
   std::vector<float> laid_out_residual;
   if (c.residual) laid_out_residual = ToLayout(nn, input, residual);
-  std::vector<float> mean(channels, 0.5f), variance(channels, 2);
+  std::vector<float> mean(channels, kMean), variance(channels, kVariance);
   std::vector<float> y(input.num_floats);
   BatchNormOp::ForwardArguments forward;
   forward.x = laid_out_x.data();
@@ -110,9 +118,14 @@ TEST_P(BatchNorm, EqualsItsDefinitionForwardAndBackward) {
         squares += std::pow(x[i] - sum / count, 2);
       }
     }
-    EXPECT_NEAR(mean[channel], 0.9 * 0.5 + 0.1 * sum / count, kTolerance);
-    EXPECT_NEAR(variance[channel], 0.9 * 2 + 0.1 * squares / (count - 1),
-                kTolerance);
+    if (c.fixed_statistics) {
+      EXPECT_EQ(mean[channel], kMean);
+      EXPECT_EQ(variance[channel], kVariance);
+      continue;
+    }
+    EXPECT_NEAR(mean[channel], 0.9 * kMean + 0.1 * sum / count, kTolerance);
+    EXPECT_NEAR(variance[channel],
+                0.9 * kVariance + 0.1 * squares / (count - 1), kTolerance);
   }
 
   std::vector<float> laid_out_dy = ToLayout(nn, input, dy);
@@ -192,6 +205,9 @@ INSTANTIATE_TEST_SUITE_P(
                         BatchNormCase{{3, 5, 4, 4}, true, true},
                         BatchNormCase{{6, 8, 1, 1}, false, true},
                         BatchNormCase{{9, 13}, true, true},
+                        BatchNormCase{{4, 16, 5, 6}, false, true, true, true},
+                        BatchNormCase{{3, 6, 7, 5}, false, true, false, true},
+                        BatchNormCase{{1, 7}, true, false, false, true},
                         BatchNormCase{{2, 1, 40, 40}, true, true},
                         // Several chunks of a channel, the last one partially
                         // filled.
@@ -201,7 +217,8 @@ INSTANTIATE_TEST_SUITE_P(
       const BatchNormCase& c = std::get<1>(info.param);
       return absl::StrCat(std::get<0>(info.param), "_",
                           absl::StrJoin(c.shape, "x"), c.plain ? "_plain" : "",
-                          c.relu ? "_relu" : "", c.residual ? "_residual" : "");
+                          c.relu ? "_relu" : "", c.residual ? "_residual" : "",
+                          c.fixed_statistics ? "_fixed_statistics" : "");
     });
 
 TEST(BatchNormThreads, TwoThreadsGiveTheSameBits) {

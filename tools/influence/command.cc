@@ -87,8 +87,7 @@ absl::StatusOr<InfluencePlan> MakePlan(const InfluenceFlags& flags,
   // They share the memory of a device.
   plan.config.mutable_machine()->set_workers_on_machine(
       static_cast<int32_t>(NumProcesses(flags)));
-  plan.layers =
-      flags.layers == "all" ? InfluenceLayers::kAll : InfluenceLayers::kLast;
+  plan.layers = flags.layers;
   plan.with_bias = !flags.no_bias;
   if (!flags.sketches.empty()) plan.sketch_size = flags.sketch_size;
   plan.num_examples = data.train->size();

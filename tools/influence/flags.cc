@@ -1,6 +1,7 @@
 #include "tools/influence/flags.h"
 
 #include "absl/strings/str_cat.h"
+#include "tools/influence/plan.h"
 
 namespace ps {
 namespace {
@@ -64,7 +65,8 @@ void AddInfluenceOptions(InfluenceFlags* flags, CommandLine* command_line) {
                           &flags->mislabelled);
   command_line->AddOption("layers", "LAYERS",
                           "Whose gradients count: last, by forward passes "
-                          "alone, or all.",
+                          "alone; all; or names with commas, as `gradsieve "
+                          "model show` prints them.",
                           &flags->layers);
   command_line->AddSwitch("no-bias", "Leave the last layer's bias out.",
                           &flags->no_bias);
@@ -108,14 +110,14 @@ void AddInfluenceOptions(InfluenceFlags* flags, CommandLine* command_line) {
 }
 
 absl::Status CheckInfluenceFlags(const InfluenceFlags& flags) {
-  if (flags.layers != "last" && flags.layers != "all") {
+  if (flags.layers.find_first_not_of(',') == std::string::npos) {
     return absl::InvalidArgumentError(
-        absl::StrCat("--layers is ", flags.layers, "; must be last or all"));
+        "--layers names none; must be last, all, or names with commas");
   }
-  if (flags.no_bias && flags.layers == "all") {
+  if (flags.no_bias && flags.layers != kLastLayer) {
     return absl::InvalidArgumentError("--no-bias is for --layers=last");
   }
-  if (!flags.sketches.empty() && flags.layers == "all") {
+  if (!flags.sketches.empty() && flags.layers != kLastLayer) {
     return absl::InvalidArgumentError("--sketches is for --layers=last");
   }
   if (flags.sketch_size < 1 || flags.sketch_size > kMostSketch) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -68,11 +69,12 @@ struct LastLayerOptions {
 absl::StatusOr<std::unique_ptr<GradientProducts>> NewLastLayerProducts(
     const ModelAtCheckpoint& at, const LastLayerOptions& options);
 
-// Of all weights, by a backward pass for each example. Errors:
-// kInvalidArgument for a model with batch normalisation, whose backward pass
-// belongs to a training batch.
-absl::StatusOr<std::unique_ptr<GradientProducts>> NewAllLayersProducts(
-    const ModelAtCheckpoint& at);
+// Of the weights of these layers, or of all weights if `layers` is empty, by a
+// backward pass for each example. A layer has every weight whose name begins
+// with its own and a dot; the whole name of a weight will do as well. Errors:
+// kInvalidArgument for a name without weights.
+absl::StatusOr<std::unique_ptr<GradientProducts>> NewLayerProducts(
+    const ModelAtCheckpoint& at, const std::vector<std::string>& layers);
 
 }  // namespace ps
 

@@ -28,16 +28,19 @@ bool KeepsValues(const LayerConfig& layer) {
   return layer.has_flatten() || layer.kind_case() == LayerConfig::kDropout;
 }
 
-LayerConfigs WithoutDropout(const LayerConfigs& layers) {
+LayerConfigs AsEvaluated(const LayerConfigs& layers) {
   LayerConfigs kept;
   for (const LayerConfig& layer : layers) {
     if (layer.kind_case() == LayerConfig::kDropout) continue;
     LayerConfig& copy = *kept.Add();
     copy = layer;
+    if (copy.has_batch_norm()) {
+      copy.mutable_batch_norm()->set_fixed_statistics(true);
+    }
     if (!layer.has_residual()) continue;
     ResidualConfig& residual = *copy.mutable_residual();
-    *residual.mutable_layer() = WithoutDropout(layer.residual().layer());
-    *residual.mutable_shortcut() = WithoutDropout(layer.residual().shortcut());
+    *residual.mutable_layer() = AsEvaluated(layer.residual().layer());
+    *residual.mutable_shortcut() = AsEvaluated(layer.residual().shortcut());
   }
   return kept;
 }
@@ -104,17 +107,14 @@ absl::StatusOr<std::vector<float>> Features(const Batch& batch,
   return features;
 }
 
-absl::StatusOr<std::unique_ptr<Model>> NewNetworkWithoutDropout(
+absl::StatusOr<std::unique_ptr<Model>> NewNetworkAsEvaluated(
     const ModelAtCheckpoint& at) {
-  if (!at.model->statistics().empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "the model has batch normalisation (", at.model->statistics()[0].name,
-        "), whose gradients depend on the other examples of a batch; take the "
-        "last layer (--layers=last)"));
-  }
   LayersConfig layers = at.model->Describe();
-  *layers.mutable_layer() = WithoutDropout(layers.layer());
-  return NewDescribed(layers, at.example, at.backend);
+  *layers.mutable_layer() = AsEvaluated(layers.layer());
+  PS_ASSIGN_OR_RETURN(std::unique_ptr<Model> model,
+                      NewDescribed(layers, at.example, at.backend));
+  model->statistics_values() = at.model->statistics_values();
+  return model;
 }
 
 }  // namespace ps

@@ -33,9 +33,9 @@ absl::StatusOr<std::vector<float>> Features(const Batch& batch,
                                             int64_t num_classes,
                                             FeatureNetwork* network);
 
-// The network without its dropout, for the same weights. Errors:
-// kInvalidArgument if it has batch normalisation.
-absl::StatusOr<std::unique_ptr<Model>> NewNetworkWithoutDropout(
+// A network for the same weights whose training steps compute what an
+// evaluation computes: without dropout, and with the checkpoint's statistics.
+absl::StatusOr<std::unique_ptr<Model>> NewNetworkAsEvaluated(
     const ModelAtCheckpoint& at);
 
 }  // namespace ps

@@ -165,7 +165,7 @@ std::vector<int64_t> FirstOfSelf(const InfluenceResult& result) {
 std::string Subtitle(const InfluencePlan& plan) {
   return absl::StrCat(
       "<p class='note'>", EscapeMarkup(plan.config.model().name()), ", ",
-      plan.layers == InfluenceLayers::kLast ? "last layer" : "all layers", ", ",
+      EscapeMarkup(LayersInWords(plan)), ", ",
       Counted(plan.num_examples, "training example"), " of ",
       EscapeMarkup(plan.config.data().name()), "; snapshots after ",
       absl::StrJoin(plan.checkpoints, ", ",

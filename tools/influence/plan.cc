@@ -14,7 +14,7 @@ namespace {
 // Some tenths of a second of work, so that little is lost with a process, and
 // all end at about the same time.
 constexpr int64_t kLastLayerUnit = 1000;
-constexpr int64_t kAllLayersUnit = 100;
+constexpr int64_t kBackwardUnit = 100;
 
 }  // namespace
 
@@ -29,7 +29,7 @@ absl::StatusOr<DatasetPair> ReadInfluenceData(const JobConfig& config) {
 std::string SerializePlan(const InfluencePlan& plan) {
   Json json;
   json["config"] = ResolvedConfigText(plan.config);
-  json["all_layers"] = plan.layers == InfluenceLayers::kAll;
+  json["layers"] = plan.layers;
   json["with_bias"] = plan.with_bias;
   json["sketch_size"] = plan.sketch_size;
   json["num_examples"] = plan.num_examples;
@@ -53,8 +53,7 @@ absl::StatusOr<InfluencePlan> ParsePlan(absl::string_view bytes) {
     PS_ASSIGN_OR_RETURN(
         plan.config,
         ParseConfig(json.at("config").get<std::string>(), "the plan's job"));
-    plan.layers = json.at("all_layers").get<bool>() ? InfluenceLayers::kAll
-                                                    : InfluenceLayers::kLast;
+    plan.layers = json.at("layers");
     plan.with_bias = json.at("with_bias");
     plan.sketch_size = json.at("sketch_size");
     plan.num_examples = json.at("num_examples");
@@ -76,7 +75,7 @@ absl::StatusOr<InfluencePlan> ParsePlan(absl::string_view bytes) {
 
 std::vector<WorkUnit> CutIntoUnits(const InfluencePlan& plan) {
   const int64_t size =
-      plan.layers == InfluenceLayers::kLast ? kLastLayerUnit : kAllLayersUnit;
+      plan.layers == kLastLayer ? kLastLayerUnit : kBackwardUnit;
   std::vector<WorkUnit> units;
   for (size_t i = 0; i < plan.checkpoints.size(); ++i) {
     const auto checkpoint = static_cast<int64_t>(i);

@@ -16,13 +16,15 @@
 
 namespace ps {
 
-enum class InfluenceLayers { kLast, kAll };
+inline constexpr char kLastLayer[] = "last";
+inline constexpr char kAllLayers[] = "all";
 
 struct InfluencePlan {
   JobConfig config;  // With one thread for each process.
-  InfluenceLayers layers = InfluenceLayers::kLast;
-  bool with_bias = true;    // kLast: the bias counts, too.
-  int64_t sketch_size = 0;  // kLast: for each checkpoint; 0: no sketches.
+  // Whose weights count: kLastLayer, kAllLayers, or names with commas.
+  std::string layers = kLastLayer;
+  bool with_bias = true;    // kLastLayer: the bias counts, too.
+  int64_t sketch_size = 0;  // kLastLayer: for each checkpoint; 0: no sketches.
   std::vector<InfluenceCheckpoint> checkpoints;  // Ascending.
   std::vector<InfluenceQuery> queries;
   int64_t num_examples = 0;  // Of the training set.

@@ -52,6 +52,9 @@ struct InfluenceResult {
 // Self-influence, then the loss at the last checkpoint, and summed over all.
 std::vector<NamedRanking> RankExamples(const InfluenceSums& sums);
 
+// The layers whose gradients count.
+std::string LayersInWords(const InfluencePlan& plan);
+
 // For a terminal.
 std::string InfluenceText(const InfluenceResult& result);
 

@@ -64,7 +64,7 @@ std::string InfluenceJson(const InfluenceResult& result) {
   json["model"] = plan.config.model().name();
   json["data"] = plan.config.data().name();
   json["examples"] = plan.num_examples;
-  json["layers"] = plan.layers == InfluenceLayers::kLast ? "last" : "all";
+  json["layers"] = plan.layers;
   json["bias"] = plan.with_bias;
   Json& checkpoints = json["checkpoints"] = Json::array();
   for (const InfluenceCheckpoint& checkpoint : plan.checkpoints) {

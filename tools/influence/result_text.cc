@@ -15,10 +15,7 @@ std::string Heading(const InfluenceResult& result) {
   return absl::StrCat(
       result.run, " (", plan.config.model().name(), "), ",
       Counted(plan.num_examples, "training example"), " of ",
-      plan.config.data().name(), ", ",
-      plan.layers == InfluenceLayers::kLast
-          ? (plan.with_bias ? "last layer" : "last layer without its bias")
-          : "all layers",
+      plan.config.data().name(), ", ", LayersInWords(plan),
       "\nsnapshots after ",
       absl::StrJoin(plan.checkpoints, ", ",
                     [](std::string* out, const InfluenceCheckpoint& c) {
@@ -107,6 +104,12 @@ std::vector<NamedRanking> RankExamples(const InfluenceSums& sums) {
       {"loss_sum", "loss, sum of all snapshots",
        RankDescending(sums.loss_sums())},
   };
+}
+
+std::string LayersInWords(const InfluencePlan& plan) {
+  if (plan.layers == kAllLayers) return "all layers";
+  if (plan.layers != kLastLayer) return absl::StrCat("layers ", plan.layers);
+  return plan.with_bias ? "last layer" : "last layer without its bias";
 }
 
 std::string InfluenceText(const InfluenceResult& result) {

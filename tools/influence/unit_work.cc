@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "compressors/state_io.h"
@@ -20,6 +21,12 @@ constexpr int64_t kMaxPixels = 1 << 20;
 constexpr uint64_t kSketchPurpose = 0x736b65746368;
 
 constexpr char kScoresKind[] = "influence scores";
+
+// None for all layers.
+std::vector<std::string> LayerNames(const std::string& layers) {
+  if (layers == kAllLayers) return {};
+  return absl::StrSplit(layers, ',', absl::SkipEmpty());
+}
 
 template <typename T>
 void PutVector(const std::vector<T>& values, StateWriter* writer) {
@@ -61,9 +68,9 @@ absl::Status UnitWork::LoadCheckpoint(int64_t number) {
                                 model_.backend.get(),
                                 data_.train->example_shape()};
   PS_ASSIGN_OR_RETURN(
-      products_, plan_.layers == InfluenceLayers::kLast
+      products_, plan_.layers == kLastLayer
                      ? NewLastLayerProducts(at, LastLayerOptionsFor(number))
-                     : NewAllLayersProducts(at));
+                     : NewLayerProducts(at, LayerNames(plan_.layers)));
   if (!queries_.labels.empty()) {
     PS_RETURN_IF_ERROR(
         Annotate(products_->AddQueries(queries_), "the queries"));

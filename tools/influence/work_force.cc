@@ -16,6 +16,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
+#include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
@@ -33,6 +34,17 @@ constexpr char kError[] = "error ";
 
 // A unit that ends its process this often does so because of what it computes.
 constexpr int kMostLosses = 3;
+
+// From what a process has written after kError.
+absl::Status ReadError(absl::string_view text) {
+  const std::pair<absl::string_view, absl::string_view> parts =
+      absl::StrSplit(text, absl::MaxSplits(' ', 1));
+  int code = 0;
+  if (!absl::SimpleAtoi(parts.first, &code) || code == 0) {
+    return absl::AbortedError(text);
+  }
+  return absl::Status(static_cast<absl::StatusCode>(code), parts.second);
+}
 
 class WorkForce {
  public:
@@ -124,7 +136,7 @@ class WorkForce {
     if (stream == OutputStream::kStderr) {
       process.last_line = std::string(line);
     } else if (absl::ConsumePrefix(&line, kError)) {
-      if (failure_.ok()) failure_ = absl::AbortedError(line);
+      if (failure_.ok()) failure_ = ReadError(line);
     } else if (absl::ConsumePrefix(&line, kDone) &&
                absl::SimpleAtoi(line, &unit) && process.unit == unit) {
       ++num_done_;
@@ -190,7 +202,7 @@ absl::Status DoAllUnits(const WorkForceOptions& options) {
 int ServeUnits(const std::function<absl::Status(int64_t unit)>& work) {
   const absl::Status status = Serve(work);
   if (status.ok()) return kExitDone;
-  std::printf("%s%s\n", kError,
+  std::printf("%s%d %s\n", kError, status.raw_code(),
               absl::StrReplaceAll(status.message(), {{"\n", "; "}}).c_str());
   std::fflush(stdout);
   return kExitFailed;

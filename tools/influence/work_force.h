@@ -13,8 +13,9 @@ namespace ps {
 
 // A process reads "unit N" lines from its standard input, does each, and then
 // writes "done N" to its standard output. It ends when its input does. If a
-// unit cannot be done, it writes "error MESSAGE" and ends. Doing a unit twice
-// must have the same effect as doing it once.
+// unit cannot be done, it writes "error CODE MESSAGE", with the number of an
+// absl::StatusCode, and ends. Doing a unit twice must have the same effect as
+// doing it once.
 struct WorkForceOptions {
   std::vector<std::string> command;  // Of one process.
   int64_t num_processes = 1;         // At most; no more than there are units.
@@ -28,9 +29,9 @@ struct WorkForceOptions {
 };
 
 // Returns when all units are done. A process that ends without an error message
-// is replaced, and its unit is given to another process. Errors: kAborted with
-// the message of a process, or if the same unit was lost three times;
-// kCancelled after SIGINT or SIGTERM; those of Subprocesses.
+// is replaced, and its unit is given to another process. Errors: that of a
+// process; kAborted if the same unit was lost three times; kCancelled after
+// SIGINT or SIGTERM; those of Subprocesses.
 absl::Status DoAllUnits(const WorkForceOptions& options);
 
 // The other side: calls `work` for each unit that standard input names. Returns

@@ -32,8 +32,8 @@ std::unique_ptr<Layer> Block(const std::string& name, int64_t channels) {
                                          AfterNorm::kRelu));
   parts.main.push_back(NewConvolutionLayer(
       absl::StrCat(name, ".conv2"), channels, SquareKernel(channels, kKernel)));
-  parts.norm_name = absl::StrCat(name, ".bn2");
-  parts.channels = channels;
+  parts.norm.name = absl::StrCat(name, ".bn2");
+  parts.norm.channels = channels;
   return NewResidualBlock(std::move(parts));
 }
 

@@ -202,14 +202,17 @@ struct NormInputFactors {
 
 struct FinishNormGradient {
   static constexpr const char* kName = "FinishNormGradient";
-  int64_t elements;  // Of a channel.
+  int64_t elements;       // Of a channel.
+  bool fixed_statistics;  // They do not depend on x.
   NormStatistics statistics;
   float* dweight;
   float* dbias;
   NormInputFactors factors;
 
   PS_HOST_DEVICE void operator()(int64_t c, double sum, double product) const {
-    const double count = static_cast<double>(elements);
+    // What depends on the batch's statistics vanishes with a large batch.
+    const double count = fixed_statistics ? static_cast<double>(INFINITY)
+                                          : static_cast<double>(elements);
     const double inverse = statistics.inverse_deviation[c];
     const double scale = statistics.scale[c];
     const double sum_hat = product * inverse;

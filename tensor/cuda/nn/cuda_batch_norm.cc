@@ -43,7 +43,8 @@ class CudaBatchNorm final : public BatchNormOp {
   }
 
   absl::Status Forward(const ForwardArguments& a) override {
-    PS_RETURN_IF_ERROR(shape_.training ? MeasureBatch(a) : TakeRunning(a));
+    PS_RETURN_IF_ERROR(shape_.measures_batch() ? MeasureBatch(a)
+                                               : TakeRunning(a));
     return has_residual_ ? Normalize<true>(a) : Normalize<false>(a);
   }
 
@@ -86,6 +87,7 @@ class CudaBatchNorm final : public BatchNormOp {
     terms.dy = Elements<T>(a.dy);
     FinishNormGradient finish;
     finish.elements = geometry_.elements;
+    finish.fixed_statistics = shape_.fixed_statistics;
     finish.statistics = statistics_;
     finish.dweight = a.dweight;
     finish.dbias = a.dbias;
@@ -144,7 +146,7 @@ absl::StatusOr<std::unique_ptr<BatchNormOp>> PlanCudaBatchNorm(
     return absl::InvalidArgumentError(absl::StrCat(
         what, ": needs [batch, features] or [batch, channels, height, width]"));
   }
-  if (shape.training && NumElements(input.shape) == input.shape[1]) {
+  if (shape.measures_batch() && NumElements(input.shape) == input.shape[1]) {
     return absl::InvalidArgumentError(absl::StrCat(
         what,
         ": one value in each channel has no variance to train with; "

@@ -1,5 +1,6 @@
 #include "tools/influence/gradient_products.h"
 
+#include <algorithm>
 #include <cmath>
 #include <memory>
 #include <string>
@@ -18,6 +19,10 @@ namespace {
 
 using ::testing::HasSubstr;
 using Floats = std::vector<float>;
+
+std::string LayerOf(const ParameterInfo& parameter) {
+  return parameter.name.substr(0, parameter.name.rfind('.'));
+}
 
 double Dot(const Floats& a, const Floats& b, size_t begin, size_t end) {
   double sum = 0;
@@ -42,8 +47,10 @@ class Fixture : public ModelFixture {
     EXPECT_TRUE(products.ok()) << products.status();
     return *std::move(products);
   }
-  std::unique_ptr<GradientProducts> AllLayers() {
-    auto products = NewAllLayersProducts(at());
+  std::unique_ptr<GradientProducts> AllLayers() { return Layers({}); }
+  std::unique_ptr<GradientProducts> Layers(
+      const std::vector<std::string>& layers) {
+    auto products = NewLayerProducts(at(), layers);
     EXPECT_TRUE(products.ok()) << products.status();
     return *std::move(products);
   }
@@ -122,6 +129,115 @@ TEST_P(ProductsOfModels, AllLayersEqualPerExampleBackPropagation) {
   ExpectProducts(ScoresOf(fixture.AllLayers().get(), examples, queries),
                  example_gradients, fixture.Gradients(queries), 0,
                  example_gradients[0].size());
+}
+
+TEST_P(ProductsOfModels, NamedLayersHaveAPartOfThatEach) {
+  Fixture fixture(GetParam());
+  const Batch examples = fixture.RandomBatch(4, 1);
+  const Batch queries = fixture.RandomBatch(2, 2);
+  const std::vector<Floats> example_gradients = fixture.Gradients(examples);
+  const std::vector<Floats> query_gradients = fixture.Gradients(queries);
+  const std::vector<ParameterInfo>& parameters = fixture.model().parameters();
+  // A layer's weight and bias follow each other, last of all the last layer's.
+  const std::string first = LayerOf(parameters[0]);
+  const std::string last = LayerOf(parameters.back());
+  ASSERT_NE(first, last);
+  const size_t begin = parameters[parameters.size() - 2].offset;
+  const size_t end = example_gradients[0].size();
+  const size_t after_first = parameters[2].offset;
+  ExpectProducts(ScoresOf(fixture.Layers({last}).get(), examples, queries),
+                 example_gradients, query_gradients, begin, end);
+  ExpectProducts(ScoresOf(fixture.Layers({first}).get(), examples, queries),
+                 example_gradients, query_gradients, 0, after_first);
+  ExpectProducts(
+      ScoresOf(fixture.Layers({parameters[0].name}).get(), examples, queries),
+      example_gradients, query_gradients, 0, parameters[1].offset);
+  // Both together, in any order.
+  const ExampleScores both =
+      ScoresOf(fixture.Layers({last, first}).get(), examples, queries);
+  for (int64_t i = 0; i < examples.size(); ++i) {
+    const double sum =
+        Dot(example_gradients[i], example_gradients[i], 0, after_first) +
+        Dot(example_gradients[i], example_gradients[i], begin, end);
+    EXPECT_NEAR(both.self[i] / sum, 1, 1e-5);
+  }
+}
+
+// With fixed statistics, it is a 1 x 1 convolution of each channel alone, with
+// the weight w / s and the bias b - mean w / s, where s is the root of the
+// variance and epsilon.
+TEST(GradientProducts, BatchNormalisationHasTheStatisticsOfTheCheckpoint) {
+  constexpr int kChannels = 4;
+  ModelConfig normalised;
+  normalised.set_name("layers");
+  LayersConfig* layers = normalised.mutable_layers();
+  ConvolutionConfig& first = *layers->add_layer()->mutable_convolution();
+  first.set_out_channels(kChannels);
+  first.add_kernel_size(5);
+  layers->add_layer()->mutable_batch_norm();
+  layers->add_layer()->set_activation("relu");
+  layers->add_layer()->mutable_global_pooling();
+  layers->add_layer()->mutable_linear();
+  ModelConfig scaled = normalised;
+  ConvolutionConfig& scale =
+      *scaled.mutable_layers()->mutable_layer(1)->mutable_convolution();
+  scale.set_out_channels(kChannels);
+  scale.set_groups(kChannels);
+  scale.add_kernel_size(1);
+
+  Fixture fixture(normalised, MnistShape());
+  for (uint64_t seed = 11; seed < 16; ++seed) {
+    const Batch batch = fixture.RandomBatch(8, seed);
+    ASSERT_TRUE(fixture.model()
+                    .ForwardBackward(batch, fixture.weights(),
+                                     fixture.gradient(), nullptr)
+                    .ok());
+    fixture.Descend(0.5f);
+  }
+  const size_t weight = fixture.model().parameters()[2].offset;
+  const size_t bias = weight + kChannels;
+  const float* const statistics = fixture.model().statistics_values().data();
+  Floats inverse(kChannels);
+  Fixture reference(scaled, MnistShape());
+  float* const values = reference.weights().data();
+  std::copy_n(fixture.weights().data(), fixture.weights().size(), values);
+  for (int c = 0; c < kChannels; ++c) {
+    inverse[c] = 1 / std::sqrt(statistics[kChannels + c] + 1e-5f);
+    values[weight + c] *= inverse[c];
+    values[bias + c] -= statistics[c] * values[weight + c];
+  }
+  const Batch examples = fixture.RandomBatch(5, 1);
+  const Batch queries = fixture.RandomBatch(2, 2);
+  const auto gradients = [&](const Batch& batch) {
+    std::vector<Floats> all = reference.Gradients(batch);
+    for (Floats& gradient : all) {
+      for (int c = 0; c < kChannels; ++c) {
+        gradient[weight + c] =
+            inverse[c] *
+            (gradient[weight + c] - statistics[c] * gradient[bias + c]);
+      }
+    }
+    return all;
+  };
+  const std::vector<Floats> expected = gradients(examples);
+  ExpectProducts(ScoresOf(fixture.AllLayers().get(), examples, queries),
+                 expected, gradients(queries), 0, expected[0].size());
+}
+
+// A residual block takes another way, and one example is enough for it.
+TEST(GradientProducts, OfAResidualNetworkContainThatOfItsLastLayer) {
+  Fixture resnet(SmallModel("resnet20"), ColourShape(16, 10));
+  const Batch batch = resnet.RandomBatch(3, 1);
+  const ExampleScores last =
+      ScoresOf(resnet.LastLayer(true).get(), batch, batch);
+  const ExampleScores named = ScoresOf(
+      resnet.Layers({LayerOf(resnet.model().parameters().back())}).get(), batch,
+      batch);
+  const ExampleScores all = ScoresOf(resnet.AllLayers().get(), batch, batch);
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_NEAR(named.self[i] / last.self[i], 1, 1e-4);
+    EXPECT_GT(all.self[i], last.self[i]);
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Models, ProductsOfModels,
@@ -218,10 +334,6 @@ TEST(GradientProducts, LeaveDropoutOut) {
 }
 
 TEST(GradientProducts, WhatCannotBeComputedIsNamed) {
-  Fixture resnet(SmallModel("resnet20"), ColourShape(16, 10));
-  const auto all = NewAllLayersProducts(resnet.at());
-  EXPECT_TRUE(absl::IsInvalidArgument(all.status()));
-  EXPECT_THAT(all.status().message(), HasSubstr("--layers=last"));
   ModelConfig pooled;
   pooled.set_name("layers");
   LayerConfig& convolution = *pooled.mutable_layers()->add_layer();
@@ -232,6 +344,11 @@ TEST(GradientProducts, WhatCannotBeComputedIsNamed) {
   const auto last = NewLastLayerProducts(no_linear.at(), LastLayerOptions());
   EXPECT_TRUE(absl::IsInvalidArgument(last.status()));
   EXPECT_THAT(last.status().message(), HasSubstr("--layers=all"));
+  const auto unknown = NewLayerProducts(no_linear.at(), {"0", "fc"});
+  EXPECT_TRUE(absl::IsInvalidArgument(unknown.status()));
+  EXPECT_THAT(unknown.status().message(),
+              HasSubstr("--layers names fc, and the model has no such layer "
+                        "with weights; its weights are 0.weight, 0.bias"));
   Fixture mlp("mlp");
   Batch batch = mlp.RandomBatch(2, 1);
   batch.labels[1] = 10;

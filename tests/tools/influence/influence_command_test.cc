@@ -400,7 +400,8 @@ TEST_F(InfluenceCommand, WhatCannotBeDoneIsNamed) {
     std::string message;
   } cases[] = {
       {{}, 64, "give --query, --self or --sketches"},
-      {{"--self", "--layers=first"}, 64, "must be last or all"},
+      {{"--self", "--layers="}, 64, "must be last, all, or names"},
+      {{"--self", "--layers=hidden"}, 78, "--layers names hidden, and the"},
       {{"--self", "--layers=all", "--no-bias"}, 64, "--no-bias is for"},
       {{"--layers=all", "--sketches=x"}, 64, "--sketches is for"},
       {{"--self", "--sketch-size=0"}, 64, "--sketch-size is 0"},

@@ -94,10 +94,11 @@ TEST_F(WorkForceTest, UnitThatEndsEveryProcessIsAnError) {
 
 TEST_F(WorkForceTest, ErrorOfAProcessEndsTheWork) {
   const absl::Status status =
-      Do("if [ $unit = 1 ]; then echo error the file is gone; exit 1; fi",
+      Do("if [ $unit = 1 ]; then echo error 5 the file is gone; exit 1; fi",
          {0, 0, 0}, 2);
-  EXPECT_TRUE(absl::IsAborted(status)) << status;
-  EXPECT_EQ(status.message(), "the file is gone");
+  EXPECT_EQ(status, absl::NotFoundError("the file is gone"));
+  EXPECT_EQ(Do("echo error of some kind; exit 1", {0}, 1),
+            absl::AbortedError("of some kind"));
 }
 
 TEST_F(WorkForceTest, ProgramThatCannotRunIsAnError) {
