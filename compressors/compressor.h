@@ -49,6 +49,9 @@ struct SharedPositions {
   std::vector<uint32_t> indices;  // Ascending, in the whole vector.
   // If given, for each part: what came with its positions.
   std::vector<PositionRemarks> remarks;
+  // If given, for each part: whether it has no leader, so that this worker
+  // selects positions there, too; `indices` has none of them. Empty: no part.
+  std::vector<bool> led;
 };
 
 struct CompressorOptions {

@@ -53,16 +53,20 @@ void CheckJobOfWrappers(const JobConfig& config, ConfigProblems* problems) {
 // Where workers share positions, they must be in the same iteration.
 void CheckSharedPositions(const JobConfig& config, ConfigProblems* problems) {
   const std::string& name = config.compressor().name();
-  if (!FindCompressor(name).shares_positions) return;
+  const CompressorPlugin& plugin = FindCompressor(name);
+  if (!plugin.shares_positions) return;
   const std::string why = absl::StrCat(" with compressor.name \"", name,
                                        "\", whose workers send the positions "
                                        "that one of them selects");
   problems->CheckThat(!UpdatesByEachPush(config), "consistency.mode",
                       ConsistencyConfig::Mode_Name(config.consistency().mode()),
                       "must be SYNCHRONOUS" + why);
-  problems->CheckThat(!MayLeaveOut(config), "consistency.step_timeout_seconds",
-                      config.consistency().step_timeout_seconds(),
-                      "must be 0" + why);
+  problems->CheckThat(
+      !MayLeaveOut(config) || plugin.slice_coder == nullptr,
+      "consistency.step_timeout_seconds",
+      config.consistency().step_timeout_seconds(),
+      absl::StrCat("must be 0 with compressor.name \"", name,
+                   "\", which decodes the values of all workers together"));
 }
 
 // Votes require the majority vote, and the majority vote requires votes.

@@ -46,7 +46,7 @@ class SliceCoder {
   // trusts nothing in it. `leader` are the remarks of the leader's push; null
   // for the leader itself. Returns the number of its elements. Errors:
   // kInvalidArgument, unless Apply can decode it.
-  virtual absl::StatusOr<int64_t> Check(int rank, const PayloadPieces& push,
+  virtual absl::StatusOr<int64_t> Check(const PayloadPieces& push,
                                         const std::string* leader) const = 0;
 
   // Makes plain payloads of the pushes of an iteration, one of each worker, in

@@ -185,11 +185,14 @@ absl::Status SessionsClient::HandleAnswer(const Call& call,
                       DecodeSliceMessage(call.response));
   SliceAnswer answer;
   if (call.rpc == Rpc::kGetPositions) {
-    absl::StatusOr<std::vector<uint32_t>> positions =
-        ReadPositions(message.payload.pieces, call.slice->size());
-    absl::Status read = positions.status();
+    answer.leads = message.payload.pieces.empty();
+    absl::StatusOr<std::vector<uint32_t>> positions = std::vector<uint32_t>();
     absl::StatusOr<PositionRemarks> remarks = PositionRemarks();
-    if (read.ok()) {
+    if (!answer.leads) {
+      positions = ReadPositions(message.payload.pieces, call.slice->size());
+    }
+    absl::Status read = positions.status();
+    if (read.ok() && !answer.leads) {
       remarks = ReadRemarks(message.payload.pieces);
       read = remarks.status();
     }

@@ -95,9 +95,12 @@ struct SliceAnswer {
   // Valid until the handler returns. Empty for a push without weights.
   PayloadPieces payload;
   // AskForPositions: those of the leader of iteration `version`, ascending, in
-  // the slice; only they, `slice` and bytes_down have a meaning then. Valid
-  // until the handler returns; null for all other answers.
+  // the slice; only they, `slice`, `leads` and bytes_down have a meaning then.
+  // Valid until the handler returns; null for all other answers.
   const std::vector<uint32_t>* positions = nullptr;
+  // With `positions`, which is empty then: no other worker leads in this slice,
+  // so that this one selects positions itself.
+  bool leads = false;
   // With `positions`: what came with them. Valid until the handler returns.
   const PositionRemarks* remarks = nullptr;
 };

@@ -76,7 +76,8 @@ absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
                         pipeline->choice_.MakeCompressor(compressor));
     pipeline->compressors_.push_back(std::move(made));
   }
-  const bool may_return = MayLeaveOut(*options.config) &&
+  pipeline->asks_when_ready_ = MayLeaveOut(*options.config);
+  const bool may_return = pipeline->asks_when_ready_ &&
                           options.config->compressor().error_feedback();
   PS_ASSIGN_OR_RETURN(
       pipeline->residuals_,
@@ -100,15 +101,23 @@ void GradientPipeline::Begin(int64_t push, const Tensor& gradient,
              LeaderOf(push, options_.config->cluster().num_workers()) !=
                  options_.worker_rank;
   for (size_t b = 0; b < positions_.size(); ++b) {
-    positions_[b].given = follows_;
-    positions_[b].remarks.clear();
+    SharedPositions& positions = positions_[b];
+    positions.given = follows_;
+    positions.remarks.clear();
+    positions.led.clear();
     if (!follows_) continue;
-    const int bucket = static_cast<int>(b);
-    arriving_[b].num_missing = options_.shard_map->slices(bucket).size();
-    arriving_[b].of_slices.assign(arriving_[b].num_missing, {});
-    positions_[b].remarks.resize(arriving_[b].num_missing);
-    options_.client->AskForPositions(push, bucket);
+    const size_t num_slices =
+        options_.shard_map->slices(static_cast<int>(b)).size();
+    arriving_[b].num_missing = num_slices;
+    arriving_[b].of_slices.assign(num_slices, {});
+    positions.remarks.resize(num_slices);
+    positions.led.resize(num_slices);
+    if (!asks_when_ready_) AskForPositions(static_cast<int>(b));
   }
+}
+
+void GradientPipeline::AskForPositions(int b) {
+  options_.client->AskForPositions(push_, b);
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
@@ -166,6 +175,7 @@ void GradientPipeline::Abandon() {
 absl::Status GradientPipeline::Send(int b, double loss) {
   num_ready_ = b + 1;
   loss_ = loss;
+  if (follows_ && asks_when_ready_) AskForPositions(b);
   return SendWhatIsReady();
 }
 
@@ -186,8 +196,9 @@ absl::Status GradientPipeline::CompressAndPush(int b) {
   // A gradient that is not finite sends nothing, and at no positions.
   if (!follows_ || compressed.encoded.stats.non_finite) return Push(b, parts);
   std::vector<PayloadBuffer> values;
-  for (const PayloadBuffer& part : parts) {
-    values.push_back(WithoutPositions(part));
+  for (size_t i = 0; i < parts.size(); ++i) {
+    values.push_back(positions_[b].led[i] ? parts[i]
+                                          : WithoutPositions(parts[i]));
   }
   return Push(b, values);
 }
@@ -198,6 +209,7 @@ absl::Status GradientPipeline::TakePositions(const SliceAnswer& answer) {
   LeadersPositions& arriving = arriving_[bucket];
   arriving.of_slices[answer.slice->index] = *answer.positions;
   positions_[bucket].remarks[answer.slice->index] = *answer.remarks;
+  positions_[bucket].led[answer.slice->index] = answer.leads;
   if (--arriving.num_missing > 0) return absl::OkStatus();
   std::vector<uint32_t>& indices = positions_[bucket].indices;
   indices.clear();

@@ -133,6 +133,7 @@ class GradientPipeline {
   absl::Status Send(int bucket, double loss);
   absl::Status SendWhatIsReady();
   absl::Status CompressAndPush(int bucket);
+  void AskForPositions(int bucket);
   absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
   // Applies the job's policy to a gradient that is not finite.
@@ -163,6 +164,10 @@ class GradientPipeline {
   // [bucket]; empty if the workers do not share positions.
   std::vector<SharedPositions> positions_;
   std::vector<LeadersPositions> arriving_;
+  // Whether this worker asks for a bucket's positions only when it can use
+  // them: servers wait as long for a leader as for pushes, from the first call
+  // of another worker on.
+  bool asks_when_ready_ = false;
 
   ExchangeAccount account_;
   int64_t push_ = 0;

@@ -50,7 +50,7 @@ class LgcSliceCoder final : public SliceCoder {
     }
   }
 
-  absl::StatusOr<int64_t> Check(int /*rank*/, const PayloadPieces& push,
+  absl::StatusOr<int64_t> Check(const PayloadPieces& push,
                                 const std::string* leader) const override {
     PS_ASSIGN_OR_RETURN(const Push read, Read(push, leader));
     return static_cast<int64_t>(read.indices.size());

@@ -12,6 +12,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config_check.h"
@@ -26,11 +27,9 @@
 namespace ps {
 namespace {
 
-ChunkLayout LayoutOf(const CompressorOptions& options,
-                     const std::vector<ChunkRun>& rates) {
-  std::vector<int64_t> part_ends = options.part_ends;
-  if (part_ends.empty()) part_ends.push_back(options.dense_size);
-  return LayOutChunks(rates, part_ends);
+std::vector<int64_t> PartEndsOf(const CompressorOptions& options) {
+  if (options.part_ends.empty()) return {options.dense_size};
+  return options.part_ends;
 }
 
 class ScaleComSelector final : public Selector {
@@ -38,23 +37,32 @@ class ScaleComSelector final : public Selector {
   explicit ScaleComSelector(const CompressorOptions& options)
       : exact_(options.config.scalecom().selection() == ScaleComConfig::EXACT),
         shared_(options.shared_positions),
+        part_ends_(PartEndsOf(options)),
         rates_(TensorRates(options)),
         kernels_(&options.backend->sparse()),
-        chunks_(LayoutOf(options, rates_), options.backend),
+        chunks_(LayOutChunks(rates_, part_ends_), options.backend),
         top_k_(kernels_) {}
 
   absl::Status Select(const SelectorInput& input, Selected* selected,
                       CompressionStats* stats) override {
-    if (shared_ != nullptr && shared_->given) {
-      return SelectGiven(input, selected, stats);
+    if (shared_ == nullptr || !shared_->given) {
+      return SelectOwn(input, selected, stats);
     }
+    if (absl::c_linear_search(shared_->led, true)) {
+      return SelectOwnAndGiven(input, selected, stats);
+    }
+    return SelectGiven(input, selected, stats);
+  }
+
+ private:
+  absl::Status SelectOwn(const SelectorInput& input, Selected* selected,
+                         CompressionStats* stats) {
     absl::Status status = exact_ ? SelectExactly(input, selected, stats)
                                  : chunks_.SelectOfSum(input, selected, stats);
     stats->target_count = stats->raw_count;
     return status;
   }
 
- private:
   // Forms u. Returns whether it is finite.
   absl::StatusOr<bool> Sum(const SelectorInput& input,
                            CompressionStats* stats) {
@@ -76,6 +84,32 @@ class ScaleComSelector final : public Selector {
     if (!finite) return absl::OkStatus();
     stats->raw_count = count;
     selected->elements.indices = shared_->indices;
+    return kernels_->Gather(input.u, &selected->elements);
+  }
+
+  // Its own in the parts that it leads, and those that are given elsewhere.
+  absl::Status SelectOwnAndGiven(const SelectorInput& input, Selected* selected,
+                                 CompressionStats* stats) {
+    PS_RETURN_IF_ERROR(SelectOwn(input, selected, stats));
+    if (stats->non_finite) return absl::OkStatus();
+    std::vector<uint32_t> own(selected->all ? input.n : 0);
+    absl::c_iota(own, 0);
+    if (!selected->all) own.swap(selected->elements.indices);
+    std::vector<uint32_t>& indices = selected->elements.indices;
+    indices.clear();
+    uint32_t begin = 0;
+    for (size_t part = 0; part < part_ends_.size(); ++part) {
+      const auto end = static_cast<uint32_t>(part_ends_[part]);
+      const std::vector<uint32_t>& from =
+          shared_->led[part] ? own : shared_->indices;
+      indices.insert(indices.end(), absl::c_lower_bound(from, begin),
+                     absl::c_lower_bound(from, end));
+      begin = end;
+    }
+    selected->chunks = nullptr;
+    selected->all = static_cast<int64_t>(indices.size()) == input.n;
+    stats->raw_count = static_cast<int64_t>(indices.size());
+    stats->target_count = stats->raw_count;
     return kernels_->Gather(input.u, &selected->elements);
   }
 
@@ -102,6 +136,7 @@ class ScaleComSelector final : public Selector {
 
   const bool exact_;
   const SharedPositions* const shared_;  // Not owned; may be null.
+  const std::vector<int64_t> part_ends_;
   const std::vector<ChunkRun> rates_;
   SparseKernels* const kernels_;  // Not owned.
   LargestOfChunks chunks_;

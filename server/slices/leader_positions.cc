@@ -51,13 +51,26 @@ LeaderPositions::LeaderPositions(const SliceOptions& options)
                               options.config->cluster().num_workers())),
       num_workers_(options.config->cluster().num_workers()) {}
 
-bool LeaderPositions::IsLeader(int rank, int64_t iteration) const {
+bool LeaderPositions::HasTurn(int rank, int64_t iteration) const {
   return shared_ && rank == LeaderOf(iteration, num_workers_);
 }
 
+bool LeaderPositions::IsAppointed(int rank, int64_t iteration) const {
+  return iteration == appointed_for_ && appointed_.count(rank) > 0;
+}
+
+void LeaderPositions::Appoint(int rank, int64_t iteration) {
+  if (iteration != appointed_for_) appointed_.clear();
+  appointed_for_ = iteration;
+  appointed_.insert(rank);
+}
+
 void LeaderPositions::Keep(int64_t iteration, PayloadBuffer positions) {
-  positions_[iteration] = std::move(positions);
-  positions_.erase(positions_.begin(), positions_.lower_bound(iteration - 1));
+  positions_.emplace(iteration, std::move(positions));
+}
+
+void LeaderPositions::ForgetBefore(int64_t iteration) {
+  positions_.erase(positions_.begin(), positions_.lower_bound(iteration));
 }
 
 std::optional<PayloadBuffer> LeaderPositions::Find(int64_t iteration) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <set>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
@@ -34,18 +35,30 @@ class LeaderPositions {
 
   // Whether the workers share the positions of this slice.
   bool shared() const { return shared_; }
-  bool IsLeader(int rank, int64_t iteration) const;
 
+  // Whether it is this worker's turn to lead.
+  bool HasTurn(int rank, int64_t iteration) const;
+  // Appoint adds leaders to the one whose turn it is, for one iteration at a
+  // time.
+  bool IsAppointed(int rank, int64_t iteration) const;
+  void Appoint(int rank, int64_t iteration);
+  bool IsLeader(int rank, int64_t iteration) const {
+    return HasTurn(rank, iteration) || IsAppointed(rank, iteration);
+  }
+
+  // Of several leaders, the positions of the first are kept.
   void Keep(int64_t iteration, PayloadBuffer positions);
+  void ForgetBefore(int64_t iteration);
   // Empty if there are none.
   std::optional<PayloadBuffer> Find(int64_t iteration) const;
 
  private:
   const bool shared_;
   const int num_workers_;
-  // By iteration. A worker that was started again may need those of the last
-  // update while the next leader has pushed already.
+  // By iteration.
   std::map<int64_t, PayloadBuffer> positions_;
+  std::set<int> appointed_;
+  int64_t appointed_for_ = -1;
 };
 
 }  // namespace ps

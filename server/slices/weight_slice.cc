@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
@@ -13,6 +14,7 @@ namespace ps {
 namespace {
 
 constexpr char kRepeated[] = "superseded by a repeat of the same push";
+constexpr char kLost[] = "the worker was lost";
 constexpr char kPulledAgain[] = "superseded by a newer pull of this worker";
 
 }  // namespace
@@ -26,6 +28,10 @@ WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
       log_(log),
       workers_(options.config->cluster().num_workers()),
       positions_(options),
+      may_appoint_(positions_.shared() && MayLeaveOut(*options.config)),
+      step_timeout_(
+          absl::Seconds(options.config->consistency().step_timeout_seconds())),
+      told_(workers_.size(), -1),
       admission_(NewAdmission(options)) {}
 
 WeightSlice::~WeightSlice() {
@@ -178,6 +184,10 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
   const int64_t base_version = push.base_version;
   const int64_t iteration = push.iteration;
   if (push.lacks_positions) {
+    if (UsesUnknownPositions(push)) {
+      LeaveOut(std::move(push), std::move(done));
+      return;
+    }
     const absl::StatusOr<bool> complete = Complete(&push);
     if (!complete.ok()) {
       push.payload = ReceivedPayload();
@@ -218,8 +228,7 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
   absl::StatusOr<std::optional<PayloadBuffer>> positions =
       std::optional<PayloadBuffer>();
   if (positions_.IsLeader(rank, iteration)) {
-    positions = PositionsOfLeader(absl::MakeConstSpan(&push, 1),
-                                  static_cast<int>(workers_.size()));
+    positions = PositionsOf(push.payload.pieces);
   }
   const absl::StatusOr<Admission::Arrival> arrival =
       positions.ok() ? Admit(std::move(push))
@@ -237,7 +246,9 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
       if (done != nullptr) done(absl::CancelledError(kRepeated));
       if (*arrival == Admission::Arrival::kRepeat) {
         AnswerPushes();
-      } else if (positions->has_value()) {
+      } else if (positions->has_value() &&
+                 iteration == state_->progress().version) {
+        // If this leader is ahead of the slice, another takes its place.
         positions_.Keep(iteration, **positions);
         ServeFollowers(iteration);
       }
@@ -292,6 +303,7 @@ void WeightSlice::WorkerGone(int rank) {
       MutexLock lock(&mu_);
       admission_->WorkerGone(rank);
     }
+    TellAsker(rank, absl::CancelledError(kLost));
     if (state_ == nullptr || !failure_.ok()) return;
     state_->WorkerGone(rank);
     AnswerPushes();
@@ -311,6 +323,8 @@ void WeightSlice::Join(int rank, int64_t pushes) {
       MutexLock lock(&mu_);
       admission_->Join(rank, pushes);
     }
+    // Of the process before it.
+    TellAsker(rank, absl::CancelledError(kLost));
     if (state_ == nullptr || !failure_.ok()) return;
     // Others may have waited for the process before it.
     AnswerPushes();
@@ -322,17 +336,19 @@ void WeightSlice::Join(int rank, int64_t pushes) {
 void WeightSlice::Advance() {
   while (failure_.ok() && state_ != nullptr && !record_.has_value()) {
     const absl::Time now = clock_->Now();
+    absl::Time deadline = AppointLeader(now);
     std::optional<std::vector<WorkerPush>> pushes;
-    absl::Time deadline;
     {
       MutexLock lock(&mu_);
       pushes = admission_->Next(now);
-      deadline = admission_->Deadline();
+      if (admission_->Deadline() > now) {
+        deadline = std::min(deadline, admission_->Deadline());
+      }
     }
     if (!pushes.has_value()) {
-      if (deadline == absl::InfiniteFuture() || deadline <= now || has_timer_) {
-        return;
-      }
+      // Each deadline is as long after its event as all others. So a timer that
+      // has been set comes before this one.
+      if (deadline == absl::InfiniteFuture() || has_timer_) return;
       has_timer_ = true;
       timer_->At(deadline, [this] {
         mailbox_.Post([this] {
@@ -405,6 +421,9 @@ void WeightSlice::Step() {
     version_ = state_->progress().version;
     admission_->Applied(state_->progress());
   }
+  // A worker that was started again may need those of the last update while the
+  // next leader has pushed already.
+  positions_.ForgetBefore(state_->progress().version - 1);
   AnswerPushes();
   AnswerWithAll();
 }

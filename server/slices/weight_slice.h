@@ -41,8 +41,9 @@ using PushDone = std::function<void(const absl::StatusOr<WeightAnswer>&)>;
 // Holds the callers, feeds an Admission with what arrives, applies the updates
 // that it chooses to a SliceState, and answers. All of this happens in a
 // mailbox: a call may find its work done by another thread, or do that of
-// others. Initialize, Pull, Push and WorkerGone may therefore take as long as
-// several updates, and gRPC's threads must not call them. Thread-safe.
+// others. Initialize, Pull, Push, GetPositions and WorkerGone may therefore
+// take as long as several updates, and gRPC's threads must not call them.
+// Thread-safe.
 class WeightSlice {
  public:
   // Allocates no memory in proportion to num_elements, which a peer chose; that
@@ -90,6 +91,12 @@ class WeightSlice {
   // kCancelled. Errors, through `done`: kUnavailable before Initialize;
   // kInvalidArgument if positions are not shared, or for the leader itself;
   // kFailedPrecondition for an iteration that the worker cannot be in.
+  //
+  // Where updates may leave workers out, a leader that is lost, or has not
+  // pushed consistency.step_timeout_seconds after the first call of another, is
+  // replaced by the next worker: it is given an empty buffer, and its push is
+  // to have positions. So is a caller whose iteration is over and whose
+  // positions are forgotten.
   void GetPositions(int rank, int64_t iteration, PositionsDone done);
 
   // The state as SliceState::Save returns it. Errors, through `done`:
@@ -189,6 +196,16 @@ class WeightSlice {
   absl::StatusOr<bool> Complete(WorkerPush* push);
   // The leader has pushed: serves those who waited for it.
   void ServeFollowers(int64_t iteration);
+  // Where updates may leave workers out: gives the positions of the next update
+  // another leader, if that is due, and returns when it will be.
+  absl::Time AppointLeader(absl::Time now);
+  // Answers the call of a worker that waits for positions, if it does.
+  void TellAsker(int rank, const absl::StatusOr<PayloadBuffer>& answer);
+  // Whether a push has values for positions that others may have replaced: this
+  // server was started again after it had told them.
+  bool UsesUnknownPositions(const WorkerPush& push) const;
+  // Answers with all weights, before its update.
+  void LeaveOut(WorkerPush push, PushDone done);
   // Makes the updates that are due.
   void Advance();
   // Applies record_ as far as possible.
@@ -223,6 +240,17 @@ class WeightSlice {
   // By rank.
   std::map<int, WaitingValues> values_;
   std::map<int, WaitingForPositions> askers_;
+  // Where updates may leave workers out. For the next update, who leads it and
+  // until when; and for each worker the iteration whose positions it was told.
+  struct Turn {
+    int64_t iteration = -1;
+    int leader = 0;
+    absl::Time end;
+  };
+  const bool may_appoint_;
+  const absl::Duration step_timeout_;
+  Turn turn_;
+  std::vector<int64_t> told_;  // [num_workers]
 
   // Written by events only; the lock is for those who look on.
   mutable Mutex mu_;

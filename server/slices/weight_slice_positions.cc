@@ -2,11 +2,14 @@
 // of the leader, and send values alone.
 #include <iterator>
 #include <map>
+#include <set>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "compressors/compressor.h"
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
 #include "server/slices/replay.h"
@@ -16,6 +19,7 @@ namespace ps {
 namespace {
 
 constexpr char kAskedAgain[] = "superseded by a newer call of this worker";
+constexpr char kRepeated[] = "superseded by a repeat of the same push";
 
 }  // namespace
 
@@ -35,8 +39,13 @@ void WeightSlice::HandlePositions(int rank, int64_t iteration,
   if (!positions.ok()) {
     done(positions.status());
   } else if (positions->has_value()) {
+    told_[rank] = iteration;
     done(WithRemarks(rank, iteration, **positions));
-  } else if (iteration != state_->progress().version) {
+  } else if (may_appoint_ && (iteration < state_->progress().version ||
+                              positions_.IsAppointed(rank, iteration))) {
+    done(PayloadBuffer());
+  } else if (iteration != state_->progress().version &&
+             !(may_appoint_ && iteration < options_.total_updates)) {
     done(absl::FailedPreconditionError(absl::StrCat(
         "worker ", rank, " asks for the positions of iteration ", iteration,
         "; this slice is at version ", state_->progress().version)));
@@ -45,12 +54,85 @@ void WeightSlice::HandlePositions(int rank, int64_t iteration,
     asker.iteration = iteration;
     asker.done.swap(done);
     if (done != nullptr) done(absl::CancelledError(kAskedAgain));
+    if (!may_appoint_) return;
+    {
+      MutexLock lock(&mu_);
+      // It has been left out elsewhere, and will not push for earlier updates.
+      admission_->Pulls(rank, iteration);
+    }
+    Advance();
   }
+}
+
+absl::Time WeightSlice::AppointLeader(absl::Time now) {
+  if (!may_appoint_) return absl::InfiniteFuture();
+  const int64_t iteration = state_->progress().version;
+  if (positions_.Find(iteration).has_value()) ServeFollowers(iteration);
+  std::vector<PositionsDone> too_late;
+  std::set<int> asking;
+  for (auto asker = askers_.begin(); asker != askers_.end();) {
+    if (asker->second.iteration == iteration) asking.insert(asker->first);
+    const bool over = asker->second.iteration < iteration;
+    if (over) too_late.push_back(std::move(asker->second.done));
+    asker = over ? askers_.erase(asker) : std::next(asker);
+  }
+  for (const PositionsDone& done : too_late) done(PayloadBuffer());
+  if (asking.empty()) return absl::InfiniteFuture();
+  const auto num_workers = static_cast<int>(workers_.size());
+  if (turn_.iteration != iteration) {
+    turn_ = {iteration, LeaderOf(iteration, num_workers), now + step_timeout_};
+  }
+  const std::set<int> awaited = AwaitedRanks();
+  const bool late = now >= turn_.end;
+  if (late || awaited.count(turn_.leader) == 0) {
+    // If it is lost, the next one will ask; all slices, each of which may have
+    // been asked by others first, then take the same. If it is late, only those
+    // that have asked are known to be in time.
+    int next = turn_.leader;
+    for (int i = 1; i <= num_workers; ++i) {
+      next = (turn_.leader + i) % num_workers;
+      if (awaited.count(next) > 0 && (!late || asking.count(next) > 0)) break;
+    }
+    turn_ = {iteration, next, now + step_timeout_};
+  }
+  if (asking.count(turn_.leader) > 0) {
+    positions_.Appoint(turn_.leader, iteration);
+    TellAsker(turn_.leader, PayloadBuffer());
+  }
+  return turn_.end;
+}
+
+void WeightSlice::TellAsker(int rank,
+                            const absl::StatusOr<PayloadBuffer>& answer) {
+  const auto asker = askers_.find(rank);
+  if (asker == askers_.end()) return;
+  const PositionsDone done = std::move(asker->second.done);
+  askers_.erase(asker);
+  done(answer);
+}
+
+bool WeightSlice::UsesUnknownPositions(const WorkerPush& push) const {
+  return may_appoint_ && state_ != nullptr && failure_.ok() &&
+         push.iteration >= state_->progress().version &&
+         push.iteration < options_.total_updates &&
+         told_[push.rank] != push.iteration;
+}
+
+void WeightSlice::LeaveOut(WorkerPush push, PushDone done) {
+  {
+    MutexLock lock(&mu_);
+    admission_->Pulls(push.rank, push.iteration + 1);
+  }
+  const int rank = push.rank;
+  push.payload = ReceivedPayload();
+  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeated);
+  AnswerWithAll();
+  Advance();
 }
 
 absl::StatusOr<std::optional<PayloadBuffer>> WeightSlice::PositionsFor(
     int rank, int64_t iteration) const {
-  if (!positions_.shared() || positions_.IsLeader(rank, iteration)) {
+  if (!positions_.shared() || positions_.HasTurn(rank, iteration)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " has no leader in iteration ", iteration));
   }
@@ -98,9 +180,9 @@ absl::Status WeightSlice::CheckCoded(WorkerPush* push) const {
                         ReadRemarks({positions->span()}));
     leader = remarks.leader;
   }
-  PS_ASSIGN_OR_RETURN(push->count,
-                      state_->coder()->Check(push->rank, push->payload.pieces,
-                                             leads ? nullptr : &leader));
+  PS_ASSIGN_OR_RETURN(
+      push->count,
+      state_->coder()->Check(push->payload.pieces, leads ? nullptr : &leader));
   return absl::OkStatus();
 }
 
@@ -111,6 +193,8 @@ absl::StatusOr<bool> WeightSlice::Complete(WorkerPush* push) {
   if (!positions.has_value()) {
     return push->iteration != state_->progress().version;
   }
+  // They may be those of another leader than this worker was told of.
+  if (may_appoint_ && push->iteration < state_->progress().version) return true;
   PS_RETURN_IF_ERROR(
       Annotate(CompletePush(*positions, options_.num_elements, push),
                absl::StrCat("values of worker ", push->rank, " for ",
@@ -127,6 +211,7 @@ void WeightSlice::ServeFollowers(int64_t iteration) {
     asker = served ? askers_.erase(asker) : std::next(asker);
   }
   for (const auto& [rank, done] : asked) {
+    told_[rank] = iteration;
     done(WithRemarks(rank, iteration, *positions));
   }
   std::map<int, WaitingValues> values;

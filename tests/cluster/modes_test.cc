@@ -136,6 +136,12 @@ TEST(StepTimeout, ChangesNothingWhenAllAreInTime) {
   job.mutable_consistency()->set_step_timeout_seconds(300);
   job.mutable_consistency()->set_min_workers(2);
   EXPECT_EQ(RunJob(job).workers[0]->weights, patient.workers[0]->weights);
+  // With a leader that all wait for, too.
+  job.mutable_compressor()->set_name("scalecom");
+  job.mutable_compressor()->set_ratio(0.05);
+  const ClusterRun led = RunJob(job);
+  job.clear_consistency();
+  EXPECT_EQ(RunJob(job).workers[0]->weights, led.workers[0]->weights);
 }
 
 JobConfig ImpatientJob() {
@@ -202,6 +208,26 @@ TEST(StepTimeout, GoesWithNormsOverServers) {
   job.mutable_optimizer()->set_name("lamb");
   job.mutable_optimizer()->set_learning_rate(1e-3);
   EXPECT_GT(LeftOut(RunJob(job)), 0);
+}
+
+// Leaders may be late, too, in some slices and not in others.
+TEST(StepTimeout, GoesWithSharedPositions) {
+  for (const std::string selection : {"CHUNKS", "EXACT"}) {
+    SCOPED_TRACE(selection);
+    JobConfig job = ImpatientJob();
+    job.mutable_training()->set_max_iterations(240);
+    job.mutable_cluster()->set_max_slice_elements(8192);
+    job.mutable_compressor()->set_name("scalecom");
+    if (selection == "EXACT") {
+      job.mutable_compressor()->mutable_scalecom()->set_selection(
+          ScaleComConfig::EXACT);
+    }
+    job.mutable_consistency()->set_min_workers(2);
+    const ClusterRun run = RunJob(job);
+    EXPECT_GT(LeftOut(run), 0);
+    EXPECT_GT(Accuracy(run), 0.5);
+    EXPECT_EQ(run.workers[0]->totals.iterations, 240);
+  }
 }
 
 class BadConsistency : public testing::TestWithParam<BadCase> {};

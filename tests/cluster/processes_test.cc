@@ -294,21 +294,32 @@ TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
 }
 
 // Three workers, of which two are enough; trains for some seconds.
-std::string TolerantJob(const std::string& consistency) {
+std::string TolerantJob(const std::string& consistency,
+                        const std::string& compressor = "sidco_e") {
   return absl::StrReplaceAll(
       kEndlessJob, {{"epochs: 1000000", "epochs: 100"},
                     {"num_workers: 2", "num_workers: 3"},
+                    {"sidco_e", compressor},
                     {"cluster {", absl::StrCat("consistency { min_workers: 2 ",
                                                consistency, " } cluster {")}});
 }
 
+struct TolerantCase {
+  std::string consistency;
+  std::string compressor = "sidco_e";
+};
+
 class TolerantProcesses : public Processes,
-                          public testing::WithParamInterface<const char*> {};
+                          public testing::WithParamInterface<TolerantCase> {
+ protected:
+  static std::string Job() {
+    return TolerantJob(GetParam().consistency, GetParam().compressor);
+  }
+};
 
 TEST_P(TolerantProcesses, KilledWorkersJoinAgain) {
-  WriteJob(absl::StrReplaceAll(
-      TolerantJob(GetParam()),
-      {{"lost_worker_timeout_seconds: 1", "lost_worker_timeout_seconds: 60"}}));
+  WriteJob(absl::StrReplaceAll(Job(), {{"lost_worker_timeout_seconds: 1",
+                                        "lost_worker_timeout_seconds: 60"}}));
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   // Worker 0 evaluates and keeps the records.
@@ -340,10 +351,9 @@ TEST_P(TolerantProcesses, KilledWorkersJoinAgain) {
 TEST_P(TolerantProcesses, AWorkerJoinsThatOthersDidNotWaitFor) {
   // It ends when the test does.
   WriteJob(absl::StrReplaceAll(
-      TolerantJob(GetParam()),
-      {{"epochs: 100", "epochs: 1000000"},
-       // The other two start within this time, on a busy machine, too.
-       {"startup_timeout_seconds: 20", "startup_timeout_seconds: 4"}}));
+      Job(), {{"epochs: 100", "epochs: 1000000"},
+              // The other two start within this time, on a busy machine, too.
+              {"startup_timeout_seconds: 20", "startup_timeout_seconds: 4"}}));
   std::string addresses;
   const auto servers = StartServers(&addresses);
   const auto losses = [&] {
@@ -375,7 +385,7 @@ TEST_P(TolerantProcesses, AWorkerJoinsThatOthersDidNotWaitFor) {
 
 // It cannot come back without the job.
 TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
-  WriteJob(TolerantJob(GetParam()));
+  WriteJob(Job());
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   ASSERT_TRUE(WaitForWorker(2)) << train->Output();
@@ -391,7 +401,7 @@ TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
 }
 
 TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
-  WriteJob(TolerantJob(GetParam()));
+  WriteJob(Job());
   const auto train = StartTrain();
   ASSERT_TRUE(WaitForProgress()) << train->Output();
   std::filesystem::remove(run_dir() + "/job.textproto");
@@ -404,10 +414,12 @@ TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
 }
 
-INSTANTIATE_TEST_SUITE_P(Modes, TolerantProcesses,
-                         testing::Values("step_timeout_seconds: 0.02",
-                                         "mode: STALE_SYNCHRONOUS staleness: 2",
-                                         "mode: ASYNCHRONOUS"));
+INSTANTIATE_TEST_SUITE_P(
+    Modes, TolerantProcesses,
+    testing::Values(TolerantCase{"step_timeout_seconds: 0.02"},
+                    TolerantCase{"step_timeout_seconds: 0.02", "scalecom"},
+                    TolerantCase{"mode: STALE_SYNCHRONOUS staleness: 2"},
+                    TolerantCase{"mode: ASYNCHRONOUS"}));
 
 // The worker has missed updates and continues at the servers' iteration;
 // digests verify that it then holds the right weights.

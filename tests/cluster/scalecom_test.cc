@@ -139,8 +139,10 @@ TEST(ScaleComJob, WorkersInOtherIterationsAreRefused) {
            {{"consistency.mode=ASYNCHRONOUS"},
             "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS " + why},
            {{"consistency.mode=STALE_SYNCHRONOUS"}, "must be SYNCHRONOUS"},
-           {{"consistency.step_timeout_seconds=1"},
-            "consistency.step_timeout_seconds is 1; must be 0 " + why},
+           {{"consistency.step_timeout_seconds=1", "consistency.min_workers=1",
+             "compressor.name=lgc"},
+            "consistency.step_timeout_seconds is 1; must be 0 with "
+            "compressor.name \"lgc\", which decodes"},
            {{"compressor.name=auto", "compressor.auto.compressor=scalecom"},
             "compressor.auto.compressor is \"scalecom\"; must be one"},
            {{"compressor.feedback_share=0.5", "worker_optimizer.name=sgd",

@@ -18,6 +18,7 @@
 namespace ps {
 namespace {
 
+using testing::ElementsAre;
 using testing::HasSubstr;
 
 // Workers that follow each other's positions.
@@ -160,6 +161,71 @@ TEST(ScaleComTest, ChunksBeginAnewInEachSlice) {
     chosen.push_back(kBorder + i);
   }
   EXPECT_EQ(harness.Positions(harness.Compress(g)), chosen);
+}
+
+// A worker takes the place of a leader in some slices, and follows in others.
+TEST(ScaleComTest, EachSliceMayHaveAnotherLeader) {
+  constexpr int64_t kSize = 107;
+  const std::vector<int64_t> ends = {43, 43, 80, kSize};
+  for (const char* const selection : {"CHUNKS", "EXACT"}) {
+    HarnessOptions options;
+    options.config = CompressorConfigFrom(absl::StrCat(
+        "name: 'scalecom' ratio: 0.125 scalecom { selection: ", selection,
+        " }"));
+    options.dense_size = kSize;
+    options.part_ends = ends;
+    const std::vector<float> g = MakeVector("gaussian", kSize, 1);
+    const std::vector<float> others = MakeVector("gaussian", kSize, 2);
+    const auto own = Harness(options).Positions(Harness(options).Compress(g));
+    const auto given =
+        Harness(options).Positions(Harness(options).Compress(others));
+    for (int led = 0; led < 16; ++led) {
+      SharedPositions positions;
+      positions.given = true;
+      std::vector<int64_t> expected;
+      int64_t begin = 0;
+      for (size_t part = 0; part < ends.size(); ++part) {
+        positions.led.push_back((led >> part & 1) != 0);
+        for (const int64_t i : positions.led[part] ? own : given) {
+          if (i < begin || i >= ends[part]) continue;
+          expected.push_back(i);
+          if (!positions.led[part]) {
+            positions.indices.push_back(static_cast<uint32_t>(i));
+          }
+        }
+        begin = ends[part];
+      }
+      options.shared_positions = &positions;
+      options.num_workers = 2;
+      Harness harness(options);
+      const EncodedGradient sent = harness.Compress(g);
+      ASSERT_EQ(harness.Positions(sent), expected) << selection << ", " << led;
+      const std::vector<float> values = harness.Decode(sent);
+      const std::vector<float> left = harness.residual();
+      for (int64_t i = 0; i < kSize; ++i) ASSERT_EQ(values[i] + left[i], g[i]);
+    }
+  }
+}
+
+// Where everything is sent, wherever the positions are from.
+TEST(ScaleComTest, EachSliceMayHaveAnotherLeaderThatSendsEverything) {
+  HarnessOptions options;
+  options.config = CompressorConfigFrom("name: 'scalecom' ratio: 1");
+  options.dense_size = 9;
+  options.part_ends = {4, 9};
+  SharedPositions positions;
+  positions.given = true;
+  positions.led = {true, false};
+  positions.indices = {4, 5, 6, 7, 8};
+  options.shared_positions = &positions;
+  options.num_workers = 2;
+  Harness harness(options);
+  const std::vector<float> g = MakeVector("gaussian", 9, 1);
+  EXPECT_EQ(harness.Decode(harness.Compress(g)), g);
+  // Others had nothing to send there.
+  positions.indices.clear();
+  harness.set_residual(std::vector<float>(9));
+  EXPECT_THAT(harness.Positions(harness.Compress(g)), ElementsAre(0, 1, 2, 3));
 }
 
 // The sum of all pushes has as many elements as one of them, where the union of

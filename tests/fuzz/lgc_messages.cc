@@ -21,8 +21,6 @@ constexpr int64_t kElements = 300;
 constexpr uint32_t kPositions = 60;
 constexpr uint32_t kCoded = 48;  // The first of them.
 constexpr int kWorkers = 2;
-constexpr int kLeader = 1;
-constexpr int kFollower = 0;
 
 enum Reader : char { kRemark, kValues, kPlan, kShared, kLeads, kFollows };
 
@@ -53,7 +51,7 @@ LgcValues Values(bool leads) {
   return values;
 }
 
-// Has been trained in one step, and waits for a code of worker kLeader.
+// Has been trained in one step, and waits for a code of worker 1.
 const SliceCoder& CoderThatTakesCodes() {
   static const SliceCoder* const waiting = [] {
     SliceCoderOptions options;
@@ -115,12 +113,11 @@ absl::Status FuzzLgc(absl::string_view bytes) {
       PS_RETURN_IF_ERROR(ReadRemarks(pieces).status());
       return ReadPositions(pieces, kElements).status();
     case kLeads:
-      PS_RETURN_IF_ERROR(
-          CoderThatTakesCodes().Check(kLeader, pieces, nullptr).status());
+      PS_RETURN_IF_ERROR(CoderThatTakesCodes().Check(pieces, nullptr).status());
       return PositionsOf(pieces).status();
     case kFollows: {
       const std::string remark = Write(Remark(true));
-      return CoderThatTakesCodes().Check(kFollower, pieces, &remark).status();
+      return CoderThatTakesCodes().Check(pieces, &remark).status();
     }
     default:
       return absl::InvalidArgumentError("no such reader");

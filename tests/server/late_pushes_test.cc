@@ -5,13 +5,11 @@
 #include <vector>
 
 #include "absl/time/time.h"
-#include "common/mutex.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/slices/weight_slice.h"
-#include "server/timer.h"
-#include "tests/common/manual_clock.h"
 #include "tests/server/slice_calls.h"
+#include "tests/server/timer_clock.h"
 
 namespace ps {
 namespace {
@@ -33,33 +31,18 @@ class LatePushesTest : public ::testing::Test {
 
   void MakeSlice() {
     slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 1), nullptr,
-                                           &timer_, &clock_);
+                                           time_.timer(), time_.clock());
     ASSERT_TRUE(Initialize(slice_.get(), Dense({0})).ok());
   }
 
-  // Lets this time pass, and waits until the timer has run all work that is
-  // due; it runs work in order.
-  void Pass(double seconds) {
-    clock_.Advance(absl::Seconds(seconds));
-    Mutex mu;
-    CondVar changed;
-    bool called = false;
-    timer_.At(clock_.Now(), [&] {
-      MutexLock lock(&mu);
-      called = true;
-      changed.SignalAll();
-    });
-    MutexLock lock(&mu);
-    while (!called) changed.Wait(&mu);
-  }
+  void Pass(double seconds) { time_.Pass(absl::Seconds(seconds)); }
 
   float Weight() { return WeightsOf(*PullFrom(slice_.get()))[0]; }
 
   JobConfig config_;
   std::unique_ptr<WeightSlice> slice_;
-  ManualClock clock_;
   // Declared last, so that it ends before the slice.
-  Timer timer_{nullptr, &clock_};
+  TimerClock time_;
 };
 
 TEST_F(LatePushesTest, EnoughWorkersAndTheTimeMakeAnUpdate) {
@@ -171,7 +154,7 @@ TEST_F(LatePushesTest, APushForALaterUpdateWaitsForIt) {
 TEST_F(LatePushesTest, WhoJumpedOverAnUpdateGetsAllWeights) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 100), nullptr,
-                                         &timer_, &clock_);
+                                         time_.timer(), time_.clock());
   ASSERT_TRUE(Initialize(slice_.get(), Dense(std::vector<float>(100))).ok());
   Answers others;
   Answers ahead;
@@ -219,7 +202,7 @@ TEST_F(LatePushesTest, AnUpdateThatNobodyPushesForChangesNothing) {
 TEST_F(LatePushesTest, ARepeatOfAPushThatJumpedGetsAllWeightsToo) {
   config_.mutable_downlink()->set_mode(DownlinkConfig::UPDATE);
   slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, 100), nullptr,
-                                         &timer_, &clock_);
+                                         time_.timer(), time_.clock());
   ASSERT_TRUE(Initialize(slice_.get(), Dense(std::vector<float>(100))).ok());
   Answers others;
   const auto jumped = [] { return SparsePushOf(2, 1, 100, {7}, {3}); };

@@ -11,6 +11,7 @@
 #include "gtest/gtest.h"
 #include "server/slices/weight_slice.h"
 #include "tests/server/slice_calls.h"
+#include "tests/server/timer_clock.h"
 
 namespace ps {
 namespace {
@@ -29,6 +30,11 @@ class Asked {
     };
   }
   size_t count() const { return answers_.size(); }
+  // Whether it is to select positions itself.
+  bool leads() const {
+    return answers_.size() == 1 && answers_[0].ok() &&
+           answers_[0]->size_bytes() == 0;
+  }
   absl::Status status() const { return answers_.at(0).status(); }
   std::vector<uint32_t> positions() const {
     return ReadPositions({answers_.at(0).value().span()}, kSize).value();
@@ -343,6 +349,195 @@ TEST_F(SharedPositionsTest, ALogThatContradictsItselfIsRefused) {
   EXPECT_TRUE(absl::IsDataLoss(loaded));
   EXPECT_EQ(loaded.message(),
             "a push of worker 1 is sparse, and its record says dense");
+}
+
+// Three workers, of which one is enough.
+class LostLeaderTest : public SharedPositionsTest {
+ protected:
+  LostLeaderTest() {
+    config_.mutable_consistency()->set_step_timeout_seconds(60);
+    config_.mutable_consistency()->set_min_workers(1);
+    slice_ = std::make_unique<WeightSlice>(OptionsOf(config_, kSize), nullptr,
+                                           time_.timer(), time_.clock());
+    const absl::Status status =
+        Initialize(slice_.get(), Dense(std::vector<float>(kSize)));
+    EXPECT_TRUE(status.ok()) << status;
+  }
+  WorkerPush Based(WorkerPush push, int64_t version) {
+    push.base_version = version;
+    return push;
+  }
+
+  TimerClock time_;
+};
+
+// Whoever asks first: otherwise two slices could make their callers wait for
+// each other.
+TEST_F(LostLeaderTest, TheNextOneLeadsIfTheLeaderIsGone) {
+  slice_->WorkerGone(0);
+  Asked second, first;
+  slice_->GetPositions(2, 0, second.Taker());
+  EXPECT_EQ(second.count(), 0u);
+  slice_->GetPositions(1, 0, first.Taker());
+  EXPECT_TRUE(first.leads());
+  // The answer may be lost, or its process.
+  Asked again;
+  slice_->GetPositions(1, 0, again.Taker());
+  EXPECT_TRUE(again.leads());
+  Answers answers;
+  slice_->Push(Whole(1, 0, {4}, {2}), answers.Taker());
+  EXPECT_THAT(second.positions(), ElementsAre(4));
+  slice_->Push(Values(2, 0, {4}, {6}), answers.Taker());
+  ASSERT_EQ(answers.Get().size(), 2u);
+  for (const auto& answer : answers.Get()) {
+    EXPECT_THAT(WeightsOf(*answer), ElementsAre(0, 0, 0, 0, -4, 0, 0, 0, 0, 0));
+  }
+  // The next turn is that of worker 1 as always.
+  Asked follower;
+  slice_->GetPositions(2, 1, follower.Taker());
+  EXPECT_EQ(follower.count(), 0u);
+  Asked leader;
+  slice_->GetPositions(1, 1, leader.Taker());
+  EXPECT_TRUE(absl::IsInvalidArgument(leader.status()));
+  slice_->Fail(absl::CancelledError("done"));
+}
+
+TEST_F(LostLeaderTest, TheNextOneMayBeLateToo) {
+  slice_->WorkerGone(0);
+  Asked second;
+  slice_->GetPositions(2, 0, second.Taker());
+  time_.Pass(absl::Seconds(59));
+  EXPECT_EQ(second.count(), 0u);
+  time_.Pass(absl::Seconds(1));
+  EXPECT_TRUE(second.leads());
+}
+
+// The call of a process that is gone is answered, and appoints nobody.
+TEST_F(LostLeaderTest, WhoIsGoneDoesNotLead) {
+  Asked gone;
+  slice_->GetPositions(1, 0, gone.Taker());
+  slice_->WorkerGone(1);
+  EXPECT_TRUE(absl::IsCancelled(gone.status()));
+  Asked second;
+  slice_->GetPositions(2, 0, second.Taker());
+  slice_->WorkerGone(0);
+  EXPECT_TRUE(second.leads());
+}
+
+TEST_F(LostLeaderTest, ALeaderThatIsLostWhileOthersWaitIsReplaced) {
+  Asked first, second;
+  slice_->GetPositions(1, 0, first.Taker());
+  slice_->GetPositions(2, 0, second.Taker());
+  slice_->WorkerGone(0);
+  EXPECT_TRUE(first.leads());
+  EXPECT_EQ(second.count(), 0u);
+  // So is the one after it.
+  slice_->WorkerGone(1);
+  EXPECT_TRUE(second.leads());
+  Answers answers;
+  slice_->Push(Whole(2, 0, {1}, {3}), answers.Taker());
+  ASSERT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
+  EXPECT_EQ(slice_->version(), 1);
+}
+
+TEST_F(LostLeaderTest, ALeaderThatIsLateIsReplacedAndStillCounts) {
+  Asked first, second;
+  slice_->GetPositions(2, 0, second.Taker());
+  time_.Pass(absl::Seconds(30));
+  slice_->GetPositions(1, 0, first.Taker());
+  // The time counts from the first call on.
+  time_.Pass(absl::Seconds(29));
+  EXPECT_EQ(first.count() + second.count(), 0u);
+  time_.Pass(absl::Seconds(1));
+  EXPECT_TRUE(first.leads());
+  EXPECT_EQ(second.count(), 0u);
+  // It does not push either.
+  time_.Pass(absl::Seconds(60));
+  EXPECT_TRUE(second.leads());
+  Answers answers;
+  slice_->Push(Whole(2, 0, {7}, {3}), answers.Taker());
+  // Its positions are those of all others; these are its own.
+  slice_->Push(Whole(0, 0, {2}, {9}), answers.Taker());
+  // A process that was started again has forgotten what it was told.
+  Asked again;
+  slice_->GetPositions(1, 0, again.Taker());
+  EXPECT_THAT(again.positions(), ElementsAre(7));
+  slice_->Push(Values(1, 0, {7}, {6}), answers.Taker());
+  ASSERT_EQ(answers.Get().size(), 3u);
+  for (const auto& answer : answers.Get()) {
+    EXPECT_FALSE(answer->left_out);
+    EXPECT_THAT(WeightsOf(*answer),
+                ElementsAre(0, 0, -3, 0, 0, 0, 0, -3, 0, 0));
+  }
+}
+
+TEST_F(LostLeaderTest, WhoComesTooLateSelectsForItselfAndIsLeftOut) {
+  Answers answers;
+  slice_->Push(Whole(0, 0, {7}, {3}), answers.Taker());
+  time_.Pass(absl::Seconds(60));
+  ASSERT_EQ(slice_->version(), 1);
+  slice_->Push(Based(Whole(1, 1, {7}, {1}), 1), answers.Taker());
+  time_.Pass(absl::Seconds(60));
+  ASSERT_EQ(slice_->version(), 2);
+  Asked late;
+  slice_->GetPositions(2, 0, late.Taker());
+  EXPECT_TRUE(late.leads());
+  Answers left_out;
+  slice_->Push(Whole(2, 0, {5}, {8}), left_out.Taker());
+  ASSERT_TRUE(left_out.OnlyStatus().ok()) << left_out.OnlyStatus();
+  EXPECT_TRUE(left_out.Get()[0]->left_out);
+  EXPECT_EQ(left_out.Get()[0]->version, 2);
+  // So would values for positions that it was told in time.
+  Asked next;
+  slice_->GetPositions(1, 2, next.Taker());
+  slice_->Push(Based(Whole(2, 2, {6}, {1}), 2), left_out.Taker());
+  EXPECT_THAT(next.positions(), ElementsAre(6));
+  time_.Pass(absl::Seconds(60));
+  ASSERT_EQ(slice_->version(), 3);
+  Answers too_late;
+  slice_->Push(Based(Values(1, 2, {6}, {1}), 2), too_late.Taker());
+  ASSERT_TRUE(too_late.OnlyStatus().ok()) << too_late.OnlyStatus();
+  EXPECT_TRUE(too_late.Get()[0]->left_out);
+}
+
+// Another slice has left it out and is ahead of this one.
+TEST_F(LostLeaderTest, WhoAsksForALaterIterationIsNotAwaitedInThisOne) {
+  Asked ahead;
+  slice_->GetPositions(2, 3, ahead.Taker());
+  EXPECT_EQ(ahead.count(), 0u);
+  Answers answers;
+  slice_->Push(Whole(0, 0, {1}, {1}), answers.Taker());
+  Asked follower;
+  slice_->GetPositions(1, 0, follower.Taker());
+  slice_->Push(Values(1, 0, {1}, {1}), answers.Taker());
+  EXPECT_EQ(slice_->version(), 1);
+  // The rest is made without anyone as soon as nobody else will push.
+  slice_->WorkerGone(0);
+  slice_->WorkerGone(1);
+  EXPECT_EQ(slice_->version(), 3);
+  EXPECT_TRUE(ahead.leads());
+  Asked beyond;
+  slice_->GetPositions(2, OptionsOf(config_, kSize).total_updates,
+                       beyond.Taker());
+  EXPECT_TRUE(absl::IsFailedPrecondition(beyond.status()));
+}
+
+// A server that was started again may give them another leader, whose positions
+// are as many.
+TEST_F(LostLeaderTest, ValuesForPositionsThatThisServerDoesNotKnowAreLeftOut) {
+  Answers answers;
+  slice_->Push(Values(2, 0, {2, 7}, {9, -3}), answers.Taker());
+  ASSERT_TRUE(answers.OnlyStatus().ok()) << answers.OnlyStatus();
+  EXPECT_TRUE(answers.Get()[0]->left_out);
+  EXPECT_EQ(answers.Get()[0]->version, 0);
+  // Nobody waits for it.
+  Asked follower;
+  slice_->GetPositions(1, 0, follower.Taker());
+  slice_->Push(Whole(0, 0, {3, 4}, {2, 2}), answers.Taker());
+  slice_->Push(Values(1, 0, {3, 4}, {4, 4}), answers.Taker());
+  EXPECT_EQ(slice_->version(), 1);
+  EXPECT_THAT(WeightsOf(*answers.Get()[1]),
+              ElementsAre(0, 0, 0, -3, -3, 0, 0, 0, 0, 0));
 }
 
 }  // namespace

@@ -134,7 +134,7 @@ class LgcCluster {
       }
       if (!CodedByCompressor(pushes[rank].pieces)) continue;
       const absl::StatusOr<int64_t> count = coder_->Check(
-          rank, pushes[rank].pieces, rank == leader ? nullptr : &remark);
+          pushes[rank].pieces, rank == leader ? nullptr : &remark);
       EXPECT_TRUE(count.ok()) << count.status();
     }
     const absl::Status applied = coder_->Apply(t_, absl::MakeSpan(pushes));

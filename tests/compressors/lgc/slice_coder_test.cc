@@ -51,7 +51,7 @@ TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
   }
   const SliceCoder& coder = cluster.coder();
   const auto check = [&coder](const LeadersPush& push) {
-    return coder.Check(0, {push.Payload().span()}, nullptr).status();
+    return coder.Check({push.Payload().span()}, nullptr).status();
   };
   const LeadersPush good = GoodPush();
   EXPECT_TRUE(check(good).ok()) << check(good);
@@ -118,10 +118,10 @@ TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
   const auto* const bytes = reinterpret_cast<const uint8_t*>(last.data());
   uint8_t* const at = std::search(beyond.data(), end, bytes, bytes + 4);
   ASSERT_NE(at, end);
-  EXPECT_TRUE(coder.Check(0, {beyond.span()}, nullptr).ok());
+  EXPECT_TRUE(coder.Check({beyond.span()}, nullptr).ok());
   const uint32_t size = kSize;
   std::memcpy(at, &size, sizeof(size));
-  EXPECT_EQ(coder.Check(0, {beyond.span()}, nullptr).status().code(),
+  EXPECT_EQ(coder.Check({beyond.span()}, nullptr).status().code(),
             absl::StatusCode::kInvalidArgument);
   // Followers: only for a leader that sends codes, and without positions of
   // their own.
@@ -133,10 +133,10 @@ TEST(LgcSliceCoder, RefusesWhatItCannotDecode) {
                    std::vector<float>(good.indices.size()), 0, kSize)
           .value();
   const PayloadBuffer own = EncodeCoded(plain, "", Write(follower.values, 280));
-  EXPECT_TRUE(coder.Check(1, {own.span()}, &remark).ok());
+  EXPECT_TRUE(coder.Check({own.span()}, &remark).ok());
   const std::string none;
-  EXPECT_FALSE(coder.Check(1, {own.span()}, &none).ok());
-  EXPECT_FALSE(coder.Check(1, {good.Payload().span()}, &remark).ok());
+  EXPECT_FALSE(coder.Check({own.span()}, &none).ok());
+  EXPECT_FALSE(coder.Check({good.Payload().span()}, &remark).ok());
   // Iteration 21 is the watchdog's.
   while (cluster.iteration() < 21) cluster.Iterate();
   refused("where values are expected", good);
@@ -166,7 +166,7 @@ TEST(LgcSliceCoder, SurvivesDamagedPushes) {
       bad.data()[stream.Below(bad.size_bytes())] ^= 1 << stream.Below(8);
     }
     if (!CodedByCompressor({bad.span()})) continue;
-    if (!cluster.coder().Check(0, {bad.span()}, nullptr).ok()) continue;
+    if (!cluster.coder().Check({bad.span()}, nullptr).ok()) continue;
     ++accepted;
     StateReader reader = StateReader::Open("test", saved).value();
     ASSERT_TRUE(coder->Load(&reader).ok());
