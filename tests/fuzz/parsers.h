@@ -19,8 +19,15 @@ struct FuzzedParser {
   std::vector<std::string> seeds;
 };
 
-// In a fixed order.
+// All of them, in a fixed order.
 std::vector<FuzzedParser> FuzzedParsers();
+
+// What other processes send, and their certificates.
+std::vector<FuzzedParser> ParsersOfMessages();
+// Data, jobs and models, as people give them.
+std::vector<FuzzedParser> ParsersOfFiles();
+// What processes have written for themselves.
+std::vector<FuzzedParser> ParsersOfState();
 
 }  // namespace ps
 
