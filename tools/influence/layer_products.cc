@@ -9,6 +9,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/string_view.h"
 #include "common/status_macros.h"
 #include "tools/influence/factors.h"
 #include "tools/influence/gradient_products.h"
@@ -66,13 +67,17 @@ class LayerProducts final : public GradientProducts {
     }
     const auto missing = absl::c_find(found, false);
     if (missing == found.end()) return absl::OkStatus();
-    return absl::InvalidArgumentError(absl::StrCat(
-        "--layers names ", layers[missing - found.begin()],
-        ", and the model has no such layer with weights; its weights are ",
-        absl::StrJoin(model_->parameters(), ", ",
-                      [](std::string* out, const ParameterInfo& parameter) {
-                        absl::StrAppend(out, parameter.name);
-                      })));
+    std::vector<absl::string_view> known;
+    for (const ParameterInfo& parameter : model_->parameters()) {
+      const absl::string_view name = parameter.name;
+      const absl::string_view first = name.substr(0, name.find('.'));
+      if (!absl::c_linear_search(known, first)) known.push_back(first);
+    }
+    return absl::InvalidArgumentError(
+        absl::StrCat("--layers names ", layers[missing - found.begin()],
+                     ", and the model has no such layer with weights; it has ",
+                     absl::StrJoin(known, ", "),
+                     " and what `gradsieve model show` lists below them"));
   }
 
   // A layer's name is that of its weights up to a dot.
