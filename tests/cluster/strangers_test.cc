@@ -314,10 +314,13 @@ TEST_F(Strangers, ABacklogStaysWithinTheBoundThatTheServerNames) {
       Arguments("server/server",
                 {"--index=0", "--set=cluster.credit_megabytes=17",
                  "--set=cluster.num_servers=1", "--set=optimizer.name=sgd",
+                 // These workers never attend.
+                 "--set=cluster.lost_worker_timeout_seconds=600",
                  "--listen=127.0.0.1:0", "--address-file=" + file}));
   ASSERT_TRUE(WaitFor(kBound, [&] { return fs::exists(file); }))
       << server->Output();
   JobConfig job = job_;
+  job.mutable_cluster()->set_lost_worker_timeout_seconds(600);
   job.mutable_cluster()->set_credit_megabytes(17);
   job.mutable_cluster()->set_num_servers(1);
   job.mutable_optimizer()->set_name("sgd");
