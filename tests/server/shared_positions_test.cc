@@ -540,5 +540,19 @@ TEST_F(LostLeaderTest, ValuesForPositionsThatThisServerDoesNotKnowAreLeftOut) {
               ElementsAre(0, 0, 0, -3, -3, 0, 0, 0, 0, 0));
 }
 
+// Also those for an update that is over, whose leader may have been another.
+TEST_F(LostLeaderTest, LateValuesForOtherPositionsAreLeftOut) {
+  Answers answers;
+  slice_->Push(Whole(0, 0, {2}, {3}), answers.Taker());
+  time_.Pass(absl::Seconds(60));
+  ASSERT_EQ(slice_->version(), 1);
+  Answers late;
+  slice_->Push(Values(2, 0, {3, 4}, {9, -3}), late.Taker());
+  ASSERT_TRUE(late.OnlyStatus().ok()) << late.OnlyStatus();
+  EXPECT_TRUE(late.Get()[0]->left_out);
+  EXPECT_THAT(WeightsOf(*late.Get()[0]),
+              ElementsAre(0, 0, -3, 0, 0, 0, 0, 0, 0, 0));
+}
+
 }  // namespace
 }  // namespace ps
