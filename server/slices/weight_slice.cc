@@ -284,6 +284,18 @@ absl::StatusOr<Admission::Arrival> WeightSlice::Admit(WorkerPush push) {
   return admission_->Take(std::move(push));
 }
 
+void WeightSlice::LeaveOut(WorkerPush push, PushDone done) {
+  {
+    MutexLock lock(&mu_);
+    admission_->Pulls(push.rank, push.iteration + 1);
+  }
+  const int rank = push.rank;
+  push.payload = ReceivedPayload();
+  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeated);
+  AnswerWithAll();
+  Advance();
+}
+
 void WeightSlice::Replace(std::vector<Waiting>* calls, Waiting call,
                           const char* superseded) {
   const auto same = std::find_if(

@@ -19,7 +19,6 @@ namespace ps {
 namespace {
 
 constexpr char kAskedAgain[] = "superseded by a newer call of this worker";
-constexpr char kRepeated[] = "superseded by a repeat of the same push";
 
 }  // namespace
 
@@ -116,18 +115,6 @@ bool WeightSlice::UsesUnknownPositions(const WorkerPush& push) const {
          push.iteration >= state_->progress().version &&
          push.iteration < options_.total_updates &&
          told_[push.rank] != push.iteration;
-}
-
-void WeightSlice::LeaveOut(WorkerPush push, PushDone done) {
-  {
-    MutexLock lock(&mu_);
-    admission_->Pulls(push.rank, push.iteration + 1);
-  }
-  const int rank = push.rank;
-  push.payload = ReceivedPayload();
-  Replace(&late_, {rank, 0, /*left_out=*/true, std::move(done)}, kRepeated);
-  AnswerWithAll();
-  Advance();
 }
 
 absl::StatusOr<std::optional<PayloadBuffer>> WeightSlice::PositionsFor(

@@ -1,8 +1,8 @@
 // Real processes that are killed, misconfigured or in conflict with each other.
 // Each ends in bounded time with a message that names the process and the
 // problem and says what to do.
-#include <algorithm>
-#include <cmath>
+#include "tests/cluster/processes.h"
+
 #include <csignal>
 #include <filesystem>
 #include <fstream>
@@ -15,14 +15,10 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
-#include "absl/time/clock.h"
-#include "absl/time/time.h"
-#include "common/config.h"
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
-#include "security/job_certificates.h"
 #include "tests/cluster/test_process.h"
 #include "tools/report/run_records.h"
 
@@ -33,140 +29,6 @@ using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
 using ::testing::SizeIs;
-
-// Far longer than needed, but bounded.
-constexpr absl::Duration kBound = absl::Seconds(60);
-
-// A job that runs until it is stopped.
-constexpr char kEndlessJob[] = R"(
-  name: "endless"
-  model { name: "mlp" mlp { hidden_units: 16 } }
-  data { name: "digits" digits { train_examples: 400 test_examples: 100 } }
-  training { batch_size: 8 epochs: 1000000 evaluate_every_epochs: 0 }
-  compressor { name: "sidco_e" ratio: 0.1 }
-  checkpoint { every: 0 }
-  cluster {
-    num_workers: 2
-    num_servers: 2
-    startup_timeout_seconds: 20
-    lost_worker_timeout_seconds: 1
-    lost_server_timeout_seconds: 1
-  }
-)";
-
-class Processes : public testing::Test {
- protected:
-  Processes() : directory_(NewTestDirectory()) { WriteJob(kEndlessJob); }
-
-  // With certificates, if it is a job.
-  void WriteJob(const std::string& text) {
-    std::ofstream(job_path()) << text << "security { directory: \""
-                              << directory_ << "/certificates\" }\n";
-    const absl::StatusOr<JobConfig> job = LoadConfig(job_path());
-    if (!job.ok()) return;
-    const absl::Time now = absl::Now();
-    const auto made =
-        WriteJobCertificates(*job, directory_ + "/certificates",
-                             {now - absl::Hours(1), now + absl::Hours(1)});
-    EXPECT_TRUE(made.ok()) << made.status();
-  }
-
-  // Every process that a test starts has the folder in its command line.
-  ~Processes() override {
-    EXPECT_TRUE(WaitFor(absl::Seconds(10), [&] {
-      return ProcessesWith(directory_).empty();
-    })) << "processes are left";
-    std::filesystem::remove_all(directory_);
-  }
-
-  std::string job_path() const { return directory_ + "/job.textproto"; }
-  std::string run_dir() const { return directory_ + "/run"; }
-  std::string output_path() { return absl::StrCat(directory_, "/", next_++); }
-
-  std::unique_ptr<TestProcess> StartTrain() {
-    return Start({ProgramPath("tools/gradsieve"), "train", job_path(),
-                  "--run-dir=" + run_dir()});
-  }
-
-  std::unique_ptr<TestProcess> StartServer(int index,
-                                           const std::string& address) {
-    return Start({ProgramPath("server/server"), "--config=" + job_path(),
-                  absl::StrCat("--index=", index), "--listen=" + address,
-                  absl::StrCat("--address-file=", AddressFile(index))});
-  }
-
-  std::unique_ptr<TestProcess> StartWorker(
-      int rank, const std::vector<std::string>& more = {}) {
-    std::vector<std::string> arguments = {ProgramPath("worker/worker"),
-                                          "--config=" + job_path(),
-                                          absl::StrCat("--rank=", rank)};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    return Start(arguments);
-  }
-
-  std::string AddressFile(int index) const {
-    return absl::StrCat(directory_, "/address", index);
-  }
-
-  // Starts two servers and waits until they listen. *addresses is for --set.
-  std::vector<std::unique_ptr<TestProcess>> StartServers(
-      std::string* addresses) {
-    std::vector<std::unique_ptr<TestProcess>> servers;
-    std::vector<std::string> texts;
-    for (int i = 0; i < 2; ++i) {
-      std::filesystem::remove(AddressFile(i));
-      servers.push_back(StartServer(i, "127.0.0.1:0"));
-      std::string text;
-      EXPECT_TRUE(WaitFor(kBound, [&] {
-        std::ifstream(AddressFile(i)) >> text;
-        return !text.empty();
-      })) << servers.back()->Output();
-      texts.push_back(text);
-    }
-    *addresses =
-        absl::StrCat("--set=cluster.servers=", texts[0], ",", texts[1]);
-    return servers;
-  }
-
-  // Waits until worker 0 has done some iterations.
-  bool WaitForProgress() {
-    return WaitFor(kBound, [&] { return RecordedLines() > 5; });
-  }
-
-  int64_t RecordedLines() {
-    std::ifstream in(run_dir() + "/metrics.jsonl");
-    std::string line;
-    int64_t lines = 0;
-    while (std::getline(in, line)) ++lines;
-    return lines;
-  }
-
-  // Waits for a worker that may register after the first iterations, in jobs
-  // where nobody waits for it.
-  bool WaitForWorker(int rank) {
-    return WaitFor(kBound, [&] {
-      std::ifstream in(run_dir() + "/logs/server-1.log");
-      const std::string log{std::istreambuf_iterator<char>(in), {}};
-      return log.find(absl::StrCat("worker ", rank, " (")) != log.npos;
-    });
-  }
-
-  // Signals the only process whose command line contains `what`. Signals none
-  // if there is not exactly one, because kill(2) takes -1 for every process.
-  void SignalTo(const std::string& what, int signal) {
-    const std::vector<pid_t> pids = ProcessesWith(what);
-    ASSERT_THAT(pids, SizeIs(1)) << what;
-    ASSERT_EQ(kill(pids[0], signal), 0) << what;
-  }
-
-  std::unique_ptr<TestProcess> Start(
-      const std::vector<std::string>& arguments) {
-    return std::make_unique<TestProcess>(arguments, output_path());
-  }
-
-  const std::string directory_;
-  int next_ = 0;
-};
 
 TEST_F(Processes, TrainNamesAKilledWorkerAndStopsTheRest) {
   const auto train = StartTrain();
@@ -291,159 +153,6 @@ TEST_F(Processes, ReportDrawsWhatATrainedRunHasRecorded) {
       Start({ProgramPath("tools/gradsieve"), "report", directory_ + "/none"});
   EXPECT_EQ(none->WaitForExit(kBound), 78);
   EXPECT_THAT(none->Output(), HasSubstr(directory_ + "/none"));
-}
-
-// Three workers, of which two are enough; trains for some seconds.
-std::string TolerantJob(const std::string& consistency,
-                        const std::string& compressor = "sidco_e") {
-  return absl::StrReplaceAll(
-      kEndlessJob, {{"epochs: 1000000", "epochs: 100"},
-                    {"num_workers: 2", "num_workers: 3"},
-                    {"sidco_e", compressor},
-                    {"cluster {", absl::StrCat("consistency { min_workers: 2 ",
-                                               consistency, " } cluster {")}});
-}
-
-struct TolerantCase {
-  std::string consistency;
-  std::string compressor = "sidco_e";
-};
-
-class TolerantProcesses : public Processes,
-                          public testing::WithParamInterface<TolerantCase> {
- protected:
-  static std::string Job() {
-    return TolerantJob(GetParam().consistency, GetParam().compressor);
-  }
-};
-
-TEST_P(TolerantProcesses, KilledWorkersJoinAgain) {
-  WriteJob(absl::StrReplaceAll(Job(), {{"lost_worker_timeout_seconds: 1",
-                                        "lost_worker_timeout_seconds: 60"}}));
-  const auto train = StartTrain();
-  ASSERT_TRUE(WaitForProgress()) << train->Output();
-  // Worker 0 evaluates and keeps the records.
-  for (const int rank : {1, 0}) {
-    ASSERT_TRUE(WaitForWorker(rank)) << train->Output();
-    SignalTo(absl::StrCat("worker --config=", run_dir(),
-                          "/job.textproto --rank=", rank),
-             SIGKILL);
-    ASSERT_TRUE(WaitFor(kBound, [&] {
-      return absl::StrContains(
-          train->Output(),
-          absl::StrCat("worker ", rank, " joins a job that is under way"));
-    })) << train->Output();
-  }
-  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
-  EXPECT_THAT(train->Output(), HasSubstr("test accuracy"));
-  // Nothing that was recorded is lost, but what fell into the break.
-  std::ifstream in(run_dir() + "/metrics.jsonl");
-  std::string line;
-  int64_t last = 0;
-  while (std::getline(in, line)) {
-    const auto record = nlohmann::json::parse(line);
-    if (record.at("event") != "iteration") continue;
-    EXPECT_GT(record.at("iteration"), last);
-    last = record.at("iteration");
-  }
-}
-
-TEST_P(TolerantProcesses, AWorkerJoinsThatOthersDidNotWaitFor) {
-  // It ends when the test does.
-  WriteJob(absl::StrReplaceAll(
-      Job(), {{"epochs: 100", "epochs: 1000000"},
-              // The other two start within this time, on a busy machine, too.
-              {"startup_timeout_seconds: 20", "startup_timeout_seconds: 4"}}));
-  std::string addresses;
-  const auto servers = StartServers(&addresses);
-  const auto losses = [&] {
-    size_t least = 1000;
-    for (const auto& server : servers) {
-      const std::vector<std::string> parts =
-          absl::StrSplit(server->Output(), "The job goes on with 2 workers");
-      least = std::min(least, parts.size() - 1);
-    }
-    return least;
-  };
-  const auto first = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
-  const auto second = StartWorker(1, {addresses});
-  ASSERT_TRUE(WaitFor(kBound, [&] { return losses() == 1; }))
-      << servers[0]->Output();
-  const auto late = StartWorker(2, {addresses});
-  ASSERT_TRUE(WaitFor(kBound, [&] {
-    return absl::StrContains(late->Output(),
-                             "worker 2 joins a job that is under way");
-  })) << late->Output();
-  // Two are enough, and it is one of them.
-  second->Signal(SIGKILL);
-  ASSERT_TRUE(WaitFor(kBound, [&] { return losses() == 2; }))
-      << servers[0]->Output();
-  const int64_t before = RecordedLines();
-  EXPECT_TRUE(WaitFor(kBound, [&] { return RecordedLines() > before + 5; }))
-      << first->Output();
-}
-
-// It cannot come back without the job.
-TEST_P(TolerantProcesses, TrainGoesOnWithoutAKilledWorker) {
-  WriteJob(Job());
-  const auto train = StartTrain();
-  ASSERT_TRUE(WaitForProgress()) << train->Output();
-  ASSERT_TRUE(WaitForWorker(2)) << train->Output();
-  std::filesystem::remove(run_dir() + "/job.textproto");
-  SignalTo(
-      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2"),
-      SIGKILL);
-  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
-  EXPECT_THAT(train->Output(),
-              AllOf(HasSubstr("worker-2 was killed by signal 9"),
-                    HasSubstr("The job goes on with 2 workers"),
-                    HasSubstr("test accuracy")));
-}
-
-TEST_P(TolerantProcesses, TrainEndsWhenTooFewWorkersAreLeft) {
-  WriteJob(Job());
-  const auto train = StartTrain();
-  ASSERT_TRUE(WaitForProgress()) << train->Output();
-  std::filesystem::remove(run_dir() + "/job.textproto");
-  for (const int rank : {1, 2}) {
-    SignalTo(absl::StrCat("worker --config=", run_dir(),
-                          "/job.textproto --rank=", rank),
-             SIGKILL);
-  }
-  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
-  EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Modes, TolerantProcesses,
-    testing::Values(TolerantCase{"step_timeout_seconds: 0.02"},
-                    TolerantCase{"step_timeout_seconds: 0.02", "scalecom"},
-                    TolerantCase{"mode: STALE_SYNCHRONOUS staleness: 2"},
-                    TolerantCase{"mode: ASYNCHRONOUS"}));
-
-// The worker has missed updates and continues at the servers' iteration;
-// digests verify that it then holds the right weights.
-TEST_F(Processes, AWorkerThatStoodStillGoesOnWithTheOthers) {
-  WriteJob(absl::StrReplaceAll(
-      TolerantJob("step_timeout_seconds: 0.02 digest_every: 1"),
-      {{"lost_worker_timeout_seconds: 1", "lost_worker_timeout_seconds: 60"}}));
-  const auto train = StartTrain();
-  ASSERT_TRUE(WaitForProgress()) << train->Output();
-  const std::string worker =
-      absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=2");
-  SignalTo(worker, SIGSTOP);
-  const auto lines = [&] {
-    std::ifstream in(run_dir() + "/metrics.jsonl");
-    std::string line;
-    int count = 0;
-    while (std::getline(in, line)) ++count;
-    return count;
-  };
-  const int before = lines();
-  EXPECT_TRUE(WaitFor(kBound, [&] { return lines() > before + 10; }))
-      << train->Output();
-  SignalTo(worker, SIGCONT);
-  EXPECT_EQ(train->WaitForExit(kBound), 0) << train->Output();
 }
 
 TEST_F(Processes, AutoSaysWhatItHasChosen) {
