@@ -16,7 +16,7 @@ namespace ps {
 // warmup; inside them is the compressor that options.config names. Errors:
 // kInvalidArgument for an unknown name or code, codes that do not go together,
 // a number or size out of range, part_ends that do not ascend to dense_size, or
-// tensors that do not fill it; kResourceExhausted. kResourceExhausted.
+// tensors that do not fill it; kResourceExhausted if memory is short.
 absl::StatusOr<std::unique_ptr<Compressor>> NewCompressor(
     const CompressorOptions& options);
 

@@ -76,8 +76,8 @@ class SessionsClient final : public ParameterClient {
   std::vector<std::vector<int64_t>> versions_;
   // The latest snapshot that all servers had written when they last said so.
   int64_t servers_written_ = -1;
-  // After its client, which the sessions' threads use.
   StageClient stage_client_;
+  // Declared last, so that its threads, which use the members above, end first.
   ServerSessions sessions_;
 };
 

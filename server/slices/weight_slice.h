@@ -208,9 +208,9 @@ class WeightSlice {
   void LeaveOut(WorkerPush push, PushDone done);
   // Makes the updates that are due.
   void Advance();
-  // Applies record_ as far as possible.
-  // The news of a compressor's part.
+  // Logs what the compressor's part has to say.
   void LogNews() const;
+  // Applies record_ as far as possible.
   void Step();
   // Answer the calls that need not wait any longer: pushes that were counted,
   // and those that get all weights.
