@@ -26,7 +26,7 @@ namespace {
 
 ClusterRun Run(const JobConfig& config, const std::string& run_directory,
                std::optional<bool> overlap_compression,
-               const std::function<bool(int push)>& asked_to_stop) {
+               const std::function<bool(int rank, int push)>& asked_to_stop) {
   ClusterRun run;
   JobConfig job = config;
   std::vector<std::unique_ptr<Server>> servers;
@@ -59,10 +59,9 @@ ClusterRun Run(const JobConfig& config, const std::string& run_directory,
       options.name = absl::StrCat("thread:", rank);
       options.overlap_compression = overlap_compression;
       if (rank == 0) options.run_directory = run_directory;
-      if (rank + 1 == config.cluster().num_workers() &&
-          asked_to_stop != nullptr) {
-        options.asked_to_stop = [&, push = 0]() mutable {
-          return asked_to_stop(push++);
+      if (asked_to_stop != nullptr) {
+        options.asked_to_stop = [&, rank, push = 0]() mutable {
+          return asked_to_stop(rank, push++);
         };
       }
       run.workers[rank] = Train(options);
@@ -88,7 +87,19 @@ ClusterRun RunCluster(const JobConfig& config, const std::string& run_directory,
 ClusterRun RunClusterUntil(const JobConfig& config,
                            const std::string& run_directory,
                            const std::function<bool(int push)>& asked_to_stop) {
-  return Run(config, run_directory, {}, asked_to_stop);
+  const int last = config.cluster().num_workers() - 1;
+  return Run(config, run_directory, {}, [&](int rank, int push) {
+    return rank == last && asked_to_stop(push);
+  });
+}
+
+ClusterRun RunClusterHeld(
+    const JobConfig& config,
+    const std::function<void(int rank, int push)>& before_push) {
+  return Run(config, "", {}, [&](int rank, int push) {
+    before_push(rank, push);
+    return false;
+  });
 }
 
 JobConfig SmallJob(int num_workers, int num_servers) {

@@ -36,6 +36,12 @@ ClusterRun RunClusterUntil(const JobConfig& config,
                            const std::string& run_directory,
                            const std::function<bool(int push)>& asked_to_stop);
 
+// The same, but each worker calls `before_push` before each of its pushes, with
+// its rank and the number of the push; it may wait there for other workers.
+ClusterRun RunClusterHeld(
+    const JobConfig& config,
+    const std::function<void(int rank, int push)>& before_push);
+
 // A change that makes a job invalid, and a part of what must be said of it.
 struct BadCase {
   std::vector<std::string> overrides;
