@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/strings/string_view.h"
+#include "google/protobuf/message.h"
 
 namespace google::protobuf {
 class Message;

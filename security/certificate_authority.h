@@ -3,6 +3,7 @@
 #define SECURITY_CERTIFICATE_AUTHORITY_H_
 
 #include <string>
+#include <utility>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"

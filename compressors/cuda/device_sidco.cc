@@ -1,6 +1,7 @@
 #include "compressors/cuda/device_sidco.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 #include <vector>
 

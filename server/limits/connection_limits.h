@@ -2,6 +2,8 @@
 #ifndef SERVER_LIMITS_CONNECTION_LIMITS_H_
 #define SERVER_LIMITS_CONNECTION_LIMITS_H_
 
+#include <cstdint>
+
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 

@@ -1,6 +1,7 @@
 // Real jobs that go on without a worker that is killed, late or never comes.
 #include <algorithm>
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>

@@ -3,6 +3,7 @@
 #define TESTS_CLUSTER_PROCESSES_H_
 
 #include <csignal>
+#include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <iterator>

@@ -3,6 +3,7 @@
 // problem and says what to do.
 #include "tests/cluster/processes.h"
 
+#include <cmath>
 #include <csignal>
 #include <filesystem>
 #include <fstream>

@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "common/file.h"
 #include "gmock/gmock.h"
+#include "google/protobuf/descriptor.h"
 #include "google/protobuf/descriptor.pb.h"
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"

@@ -1,5 +1,6 @@
 // Checks AdaComp's selection, scale, residual and code words against a plain
 // reference in this file, and the code words that a reader rejects.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <string>

@@ -1,5 +1,7 @@
 #include "tests/compressors/own_payloads.h"
 
+#include <algorithm>
+
 #include "compressors/adacomp/adacomp_writer.h"
 #include "compressors/payload/payload.h"
 #include "compressors/powersgd/low_rank_format.h"

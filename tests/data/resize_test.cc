@@ -1,5 +1,6 @@
 #include "data/resize.h"
 
+#include <algorithm>
 #include <cmath>
 #include <vector>
 

@@ -2,6 +2,7 @@
 
 #include "models/initial_weights.h"
 
+#include <algorithm>
 #include <limits>
 #include <map>
 #include <string>

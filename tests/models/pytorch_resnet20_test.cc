@@ -2,6 +2,7 @@
 // same loss, gradients, running statistics and, computed with these, the same
 // probabilities. tests/fixtures/make_resnet20_fixture.py made the file.
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <cstdlib>

@@ -1,5 +1,6 @@
 #include "server/slices/change_log.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <random>
 #include <set>

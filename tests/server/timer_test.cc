@@ -1,5 +1,6 @@
 #include "server/timer.h"
 
+#include <utility>
 #include <vector>
 
 #include "absl/time/time.h"

@@ -1,4 +1,5 @@
 // `gradsieve model` as a process.
+#include <cstdint>
 #include <fstream>
 #include <string>
 

@@ -1,4 +1,5 @@
 // Behaviour specific to each value code: bytes, rounding, invalid input.
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <limits>

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <cstring>
+#include <utility>
 
 #include "glog/logging.h"
 #include "tensor/cuda/layer_device/bfloat16.h"

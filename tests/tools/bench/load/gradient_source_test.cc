@@ -1,5 +1,6 @@
 #include "tools/bench/load/gradient_source.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>

@@ -1,6 +1,7 @@
 // From recorded files to the table, the JSON and the plot.
 #include "tools/bench/network/comparison.h"
 
+#include <cmath>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
