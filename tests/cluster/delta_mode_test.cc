@@ -236,52 +236,6 @@ TEST(DeltaMode, LeavesOutAGradientThatIsNotFinite) {
               HasSubstr("is not finite"));
 }
 
-class BadDeltaMode : public testing::TestWithParam<BadCase> {};
-
-TEST_P(BadDeltaMode, IsNamed) {
-  ExpectRefused(SparseDeltaJob(3, 2), GetParam());
-}
-
-INSTANTIATE_TEST_SUITE_P(
-    Rules, BadDeltaMode,
-    testing::Values(
-        BadCase{{"worker_optimizer.name=sdg"}, "worker_optimizer.name is"},
-        BadCase{{"worker_optimizer.name=lamb"},
-                "worker_optimizer.name is \"lamb\"; must be a rule that needs "
-                "no norms"},
-        BadCase{{"worker_optimizer.learning_rate=0"},
-                "worker_optimizer.learning_rate is 0; must be above 0"},
-        BadCase{{"worker_optimizer.name=adamw",
-                 "checkpoint.replace_lost_workers=true"},
-                "checkpoint.replace_lost_workers is true; must be false with "
-                "worker_optimizer adam and adamw"},
-        BadCase{{"worker_optimizer.step_ahead=1.5"},
-                "worker_optimizer.step_ahead is 1.5; must be in [0, 1]"},
-        BadCase{{"optimizer.step_ahead=0.5"},
-                "optimizer.step_ahead is 0.5; is a field of"},
-        BadCase{{"worker_optimizer.sparse_update=LAZY"},
-                "worker_optimizer.sparse_update is LAZY; must be DENSE"},
-        BadCase{{"worker_optimizer.clip_norm=1", "training.bucket_megabytes=1"},
-                "training.bucket_megabytes is 1; must be 0 with "
-                "worker_optimizer.clip_norm"},
-        BadCase{{"optimizer.name=lars"},
-                "optimizer.name is \"lars\"; must be a rule without norms"},
-        BadCase{{"optimizer.clip_norm=1"}, "optimizer.clip_norm 0, with"},
-        BadCase{{"compressor.clip_norm=1"},
-                "compressor.clip_norm is 1; must be 0 with worker_optimizer"},
-        BadCase{{"compressor.error_feedback=false"},
-                "compressor.error_feedback is false; must be true with"},
-        BadCase{{"compressor.momentum_correction.momentum=0.9"},
-                "compressor.momentum_correction.momentum is 0.9; must be 0"}));
-
-TEST(LocalSteps, NeedARuleOfTheWorkers) {
-  JobConfig job = SmallJob(1, 1);
-  job.mutable_consistency()->set_local_steps(2);
-  EXPECT_THAT(std::string(ValidateConfig(job).message()),
-              HasSubstr("consistency.local_steps is 2; must be 1 without "
-                        "worker_optimizer"));
-}
-
 // A resolved job means the same, also where a default depends on the mode.
 TEST(DeltaMode, SurvivesResolving) {
   const JobConfig plain = SmallJob(2, 1);

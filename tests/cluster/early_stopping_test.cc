@@ -7,7 +7,6 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/file.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/cluster/in_process_cluster.h"
@@ -95,18 +94,6 @@ TEST_F(EarlyStoppingJob, IsDoneWhenItHasStopped) {
     EXPECT_TRUE(fs::exists(absl::StrCat(folder_, "/", process, "/done")))
         << process;
   }
-}
-
-TEST_F(EarlyStoppingJob, IsRefusedWhereWorkersAreInDifferentIterations) {
-  const std::string complaint =
-      "training.early_stopping.patience is 2; must be 0 unless "
-      "consistency.mode is SYNCHRONOUS";
-  for (const std::string mode : {"ASYNCHRONOUS", "STALE_SYNCHRONOUS"}) {
-    ExpectRefused(Job(2), {{"consistency.mode=" + mode}, complaint});
-  }
-  ExpectRefused(Job(2), {{"consistency.step_timeout_seconds=1",
-                          "consistency.min_workers=2"},
-                         complaint});
 }
 
 }  // namespace

@@ -122,7 +122,6 @@ TEST_P(EveryOptimizer, EqualsOneProcessWithAllData) {
 TEST_P(EveryOptimizer, RepeatsBitByBitWhateverCarriesTheBytes) {
   JobConfig job = RuleJob(GetParam(), 2, 2);
   const std::vector<float> once = TrainedBy(job);
-  EXPECT_EQ(TrainedBy(job), once);
   job.mutable_machine()->set_server_threads(3);
   job.mutable_cluster()->set_connections(1);
   job.mutable_cluster()->set_unix_sockets(false);

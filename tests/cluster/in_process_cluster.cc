@@ -5,8 +5,6 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
-#include "common/config.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/server.h"
 
@@ -119,15 +117,6 @@ JobConfig SmallJob(int num_workers, int num_servers) {
   // All workers share this process's cores.
   job.mutable_machine()->set_worker_threads(1);
   return job;
-}
-
-void ExpectRefused(JobConfig job, const BadCase& bad) {
-  for (const std::string& text : bad.overrides) {
-    ASSERT_TRUE(ApplyOverride(text, &job).ok()) << text;
-  }
-  const absl::Status status = ValidateConfig(job);
-  EXPECT_TRUE(absl::IsInvalidArgument(status)) << status;
-  EXPECT_THAT(std::string(status.message()), testing::HasSubstr(bad.complaint));
 }
 
 }  // namespace ps

@@ -42,14 +42,6 @@ ClusterRun RunClusterHeld(
     const JobConfig& config,
     const std::function<void(int rank, int push)>& before_push);
 
-// A change that makes a job invalid, and a part of what must be said of it.
-struct BadCase {
-  std::vector<std::string> overrides;
-  std::string complaint;
-};
-// Expects that the job with the overrides is refused with the complaint.
-void ExpectRefused(JobConfig job, const BadCase& bad);
-
 // A job that trains lenet5 on a few generated digits for a few iterations.
 JobConfig SmallJob(int num_workers, int num_servers);
 

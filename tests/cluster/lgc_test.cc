@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "common/config.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/in_process_cluster.h"
 
@@ -92,27 +91,6 @@ TEST(LgcJob, BeginsWithEverything) {
   job.mutable_compressor()->clear_warmup();
   job.mutable_compressor()->set_name("none");
   EXPECT_EQ(FirstOf(RunJob(job)).weights, FirstOf(everything).weights);
-}
-
-TEST(LgcJob, IsRefusedWithWhatItCannotDo) {
-  const JobConfig job = LgcJob(2, 2);
-  for (const BadCase& bad : std::vector<BadCase>{
-           {{"consistency.mode=ASYNCHRONOUS"},
-            "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS"},
-           {{"compressor.value_code=bf16"},
-            "compressor.value_code is bf16; must be fp32 with compressor"},
-           {{"compressor.momentum_correction.momentum=0.9"},
-            "compressor.momentum_correction.momentum is 0.9; must be 0"},
-           {{"compressor.warmup.stages=2"},
-            "compressor.warmup.rule is QUARTER; must be DENSE"},
-           {{"compressor.lgc.innovation=0.3"},
-            "compressor.lgc.innovation is 0.3; must be 0 to 0.2"},
-           {{"compressor.lgc.train_iterations=0"},
-            "compressor.lgc.train_iterations is 0; must be at least 1"},
-           {{"compressor.lgc.gate_error=0"},
-            "compressor.lgc.gate_error is 0; must be above 0"}}) {
-    ExpectRefused(job, bad);
-  }
 }
 
 }  // namespace

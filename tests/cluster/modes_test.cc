@@ -242,55 +242,5 @@ TEST(StepTimeout, GoesWithSharedPositions) {
   }
 }
 
-class BadConsistency : public testing::TestWithParam<BadCase> {};
-
-TEST_P(BadConsistency, IsNamed) { ExpectRefused(SmallJob(3, 2), GetParam()); }
-
-INSTANTIATE_TEST_SUITE_P(
-    Rules, BadConsistency,
-    testing::Values(
-        BadCase{{"consistency.staleness=-1"}, "consistency.staleness is -1"},
-        BadCase{{"consistency.step_timeout_seconds=1"},
-                "consistency.min_workers is 0; must be above 0 and below"},
-        BadCase{{"consistency.min_workers=4"},
-                "consistency.min_workers is 4; must be in [0, 3]"},
-        BadCase{{"consistency.min_workers=2"},
-                "consistency.min_workers is 2; needs "
-                "consistency.step_timeout_seconds"},
-        BadCase{{"consistency.mode=ASYNCHRONOUS",
-                 "consistency.step_timeout_seconds=1"},
-                "consistency.step_timeout_seconds is 1; must be 0 unless"},
-        BadCase{{"consistency.mode=ASYNCHRONOUS", "consistency.digest_every=5"},
-                "consistency.digest_every is 5; must be 0 unless"},
-        BadCase{{"consistency.mode=ASYNCHRONOUS",
-                 "checkpoint.replace_lost_workers=true"},
-                "checkpoint.replace_lost_workers is true; must be false unless "
-                "consistency.mode is SYNCHRONOUS"},
-        BadCase{{"consistency.local_steps=0"}, "consistency.local_steps is 0"},
-        BadCase{{"consistency.mode=ASYNCHRONOUS", "optimizer.name=lamb"},
-                "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "
-                "\"lars\""},
-        BadCase{{"consistency.mode=STALE_SYNCHRONOUS",
-                 "downlink.mode=COMPRESSED", "downlink.compressor.name=topk"},
-                "consistency.mode is STALE_SYNCHRONOUS; must be SYNCHRONOUS "
-                "with downlink.compressor"},
-        BadCase{{"consistency.mode=ASYNCHRONOUS", "optimizer.name=sgd",
-                 "downlink.mode=UPDATE",
-                 "downlink.compressor.value_code=int8_block"},
-                "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS with "
-                "downlink.compressor"},
-        BadCase{{"optimizer.name=sgd", "downlink.mode=UPDATE",
-                 "downlink.compressor.name=topk"},
-                "downlink.compressor.name is \"topk\"; must be \"none\" with "
-                "downlink.mode UPDATE"},
-        BadCase{{"optimizer.name=sgd", "downlink.mode=UPDATE",
-                 "downlink.value_code=bf16",
-                 "downlink.compressor.value_code=int8_block"},
-                "downlink.value_code is \"bf16\"; must be \"fp32\" with a "
-                "downlink.compressor"},
-        BadCase{{"downlink.compressor.name=topk"},
-                "downlink.mode is AUTO; must be UPDATE or COMPRESSED with a "
-                "downlink.compressor"}));
-
 }  // namespace
 }  // namespace ps

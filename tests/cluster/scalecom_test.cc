@@ -7,7 +7,6 @@
 
 #include "common/config.h"
 #include "compressors/payload/payload.h"
-#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/in_process_cluster.h"
 
@@ -129,32 +128,6 @@ TEST_P(ScaleComValues, AreSentInEveryCode) {
 
 INSTANTIATE_TEST_SUITE_P(Codes, ScaleComValues,
                          testing::ValuesIn(ValueCodeNames()));
-
-TEST(ScaleComJob, WorkersInOtherIterationsAreRefused) {
-  const JobConfig job = ScaleComJob(2);
-  const std::string why =
-      "with compressor.name \"scalecom\", whose workers send the positions "
-      "that one of them selects";
-  for (const BadCase& bad : std::vector<BadCase>{
-           {{"consistency.mode=ASYNCHRONOUS"},
-            "consistency.mode is ASYNCHRONOUS; must be SYNCHRONOUS " + why},
-           {{"consistency.mode=STALE_SYNCHRONOUS"}, "must be SYNCHRONOUS"},
-           {{"consistency.step_timeout_seconds=1", "consistency.min_workers=1",
-             "compressor.name=lgc"},
-            "consistency.step_timeout_seconds is 1; must be 0 with "
-            "compressor.name \"lgc\", which decodes"},
-           {{"compressor.name=auto", "compressor.auto.compressor=scalecom"},
-            "compressor.auto.compressor is \"scalecom\"; must be one"},
-           {{"compressor.feedback_share=0.5", "worker_optimizer.name=sgd",
-             "optimizer.learning_rate=1"},
-            "compressor.feedback_share is 0.5; must be 1 with "
-            "worker_optimizer"},
-           {{"downlink.mode=COMPRESSED", "downlink.compressor.name=topk",
-             "downlink.compressor.feedback_share=0.5"},
-            "downlink.compressor.feedback_share is 0.5; must be 1"}}) {
-    ExpectRefused(job, bad);
-  }
-}
 
 }  // namespace
 }  // namespace ps
