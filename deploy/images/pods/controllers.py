@@ -4,7 +4,7 @@ sees how their containers end, and starts them again."""
 import os
 import time
 
-from pods.podman import Failure
+from manifests import Failure
 
 # Exit codes, as docs/exit_codes.md has them.
 DONE, LOST, KILLED, ASKED = 0, 75, 137, 143
@@ -123,7 +123,7 @@ class Controllers:
   def Delete(self, name):
     """The pod of a job that is done."""
     one = self.running[name]
-    one.allowed = {ASKED}
+    one.allowed = {DONE, ASKED}  # It may be done by itself.
     self.Stop(one, self.Deleted)
 
   def Deleted(self, one):

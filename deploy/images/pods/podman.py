@@ -7,6 +7,9 @@ import shutil
 import subprocess
 import tempfile
 
+import manifests
+from manifests import Failure
+
 # What Debian 12 has: its crun does not work with every layout of control groups,
 # and without systemd there is no manager of them.
 CONFIGURATION = '''[containers]
@@ -19,10 +22,11 @@ events_logger = "file"
 network_backend = "netavark"
 '''
 HELPERS = '/usr/lib/podman', '/usr/libexec/podman', '/usr/local/libexec/podman'
-
-
-class Failure(Exception):
-  pass
+# What podman calls: the program, and the Debian package that has it.
+PROGRAMS = {
+    'podman': 'podman', 'conmon': 'conmon', 'runc': 'runc', 'netavark': 'netavark',
+    'aardvark-dns': 'aardvark-dns', 'catatonit': 'catatonit', 'iptables': 'iptables',
+    'ip6tables': 'iptables', 'ip': 'iproute2'}
 
 
 def Missing():
@@ -30,15 +34,17 @@ def Missing():
   missing = []
   if os.geteuid() != 0:
     missing.append('root, who makes networks and folders of other users')
-  for program in ('podman', 'kubectl', 'ip'):
-    if not shutil.which(program):
-      missing.append(f'the program {program}')
-  if not shutil.which('runc') and not shutil.which('crun'):
-    missing.append('the program runc')
-  for helper in ('netavark', 'aardvark-dns'):
-    if not shutil.which(helper) and not any(
-        os.path.exists(f'{folder}/{helper}') for folder in HELPERS):
-      missing.append(f'the program {helper}, for networks and names of podman')
+  folders = os.pathsep.join([os.environ.get('PATH', os.defpath), *HELPERS])
+  for program, package in PROGRAMS.items():
+    if not shutil.which(program, path=folders) and not (
+        program == 'runc' and shutil.which('crun')):
+      missing.append(f'the program {program} (Debian: {package})')
+  if not manifests.yaml:
+    missing.append('the Python module yaml (Debian: python3-yaml)')
+  try:
+    manifests.Renderer()
+  except manifests.Missing as renderer:
+    missing.append(str(renderer))
   return missing
 
 

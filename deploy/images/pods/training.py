@@ -5,10 +5,11 @@ import os
 import time
 import urllib.request
 
-from pods import manifests, probe
+from manifests import Failure, Quantity
+from pods import probe
 from pods.controllers import Controllers
 from pods.network import Network
-from pods.podman import Failure
+from pods.pod import ServerPods, WorkerPods
 from pods.volumes import Volumes
 
 # Between the pods that are started first and the others.
@@ -17,7 +18,6 @@ HEAD_START = 3
 PATIENCE = 120
 # Later than the first snapshot (checkpoint.every).
 FIRST_KILL = 150
-UNITS = {'Mi': 1 << 20, 'Gi': 1 << 30}
 # Bytes of metrics.jsonl that have its latest records.
 TAIL = 1 << 16
 
@@ -31,8 +31,7 @@ class Plan:
     self.more = [] if epochs is None else [f'--set=training.epochs={epochs}']
 
   def Pods(self):
-    pods = {'server': manifests.ServerPods(self.objects),
-            'worker': manifests.WorkerPods(self.objects)}
+    pods = {'server': ServerPods(self.objects), 'worker': WorkerPods(self.objects)}
     for pod in pods['server'] + pods['worker']:
       pod.container['args'] = pod.container['args'] + self.more
     return pods
@@ -129,7 +128,7 @@ class Training:
                       f'{status}, {root}')
       limit = one.pod.container['resources']['limits']['memory']
       state = self.podman.State(one.pod.container_name)
-      if state['HostConfig']['Memory'] != int(limit[:-2]) * UNITS[limit[-2:]]:
+      if state['HostConfig']['Memory'] != Quantity(limit):
         raise Failure(f'{one.pod.name}: its memory is not limited to {limit}')
 
   def CheckPorts(self):

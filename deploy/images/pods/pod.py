@@ -1,44 +1,9 @@
-"""Renders an overlay of deploy/k8s, and makes of its StatefulSet and its Job the
-pods that their controllers would make."""
+"""Makes of a StatefulSet and a Job the pods that their controllers would make."""
 
 import copy
 import json
-import subprocess
 
-
-def FromYaml(text):
-  """The objects of a YAML stream. Needs no cluster."""
-  shown = subprocess.run(
-      ['kubectl', 'label', '--local', '--filename=-', '--output=json',
-       'gradsieve-rendered=yes'],
-      input=text, capture_output=True, text=True, check=True).stdout
-  objects, decoder = [], json.JSONDecoder()
-  while shown.strip():
-    shown = shown.lstrip()
-    found, end = decoder.raw_decode(shown)
-    shown = shown[end:]
-    objects += found['items'] if found['kind'] == 'List' else [found]
-  return objects
-
-
-def Render(overlay):
-  return FromYaml(subprocess.run(
-      ['kubectl', 'kustomize', overlay], capture_output=True, text=True,
-      check=True).stdout)
-
-
-def Find(objects, kind, name=None):
-  """The only object of this kind, or the one with this name."""
-  found = [o for o in objects if o['kind'] == kind and
-           name in (None, o['metadata']['name'])]
-  if len(found) != 1:
-    raise ValueError(f'{len(found)} objects are {kind} {name or ""}')
-  return found[0]
-
-
-def Job(objects):
-  """The text of the job that all processes read."""
-  return Find(objects, 'ConfigMap', 'gradsieve-job')['data']['job.textproto']
+from manifests import Find
 
 
 class Pod:
