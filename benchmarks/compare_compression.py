@@ -20,6 +20,8 @@ import subprocess
 import sys
 import tempfile
 
+import peer
+
 HERE = pathlib.Path(__file__).resolve().parent
 GRADSIEVE = HERE.parent / "bazel-bin/tools/gradsieve"
 
@@ -32,7 +34,8 @@ GOAL_TOPK = 10
 
 def rows_of(command, folder):
     path = os.path.join(folder, "rows.json")
-    done = subprocess.run(command + [path], stdout=subprocess.PIPE,
+    done = subprocess.run(command + [path], env=peer.environment(),
+                          stdout=subprocess.PIPE,
                           stderr=subprocess.STDOUT, text=True, check=False)
     if done.returncode != 0:
         sys.exit(f"{' '.join(command)}{path} failed:\n{done.stdout}")

@@ -4,8 +4,8 @@
 This is an independent yardstick: residual += gradient, torch.topk of the
 magnitudes, values gathered and cleared in the residual. On a GPU indices and
 values are then copied to the host, from where they would be sent, and the rate
-of a copy within its memory is measured in the same turns. Needs PyTorch (Debian:
-python3-torch, with /usr/bin/python3). Compare it with `gradsieve bench
+of a copy within its memory is measured in the same turns. Needs PyTorch (of PyPI,
+or Debian's python3-torch, with /usr/bin/python3). Compare it with `gradsieve bench
 compressors` run before and after it on the same machine.
 
     benchmarks/torch_topk.py [--device cpu] [--sizes 66034000] \\
@@ -104,8 +104,7 @@ def main():
     try:
         import torch
     except ImportError:
-        sys.exit("torch_topk.py needs PyTorch: apt-get install python3-torch, "
-                 "and run it with /usr/bin/python3")
+        sys.exit("torch_topk.py needs PyTorch, as ./test --interop installs it")
     torch.set_num_threads(1)
     torch.manual_seed(1)
     device = Device(torch, options.device)

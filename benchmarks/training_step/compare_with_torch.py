@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Times Gradsieve's training step and PyTorch's, in turns, in one run.
 
-Runs training_step_bench and torch_training_step.py alternately, so that both
-see the same machine, and prints both medians, the ratio against PyTorch's
-faster memory format (and against the compiled step, with --compile), and where
-the time goes. On a GPU our times by layer come from a separate run that waits
+Checks first that both compute the same loss and gradient. Then runs
+training_step_bench and torch_training_step.py alternately, so that both see the
+same machine, and prints both medians, the ratio against PyTorch's faster memory
+format (and against the compiled step, with --compile), and where the time goes.
+A ratio is the median of the turns', with the least and the greatest. On a GPU our times by layer come from a separate run that waits
 for each kernel (CUDA_LAUNCH_BLOCKING=1), and PyTorch's from its profiler.
 
     bazel build --config=opt //benchmarks/training_step:training_step_bench
@@ -20,16 +21,37 @@ import pathlib
 import statistics
 import subprocess
 import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent))
+import peer  # pylint: disable=wrong-import-position
+
+CHECKED_BATCH = 4
 BENCH = "bazel-bin/benchmarks/training_step/training_step_bench"
 
 
 def run(command, threads, **more):
-    environment = dict(os.environ, OMP_NUM_THREADS=str(threads), **more)
-    output = subprocess.run(command, env=environment, check=True,
-                            stdout=subprocess.PIPE, text=True).stdout
-    return json.loads(output.splitlines()[-1])
+    environment = peer.environment(OMP_NUM_THREADS=str(threads), **more)
+    done = subprocess.run(command, env=environment, check=False,
+                          stdout=subprocess.PIPE, text=True)
+    if done.returncode != 0:
+        sys.exit(f"{' '.join(command)} failed")
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+def check(our_command, their_command, threads):
+    """Stops if the two do not compute the same; see --check there."""
+    small = f"--batch={CHECKED_BATCH}", "--precision=fp32"
+    with tempfile.TemporaryDirectory() as folder:
+        step = folder + "/step.safetensors"
+        done = subprocess.run([*our_command, *small, f"--dump={step}"],
+                              check=False)
+        if done.returncode != 0:
+            sys.exit(f"{' '.join(our_command)} --dump failed")
+        found = run([*their_command, "--check", step], threads)
+    print("loss and gradient agree: relative differences "
+          f"{found['loss_error']:.1e} and {found['gradient_error']:.1e}")
 
 
 def median_kinds(runs):
@@ -56,6 +78,8 @@ def main():
                         help="without CUDA graphs on our side")
     parser.add_argument("--goal", type=float, help="how many times as fast as "
                         "PyTorch's faster format it must be")
+    parser.add_argument("--check", action="store_true",
+                        help="check that both compute the same; time nothing")
     parser.add_argument("--json", help="a file for all figures and goals")
     parser.add_argument("--python", default="/usr/bin/python3",
                         help="a Python that has PyTorch")
@@ -81,6 +105,9 @@ def main():
         their_command += ["--hidden", str(options.hidden)]
     if options.compile:
         their_command.append("--compile")
+    check(our_command, their_command, options.threads)
+    if options.check:
+        return
     ours, theirs = [], []
     for _ in range(options.turns):
         ours.append(run(our_command, options.threads))
@@ -96,9 +123,9 @@ def main():
         for name in theirs[0]["formats"]}
     best = min((name for name in formats if "compiled" not in name),
                key=formats.get)
-    for one in theirs:
-        if one["formats"][best]["parameters"] != ours[0]["parameters"]:
-            sys.exit("the two sides do not train the same model")
+    ratios = {name: [statistics.median(torch["formats"][name]["all_step_ms"])
+                     / statistics.median(our["all_step_ms"])
+                     for our, torch in zip(ours, theirs)] for name in formats}
     print(f"{options.model}, batch {options.batch}, {options.device}, "
           f"{options.precision}, {options.threads} thread(s), "
           f"{options.turns} turns of {options.steps} steps, medians")
@@ -107,7 +134,8 @@ def main():
     for name, ms in formats.items():
         print(f"{torch + ' ' + name:38}{ms:9.2f} ms")
     for name in [best] + [n for n in formats if "compiled" in n]:
-        print(f"ratio against {name}: {formats[name] / our_ms:.2f} x")
+        print(f"ratio against {name}: {statistics.median(ratios[name]):.2f} x "
+              f"({min(ratios[name]):.2f} to {max(ratios[name]):.2f})")
 
     timed = ours
     if is_cuda:
@@ -127,11 +155,10 @@ def main():
           f"{ours[0]['reorders_per_step']:.0f}; activations "
           f"{ours[0]['activation_bytes'] / 2**20:.0f} MiB")
     if options.json:
-        write_json(options, our_ms, formats, best)
+        write_json(options, our_ms, formats, statistics.median(ratios[best]))
 
 
-def write_json(options, our_ms, formats, best):
-    ratio = formats[best] / our_ms
+def write_json(options, our_ms, formats, ratio):
     found = {"figures": {"step": dict(
         {f"torch {name} ms": ms for name, ms in formats.items()},
         ms=our_ms, x_torch=ratio)}, "goals": []}

@@ -16,9 +16,9 @@ struct Line {
   ExampleShape example;
 };
 
-ExampleShape Images(int64_t extent, int64_t num_classes) {
+ExampleShape Images(int64_t extent, int64_t num_classes, int64_t channels = 3) {
   ExampleShape example;
-  example.channels = 3;
+  example.channels = channels;
   example.height = extent;
   example.width = extent;
   example.num_classes = num_classes;
@@ -34,7 +34,8 @@ ExampleShape Words(int64_t steps, int64_t vocabulary) {
 }
 
 std::vector<Line> Lines() {
-  return {{"cifar_cnn", 0.01f, Images(32, 10)},
+  return {{"lenet5", 0.01f, Images(28, 10, /*channels=*/1)},
+          {"cifar_cnn", 0.01f, Images(32, 10)},
           {"resnet20", 0.05f, Images(32, 10)},
           {"resnet56", 0.05f, Images(32, 10)},
           {"resnet110", 0.01f, Images(32, 10)},

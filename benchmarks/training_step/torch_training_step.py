@@ -1,20 +1,25 @@
 #!/usr/bin/env python3
-"""Times PyTorch's training step, to compare it with training_step_bench.
+"""Times PyTorch's training step, to compare it with training_step_bench, or
+checks the gradient that training_step_bench has computed.
 
 Every step uses the same model, random batch and update (SGD with momentum 0.9).
 Models of images are timed with both memory formats, with --compile also after
 torch.compile. On a GPU a step's time ends when the device is idle, and the next
 batch goes up beside the step, as in training_step_bench. Needs
-PyTorch (Debian: python3-torch, with /usr/bin/python3).
+PyTorch (of PyPI, or Debian's python3-torch, with /usr/bin/python3).
 
     benchmarks/training_step/torch_training_step.py \
         [--model resnet20] [--batch 128] [--threads 1] [--steps 10] \
         [--device cuda:0] [--precision fp32|tf32|bf16] [--compile] [--json]
+    benchmarks/training_step/torch_training_step.py --model resnet20 \
+        --check FILE_OF_TRAINING_STEP_BENCH
 """
 
 import argparse
 import json
+import math
 import statistics
+import struct
 import sys
 import time
 
@@ -32,6 +37,10 @@ KINDS = [
     ("reorder", ("reorder", "contiguous", "to_dense", "to_mkldnn", "copy_")),
     ("residual", ("add", "pad", "slice", "fill_", "zero")),
 ]
+
+# Relative to PyTorch's in double, with --check.
+LOSS_TOLERANCE = 1e-5
+GRADIENT_TOLERANCE = 1e-2
 
 
 def kind_of(name):
@@ -92,7 +101,6 @@ def measure(options, torch, memory_format, compiled):
         x = x.to(memory_format=memory_format)
     rate = torch_models.learning_rate(options.model)
     optimizer = torch.optim.SGD(model.parameters(), lr=rate, momentum=0.9)
-    parameters = sum(p.numel() for p in model.parameters())
     forward = torch.compile(model) if compiled else model
 
     upload = Upload(torch, x) if is_cuda else None
@@ -104,7 +112,7 @@ def measure(options, torch, memory_format, compiled):
             upload.receive()
         optimizer.zero_grad(set_to_none=True)
         with precision.autocast():
-            loss = torch.nn.functional.cross_entropy(forward(x), labels)
+            loss = torch_models.mean_loss(forward(x), labels)
         loss.backward()
         if upload:
             upload.send()
@@ -136,7 +144,6 @@ def measure(options, torch, memory_format, compiled):
         "all_step_ms": times,
         "first_loss": losses[0],
         "last_loss": losses[-1],
-        "parameters": parameters,
         "kinds": kinds,
     }
 
@@ -151,6 +158,67 @@ def self_milliseconds(event, is_cuda):
     return 0
 
 
+def read_step(torch, path):
+    """Tensors by name, of a safetensors file that has nothing but float32."""
+    with open(path, "rb") as file:
+        (size,) = struct.unpack("<Q", file.read(8))
+        header = json.loads(file.read(size))
+        data = bytearray(file.read())
+    header.pop("__metadata__", None)
+    return {name: torch.frombuffer(
+                data, dtype=torch.float32, count=math.prod(entry["shape"]),
+                offset=entry["data_offsets"][0]).reshape(entry["shape"])
+            for name, entry in header.items()}
+
+
+def check(options, torch):
+    """Compares loss and gradient with the same step in double."""
+    import torch_models
+
+    ours = read_step(torch, options.check)
+    loss, inputs, labels = (ours.pop(n) for n in ("loss", "inputs", "labels"))
+    gradients = {name: ours.pop("gradient of " + name)
+                 for name in list(ours) if not name.startswith("gradient of ")}
+    example, _ = torch_models.random_batch(options.model, 1)
+    if example.dim() == 2:
+        x = inputs.reshape(len(example), -1).long()
+    else:
+        x = inputs.reshape(-1, *example.shape[1:])
+
+    def step(kind):
+        model = torch_models.new_model(options.model, options.hidden)
+        for module in model.modules():
+            if isinstance(module, torch.nn.Dropout):
+                module.p = 0.0
+            elif isinstance(module, torch.nn.LSTM):
+                module.dropout = 0.0
+        model.load_state_dict({**ours, **dict(model.named_buffers())})
+        outputs = model.to(kind)(x if x.dim() == 2 else x.to(kind))
+        mean = torch_models.mean_loss(outputs, labels.long())
+        mean.backward()
+        return mean.item(), {n: p.grad for n, p in model.named_parameters()}
+
+    _, single = step(torch.float32)
+    expected, double = step(torch.float64)
+    # A bias before a batch normalisation has no gradient but rounding errors.
+    least = 1e-3 * math.sqrt(sum(g.square().sum() for g in double.values()))
+    worst = 0.0
+    for name, exact in double.items():
+        size = exact.norm().item() + least
+        error = (gradients[name] - exact).norm().item() / size
+        # A ReLU whose input is nearly 0 is on in one and off in the other, and
+        # one such unit of an early layer changes all gradients before it.
+        rounding = (single[name] - exact).norm().item() / size
+        worst = max(worst, error)
+        if not error <= GRADIENT_TOLERANCE + 4 * rounding:
+            sys.exit(f"the gradient of {name} differs by {error:.3g} of its "
+                     f"norm; PyTorch's own in float by {rounding:.3g}")
+    error = abs(loss.item() / expected - 1)
+    if not error <= LOSS_TOLERANCE:
+        sys.exit(f"the loss is {loss.item()}; PyTorch's is {expected}")
+    print(json.dumps({"loss_error": error, "gradient_error": worst}))
+
+
 def main():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--model", default="resnet20")
@@ -163,17 +231,21 @@ def main():
     parser.add_argument("--hidden", type=int, default=0, help="width of lstm_lm")
     parser.add_argument("--compile", action="store_true")
     parser.add_argument("--json", action="store_true")
+    parser.add_argument("--check", help="a file of training_step_bench --dump")
     options = parser.parse_args()
     try:
         import torch
     except ImportError:
-        sys.exit("needs PyTorch: apt-get install python3-torch")
+        sys.exit("needs PyTorch, as ./test --interop installs it")
     import torch_models
 
     if options.model not in torch_models.MODELS:
         sys.exit(f"unknown model {options.model!r}; known are "
                  + ", ".join(torch_models.MODELS))
     torch.set_num_threads(options.threads)
+    if options.check:
+        check(options, torch)
+        return
     formats = {"contiguous": (torch.contiguous_format, False)}
     if options.model in torch_models.IMAGE_MODELS:
         formats["channels_last"] = (torch.channels_last, False)

@@ -4,12 +4,14 @@
 //
 //   training_step_bench --model=resnet20 --batch=128 [--threads=1]
 //       [--device=cpu] [--precision=fp32] [--hidden=N]
-//       [--no-graphs] [--json]
+//       [--no-graphs] [--json] [--dump=FILE]
 // All steps train on one random batch; the falling loss shows that they are
 // real. On a CUDA device a step's time ends when the device is idle, and
 // includes that the next batch goes up, beside the step. Where the time goes is
 // reported only with CUDA_LAUNCH_BLOCKING=1 in the environment, which makes the
-// step itself slower.
+// step itself slower. --dump=FILE times nothing: it computes one gradient,
+// without dropout, and writes it as safetensors, with the loss, the batch and
+// the weights that it belongs to.
 
 #include <algorithm>
 #include <cmath>
@@ -17,6 +19,7 @@
 #include <cstdio>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/status/status.h"
@@ -28,10 +31,12 @@
 #include "absl/strings/strip.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "absl/types/span.h"
 #include "benchmarks/training_step/step_inputs.h"
 #include "benchmarks/training_step/step_update.h"
 #include "common/batch.h"
 #include "common/json.h"
+#include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "models/layers/layer_times.h"
 #include "models/model.h"
@@ -55,6 +60,7 @@ struct Options {
   int hidden = 0;      // For lstm_lm; 0: the model's default.
   bool graphs = true;  // Records CUDA graphs where the backend has them.
   bool json = false;
+  std::string dump;  // The file to write; empty: times the step.
 };
 
 absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
@@ -83,6 +89,8 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
       options.graphs = false;
     } else if (absl::ConsumePrefix(&argument, "--model=")) {
       options.model = std::string(argument);
+    } else if (absl::ConsumePrefix(&argument, "--dump=")) {
+      options.dump = std::string(argument);
     } else if (absl::ConsumePrefix(&argument, "--device=")) {
       options.device = std::string(argument);
     } else if (!precision() && !number("--batch=", &options.batch) &&
@@ -93,7 +101,7 @@ absl::StatusOr<Options> ParseOptions(int argc, char** argv) {
           argument,
           ": options are --model=NAME, --batch=N, --threads=N, --steps=N (each "
           "at least 1), --hidden=N, --device=NAME, --precision=fp32, tf32 or "
-          "bf16, --no-graphs, and --json"));
+          "bf16, --no-graphs, --json, and --dump=FILE"));
     }
   }
   return options;
@@ -165,6 +173,42 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
   return report;
 }
 
+// Writes "loss", "inputs" and "labels", and for each parameter its weights,
+// under its name, and "gradient of NAME".
+absl::Status Dump(const Options& options, Backend* backend, Model* model,
+                  const Batch& batch) {
+  const int64_t n = model->num_parameters();
+  std::vector<float> weights(n);
+  std::vector<float> gradient(n);
+  model->InitializeWeights(/*seed=*/1, weights.data());
+  PS_ASSIGN_OR_RETURN(Tensor device_weights, backend->Allocate({n}));
+  PS_ASSIGN_OR_RETURN(Tensor device_gradient, backend->Allocate({n}));
+  PS_RETURN_IF_ERROR(backend->CopyFromHost(weights.data(), &device_weights));
+  PS_ASSIGN_OR_RETURN(
+      const BatchResult result,
+      model->ForwardBackward(batch, device_weights, &device_gradient, nullptr));
+  PS_RETURN_IF_ERROR(backend->CopyToHost(device_gradient, gradient.data()));
+  const float loss = static_cast<float>(result.loss);
+  const std::vector<float> labels(batch.labels.begin(), batch.labels.end());
+  const auto vector = [](std::string name, absl::Span<const float> values) {
+    const auto size = static_cast<int64_t>(values.size());
+    return SafetensorsView{std::move(name), {size}, values};
+  };
+  std::vector<SafetensorsView> tensors = {vector("loss", {&loss, 1}),
+                                          vector("inputs", batch.inputs),
+                                          vector("labels", labels)};
+  for (const ParameterInfo& info : model->parameters()) {
+    const int64_t elements = NumElements(info.shape);
+    const auto part = [&](const std::vector<float>& all) {
+      return absl::MakeConstSpan(all).subspan(info.offset, elements);
+    };
+    tensors.push_back({info.name, info.shape, part(weights)});
+    tensors.push_back(
+        {absl::StrCat("gradient of ", info.name), info.shape, part(gradient)});
+  }
+  return WriteSafetensors(options.dump, tensors, {});
+}
+
 Json ToJson(const Options& options, const Report& report,
             const LayerTimes& times) {
   Json json;
@@ -223,6 +267,9 @@ absl::Status Run(int argc, char** argv) {
   if (options.hidden > 0) {
     model_options.config.mutable_lstm_lm()->set_hidden(options.hidden);
   }
+  if (!options.dump.empty()) {
+    model_options.config.mutable_lstm_lm()->set_dropout(0);
+  }
   PS_ASSIGN_OR_RETURN(model_options.example, StepExample(options.model));
   model_options.backend = backend;
   model_options.records_steps =
@@ -230,6 +277,9 @@ absl::Status Run(int argc, char** argv) {
   PS_ASSIGN_OR_RETURN(const std::unique_ptr<Model> model,
                       NewModel(model_options));
   Batch batch = StepBatch(model_options.example, options.batch);
+  if (!options.dump.empty()) {
+    return Dump(options, backend, model.get(), batch);
+  }
   PS_ASSIGN_OR_RETURN(const Report report,
                       Measure(options, backend, model.get(), &batch));
   const Json json = ToJson(options, report, model->layer_times());

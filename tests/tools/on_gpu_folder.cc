@@ -59,9 +59,12 @@ int OnGpuFolder::RunOnGpu(const std::vector<std::string>& arguments) {
 void OnGpuFolder::Start(const std::vector<std::string>& arguments) {
   std::vector<std::string> command = {
       "/usr/bin/env",
+      "OPENBLAS_CORETYPE=Haswell",
       absl::StrCat("PATH=", (root_ / "stand_ins").string(), ":",
                    std::getenv("PATH")),
-      root_ / "benchmarks/on_gpu", "--python=python_with_torch", "--jobs=2"};
+      root_ / "benchmarks/on_gpu",
+      "--python=python_with_torch",
+      "--jobs=2"};
   command.insert(command.end(), arguments.begin(), arguments.end());
   process_ = std::make_unique<TestProcess>(command, root_ / "output");
 }
