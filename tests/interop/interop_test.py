@@ -1,0 +1,209 @@
+#!/usr/bin/env python3
+"""What other programs read and compute, beside ours.
+
+The others are PyTorch, with its own exporter, ONNX's checker, ONNX Runtime, and the
+packages safetensors and tensorboard; ./test --interop installs them, builds ours,
+and runs this with that Python.
+"""
+import json
+import logging
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+import onnx
+import onnxruntime
+import safetensors.torch
+from tensorboard.backend.event_processing import event_accumulator
+import torch
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+BENCHMARKS = ROOT / 'benchmarks'
+sys.path.insert(0, str(BENCHMARKS / 'training_step'))
+import torch_models  # pylint: disable=wrong-import-position
+
+# The exporter warns of each package that is not installed.
+logging.disable(logging.WARNING)
+
+TOLERANCE = 1e-5
+WORDS = 170  # In the text that "phrases" generates.
+
+JOB = '''
+  name: "interop"
+  model { name: "%s" %s }
+  data { name: "%s" %s }
+  training { batch_size: 8 epochs: 1 }
+  worker_optimizer { name: "momentum" learning_rate: 0.05 }
+  compressor { name: "topk" ratio: 0.1 }
+  cluster { num_workers: 2 num_servers: 1 }
+'''
+FEW = '{ train_examples: 64 test_examples: 50 }'
+# A job for each network, the module in PyTorch, and a batch.
+NETWORKS = {
+    'lenet5': (JOB % ('lenet5', '', 'digits', 'digits ' + FEW),
+               torch_models.Lenet5, lambda: torch.rand(4, 1, 28, 28)),
+    'resnet20': (JOB % ('resnet20', '', 'shapes', 'shapes ' + FEW),
+                 lambda: torch_models.CifarResnet(3),
+                 lambda: torch.rand(4, 3, 32, 32)),
+    'lstm_lm': (JOB % ('lstm_lm', 'lstm_lm { hidden: 24 }', 'phrases', ''),
+                lambda: torch_models.LanguageModel(24, WORDS),
+                lambda: torch.randint(WORDS, (7, 3))),
+}
+
+
+def run(*command):
+  done = subprocess.run(list(map(str, command)), stdout=subprocess.PIPE,
+                        stderr=subprocess.STDOUT, text=True, check=False)
+  if done.returncode != 0:
+    raise AssertionError(f'{command} exits with {done.returncode}:\n'
+                         f'{done.stdout}')
+  return done.stdout
+
+
+def gradsieve(*arguments):
+  return run(ROOT / 'bazel-bin/tools/gradsieve', *arguments)
+
+
+class Interop(unittest.TestCase):
+
+  def setUp(self):
+    self.folder = pathlib.Path(tempfile.mkdtemp(prefix='gradsieve-interop.'))
+    self.addCleanup(shutil.rmtree, self.folder)
+    torch.manual_seed(1)
+    torch.set_num_threads(1)
+
+  def write_job(self, text):
+    path = self.folder / 'job.textproto'
+    path.write_text(text)
+    return path
+
+  def loss(self, job, weights):
+    report = self.folder / 'evaluation.json'
+    gradsieve('evaluate', job, f'--weights={weights}', f'--json={report}')
+    return json.loads(report.read_text())['test_loss']
+
+  def network(self, name):
+    """A job, a module with values that all matter, its weights and a batch."""
+    job, new_module, new_batch = NETWORKS[name]
+    module = new_module().eval()
+    with torch.no_grad():
+      for key, buffer in module.named_buffers():
+        if key.endswith('running_mean'):
+          buffer.uniform_(-0.5, 0.5)
+        elif key.endswith('running_var'):
+          buffer.uniform_(0.5, 2)
+    weights = self.folder / 'torch.safetensors'
+    safetensors.torch.save_file(module.state_dict(), weights)
+    return self.write_job(job), module, weights, new_batch()
+
+  def check_export(self, job, weights, module, batch):
+    """What we export computes in ONNX Runtime what the module computes."""
+    path = self.folder / 'ours.onnx'
+    gradsieve('model', 'export', job, f'--weights={weights}',
+              f'--output={path}')
+    onnx.checker.check_model(onnx.load(path), full_check=True)
+    session = onnxruntime.InferenceSession(
+        path, providers=['CPUExecutionProvider'])
+    [found] = session.run(None, {'input': batch.numpy()})
+    with torch.no_grad():
+      expected = module(batch).numpy()
+    self.assertGreater(np.abs(expected).max(), 0.01)
+    np.testing.assert_allclose(found, expected, rtol=0, atol=TOLERANCE)
+
+  def test_onnx_runtime_computes_what_we_export(self):
+    for name in NETWORKS:
+      with self.subTest(name):
+        job, module, weights, batch = self.network(name)
+        self.check_export(job, weights, module, batch)
+
+  def test_we_compute_what_pytorch_exports(self):
+    options = dict.fromkeys(NETWORKS, {})
+    # How the new exporter of PyTorch 2.15 writes an LSTM is refused.
+    options['lstm_lm'] = {
+        'dynamo': False, 'input_names': ['input'],
+        'dynamic_axes': {'input': {0: 'steps', 1: 'batch'}}}
+    for name, more in options.items():
+      with self.subTest(name):
+        job, module, weights, batch = self.network(name)
+        theirs, folder = self.folder / 'theirs.onnx', self.folder / 'net'
+        torch.onnx.export(module, (batch,), theirs, external_data=False,
+                          verbose=False, **more)
+        gradsieve('model', 'import', theirs, f'--output={folder}')
+        expected = self.loss(job, weights)
+        data = job.read_text().split('\n', 3)[3]
+        job = self.write_job((folder / 'model.textproto').read_text() + data)
+        imported = folder / 'weights.safetensors'
+        self.assertAlmostEqual(self.loss(job, imported), expected,
+                               delta=TOLERANCE)
+        self.check_export(job, imported, module, batch)
+
+  def test_weights_and_events_of_a_training(self):
+    job, module, _, _ = self.network('resnet20')
+    out = self.folder / 'run'
+    gradsieve('train', job, '--tensorboard', f'--run-dir={out}')
+    with self.subTest('weights go to PyTorch and back'):
+      weights = safetensors.torch.load_file(out / 'weights.safetensors')
+      for key, value in module.state_dict().items():
+        if key.endswith('num_batches_tracked'):
+          weights[key] = value
+      module.load_state_dict(weights)
+      back = self.folder / 'back.safetensors'
+      safetensors.torch.save_file(module.state_dict(), back)
+      self.assertEqual(self.loss(job, back),
+                       self.loss(job, out / 'weights.safetensors'))
+    with self.subTest('TensorBoard finds the records'):
+      events = event_accumulator.EventAccumulator(
+          str(out), size_guidance={'scalars': 0, 'histograms': 0})
+      events.Reload()
+      read = json.loads(run(ROOT / 'tests/tools/read_events', out))
+      tags = events.Tags()
+      self.assertIn('training/loss', tags['scalars'])
+      self.assertIn('residual/bucket_0', tags['histograms'])
+      self.assertEqual(set(tags['scalars']), set(read['scalars']))
+      self.assertEqual(set(tags['histograms']), set(read['histograms']))
+      for tag, expected in read['scalars'].items():
+        self.assertEqual({str(e.step): e.value for e in events.Scalars(tag)},
+                         expected)
+      for tag, expected in read['histograms'].items():
+        self.assertEqual(
+            {str(e.step): (e.histogram_value.bucket_limit,
+                           e.histogram_value.bucket)
+             for e in events.Histograms(tag)},
+            {step: (h['bucket_limit'], h['bucket'])
+             for step, h in expected.items()})
+
+  def test_topk_sends_what_torch_topk_selects(self):
+    gradients = torch.randn(3, 10000)
+    np.save(self.folder / 'gradients.npy', gradients.numpy())
+    gradsieve('compress', '--compressor=name: "topk" ratio: 0.01',
+              f'--gradient={self.folder}/gradients.npy',
+              f'--output={self.folder}/sent')
+    sent = {name: np.load(self.folder / f'sent/{name}.npy')
+            for name in ['indices', 'values', 'offsets', 'residual']}
+    residual = torch.zeros(10000)
+    for i, gradient in enumerate(gradients):
+      residual += gradient
+      indices = residual.abs().topk(100).indices.sort().values
+      part = slice(*sent['offsets'][i:i + 2])
+      np.testing.assert_array_equal(sent['indices'][part], indices)
+      np.testing.assert_array_equal(sent['values'][part], residual[indices])
+      residual[indices] = 0
+    np.testing.assert_array_equal(sent['residual'], residual)
+
+  def test_comparisons_run(self):
+    """Steps have the same loss and gradient; topk is timed beside torch's."""
+    for name in NETWORKS:
+      with self.subTest(name):
+        run(BENCHMARKS / 'training_step/compare_with_torch.py', '--check',
+            f'--model={name}', f'--python={sys.executable}')
+    run(BENCHMARKS / 'compare_compression.py', '--device=cpu', '--sizes=1e5',
+        '--ratios=0.01', '--names=topk', '--rounds=1', '--turns=1',
+        f'--python={sys.executable}')
+
+
+if __name__ == '__main__':
+  unittest.main(verbosity=2, warnings='ignore')
