@@ -101,9 +101,15 @@ absl::Status Membership::MakeWay(int rank, const std::string& name) {
   return failure_;
 }
 
+void Membership::Await(int rank) {
+  MutexLock lock(&mu_);
+  workers_[rank].came = clock_->Now();
+}
+
 void Membership::AwaitRegistrations() {
   MutexLock lock(&mu_);
   start_ = clock_->Now();
+  changed_.SignalAll();
 }
 
 absl::Status Membership::Check(int rank, uint64_t incarnation) const {
@@ -166,10 +172,9 @@ bool Membership::HasFinished(int rank) const {
   return workers_[rank].finished && !workers_[rank].given_up;
 }
 
-void Membership::GiveUp(int rank, const std::string& failure, bool can_go_on) {
+void Membership::GiveUp(int rank, const std::string& failure) {
   MutexLock lock(&mu_);
-  Lose(rank, absl::StrCat("gave up: ", failure), /*advice=*/"",
-       can_go_on ? absl::StatusCode::kUnavailable : absl::StatusCode::kAborted);
+  Lose(rank, absl::StrCat("gave up: ", failure));
   workers_[rank].finished = true;
   changed_.SignalAll();
 }
@@ -237,7 +242,15 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
   for (int rank = 0; rank < options_.num_workers; ++rank) {
     const Worker& worker = workers_[rank];
     if (worker.given_up) continue;
-    if (!worker.registered) unregistered.push_back(rank);
+    if (!worker.registered) {
+      const absl::Time limit =
+          std::max(start_, worker.came) + options_.startup_timeout;
+      if (now < limit) {
+        next = std::min(next, limit);
+      } else {
+        unregistered.push_back(rank);
+      }
+    }
     if (worker.lost_since == absl::InfiniteFuture()) continue;
     const absl::Time limit = worker.lost_since + options_.lost_worker_timeout;
     if (now < limit) {
@@ -251,26 +264,21 @@ absl::Time Membership::CheckDeadlines(absl::Time now) {
                                     : absl::StatusCode::kAborted);
     }
   }
-  if (!unregistered.empty()) {
-    const absl::Time limit = start_ + options_.startup_timeout;
-    if (now < limit) {
-      next = std::min(next, limit);
-    } else if (options_.min_workers > 0 &&
-               options_.min_workers < options_.num_workers) {
-      for (const int rank : unregistered) {
-        Lose(rank, absl::StrCat("did not register within ",
-                                absl::FormatDuration(options_.startup_timeout),
-                                " (cluster.startup_timeout_seconds)"));
-      }
-    } else if (failure_.ok()) {
-      failure_ = absl::DeadlineExceededError(
-          absl::StrCat("worker ", absl::StrJoin(unregistered, ", "), " of ",
-                       options_.num_workers, " did not register within ",
-                       absl::FormatDuration(options_.startup_timeout),
-                       " (cluster.startup_timeout_seconds); start it, or lower "
-                       "cluster.num_workers, or allow more time if it is "
-                       "reading its data"));
+  if (unregistered.empty()) return next;
+  if (options_.min_workers > 0 && options_.min_workers < options_.num_workers) {
+    for (const int rank : unregistered) {
+      Lose(rank, absl::StrCat("did not register within ",
+                              absl::FormatDuration(options_.startup_timeout),
+                              " (cluster.startup_timeout_seconds)"));
     }
+  } else if (failure_.ok()) {
+    failure_ = absl::DeadlineExceededError(
+        absl::StrCat("worker ", absl::StrJoin(unregistered, ", "), " of ",
+                     options_.num_workers, " did not register within ",
+                     absl::FormatDuration(options_.startup_timeout),
+                     " (cluster.startup_timeout_seconds); start it, or lower "
+                     "cluster.num_workers, or allow more time if it is "
+                     "reading its data"));
   }
   return next;
 }

@@ -51,7 +51,11 @@ class Membership {
   absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
                                 const std::string& name, bool began = true);
 
-  // Counts startup_timeout from now on.
+  // The worker has come, and comes again to register: its startup_timeout
+  // counts from now on.
+  void Await(int rank);
+
+  // That of all workers does.
   void AwaitRegistrations();
 
   // Errors: kInvalidArgument for a rank outside the job.
@@ -68,12 +72,12 @@ class Membership {
   void Leave(int rank, int64_t connection);
 
   // The worker is done (Finish), or gives up with an error, which counts as a
-  // loss (GiveUp). can_go_on: if that ends the job, then with kUnavailable.
+  // loss (GiveUp).
   void Finish(int rank);
   bool HasFinished(int rank) const;
   // Whether the worker has finished or has been given up for lost.
   bool IsGone(int rank) const;
-  void GiveUp(int rank, const std::string& failure, bool can_go_on = false);
+  void GiveUp(int rank, const std::string& failure);
 
   // Ends the job for another reason. The first reason stays.
   void Fail(const absl::Status& failure);
@@ -93,6 +97,7 @@ class Membership {
  private:
   struct Worker {
     bool registered = false;
+    absl::Time came = absl::InfinitePast();  // See Await.
     bool finished = false;
     bool given_up = false;   // Lost for too long; the job goes on.
     bool announced = false;  // `gone` has been called.

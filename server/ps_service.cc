@@ -175,25 +175,25 @@ grpc::ServerUnaryReactor* PsService::AddSquares(
     return call.get();
   }
   absl::StatusOr<ServerSquares*> squares = shard_->squares();
-  // A server that reads its log may hold the answer.
-  if (const absl::Status ready = snapshots_->CheckReady(); !ready.ok()) {
-    squares = ready;
-  }
+  // The log may hold the answer.
+  if (const absl::Status up = snapshots_->CheckUp(); !up.ok()) squares = up;
   if (!squares.ok()) {
     call->Respond(squares.status());
     return call.get();
   }
-  work_queue_->Schedule([call, squares, message = std::move(message)] {
-    (*squares)->AddFromServer(
-        message, [call](const absl::StatusOr<SquaresMessage>& totals) {
-          if (!totals.ok()) {
-            call->Respond(totals.status());
-            return;
-          }
-          const grpc::Slice slice(totals->SerializeAsString());
-          call->Respond(grpc::ByteBuffer(&slice, 1));
-        });
-  });
+  work_queue_->Schedule(
+      [call, squares, snapshots = snapshots_, message = std::move(message)] {
+        (*squares)->AddFromServer(
+            message,
+            [call, snapshots](const absl::StatusOr<SquaresMessage>& totals) {
+              if (!totals.ok()) {
+                call->Respond(snapshots->Refused(totals.status()));
+                return;
+              }
+              const grpc::Slice slice(totals->SerializeAsString());
+              call->Respond(grpc::ByteBuffer(&slice, 1));
+            });
+      });
   return call.get();
 }
 
@@ -265,8 +265,14 @@ grpc::ServerUnaryReactor* PsService::Finish(
     return call.get();
   }
   if (!request->failure().empty()) {
-    membership_->GiveUp(rank, OneLine(request->failure()),
-                        request->can_go_on());
+    const std::string failure = OneLine(request->failure());
+    if (request->can_go_on()) {
+      // However many workers may be lost.
+      membership_->Fail(absl::UnavailableError(
+          absl::StrCat(membership_->NameOf(rank), ": ", failure)));
+    } else {
+      membership_->GiveUp(rank, failure);
+    }
     call->Respond(absl::OkStatus());
     return call.get();
   }

@@ -96,17 +96,24 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_done(true);
     return absl::OkStatus();
   }
+  // Before the layout, which a server that goes on from its log knows.
+  switch (snapshots_->Greet(rank, request.epoch())) {
+    case ShardSnapshots::Welcome::kAskAgain:
+      membership_->Await(rank);
+      response->set_recovering(true);
+      return absl::OkStatus();
+    case ShardSnapshots::Welcome::kOtherEpoch:
+      return absl::OkStatus();
+    case ShardSnapshots::Welcome::kRegister:
+      break;
+  }
   const ShardLayout layout = LayoutOf(request);
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
   BoundMemory();
-  if (!snapshots_->Welcome(request.epoch())) {
-    response->set_recovering(true);
-    return absl::OkStatus();
-  }
-  const bool began = shard_->version() >= 0;
+  const bool began = snapshots_->up();
   PS_ASSIGN_OR_RETURN(
       const bool joined,
       membership_->Register(rank, request.worker().incarnation(),
@@ -117,7 +124,7 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
     response->set_joins(true);
     response->set_joins_at(shard_->JoinsAt(rank));
   }
-  if (snapshots_->recovered()) has_weights_();
+  if (began) has_weights_();
   about_peers_.Log(absl::StrCat(membership_->NameOf(rank), " registered"),
                    [](const std::string& line) { LOG(INFO) << line; });
   return absl::OkStatus();

@@ -20,8 +20,8 @@ void Respond(HeldCall* call, const absl::StatusOr<grpc::ByteBuffer>& answer) {
 Rendezvous::Rendezvous(int num_workers, Meet meet)
     : num_workers_(num_workers), meet_(std::move(meet)) {}
 
-void Rendezvous::Come(int rank, int64_t number,
-                      std::shared_ptr<HeldCall> call) {
+absl::Status Rendezvous::Come(int rank, int64_t number,
+                              std::shared_ptr<HeldCall> call) {
   absl::StatusOr<grpc::ByteBuffer> answer = absl::CancelledError("repeated");
   absl::Status different;
   {
@@ -44,11 +44,8 @@ void Rendezvous::Come(int rank, int64_t number,
     }
   }
   if (call != nullptr) Respond(call.get(), answer);
-  if (different.ok()) {
-    Advance();
-  } else {
-    Fail(different);
-  }
+  if (different.ok()) Advance();
+  return different;
 }
 
 void Rendezvous::Remember(int64_t number, const grpc::ByteBuffer& answer) {

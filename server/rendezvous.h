@@ -28,10 +28,10 @@ class Rendezvous {
   Rendezvous(int num_workers, Meet meet);
 
   // A worker comes. A repeat takes the place of its earlier call. Who comes to
-  // the last meeting, or an earlier one, gets the answer of the last. If
-  // workers come to different meetings, all calls fail with
-  // kFailedPrecondition. May run `meet`.
-  void Come(int rank, int64_t number, std::shared_ptr<HeldCall> call);
+  // the last meeting, or an earlier one, gets the answer of the last. May run
+  // `meet`. Errors: kFailedPrecondition if others have come to another meeting;
+  // all calls then wait for Fail.
+  absl::Status Come(int rank, int64_t number, std::shared_ptr<HeldCall> call);
 
   // The last meeting was this one, with this answer.
   void Remember(int64_t number, const grpc::ByteBuffer& answer);

@@ -274,7 +274,7 @@ class GrpcServer final : public Server {
     options.fail = [this](const absl::Status& failure) {
       membership_.Fail(failure);
     };
-    options.recovered = [this] { membership_.AwaitRegistrations(); };
+    options.decided = [this] { membership_.AwaitRegistrations(); };
     return options;
   }
 

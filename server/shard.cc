@@ -146,6 +146,11 @@ absl::Status Shard::SameLayout(const ShardLayout& layout) const {
       DescribeLayout(layout_), ". Do both read the same data?"));
 }
 
+ShardLayout Shard::layout() const {
+  MutexLock lock(&mu_);
+  return layout_;
+}
+
 ServerPart Shard::part() const {
   MutexLock lock(&mu_);
   return part_;
@@ -334,11 +339,6 @@ WeightSlice* Shard::Slowest() const {
 int64_t Shard::version() const {
   const WeightSlice* const slowest = Slowest();
   return slowest == nullptr ? -1 : slowest->version();
-}
-
-void Shard::ForgetNorms() {
-  const absl::StatusOr<ServerSquares*> exchange = squares();
-  if (exchange.ok()) (*exchange)->Forget();
 }
 
 std::set<int> Shard::AwaitedRanks() const {

@@ -54,7 +54,9 @@ class Shard {
   // kUnavailable before SetLayout; kFailedPrecondition for another layout.
   absl::Status CheckSameLayout(const ShardLayout& layout) const;
 
-  // The part of the model that this server holds. Valid after SetLayout.
+  // The layout, and the part of the model that this server holds. Valid after
+  // SetLayout.
+  ShardLayout layout() const;
   ServerPart part() const;
 
   // The states of all slices, by "slice-BUCKET-INDEX". Errors: those of
@@ -100,9 +102,6 @@ class Shard {
   // The number of updates of the slice of weights that has received the fewest;
   // -1 before the first weights arrive.
   int64_t version() const;
-
-  // Drops what has been gathered of norms; for when a job begins or goes on.
-  void ForgetNorms();
 
   // Ranks that the same slice waits for; between iterations these are all
   // ranks.

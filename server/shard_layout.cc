@@ -70,6 +70,19 @@ ShardLayout LayoutOf(const RegisterRequest& request) {
   return layout;
 }
 
+RegisterRequest RegistrationOf(const ShardLayout& layout) {
+  RegisterRequest request;
+  for (const int64_t size : layout.bucket_sizes) request.add_bucket_sizes(size);
+  request.set_total_iterations(layout.total_iterations);
+  request.set_num_averaged_buckets(
+      static_cast<int>(layout.num_averaged_buckets));
+  for (const int64_t size : layout.tensor_sizes) request.add_tensor_sizes(size);
+  for (const bool is_matrix : layout.tensor_is_matrix) {
+    request.add_tensor_is_matrix(is_matrix);
+  }
+  return request;
+}
+
 std::string DescribeLayout(const ShardLayout& layout) {
   int64_t elements = 0;
   for (const int64_t size : layout.bucket_sizes) elements += size;

@@ -29,6 +29,8 @@ struct ShardLayout {
 
 // What a worker registers with; not checked.
 ShardLayout LayoutOf(const RegisterRequest& request);
+// The same fields, and no others.
+RegisterRequest RegistrationOf(const ShardLayout& layout);
 
 // Checks a layout from an untrusted peer. Errors: kInvalidArgument for sizes
 // out of range, or tensors that do not fill the buckets exactly.

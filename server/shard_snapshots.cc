@@ -38,33 +38,53 @@ uint64_t NewEpoch() {
 
 ShardSnapshots::ShardSnapshots(const ShardSnapshotsOptions& options)
     : options_(options),
+      stage_(options.log != nullptr && options.log->latest().has_value()
+                 ? Stage::kUndecided
+                 : Stage::kNew),
       epoch_(NewEpoch()),
       finding_(options.num_workers, [this](int64_t) { return Found(); }),
       saving_(options.num_workers,
               [this](int64_t number) { return SaveNow(number); }) {}
 
-bool ShardSnapshots::Welcome(uint64_t epoch) {
+ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
+  bool decided = false;
+  bool reads = false;
+  Welcome welcome = Welcome::kAskAgain;
   {
     MutexLock lock(&mu_);
-    if (stage_ != Stage::kUndecided) return stage_ != Stage::kReadsLog;
-    if (epoch == 0 || options_.log == nullptr ||
-        !options_.log->latest().has_value() ||
-        options_.log->latest()->epoch != epoch) {
-      stage_ = Stage::kNew;
-      return true;
+    if (stage_ == Stage::kUndecided && epoch == 0) {
+      decided = IsLastOfAll(rank);
+    } else if (stage_ == Stage::kUndecided) {
+      reads = epoch == options_.log->latest()->epoch;
+      if (!reads) return Welcome::kOtherEpoch;
+      stage_ = Stage::kReadsLog;
+      epoch_ = epoch;
     }
-    stage_ = Stage::kReadsLog;
-    epoch_ = epoch;
+    if (stage_ != Stage::kUndecided && stage_ != Stage::kReadsLog) {
+      welcome = epoch == 0 || epoch == epoch_ ? Welcome::kRegister
+                                              : Welcome::kOtherEpoch;
+    }
   }
-  options_.schedule([this] {
-    const absl::Status recovered = Recover();
-    if (recovered.ok()) {
-      options_.recovered();
-    } else {
-      options_.fail(recovered);
-    }
-  });
-  return false;
+  if (decided) options_.decided();
+  if (reads) options_.schedule([this] { ReadLog(); });
+  return welcome;
+}
+
+bool ShardSnapshots::IsLastOfAll(int rank) {
+  if (stage_ != Stage::kUndecided) return false;
+  came_.insert(rank);
+  if (static_cast<int>(came_.size()) < options_.num_workers) return false;
+  stage_ = Stage::kNew;
+  return true;
+}
+
+void ShardSnapshots::ReadLog() {
+  const absl::Status recovered = Recover();
+  if (recovered.ok()) {
+    options_.decided();
+  } else {
+    options_.fail(recovered);
+  }
 }
 
 uint64_t ShardSnapshots::epoch() const {
@@ -72,9 +92,14 @@ uint64_t ShardSnapshots::epoch() const {
   return epoch_;
 }
 
+bool ShardSnapshots::up() const {
+  MutexLock lock(&mu_);
+  return stage_ == Stage::kUp;
+}
+
 bool ShardSnapshots::recovered() const {
   MutexLock lock(&mu_);
-  return stage_ == Stage::kRecovered;
+  return recovered_;
 }
 
 void ShardSnapshots::Registered(const WorkerId& worker, uint64_t epoch) {
@@ -83,34 +108,27 @@ void ShardSnapshots::Registered(const WorkerId& worker, uint64_t epoch) {
   if (epoch != 0) members_[worker.rank()] = worker.incarnation();
 }
 
-absl::Status ShardSnapshots::Refused(int rank, const absl::Status& refusal) {
-  if (!absl::IsFailedPrecondition(refusal)) return refusal;
-  std::string why;
-  {
-    MutexLock lock(&mu_);
-    if (came_back_.count(rank) > 0) {
-      why = std::string(refusal.message());
-    } else if (stage_ == Stage::kRecovered) {
-      why = absl::StrCat(
-          "server ", options_.server_index,
-          " was killed, and its log lacks updates that it had answered (",
-          refusal.message(), ")");
-    } else {
-      return refusal;
-    }
-  }
+absl::Status ShardSnapshots::StartAgain(absl::string_view why) {
   const absl::Status lost = AllStartAgain(why);
   options_.fail(lost);
   return lost;
 }
 
-absl::Status ShardSnapshots::CheckReady() const {
-  MutexLock lock(&mu_);
-  if (stage_ == Stage::kNew || stage_ == Stage::kRecovered) {
-    return absl::OkStatus();
+absl::Status ShardSnapshots::Refused(const absl::Status& refusal) {
+  if (!absl::IsFailedPrecondition(refusal) || options_.snapshots == nullptr) {
+    return refusal;
   }
+  return StartAgain(recovered()
+                        ? absl::StrCat("server ", options_.server_index,
+                                       " was killed and went on from its log; ",
+                                       refusal.message())
+                        : std::string(refusal.message()));
+}
+
+absl::Status ShardSnapshots::CheckUp() const {
+  if (up()) return absl::OkStatus();
   return absl::UnavailableError(absl::StrCat("server ", options_.server_index,
-                                             " does not know its job yet"));
+                                             " does not have the weights yet"));
 }
 
 absl::Status ShardSnapshots::Recover() {
@@ -123,6 +141,7 @@ absl::Status ShardSnapshots::Recover() {
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Take(from));
     PS_ASSIGN_OR_RETURN(LoggedJob logged, options_.log->Read(from));
     const int64_t num_updates = logged.num_updates;
+    PS_RETURN_IF_ERROR(options_.shard->SetLayout(LayoutOf(logged.layout)));
     PS_RETURN_IF_ERROR(
         options_.shard->Load(std::move(parts), std::move(logged)));
     PS_RETURN_IF_ERROR(options_.log->Continue());
@@ -150,28 +169,33 @@ absl::Status ShardSnapshots::Recover() {
     found.add_holdings(absl::StrCat("all have ", latest.number));
   }
   finding_.Remember(0, ToBytes(found));
-  {
-    MutexLock lock(&log_mu_);
-    has_log_ = true;
-  }
   MutexLock lock(&mu_);
   restored_ = latest.number;
-  found_ = true;
-  stage_ = Stage::kRecovered;
+  recovered_ = true;
+  stage_ = Stage::kUp;
   return absl::OkStatus();
 }
 
 absl::Status ShardSnapshots::BeginLog(int64_t number) {
   if (options_.log == nullptr) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(options_.log->Begin(number, epoch()));
-  has_log_ = true;
-  return absl::OkStatus();
+  return options_.log->Begin(number, epoch(),
+                             RegistrationOf(options_.shard->layout()));
 }
 
 absl::Status ShardSnapshots::BeforeFirstWeights() {
   // Slices get theirs at the same time.
-  MutexLock lock(&log_mu_);
-  return has_log_ ? absl::OkStatus() : BeginLog(0);
+  MutexLock log_lock(&log_mu_);
+  {
+    MutexLock lock(&mu_);
+    if (stage_ == Stage::kUp) return absl::OkStatus();
+    if (stage_ == Stage::kRestoring) {
+      return absl::UnavailableError("this server is restoring a snapshot");
+    }
+  }
+  PS_RETURN_IF_ERROR(BeginLog(0));
+  MutexLock lock(&mu_);
+  stage_ = Stage::kUp;
+  return absl::OkStatus();
 }
 
 void ShardSnapshots::Find(const FindSnapshotsRequest& request,
@@ -181,24 +205,31 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
   {
     MutexLock lock(&mu_);
     uint64_t& member = members_[worker.rank()];
-    // Before the first weights, all are where they begin.
-    alone = options_.workers_come_back && found_ &&
-            member != worker.incarnation() && options_.shard->version() >= 0;
+    alone = options_.workers_come_back && stage_ != Stage::kNew &&
+            member != worker.incarnation();
     if (!alone) {
       member = worker.incarnation();
       workers_have_[worker.rank()] = request;
     }
   }
   if (!alone) {
-    finding_.Come(worker.rank(), /*number=*/0, std::move(call));
+    Come(&finding_, worker.rank(), /*number=*/0, std::move(call));
     return;
   }
-  const absl::StatusOr<FindSnapshotsResponse> found = FoundAlone(request);
+  const absl::Status is_up = CheckUp();
+  const absl::StatusOr<FindSnapshotsResponse> found =
+      is_up.ok() ? FoundAlone(request) : is_up;
   if (found.ok()) {
     call->Respond(ToBytes(*found));
   } else {
     call->Respond(found.status());
   }
+}
+
+void ShardSnapshots::Come(Rendezvous* meetings, int rank, int64_t number,
+                          std::shared_ptr<HeldCall> call) {
+  const absl::Status fits = meetings->Come(rank, number, std::move(call));
+  if (!fits.ok()) StartAgain(fits.message()).IgnoreError();
 }
 
 absl::StatusOr<FindSnapshotsResponse> ShardSnapshots::FoundAlone(
@@ -225,9 +256,6 @@ absl::StatusOr<FindSnapshotsResponse> ShardSnapshots::FoundAlone(
 }
 
 absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
-  // All workers know this process now; what still arrives of an earlier job's
-  // servers must not count.
-  options_.shard->ForgetNorms();
   std::map<std::string, Holding> owners;
   Holding& mine = owners[absl::StrCat("server ", options_.server_index)];
   if (options_.snapshots != nullptr) {
@@ -272,26 +300,47 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
   if (response.holdings().empty() && options_.snapshots != nullptr) {
     PS_RETURN_IF_ERROR(options_.snapshots->SaveBeginning());
   }
-  MutexLock lock(&mu_);
-  found_ = true;
   return ToBytes(response);
 }
 
 absl::Status ShardSnapshots::Restore(const RestoreRequest& request) {
   const int rank = request.worker().rank();
+  const int64_t number = request.number();
   if (request.joins()) return Join(request);
   if (request.alone() && !options_.workers_come_back) {
     return absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " goes back alone, which this job does not allow"));
   }
-  if (request.alone() && options_.shard->version() >= 0) {
-    return Rewind(rank, request.number());
+  if (!request.alone() && rank != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "worker ", rank, " restores a snapshot; only worker 0 may do that"));
   }
-  if (rank == 0) return RestoreAll(request.number());
-  // Worker 0 brings the weights.
-  if (request.alone()) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "worker ", rank, " restores a snapshot; only worker 0 may do that"));
+  bool fits = false;
+  {
+    MutexLock lock(&mu_);
+    if (stage_ == Stage::kRestoring) {
+      return absl::UnavailableError("this server is restoring a snapshot");
+    }
+    const bool is_up = stage_ == Stage::kUp;
+    if (is_up && !request.alone() && restored_ == number) {
+      return absl::OkStatus();
+    }
+    fits = request.alone() == is_up;
+    if (fits && !is_up) stage_ = Stage::kRestoring;
+  }
+  if (!fits) {
+    return StartAgain(absl::StrCat("worker ", rank, " goes back to snapshot ",
+                                   number, request.alone() ? " alone" : "",
+                                   ", and server ", options_.server_index,
+                                   " does not"));
+  }
+  if (request.alone()) return Rewind(rank, number);
+  const absl::Status status = RestoreNow(number);
+  MutexLock lock(&mu_);
+  // Snapshot 0 is empty: worker 0 brings the weights.
+  stage_ = status.ok() && number > 0 ? Stage::kUp : Stage::kNew;
+  if (status.ok()) restored_ = number;
+  return status;
 }
 
 absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
@@ -319,38 +368,13 @@ absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
   };
   const absl::Status status = rewind();
   if (!status.ok()) {
-    const absl::Status lost = AllStartAgain(absl::StrCat(
+    return StartAgain(absl::StrCat(
         "worker ", rank, " was started again and cannot go back to snapshot ",
         number, ": ", status.message()));
-    options_.fail(lost);
-    return lost;
   }
   LOG(INFO) << "worker " << rank << " goes back to snapshot " << number
             << " alone, and gets the answers since then once more";
-  MutexLock lock(&mu_);
-  came_back_.insert(rank);
   return absl::OkStatus();
-}
-
-absl::Status ShardSnapshots::RestoreAll(int64_t number) {
-  {
-    MutexLock lock(&mu_);
-    if (restoring_) {
-      return absl::UnavailableError("this server is restoring a snapshot");
-    }
-    if (restored_ == number) return absl::OkStatus();
-    if (restored_.has_value()) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("this server goes on from snapshot ", *restored_,
-                       ", not from ", number));
-    }
-    restoring_ = true;
-  }
-  const absl::Status status = RestoreNow(number);
-  MutexLock lock(&mu_);
-  restoring_ = false;
-  if (status.ok()) restored_ = number;
-  return status;
 }
 
 absl::Status ShardSnapshots::RestoreNow(int64_t number) {
@@ -379,7 +403,7 @@ void ShardSnapshots::Save(const SaveSnapshotRequest& request,
     MutexLock lock(&mu_);
     workers_save_[request.worker().rank()] = request;
   }
-  saving_.Come(request.worker().rank(), request.number(), std::move(call));
+  Come(&saving_, request.worker().rank(), request.number(), std::move(call));
 }
 
 absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
@@ -409,6 +433,12 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
 }
 
 void ShardSnapshots::WorkerGone(int rank) {
+  bool decided = false;
+  {
+    MutexLock lock(&mu_);
+    decided = IsLastOfAll(rank);
+  }
+  if (decided) options_.decided();
   finding_.WorkerGone(rank);
   saving_.WorkerGone(rank);
 }

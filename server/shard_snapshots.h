@@ -8,10 +8,12 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <string>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
 #include "proto/parameter_server.pb.h"
@@ -37,42 +39,52 @@ struct ShardSnapshotsOptions {
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
   std::function<void(const absl::Status& failure)> fail;
-  // Called when workers may register again.
-  std::function<void()> recovered;
+  // Called when it is decided whether the job goes on: workers may register.
+  std::function<void()> decided;
 };
 
 // The calls of PsService that concern snapshots and the log. They may take as
 // long as copying the shard. Thread-safe.
 //
-// A server that starts does not know whether the job goes on without a break,
-// and it was the only one that was killed, or whether the whole job is started.
-// The first worker that registers says so: it knows the epoch in the server's
-// log, or it does not.
+// Where a job goes on is decided once for all its processes, by what some of
+// them still know. A server that starts with a log does not know whether it was
+// the only one that was killed. It waits for a worker that knows the epoch of
+// the log: then it goes on from there. Or for all workers, if none of them
+// knows anything: then the job begins, or goes back to a snapshot. A worker
+// that hears one thing from one server and another from another has all of them
+// started again (ParameterClient::StartAgain), and so does a server that is
+// asked for something that does not fit what it has.
 class ShardSnapshots {
  public:
   explicit ShardSnapshots(const ShardSnapshotsOptions& options);
 
-  // A worker registers, and knows this epoch of the server; 0: none. Returns
-  // false while the server reads its log.
-  bool Welcome(uint64_t epoch);
+  // What becomes of a worker that wants to register.
+  enum class Welcome {
+    kRegister,
+    kAskAgain,    // The server does not know its job yet, or reads its log.
+    kOtherEpoch,  // It must learn from epoch() that its server is gone.
+  };
+  // epoch: that which the worker knows; 0: none.
+  Welcome Greet(int rank, uint64_t epoch);
 
-  // Stays as it is as long as the server has the job's weights. Valid when
-  // Welcome has returned true.
+  // Stays as it is as long as the server has the job's weights.
   uint64_t epoch() const;
 
-  // Whether the server has gone on from its log.
+  // Whether the server has the job's weights, or at least some of the first
+  // ones; and whether these are from its log.
+  bool up() const;
   bool recovered() const;
 
   // A worker has registered, and knew this epoch.
   void Registered(const WorkerId& worker, uint64_t epoch);
 
-  // What to tell a worker whose push was refused like this. If it does not fit
-  // what a server has recovered, or what a worker did that was started again,
-  // the job ends, and this is kUnavailable.
-  absl::Status Refused(int rank, const absl::Status& refusal);
+  // What to tell a caller that was refused like this. If what it wants does not
+  // fit this server's state (kFailedPrecondition), a job that keeps snapshots
+  // ends, and this is kUnavailable.
+  absl::Status Refused(const absl::Status& refusal);
 
-  // kUnavailable until Welcome returns true.
-  absl::Status CheckReady() const;
+  // kUnavailable until up().
+  absl::Status CheckUp() const;
 
   // The shard is about to get first weights.
   absl::Status BeforeFirstWeights();
@@ -84,8 +96,8 @@ class ShardSnapshots {
 
   // Errors: kInvalidArgument for a worker that may not; kNotFound or kDataLoss
   // if there is no such snapshot, or it is damaged; kUnavailable while another
-  // call restores, or if a worker cannot go back, which ends the job; those of
-  // Shard::Load.
+  // call restores, or if this does not fit what the server has, which ends the
+  // job; those of Shard::Load.
   absl::Status Restore(const RestoreRequest& request);
 
   // Answers with a SaveSnapshotResponse.
@@ -96,9 +108,23 @@ class ShardSnapshots {
   void Fail(const absl::Status& failure);
 
  private:
-  enum class Stage { kUndecided, kReadsLog, kNew, kRecovered };
+  enum class Stage {
+    kUndecided,  // There is a log; does the job go on from it?
+    kReadsLog,
+    kNew,        // The job begins, or goes back to a snapshot.
+    kRestoring,  // Worker 0 has said to which.
+    kUp,
+  };
 
+  // Has all processes started again. Returns what to tell the caller.
+  absl::Status StartAgain(absl::string_view why);
+  // This worker has come, or is gone, while nothing is decided. Returns whether
+  // it was the last one, and the job is new.
+  bool IsLastOfAll(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  void ReadLog();
   absl::Status Recover();
+  void Come(Rendezvous* meetings, int rank, int64_t number,
+            std::shared_ptr<HeldCall> call);
   absl::Status BeginLog(int64_t number) ABSL_EXCLUSIVE_LOCKS_REQUIRED(log_mu_);
   absl::StatusOr<grpc::ByteBuffer> Found();
   // The answer to a worker that goes back alone.
@@ -106,30 +132,26 @@ class ShardSnapshots {
       const FindSnapshotsRequest& request) const;
   absl::Status Rewind(int rank, int64_t number);
   absl::Status Join(const RestoreRequest& request);
-  absl::Status RestoreAll(int64_t number);
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
   absl::Status RestoreNow(int64_t number);
 
   const ShardSnapshotsOptions options_;
 
   mutable Mutex mu_;
-  Stage stage_ ABSL_GUARDED_BY(mu_) = Stage::kUndecided;
+  Stage stage_ ABSL_GUARDED_BY(mu_);
   uint64_t epoch_ ABSL_GUARDED_BY(mu_);
-  // All workers know where the job goes on, or this server has recovered.
-  bool found_ ABSL_GUARDED_BY(mu_) = false;
-  // The incarnation of each worker that knows; and of those that have gone
-  // back.
+  bool recovered_ ABSL_GUARDED_BY(mu_) = false;
+  // Workers that came without an epoch, or are gone, while nothing was decided.
+  std::set<int> came_ ABSL_GUARDED_BY(mu_);
+  // The incarnation of each worker that knows where the job goes on.
   std::map<int, uint64_t> members_ ABSL_GUARDED_BY(mu_);
-  std::set<int> came_back_ ABSL_GUARDED_BY(mu_);
   // The latest request of each worker.
   std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);
-  bool restoring_ ABSL_GUARDED_BY(mu_) = false;
   std::optional<int64_t> restored_ ABSL_GUARDED_BY(mu_);
 
   // Held while the log's files change.
   Mutex log_mu_ ABSL_ACQUIRED_BEFORE(mu_);
-  bool has_log_ ABSL_GUARDED_BY(log_mu_) = false;  // This job's.
 
   Rendezvous finding_;
   Rendezvous saving_;

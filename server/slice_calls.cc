@@ -129,8 +129,7 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
         if (answer.ok()) {
           call->Respond(EncodeAnswer(header, *answer, arrival));
         } else {
-          call->Respond(
-              snapshots->Refused(header.worker().rank(), answer.status()));
+          call->Respond(snapshots->Refused(answer.status()));
         }
       });
 }
@@ -230,15 +229,21 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
   if (!opened.has_value()) return call.get();
   // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, arrival = Arrival(clock_, metrics_),
-                         opened = *std::move(opened)] {
+                         snapshots = snapshots_, opened = *std::move(opened)] {
+    // Slices have their weights before the log has begun.
+    if (const absl::Status up = snapshots->CheckUp(); !up.ok()) {
+      call->Respond(up);
+      return;
+    }
     const SliceMessage& header = opened.message.header;
     opened.slice->Pull(
         header.worker().rank(), header.iteration(),
-        [call, arrival, header](const absl::StatusOr<WeightAnswer>& answer) {
+        [call, arrival, snapshots,
+         header](const absl::StatusOr<WeightAnswer>& answer) {
           if (answer.ok()) {
             call->Respond(EncodeAnswer(header, *answer, arrival));
           } else {
-            call->Respond(answer.status());
+            call->Respond(snapshots->Refused(answer.status()));
           }
         });
   });
@@ -292,22 +297,24 @@ grpc::ServerUnaryReactor* PsService::GetPositions(
   std::optional<SliceRequest> opened =
       OpenForAnswer(*context, *request, call.get());
   if (!opened.has_value()) return call.get();
-  work_queue_->Schedule([call, opened = *std::move(opened)] {
-    const SliceMessage& header = opened.message.header;
-    opened.slice->GetPositions(
-        header.worker().rank(), header.iteration(),
-        [call, header](const absl::StatusOr<PayloadBuffer>& positions) {
-          if (!positions.ok()) {
-            call->Respond(positions.status());
-            return;
-          }
-          SliceMessage answer;
-          answer.set_bucket(header.bucket());
-          answer.set_slice(header.slice());
-          answer.set_iteration(header.iteration());
-          call->Respond(EncodeSliceMessage(answer, *positions));
-        });
-  });
+  work_queue_->Schedule(
+      [call, snapshots = snapshots_, opened = *std::move(opened)] {
+        const SliceMessage& header = opened.message.header;
+        opened.slice->GetPositions(
+            header.worker().rank(), header.iteration(),
+            [call, snapshots,
+             header](const absl::StatusOr<PayloadBuffer>& positions) {
+              if (!positions.ok()) {
+                call->Respond(snapshots->Refused(positions.status()));
+                return;
+              }
+              SliceMessage answer;
+              answer.set_bucket(header.bucket());
+              answer.set_slice(header.slice());
+              answer.set_iteration(header.iteration());
+              call->Respond(EncodeSliceMessage(answer, *positions));
+            });
+      });
   return call.get();
 }
 

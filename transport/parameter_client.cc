@@ -36,9 +36,7 @@ class SessionsClient final : public ParameterClient {
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) override;
   absl::Status Restore(int64_t number, bool alone) override;
-  std::optional<int64_t> JoinsAt() const override {
-    return sessions_.joins_at();
-  }
+  std::optional<int64_t> JoinsAt() const override { return joins_at_; }
   absl::Status Join(int64_t pushes, int64_t averagings) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
@@ -56,6 +54,7 @@ class SessionsClient final : public ParameterClient {
                                        int64_t written) override;
   StageExchange* stage_exchange() override { return &stage_client_; }
   absl::Status Stop() override;
+  absl::Status StartAgain(const std::string& why) override;
   absl::Status Finish(const absl::Status& failure, bool stopped) override;
 
  private:
@@ -74,6 +73,7 @@ class SessionsClient final : public ParameterClient {
   const WorkerId worker_;
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
+  std::optional<int64_t> joins_at_;
   // The latest snapshot that all servers had written when they last said so.
   int64_t servers_written_ = -1;
   StageClient stage_client_;
@@ -155,7 +155,19 @@ absl::Status SessionsClient::Connect() {
   }
   FinishRequest finish;
   *finish.mutable_worker() = worker_;
-  return sessions_.Register(finish);
+  PS_RETURN_IF_ERROR(sessions_.Register(finish));
+  const std::vector<int64_t> joins_at = sessions_.joins_at();
+  // Without snapshots, a server that has not begun gets its weights from worker
+  // 0, which is there.
+  if (options_.keeps_snapshots && !joins_at.empty() &&
+      static_cast<int>(joins_at.size()) < sessions_.size()) {
+    return StartAgain(absl::StrCat("the job is under way at ", joins_at.size(),
+                                   " of ", sessions_.size(), " servers"));
+  }
+  for (const int64_t pushes : joins_at) {
+    joins_at_ = std::max(pushes, joins_at_.value_or(0));
+  }
+  return absl::OkStatus();
 }
 
 SliceMessage SessionsClient::Header(const Slice& slice) const {
@@ -274,7 +286,7 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
   for (const int64_t number : mine) request.add_snapshots(number);
   std::optional<std::set<int64_t>> common;
   std::set<std::string> holdings;
-  bool alone = false;
+  int alone = 0;
   PS_RETURN_IF_ERROR(CallAll(
       Rpc::kFindSnapshots, ToBytes(request),
       [&](const Call& call) -> absl::Status {
@@ -289,12 +301,16 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
         }
         common = common.has_value() ? std::move(both) : theirs;
         holdings.insert(response.holdings().begin(), response.holdings().end());
-        alone = alone || response.alone();
+        alone += response.alone();
         return absl::OkStatus();
       }));
+  if (alone > 0 && alone < sessions_.size()) {
+    return StartAgain(absl::StrCat("the job is under way at ", alone, " of ",
+                                   sessions_.size(), " servers"));
+  }
   return CommonSnapshots{{common->begin(), common->end()},
                          {holdings.begin(), holdings.end()},
-                         alone};
+                         alone > 0};
 }
 
 absl::Status SessionsClient::Join(int64_t pushes, int64_t averagings) {
@@ -412,12 +428,24 @@ absl::Status SessionsClient::AwaitAnswers(const AnswerHandler& handler) {
       [&](const Call& call) { return HandleAnswer(call, handler); });
 }
 
+absl::Status SessionsClient::StartAgain(const std::string& why) {
+  const absl::Status failure = absl::UnavailableError(
+      absl::StrCat(why,
+                   "; the job goes on from its latest snapshot when all "
+                   "processes have been started again"));
+  FinishRequest request;
+  *request.mutable_worker() = worker_;
+  request.set_failure(std::string(failure.message()));
+  request.set_can_go_on(true);
+  sessions_.TellAll(request).IgnoreError();
+  return failure;
+}
+
 absl::Status SessionsClient::Finish(const absl::Status& failure, bool stopped) {
   FinishRequest request;
   *request.mutable_worker() = worker_;
   request.set_failure(std::string(failure.message()));
   request.set_stopped(stopped);
-  request.set_can_go_on(absl::IsUnavailable(failure));
   // A server that is gone need not be told of a failure, and the answers to
   // calls still under way do not matter.
   if (!failure.ok()) return sessions_.TellAll(request);

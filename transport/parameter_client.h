@@ -143,6 +143,7 @@ class ParameterClient {
   // log names them. `shard_map` is not owned and must outlive the client.
   // Errors: also kDeadlineExceeded, naming the server that is missing after
   // startup_timeout; kFailedPrecondition if a server has another config;
+  // those of StartAgain if servers disagree on where the job is;
   // kCancelled if the job is done already, or this worker's part of it, which
   // all servers then know.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
@@ -150,7 +151,8 @@ class ParameterClient {
 
   // Finds the snapshots from which the job can go on, if this worker has those
   // in `mine`. Waits until all workers have called it.
-  // `damaged` are only named in CommonSnapshots::holdings.
+  // `damaged` are only named in CommonSnapshots::holdings. Errors: also those
+  // of StartAgain if servers disagree on whether the job is under way.
   virtual absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) = 0;
@@ -214,10 +216,13 @@ class ParameterClient {
   // Has SliceAnswer::stop tell all workers that this one was asked to end.
   virtual absl::Status Stop() = 0;
 
+  // Tells all servers that all processes must be started again, and why.
+  // Returns kUnavailable, which says so.
+  virtual absl::Status StartAgain(const std::string& why) = 0;
+
   // Tells all servers that this worker is done, and waits until all workers
   // are. With a failure it tells them that the worker gives up, and why, and
-  // does not wait for the other workers; after kUnavailable, the job goes on
-  // when all processes are started again. stopped: the worker has saved a
+  // does not wait for the other workers. stopped: the worker has saved a
   // snapshot because a process was asked to end, and is not done.
   virtual absl::Status Finish(const absl::Status& failure,
                               bool stopped = false) = 0;

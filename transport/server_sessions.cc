@@ -90,13 +90,13 @@ void ServerSessions::Keep() {
   }
 }
 
-std::optional<int64_t> ServerSessions::joins_at() const {
-  std::optional<int64_t> latest;
+std::vector<int64_t> ServerSessions::joins_at() const {
+  std::vector<int64_t> pushes;
   for (const auto& session : sessions_) {
-    // Without a value is less than any.
-    latest = std::max(latest, session->joins_at());
+    const std::optional<int64_t> joins = session->joins_at();
+    if (joins.has_value()) pushes.push_back(*joins);
   }
-  return latest;
+  return pushes;
 }
 
 void ServerSessions::Send(int server, std::unique_ptr<Call> call) {

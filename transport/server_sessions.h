@@ -48,8 +48,8 @@ class ServerSessions {
   // when all servers know, if one of them says that the worker has finished.
   absl::Status Register(const FinishRequest& finish);
 
-  // When Register has returned: the latest that a server says of joining.
-  std::optional<int64_t> joins_at() const;
+  // What each server says of joining, of those that do.
+  std::vector<int64_t> joins_at() const;
 
   void Send(int server, std::unique_ptr<Call> call);
   // Sends a call with a `done` of its own, for which Await does not wait.

@@ -59,14 +59,10 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
     return false;
   }
   if (common.numbers.empty() && common.alone) {
-    const absl::Status failure = absl::UnavailableError(absl::StrCat(
+    return options_.client->StartAgain(absl::StrCat(
         "it was started again and has no snapshot from which servers can "
         "repeat their answers (",
-        absl::StrJoin(common.holdings, "; "),
-        "); the job goes on from its latest snapshot when all processes have "
-        "been started again"));
-    PS_RETURN_IF_ERROR(options_.client->Finish(failure));
-    return failure;
+        absl::StrJoin(common.holdings, "; "), ")"));
   }
   if (common.numbers.empty()) {
     return absl::FailedPreconditionError(absl::StrCat(

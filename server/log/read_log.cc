@@ -20,7 +20,7 @@ class SegmentReader {
   absl::Status Read(Files* files);
 
  private:
-  absl::Status Take(absl::string_view record);
+  absl::Status Take(absl::string_view record, bool is_first);
   absl::Status TakeFirst(const LoggedFirstWeights& first,
                          absl::string_view weights);
   absl::Status TakeUpdate(const LoggedUpdate& logged,
@@ -41,14 +41,18 @@ class SegmentReader {
 absl::Status SegmentReader::Read(Files* files) {
   PS_ASSIGN_OR_RETURN(RecordLogReader log, RecordLogReader::Open(files, path_));
   log_ = std::make_shared<const RecordLogReader>(std::move(log));
-  for (size_t i = 0; i < log_->records().size(); ++i) {
-    PS_RETURN_IF_ERROR(Annotate(Take(log_->records()[i]),
+  const std::vector<absl::string_view>& records = log_->records();
+  if (records.empty()) {
+    return absl::DataLossError(absl::StrCat(path_, " has no first record"));
+  }
+  for (size_t i = 0; i < records.size(); ++i) {
+    PS_RETURN_IF_ERROR(Annotate(Take(records[i], /*is_first=*/i == 0),
                                 absl::StrCat(path_, ", record ", i)));
   }
   return absl::OkStatus();
 }
 
-absl::Status SegmentReader::Take(absl::string_view record) {
+absl::Status SegmentReader::Take(absl::string_view record, bool is_first) {
   uint32_t head_bytes = 0;
   for (size_t i = kLengthBytes; i-- > 0;) {
     head_bytes = head_bytes << 8 |
@@ -61,6 +65,10 @@ absl::Status SegmentReader::Take(absl::string_view record) {
                             static_cast<int>(head_bytes))) {
     return absl::DataLossError("is no entry of a server's log");
   }
+  if (is_first != entry.has_beginning()) {
+    return absl::DataLossError(is_first ? "has no layout of a model"
+                                        : "is the first one of another file");
+  }
   const absl::string_view rest = record.substr(kLengthBytes + head_bytes);
   switch (entry.what_case()) {
     case LogEntry::kFirst:
@@ -69,6 +77,9 @@ absl::Status SegmentReader::Take(absl::string_view record) {
       return TakeUpdate(entry.update(), rest);
     case LogEntry::kNorms:
       return TakeNorms(entry.norms());
+    case LogEntry::kBeginning:
+      job_->layout = entry.beginning().layout();
+      return absl::OkStatus();
     case LogEntry::WHAT_NOT_SET:
       break;
   }

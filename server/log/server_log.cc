@@ -45,6 +45,17 @@ std::vector<absl::string_view> ViewsOf(const PayloadPieces& pieces) {
   return views;
 }
 
+// What a record begins with: the length of the entry, and the entry.
+std::string HeadOf(const LogEntry& entry) {
+  const std::string bytes = entry.SerializeAsString();
+  const auto size = static_cast<uint32_t>(bytes.size());
+  std::string head;
+  for (int shift = 0; shift < 32; shift += 8) {
+    head += static_cast<char>(size >> shift & 0xff);
+  }
+  return head + bytes;
+}
+
 // What to do about an error of the log. Its code does not make a caller try
 // again, whatever the file system's is.
 absl::Status Explained(const absl::Status& status) {
@@ -129,11 +140,13 @@ absl::Status ServerLog::GiveUp() {
                                 absl::StrCat(latest_->path, kIncomplete));
 }
 
-absl::Status ServerLog::Begin(int64_t number, uint64_t epoch) {
-  return Explained(TryBegin(number, epoch));
+absl::Status ServerLog::Begin(int64_t number, uint64_t epoch,
+                              const RegisterRequest& layout) {
+  return Explained(TryBegin(number, epoch, layout));
 }
 
-absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch) {
+absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
+                                 const RegisterRequest& layout) {
   // It may have been deleted; everything is in memory, and will be saved.
   PS_RETURN_IF_ERROR(options_.files->MakeFolder(options_.folder));
   PS_ASSIGN_OR_RETURN(const std::vector<LogSegment> segments,
@@ -149,13 +162,16 @@ absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch) {
   segment.number = number;
   segment.epoch = epoch;
   segment.path = PathOf(options_.folder, number, epoch);
-  // Under another name, so that a whole header stands for the segment.
+  // Under another name, so that a whole first record stands for the segment.
   const std::string unfinished = absl::StrCat(segment.path, ".unfinished");
   PS_RETURN_IF_ERROR(options_.files->Remove(unfinished));
   {
-    PS_ASSIGN_OR_RETURN(RecordLogWriter header,
+    PS_ASSIGN_OR_RETURN(RecordLogWriter writer,
                         RecordLogWriter::Create(options_.files, unfinished));
-    if (options_.sync) PS_RETURN_IF_ERROR(header.Sync());
+    LogEntry entry;
+    *entry.mutable_beginning()->mutable_layout() = layout;
+    PS_RETURN_IF_ERROR(writer.Append({HeadOf(entry)}));
+    if (options_.sync) PS_RETURN_IF_ERROR(writer.Sync());
   }
   PS_RETURN_IF_ERROR(options_.files->Rename(unfinished, segment.path));
   return GoOnBehind(segment);
@@ -229,13 +245,8 @@ absl::Status ServerLog::Append(const LogEntry& entry,
 absl::Status ServerLog::Write(const LogEntry& entry,
                               const std::vector<absl::string_view>& payloads,
                               int64_t* bytes, int64_t* written) {
-  const std::string head = entry.SerializeAsString();
-  const auto head_bytes = static_cast<uint32_t>(head.size());
-  std::string length;
-  for (int shift = 0; shift < 32; shift += 8) {
-    length += static_cast<char>(head_bytes >> shift & 0xff);
-  }
-  std::vector<absl::string_view> pieces = {length, head};
+  const std::string head = HeadOf(entry);
+  std::vector<absl::string_view> pieces = {head};
   int64_t size = 0;
   for (const absl::string_view payload : payloads) {
     pieces.push_back(payload);

@@ -7,7 +7,8 @@
 //                                        is the server's epoch
 //     FOLDER/...-incomplete              the same, but not all of it
 //
-// Each is a record log (storage/record_log.h) of proto/server_log.proto.
+// Each is a record log (storage/record_log.h) of proto/server_log.proto, and
+// begins with the layout of the model.
 #ifndef SERVER_LOG_SERVER_LOG_H_
 #define SERVER_LOG_SERVER_LOG_H_
 
@@ -25,6 +26,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
+#include "proto/parameter_server.pb.h"
 #include "proto/server_log.pb.h"
 #include "server/norms/squares_exchange.h"
 #include "server/slices/update_log.h"
@@ -59,6 +61,7 @@ absl::StatusOr<std::vector<LogSegment>> ListLogSegments(
 
 // What a log says.
 struct LoggedJob {
+  RegisterRequest layout;  // As in LoggedBeginning; not checked.
   // By slice; without `saved`.
   std::map<std::string, SliceHistory> slices;
   std::map<SquaresRound, std::vector<Squares>> norms;
@@ -92,8 +95,10 @@ class ServerLog final : public UpdateLog {
   absl::Status GiveUp();
 
   // Begins a segment, in place of those with the same or a higher number. Drops
-  // those that are older than all snapshots in the folder.
-  absl::Status Begin(int64_t number, uint64_t epoch);
+  // those that are older than all snapshots in the folder. layout: as in
+  // LoggedBeginning.
+  absl::Status Begin(int64_t number, uint64_t epoch,
+                     const RegisterRequest& layout);
 
   absl::Status AppendFirstWeights(const std::string& slice,
                                   const PayloadPieces& weights) override;
@@ -105,7 +110,8 @@ class ServerLog final : public UpdateLog {
  private:
   explicit ServerLog(const ServerLogOptions& options) : options_(options) {}
 
-  absl::Status TryBegin(int64_t number, uint64_t epoch);
+  absl::Status TryBegin(int64_t number, uint64_t epoch,
+                        const RegisterRequest& layout);
   absl::Status GoOnBehind(const LogSegment& segment);
   absl::Status Append(const LogEntry& entry,
                       const std::vector<absl::string_view>& payloads);

@@ -190,7 +190,7 @@ void ServerSquares::Combine(const SquaresRound& round,
 void ServerSquares::AddFromServer(const SquaresMessage& request,
                                   const Answer& answer) {
   if (request.config_fingerprint() != options_.config_fingerprint) {
-    answer(absl::FailedPreconditionError(absl::StrCat(
+    answer(absl::InvalidArgumentError(absl::StrCat(
         "server ", request.server_index(),
         " has another config than server 0; start all processes of a job with "
         "the same one")));

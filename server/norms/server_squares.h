@@ -74,12 +74,6 @@ class ServerSquares final : public SquaresExchange {
   absl::Status Keep(const SquaresRound& round,
                     const std::vector<Squares>& totals);
 
-  // Drops everything gathered so far; those who wait get kCancelled.
-  void Forget() {
-    slices_.Forget();
-    servers_.Forget();
-  }
-
   void Fail(const absl::Status& failure);
 
   void Stop() {

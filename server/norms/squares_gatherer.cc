@@ -106,19 +106,6 @@ void SquaresGatherer::KeepLocked(const SquaresRound& round, const Sums& sums) {
   }
 }
 
-void SquaresGatherer::Forget() {
-  std::vector<Done> answered;
-  {
-    MutexLock lock(&mu_);
-    answered.swap(waiting_);
-    num_here_ = 0;
-    kept_.clear();
-  }
-  for (const Done& done : answered) {
-    if (done) done(absl::CancelledError("of an earlier job"));
-  }
-}
-
 void SquaresGatherer::Fail(const absl::Status& failure) {
   std::vector<Done> answered;
   {

@@ -48,9 +48,6 @@ class SquaresGatherer {
   // The sums of a round that has been held.
   void Keep(const SquaresRound& round, const Sums& sums);
 
-  // Drops everything gathered so far; those who wait get kCancelled.
-  void Forget();
-
   // Answers everyone who waits, now and from now on.
   void Fail(const absl::Status& failure);
 

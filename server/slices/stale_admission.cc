@@ -94,7 +94,8 @@ class StaleAdmission final : public Admission {
 
   absl::Status Check(const WorkerPush& push) const {
     if (workers_[push.rank].gone) {
-      return absl::FailedPreconditionError(absl::StrCat(
+      // Membership tells it so when it calls again.
+      return absl::UnavailableError(absl::StrCat(
           "worker ", push.rank, " is gone, and the others go on without it"));
     }
     const int64_t taken = workers_[push.rank].taken;

@@ -65,10 +65,26 @@ absl::Status FuzzLog(absl::string_view bytes) {
   return ReadAsLog(&files);
 }
 
+std::string RecordOf(const LogEntry& entry, absl::string_view payloads) {
+  const std::string text = entry.SerializeAsString();
+  std::string size(4, '\0');
+  size[0] = static_cast<char>(text.size());
+  return absl::StrCat(size, text, payloads);
+}
+
+LogEntry Beginning() {
+  LogEntry entry;
+  entry.mutable_beginning()->mutable_layout()->add_bucket_sizes(5);
+  return entry;
+}
+
+// Behind the record that begins a file.
 absl::Status FuzzLogRecord(absl::string_view bytes) {
   MemoryFiles files;
   auto log = RecordLogWriter::Create(&files, "f/log-0-0000000000000001");
-  CHECK(log.ok() && log->Append({bytes}).ok()) << log.status();
+  CHECK(log.ok() && log->Append({RecordOf(Beginning(), "")}).ok() &&
+        log->Append({bytes}).ok())
+      << log.status();
   return ReadAsLog(&files);
 }
 
@@ -137,10 +153,7 @@ std::vector<std::string> LogRecords() {
   norms.mutable_norms()->add_step(0.125);
   std::vector<std::string> records;
   for (const LogEntry& entry : {first, update, norms}) {
-    const std::string text = entry.SerializeAsString();
-    std::string size(4, '\0');
-    size[0] = static_cast<char>(text.size());
-    records.push_back(absl::StrCat(size, text, "abc"));
+    records.push_back(RecordOf(entry, "abc"));
   }
   return records;
 }
@@ -148,7 +161,8 @@ std::vector<std::string> LogRecords() {
 std::string LogBytes() {
   MemoryFiles files;
   auto log = RecordLogWriter::Create(&files, "log");
-  CHECK(log.ok()) << log.status();
+  CHECK(log.ok() && log->Append({RecordOf(Beginning(), "")}).ok())
+      << log.status();
   for (const std::string& record : LogRecords()) {
     CHECK(log->Append({record}).ok());
   }

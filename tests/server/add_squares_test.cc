@@ -7,6 +7,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/config.h"
+#include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "server/norms/server_squares.h"
@@ -39,6 +40,13 @@ class AddSquaresTest : public ::testing::Test {
         {2 * ShardMap::kElementsPerSlice, 3 * ShardMap::kElementsPerSlice});
     const absl::Status status = peer_.Register(request);
     ASSERT_TRUE(status.ok()) << status;
+    SliceMessage first;
+    *first.mutable_worker() = worker;
+    const auto begun =
+        peer_.Call("InitializeSlice",
+                   MessageBytes(first, EncodeDense(std::vector<float>(
+                                           ShardMap::kElementsPerSlice, 1))));
+    ASSERT_TRUE(begun.ok()) << begun.status();
   }
 
   SquaresMessage Valid(int server_index) const {
@@ -96,7 +104,7 @@ TEST_F(AddSquaresTest, AreAddedUpInOrderOfSliceAndRepeated) {
   EXPECT_EQ(Add(Valid(1))->SerializeAsString(), second->SerializeAsString());
 }
 
-TEST_F(AddSquaresTest, BeforeAModelIsKnownTheyMayBeTriedAgain) {
+TEST_F(AddSquaresTest, BeforeThereAreWeightsTheyMayBeTriedAgain) {
   EXPECT_TRUE(absl::IsUnavailable(Add(Valid(1)).status()));
 }
 

@@ -169,15 +169,6 @@ TEST(MembershipTest, AWorkerThatGaveUpMayBeStartedAgain) {
   EXPECT_THAT(membership.MissingRanks(), ElementsAre(1));
 }
 
-TEST(MembershipTest, AWorkerThatCannotComeBackAloneEndsTheServer) {
-  Membership membership(Patient(2));
-  Join(&membership, 0);
-  Join(&membership, 1);
-  membership.GiveUp(1, "it has no snapshot", /*can_go_on=*/true);
-  const absl::Status over = membership.WaitUntilOver();
-  EXPECT_TRUE(absl::IsUnavailable(over)) << over;
-}
-
 TEST(MembershipTest, WithSnapshotsOneThatNeverAttendedIsReplaced) {
   MembershipOptions options = Patient(2);
   options.keeps_snapshots = true;
@@ -359,6 +350,24 @@ TEST(MembershipTest, WorkersThatNeverComeAreNamed) {
   EXPECT_TRUE(absl::IsDeadlineExceeded(status)) << status;
   EXPECT_THAT(std::string(status.message()),
               HasSubstr("worker 0, 1, 3 of 4 did not register within 1h"));
+}
+
+// The server does not know its job yet, and has told workers to come again.
+TEST(MembershipTest, WhoeverComesAgainIsNotMissing) {
+  ManualClock clock;
+  MembershipOptions options = Patient(3);
+  options.min_workers = 2;
+  Membership membership(options, &clock);
+  clock.Advance(options.startup_timeout / 2);
+  membership.Await(0);
+  membership.Await(1);
+  clock.Advance(options.startup_timeout / 2);
+  // Only worker 2 is given up, which nobody has heard of.
+  const absl::Status over = membership.WaitUntilOver([&](int rank) {
+    EXPECT_EQ(rank, 2);
+    membership.Fail(absl::AbortedError("the test is over"));
+  });
+  EXPECT_TRUE(absl::IsAborted(over)) << over;
 }
 
 TEST(MembershipTest, AWorkerThatGivesUpEndsTheJobWithItsReason) {

@@ -55,14 +55,16 @@ TEST_F(ServerLogTest, IsReadAsItWasWritten) {
   {
     const auto log = Open();
     EXPECT_FALSE(log->latest().has_value());
-    ASSERT_TRUE(log->Begin(0, 0xabc).ok());
+    RegisterRequest layout;
+    layout.add_bucket_sizes(kElements);
+    ASSERT_TRUE(log->Begin(0, 0xabc, layout).ok());
     const PayloadBuffer first = EncodeDense(std::vector<float>(kElements, 3));
     ASSERT_TRUE(log->AppendFirstWeights("slice-0-0", {first.span()}).ok());
     ASSERT_TRUE(log->AppendNorms({0, 0}, {{1, 4, 2}, {3, 5, 6}}).ok());
     UpdateRecord update = Update(0);
     update.totals.resize(1);
     ASSERT_TRUE(log->AppendUpdate("slice-0-0", 0, update).ok());
-    ASSERT_TRUE(log->Begin(1, 0xabc).ok());
+    ASSERT_TRUE(log->Begin(1, 0xabc, layout).ok());
     ASSERT_TRUE(Append(log.get(), 1).ok());
   }
   const auto log = Open();
@@ -72,6 +74,7 @@ TEST_F(ServerLogTest, IsReadAsItWasWritten) {
   const auto job = log->Read(0);
   ASSERT_TRUE(job.ok()) << job.status();
   EXPECT_EQ(job->num_updates, 2);
+  EXPECT_THAT(job->layout.bucket_sizes(), ElementsAre(kElements));
   const SliceHistory& history = job->slices.at("slice-0-0");
   EXPECT_TRUE(history.first.has_value());
   ASSERT_THAT(history.updates, SizeIs(2));
@@ -94,9 +97,11 @@ TEST_F(ServerLogTest, IsReadAsItWasWritten) {
 }
 
 TEST_F(ServerLogTest, GoesOnAfterEveryCut) {
+  size_t begun = 0;
   {
     const auto log = Open();
-    ASSERT_TRUE(log->Begin(7, 1).ok());
+    ASSERT_TRUE(log->Begin(7, 1, {}).ok());
+    begun = files_.contents()[Open()->latest()->path].bytes.size();
     for (int64_t version = 7; version < 10; ++version) {
       ASSERT_TRUE(Append(log.get(), version).ok());
     }
@@ -104,7 +109,7 @@ TEST_F(ServerLogTest, GoesOnAfterEveryCut) {
   const std::string path = Open()->latest()->path;
   const std::string whole = files_.contents()[path].bytes;
   int64_t most = 3;
-  for (size_t size = whole.size(); size >= 16; --size) {
+  for (size_t size = whole.size(); size >= begun; --size) {
     files_.contents()[path].bytes = whole.substr(0, size);
     const auto log = Open();
     const auto job = log->Read(7);
@@ -116,12 +121,15 @@ TEST_F(ServerLogTest, GoesOnAfterEveryCut) {
     EXPECT_EQ(Open()->Read(7)->num_updates, most + 1);
   }
   EXPECT_EQ(most, 0);
+  // What begins a log came with its name, and cannot be missing.
+  files_.contents()[path].bytes = whole.substr(0, begun - 1);
+  EXPECT_TRUE(absl::IsDataLoss(Open()->Read(7).status()));
 }
 
 TEST_F(ServerLogTest, AFlippedBitIsFoundAndNamed) {
   {
     const auto log = Open();
-    ASSERT_TRUE(log->Begin(7, 1).ok());
+    ASSERT_TRUE(log->Begin(7, 1, {}).ok());
     ASSERT_TRUE(Append(log.get(), 7).ok());
     ASSERT_TRUE(Append(log.get(), 8).ok());
   }
@@ -138,7 +146,7 @@ TEST_F(ServerLogTest, AFlippedBitIsFoundAndNamed) {
 
 TEST_F(ServerLogTest, WhatIsMissingIsNamed) {
   const auto log = Open();
-  ASSERT_TRUE(log->Begin(7, 1).ok());
+  ASSERT_TRUE(log->Begin(7, 1, {}).ok());
   EXPECT_TRUE(absl::IsDataLoss(Open()->Read(5).status()));
   UpdateRecord update = Update(7);
   update.totals.resize(1);
@@ -146,16 +154,16 @@ TEST_F(ServerLogTest, WhatIsMissingIsNamed) {
   const absl::Status without_norms = Open()->Read(7).status();
   EXPECT_TRUE(absl::IsDataLoss(without_norms));
   EXPECT_THAT(std::string(without_norms.message()),
-              HasSubstr("record 0: lacks exchange 0 of norms of update 7"));
+              HasSubstr("record 1: lacks exchange 0 of norms of update 7"));
 }
 
 // A job that goes back drops what followed; snapshots drop what they replace.
 TEST_F(ServerLogTest, KeepsOneLine) {
   const auto log = Open();
   for (const int64_t number : {0, 10, 20}) {
-    ASSERT_TRUE(log->Begin(number, 1).ok());
+    ASSERT_TRUE(log->Begin(number, 1, {}).ok());
   }
-  ASSERT_TRUE(log->Begin(10, 2).ok());
+  ASSERT_TRUE(log->Begin(10, 2, {}).ok());
   auto segments = ListLogSegments(&files_, "kept");
   ASSERT_TRUE(segments.ok()) << segments.status();
   std::vector<std::string> paths;
@@ -163,13 +171,13 @@ TEST_F(ServerLogTest, KeepsOneLine) {
   EXPECT_THAT(paths, ElementsAre("kept/log-0-0000000000000001",
                                  "kept/log-10-0000000000000002"));
   files_.contents()["kept/snapshot-10/manifest"] = {};
-  ASSERT_TRUE(log->Begin(20, 2).ok());
+  ASSERT_TRUE(log->Begin(20, 2, {}).ok());
   EXPECT_THAT(*ListLogSegments(&files_, "kept"), SizeIs(2));
 }
 
 TEST_F(ServerLogTest, ALongOneIsNotContinued) {
   const auto log = Open(/*max_bytes=*/1000);
-  ASSERT_TRUE(log->Begin(0, 1).ok());
+  ASSERT_TRUE(log->Begin(0, 1, {}).ok());
   for (int64_t version = 0; version < 100; ++version) {
     ASSERT_TRUE(Append(log.get(), version).ok());
   }
@@ -179,7 +187,7 @@ TEST_F(ServerLogTest, ALongOneIsNotContinued) {
     EXPECT_LE(entry.second.bytes.size(), 1200u) << entry.first;
   }
   // Until the next snapshot.
-  ASSERT_TRUE(log->Begin(100, 1).ok());
+  ASSERT_TRUE(log->Begin(100, 1, {}).ok());
   ASSERT_TRUE(Append(log.get(), 100).ok());
   EXPECT_EQ(Open()->Read(100)->num_updates, 1);
 }
@@ -187,7 +195,7 @@ TEST_F(ServerLogTest, ALongOneIsNotContinued) {
 TEST_F(ServerLogTest, WhatWasSyncedSurvivesALossOfPower) {
   for (const bool sync : {false, true}) {
     const auto log = Open(kManyBytes, sync);
-    ASSERT_TRUE(log->Begin(0, 1).ok());
+    ASSERT_TRUE(log->Begin(0, 1, {}).ok());
     ASSERT_TRUE(Append(log.get(), 0).ok());
     files_.LosePower();
     EXPECT_EQ(Open()->Read(0).ok() && Open()->Read(0)->num_updates == 1, sync);
@@ -195,7 +203,7 @@ TEST_F(ServerLogTest, WhatWasSyncedSurvivesALossOfPower) {
 }
 
 TEST_F(ServerLogTest, ABeginningSurvivesALossOfPower) {
-  ASSERT_TRUE(Open(kManyBytes, /*sync=*/true)->Begin(10, 1).ok());
+  ASSERT_TRUE(Open(kManyBytes, /*sync=*/true)->Begin(10, 1, {}).ok());
   files_.LosePower();
   EXPECT_EQ(Open()->Read(10)->num_updates, 0);
 }
@@ -204,7 +212,7 @@ TEST_F(ServerLogTest, ABeginningSurvivesALossOfPower) {
 TEST_F(ServerLogTest, TakesNothingAfterAFailure) {
   for (int changes = 0;; ++changes) {
     const auto log = Open(/*max_bytes=*/1000);
-    ASSERT_TRUE(log->Begin(0, 1).ok());
+    ASSERT_TRUE(log->Begin(0, 1, {}).ok());
     files_.FailAfter(changes);
     absl::Status status;
     int64_t version = 0;
@@ -216,7 +224,7 @@ TEST_F(ServerLogTest, TakesNothingAfterAFailure) {
                 HasSubstr("checkpoint.durability"));
     EXPECT_FALSE(Append(log.get(), version).ok());
     // A snapshot begins anew.
-    EXPECT_TRUE(log->Begin(20, 1).ok());
+    EXPECT_TRUE(log->Begin(20, 1, {}).ok());
     EXPECT_TRUE(Append(log.get(), 20).ok());
   }
 }
@@ -229,7 +237,7 @@ TEST_F(ServerLogTest, AFullDiskFailsTheSlice) {
   SliceOptions options = OptionsOf(config, kElements);
   options.name = "slice-0-0";
   const auto log = Open();
-  ASSERT_TRUE(log->Begin(0, 1).ok());
+  ASSERT_TRUE(log->Begin(0, 1, {}).ok());
   WeightSlice slice(options, nullptr, nullptr, SteadyClock(), log.get());
   ASSERT_TRUE(Initialize(&slice, Dense(std::vector<float>(kElements, 1))).ok());
   Answers answered, refused, late;

@@ -255,7 +255,7 @@ TEST(SliceState, ALoggedSliceComesBack) {
     MemoryFiles files;
     const auto log = ServerLog::Open({&files, "log", /*max_bytes=*/1 << 30});
     ASSERT_TRUE(log.ok()) << log.status();
-    ASSERT_TRUE((*log)->Begin(0, 1).ok());
+    ASSERT_TRUE((*log)->Begin(0, 1, {}).ok());
     const PayloadBuffer first = EncodeDense(Values(5, kElements));
     ASSERT_TRUE((*log)->AppendFirstWeights("slice-0-0", {first.span()}).ok());
     const auto state = NewState(*test);
@@ -274,7 +274,7 @@ TEST(SliceState, ALoggedSliceComesBack) {
       // From the first weights, and from a snapshot in the middle.
       if (saved.empty()) {
         saved = state->Save();
-        ASSERT_TRUE((*log)->Begin(u + 1, 1).ok());
+        ASSERT_TRUE((*log)->Begin(u + 1, 1, {}).ok());
       }
       for (const bool from_snapshot : {false, true}) {
         const auto opened = ServerLog::Open({&files, "log", 1 << 30});

@@ -22,6 +22,7 @@ namespace ps {
 namespace {
 
 namespace fs = std::filesystem;
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -94,14 +95,16 @@ TEST_F(SnapshotCalls, ARepeatTakesThePlaceOfTheFirstCall) {
   EXPECT_TRUE(calls[0].ok() || calls[1].ok());
 }
 
-TEST_F(SnapshotCalls, WorkersAtDifferentPushesAreRefused) {
+TEST_F(SnapshotCalls, WorkersAtDifferentPushesAreAllStartedAgain) {
   absl::Status first;
   std::thread early([&] { first = Save(0, 5); });
   const absl::Status second = Save(1, 10);
   early.join();
-  EXPECT_TRUE(absl::IsFailedPrecondition(first)) << first;
-  EXPECT_TRUE(absl::IsFailedPrecondition(second)) << second;
-  EXPECT_THAT(std::string(first.message()), HasSubstr("5"));
+  for (const absl::Status& status : {first, second}) {
+    EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+    EXPECT_THAT(std::string(status.message()),
+                AllOf(HasSubstr("has made 5"), HasSubstr("started again")));
+  }
 }
 
 TEST_F(SnapshotCalls, AServerThatKeepsNothingSaysSo) {
@@ -267,6 +270,30 @@ TEST_F(RecoveredServer, GoesOnWithTheWorkersThatItHad) {
   }
 }
 
+// The host of worker 0 was lost, and that worker is the first one to come.
+TEST_F(RecoveredServer, WaitsForAWorkerThatKnowsItsEpoch) {
+  const uint64_t epoch = TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  EXPECT_EQ(*Register(&worker, 0, 0, /*incarnation=*/2), kRecovering);
+  // Nor does an epoch of long ago decide anything.
+  const auto other = Register(&worker, 1, epoch + 1);
+  ASSERT_TRUE(other.ok()) << other.status();
+  EXPECT_NE(*other, epoch + 1);
+  EXPECT_EQ(*Register(&worker, 0, 0, /*incarnation=*/2), kRecovering);
+  EXPECT_EQ(*RegisterAgain(&worker, 1, epoch), epoch);
+  EXPECT_EQ(worker.GetStatus()->version(), 1);
+  EXPECT_EQ(*Register(&worker, 0, 0, /*incarnation=*/2), epoch);
+  FindSnapshotsRequest find;
+  *find.mutable_worker() = IdOf(0, 2);
+  find.add_snapshots(0);
+  const auto found = worker.Call("FindSnapshots", find.SerializeAsString());
+  ASSERT_TRUE(found.ok()) << found.status();
+  FindSnapshotsResponse response;
+  ASSERT_TRUE(response.ParseFromString(*found));
+  EXPECT_TRUE(response.alone());
+}
+
 // A worker was killed, too, and is started again.
 TEST_F(RecoveredServer, LetsAWorkerGoBackAlone) {
   const uint64_t epoch = TrainOnce();
@@ -381,20 +408,47 @@ TEST_F(RecoveredServer, EndsWhenItsLogLacksWhatWasAnswered) {
       CallSlice(&worker, "Push", 0, 1, /*iteration=*/1).status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("lacks updates that it had answered"));
+              HasSubstr("went on from its log; push for iteration 1"));
   EXPECT_FALSE(Register(&worker, 1, epoch).ok());
 }
 
+// All processes are started again.
 TEST_F(RecoveredServer, HasAnotherEpochForANewJob) {
   const uint64_t epoch = TrainOnce();
   RunningServer server(config_);
   RawWorker worker(server.address());
+  // It is not new before all workers have come without an epoch.
+  EXPECT_EQ(*Register(&worker, 0, 0), kRecovering);
+  EXPECT_EQ(*Register(&worker, 0, 0), kRecovering);
+  const absl::Status early = Register(&worker, 1, 0).status();
+  EXPECT_TRUE(absl::IsUnavailable(early)) << early;  // Worker 0 is missing.
   const auto begun = Register(&worker, 0, 0);
   ASSERT_TRUE(begun.ok()) << begun.status();
+  EXPECT_NE(*begun, kRecovering);
   EXPECT_NE(*begun, epoch);
-  // A worker of the earlier one finds out.
+  // A worker of the earlier one finds out, and does not take the rank.
   EXPECT_EQ(*Register(&worker, 1, epoch), *begun);
+  EXPECT_EQ(*Register(&worker, 1, 0, /*incarnation=*/2), *begun);
   EXPECT_EQ(worker.GetStatus()->version(), -1);
+}
+
+// The log is that of the job before.
+TEST_F(RecoveredServer, LetsNobodyGoBackAloneInANewJob) {
+  TrainOnce();
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  EXPECT_EQ(*Register(&worker, 0, 0), kRecovering);
+  EXPECT_FALSE(Register(&worker, 1, 0).ok());
+  for (const int rank : {0, 1}) ASSERT_TRUE(Register(&worker, rank, 0).ok());
+  RestoreRequest restore;
+  *restore.mutable_worker() = IdOf(1);
+  restore.set_alone(true);
+  const absl::Status refused =
+      worker.Call("Restore", restore.SerializeAsString()).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("goes back to snapshot 0 alone"));
+  EXPECT_FALSE(Register(&worker, 0, 0).ok());
 }
 
 // The workers then find that it is another one, and all go back.

@@ -175,7 +175,7 @@ TEST_F(StaleSliceTest, WhoIsGoneBeforeTheFirstWeightsIsNotWaitedFor) {
   // A push that was still on its way changes nothing any more.
   Answers pushed;
   slice->Push(PushFrom(1, 0, 0, 1), pushed.Taker());
-  EXPECT_TRUE(absl::IsFailedPrecondition(pushed.OnlyStatus()));
+  EXPECT_TRUE(absl::IsUnavailable(pushed.OnlyStatus()));
   EXPECT_EQ(slice->version(), 0);
 }
 

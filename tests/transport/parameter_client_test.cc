@@ -473,6 +473,30 @@ TEST_F(SlowServersTest, AllAreToldAtOnceThatTheWorkerGivesUp) {
   EXPECT_TRUE(status.ok()) << status;
 }
 
+// One of them was killed, and begins anew, while the others go on.
+TEST_F(SlowServersTest, ServersThatDisagreeAreAllStartedAgain) {
+  absl::Status status;
+  std::thread finding([&] {
+    status = client_->FindSnapshots({0, 20}, {}).status();
+  });
+  for (size_t server = 0; server < channels_.size(); ++server) {
+    FindSnapshotsResponse response;
+    response.add_snapshots(20);
+    response.set_alone(server != 1);
+    channels_[server]->Take(Rpc::kFindSnapshots).done(ToBytes(response));
+  }
+  for (FakeChannel* channel : channels_) {
+    const FakeChannel::Call call = channel->Take(Rpc::kFinish);
+    const auto request = FromBytes<FinishRequest>(call.request.message);
+    ASSERT_TRUE(request.ok()) << request.status();
+    EXPECT_TRUE(request->can_go_on());
+    EXPECT_THAT(request->failure(), HasSubstr("under way at 2 of 3 servers"));
+    call.done(ToBytes(FinishResponse()));
+  }
+  finding.join();
+  EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+}
+
 TEST(ParameterClientTest, AJobIsDoneAlsoIfTheAnswerThatSaysSoIsLost) {
   FakeServer server;
   const JobConfig config = Job(1, 1);
