@@ -40,11 +40,8 @@ class SessionsClient final : public ParameterClient {
   absl::Status Join(int64_t pushes, int64_t averagings) override;
   absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) override;
-  absl::Status PullWeights(const AnswerHandler& handler) override {
-    return PullLastWeights(0, 0, handler);
-  }
-  absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
-                               const AnswerHandler& handler) override;
+  absl::Status PullWeights(int64_t pushes, int64_t averagings,
+                           const AnswerHandler& handler) override;
   void AskForPositions(int64_t iteration, int bucket) override;
   absl::Status Push(const BucketPush& push,
                     const std::vector<PayloadBuffer>& parts) override;
@@ -370,8 +367,8 @@ absl::Status SessionsClient::InitializeWeights(
   return sessions_.Await();
 }
 
-absl::Status SessionsClient::PullLastWeights(int64_t pushes, int64_t averagings,
-                                             const AnswerHandler& handler) {
+absl::Status SessionsClient::PullWeights(int64_t pushes, int64_t averagings,
+                                         const AnswerHandler& handler) {
   const int num_buckets = shard_map_->num_buckets();
   for (int b = 0; b < num_buckets; ++b) {
     const bool averaged = b >= num_buckets - options_.num_averaged_buckets;

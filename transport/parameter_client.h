@@ -166,7 +166,7 @@ class ParameterClient {
   // pushes after which it can join. Otherwise it takes part from the beginning.
   virtual std::optional<int64_t> JoinsAt() const = 0;
   // It joins after this many pushes, and averagings of statistics, and will
-  // make all later ones. It pulls the weights with PullLastWeights.
+  // make all later ones.
   virtual absl::Status Join(int64_t pushes, int64_t averagings) = 0;
 
   // Gives all servers their first weights; for rank 0 only. bucket_weights[b]
@@ -174,14 +174,14 @@ class ParameterClient {
   virtual absl::Status InitializeWeights(
       const std::vector<const float*>& bucket_weights) = 0;
 
-  // Fetches every slice; waits until rank 0 has initialised the weights.
-  virtual absl::Status PullWeights(const AnswerHandler& handler) = 0;
-
-  // Like PullWeights, but waits until all workers that are left have made this
-  // many pushes of each bucket and this many averagings of statistics. This
-  // worker must not make any of these pushes afterwards.
-  virtual absl::Status PullLastWeights(int64_t pushes, int64_t averagings,
-                                       const AnswerHandler& handler) = 0;
+  // Fetches every slice after this many pushes of each bucket and this many
+  // averagings of statistics; waits until rank 0 has initialised the weights.
+  // Where workers drift apart, waits until all workers that are left have made
+  // them; the weights may be newer, and this worker must not make any of these
+  // pushes afterwards. Errors: kFailedPrecondition, or kUnavailable if the job
+  // keeps snapshots, for another version in a job whose workers do not drift.
+  virtual absl::Status PullWeights(int64_t pushes, int64_t averagings,
+                                   const AnswerHandler& handler) = 0;
 
   // Asks for the positions in a bucket that the leader of this iteration
   // selects. They come as answers do, one for each slice, once it has pushed.

@@ -1,6 +1,7 @@
 #include "worker/server_state.h"
 
 #include <algorithm>
+#include <string>
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
@@ -17,24 +18,28 @@ absl::Status ServerState::WriteWeights(const SliceAnswer& answer,
                        weights);
 }
 
-absl::Status ServerState::Pull(Tensor* weights, Tensor* statistics) {
-  return PullLast(0, 0, weights, statistics);
-}
-
-absl::Status ServerState::PullLast(int64_t pushes, int64_t averagings,
-                                   Tensor* weights, Tensor* statistics) {
-  return options_.client->PullLastWeights(
+absl::Status ServerState::Pull(int64_t pushes, int64_t averagings,
+                               Tensor* weights, Tensor* statistics) {
+  std::string wrong;
+  PS_RETURN_IF_ERROR(options_.client->PullWeights(
       pushes, averagings, [&](const SliceAnswer& answer) {
+        const int64_t needed = is_weights(answer) ? pushes : averagings;
+        if (answer.version != needed && !options_.workers_drift) {
+          wrong = absl::StrCat("slice ", answer.slice->index, " of bucket ",
+                               answer.slice->bucket, " has version ",
+                               answer.version, ", and ", needed, " is needed");
+        }
         if (is_weights(answer)) return WriteWeights(answer, weights);
         return is_statistics(answer) ? writer_.Write(answer, 0, statistics)
                                      : absl::OkStatus();
-      });
+      }));
+  return wrong.empty() ? absl::OkStatus() : options_.client->StartAgain(wrong);
 }
 
 absl::StatusOr<int64_t> ServerState::CatchUp(int64_t next_push,
                                              Tensor* weights) {
   int64_t newest = next_push;
-  PS_RETURN_IF_ERROR(options_.client->PullLastWeights(
+  PS_RETURN_IF_ERROR(options_.client->PullWeights(
       next_push, /*averagings=*/0,
       [&](const SliceAnswer& answer) -> absl::Status {
         if (!is_weights(answer)) return absl::OkStatus();

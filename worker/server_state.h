@@ -34,13 +34,12 @@ class ServerState {
  public:
   explicit ServerState(const ServerStateOptions& options);
 
-  // Fetches the servers' weights and statistics.
-  absl::Status Pull(Tensor* weights, Tensor* statistics);
-
-  // Like Pull, but waits until all workers that are left have made this many
-  // pushes and averagings. This worker must not make any of these afterwards.
-  absl::Status PullLast(int64_t pushes, int64_t averagings, Tensor* weights,
-                        Tensor* statistics);
+  // Fetches the servers' weights and statistics after this many pushes and
+  // averagings. Where workers drift apart, waits until all that are left have
+  // made them, and this worker must not make any of these afterwards. Errors:
+  // those of ParameterClient::PullWeights and StartAgain.
+  absl::Status Pull(int64_t pushes, int64_t averagings, Tensor* weights,
+                    Tensor* statistics);
 
   // To be called when a push of this worker came too late and a server expects
   // push number next_push now. Tells all servers, so that no slice waits for

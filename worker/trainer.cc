@@ -203,16 +203,19 @@ absl::Status Trainer::StartExchange() {
   snapshots.set = parts_.set;
   snapshots_ = std::make_unique<WorkerSnapshots>(snapshots, std::move(files));
   if (const auto joins_at = link_.client->JoinsAt()) return Join(*joins_at);
-  PS_ASSIGN_OR_RETURN(const bool found, snapshots_->Find());
+  PS_ASSIGN_OR_RETURN(const int64_t found, snapshots_->Find());
 
   // Only rank 0 sets the weights; all workers, rank 0 included, start with
   // those of the servers.
-  if (options_.worker_rank == 0 && !found) {
+  if (options_.worker_rank == 0 && found == 0) {
     PS_RETURN_IF_ERROR(GiveFirstWeights(join.buckets));
   }
+  // Workers that drift apart have made more pushes, or been left out of some.
+  const int64_t pushes = servers.workers_drift ? 0 : found;
   PS_RETURN_IF_ERROR(
-      servers_->Pull(&from_servers_, &model_->statistics_values()));
-  if (found) {
+      servers_->Pull(pushes, parts_.plan->pushes.NumEvaluations(pushes),
+                     &from_servers_, &model_->statistics_values()));
+  if (found > 0) {
     PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Load());
     early_stopping_.GoOnFrom(resumed_.early_stopping);
   } else if (own_ != nullptr) {
@@ -228,8 +231,8 @@ absl::Status Trainer::Join(int64_t joins_at) {
       std::max<int64_t>(0, std::min(joins_at, plan.num_pushes() - 1));
   const int64_t evaluations = plan.NumEvaluations(push);
   PS_RETURN_IF_ERROR(link_.client->Join(push, evaluations));
-  PS_RETURN_IF_ERROR(servers_->PullLast(push, evaluations, &from_servers_,
-                                        &model_->statistics_values()));
+  PS_RETURN_IF_ERROR(servers_->Pull(push, evaluations, &from_servers_,
+                                    &model_->statistics_values()));
   PS_ASSIGN_OR_RETURN(resumed_, snapshots_->Join(push));
   totals_->GoOnAt(plan.Begin(push));
   return absl::OkStatus();
@@ -289,9 +292,9 @@ absl::Status Trainer::EvaluateNow(int64_t number) {
   if (last && WorkersDrift(config())) {
     // Other workers may be behind; the weights that are saved must include all
     // their pushes.
-    PS_RETURN_IF_ERROR(servers_->PullLast(parts_.plan->pushes.num_pushes(),
-                                          number + 1, &from_servers_,
-                                          &model_->statistics_values()));
+    PS_RETURN_IF_ERROR(servers_->Pull(parts_.plan->pushes.num_pushes(),
+                                      number + 1, &from_servers_,
+                                      &model_->statistics_values()));
   }
   // One worker is enough: all hold the same weights, or nearly the same.
   if (options_.worker_rank == 0) PS_RETURN_IF_ERROR(EvaluateAlone());

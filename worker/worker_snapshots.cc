@@ -49,14 +49,14 @@ WorkerSnapshots::WorkerSnapshots(const WorkerSnapshotsOptions& options,
       drift_(WorkersDrift(*options.config)),
       files_(std::move(files)) {}
 
-absl::StatusOr<bool> WorkerSnapshots::Find() {
-  if (files_ == nullptr) return false;
+absl::StatusOr<int64_t> WorkerSnapshots::Find() {
+  if (files_ == nullptr) return 0;
   PS_ASSIGN_OR_RETURN(
       const CommonSnapshots common,
       options_.client->FindSnapshots(files_->numbers(), files_->damaged()));
   if (common.holdings.empty()) {
     PS_RETURN_IF_ERROR(files_->SaveBeginning());
-    return false;
+    return 0;
   }
   if (common.numbers.empty() && common.alone) {
     return options_.client->StartAgain(absl::StrCat(
@@ -74,17 +74,18 @@ absl::StatusOr<bool> WorkerSnapshots::Find() {
         "checkpoint.replace_lost_workers: true"));
   }
   found_ = common.numbers.back();
+  alone_ = common.alone;
   if (options_.worker_rank == 0 || common.alone) {
     PS_RETURN_IF_ERROR(options_.client->Restore(*found_, common.alone));
   }
-  if (*found_ > 0) return true;
+  if (*found_ > 0) return *found_;
   // Some process was killed before it had written its first.
   if (files_->numbers().empty()) {
     PS_RETURN_IF_ERROR(files_->SaveBeginning());
   } else {
     PS_RETURN_IF_ERROR(files_->Take(0).status());
   }
-  return false;
+  return 0;
 }
 
 absl::StatusOr<ResumePoint> WorkerSnapshots::Replace() {
@@ -175,8 +176,10 @@ absl::StatusOr<ResumePoint> WorkerSnapshots::LoadParts(
                       LoadProgress(parts.at(kProgressPart), options_.totals));
   PS_ASSIGN_OR_RETURN(const int64_t digest, WeightsDigestNow());
   if (digest != progress.weights_digest) {
-    return absl::DataLossError(
-        "the servers' weights are not those that this worker had");
+    constexpr char kOthers[] =
+        "the servers' weights are not those that this worker had";
+    return alone_ ? options_.client->StartAgain(kOthers)
+                  : absl::DataLossError(kOthers);
   }
   PS_RETURN_IF_ERROR(LoadState(parts.at(kStatePart)));
   PS_RETURN_IF_ERROR(

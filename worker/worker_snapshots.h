@@ -53,17 +53,18 @@ class WorkerSnapshots {
                   std::unique_ptr<ProcessSnapshots> files);
 
   // Finds the latest snapshot that all processes of the job have, and makes it
-  // the servers' state. Returns false if the job begins. Waits for all workers;
-  // but one that was started again while the others go on does so alone.
-  // Errors: kFailedPrecondition, with what each process has, if they have none
-  // in common; kUnavailable if this worker cannot come back alone; those of the
-  // client.
-  absl::StatusOr<bool> Find();
+  // the servers' state. Returns its number; 0 if the job begins. Waits for all
+  // workers; but one that was started again while the others go on does so
+  // alone. Errors: kFailedPrecondition, with what each process has, if they
+  // have none in common; kUnavailable if this worker cannot come back alone;
+  // those of the client.
+  absl::StatusOr<int64_t> Find();
 
   // Takes up this worker's part of the snapshot that Find has found, or, if the
   // worker has lost it and is replaced, only the servers' weights, which have
-  // been pulled. Errors: kDataLoss if the servers'
-  // weights are not those of this snapshot, or for damaged state.
+  // been pulled. Errors: kDataLoss for damaged state, or if the servers'
+  // weights are not those of this snapshot; but if this worker came back alone,
+  // that is an error of ParameterClient::StartAgain.
   absl::StatusOr<ResumePoint> Load();
 
   // For a worker that joins a job that is under way, after `push` pushes, and
@@ -99,6 +100,7 @@ class WorkerSnapshots {
   const bool drift_;  // Workers may hold different weights.
   std::unique_ptr<ProcessSnapshots> files_;  // Null if nothing is kept.
   std::optional<int64_t> found_;
+  bool alone_ = false;  // Found while the others went on.
 };
 
 }  // namespace ps

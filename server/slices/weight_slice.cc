@@ -26,6 +26,7 @@ WeightSlice::WeightSlice(const SliceOptions& options, SquaresExchange* exchange,
       timer_(timer),
       clock_(clock),
       log_(log),
+      drift_(WorkersDrift(*options.config)),
       workers_(options.config->cluster().num_workers()),
       positions_(options),
       may_appoint_(positions_.shared() && MayLeaveOut(*options.config)),
@@ -146,11 +147,21 @@ void WeightSlice::HandlePull(Waiting pull) {
   } else {
     refused = CheckReady(absl::StatusCode::kUnavailable);
   }
+  const WorkerPast* const past = workers_[pull.rank].past.get();
+  if (refused.ok() && !drift_) {
+    const int64_t version =
+        (past != nullptr ? past->state() : *state_).progress().version;
+    if (version != pull.iterations) {
+      refused = absl::FailedPreconditionError(absl::StrCat(
+          "worker ", pull.rank, " needs the weights after ", pull.iterations,
+          " updates; ", options_.name, " is at version ", version));
+    }
+  }
   if (!refused.ok()) {
     pull.done(refused);
     return;
   }
-  if (const WorkerPast* const past = workers_[pull.rank].past.get()) {
+  if (past != nullptr) {
     pull.done(past->state().AnswerWithAll());
     return;
   }

@@ -69,11 +69,14 @@ class WeightSlice {
   void Initialize(ReceivedPayload payload,
                   std::function<void(const absl::Status&)> done);
 
-  // Answers with all weights once every worker that is left has done this many
-  // iterations. The calling worker itself will not push for these iterations
-  // any more. A newer call of a worker supersedes one that waits, which gets
+  // Answers with all weights after this many iterations. Where workers drift
+  // apart, these are the weights once every worker that is left has done so
+  // many; the calling worker itself will not push for these iterations any
+  // more, and a newer call of a worker supersedes one that waits, which gets
   // kCancelled. Errors, through `done`: kUnavailable before Initialize;
-  // kInvalidArgument for more iterations than the job has.
+  // kInvalidArgument for more iterations than the job has;
+  // kFailedPrecondition if workers do not drift, and the slice, or the past of
+  // a worker that was started again, is at another version.
   void Pull(int rank, int64_t iterations, PushDone done);
 
   // Takes one worker's push. A repeat counts once: if the first call has not
@@ -233,6 +236,7 @@ class WeightSlice {
   std::optional<UpdateRecord> record_;       // The update under way.
   absl::Time start_ = absl::InfinitePast();  // When the last update began.
   bool has_timer_ = false;
+  const bool drift_;             // WorkersDrift.
   std::vector<Worker> workers_;  // [num_workers]
   std::vector<Waiting> late_;
   std::vector<Waiting> pulls_;

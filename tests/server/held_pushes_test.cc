@@ -63,10 +63,11 @@ TEST(HeldPushes, ARepeatTakesOverTheAnswerAndNeedsNoCredit) {
   EXPECT_EQ(worker.GetStatus()->version(), 1);
 }
 
-// Two pulls of the only slice: one waits for the update, and then there is no
-// room for another answer.
+// Two pulls of the only slice: one waits for the others' pushes, and then there
+// is no room for another answer.
 TEST(HeldPushes, AnswersThatAreNotReadAreLimited) {
   JobConfig config = PatientJob(/*num_workers=*/2);
+  config.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
   config.mutable_cluster()->set_credit_megabytes(1e-6);
   auto server = std::make_unique<RunningServer>(config);
   RawWorker worker(server->address());

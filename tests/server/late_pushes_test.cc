@@ -37,7 +37,7 @@ class LatePushesTest : public ::testing::Test {
 
   void Pass(double seconds) { time_.Pass(absl::Seconds(seconds)); }
 
-  float Weight() { return WeightsOf(*PullFrom(slice_.get()))[0]; }
+  float Weight() { return WeightsOf(*PullFrom(slice_.get(), 0))[0]; }
 
   JobConfig config_;
   std::unique_ptr<WeightSlice> slice_;

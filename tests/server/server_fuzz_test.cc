@@ -59,7 +59,7 @@ class ServerFuzzTest : public ::testing::Test {
     const auto answer = worker_.Call("Push", MessageBytes(Header(), Payload()));
     ASSERT_TRUE(answer.ok()) << answer.status();
     EXPECT_EQ(worker_.GetStatus()->version(), 1);
-    EXPECT_NE(*Pull(), before_);
+    EXPECT_NE(*Pull(/*iterations=*/1), before_);
   }
 
   static WorkerId Id() {
@@ -95,8 +95,10 @@ class ServerFuzzTest : public ::testing::Test {
     return payloads;
   }
 
-  absl::StatusOr<std::string> Pull() {
-    return worker_.Call("Pull", Header().SerializeAsString());
+  absl::StatusOr<std::string> Pull(int64_t iterations = 0) {
+    SliceMessage header = Header();
+    header.set_iteration(iterations);
+    return worker_.Call("Pull", header.SerializeAsString());
   }
 
   // Sends the payload with a correct header and expects a refusal.

@@ -2,8 +2,10 @@
 #ifndef TESTS_SERVER_SLICE_CALLS_H_
 #define TESTS_SERVER_SLICE_CALLS_H_
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -126,11 +128,13 @@ inline absl::Status Initialize(WeightSlice* slice, ReceivedPayload payload) {
   return result;
 }
 
-// All weights of a slice that can answer now. The answer may come from another
-// thread that answers calls at the same time.
-inline absl::StatusOr<WeightAnswer> PullFrom(WeightSlice* slice) {
+// All weights of a slice after this many iterations, by default as it is. The
+// answer may come from another thread that answers calls at the same time.
+inline absl::StatusOr<WeightAnswer> PullFrom(
+    WeightSlice* slice, std::optional<int64_t> iterations = std::nullopt) {
   Answers answers;
-  slice->Pull(0, 0, answers.Taker());
+  slice->Pull(0, iterations.value_or(std::max<int64_t>(slice->version(), 0)),
+              answers.Taker());
   EXPECT_TRUE(answers.Await());
   const auto all = answers.Get();
   EXPECT_EQ(all.size(), 1u);

@@ -334,6 +334,37 @@ TEST_F(RecoveredServer, LetsAWorkerGoBackAlone) {
   }
 }
 
+// It was killed when the worker had gone back, and before it pulled.
+TEST_F(RecoveredServer, DoesNotGiveTheWeightsOfNowToAWorkerThatWentBack) {
+  const uint64_t epoch = TrainOnce();
+  {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+    ASSERT_TRUE(Register(&worker, 1, 0, /*incarnation=*/2).ok());
+    RestoreRequest restore;
+    *restore.mutable_worker() = IdOf(1, 2);
+    restore.set_alone(true);
+    ASSERT_TRUE(worker.Call("Restore", restore.SerializeAsString()).ok());
+  }
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  for (;;) {
+    const auto again = Register(&worker, 1, epoch, /*incarnation=*/2);
+    ASSERT_TRUE(again.ok()) << again.status();
+    if (*again != kRecovering) break;
+  }
+  SliceMessage pull;
+  *pull.mutable_worker() = IdOf(1, 2);
+  const absl::Status refused =
+      worker.Call("Pull", pull.SerializeAsString()).status();
+  EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              AllOf(HasSubstr("needs the weights after 0 updates"),
+                    HasSubstr("at version 1")));
+  EXPECT_FALSE(Register(&worker, 0, epoch).ok());
+}
+
 TEST_F(RecoveredServer, EndsWhenAWorkerCannotGoBack) {
   const uint64_t epoch = TrainOnce();
   RunningServer server(config_);

@@ -185,7 +185,7 @@ TEST_F(StaleSliceTest, FirstWeightsMayBeSentAgainAtAnyTime) {
   slice->Push(PushFrom(0, 0, 0, 1), answers.Taker());
   EXPECT_TRUE(Initialize(slice.get(), Dense({0})).ok());
   EXPECT_TRUE(absl::IsFailedPrecondition(Initialize(slice.get(), Dense({1}))));
-  EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(-1));
+  EXPECT_THAT(WeightsOf(*PullFrom(slice.get(), 0)), ElementsAre(-1));
 }
 
 TEST_F(StaleSliceTest, AnswersHoldWhatChangedSinceTheWorkersWeights) {
@@ -291,7 +291,8 @@ TEST_F(StaleSliceTest, PushesFromManyThreadsAllCount) {
   }
   for (std::thread& worker : workers) worker.join();
   EXPECT_EQ(slice->version(), 2 * kIterations);
-  EXPECT_THAT(WeightsOf(*PullFrom(slice.get())), ElementsAre(-2 * kIterations));
+  EXPECT_THAT(WeightsOf(*PullFrom(slice.get(), 0)),
+              ElementsAre(-2 * kIterations));
 }
 
 }  // namespace

@@ -157,7 +157,7 @@ TEST(ParameterClientTest, WeightsAndGradientsMakeTheRoundTrip) {
         ASSERT_TRUE(status.ok()) << status;
       }
       Buckets weights = Filled(0);
-      ASSERT_TRUE((*client)->PullWeights(StoreIn(&weights)).ok());
+      ASSERT_TRUE((*client)->PullWeights(0, 0, StoreIn(&weights)).ok());
       EXPECT_EQ(weights, Filled(100));
       for (int64_t iteration = 0; iteration < kIterations; ++iteration) {
         const Buckets gradient = Filled(rank == 0 ? 1.0f : 3.0f);

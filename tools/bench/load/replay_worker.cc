@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/consistency.h"
 #include "common/status_macros.h"
 #include "compressors/payload/payload.h"
 #include "tools/bench/client.h"
@@ -70,10 +71,13 @@ ReplayWorker::ReplayWorker(const ReplayWorkerOptions& options)
 
 absl::Status ReplayWorker::Pull(const AnswerHandler& handler) {
   int64_t pulled = 0;
-  PS_RETURN_IF_ERROR(client_->PullWeights([&](const SliceAnswer& answer) {
-    pulled += answer.slice->size();
-    return handler(answer);
-  }));
+  // Workers that drift apart do not wait for each other here.
+  const int64_t pushes = WorkersDrift(*options_.job) ? 0 : iteration_;
+  PS_RETURN_IF_ERROR(
+      client_->PullWeights(pushes, 0, [&](const SliceAnswer& answer) {
+        pulled += answer.slice->size();
+        return handler(answer);
+      }));
   int64_t all = 0;
   for (const int64_t size : options_.shard_map->bucket_sizes()) all += size;
   if (pulled == all) return absl::OkStatus();

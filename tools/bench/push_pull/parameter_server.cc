@@ -131,14 +131,15 @@ absl::StatusOr<PushTraffic> Worker::Push() {
 
 absl::StatusOr<int64_t> Worker::Pull() {
   int64_t pulled = 0;
-  PS_RETURN_IF_ERROR(client_->PullWeights([&](const SliceAnswer& answer) {
-    const Slice& slice = *answer.slice;
-    float* const begin =
-        weights_.data() + BucketBegin(slice.bucket) + slice.begin;
-    DecodeDensePayload(answer.payload, absl::MakeSpan(begin, slice.size()));
-    pulled += slice.size();
-    return absl::OkStatus();
-  }));
+  PS_RETURN_IF_ERROR(
+      client_->PullWeights(iteration_, 0, [&](const SliceAnswer& answer) {
+        const Slice& slice = *answer.slice;
+        float* const begin =
+            weights_.data() + BucketBegin(slice.bucket) + slice.begin;
+        DecodeDensePayload(answer.payload, absl::MakeSpan(begin, slice.size()));
+        pulled += slice.size();
+        return absl::OkStatus();
+      }));
   if (pulled != options_.elements) {
     return absl::DataLossError(
         absl::StrCat("pulled ", pulled, " of ", options_.elements, " weights"));
