@@ -106,6 +106,11 @@ void Membership::Await(int rank) {
   workers_[rank].came = clock_->Now();
 }
 
+void Membership::AwaitNobody() {
+  MutexLock lock(&mu_);
+  start_ = absl::InfiniteFuture();
+}
+
 void Membership::AwaitRegistrations() {
   MutexLock lock(&mu_);
   start_ = clock_->Now();

@@ -57,6 +57,8 @@ class Membership {
 
   // That of all workers does.
   void AwaitRegistrations();
+  // Until then nobody is late, because nobody can register.
+  void AwaitNobody();
 
   // Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;

@@ -274,6 +274,7 @@ class GrpcServer final : public Server {
     options.fail = [this](const absl::Status& failure) {
       membership_.Fail(failure);
     };
+    options.reads_log = [this] { membership_.AwaitNobody(); };
     options.decided = [this] { membership_.AwaitRegistrations(); };
     return options;
   }

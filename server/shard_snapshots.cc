@@ -66,7 +66,10 @@ ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
     }
   }
   if (decided) options_.decided();
-  if (reads) options_.schedule([this] { ReadLog(); });
+  if (reads) {
+    options_.reads_log();
+    options_.schedule([this] { ReadLog(); });
+  }
   return welcome;
 }
 

@@ -39,6 +39,8 @@ struct ShardSnapshotsOptions {
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
   std::function<void(const absl::Status& failure)> fail;
+  // Called when the server begins to read its log, which may take long.
+  std::function<void()> reads_log;
   // Called when it is decided whether the job goes on: workers may register.
   std::function<void()> decided;
 };

@@ -53,9 +53,9 @@ ServerSession::ServerSession(const ServerSessionOptions& options,
       channel_(std::move(channel)),
       clock_(clock),
       events_(std::move(events)),
-      created_(clock->Now()),
       jitter_(RandomKey(options.registration.worker().incarnation(),
                         options.registration.server_index())),
+      starting_since_(clock->Now()),
       connections_(1 + options.data_connections),
       window_(options.credit_bytes),
       stage_window_(options.credit_bytes) {}
@@ -120,7 +120,7 @@ absl::Time ServerSession::Step() {
   const absl::Duration timeout = options_.lost_server_timeout;
   absl::Time next = absent_since_ + timeout;
   if (!welcome_.has_value()) {
-    next = std::min(next, created_ + options_.startup_timeout);
+    next = std::min(next, starting_since_ + options_.startup_timeout);
   }
   if (!registered_) {
     return registering_ ? next : std::min(next, register_at_);
@@ -171,7 +171,7 @@ void ServerSession::Advance() {
 }
 
 void ServerSession::CheckTimeouts(absl::Time now) {
-  if (!welcome_.has_value() && now >= created_ + options_.startup_timeout) {
+  if (!welcome_.has_value() && now >= starting_since_ + options_.startup_timeout) {
     const std::string field = absl::StrCat(
         "cluster.servers[", options_.registration.server_index(), "]");
     // gRPC's text about DNS names its library's codes.
@@ -248,7 +248,9 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
   if (welcome->recovering()) {
     // It is alive, however long its log is.
     absent_since_ = clock_->Now();
-    last_error_ = absl::UnavailableError("it reads its log");
+    starting_since_ = clock_->Now();
+    last_error_ = absl::UnavailableError(
+        "it reads its log, or waits for workers that know it");
     register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
     events_.changed();
     return;

@@ -173,7 +173,6 @@ class ServerSession {
   const std::unique_ptr<ServerChannel> channel_;
   const Clock* const clock_;  // Not owned.
   const Events events_;
-  const absl::Time created_;
 
   mutable Mutex mu_;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
@@ -187,6 +186,8 @@ class ServerSession {
   int register_attempts_ ABSL_GUARDED_BY(mu_) = 0;
   absl::Status last_error_ ABSL_GUARDED_BY(mu_);
   std::optional<RegisterResponse> welcome_ ABSL_GUARDED_BY(mu_);  // The latest.
+  // Until the first one: since when the server has not been there.
+  absl::Time starting_since_ ABSL_GUARDED_BY(mu_);
   int64_t attendance_ ABSL_GUARDED_BY(mu_) = 0;  // Number of the latest.
   // Since when the worker does not attend.
   absl::Time absent_since_ ABSL_GUARDED_BY(mu_) = absl::InfiniteFuture();

@@ -137,6 +137,20 @@ TEST_F(ServerSessionTest, AServerThatNeverComesIsNamedWithTheLastError) {
                         "(refused)"));
 }
 
+// The worker was started again, too.
+TEST_F(ServerSessionTest, AServerThatReadsItsLogMayTakeLonger) {
+  RegisterResponse recovering;
+  recovering.set_recovering(true);
+  Pass(2 * kStartup, [&] {
+    if (channel_->Count(Rpc::kRegister) == 0) return;
+    channel_->Take(Rpc::kRegister).done(ToBytes(recovering));
+  });
+  EXPECT_TRUE(session_->failure().ok()) << session_->failure();
+  Pass(absl::Seconds(2));
+  Admit();
+  EXPECT_TRUE(session_->registered());
+}
+
 TEST_F(ServerSessionTest, ARefusedWorkerDoesNotTryAgain) {
   channel_->Take(Rpc::kRegister).done(absl::FailedPreconditionError("no"));
   EXPECT_TRUE(absl::IsFailedPrecondition(session_->failure()));
