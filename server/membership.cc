@@ -47,10 +47,13 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
     return absl::UnavailableError(absl::StrCat(
         NameLocked(rank), " joins when the job has its first weights"));
   }
-  // With snapshots, a process that never attended has not taken part, and can
-  // be replaced: it may have found only later that it must end.
-  const bool taken = worker.registered && worker.incarnation != incarnation &&
-                     !(options_.keeps_snapshots && worker.connection == 0);
+  // A process that has finished and left need not come back. With snapshots,
+  // one that never attended has not taken part, and can be replaced: it may
+  // have found only later that it must end.
+  const bool replaceable =
+      worker.connection == 0 && (options_.keeps_snapshots || worker.finished);
+  const bool taken =
+      worker.registered && worker.incarnation != incarnation && !replaceable;
   const bool comes_back =
       taken && (options_.workers_come_back || options_.workers_join) &&
       worker.lost_since != absl::InfiniteFuture();
@@ -74,9 +77,10 @@ absl::StatusOr<bool> Membership::Register(int rank, uint64_t incarnation,
     // Before the job has begun, it begins with the others.
     worker.joined =
         worker.given_up || (comes_back && options_.workers_join && began);
+    // Another process has nothing to add to one that has finished.
+    worker.finished = worker.finished && !worker.given_up;
+    worker.announced = worker.announced && worker.finished;
     worker.given_up = false;
-    worker.finished = false;
-    worker.announced = false;
   }
   worker.registered = true;
   worker.incarnation = incarnation;
@@ -152,7 +156,9 @@ void Membership::Attend(int rank, int64_t connection) {
 void Membership::Leave(int rank, int64_t connection) {
   MutexLock lock(&mu_);
   Worker& worker = workers_[rank];
-  if (connection != worker.connection || worker.finished || worker.given_up) {
+  if (connection != worker.connection || worker.given_up) return;
+  if (worker.finished) {
+    worker.connection = 0;
     return;
   }
   worker.lost_since = clock_->Now();

@@ -41,13 +41,15 @@ class Membership {
                       const Clock* clock = SteadyClock());
 
   // The same worker (rank and incarnation) may register again. Until it
-  // attends, it counts as lost. Errors: kInvalidArgument for a rank outside the
-  // job; kAlreadyExists if another incarnation has the rank and is not lost or
-  // cannot be replaced; with keeps_snapshots it is kUnavailable, and also ends
-  // this job if that one is lost, so that this process is started again, too;
-  // kFailedPrecondition if the worker has been given up for lost, unless
-  // workers may join. Returns whether this one joins, which it can once the job
-  // has begun: one that was given up before gets kUnavailable until then.
+  // attends, it counts as lost. Another process of a worker that has finished
+  // (HasFinished) has finished, too. Errors: kInvalidArgument for a rank
+  // outside the job; kAlreadyExists if another incarnation has the rank and is
+  // not lost or cannot be replaced; with keeps_snapshots it is kUnavailable,
+  // and also ends this job if that one is lost, so that this process is started
+  // again, too; kFailedPrecondition if the worker has been given up for lost,
+  // unless workers may join. Returns whether this one joins, which it can once
+  // the job has begun: one that was given up before gets kUnavailable until
+  // then.
   absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
                                 const std::string& name, bool began = true);
 

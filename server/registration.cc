@@ -90,11 +90,13 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
   }
   PS_RETURN_IF_ERROR(CheckConfig(request));
   const int rank = request.worker().rank();
-  // The process of this worker that has finished may still be there, and
-  // register again when its connection breaks; another one has nothing to do.
-  if (done_ || (request.epoch() == 0 && membership_->HasFinished(rank))) {
-    response->set_done(true);
-    return absl::OkStatus();
+  {
+    MutexLock lock(&mu_);
+    if (over_ && !result_.ok()) return result_;
+    if (over_ || done_) {
+      response->set_done(true);
+      return absl::OkStatus();
+    }
   }
   // Before the layout, which a server that goes on from its log knows.
   switch (snapshots_->Greet(rank, request.epoch())) {
@@ -118,6 +120,7 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
       const bool joined,
       membership_->Register(rank, request.worker().incarnation(),
                             request.name(), began));
+  response->set_finished(membership_->HasFinished(rank));
   snapshots_->Registered(request.worker(), request.epoch());
   const bool unknown = snapshots_->recovered() && request.epoch() == 0;
   if (WorkersDrift(*config_) && (joined || (unknown && began))) {

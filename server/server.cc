@@ -183,21 +183,10 @@ class GrpcServer final : public Server {
         shard_snapshots_.WorkerGone(rank);
       });
     });
-    EndServices(result);
+    const absl::Status end = result.ok() ? AllFinished() : result;
+    EndServices(end);
     Shutdown();
-    const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
-    const bool done = result.ok() && !service_.stopped();
-    if (done && snapshots_ != nullptr) {
-      const absl::Status marked = snapshots_->MarkDone();
-      LOG_IF(WARNING, !marked.ok())
-          << marked << "; if this server is started again, it will not know "
-          << "that the job is done";
-    }
-    if (done || !result.ok()) return result;
-    return absl::UnavailableError(
-        absl::StrCat("asked to end after update ", shard_.version(),
-                     "; start all processes again and the job goes on from ",
-                     saved ? "there" : "the snapshot before"));
+    return end;
   }
 
   std::vector<std::shared_ptr<prometheus::Collectable>> metrics()
@@ -208,6 +197,23 @@ class GrpcServer final : public Server {
   void Stop(const absl::Status& failure) override { membership_.Fail(failure); }
 
  private:
+  // How the job ends. Everything is on disk before a worker hears of it.
+  absl::Status AllFinished() {
+    const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
+    if (service_.stopped()) {
+      return absl::UnavailableError(
+          absl::StrCat("asked to end after update ", shard_.version(),
+                       "; start all processes again and the job goes on from ",
+                       saved ? "there" : "the snapshot before"));
+    }
+    if (snapshots_ == nullptr) return absl::OkStatus();
+    const absl::Status marked = snapshots_->MarkDone();
+    LOG_IF(WARNING, !marked.ok())
+        << marked << "; if this server is started again, it will not know "
+        << "that the job is done";
+    return absl::OkStatus();
+  }
+
   bool was_done() const { return snapshots_ != nullptr && snapshots_->done(); }
 
   std::atomic<bool>* asked_to_stop() {

@@ -83,10 +83,6 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
   return std::unique_ptr<FileLock>();
 }
 
-absl::Status ForgetDone(Files* files, const std::string& folder) {
-  return files->Remove(absl::StrCat(folder, "/", kDone));
-}
-
 ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
     : files_(options.files),
       folder_(absl::StrCat(options.config->checkpoint().directory(), "/",
@@ -144,9 +140,20 @@ absl::Status ProcessSnapshots::Find() {
 }
 
 absl::Status ProcessSnapshots::MarkDone() {
-  const absl::Status made =
-      files_->Create(absl::StrCat(folder_, "/", kDone)).status();
-  return absl::IsAlreadyExists(made) ? absl::OkStatus() : made;
+  const std::string path = absl::StrCat(folder_, "/", kDone);
+  const std::string unfinished = absl::StrCat(path, ".unfinished");
+  if (files_->Read(path).ok()) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(files_->Remove(unfinished));
+  {
+    PS_ASSIGN_OR_RETURN(const std::unique_ptr<OutputFile> file,
+                        files_->Create(unfinished));
+    PS_RETURN_IF_ERROR(file->Sync());
+  }
+  return files_->Rename(unfinished, path);
+}
+
+absl::Status ProcessSnapshots::ForgetDone() {
+  return files_->Remove(absl::StrCat(folder_, "/", kDone));
 }
 
 absl::Status ProcessSnapshots::CheckNote(int64_t number,

@@ -47,9 +47,6 @@ std::optional<int> NumServersOf(absl::string_view process);
 absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
     Files* files, const std::string& folder);
 
-// Undoes ProcessSnapshots::MarkDone in this folder.
-absl::Status ForgetDone(Files* files, const std::string& folder);
-
 // What one process saves at one moment: bytes by name.
 using SnapshotParts = std::map<std::string, std::string>;
 
@@ -84,8 +81,10 @@ class ProcessSnapshots {
 
   // Whether the job was done when Open looked.
   bool done() const { return done_; }
-  // From now on, whoever opens the folder finds that the job is done.
+  // From now on, also after a loss of power, whoever opens the folder finds
+  // that the job is done; or that it is not.
   absl::Status MarkDone();
+  absl::Status ForgetDone();
 
   // Saves snapshot 0, if there is none.
   absl::Status SaveBeginning();

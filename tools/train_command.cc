@@ -188,11 +188,6 @@ absl::Status TrainToTheEnd(LocalClusterOptions options) {
   options.interrupts = interrupts.get();
   std::set<int64_t> tried;
   for (;;) {
-    // Servers may have heard of the end, and the summary was not written.
-    if (options.resume) {
-      PS_RETURN_IF_ERROR(
-          ForgetDoneJob(Files::Real(), CheckpointDirectory(options)));
-    }
     const absl::Status trained = RunLocalCluster(options);
     if (!absl::IsUnavailable(trained) || !KeepsSnapshots(options) ||
         !tried.insert(LatestSnapshot(options)).second) {

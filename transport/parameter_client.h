@@ -144,8 +144,9 @@ class ParameterClient {
   // Errors: also kDeadlineExceeded, naming the server that is missing after
   // startup_timeout; kFailedPrecondition if a server has another config;
   // those of StartAgain if servers disagree on where the job is;
-  // kCancelled if the job is done already, or this worker's part of it, which
-  // all servers then know.
+  // kCancelled if the job is done, and kUnavailable if it has stopped, where
+  // this worker has finished in an earlier process, which all servers then
+  // know.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
@@ -223,7 +224,8 @@ class ParameterClient {
   // Tells all servers that this worker is done, and waits until all workers
   // are. With a failure it tells them that the worker gives up, and why, and
   // does not wait for the other workers. stopped: the worker has saved a
-  // snapshot because a process was asked to end, and is not done.
+  // snapshot because a process was asked to end, and is not done; then this is
+  // kUnavailable when all have.
   virtual absl::Status Finish(const absl::Status& failure,
                               bool stopped = false) = 0;
 };

@@ -83,6 +83,11 @@ bool ServerSession::done() const {
   return job_done_;
 }
 
+bool ServerSession::finished() const {
+  MutexLock lock(&mu_);
+  return welcome_.has_value() && welcome_->finished();
+}
+
 std::optional<int64_t> ServerSession::joins_at() const {
   MutexLock lock(&mu_);
   return welcome_.has_value() && welcome_->joins()
@@ -171,7 +176,8 @@ void ServerSession::Advance() {
 }
 
 void ServerSession::CheckTimeouts(absl::Time now) {
-  if (!welcome_.has_value() && now >= starting_since_ + options_.startup_timeout) {
+  if (!welcome_.has_value() &&
+      now >= starting_since_ + options_.startup_timeout) {
     const std::string field = absl::StrCat(
         "cluster.servers[", options_.registration.server_index(), "]");
     // gRPC's text about DNS names its library's codes.

@@ -111,8 +111,10 @@ class ServerSession {
   // "server 1 at host:port".
   std::string Name() const;
   bool registered() const;
-  // The server has said that the worker has finished, or the whole job.
+  // The server has said that the job is done; or that this worker has finished,
+  // in a process before this one.
   bool done() const;
+  bool finished() const;
   // RegisterResponse.joins_at, if the server says that the worker joins.
   std::optional<int64_t> joins_at() const;
   // The error of the last attempt to register; OK before the first one ends.

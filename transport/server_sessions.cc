@@ -59,8 +59,9 @@ absl::Status ServerSessions::Register(const FinishRequest& finish) {
                        });
   }));
   const bool done =
-      std::any_of(sessions_.begin(), sessions_.end(),
-                  [](const auto& session) { return session->done(); });
+      std::any_of(sessions_.begin(), sessions_.end(), [](const auto& session) {
+        return session->done() || session->finished();
+      });
   if (!done) return absl::OkStatus();
   for (int server = 0; server < size(); ++server) {
     auto call = std::make_unique<Call>();

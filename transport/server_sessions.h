@@ -44,8 +44,9 @@ class ServerSessions {
            std::unique_ptr<ServerChannel> channel);
   int size() const { return static_cast<int>(sessions_.size()); }
 
-  // Waits until all servers have admitted the worker. Errors: also kCancelled,
-  // when all servers know, if one of them says that the worker has finished.
+  // Waits until all servers have admitted the worker. Errors: if one of them
+  // says that the worker has finished, all are told, and this is also
+  // kCancelled when the job is done, or kUnavailable when it has stopped.
   absl::Status Register(const FinishRequest& finish);
 
   // What each server says of joining, of those that do.

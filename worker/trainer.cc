@@ -158,6 +158,8 @@ absl::Status Trainer::StartExchange() {
                      "/done), and its servers are gone"));
   }
   PS_ASSIGN_OR_RETURN(link_, std::move(link));
+  // A process of this worker was done, and then the job went back.
+  if (was_done) PS_RETURN_IF_ERROR(files->ForgetDone());
   if (parts_.stage_links != nullptr) {
     parts_.stage_links->Connect(link_.client->stage_exchange());
   }
@@ -438,7 +440,9 @@ absl::Status Trainer::SaveIfDue(int64_t done, int64_t push) {
       snapshots_->Save(stop ? push : push / every * every, point));
   if (!stop) return absl::OkStatus();
   const bool saved = snapshots_->Flush().ok();
-  PS_RETURN_IF_ERROR(link_.client->Finish(absl::OkStatus(), /*stopped=*/true));
+  const absl::Status ended =
+      link_.client->Finish(absl::OkStatus(), /*stopped=*/true);
+  if (!absl::IsUnavailable(ended)) PS_RETURN_IF_ERROR(ended);
   return absl::UnavailableError(
       absl::StrCat("asked to end after push ", push,
                    "; start all processes again and the job goes on from ",
@@ -505,6 +509,14 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   if (status.ok()) {
     status = records_->WriteWeights(result.weights, result.statistics);
   }
+  // Everything is on disk before the servers hear that this worker is done.
+  if (status.ok()) status = records_->WriteSummary(evaluation_, stopped_early_);
+  if (status.ok()) {
+    const absl::Status marked = snapshots_->MarkDone();
+    LOG_IF(WARNING, !marked.ok())
+        << marked << "; if this worker is started again after the servers are "
+        << "gone, it will not know that the job is done";
+  }
   // The servers need not be told what they reported themselves.
   const bool servers_know =
       absl::IsAborted(status) || absl::IsUnavailable(status);
@@ -518,17 +530,12 @@ absl::StatusOr<TrainingResult> Trainer::Run() {
   }
   PS_RETURN_IF_ERROR(
       Annotate(link_.client->Finish(absl::OkStatus()), "at the end"));
-  const absl::Status marked = snapshots_->MarkDone();
-  LOG_IF(WARNING, !marked.ok())
-      << marked << "; if this worker is started again after the servers are "
-      << "gone, it will not know that the job is done";
   const RecordingCounts recordings = model_->recordings();
   if (recordings.recorded > 0 || recordings.failed > 0) {
     LOG(INFO) << "worker " << options_.worker_rank << " recorded "
               << recordings.recorded << " stretches of work as CUDA graphs; "
               << recordings.failed << " could not be recorded";
   }
-  PS_RETURN_IF_ERROR(records_->WriteSummary(evaluation_, stopped_early_));
   result.evaluation = evaluation_;
   result.totals = totals_->totals();
   return result;

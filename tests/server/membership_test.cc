@@ -329,6 +329,32 @@ TEST(MembershipTest, AFinishedWorkerMayLeave) {
   EXPECT_TRUE(membership.WaitUntilOver().ok());
 }
 
+// Killed when it had finished, and started again.
+TEST(MembershipTest, AnotherProcessOfAFinishedWorkerHasFinished) {
+  for (const bool keeps_snapshots : {false, true}) {
+    MembershipOptions options = Patient(2);
+    options.keeps_snapshots = keeps_snapshots;
+    options.lost_worker_timeout = absl::ZeroDuration();
+    Membership membership(options);
+    Join(&membership, 0);
+    Join(&membership, 1);
+    membership.Finish(1);
+    EXPECT_FALSE(membership.Register(1, 5, "other:1").ok())
+        << "the first process is there";
+    membership.Leave(1, /*connection=*/2);
+    const auto again = membership.Register(1, 5, "other:1");
+    ASSERT_TRUE(again.ok()) << again.status();
+    EXPECT_FALSE(*again);
+    EXPECT_TRUE(membership.Check(1, 5).ok());
+    EXPECT_TRUE(membership.HasFinished(1));
+    // Nobody waits for it.
+    membership.Attend(1, /*connection=*/3);
+    membership.Leave(1, /*connection=*/3);
+    membership.Finish(0);
+    EXPECT_TRUE(membership.WaitUntilOver().ok());
+  }
+}
+
 TEST(MembershipTest, AWorkerThatDiesBeforeItAttendsIsLost) {
   ManualClock clock;
   const MembershipOptions options = Patient(1);

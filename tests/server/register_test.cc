@@ -226,39 +226,62 @@ TEST_F(RegisterTest, ASecondWorkerOfARankIsRefused) {
               HasSubstr("rank 1 is taken by worker 1 (test:1)"));
 }
 
-// It was killed on its way out.
-TEST_F(RegisterTest, AWorkerThatHasFinishedIsTold) {
-  const auto finish = [&](int rank) {
+// A worker that was killed on its way out, and is started again.
+class FinishedWorkerTest : public RegisterTest {
+ protected:
+  absl::Status Finish(int rank, uint64_t incarnation, bool stopped) {
     FinishRequest request;
-    *request.mutable_worker() = Valid(rank).worker();
+    *request.mutable_worker() = Valid(rank, incarnation).worker();
+    request.set_stopped(stopped);
     FinishResponse finished;
     grpc::ClientContext context;
-    EXPECT_TRUE(worker_.stub()->Finish(&context, request, &finished).ok());
-  };
-  for (const int rank : {0, 1}) {
-    ASSERT_TRUE(worker_.Register(Valid(rank)).ok());
+    return FromGrpcStatus(worker_.stub()->Finish(&context, request, &finished));
   }
-  // Held until the other one has finished, too.
-  std::thread first([&] { finish(1); });
-  RegisterResponse response;
-  // Until then its rank is taken.
-  absl::Status registered;
-  do {
-    grpc::ClientContext context;
-    registered = FromGrpcStatus(worker_.stub()->Register(
-        &context, Valid(1, /*incarnation=*/2), &response));
-  } while (absl::IsAlreadyExists(registered));
-  EXPECT_TRUE(registered.ok()) << registered;
-  EXPECT_TRUE(response.done());
-  // The first process itself may have lost its connection.
-  RegisterRequest same = Valid(1, /*incarnation=*/1);
-  same.set_epoch(response.epoch());
-  grpc::ClientContext context;
-  RegisterResponse again;
-  EXPECT_TRUE(worker_.stub()->Register(&context, same, &again).ok());
-  EXPECT_FALSE(again.done());
-  finish(0);
-  first.join();
+
+  // Registers both workers. Worker 1 finishes, and another process of it
+  // registers and attends. Then worker 0 finishes. Returns what the other
+  // process hears.
+  std::vector<AttendEvent> RunToTheEnd(bool stopped) {
+    for (const int rank : {0, 1}) {
+      EXPECT_TRUE(worker_.Register(Valid(rank, /*incarnation=*/1)).ok());
+    }
+    std::thread first(
+        [&] { Finish(1, /*incarnation=*/1, stopped).IgnoreError(); });
+    RegisterResponse response;
+    // Until then its rank is taken.
+    absl::Status registered;
+    do {
+      grpc::ClientContext context;
+      registered = FromGrpcStatus(worker_.stub()->Register(
+          &context, Valid(1, /*incarnation=*/2), &response));
+    } while (absl::IsAlreadyExists(registered));
+    EXPECT_TRUE(registered.ok()) << registered;
+    EXPECT_TRUE(response.finished());
+    EXPECT_FALSE(response.done()) << "the others may not come so far";
+    AttendRequest attend;
+    *attend.mutable_worker() = Valid(1, /*incarnation=*/2).worker();
+    grpc::ClientContext attending;
+    const auto events = worker_.stub()->Attend(&attending, attend);
+    events->WaitForInitialMetadata();
+    EXPECT_EQ(Finish(0, /*incarnation=*/1, stopped).ok(), !stopped);
+    first.join();
+    std::vector<AttendEvent> heard;
+    AttendEvent event;
+    while (events->Read(&event)) heard.push_back(event);
+    EXPECT_TRUE(events->Finish().ok());
+    return heard;
+  }
+};
+
+TEST_F(FinishedWorkerTest, HearsThatTheJobIsDone) {
+  EXPECT_THAT(RunToTheEnd(/*stopped=*/false), testing::IsEmpty());
+}
+
+TEST_F(FinishedWorkerTest, HearsThatTheJobHasStopped) {
+  const std::vector<AttendEvent> heard = RunToTheEnd(/*stopped=*/true);
+  ASSERT_EQ(heard.size(), 1u);
+  EXPECT_THAT(heard[0].failure(), HasSubstr("asked to end after update"));
+  EXPECT_TRUE(heard[0].can_go_on());
 }
 
 TEST_F(RegisterTest, AModelThatIsTooLargeForTheMachineIsRefused) {
