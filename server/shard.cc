@@ -187,66 +187,78 @@ absl::StatusOr<SnapshotParts> Shard::Save() {
 }
 
 absl::Status Shard::ForEachHistory(
-    SnapshotParts saved, std::map<std::string, SliceHistory> logged,
-    const std::function<void(WeightSlice*, SliceHistory, DoneLoading)>& load) {
+    SnapshotParts saved, const std::shared_ptr<const LoggedJob>& logged,
+    const std::function<void(WeightSlice*, std::string,
+                             std::shared_ptr<const SliceHistory>, DoneLoading)>&
+        load) {
   const std::map<std::string, WeightSlice*> slices = SlicesByName();
   if (!saved.empty() && slices.size() != saved.size()) {
     return absl::DataLossError(absl::StrCat("the snapshot has ", saved.size(),
                                             " slices; this server holds ",
                                             slices.size()));
   }
-  std::vector<std::pair<WeightSlice*, SliceHistory>> loads;
-  for (const auto& [name, slice] : slices) {
-    SliceHistory history;
-    if (auto node = logged.extract(name)) {
-      history = std::move(node.mapped());
-    }
-    if (auto node = saved.extract(name)) {
-      history.saved = std::move(node.mapped());
-    } else if (!saved.empty()) {
-      return absl::DataLossError(absl::StrCat("the snapshot lacks ", name));
-    } else if (!history.first.has_value() && history.updates.empty()) {
-      continue;
-    }
-    loads.emplace_back(slice, std::move(history));
+  for (const auto& entry : logged->slices) {
+    if (slices.count(entry.first) > 0) continue;
+    return absl::DataLossError(
+        absl::StrCat("the log has ", entry.first, ", which is unknown"));
   }
-  if (!logged.empty()) {
-    return absl::DataLossError(absl::StrCat(
-        "the log has ", logged.begin()->first, ", which is unknown"));
+  static const SliceHistory* const nothing = new SliceHistory;
+  std::vector<std::function<void(DoneLoading done)>> loads;
+  std::vector<std::string> names;
+  for (const auto& [name, slice] : slices) {
+    const auto part = saved.find(name);
+    if (part == saved.end() && !saved.empty()) {
+      return absl::DataLossError(absl::StrCat("the snapshot lacks ", name));
+    }
+    const auto found = logged->slices.find(name);
+    if (part == saved.end() && found == logged->slices.end()) continue;
+    // Keeps the whole log.
+    std::shared_ptr<const SliceHistory> history(
+        logged, found == logged->slices.end() ? nothing : &found->second);
+    names.push_back(name);
+    loads.emplace_back(
+        [&load, slice = slice, history,
+         bytes = part == saved.end() ? std::string() : std::move(part->second)](
+            DoneLoading done) mutable {
+          load(slice, std::move(bytes), std::move(history), std::move(done));
+        });
   }
   const auto num_loads = static_cast<int64_t>(loads.size());
   std::vector<absl::Status> loaded(loads.size());
   ThreadPool threads(config_->machine().server_threads());
   threads.ParallelFor(num_loads, 1, [&](const ChunkRange& range) {
-    WeightSlice* const slice = loads[range.begin].first;
     Countdown left(1);
-    load(slice, std::move(loads[range.begin].second),
-         [&](const absl::Status& status) {
-           loaded[range.begin] = Annotate(status, slice->name());
-           left.Down();
-         });
+    loads[range.begin]([&](const absl::Status& status) {
+      loaded[range.begin] = Annotate(status, names[range.begin]);
+      left.Down();
+    });
     left.Wait();
   });
   for (const absl::Status& status : loaded) PS_RETURN_IF_ERROR(status);
   return absl::OkStatus();
 }
 
-absl::Status Shard::Rewind(int rank, SnapshotParts saved, LoggedJob logged) {
+absl::Status Shard::Rewind(int rank, SnapshotParts saved,
+                           const std::shared_ptr<const LoggedJob>& logged) {
   return ForEachHistory(
-      std::move(saved), std::move(logged.slices),
-      [rank](WeightSlice* slice, SliceHistory history, DoneLoading done) {
-        slice->Rewind(rank, std::move(history), std::move(done));
+      std::move(saved), logged,
+      [rank](WeightSlice* slice, std::string part,
+             std::shared_ptr<const SliceHistory> history, DoneLoading done) {
+        slice->Rewind(rank, std::move(part), std::move(history),
+                      std::move(done));
       });
 }
 
-absl::Status Shard::Load(SnapshotParts saved, LoggedJob logged) {
+absl::Status Shard::Load(SnapshotParts saved,
+                         const std::shared_ptr<const LoggedJob>& logged) {
   PS_RETURN_IF_ERROR(ForEachHistory(
-      std::move(saved), std::move(logged.slices),
-      [](WeightSlice* slice, SliceHistory history, DoneLoading done) {
-        slice->Load(std::move(history), std::move(done));
+      std::move(saved), logged,
+      [](WeightSlice* slice, std::string part,
+         std::shared_ptr<const SliceHistory> history, DoneLoading done) {
+        slice->Load(std::move(part), std::move(history), std::move(done));
       }));
   PS_ASSIGN_OR_RETURN(ServerSquares* const exchange, squares());
-  for (const auto& [round, sums] : logged.norms) {
+  for (const auto& [round, sums] : logged->norms) {
     PS_RETURN_IF_ERROR(exchange->Keep(round, sums));
   }
   return absl::OkStatus();

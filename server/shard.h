@@ -65,14 +65,17 @@ class Shard {
 
   // Takes up what Save returned, in place of first weights, and repeats what
   // followed. Without anything saved, the log has the first weights, and slices
-  // that it lacks stay without. Errors: kDataLoss if it is not that of these
-  // slices; those of WeightSlice::Load.
-  absl::Status Load(SnapshotParts saved, LoggedJob logged = {});
+  // that it lacks stay without. `logged` must not be null. Errors: kDataLoss if
+  // it is not that of these slices; those of WeightSlice::Load.
+  absl::Status Load(SnapshotParts saved,
+                    const std::shared_ptr<const LoggedJob>& logged =
+                        std::make_shared<LoggedJob>());
 
   // A worker was started again from a state before the present one: what Save
-  // returned then, and what followed. Errors: kDataLoss as for Load; those of
-  // WeightSlice::Rewind.
-  absl::Status Rewind(int rank, SnapshotParts saved, LoggedJob logged);
+  // returned then, and what followed, which is kept until the worker has caught
+  // up. Errors: kDataLoss as for Load; those of WeightSlice::Rewind.
+  absl::Status Rewind(int rank, SnapshotParts saved,
+                      const std::shared_ptr<const LoggedJob>& logged);
 
   // Ends everything that could still schedule work: timers, and the exchange of
   // norms with server 0. Must be called before the work queue is destroyed.
@@ -111,8 +114,9 @@ class Shard {
   using DoneLoading = std::function<void(const absl::Status&)>;
   // Gives each slice its part, all at the same time, and waits for them.
   absl::Status ForEachHistory(
-      SnapshotParts saved, std::map<std::string, SliceHistory> logged,
-      const std::function<void(WeightSlice* slice, SliceHistory history,
+      SnapshotParts saved, const std::shared_ptr<const LoggedJob>& logged,
+      const std::function<void(WeightSlice* slice, std::string saved,
+                               std::shared_ptr<const SliceHistory> history,
                                DoneLoading done)>& load);
   absl::Status SameLayout(const ShardLayout& layout) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);

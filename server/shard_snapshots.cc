@@ -142,11 +142,12 @@ absl::Status ShardSnapshots::Recover() {
     }
     const int64_t from = options_.snapshots->numbers().back();
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Take(from));
-    PS_ASSIGN_OR_RETURN(LoggedJob logged, options_.log->Read(from));
-    const int64_t num_updates = logged.num_updates;
-    PS_RETURN_IF_ERROR(options_.shard->SetLayout(LayoutOf(logged.layout)));
-    PS_RETURN_IF_ERROR(
-        options_.shard->Load(std::move(parts), std::move(logged)));
+    PS_ASSIGN_OR_RETURN(LoggedJob read, options_.log->Read(from));
+    auto logged = std::make_shared<const LoggedJob>(std::move(read));
+    const int64_t num_updates = logged->num_updates;
+    PS_RETURN_IF_ERROR(options_.shard->SetLayout(LayoutOf(logged->layout)));
+    PS_RETURN_IF_ERROR(options_.shard->Load(std::move(parts), logged));
+    logged = nullptr;  // Before the file is read once more.
     PS_RETURN_IF_ERROR(options_.log->Continue());
     LOG(INFO) << "goes on from " << latest.path << " after version "
               << options_.shard->version() << ": " << num_updates
@@ -366,8 +367,9 @@ absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
 absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
   const auto rewind = [&]() -> absl::Status {
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Read(number));
-    PS_ASSIGN_OR_RETURN(LoggedJob logged, options_.log->Read(number));
-    return options_.shard->Rewind(rank, std::move(parts), std::move(logged));
+    PS_ASSIGN_OR_RETURN(const std::shared_ptr<const LoggedJob> logged,
+                        LogFrom(number));
+    return options_.shard->Rewind(rank, std::move(parts), logged);
   };
   const absl::Status status = rewind();
   if (!status.ok()) {
@@ -378,6 +380,21 @@ absl::Status ShardSnapshots::Rewind(int rank, int64_t number) {
   LOG(INFO) << "worker " << rank << " goes back to snapshot " << number
             << " alone, and gets the answers since then once more";
   return absl::OkStatus();
+}
+
+absl::StatusOr<std::shared_ptr<const LoggedJob>> ShardSnapshots::LogFrom(
+    int64_t number) {
+  MutexLock lock(&log_mu_);
+  // A worker that has not caught up keeps the job where it is: all that may be
+  // missing is the last update, whose answer each slice has.
+  std::shared_ptr<const LoggedJob> logged = read_.lock();
+  if (logged == nullptr || read_from_ > number) {
+    PS_ASSIGN_OR_RETURN(LoggedJob read, options_.log->Read(number));
+    logged = std::make_shared<const LoggedJob>(std::move(read));
+    read_ = logged;
+    read_from_ = number;
+  }
+  return logged;
 }
 
 absl::Status ShardSnapshots::RestoreNow(int64_t number) {

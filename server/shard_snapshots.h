@@ -133,6 +133,9 @@ class ShardSnapshots {
   absl::StatusOr<FindSnapshotsResponse> FoundAlone(
       const FindSnapshotsRequest& request) const;
   absl::Status Rewind(int rank, int64_t number);
+  // The log from this number on, or from an earlier one. Workers that go back
+  // at the same time share it.
+  absl::StatusOr<std::shared_ptr<const LoggedJob>> LogFrom(int64_t number);
   absl::Status Join(const RestoreRequest& request);
   absl::StatusOr<grpc::ByteBuffer> SaveNow(int64_t number);
   absl::Status RestoreNow(int64_t number);
@@ -152,8 +155,12 @@ class ShardSnapshots {
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);
   std::optional<int64_t> restored_ ABSL_GUARDED_BY(mu_);
 
-  // Held while the log's files change.
+  // Held while the log's files change, or are read for workers.
   Mutex log_mu_ ABSL_ACQUIRED_BEFORE(mu_);
+  // What is in memory of the log, for workers that have not caught up, and the
+  // number from which it begins.
+  std::weak_ptr<const LoggedJob> read_ ABSL_GUARDED_BY(log_mu_);
+  int64_t read_from_ ABSL_GUARDED_BY(log_mu_) = 0;
 
   Rendezvous finding_;
   Rendezvous saving_;

@@ -72,10 +72,10 @@ struct MemoryBound {
   }
 };
 
-// What is kept while the server reads its log, at its start or for a worker
-// that was started again, comes on top: a copy of the weights for each such
-// worker, and the log since the last snapshot. Errors: those of making the
-// optimizer.
+// What is kept while the server reads its log, at its start or for workers that
+// were started again, comes on top: a copy of the weights for each such worker,
+// and, once for all of them, the log since their snapshot. Errors: those of
+// making the optimizer.
 absl::StatusOr<MemoryBound> MemoryBoundOf(const JobConfig& config,
                                           const ServerPart& part);
 

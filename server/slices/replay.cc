@@ -1,6 +1,7 @@
 #include "server/slices/replay.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -27,9 +28,10 @@ bool SameBytes(const PayloadPieces& a, const PayloadPieces& b) {
 
 // The state before the updates of a history.
 absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
-    const SliceOptions& options, const SliceHistory& history) {
-  if (!history.saved.empty() || !history.first.has_value()) {
-    return SliceState::Load(options, history.saved);
+    const SliceOptions& options, const std::string& saved,
+    const SliceHistory& history) {
+  if (!saved.empty() || !history.first.has_value()) {
+    return SliceState::Load(options, saved);
   }
   const PayloadPieces& first = history.first->pieces;
   PS_ASSIGN_OR_RETURN(const PayloadInfo info,
@@ -39,6 +41,12 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateBefore(
     return absl::DataLossError("the first weights are not dense and fp32");
   }
   return SliceState::Create(options, first);
+}
+
+// The first update that the state has not received.
+std::map<int64_t, UpdateRecord>::const_iterator FirstAfter(
+    const SliceState& state, const SliceHistory& history) {
+  return history.updates.lower_bound(state.progress().version);
 }
 
 // has_coder: the state has a compressor's part, which checks its own values.
@@ -96,10 +104,13 @@ absl::Status Repeat(int64_t iteration, const UpdateRecord& update,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
-    const SliceOptions& options, const SliceHistory& history) {
+    const SliceOptions& options, const std::string& saved,
+    const SliceHistory& history) {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
-                      StateBefore(options, history));
-  for (const auto& [version, update] : history.updates) {
+                      StateBefore(options, saved, history));
+  const auto end = history.updates.end();
+  for (auto it = FirstAfter(*state, history); it != end; ++it) {
+    const auto& [version, update] = *it;
     if (version != state->progress().version) {
       return absl::DataLossError(
           absl::StrCat("update ", state->progress().version,
@@ -112,24 +123,27 @@ absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
 }
 
 absl::StatusOr<std::unique_ptr<WorkerPast>> WorkerPast::Create(
-    const SliceOptions& options, SliceHistory history) {
+    const SliceOptions& options, const std::string& saved,
+    std::shared_ptr<const SliceHistory> history) {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<SliceState> state,
-                      StateBefore(options, history));
-  for (const auto& entry : history.updates) {
+                      StateBefore(options, saved, *history));
+  const auto end = history->updates.end();
+  for (auto it = FirstAfter(*state, *history); it != end; ++it) {
     PS_RETURN_IF_ERROR(
-        CheckUpdate(options, entry.second, state->coder() != nullptr));
+        CheckUpdate(options, it->second, state->coder() != nullptr));
   }
   return std::unique_ptr<WorkerPast>(
-      new WorkerPast(std::move(state), std::move(history.updates)));
+      new WorkerPast(std::move(state), std::move(history)));
 }
 
 WorkerPast::WorkerPast(std::unique_ptr<SliceState> state,
-                       std::map<int64_t, UpdateRecord> repeats)
-    : state_(std::move(state)), repeats_(std::move(repeats)) {}
+                       std::shared_ptr<const SliceHistory> history)
+    : state_(std::move(state)), history_(std::move(history)) {}
 
 const UpdateRecord* WorkerPast::UpdateOf(int64_t iteration) const {
-  const auto update = repeats_.find(iteration);
-  return update == repeats_.end() ? nullptr : &update->second;
+  if (iteration < state_->progress().version) return nullptr;
+  const auto update = history_->updates.find(iteration);
+  return update == history_->updates.end() ? nullptr : &update->second;
 }
 
 absl::StatusOr<std::optional<WeightAnswer>> WorkerPast::Answer(
@@ -150,7 +164,6 @@ absl::StatusOr<std::optional<WeightAnswer>> WorkerPast::Answer(
           push.iteration, "; does it run on another kind of processor?"));
     }
     PS_RETURN_IF_ERROR(Repeat(version, *update, state_.get()));
-    repeats_.erase(version);
   }
   PS_ASSIGN_OR_RETURN(WeightAnswer answer,
                       state_->Answer(push.rank, push.base_version));

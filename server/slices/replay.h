@@ -4,9 +4,9 @@
 #define SERVER_SLICES_REPLAY_H_
 
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
+#include <string>
 
 #include "absl/status/statusor.h"
 #include "server/slices/slice_options.h"
@@ -16,18 +16,23 @@
 
 namespace ps {
 
-// The state to which a history leads. Errors: kDataLoss for an update that is
-// missing or does not fit; those of SliceState::Load and Create.
+// The state to which a history leads from SliceState::Save's bytes or, if there
+// are none, from its first weights; it may begin before that. Errors: kDataLoss
+// for an update that is missing or does not fit; those of SliceState::Load and
+// Create.
 absl::StatusOr<std::unique_ptr<SliceState>> StateAfter(
-    const SliceOptions& options, const SliceHistory& history);
+    const SliceOptions& options, const std::string& saved,
+    const SliceHistory& history);
 
 // A slice as a worker sees it that was started again from an earlier state, and
 // has not caught up. Not thread-safe.
 class WorkerPast {
  public:
-  // Begins before the updates of the history. Errors: those of StateAfter.
+  // Begins where StateAfter does. Several workers may share a history, which
+  // must not be null. Errors: those of StateAfter.
   static absl::StatusOr<std::unique_ptr<WorkerPast>> Create(
-      const SliceOptions& options, SliceHistory history);
+      const SliceOptions& options, const std::string& saved,
+      std::shared_ptr<const SliceHistory> history);
 
   const SliceState& state() const { return *state_; }
 
@@ -41,10 +46,10 @@ class WorkerPast {
 
  private:
   WorkerPast(std::unique_ptr<SliceState> state,
-             std::map<int64_t, UpdateRecord> repeats);
+             std::shared_ptr<const SliceHistory> history);
 
   const std::unique_ptr<SliceState> state_;
-  std::map<int64_t, UpdateRecord> repeats_;  // By iteration.
+  const std::shared_ptr<const SliceHistory> history_;
 };
 
 }  // namespace ps

@@ -28,11 +28,9 @@ class UpdateLog {
                                     const UpdateRecord& update) = 0;
 };
 
-// What leads to a slice's state.
+// What has been written down of a slice.
 struct SliceHistory {
-  // SliceState::Save's bytes; or, if there are none, the first weights.
-  std::string saved;
-  std::optional<ReceivedPayload> first;
+  std::optional<ReceivedPayload> first;  // Weights.
   // Whole updates, by the updates that the slice had received before.
   std::map<int64_t, UpdateRecord> updates;
 };

@@ -90,19 +90,20 @@ absl::StatusOr<std::string> WeightSlice::SaveNow() const {
   return state_->Save();
 }
 
-void WeightSlice::Load(SliceHistory history,
+void WeightSlice::Load(std::string saved,
+                       std::shared_ptr<const SliceHistory> history,
                        std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, history = std::move(history), done = std::move(done)] {
-    done(LoadNow(history));
-  });
+  mailbox_.Post([this, saved = std::move(saved), history = std::move(history),
+                 done = std::move(done)] { done(LoadNow(saved, *history)); });
 }
 
-absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
+absl::Status WeightSlice::LoadNow(const std::string& saved,
+                                  const SliceHistory& history) {
   PS_RETURN_IF_ERROR(failure_);
   if (state_ != nullptr) {
     return absl::FailedPreconditionError("this slice already has weights");
   }
-  PS_ASSIGN_OR_RETURN(state_, StateAfter(options_, history));
+  PS_ASSIGN_OR_RETURN(state_, StateAfter(options_, saved, history));
   // A worker that was started again may ask for those of the last update.
   if (positions_.shared() && !history.updates.empty()) {
     const auto& [version, update] = *history.updates.rbegin();
@@ -117,19 +118,34 @@ absl::Status WeightSlice::LoadNow(const SliceHistory& history) {
   return absl::OkStatus();
 }
 
-void WeightSlice::Rewind(int rank, SliceHistory history,
+void WeightSlice::Rewind(int rank, std::string saved,
+                         std::shared_ptr<const SliceHistory> history,
                          std::function<void(const absl::Status&)> done) {
-  mailbox_.Post([this, rank, history = std::move(history),
+  mailbox_.Post([this, rank, saved = std::move(saved),
+                 history = std::move(history),
                  done = std::move(done)]() mutable {
-    done(RewindNow(rank, std::move(history)));
+    done(RewindNow(rank, saved, std::move(history)));
   });
 }
 
-absl::Status WeightSlice::RewindNow(int rank, SliceHistory history) {
+absl::Status WeightSlice::RewindNow(
+    int rank, const std::string& saved,
+    std::shared_ptr<const SliceHistory> history) {
   PS_RETURN_IF_ERROR(CheckReady(absl::StatusCode::kFailedPrecondition));
   PS_ASSIGN_OR_RETURN(workers_[rank].past,
-                      WorkerPast::Create(options_, std::move(history)));
+                      WorkerPast::Create(options_, saved, std::move(history)));
+  ReleasePast(rank);
   return absl::OkStatus();
+}
+
+void WeightSlice::ReleasePast(int rank) {
+  std::unique_ptr<WorkerPast>& past = workers_[rank].past;
+  // While an update is under way, the answer to the last push is gone.
+  if (record_.has_value() ||
+      past->state().progress().version < state_->progress().version) {
+    return;
+  }
+  past.reset();
 }
 
 void WeightSlice::Pull(int rank, int64_t iterations, PushDone done) {
@@ -219,7 +235,10 @@ void WeightSlice::HandlePush(WorkerPush push, PushDone done) {
     if (!then.ok() || then->has_value()) {
       // Released before the answer, as after an update.
       push.payload = ReceivedPayload();
-      if (then.ok()) (*then)->complete = clock_->Now();
+      if (then.ok()) {
+        (*then)->complete = clock_->Now();
+        ReleasePast(rank);
+      }
       done(then.ok() ? absl::StatusOr<WeightAnswer>(**then) : then.status());
       return;
     }

@@ -106,19 +106,21 @@ class WeightSlice {
   // kFailedPrecondition before the first weights, or if an update is under way.
   void Save(std::function<void(const absl::StatusOr<std::string>&)> done);
 
-  // Takes up a saved state, or the first weights, and repeats the updates that
-  // followed. Errors, through `done`: kFailedPrecondition if the slice has
-  // weights already; kDataLoss for updates that do not fit; those of
-  // SliceState::Load and Create.
-  void Load(SliceHistory history,
+  // Takes up a saved state or, without, the first weights of `history`, and
+  // repeats the updates that followed. `history` must not be null. Errors,
+  // through `done`: kFailedPrecondition if the slice has weights already;
+  // kDataLoss for updates that do not fit; those of SliceState::Load and
+  // Create.
+  void Load(std::string saved, std::shared_ptr<const SliceHistory> history,
             std::function<void(const absl::Status&)> done);
 
-  // A worker was started again from an earlier state, from which `history`
-  // leads to the present one. Until it has caught up, its pulls and pushes get
-  // the answers of then. In mode SYNCHRONOUS only. Errors, through `done`:
-  // those of Load; later, through that of Push, kFailedPrecondition for a push
-  // that differs from the one that was counted.
-  void Rewind(int rank, SliceHistory history,
+  // A worker was started again from an earlier state, that of Load, from which
+  // `history` leads to the present one. Until it has caught up, its pulls and
+  // pushes get the answers of then. In mode SYNCHRONOUS only. Errors, through
+  // `done`: those of Load; later, through that of Push, kFailedPrecondition for
+  // a push that differs from the one that was counted.
+  void Rewind(int rank, std::string saved,
+              std::shared_ptr<const SliceHistory> history,
               std::function<void(const absl::Status&)> done);
 
   // This worker will not push any more; nobody waits for it from now on, unless
@@ -171,8 +173,11 @@ class WeightSlice {
   // Events. Everything below runs in the mailbox.
   absl::Status SetFirstWeights(const PayloadPieces& payload);
   absl::StatusOr<std::string> SaveNow() const;
-  absl::Status LoadNow(const SliceHistory& history);
-  absl::Status RewindNow(int rank, SliceHistory history);
+  absl::Status LoadNow(const std::string& saved, const SliceHistory& history);
+  absl::Status RewindNow(int rank, const std::string& saved,
+                         std::shared_ptr<const SliceHistory> history);
+  // Releases the past of a worker that has caught up.
+  void ReleasePast(int rank);
   // The state is new.
   void Begin();
   void HandlePull(Waiting pull);

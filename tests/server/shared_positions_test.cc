@@ -295,9 +295,9 @@ TEST_F(SharedPositionsTest, WorkersGoBackAlone) {
     ASSERT_EQ(answers.Get().size(), 3u);
     history.updates.emplace(iteration, std::move(update));
   }
-  slice_->Rewind(1, std::move(history), [](const absl::Status& status) {
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  slice_->Rewind(
+      1, "", std::make_shared<SliceHistory>(std::move(history)),
+      [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
   for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
     const std::vector<uint32_t> indices = {static_cast<uint32_t>(iteration), 8};
     const bool leads = iteration == 1;
@@ -328,9 +328,9 @@ TEST_F(SharedPositionsTest, WorkersGoBackAlone) {
 TEST_F(SharedPositionsTest, AServerGoesOnFromItsLog) {
   SliceHistory history = OneUpdate();
   WeightSlice restarted(OptionsOf(config_, kSize));
-  restarted.Load(std::move(history), [](const absl::Status& status) {
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  restarted.Load(
+      "", std::make_shared<SliceHistory>(std::move(history)),
+      [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
   Asked asked;
   restarted.GetPositions(2, 0, asked.Taker());
   EXPECT_THAT(asked.positions(), ElementsAre(3));
@@ -344,7 +344,7 @@ TEST_F(SharedPositionsTest, ALogThatContradictsItselfIsRefused) {
   history.updates.at(0).pushes[1].dense = true;
   WeightSlice restarted(OptionsOf(config_, kSize));
   absl::Status loaded;
-  restarted.Load(std::move(history),
+  restarted.Load("", std::make_shared<SliceHistory>(std::move(history)),
                  [&loaded](const absl::Status& status) { loaded = status; });
   EXPECT_TRUE(absl::IsDataLoss(loaded));
   EXPECT_EQ(loaded.message(),

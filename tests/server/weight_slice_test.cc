@@ -141,10 +141,16 @@ TEST_F(WeightSliceTest, AWorkerGoesBackAlone) {
     given.push_back(Bytes(*answers.Get()[1]));
     history.updates.emplace(iteration, std::move(update));
   }
-  absl::Status rewound;
-  slice->Rewind(1, std::move(history),
-                [&](const absl::Status& status) { rewound = status; });
-  ASSERT_TRUE(rewound.ok()) << rewound;
+  // Shared with worker 2, which goes back as well.
+  auto shared = std::make_shared<const SliceHistory>(std::move(history));
+  const std::weak_ptr<const SliceHistory> held = shared;
+  for (const int rank : {1, 2}) {
+    absl::Status rewound;
+    slice->Rewind(rank, "", shared,
+                  [&](const absl::Status& status) { rewound = status; });
+    ASSERT_TRUE(rewound.ok()) << rewound;
+  }
+  shared = nullptr;
   Answers pulled;
   slice->Pull(1, 0, pulled.Taker());
   ASSERT_EQ(pulled.Get().size(), 1u);
@@ -154,17 +160,21 @@ TEST_F(WeightSliceTest, AWorkerGoesBackAlone) {
   slice->Pull(1, kUpdates, present.Taker());
   EXPECT_TRUE(absl::IsFailedPrecondition(present.OnlyStatus()))
       << "it is not there yet";
-  for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
-    // The second time its answer has been lost.
-    for (int repeat = 0; repeat < 2; ++repeat) {
-      Answers answers;
-      slice->Push(push_of(1, iteration), answers.Taker());
-      ASSERT_EQ(answers.Get().size(), 1u);
-      ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
-      EXPECT_EQ(answers.Get()[0]->version, iteration + 1);
-      EXPECT_EQ(Bytes(*answers.Get()[0]), given[iteration]);
+  for (const int rank : {1, 2}) {
+    EXPECT_FALSE(held.expired()) << rank;
+    for (int64_t iteration = 0; iteration < kUpdates; ++iteration) {
+      // The second time its answer has been lost.
+      for (int repeat = 0; repeat < 2; ++repeat) {
+        Answers answers;
+        slice->Push(push_of(rank, iteration), answers.Taker());
+        ASSERT_EQ(answers.Get().size(), 1u);
+        ASSERT_TRUE(answers.Get()[0].ok()) << answers.Get()[0].status();
+        EXPECT_EQ(answers.Get()[0]->version, iteration + 1);
+        EXPECT_EQ(Bytes(*answers.Get()[0]), given[iteration]);
+      }
     }
   }
+  EXPECT_TRUE(held.expired()) << "both have caught up";
   EXPECT_EQ(slice->version(), kUpdates);
   Answers answers;
   slice->Push(push_of(1, kUpdates), answers.Taker());
@@ -207,9 +217,9 @@ TEST_F(WeightSliceTest, AWorkerThatDoesNotRepeatItselfIsRefused) {
     update.pushes.push_back(PushOf(rank, 0, {1}));
   }
   history.updates.emplace(0, std::move(update));
-  slice->Rewind(2, std::move(history), [](const absl::Status& status) {
-    EXPECT_TRUE(status.ok()) << status;
-  });
+  slice->Rewind(
+      2, "", std::make_shared<SliceHistory>(std::move(history)),
+      [](const absl::Status& status) { EXPECT_TRUE(status.ok()) << status; });
   Answers other;
   slice->Push(PushOf(2, 0, {1.0000001f}), other.Taker());
   EXPECT_TRUE(absl::IsFailedPrecondition(other.OnlyStatus()))
