@@ -19,11 +19,22 @@ namespace {
 
 constexpr char kPrefix[] = "snapshot-";
 constexpr char kUnfinished[] = ".unfinished";
+constexpr char kRemoved[] = ".removed.unfinished";
 constexpr char kManifest[] = "manifest";
 constexpr char kFirstWords[] = "gradsieve-snapshot 1 ";
 
 std::string FolderOf(const std::string& folder, int64_t number) {
   return absl::StrCat(folder, "/", kPrefix, number);
+}
+
+// Does nothing if there is none.
+absl::Status RemoveSnapshot(Files* files, const std::string& folder) {
+  const std::string removed = folder + kRemoved;
+  PS_RETURN_IF_ERROR(files->Remove(removed));
+  const absl::Status renamed = files->Rename(folder, removed);
+  if (absl::IsNotFound(renamed)) return absl::OkStatus();
+  PS_RETURN_IF_ERROR(renamed);
+  return files->Remove(removed);
 }
 
 std::string ManifestText(const Snapshot& snapshot) {
@@ -105,7 +116,7 @@ absl::Status SnapshotWriter::Add(const std::string& name,
 absl::Status SnapshotWriter::Commit(const std::string& note) {
   snapshot_.note = note;
   PS_RETURN_IF_ERROR(Write(kManifest, ManifestText(snapshot_)));
-  PS_RETURN_IF_ERROR(files_->Remove(snapshot_.folder));
+  PS_RETURN_IF_ERROR(RemoveSnapshot(files_, snapshot_.folder));
   return files_->Rename(unfinished_, snapshot_.folder);
 }
 
@@ -189,7 +200,7 @@ absl::Status RemoveNewer(Files* files, const std::string& folder,
                       ListSnapshots(files, folder));
   for (const int64_t newer : numbers) {
     if (newer <= number) continue;
-    PS_RETURN_IF_ERROR(files->Remove(FolderOf(folder, newer)));
+    PS_RETURN_IF_ERROR(RemoveSnapshot(files, FolderOf(folder, newer)));
   }
   return absl::OkStatus();
 }
@@ -200,7 +211,7 @@ absl::Status RemoveOlder(Files* files, const std::string& folder, int keep,
                       ListSnapshots(files, folder));
   const auto size = static_cast<int>(numbers.size());
   for (int i = 0; i < size - keep && numbers[i] < needed; ++i) {
-    PS_RETURN_IF_ERROR(files->Remove(FolderOf(folder, numbers[i])));
+    PS_RETURN_IF_ERROR(RemoveSnapshot(files, FolderOf(folder, numbers[i])));
   }
   const absl::StatusOr<std::vector<std::string>> names = files->List(folder);
   if (absl::IsNotFound(names.status())) return absl::OkStatus();

@@ -7,7 +7,8 @@
 //                                    CRC-32C
 //
 // A snapshot is written as snapshot-120.unfinished and renamed when everything
-// has been synced.
+// has been synced; it is renamed to snapshot-120.removed.unfinished before it
+// is removed, so that what has the name of a snapshot is a whole one.
 #ifndef STORAGE_SNAPSHOT_H_
 #define STORAGE_SNAPSHOT_H_
 

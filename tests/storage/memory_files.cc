@@ -89,12 +89,15 @@ absl::Status MemoryFiles::MakeFolder(const std::string& path) {
 
 absl::Status MemoryFiles::Rename(const std::string& from,
                                  const std::string& to) {
-  PS_RETURN_IF_ERROR(Change(from));
   std::map<std::string, Content> renamed;
-  for (auto& [path, content] : contents_) {
+  bool found = false;
+  for (const auto& [path, content] : contents_) {
     const bool within = path == from || absl::StartsWith(path, from + "/");
     renamed[within ? to + path.substr(from.size()) : path] = content;
+    found = found || within;
   }
+  if (!found) return absl::NotFoundError(from);
+  PS_RETURN_IF_ERROR(Change(from));
   contents_ = std::move(renamed);
   return absl::OkStatus();
 }
@@ -117,10 +120,11 @@ absl::StatusOr<std::unique_ptr<FileLock>> MemoryFiles::Lock(
 }
 
 absl::Status MemoryFiles::Remove(const std::string& path) {
-  PS_RETURN_IF_ERROR(Change(path));
   for (auto it = contents_.begin(); it != contents_.end();) {
     const bool within =
         it->first == path || absl::StartsWith(it->first, path + "/");
+    // One file after the other.
+    if (within) PS_RETURN_IF_ERROR(Change(it->first));
     it = within ? contents_.erase(it) : std::next(it);
   }
   return absl::OkStatus();

@@ -101,6 +101,33 @@ TEST(Snapshot, DamageIsFoundAndNamed) {
   expect_named("here/snapshot-7/state");
 }
 
+// A process that is killed at any moment has removed a snapshot or not.
+TEST(Snapshot, NoneIsRemovedByHalf) {
+  for (const bool older : {false, true}) {
+    int64_t changes = 0;
+    for (bool failed = true; failed; ++changes) {
+      MemoryFiles files;
+      for (const int64_t number : {1, 2, 3}) {
+        ASSERT_TRUE(Save(&files, number, "x").ok());
+      }
+      files.FailAfter(changes);
+      const absl::Status removed =
+          older ? RemoveOlder(&files, "here", /*keep=*/1, /*needed=*/3)
+                : RemoveNewer(&files, "here", 1);
+      failed = !removed.ok();
+      files.StopFailing();
+      const auto numbers = *ListSnapshots(&files, "here");
+      for (const int64_t number : numbers) {
+        const absl::Status whole = VerifySnapshot(&files, "here", number);
+        EXPECT_TRUE(whole.ok()) << changes << ": " << whole;
+      }
+      EXPECT_TRUE(RemoveOlder(&files, "here", 3, /*needed=*/3).ok());
+      EXPECT_LE(files.List("here")->size(), 3u) << "the rest is swept";
+    }
+    EXPECT_GT(changes, 8) << "nothing failed";
+  }
+}
+
 // Whatever fails, and also if the power is lost then, an earlier snapshot stays
 // and a later one is whole or not there.
 TEST(Snapshot, FailuresLoseNothing) {
