@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
@@ -38,10 +39,11 @@ uint64_t Checksum(absl::string_view bytes) {
 
 }  // namespace
 
-StateWriter::StateWriter(absl::string_view kind) {
-  CHECK_LT(kind.size(), 256u);
-  bytes_.push_back(static_cast<char>(kind.size()));
-  absl::StrAppend(&bytes_, kind);
+StateWriter::StateWriter(absl::string_view kind, int version) {
+  const std::string text = absl::StrCat(kind, " ", version);
+  CHECK_LT(text.size(), 256u);
+  bytes_.push_back(static_cast<char>(text.size()));
+  absl::StrAppend(&bytes_, text);
 }
 
 void StateWriter::PutInt(int64_t value) {
@@ -74,7 +76,8 @@ std::string StateWriter::Finish() && {
 }
 
 absl::StatusOr<StateReader> StateReader::Open(absl::string_view kind,
-                                              absl::string_view state) {
+                                              absl::string_view state,
+                                              int version) {
   if (state.size() < 1 + sizeof(uint64_t)) {
     return absl::DataLossError(
         absl::StrCat("saved state of ", state.size(), " bytes"));
@@ -85,9 +88,15 @@ absl::StatusOr<StateReader> StateReader::Open(absl::string_view kind,
     return absl::DataLossError("saved state has a wrong checksum");
   }
   const size_t kind_size = static_cast<unsigned char>(bytes[0]);
-  if (bytes.size() < 1 + kind_size || bytes.substr(1, kind_size) != kind) {
+  const absl::string_view saved = bytes.substr(1, kind_size);
+  const std::string needed = absl::StrCat(kind, " ", version);
+  if (bytes.size() < 1 + kind_size || saved != needed) {
     return absl::DataLossError(
-        absl::StrCat("not a saved state of kind ", kind));
+        absl::StrCat("the saved state is \"", absl::CHexEscape(saved),
+                     "\", and \"", needed, "\" is needed",
+                     saved.substr(0, saved.rfind(' ')) == kind
+                         ? "; another version of this program has written it"
+                         : ""));
   }
   return StateReader(bytes.substr(1 + kind_size));
 }

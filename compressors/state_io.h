@@ -1,5 +1,5 @@
-// The bytes of a compressor's or a slice's state in a checkpoint: a kind,
-// numbers, and a checksum. Damaged state is rejected as a whole.
+// The bytes of a compressor's or a slice's state in a checkpoint: a kind and
+// its version, numbers, and a checksum. Damaged state is rejected as a whole.
 #ifndef COMPRESSORS_STATE_IO_H_
 #define COMPRESSORS_STATE_IO_H_
 
@@ -15,9 +15,9 @@ namespace ps {
 
 class StateWriter {
  public:
-  // `kind`: names the kind of object that writes the state; at most 255
-  // bytes.
-  explicit StateWriter(absl::string_view kind);
+  // `kind`: names the kind of object that writes the state; at most 240 bytes.
+  // `version` counts the changes of what it writes.
+  explicit StateWriter(absl::string_view kind, int version = 1);
 
   void PutInt(int64_t value);
   void PutDouble(double value);            // Stores the bits.
@@ -35,9 +35,10 @@ class StateWriter {
 // Reads the numbers in the order in which they were put. Errors: kDataLoss.
 class StateReader {
  public:
-  // Checks the kind and the checksum.
+  // Checks the kind, its version and the checksum.
   static absl::StatusOr<StateReader> Open(absl::string_view kind,
-                                          absl::string_view state);
+                                          absl::string_view state,
+                                          int version = 1);
 
   absl::StatusOr<int64_t> GetInt();
   absl::StatusOr<double> GetDouble();

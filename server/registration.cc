@@ -10,6 +10,7 @@
 #include "common/consistency.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "glog/logging.h"
 #include "server/limits/memory_bound.h"
 #include "server/ps_service.h"
@@ -63,6 +64,12 @@ absl::Status PsService::CheckConfig(const RegisterRequest& request) {
 
 absl::Status PsService::HandleRegister(const RegisterRequest& request,
                                        RegisterResponse* response) {
+  if (request.protocol() != kProtocol) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "worker ", request.worker().rank(), " has protocol ",
+        request.protocol(), ", and server ", server_index_, " has ", kProtocol,
+        "; start all processes of a job with the same version"));
+  }
   if (request.server_index() != server_index_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "this is server ", server_index_, "; the worker takes it for server ",

@@ -12,6 +12,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "compressors/payload/shared_positions.h"
 #include "proto/parameter_server.pb.h"
 #include "transport/grpc_server_channel.h"
@@ -101,6 +102,7 @@ RegisterRequest SessionsClient::Registration() const {
   RegisterRequest request;
   *request.mutable_worker() = worker_;
   request.set_name(options_.name);
+  request.set_protocol(kProtocol);
   request.set_config(options_.config_text);
   request.set_total_iterations(options_.total_iterations);
   request.set_keeps_snapshots(options_.keeps_snapshots);

@@ -12,7 +12,7 @@ namespace ps {
 std::string SaveProgress(const SavedProgress& progress,
                          const RunTotalsCounter& totals) {
   const ResumePoint& point = progress.point;
-  StateWriter writer(kProgressPart);
+  StateWriter writer(kProgressPart, kProgressVersion);
   writer.PutInt(point.push);
   writer.PutInt(point.metrics_bytes);
   const EarlyStoppingState& stopping = point.early_stopping;
@@ -29,8 +29,9 @@ std::string SaveProgress(const SavedProgress& progress,
 
 absl::StatusOr<SavedProgress> LoadProgress(absl::string_view bytes,
                                            RunTotalsCounter* totals) {
-  PS_ASSIGN_OR_RETURN(StateReader reader,
-                      StateReader::Open(kProgressPart, bytes));
+  PS_ASSIGN_OR_RETURN(
+      StateReader reader,
+      StateReader::Open(kProgressPart, bytes, kProgressVersion));
   SavedProgress progress;
   PS_ASSIGN_OR_RETURN(progress.point.push, reader.GetInt());
   PS_ASSIGN_OR_RETURN(progress.point.metrics_bytes, reader.GetInt());

@@ -17,6 +17,8 @@
 namespace ps {
 
 constexpr char kProgressPart[] = "progress";
+// The second one has what training.early_stopping has counted.
+constexpr int kProgressVersion = 2;
 constexpr char kResidualsPart[] = "residuals";
 
 // Where the job goes on.

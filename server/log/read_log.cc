@@ -4,6 +4,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "server/log/server_log.h"
 
 namespace ps {
@@ -78,6 +79,11 @@ absl::Status SegmentReader::Take(absl::string_view record, bool is_first) {
     case LogEntry::kNorms:
       return TakeNorms(entry.norms());
     case LogEntry::kBeginning:
+      if (entry.beginning().protocol() != kProtocol) {
+        return absl::DataLossError(
+            absl::StrCat("has protocol ", entry.beginning().protocol(),
+                         "; this program has ", kProtocol));
+      }
       job_->layout = entry.beginning().layout();
       return absl::OkStatus();
     case LogEntry::WHAT_NOT_SET:

@@ -8,6 +8,7 @@
 #include "absl/strings/strip.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "glog/logging.h"
 #include "storage/snapshot.h"
 
@@ -170,6 +171,7 @@ absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
                         RecordLogWriter::Create(options_.files, unfinished));
     LogEntry entry;
     *entry.mutable_beginning()->mutable_layout() = layout;
+    entry.mutable_beginning()->set_protocol(kProtocol);
     PS_RETURN_IF_ERROR(writer.Append({HeadOf(entry)}));
     if (options_.sync) PS_RETURN_IF_ERROR(writer.Sync());
   }

@@ -14,6 +14,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/file.h"
+#include "common/version.h"
 #include "compressors/payload/payload.h"
 #include "gmock/gmock.h"
 #include "grpcpp/create_channel.h"
@@ -80,6 +81,7 @@ std::vector<std::pair<std::string, std::string>> EveryCall(
   registration.mutable_worker()->set_incarnation(7);
   registration.set_name("stranger");
   registration.set_config(SharedConfigText(job));
+  registration.set_protocol(kProtocol);
   registration.add_bucket_sizes(1000);
   registration.add_tensor_sizes(1000);
   registration.add_tensor_is_matrix(false);
@@ -334,6 +336,7 @@ TEST_F(Strangers, ABacklogStaysWithinTheBoundThatTheServerNames) {
     registration.mutable_worker()->set_rank(rank);
     registration.mutable_worker()->set_incarnation(7);
     registration.set_config(SharedConfigText(job));
+    registration.set_protocol(kProtocol);
     for (int b = 0; b < kBuckets; ++b) {
       registration.add_bucket_sizes(kBucketElements);
     }

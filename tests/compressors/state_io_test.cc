@@ -46,8 +46,21 @@ TEST(StateIoTest, EveryFlippedBitIsSeen) {
     EXPECT_EQ(StateReader::Open("test", bad).status().code(),
               absl::StatusCode::kDataLoss);
   }
-  EXPECT_EQ(StateReader::Open("tests", good).status().code(),
-            absl::StatusCode::kDataLoss);
+}
+
+TEST(StateIoTest, AnotherKindOrVersionIsNamed) {
+  const std::string state = StateOf(3, "");
+  const absl::Status kind = StateReader::Open("tests", state).status();
+  EXPECT_TRUE(absl::IsDataLoss(kind));
+  EXPECT_EQ(kind.message(),
+            "the saved state is \"test 1\", and \"tests 1\" is needed");
+  const absl::Status version = StateReader::Open("test", state, 2).status();
+  EXPECT_TRUE(absl::IsDataLoss(version));
+  EXPECT_EQ(version.message(),
+            "the saved state is \"test 1\", and \"test 2\" is needed; another "
+            "version of this program has written it");
+  StateWriter writer("test", 2);
+  EXPECT_TRUE(StateReader::Open("test", std::move(writer).Finish(), 2).ok());
 }
 
 }  // namespace

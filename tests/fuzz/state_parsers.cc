@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "common/json.h"
 #include "common/status_macros.h"
+#include "common/version.h"
 #include "compressors/payload/payload.h"
 #include "compressors/state_io.h"
 #include "glog/logging.h"
@@ -75,6 +76,7 @@ std::string RecordOf(const LogEntry& entry, absl::string_view payloads) {
 LogEntry Beginning() {
   LogEntry entry;
   entry.mutable_beginning()->mutable_layout()->add_bucket_sizes(5);
+  entry.mutable_beginning()->set_protocol(kProtocol);
   return entry;
 }
 
@@ -89,8 +91,9 @@ absl::Status FuzzLogRecord(absl::string_view bytes) {
 }
 
 // The same fields, with a kind and a checksum that fit.
-std::string Sealed(absl::string_view kind, absl::string_view fields) {
-  StateWriter writer(kind);
+std::string Sealed(absl::string_view kind, absl::string_view fields,
+                   int version = 1) {
+  StateWriter writer(kind, version);
   writer.PutRest(fields);
   return std::move(writer).Finish();
 }
@@ -123,12 +126,14 @@ absl::Status FuzzSlice(absl::string_view fields) {
 absl::Status FuzzProgress(absl::string_view fields) {
   RunTotalsCounter totals(2, 5);
   LoadResiduals(Sealed(kResidualsPart, fields)).IgnoreError();
-  return LoadProgress(Sealed(kProgressPart, fields), &totals).status();
+  return LoadProgress(Sealed(kProgressPart, fields, kProgressVersion), &totals)
+      .status();
 }
 
 // The fields of a state, without its kind and its checksum.
-std::string Unsealed(absl::string_view kind, absl::string_view state) {
-  return std::string(StateReader::Open(kind, state)->Rest());
+std::string Unsealed(absl::string_view kind, absl::string_view state,
+                     int version = 1) {
+  return std::string(StateReader::Open(kind, state, version)->Rest());
 }
 
 std::vector<std::string> Slices() {
@@ -184,7 +189,7 @@ std::vector<FuzzedParser> ParsersOfState() {
       {"slice", FuzzSlice, Slices()},
       {"progress",
        FuzzProgress,
-       {Unsealed(kProgressPart, SaveProgress({}, totals))}},
+       {Unsealed(kProgressPart, SaveProgress({}, totals), kProgressVersion)}},
   };
 }
 

@@ -6,6 +6,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/mutex.h"
+#include "common/version.h"
 #include "glog/logging.h"
 #include "grpcpp/client_context.h"
 #include "grpcpp/create_channel.h"
@@ -93,6 +94,7 @@ RegisterRequest RawWorker::ValidRegistration(
   RegisterRequest request;
   *request.mutable_worker() = worker;
   request.set_name("test:1");
+  request.set_protocol(kProtocol);
   request.set_config(SharedConfigText(config));
   for (const int64_t size : bucket_sizes) request.add_bucket_sizes(size);
   request.set_total_iterations(10);

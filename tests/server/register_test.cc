@@ -77,6 +77,15 @@ TEST_F(RegisterTest, AWorkerOfAnotherConfigIsToldTheFieldsAndTheLogTheValues) {
   EXPECT_TRUE(worker_.Register(Valid(1)).ok()) << "the rank is still free";
 }
 
+TEST_F(RegisterTest, AnotherVersionIsNamed) {
+  RegisterRequest request = Valid(0);
+  request.set_protocol(request.protocol() + 1);
+  const absl::Status status = worker_.Register(request);
+  EXPECT_TRUE(absl::IsFailedPrecondition(status)) << status;
+  EXPECT_THAT(std::string(status.message()),
+              HasSubstr("worker 0 has protocol 2, and server 0 has 1"));
+}
+
 TEST_F(RegisterTest, AConfigThatDoesNotParseIsRefused) {
   RegisterRequest request = Valid(0);
   for (const std::string text : {"}", "no_such_field: 1", "seed: -1"}) {

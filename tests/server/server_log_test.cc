@@ -157,6 +157,26 @@ TEST_F(ServerLogTest, WhatIsMissingIsNamed) {
               HasSubstr("record 1: lacks exchange 0 of norms of update 7"));
 }
 
+TEST_F(ServerLogTest, AnotherVersionIsNamed) {
+  ASSERT_TRUE(Open()->Begin(7, 1, {}).ok());
+  std::string record;
+  {
+    const std::string path = Open()->latest()->path;
+    const auto log = RecordLogReader::Open(&files_, path);
+    ASSERT_TRUE(log.ok() && log->records().size() == 1) << log.status();
+    record = std::string(log->records()[0]);
+    ASSERT_TRUE(files_.Remove(path).ok());
+    // The last field of the only message.
+    ++record.back();
+    auto other = RecordLogWriter::Create(&files_, path);
+    ASSERT_TRUE(other.ok() && other->Append({record}).ok()) << other.status();
+  }
+  const absl::Status read = Open()->Read(7).status();
+  EXPECT_TRUE(absl::IsDataLoss(read)) << read;
+  EXPECT_THAT(std::string(read.message()),
+              HasSubstr("record 0: has protocol 2; this program has 1"));
+}
+
 // A job that goes back drops what followed; snapshots drop what they replace.
 TEST_F(ServerLogTest, KeepsOneLine) {
   const auto log = Open();
