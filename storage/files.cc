@@ -131,12 +131,23 @@ class RealFiles final : public Files {
 
   absl::Status MakeFolder(const std::string& path) override {
     std::error_code error;
+    std::vector<fs::path> made;
+    for (fs::path each = path; !each.empty() && !fs::exists(each, error);
+         each = each.parent_path()) {
+      made.push_back(each);
+    }
     fs::create_directories(path, error);
     if (error) return Failure("make the folder", path, error.value());
+    for (const fs::path& each : made) {
+      const std::string above = each.parent_path().string();
+      PS_RETURN_IF_ERROR(SyncFolder(above.empty() ? "." : above));
+    }
     return absl::OkStatus();
   }
 
   absl::Status Rename(const std::string& from, const std::string& to) override {
+    std::error_code error;
+    if (fs::is_directory(from, error)) PS_RETURN_IF_ERROR(SyncFolder(from));
     if (rename(from.c_str(), to.c_str()) != 0) {
       return Failure("rename to " + to, from, errno);
     }

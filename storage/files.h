@@ -56,10 +56,12 @@ class Files {
   // Names in a folder, ascending.
   virtual absl::StatusOr<std::vector<std::string>> List(
       const std::string& folder) = 0;
-  // Makes a folder and those above it; does nothing if it exists.
+  // Makes a folder and those above it; does nothing if it exists. Survives a
+  // loss of power.
   virtual absl::Status MakeFolder(const std::string& path) = 0;
   // Renames a file or folder within one file system, where nothing must have
-  // the new name. Survives a loss of power.
+  // the new name. Survives a loss of power, and so do the names of all files in
+  // that folder.
   virtual absl::Status Rename(const std::string& from,
                               const std::string& to) = 0;
   // Locks a file, which is made if there is none, against other processes and

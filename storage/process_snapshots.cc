@@ -109,7 +109,9 @@ absl::StatusOr<std::unique_ptr<ProcessSnapshots>> ProcessSnapshots::Open(
 absl::Status ProcessSnapshots::Find() {
   PS_ASSIGN_OR_RETURN(const std::vector<int64_t> all,
                       ListSnapshots(files_, folder_));
-  for (const int64_t number : all) {
+  // The latest first.
+  for (auto each = all.rbegin(); each != all.rend(); ++each) {
+    const int64_t number = *each;
     const absl::StatusOr<Snapshot> snapshot =
         OpenSnapshot(files_, folder_, number);
     absl::Status whole = snapshot.status();
@@ -118,12 +120,14 @@ absl::Status ProcessSnapshots::Find() {
       whole = VerifySnapshot(files_, folder_, number);
     }
     if (whole.ok()) {
-      numbers_.push_back(number);
+      numbers_.insert(numbers_.begin(), number);
       continue;
     }
-    // Anything else may pass, and is no reason to go back.
-    if (!absl::IsDataLoss(whole) && !absl::IsNotFound(whole)) return whole;
-    damaged_.push_back(number);
+    // Anything else may pass, and is no reason to go back; but nothing has to,
+    // if a later one is whole.
+    const bool damaged = absl::IsDataLoss(whole) || absl::IsNotFound(whole);
+    if (!damaged && numbers_.empty()) return whole;
+    damaged_.insert(damaged_.begin(), number);
     LOG(ERROR) << "snapshot " << number << " is not used: " << whole.message();
   }
   // What is damaged was saved later.

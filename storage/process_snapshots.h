@@ -61,10 +61,11 @@ std::string NoteOf(const JobConfig& job);
 // Thread-safe.
 class ProcessSnapshots {
  public:
-  // Reads and checks the snapshots that are there, and logs which are damaged.
-  // Errors: kUnavailable if another process uses the folder;
-  // kFailedPrecondition, with the fields that differ, for a snapshot of another
-  // job; those of the file system.
+  // Reads and checks the snapshots that are there, and logs which are damaged,
+  // or cannot be read and are older than one that is whole. Errors:
+  // kUnavailable if another process uses the folder; kFailedPrecondition, with
+  // the fields that differ, for a snapshot of another job; those of the file
+  // system, if the latest cannot be read.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
       const ProcessSnapshotsOptions& options);
 

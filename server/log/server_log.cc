@@ -286,13 +286,21 @@ absl::Status ServerLog::SyncUpTo(int64_t written) {
   std::shared_ptr<RecordLogWriter> writer;
   {
     MutexLock lock(&mu_);
+    PS_RETURN_IF_ERROR(failure_);
     reached = written_;
     writer = writer_;
   }
   if (writer == nullptr) return absl::OkStatus();
-  PS_RETURN_IF_ERROR(writer->Sync());
-  synced_ = reached;
-  return absl::OkStatus();
+  const absl::Status status = writer->Sync();
+  if (status.ok()) {
+    synced_ = reached;
+    return status;
+  }
+  // The system tells of bytes that it has lost once; another sync would
+  // succeed.
+  MutexLock lock(&mu_);
+  failure_ = status;
+  return status;
 }
 
 }  // namespace ps

@@ -230,22 +230,24 @@ TEST_F(ServerLogTest, ABeginningSurvivesALossOfPower) {
 
 // Whatever fails, and however a caller repeats what it wanted to write.
 TEST_F(ServerLogTest, TakesNothingAfterAFailure) {
-  for (int changes = 0;; ++changes) {
-    const auto log = Open(/*max_bytes=*/1000);
-    ASSERT_TRUE(log->Begin(0, 1, {}).ok());
-    files_.FailAfter(changes);
-    absl::Status status;
-    int64_t version = 0;
-    while (status.ok() && version < 20) status = Append(log.get(), version++);
-    files_.StopFailing();
-    if (status.ok()) break;
-    EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
-    EXPECT_THAT(std::string(status.message()),
-                HasSubstr("checkpoint.durability"));
-    EXPECT_FALSE(Append(log.get(), version).ok());
-    // A snapshot begins anew.
-    EXPECT_TRUE(log->Begin(20, 1, {}).ok());
-    EXPECT_TRUE(Append(log.get(), 20).ok());
+  for (const bool sync : {false, true}) {
+    for (int changes = 0;; ++changes) {
+      const auto log = Open(/*max_bytes=*/1000, sync);
+      ASSERT_TRUE(log->Begin(0, 1, {}).ok());
+      files_.FailAfter(changes);
+      absl::Status status;
+      int64_t version = 0;
+      while (status.ok() && version < 20) status = Append(log.get(), version++);
+      files_.StopFailing();
+      if (status.ok()) break;
+      EXPECT_TRUE(absl::IsResourceExhausted(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  HasSubstr("checkpoint.durability"));
+      EXPECT_FALSE(Append(log.get(), version).ok()) << changes;
+      // A snapshot begins anew.
+      EXPECT_TRUE(log->Begin(20, 1, {}).ok());
+      EXPECT_TRUE(Append(log.get(), 20).ok());
+    }
   }
 }
 

@@ -66,6 +66,7 @@ absl::StatusOr<std::unique_ptr<OutputFile>> MemoryFiles::Continue(
 }
 
 absl::StatusOr<std::string> MemoryFiles::Read(const std::string& path) {
+  if (path == unreadable_) return absl::ErrnoToStatus(EIO, path);
   const auto found = contents_.find(path);
   if (found == contents_.end()) return absl::NotFoundError(path);
   return found->second.bytes;

@@ -36,6 +36,9 @@ class MemoryFiles final : public Files {
   // Whether a change has failed since FailAfter.
   bool failed() const { return changes_left_ == 0; }
 
+  // Reading this file fails as on a bad sector.
+  void FailToRead(const std::string& path) { unreadable_ = path; }
+
   // Cuts every file to what was synced.
   void LosePower();
 
@@ -55,6 +58,7 @@ class MemoryFiles final : public Files {
 
   std::map<std::string, Content> contents_;
   std::set<std::string> locked_;
+  std::string unreadable_;
   int64_t changes_left_ = -1;  // Below 0: no limit.
 };
 

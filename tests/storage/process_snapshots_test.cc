@@ -96,9 +96,9 @@ TEST_F(ProcessSnapshotsTest, TwoDoNotShareAFolder) {
   ASSERT_TRUE(first.ok()) << first.status();
   const absl::Status refused = ProcessSnapshots::Open(options).status();
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
-  EXPECT_THAT(std::string(refused.message()),
-              HasSubstr("another process has locked " + directory +
-                        "/worker-3/lock"));
+  EXPECT_THAT(
+      std::string(refused.message()),
+      HasSubstr("another process has locked " + directory + "/worker-3/lock"));
   first->reset();
   EXPECT_TRUE(ProcessSnapshots::Open(options).ok());
 }
@@ -156,6 +156,18 @@ TEST_F(ProcessSnapshotsTest, DamagedOnesDoNotCount) {
   EXPECT_THAT((*Open())->damaged(), ElementsAre(20));
   files_.contents().erase(std::string(kFolder) + "/snapshot-10/manifest");
   EXPECT_THAT((*Open())->numbers(), IsEmpty());
+}
+
+TEST_F(ProcessSnapshotsTest, OnlyTheLatestMustBeReadable) {
+  SaveAll({10, 20, 30});
+  files_.FailToRead(std::string(kFolder) + "/snapshot-20/state");
+  EXPECT_THAT((*Open())->numbers(), ElementsAre(10, 30));
+  EXPECT_THAT((*Open())->damaged(), ElementsAre(20));
+  // It may pass, and is no reason to go back.
+  files_.FailToRead(std::string(kFolder) + "/snapshot-30/state");
+  const absl::Status refused = Open().status();
+  EXPECT_FALSE(refused.ok());
+  EXPECT_THAT(std::string(refused.message()), HasSubstr("snapshot-30/state"));
 }
 
 TEST_F(ProcessSnapshotsTest, TheJobMustBeTheSame) {
