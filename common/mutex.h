@@ -60,19 +60,6 @@ class CondVar {
     lock.release();
   }
 
-  // Returns false when `deadline`, a time of day, has passed.
-  bool WaitUntil(Mutex* mu, absl::Time deadline)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    if (deadline == absl::InfiniteFuture()) {
-      Wait(mu);
-      return true;
-    }
-    std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
-    const auto result = cv_.wait_until(lock, absl::ToChronoTime(deadline));
-    lock.release();
-    return result == std::cv_status::no_timeout;
-  }
-
   void SignalAll() { cv_.notify_all(); }
 
  private:

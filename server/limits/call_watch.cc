@@ -7,7 +7,6 @@
 
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/json.h"
@@ -103,10 +102,8 @@ void CallWatch::Loop() {
   for (;;) {
     {
       MutexLock lock(&mu_);
-      const absl::Time next = absl::Now() + interval;
-      while (!stop_ && !stop_changed_.WaitUntil(&mu_, next)) {
-        if (absl::Now() >= next) break;
-      }
+      // It may wake earlier, which does no harm.
+      if (!stop_) stop_changed_.WaitFor(&mu_, interval);
       if (stop_) return;
     }
     const absl::Time start = SteadyClock()->Now();

@@ -5,7 +5,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
 
@@ -54,18 +54,19 @@ absl::StatusOr<std::unique_ptr<PinnedRing>> PinnedRing::Create(
 
 absl::StatusOr<std::shared_ptr<uint8_t[]>> PinnedRing::Acquire(
     absl::Duration timeout) {
-  const absl::Time deadline = absl::Now() + timeout;
+  const absl::Time deadline = SteadyClock()->Now() + timeout;
   uint8_t* buffer = nullptr;
   {
     MutexLock lock(&state_->mu);
     while (state_->free.empty()) {
-      if (!state_->changed.WaitUntil(&state_->mu, deadline) &&
-          state_->free.empty()) {
+      const absl::Duration left = deadline - SteadyClock()->Now();
+      if (left <= absl::ZeroDuration()) {
         return absl::ResourceExhaustedError(absl::StrCat(
             "all ", state_->options.num_buffers, " pinned buffers of ",
             state_->options.buffer_bytes, " bytes are still being sent after ",
             absl::FormatDuration(timeout)));
       }
+      state_->changed.WaitFor(&state_->mu, left);
     }
     buffer = state_->free.front();
     state_->free.pop_front();

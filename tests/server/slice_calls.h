@@ -12,8 +12,8 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/mutex.h"
 #include "compressors/payload/payload.h"
 #include "gtest/gtest.h"
@@ -74,12 +74,12 @@ class Answers {
 
   // Waits for the first answer; returns false if none arrives within a minute.
   bool Await() {
-    const absl::Time deadline = absl::Now() + absl::Minutes(1);
+    const absl::Time deadline = SteadyClock()->Now() + absl::Minutes(1);
     MutexLock lock(&mu_);
-    while (answers_.empty()) {
-      if (!came_.WaitUntil(&mu_, deadline)) return !answers_.empty();
+    while (answers_.empty() && SteadyClock()->Now() < deadline) {
+      came_.WaitFor(&mu_, deadline - SteadyClock()->Now());
     }
-    return true;
+    return !answers_.empty();
   }
 
   std::vector<absl::StatusOr<WeightAnswer>> Get() {
