@@ -14,11 +14,12 @@ namespace ps {
 
 // A worker repeats a push whose call broke or met its deadline, while the slice
 // still keeps the first one's payload. The repeat must not need credit for a
-// second payload: it only takes over the answer. Thread-safe.
+// second payload: it only takes over the answer. The push of another process of
+// the worker is no repeat. Thread-safe.
 class HeldPushes {
  public:
-  // Rank, iteration, bucket and slice.
-  using Id = std::tuple<int, int64_t, int, int>;
+  // Rank, incarnation, iteration, bucket and slice.
+  using Id = std::tuple<int, uint64_t, int64_t, int, int>;
 
   // Keeps `call` for the push's answer. Returns false if the push is held
   // already; the earlier call then ends with kCancelled.
@@ -34,7 +35,8 @@ class HeldPushes {
     return false;
   }
 
-  // Ends holding the push; returns the call to answer.
+  // Ends holding the push; returns the call to answer. Must be called once for
+  // each time that Hold returns true.
   std::shared_ptr<HeldCall> Release(const Id& id) {
     MutexLock lock(&mu_);
     return std::move(calls_.extract(id).mapped());

@@ -277,11 +277,18 @@ grpc::ServerUnaryReactor* PsService::Finish(
     return call.get();
   }
   if (request->stopped()) stopped_ = true;
+  std::shared_ptr<HeldCall> repeated = call;
+  absl::Status answer = absl::CancelledError("superseded by a repeat");
   {
     MutexLock lock(&mu_);
-    if (!over_) finishing_.insert(call);
-    if (over_) call->Respond(result_);
+    if (over_) {
+      answer = result_;
+    } else {
+      // An earlier call of this worker comes out.
+      std::swap(finishing_[rank], repeated);
+    }
   }
+  if (repeated != nullptr) repeated->Respond(answer);
   membership_->Finish(rank);
   return call.get();
 }
@@ -315,7 +322,7 @@ void PsService::End(const absl::Status& status) {
     shard_->Fail(status);
     snapshots_->Fail(status);
   }
-  std::set<std::shared_ptr<HeldCall>> finishing;
+  std::map<int, std::shared_ptr<HeldCall>> finishing;
   {
     MutexLock lock(&mu_);
     over_ = true;
@@ -325,7 +332,7 @@ void PsService::End(const absl::Status& status) {
     // meanwhile.
     for (AttendCall* call : attending_) call->End(status);
   }
-  for (const auto& call : finishing) call->Respond(status);
+  for (const auto& entry : finishing) entry.second->Respond(status);
 }
 
 }  // namespace ps

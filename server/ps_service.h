@@ -8,6 +8,7 @@
 #include <atomic>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
@@ -188,7 +189,8 @@ class PsService final : public PsServiceBase {
   bool over_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status result_ ABSL_GUARDED_BY(mu_);  // Set when over_.
   std::set<AttendCall*> attending_ ABSL_GUARDED_BY(mu_);
-  std::set<std::shared_ptr<HeldCall>> finishing_ ABSL_GUARDED_BY(mu_);
+  std::map<int, std::shared_ptr<HeldCall>> finishing_
+      ABSL_GUARDED_BY(mu_);  // By rank.
 };
 
 }  // namespace ps

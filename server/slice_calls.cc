@@ -79,8 +79,8 @@ grpc::ByteBuffer EncodeAnswer(const SliceMessage& request,
 }
 
 HeldPushes::Id IdOf(const SliceMessage& header) {
-  return {header.worker().rank(), header.iteration(), header.bucket(),
-          header.slice()};
+  return {header.worker().rank(), header.worker().incarnation(),
+          header.iteration(), header.bucket(), header.slice()};
 }
 
 // The push is held; this answers it.

@@ -46,6 +46,7 @@ class Admission {
 
   // Where workers drift: the iterations after which a worker can join that was
   // lost, or comes late; and that it does so, and will push for all later ones.
+  // What an earlier process of it has pushed, and is in no update, is released.
   virtual int64_t JoinsAt(int /*rank*/) const { return version(); }
   virtual void Join(int /*rank*/, int64_t /*iterations*/) {}
 

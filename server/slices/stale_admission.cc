@@ -56,6 +56,11 @@ class StaleAdmission final : public Admission {
   }
 
   void Join(int rank, int64_t iterations) override {
+    queue_.erase(std::remove_if(queue_.begin(), queue_.end(),
+                                [rank](const WorkerPush& push) {
+                                  return push.rank == rank;
+                                }),
+                 queue_.end());
     workers_[rank] = Worker();
     workers_[rank].joined = iterations;
     workers_[rank].pulled = true;

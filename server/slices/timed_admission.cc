@@ -52,8 +52,13 @@ class TimedAdmission final : public Admission {
   }
 
   void Join(int rank, int64_t iterations) override {
-    workers_[rank].next = iterations;
-    workers_[rank].pulls = 0;
+    Worker& worker = workers_[rank];
+    worker.next = iterations;
+    worker.pulls = 0;
+    if (!(under_way() && HasPushed(worker))) {
+      worker.pushed = false;
+      worker.push = WorkerPush();
+    }
     CountPushes();
   }
 

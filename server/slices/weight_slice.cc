@@ -367,6 +367,12 @@ void WeightSlice::Join(int rank, int64_t pushes) {
     }
     // Of the process before it.
     TellAsker(rank, absl::CancelledError(kLost));
+    if (PushDone done = std::exchange(workers_[rank].done, nullptr)) {
+      done(absl::CancelledError(kLost));
+    }
+    if (auto waiting = values_.extract(rank)) {
+      waiting.mapped().done(absl::CancelledError(kLost));
+    }
     if (state_ == nullptr || !failure_.ok()) return;
     // Others may have waited for the process before it.
     AnswerPushes();

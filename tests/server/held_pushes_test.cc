@@ -1,4 +1,6 @@
 // A push that is sent again while the server holds it.
+#include "server/held_pushes.h"
+
 #include <atomic>
 #include <memory>
 #include <string>
@@ -20,10 +22,10 @@ using ::testing::HasSubstr;
 
 constexpr int64_t kElements = 100;
 
-SliceMessage HeaderOf(int rank) {
+SliceMessage HeaderOf(int rank, uint64_t incarnation = 1) {
   SliceMessage header;
   header.mutable_worker()->set_rank(rank);
-  header.mutable_worker()->set_incarnation(1);
+  header.mutable_worker()->set_incarnation(incarnation);
   return header;
 }
 
@@ -61,6 +63,22 @@ TEST(HeldPushes, ARepeatTakesOverTheAnswerAndNeedsNoCredit) {
   repeating.join();
   EXPECT_TRUE(repeat.ok()) << repeat;
   EXPECT_EQ(worker.GetStatus()->version(), 1);
+}
+
+// The push of the process before it is still held.
+TEST(HeldPushes, AnotherProcessOfTheWorkerRepeatsNothing) {
+  HeldPushes held;
+  const auto call = [] {
+    grpc::ByteBuffer* const nothing = nullptr;
+    return std::make_shared<HeldCall>(nothing, [](absl::StatusCode) {});
+  };
+  const auto old_call = call(), new_call = call();
+  const HeldPushes::Id old_push = {1, /*incarnation=*/7, 5, 0, 0};
+  const HeldPushes::Id new_push = {1, /*incarnation=*/8, 5, 0, 0};
+  EXPECT_TRUE(held.Hold(old_push, old_call));
+  EXPECT_TRUE(held.Hold(new_push, new_call));
+  EXPECT_EQ(held.Release(new_push), new_call);
+  EXPECT_EQ(held.Release(old_push), old_call);
 }
 
 // Two pulls of the only slice: one waits for the others' pushes, and then there

@@ -1,5 +1,6 @@
 // How a server treats workers that register: correct, misconfigured and hostile
 // ones.
+#include <atomic>
 #include <cstdint>
 #include <limits>
 #include <string>
@@ -281,6 +282,29 @@ class FinishedWorkerTest : public RegisterTest {
     return heard;
   }
 };
+
+// However often a worker calls, one call is kept.
+TEST_F(FinishedWorkerTest, ARepeatEndsTheCallBeforeIt) {
+  for (const int rank : {0, 1}) {
+    ASSERT_TRUE(worker_.Register(Valid(rank)).ok());
+  }
+  std::atomic<int> num_ended{0};
+  std::atomic<int> num_superseded{0};
+  std::vector<std::thread> calls;
+  for (int i = 0; i < 3; ++i) {
+    calls.emplace_back([&] {
+      const absl::Status ended = Finish(1, /*incarnation=*/1, false);
+      EXPECT_TRUE(ended.ok() || absl::IsCancelled(ended)) << ended;
+      num_superseded += absl::IsCancelled(ended);
+      ++num_ended;
+    });
+  }
+  while (num_ended < 2) {
+  }
+  EXPECT_TRUE(Finish(0, /*incarnation=*/1, false).ok());
+  for (std::thread& call : calls) call.join();
+  EXPECT_EQ(num_superseded, 2);
+}
 
 TEST_F(FinishedWorkerTest, HearsThatTheJobIsDone) {
   EXPECT_THAT(RunToTheEnd(/*stopped=*/false), testing::IsEmpty());
