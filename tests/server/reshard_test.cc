@@ -15,6 +15,7 @@
 #include "storage/process_snapshots.h"
 #include "tests/server/slice_calls.h"
 #include "tests/storage/memory_files.h"
+#include "tools/checkpoint/job_snapshots.h"
 
 namespace ps {
 namespace {
@@ -215,6 +216,16 @@ TEST_F(ReshardTest, TheBeginningIsKept) {
   Save(2, {10});
   ASSERT_TRUE(ReshardServers(&files_, kDirectory, 3).ok());
   EXPECT_THAT(Open(Job(3), 2)->numbers(), ElementsAre(0, 10));
+}
+
+TEST_F(ReshardTest, OtherFoldersAreLeftAlone) {
+  for (const char* folder :
+       {"worker-0", "worker-12", "worker-0.bak", "worker-00", "worker--1",
+        "worker-", "server-0-of-2", "server-0-of-2.bak", "run"}) {
+    files_.contents()[absl::StrCat(kDirectory, "/", folder, "/file")] = {};
+  }
+  EXPECT_THAT(*FindProcesses(&files_, kDirectory),
+              ElementsAre("server-0-of-2", "worker-0", "worker-12"));
 }
 
 TEST_F(ReshardTest, WithoutAnyWholeSnapshotNothingChanges) {

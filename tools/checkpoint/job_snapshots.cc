@@ -5,9 +5,10 @@
 #include <string>
 #include <utility>
 
-#include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/strip.h"
 #include "common/config.h"
 #include "common/status_macros.h"
 #include "server/log/server_log.h"
@@ -31,9 +32,14 @@ std::set<std::string> ProcessesOf(const Snapshot& snapshot, bool with_servers) {
   return processes;
 }
 
+// Not "worker-0.bak".
 bool IsProcess(const std::string& folder) {
+  absl::string_view rank = folder;
+  int number = 0;
   return NumServersOf(folder).has_value() ||
-         absl::StartsWith(folder, "worker-");
+         (absl::ConsumePrefix(&rank, "worker-") &&
+          absl::SimpleAtoi(rank, &number) && number >= 0 &&
+          folder == WorkerProcess(number));
 }
 
 void FindMissing(JobSnapshot* snapshot) {
