@@ -9,13 +9,14 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/time/time.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/run_directory.h"
 #include "tools/command_failure.h"
 #include "tools/interrupts.h"
 #include "tools/launch/host_files.h"
 #include "tools/launch/launch.h"
-#include "common/run_directory.h"
 #include "tools/run_report.h"
 
 namespace ps {
@@ -29,6 +30,9 @@ struct Flags {
   ProgramSource source;
   int port = LaunchRecord().port;
   std::vector<std::string> overrides;
+  int hang_minutes =
+      static_cast<int>(absl::ToInt64Minutes(LaunchedJob().hang_patience));
+  bool restart_when_it_hangs = false;
   bool check = false;
   bool resume = false;
 };
@@ -73,6 +77,11 @@ absl::Status CheckFlags(const Flags& flags) {
   const auto wrong = [](const char* what) {
     return absl::InvalidArgumentError(what);
   };
+  if (flags.hang_minutes < 0) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("--hang-minutes is ", flags.hang_minutes,
+                     "; must be at least 0 (0: wait for ever)"));
+  }
   if (flags.resume && (!flags.run_dir.empty() || !flags.hosts.empty() ||
                        flags.port != LaunchRecord().port)) {
     return wrong("a run that goes on keeps its directory, hosts and ports");
@@ -163,6 +172,8 @@ int Run(const Flags& flags) {
   absl::StatusOr<LaunchedJob> job = PlaceJob(path, flags.overrides, *record);
   if (!job.ok()) return Fail(job.status(), kExitConfig);
   if (flags.check) return Check(*job, path);
+  job->hang_patience = absl::Minutes(flags.hang_minutes);
+  job->restart_when_it_hangs = flags.restart_when_it_hangs;
   job->run_directory = flags.resume ? flags.job : flags.run_dir;
   if (job->run_directory.empty()) {
     job->run_directory = DefaultRunDirectory(job->config.name());
@@ -209,6 +220,16 @@ int RunLaunchCommand(int argc, char** argv) {
                          "New directory for the records of the run; default: "
                          "runs/NAME-TIME.",
                          &flags.run_dir);
+  command_line.AddOption(
+      "hang-minutes", "N",
+      "End when no iteration has been made for N minutes while all processes "
+      "run and some wait for others; 0: never.",
+      &flags.hang_minutes);
+  command_line.AddSwitch(
+      "restart-when-it-hangs",
+      "Then start all processes again, which go on from their "
+      "latest snapshot.",
+      &flags.restart_when_it_hangs);
   command_line.AddOption("set", "FIELD=VALUE",
                          "Override a field of the job, as in "
                          "compressor.ratio=0.001.",

@@ -19,6 +19,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/status_macros.h"
+#include "tools/launch/hang_watch.h"
 #include "tools/launch/member.h"
 #include "tools/launch/metrics_copy.h"
 #include "tools/launch/restarts.h"
@@ -57,7 +58,8 @@ class RemoteCluster {
         metrics_copy_(job.run_directory + "/metrics.jsonl"),
         metrics_(job.run_directory + "/metrics.jsonl"),
         progress_(ProgressOptionsFor(/*fd=*/1), &std::cout),
-        restarts_(job.config.cluster()) {}
+        restarts_(job.config.cluster()),
+        hang_watch_(job.hang_patience) {}
 
   absl::Status Run(bool goes_on);
 
@@ -69,6 +71,7 @@ class RemoteCluster {
   absl::Status Wait(absl::Time deadline);
   bool IsDone() const;
   void LookAtMetrics();
+  absl::Status CheckHang();
   void Relay(int child, OutputStream stream, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
   // `member` asks to be started again.
@@ -92,6 +95,7 @@ class RemoteCluster {
   MetricsFollower metrics_;
   ProgressLine progress_;
   Restarts restarts_;
+  HangWatch hang_watch_;
   absl::Status culprit_;  // Why the job cannot go on.
   absl::Time last_worker_ended_ = absl::InfinitePast();
   bool ending_ = false;
@@ -104,7 +108,28 @@ absl::Status RemoteCluster::Train() {
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
     PS_RETURN_IF_ERROR(culprit_);
+    PS_RETURN_IF_ERROR(CheckHang());
   }
+  return absl::OkStatus();
+}
+
+absl::Status RemoteCluster::CheckHang() {
+  const bool all_run = absl::c_all_of(members_, [](const Member& member) {
+    return member.state() == Member::State::kRuns;
+  });
+  const std::string hang = hang_watch_.Hang(metrics_.state().iteration, all_run,
+                                            SteadyClock()->Now());
+  if (hang.empty()) return absl::OkStatus();
+  const std::string what = absl::StrCat(
+      "No iteration was made for ", absl::FormatDuration(job_.hang_patience),
+      ", and all processes run: ", hang);
+  if (!keeps_snapshots_ || !job_.restart_when_it_hangs) {
+    return absl::DeadlineExceededError(what);
+  }
+  progress_.Print(absl::StrCat(what, "; all are started again"));
+  // The second time they end without a snapshot, which they could not save.
+  Ask();
+  Ask();
   return absl::OkStatus();
 }
 
@@ -166,6 +191,7 @@ void RemoteCluster::Relay(int child, OutputStream stream,
     return;
   }
   member->Take(line);
+  hang_watch_.Heard(member->name(), line, SteadyClock()->Now());
   progress_.Print(
       absl::StrCat("[", member->name(), "] ",
                    progress_.live() ? ShortLogLine(line) : std::string(line)));

@@ -13,7 +13,8 @@ namespace ps {
 // their log lines with a prefix to stdout and into run_directory/logs, copies
 // metrics.jsonl while it grows, and shows progress. A process that asks for it
 // (AsksForRestart) is started again if the job keeps snapshots; if that leads
-// to no further iteration, the job ends. Returns when no process is left that
+// to no further iteration, the job ends, and so it does if it hangs
+// (LaunchedJob::hang_patience). Returns when no process is left that
 // can be reached.
 //
 // With Ctrl-C or SIGTERM, all are asked to end, and save a snapshot first; the
@@ -22,7 +23,8 @@ namespace ps {
 // With `goes_on`, logs are continued.
 //
 // Errors, after all others have been stopped: kAborted naming the process that
-// failed; kUnavailable if it was given up; kCancelled after an interrupt. The
+// failed; kUnavailable if it was given up; kDeadlineExceeded naming those that
+// others wait for; kCancelled after an interrupt. The
 // message also names the hosts that could not be reached at the end.
 absl::Status RunRemoteCluster(const LaunchedJob& job, bool goes_on,
                               Interrupts* interrupts);

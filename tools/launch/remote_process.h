@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/time/time.h"
 #include "proto/config.pb.h"
 #include "tools/launch/hosts.h"
 #include "tools/launch/launch_record.h"
@@ -19,6 +20,11 @@ struct LaunchedJob {
   std::vector<PlacedProcess> processes;
   std::string run_directory;  // On this machine.
   std::string folder;         // RemoteRunFolder().
+  // After this time without an iteration, while all processes run, the job ends
+  // or, if it keeps snapshots and this is asked for, all are started again.
+  // Zero: never.
+  absl::Duration hang_patience = absl::Minutes(30);
+  bool restart_when_it_hangs = false;
 
   const LaunchHost& HostOf(const PlacedProcess& process) const {
     return hosts.at(process.host);
