@@ -7,11 +7,11 @@
 
 #include <cerrno>
 #include <cstdio>
-#include <random>
 #include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "common/entropy.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
@@ -88,8 +88,9 @@ absl::StatusOr<std::string> ReadFile(const std::string& path) {
     return absl::NotFoundError(
         absl::StrCat("cannot open ", path, ": it is a folder, not a file"));
   }
-  return ReadAll(fd.get(), path,
-                 S_ISREG(info.st_mode) ? MachineMemoryBytes() : kMaxStreamBytes);
+  return ReadAll(
+      fd.get(), path,
+      S_ISREG(info.st_mode) ? MachineMemoryBytes() : kMaxStreamBytes);
 }
 
 absl::StatusOr<std::string> ReadRegularFile(const std::string& path) {
@@ -135,10 +136,10 @@ absl::StatusOr<AtomicFile> AtomicFile::Create(const std::string& link,
   }
   // mkostemp would let only the owner read the file; a result should be
   // readable by everyone whom the umask allows.
-  std::random_device random;
   for (;;) {
-    std::string temporary =
-        absl::StrCat(path, ".tmp.", absl::Hex(random(), absl::kZeroPad8));
+    std::string temporary = absl::StrCat(
+        path, ".tmp.",
+        absl::Hex(static_cast<uint32_t>(Entropy()), absl::kZeroPad8));
     const int fd =
         open(temporary.c_str(), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
     if (fd >= 0) return AtomicFile(path, std::move(temporary), fd);

@@ -4,12 +4,11 @@
 // ThreadSanitizer: a lock taken inside that library is invisible to it, and
 // every guarded member would be reported. std::mutex is seen by
 // ThreadSanitizer, and these thin wrappers give clang's -Wthread-safety what it
-// needs.
+// needs. Their methods are not inline, so that a simulation can be linked in
+// their place (tests/simulation).
 #ifndef COMMON_MUTEX_H_
 #define COMMON_MUTEX_H_
 
-#include <algorithm>
-#include <chrono>
 #include <condition_variable>
 #include <mutex>
 
@@ -20,8 +19,8 @@ namespace ps {
 
 class ABSL_LOCKABLE Mutex {
  public:
-  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION() { mu_.lock(); }
-  void Unlock() ABSL_UNLOCK_FUNCTION() { mu_.unlock(); }
+  void Lock() ABSL_EXCLUSIVE_LOCK_FUNCTION();
+  void Unlock() ABSL_UNLOCK_FUNCTION();
 
  private:
   friend class CondVar;
@@ -44,23 +43,11 @@ class ABSL_SCOPED_LOCKABLE MutexLock {
 // Waits may wake without a signal: test the condition in a loop.
 class CondVar {
  public:
-  void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
-    cv_.wait(lock);
-    lock.release();
-  }
-
+  void Wait(Mutex* mu) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
   // Waits at most this long, whatever happens to the machine's date.
   void WaitFor(Mutex* mu, absl::Duration timeout)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu) {
-    // The standard library would add a longer time to its clock and overflow.
-    const absl::Duration bounded = std::min(timeout, absl::Hours(1));
-    std::unique_lock<std::mutex> lock(mu->mu_, std::adopt_lock);
-    cv_.wait_for(lock, absl::ToChronoNanoseconds(bounded));
-    lock.release();
-  }
-
-  void SignalAll() { cv_.notify_all(); }
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu);
+  void SignalAll();
 
  private:
   std::condition_variable cv_;

@@ -17,7 +17,7 @@ struct ThreadPool::Loop {
 
 ThreadPool::ThreadPool(int num_threads) {
   for (int i = 1; i < num_threads; ++i) {
-    threads_.emplace_back([this] { Work(); });
+    threads_.emplace_back("pool", [this] { Work(); });
   }
 }
 
@@ -27,7 +27,7 @@ ThreadPool::~ThreadPool() {
     stopping_ = true;
     changed_.SignalAll();
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.Join();
 }
 
 void ThreadPool::ParallelFor(int64_t n, int64_t chunk_size,

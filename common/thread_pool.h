@@ -3,12 +3,12 @@
 #define COMMON_THREAD_POOL_H_
 
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/functional/function_ref.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace ps {
 
@@ -48,7 +48,7 @@ class ThreadPool {
   CondVar changed_;
   Loop* loop_ ABSL_GUARDED_BY(mu_) = nullptr;  // Null between loops.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 // The number of chunks into which ParallelFor cuts n elements.

@@ -14,7 +14,7 @@ BatchLoader::BatchLoader(const BatchLoaderOptions& options)
   CHECK_GE(options_.num_threads, 0);
   CHECK_GE(options_.prefetch_batches, 1);
   for (int i = 0; i < options_.num_threads; ++i) {
-    threads_.emplace_back([this] { Work(); });
+    threads_.emplace_back("loader", [this] { Work(); });
   }
 }
 
@@ -24,7 +24,7 @@ BatchLoader::~BatchLoader() {
     stopping_ = true;
     changed_.SignalAll();
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.Join();
 }
 
 void BatchLoader::Read(int64_t iteration, Sampler* sampler, Slot* slot) const {

@@ -3,7 +3,6 @@
 #define DATA_BATCH_LOADER_H_
 
 #include <cstdint>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -11,6 +10,7 @@
 #include "absl/status/statusor.h"
 #include "common/batch.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 
@@ -77,7 +77,7 @@ class BatchLoader {
   // The slots of iterations before this one are free for reuse.
   int64_t released_ ABSL_GUARDED_BY(mu_);
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 }  // namespace ps

@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/host_and_port.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "httplib.h"
 
 namespace ps {
@@ -22,7 +23,7 @@ class FewThreads final : public httplib::TaskQueue {
  public:
   explicit FewThreads(int num_threads) : num_free_(num_threads) {
     for (int i = 0; i < num_threads; ++i) {
-      threads_.emplace_back([this] { Work(); });
+      threads_.emplace_back("http", [this] { Work(); });
     }
   }
 
@@ -40,7 +41,7 @@ class FewThreads final : public httplib::TaskQueue {
       closing_ = true;
       changed_.SignalAll();
     }
-    for (std::thread& thread : threads_) thread.join();
+    for (Thread& thread : threads_) thread.Join();
   }
 
  private:
@@ -66,7 +67,7 @@ class FewThreads final : public httplib::TaskQueue {
   int num_free_ ABSL_GUARDED_BY(mu_);
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<std::function<void()>> work_ ABSL_GUARDED_BY(mu_);
-  std::vector<std::thread> threads_;
+  std::vector<Thread> threads_;
 };
 
 class HttplibServer final : public HttpServer {
@@ -101,7 +102,7 @@ class HttplibServer final : public HttpServer {
 
   ~HttplibServer() override {
     server_.stop();
-    if (thread_.joinable()) thread_.join();
+    if (thread_.joinable()) thread_.Join();
   }
 
   // Returns false if nobody can listen there.
@@ -109,7 +110,7 @@ class HttplibServer final : public HttpServer {
     port_ = port == 0 ? server_.bind_to_any_port(host.c_str())
                       : (server_.bind_to_port(host.c_str(), port) ? port : -1);
     if (port_ <= 0) return false;
-    thread_ = std::thread([this] { server_.listen_after_bind(); });
+    thread_ = Thread("http accept", [this] { server_.listen_after_bind(); });
     // stop() does nothing before the server runs.
     while (!server_.is_running()) std::this_thread::yield();
     return true;
@@ -120,7 +121,7 @@ class HttplibServer final : public HttpServer {
  private:
   httplib::Server server_;
   int port_ = 0;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace

@@ -13,20 +13,20 @@ void Timer::At(absl::Time time, std::function<void()> work) {
   MutexLock lock(&mu_);
   if (stopped_) return;
   work_.emplace(time, std::move(work));
-  if (!thread_.joinable()) thread_ = std::thread([this] { Run(); });
+  if (!thread_.joinable()) thread_ = Thread("timer", [this] { Run(); });
   changed_.SignalAll();
 }
 
 void Timer::Stop() {
-  std::thread thread;
+  Thread thread;
   {
     MutexLock lock(&mu_);
     stopped_ = true;
     work_.clear();
-    thread.swap(thread_);
+    thread = std::move(thread_);
     changed_.SignalAll();
   }
-  if (thread.joinable()) thread.join();
+  if (thread.joinable()) thread.Join();
 }
 
 void Timer::Run() {

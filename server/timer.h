@@ -4,11 +4,11 @@
 
 #include <functional>
 #include <map>
-#include <thread>
 
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace ps {
 
@@ -42,7 +42,7 @@ class Timer {
   CondVar changed_;
   bool stopped_ ABSL_GUARDED_BY(mu_) = false;
   std::multimap<absl::Time, std::function<void()>> work_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_ ABSL_GUARDED_BY(mu_);
+  Thread thread_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

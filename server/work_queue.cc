@@ -6,7 +6,7 @@ namespace ps {
 
 WorkQueue::WorkQueue(int num_threads) {
   for (int i = 0; i < num_threads; ++i) {
-    threads_.emplace_back([this] { Run(); });
+    threads_.emplace_back("work queue", [this] { Run(); });
   }
 }
 
@@ -16,7 +16,7 @@ WorkQueue::~WorkQueue() {
     stopping_ = true;
     changed_.SignalAll();
   }
-  for (std::thread& thread : threads_) thread.join();
+  for (Thread& thread : threads_) thread.Join();
 }
 
 void WorkQueue::Schedule(std::function<void()> work) {

@@ -224,8 +224,9 @@ int64_t ProcessSnapshots::latest() const {
 void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
                             int64_t needed) {
   MutexLock writer_lock(&writer_mu_);
-  if (writer_.joinable()) writer_.join();
-  writer_ = std::thread([this, number, parts = std::move(parts), needed] {
+  if (writer_.joinable()) writer_.Join();
+  writer_ = Thread("snapshots", [this, number, parts = std::move(parts),
+                                 needed] {
     const absl::Time start = SteadyClock()->Now();
     const absl::Status written = Write(number, parts, needed);
     if (written_ != nullptr) written_(SteadyClock()->Now() - start, written);
@@ -258,7 +259,7 @@ absl::Status ProcessSnapshots::Write(int64_t number, const SnapshotParts& parts,
 
 absl::Status ProcessSnapshots::Flush() {
   MutexLock writer_lock(&writer_mu_);
-  if (writer_.joinable()) writer_.join();
+  if (writer_.joinable()) writer_.Join();
   MutexLock lock(&mu_);
   return result_;
 }

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
@@ -17,6 +16,7 @@
 #include "absl/strings/string_view.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "proto/config.pb.h"
 #include "storage/files.h"
 
@@ -129,7 +129,7 @@ class ProcessSnapshots {
 
   // Held while waiting for the writer, which takes only mu_.
   Mutex writer_mu_;
-  std::thread writer_ ABSL_GUARDED_BY(writer_mu_);  // May have ended.
+  Thread writer_ ABSL_GUARDED_BY(writer_mu_);  // May have ended.
   mutable Mutex mu_;
   absl::Status result_ ABSL_GUARDED_BY(mu_);  // Of the last Save.
   int64_t latest_ ABSL_GUARDED_BY(mu_) = -1;

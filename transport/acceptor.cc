@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -25,6 +24,7 @@
 #include "common/log_limit.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
+#include "common/thread.h"
 #include "glog/logging.h"
 #include "transport/handshake_pace.h"
 #include "transport/listening_sockets.h"
@@ -103,7 +103,8 @@ class SocketAcceptor final : public Acceptor {
   int port() const override { return port_; }
 
   void Run(Take take) override {
-    thread_ = std::thread([this, take = std::move(take)] { Loop(take); });
+    thread_ =
+        Thread("acceptor", [this, take = std::move(take)] { Loop(take); });
   }
 
   void Know(absl::string_view peer) override {
@@ -124,7 +125,7 @@ class SocketAcceptor final : public Acceptor {
   void Stop() override {
     if (!thread_.joinable()) return;
     eventfd_write(stop_.get(), 1);
-    thread_.join();
+    thread_.Join();
     for (UniqueFd& socket : sockets_) socket.Close();
     MutexLock lock(&mu_);
     for (auto it = open_.begin(); it != open_.end();) {
@@ -376,7 +377,7 @@ class SocketAcceptor final : public Acceptor {
   Connections open_ ABSL_GUARDED_BY(mu_);
   int64_t num_accepted_ ABSL_GUARDED_BY(mu_) = 0;
 
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace

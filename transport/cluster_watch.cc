@@ -33,7 +33,7 @@ ClusterWatch::ClusterWatch(std::vector<std::unique_ptr<ServerChannel>> servers,
       interval_(interval),
       heard_(std::move(heard)),
       asked_(servers_.size(), false),
-      thread_([this] { Run(); }) {}
+      thread_("cluster watch", [this] { Run(); }) {}
 
 ClusterWatch::~ClusterWatch() {
   {
@@ -41,7 +41,7 @@ ClusterWatch::~ClusterWatch() {
     closing_ = true;
     changed_.SignalAll();
   }
-  thread_.join();
+  thread_.Join();
   for (const auto& server : servers_) server->Close(kTimeout);
 }
 

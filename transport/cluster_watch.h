@@ -5,13 +5,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <thread>
 #include <vector>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "transport/server_channel.h"
 
 namespace ps {
@@ -49,7 +49,7 @@ class ClusterWatch {
   CondVar changed_;
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   std::vector<bool> asked_ ABSL_GUARDED_BY(mu_);  // [server], not answered yet.
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace ps

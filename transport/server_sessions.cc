@@ -27,7 +27,7 @@ ServerSessions::~ServerSessions() {
     closing_ = true;
     due_.SignalAll();
   }
-  if (keeper_.joinable()) keeper_.join();
+  if (keeper_.joinable()) keeper_.Join();
 }
 
 void ServerSessions::Add(const ServerSessionOptions& options,
@@ -51,7 +51,7 @@ void ServerSessions::Add(const ServerSessionOptions& options,
 }
 
 absl::Status ServerSessions::Register(const FinishRequest& finish) {
-  keeper_ = std::thread([this] { Keep(); });
+  keeper_ = Thread("keeper", [this] { Keep(); });
   PS_RETURN_IF_ERROR(AwaitUntil([this] {
     return std::all_of(sessions_.begin(), sessions_.end(),
                        [](const auto& session) {

@@ -8,7 +8,6 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
@@ -17,6 +16,7 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 #include "proto/parameter_server.pb.h"
 #include "transport/server_channel.h"
 #include "transport/server_session.h"
@@ -105,7 +105,7 @@ class ServerSessions {
   bool closing_ ABSL_GUARDED_BY(mu_) = false;
   // Declared after what its threads use.
   std::vector<std::unique_ptr<ServerSession>> sessions_;
-  std::thread keeper_;
+  Thread keeper_;
 };
 
 }  // namespace ps

@@ -2,7 +2,6 @@
 #include <atomic>
 #include <cstdio>
 #include <memory>
-#include <random>
 #include <string>
 #include <vector>
 
@@ -10,6 +9,7 @@
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/entropy.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
 #include "common/program.h"
@@ -97,8 +97,7 @@ absl::Status Run(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(options.config, LoadJob(flags.config, flags.overrides));
   options.worker_rank = flags.rank;
   // The only random number that must differ between runs.
-  std::random_device random;
-  options.incarnation = uint64_t{random()} << 32 | random();
+  options.incarnation = Entropy();
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
   if (flags.rank == 0 && flags.run_dir.empty()) {

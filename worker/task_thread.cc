@@ -4,7 +4,7 @@
 
 namespace ps {
 
-TaskThread::TaskThread() : thread_([this] { Work(); }) {}
+TaskThread::TaskThread() : thread_("exchange", [this] { Work(); }) {}
 
 TaskThread::~TaskThread() {
   {
@@ -12,7 +12,7 @@ TaskThread::~TaskThread() {
     stopping_ = true;
     changed_.SignalAll();
   }
-  thread_.join();
+  thread_.Join();
 }
 
 absl::Status TaskThread::Run(Task task) {

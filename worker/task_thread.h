@@ -4,11 +4,11 @@
 
 #include <deque>
 #include <functional>
-#include <thread>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace ps {
 
@@ -42,7 +42,7 @@ class TaskThread {
   bool working_ ABSL_GUARDED_BY(mu_) = false;  // A task is running.
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace ps

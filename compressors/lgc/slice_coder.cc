@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <future>
 #include <optional>
 #include <string>
 #include <utility>
@@ -11,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/random.h"
 #include "common/status_macros.h"
+#include "common/thread.h"
 #include "compressors/compressor.h"
 #include "compressors/lgc/adam.h"
 #include "compressors/lgc/autoencoder.h"
@@ -49,6 +49,8 @@ class LgcSliceCoder final : public SliceCoder {
       parameters_.insert(parameters_.end(), decoder.begin(), decoder.end());
     }
   }
+
+  ~LgcSliceCoder() override { Await(); }
 
   absl::StatusOr<int64_t> Check(const PayloadPieces& push,
                                 const std::string* leader) const override {
@@ -105,10 +107,10 @@ class LgcSliceCoder final : public SliceCoder {
       encoder_at_[leader] = num_updates_;
     }
     if (example.has_value()) {
-      step_ = std::async(std::launch::async, [this, trains = phases_.trains(),
-                                              of = *std::move(example)] {
-        return Step(of, trains);
-      });
+      step_ = Thread(
+          "lgc", [this, trains = phases_.trains(), of = *std::move(example)] {
+            error_ = Step(of, trains);
+          });
     }
     return absl::OkStatus();
   }
@@ -352,7 +354,7 @@ class LgcSliceCoder final : public SliceCoder {
   }
 
   void Await() const {
-    if (step_.valid()) error_ = step_.get();
+    if (step_.joinable()) step_.Join();
   }
 
   const SliceCoderOptions options_;
@@ -363,11 +365,11 @@ class LgcSliceCoder final : public SliceCoder {
   // worker gets it; -1 for none.
   std::string encoder_;
   std::vector<int64_t> encoder_at_;
-  mutable std::optional<ReconstructionError> error_;  // Of the last step.
-  // The step that is under way uses these two.
-  std::vector<float> parameters_;  // The encoder, then the decoders.
+  // The step that is under way uses these three.
+  std::optional<ReconstructionError> error_;  // Of the last step.
+  std::vector<float> parameters_;             // The encoder, then the decoders.
   Adam adam_;
-  mutable std::future<ReconstructionError> step_;
+  mutable Thread step_;
 };
 
 }  // namespace

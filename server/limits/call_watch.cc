@@ -68,7 +68,7 @@ CallWatch::CallWatch(int max_calls,
                      std::function<void(const std::string& peer)> exceeded)
     : max_calls_(max_calls),
       exceeded_(std::move(exceeded)),
-      thread_([this] { Loop(); }) {}
+      thread_("call watch", [this] { Loop(); }) {}
 
 CallWatch::~CallWatch() {
   {
@@ -76,7 +76,7 @@ CallWatch::~CallWatch() {
     stop_ = true;
     stop_changed_.SignalAll();
   }
-  thread_.join();
+  thread_.Join();
 }
 
 void CallWatch::Loop() {

@@ -9,9 +9,9 @@
 
 #include <functional>
 #include <string>
-#include <thread>
 
 #include "common/mutex.h"
+#include "common/thread.h"
 
 namespace ps {
 
@@ -35,7 +35,7 @@ class CallWatch {
   Mutex mu_;
   CondVar stop_changed_;
   bool stop_ ABSL_GUARDED_BY(mu_) = false;
-  std::thread thread_;
+  Thread thread_;
 };
 
 }  // namespace ps

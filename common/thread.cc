@@ -1,0 +1,19 @@
+#include "common/thread.h"
+
+#include <pthread.h>
+
+#include <string>
+#include <utility>
+
+namespace ps {
+
+Thread::Thread(const char* name, std::function<void()> work)
+    : thread_([name, work = std::move(work)] {
+        // Longer names are refused.
+        pthread_setname_np(pthread_self(), std::string(name, 0, 15).c_str());
+        work();
+      }) {}
+
+void Thread::Join() { thread_.join(); }
+
+}  // namespace ps
