@@ -163,23 +163,29 @@ std::shared_ptr<grpc::ChannelCredentials> Credentials::ForServer(
   return grpc::experimental::TlsCredentials(options);
 }
 
-absl::Status Credentials::CheckCaller(
-    const grpc::CallbackServerContext& context, Role role, int number) const {
+Caller CallerOf(const grpc::CallbackServerContext& context) {
+  Caller caller;
+  caller.peer = context.peer();
+  for (const grpc::string_ref& uri : context.auth_context()->FindPropertyValues(
+           GRPC_PEER_SPIFFE_ID_PROPERTY_NAME)) {
+    caller.uris.emplace_back(uri.data(), uri.size());
+  }
+  return caller;
+}
+
+absl::Status Credentials::CheckCaller(const Caller& caller, Role role,
+                                      int number) const {
   if (certificates_ == nullptr || IsUnixSocket(listen_)) {
     return absl::OkStatus();
   }
   const Identity claimed = {self_.job, role, number};
-  const std::vector<grpc::string_ref> found =
-      context.auth_context()->FindPropertyValues(
-          GRPC_PEER_SPIFFE_ID_PROPERTY_NAME);
+  const std::vector<std::string>& found = caller.uris;
   const std::string expected = UriOf(claimed);
   if (found.size() == 1 && found[0] == expected) return absl::OkStatus();
   return absl::PermissionDeniedError(absl::StrCat(
       "the call is that of ", ProcessNameOf(claimed), ", the certificate ",
-      found.empty()
-          ? "nobody's"
-          : absl::StrCat("that of ", absl::CHexEscape(std::string(
-                                         found[0].data(), found[0].size())))));
+      found.empty() ? "nobody's"
+                    : absl::StrCat("that of ", absl::CHexEscape(found[0]))));
 }
 
 }  // namespace ps

@@ -26,6 +26,14 @@ struct CredentialsOptions {
   absl::Duration refresh = absl::Seconds(10);
 };
 
+// Who makes a call, as far as its connection tells.
+struct Caller {
+  std::string peer;               // As gRPC names it: "ipv4:10.0.0.7:4711".
+  std::vector<std::string> uris;  // SPIFFE IDs of its certificate.
+};
+
+Caller CallerOf(const grpc::CallbackServerContext& context);
+
 // By the kind of an address and security.mode: the files' owner for Unix-domain
 // sockets, mutual TLS or nothing for TCP. Immutable.
 class Credentials {
@@ -46,8 +54,7 @@ class Credentials {
   // Whether the caller is this process of the job. Only TLS knows its callers,
   // so that the result is OK without it. Errors: kPermissionDenied, which names
   // both.
-  absl::Status CheckCaller(const grpc::CallbackServerContext& context,
-                           Role role, int number) const;
+  absl::Status CheckCaller(const Caller& caller, Role role, int number) const;
 
  private:
   explicit Credentials(const CredentialsOptions& options);

@@ -1,4 +1,4 @@
-// A unary RPC that is answered later, by any thread, exactly once.
+// A call that is answered later, by any thread, exactly once.
 #ifndef SERVER_HELD_CALL_H_
 #define SERVER_HELD_CALL_H_
 
@@ -8,76 +8,55 @@
 #include <utility>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 #include "common/mutex.h"
 #include "grpcpp/support/byte_buffer.h"
-#include "grpcpp/support/server_callback.h"
 #include "grpcpp/support/slice.h"
-#include "transport/grpc_status.h"
 
 namespace ps {
 
-// Keeps itself alive until gRPC is done with it, and longer while somebody
-// holds a pointer to it. Answering a call that its client has cancelled does
-// nothing.
-class HeldCall final : public grpc::ServerUnaryReactor {
+// Shared by those who may answer and by whoever carries the call. Thread-safe.
+class HeldCall {
  public:
-  // Called once, with the status of the answer.
-  using Ended = std::function<void(absl::StatusCode code)>;
+  // Called once.
+  using Answer = std::function<void(absl::StatusOr<grpc::ByteBuffer> answer)>;
 
-  // `response` is gRPC's; null for a call whose response stays empty.
-  static std::shared_ptr<HeldCall> New(grpc::ByteBuffer* response,
-                                       Ended ended) {
-    auto call = std::make_shared<HeldCall>(response, std::move(ended));
-    call->self_ = call;
-    return call;
-  }
-
-  HeldCall(grpc::ByteBuffer* response, Ended ended)
-      : response_(response), ended_(std::move(ended)) {
+  explicit HeldCall(Answer answer) : answer_(std::move(answer)) {
     // Whoever answers finds this and so sees the rest, for ThreadSanitizer,
     // too, which does not see gRPC's own locks.
     answered_.store(false);
   }
 
-  // Keeps `claim` until gRPC is done with the call: until the answer is on its
-  // way, or its client gone. For the handler only.
+  // Keeps `claim` until the call is Done. For the handler only.
   void Keep(std::shared_ptr<const void> claim) {
     MutexLock lock(&mu_);
     claim_ = std::move(claim);
   }
 
+  // A success without a message is an empty one. All answers after the first do
+  // nothing.
   void Respond(const absl::Status& status) {
     if (answered_.exchange(true)) return;
-    if (status.ok() && response_ != nullptr) {
-      // A success must carry a message; an empty message is not the same as
-      // none.
-      const grpc::Slice empty;
-      *response_ = grpc::ByteBuffer(&empty, 1);
+    if (!status.ok()) {
+      answer_(status);
+      return;
     }
-    ended_(status.code());
-    Finish(ToGrpcStatus(status));
+    const grpc::Slice empty;
+    answer_(grpc::ByteBuffer(&empty, 1));
   }
 
   void Respond(grpc::ByteBuffer message) {
-    // *response_ is valid until Finish, which only this thread can call now.
-    if (answered_.exchange(true)) return;
-    response_->Swap(&message);
-    ended_(absl::StatusCode::kOk);
-    Finish(grpc::Status::OK);
+    if (!answered_.exchange(true)) answer_(std::move(message));
   }
 
-  void OnCancel() override { Respond(absl::CancelledError("client left")); }
-
-  void OnDone() override {
-    Keep(nullptr);
-    const std::shared_ptr<HeldCall> last = std::move(self_);
-  }
+  // For whoever carries the call: its client has left.
+  void Cancel() { Respond(absl::CancelledError("client left")); }
+  // Likewise: the answer is on its way, or its client gone.
+  void Done() { Keep(nullptr); }
 
  private:
   std::atomic<bool> answered_{false};
-  grpc::ByteBuffer* const response_;
-  const Ended ended_;
-  std::shared_ptr<HeldCall> self_;
+  const Answer answer_;
   // gRPC calls from one thread at a time, but ThreadSanitizer does not see
   // gRPC's own locks.
   Mutex mu_;

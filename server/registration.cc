@@ -13,8 +13,8 @@
 #include "common/version.h"
 #include "glog/logging.h"
 #include "server/limits/memory_bound.h"
-#include "server/ps_service.h"
-#include "transport/grpc_status.h"
+#include "server/server_calls.h"
+#include "transport/proto_bytes.h"
 
 namespace ps {
 namespace {
@@ -25,7 +25,7 @@ constexpr size_t kMaxConfigBytes = 1 << 20;
 
 }  // namespace
 
-void PsService::BoundMemory() {
+void ServerCalls::BoundMemory() {
   const ServerPart part = shard_->part();
   credit_.Raise(CreditBytes(*config_, part));
   answers_.Raise(AnswerCreditBytes(*config_, part));
@@ -41,7 +41,7 @@ void PsService::BoundMemory() {
          "cluster.credit_megabytes, or add servers";
 }
 
-absl::Status PsService::CheckConfig(const RegisterRequest& request) {
+absl::Status ServerCalls::CheckConfig(const RegisterRequest& request) {
   // Whoever asks must not learn the job.
   const std::vector<std::string> fields = DescribeConfigDifferences(
       shared_config_text_, request.config(), /*values=*/false);
@@ -62,8 +62,8 @@ absl::Status PsService::CheckConfig(const RegisterRequest& request) {
       absl::StrJoin(fields, "\n  ")));
 }
 
-absl::Status PsService::HandleRegister(const RegisterRequest& request,
-                                       RegisterResponse* response) {
+absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
+                                         RegisterResponse* response) {
   if (request.protocol() != kProtocol) {
     return absl::FailedPreconditionError(absl::StrCat(
         "worker ", request.worker().rank(), " has protocol ",
@@ -140,27 +140,31 @@ absl::Status PsService::HandleRegister(const RegisterRequest& request,
   return absl::OkStatus();
 }
 
-grpc::ServerUnaryReactor* PsService::Register(
-    grpc::CallbackServerContext* context, const RegisterRequest* request,
-    RegisterResponse* response) {
-  grpc::ServerUnaryReactor* const reactor = context->DefaultReactor();
-  absl::Status handled =
-      callers_->CheckCaller(*context, Role::kWorker, request->worker().rank());
-  if (handled.ok()) handled = HandleRegister(*request, response);
-  metrics_->CallEnded("Register", handled.code());
-  const grpc::Status status = ToGrpcStatus(handled);
-  if (!status.ok()) {
-    // It asks again if the server is not ready yet.
-    if (status.error_code() != grpc::StatusCode::UNAVAILABLE) {
-      about_peers_.Log(absl::StrCat("refused worker ", request->worker().rank(),
-                                    ": ", status.error_message()),
-                       [](const std::string& line) { LOG(ERROR) << line; });
-    }
+void ServerCalls::Register(const Caller& caller,
+                           const grpc::ByteBuffer& request,
+                           const CallPtr& call) {
+  const auto message = FromBytes<RegisterRequest>(request);
+  if (!message.ok()) {
+    call->Respond(message.status());
+    return;
   }
-  response->set_credit_bytes(credit_.bytes_per_worker());
-  response->set_epoch(snapshots_->epoch());
-  reactor->Finish(status);
-  return reactor;
+  const int rank = message->worker().rank();
+  RegisterResponse response;
+  absl::Status handled = callers_->CheckCaller(caller, Role::kWorker, rank);
+  if (handled.ok()) handled = HandleRegister(*message, &response);
+  if (!handled.ok()) {
+    // It asks again if the server is not ready yet.
+    if (!absl::IsUnavailable(handled)) {
+      about_peers_.Log(
+          absl::StrCat("refused worker ", rank, ": ", handled.message()),
+          [](const std::string& line) { LOG(ERROR) << line; });
+    }
+    call->Respond(handled);
+    return;
+  }
+  response.set_credit_bytes(credit_.bytes_per_worker());
+  response.set_epoch(snapshots_->epoch());
+  call->Respond(ToBytes(response));
 }
 
 }  // namespace ps

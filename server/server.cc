@@ -11,40 +11,26 @@
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
-#include "grpcpp/resource_quota.h"
-#include "grpcpp/security/server_credentials.h"
-#include "grpcpp/server.h"
-#include "grpcpp/server_builder.h"
 #include "monitoring/read_metrics.h"
 #include "optimizers/optimizer.h"
 #include "prometheus/registry.h"
 #include "security/credentials.h"
 #include "server/callers.h"
-#include "server/limits/call_watch.h"
-#include "server/limits/connection_limits.h"
 #include "server/limits/memory_bound.h"
+#include "server/listener.h"
 #include "server/log/server_log.h"
 #include "server/membership.h"
 #include "server/norms/squares_client.h"
-#include "server/ps_service.h"
-#include "server/relay/aux_service.h"
+#include "server/relay/aux_calls.h"
+#include "server/server_calls.h"
 #include "server/server_metrics.h"
 #include "server/shard.h"
 #include "server/shard_snapshots.h"
 #include "server/work_queue.h"
 #include "storage/process_snapshots.h"
-#include "transport/accepted_sockets.h"
-#include "transport/acceptor.h"
-#include "transport/callback_queue.h"
-#include "transport/channel.h"
-#include "transport/deadline_after.h"
-#include "transport/slice_message.h"
 
 namespace ps {
 namespace {
-
-// The time that the last answers may take to reach the workers.
-constexpr absl::Duration kFarewell = absl::Seconds(5);
 
 MembershipOptions MembershipOf(const JobConfig& config, bool done) {
   const ClusterConfig& cluster = config.cluster();
@@ -63,33 +49,24 @@ MembershipOptions MembershipOf(const JobConfig& config, bool done) {
   return options;
 }
 
-absl::StatusOr<std::unique_ptr<Acceptor>> ListenFor(
-    const ServerOptions& options, const ConnectionLimits& limits) {
-  AcceptorOptions accepted;
-  accepted.address = options.listen;
-  accepted.max_connections = limits.total;
-  accepted.max_connections_per_host = limits.per_host;
-  accepted.tls_only =
-      options.config.security().mode() == SecurityConfig::MUTUAL_TLS;
-  absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =
-      Acceptor::Listen(accepted);
-  if (acceptor.ok()) return acceptor;
-  return absl::UnavailableError(absl::StrCat(
-      "server ", options.index, " cannot listen on ", options.listen, " (",
-      acceptor.status().message(),
-      "); is another process using that port (ss -ltnp shows it), or is "
-      "the host not this machine's? Give it another address in "
-      "cluster.servers[",
-      options.index, "], or --listen"));
+ListenerOptions ListenerOptionsOf(
+    const ServerOptions& options,
+    std::shared_ptr<const Credentials> credentials) {
+  ListenerOptions listener;
+  listener.config = &options.config;
+  listener.server_index = options.index;
+  listener.address = options.listen;
+  listener.credentials = std::move(credentials);
+  return listener;
 }
 
-class GrpcServer final : public Server {
+class JobServer final : public Server {
  public:
-  GrpcServer(const ServerOptions& options,
-             std::shared_ptr<const Credentials> credentials,
-             std::shared_ptr<ServerMetrics> metrics,
-             std::unique_ptr<ProcessSnapshots> snapshots,
-             std::unique_ptr<ServerLog> log)
+  JobServer(const ServerOptions& options,
+            std::shared_ptr<const Credentials> credentials,
+            std::shared_ptr<ServerMetrics> metrics,
+            std::unique_ptr<ProcessSnapshots> snapshots,
+            std::unique_ptr<ServerLog> log)
       : options_(options),
         credentials_(std::move(credentials)),
         metrics_(std::move(metrics)),
@@ -107,66 +84,24 @@ class GrpcServer final : public Server {
             SteadyClock(), asked_to_stop(), log_.get()),
         shard_snapshots_(SnapshotsOptions()),
         work_queue_(options_.config.machine().server_threads()),
+        listener_(Listener::New(ListenerOptionsOf(options_, credentials_))),
         callers_(CallersOptionsOf()),
-        service_(ServiceOptions()),
-        aux_service_(AuxOptions()) {
+        aux_(AuxOptions()),
+        calls_(CallsOptions()) {
     AddReadMetrics();
   }
 
-  ~GrpcServer() override {
+  ~JobServer() override {
     // Held calls are answered first, because Shutdown would wait for them. None
     // is left if Wait has returned.
-    EndServices(absl::AbortedError("the server is shutting down"));
-    Shutdown();
+    EndCalls(absl::AbortedError("the server is shutting down"));
+    listener_->Shutdown();
     shard_.Stop();
   }
 
-  // `limits` are those of ConnectionLimitsFor.
-  absl::Status Listen(const ConnectionLimits& limits) {
-    PS_ASSIGN_OR_RETURN(acceptor_, ListenFor(options_, limits));
-    KeepCallbackQueue();
-    grpc::ServerBuilder builder;
-    Acceptor::Take take = TakeSockets(credentials_->ForListening(), &builder);
-    // Whoever does not finish the handshake holds a connection only so long.
-    builder.AddChannelArgument(GRPC_ARG_SERVER_HANDSHAKE_TIMEOUT_MS, 10000);
-    // Workers send pings every 10 s, even between calls.
-    builder.AddChannelArgument(
-        GRPC_ARG_HTTP2_MIN_RECV_PING_INTERVAL_WITHOUT_DATA_MS, 5000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_PERMIT_WITHOUT_CALLS, 1);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIME_MS, 10000);
-    builder.AddChannelArgument(GRPC_ARG_KEEPALIVE_TIMEOUT_MS, 5000);
-    // By default pings stop after two without data.
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_PINGS_WITHOUT_DATA, 0);
-    // The memory of calls is not in the quota (server/limits/call_watch.h).
-    builder.AddChannelArgument(GRPC_ARG_MAX_CONCURRENT_STREAMS,
-                               kMaxCallsPerConnection);
-    builder.AddChannelArgument(GRPC_ARG_HTTP2_MAX_FRAME_SIZE, kMaxFrameBytes);
-    builder.SetResourceQuota(quota_);
-    const int64_t max_message_bytes =
-        MaxMessageBytes(options_.config.cluster().max_slice_elements());
-    builder.SetMaxReceiveMessageSize(static_cast<int>(max_message_bytes));
-    builder.SetMaxSendMessageSize(static_cast<int>(max_message_bytes));
-    // Payloads are already compressed, and a few bytes of gzip can expand to
-    // gigabytes.
-    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_DEFLATE, false);
-    builder.SetCompressionAlgorithmSupportStatus(GRPC_COMPRESS_GZIP, false);
-    builder.RegisterService(&service_);
-    builder.RegisterService(&aux_service_);
-    server_ = builder.BuildAndStart();
-    if (server_ == nullptr) return absl::InternalError("gRPC does not start");
-    call_watch_ = std::make_unique<CallWatch>(
-        kMaxCallsPerConnection,
-        [this](const std::string& peer) { acceptor_->Drop(peer); });
-    acceptor_->Run(std::move(take));
-    return absl::OkStatus();
-  }
+  absl::Status Listen() { return listener_->Listen(&calls_); }
 
-  std::string address() const override {
-    if (IsUnixSocket(options_.listen)) return options_.listen;
-    const size_t colon = options_.listen.rfind(':');
-    return absl::StrCat(options_.listen.substr(0, colon + 1),
-                        acceptor_->port());
-  }
+  std::string address() const override { return listener_->address(); }
 
   absl::Status Wait() override {
     if (was_done()) {
@@ -184,8 +119,8 @@ class GrpcServer final : public Server {
       });
     });
     const absl::Status end = result.ok() ? AllFinished() : result;
-    EndServices(end);
-    Shutdown();
+    EndCalls(end);
+    listener_->Shutdown();
     return end;
   }
 
@@ -200,7 +135,7 @@ class GrpcServer final : public Server {
   // How the job ends. Everything is on disk before a worker hears of it.
   absl::Status AllFinished() {
     const bool saved = snapshots_ == nullptr || snapshots_->Flush().ok();
-    if (service_.stopped()) {
+    if (calls_.stopped()) {
       return absl::UnavailableError(
           absl::StrCat("asked to end after update ", shard_.version(),
                        "; start all processes again and the job goes on from ",
@@ -236,19 +171,19 @@ class GrpcServer final : public Server {
         "gradsieve_server_work_queue_length",
         "Calls that wait for a thread of the server.",
         [this] { return static_cast<double>(work_queue_.size()); });
-    read_metrics_->AddGauge(
-        "gradsieve_server_credit_bytes",
-        "What each worker's pushes may hold here.",
-        [this] { return static_cast<double>(service_.credit_bytes()); });
+    read_metrics_->AddGauge("gradsieve_server_credit_bytes",
+                            "What each worker's pushes may hold here.", [this] {
+                              return static_cast<double>(calls_.credit_bytes());
+                            });
     AddGaugeOfWorkers("gradsieve_server_held_bytes",
                       "What each worker's pushes and first weights hold here "
                       "now.",
-                      [this](int rank) { return service_.held_bytes(rank); });
+                      [this](int rank) { return calls_.held_bytes(rank); });
     if (!WorkersHaveStages(options_.config)) return;
     AddGaugeOfWorkers(
         "gradsieve_server_relayed_bytes",
         "What each worker's arrays for other workers hold here now.",
-        [this](int rank) { return aux_service_.held_bytes(rank); });
+        [this](int rank) { return aux_.held_bytes(rank); });
   }
 
   void AddGaugeOfWorkers(const std::string& name, const std::string& help,
@@ -289,13 +224,12 @@ class GrpcServer final : public Server {
     CallersOptions options;
     options.credentials = credentials_.get();
     options.membership = &membership_;
-    options.metrics = metrics_;
-    options.known = [this](const std::string& peer) { acceptor_->Know(peer); };
+    options.known = [this](const std::string& peer) { listener_->Know(peer); };
     return options;
   }
 
-  AuxServiceOptions AuxOptions() const {
-    AuxServiceOptions options;
+  AuxCallsOptions AuxOptions() const {
+    AuxCallsOptions options;
     const ClusterConfig& cluster = options_.config.cluster();
     if (WorkersHaveStages(options_.config)) {
       options.limits = StageLimitsFor(
@@ -307,38 +241,29 @@ class GrpcServer final : public Server {
     return options;
   }
 
-  PsServiceOptions ServiceOptions() {
-    PsServiceOptions options;
+  ServerCallsOptions CallsOptions() {
+    ServerCallsOptions options;
     options.config = &options_.config;
     options.server_index = options_.index;
     options.callers = &callers_;
     options.membership = &membership_;
     options.shard = &shard_;
     options.snapshots = &shard_snapshots_;
+    options.aux = &aux_;
     options.work_queue = &work_queue_;
     options.metrics = metrics_;
     options.clock = SteadyClock();
     options.asked_to_stop = asked_to_stop();
     options.has_weights = options_.has_weights;
-    options.quota = [this](int64_t bytes) {
-      quota_.Resize(static_cast<size_t>(bytes));
-    };
+    options.quota = [this](int64_t bytes) { listener_->SetQuota(bytes); };
     options.done = was_done();
     return options;
   }
 
   // Answers all calls that are held.
-  void EndServices(const absl::Status& status) {
-    service_.End(status);
-    aux_service_.End(status);
-  }
-
-  void Shutdown() {
-    if (server_ == nullptr) return;
-    acceptor_->Stop();
-    call_watch_ = nullptr;
-    server_->Shutdown(DeadlineAfter(kFarewell));
-    server_ = nullptr;
+  void EndCalls(const absl::Status& status) {
+    calls_.End(status);
+    aux_.End(status);
   }
 
   const ServerOptions options_;
@@ -354,13 +279,10 @@ class GrpcServer final : public Server {
   Shard shard_;
   ShardSnapshots shard_snapshots_;
   WorkQueue work_queue_;
-  grpc::ResourceQuota quota_;
+  const std::unique_ptr<Listener> listener_;
   const Callers callers_;
-  PsService service_;
-  AuxService aux_service_;
-  std::unique_ptr<Acceptor> acceptor_;
-  std::unique_ptr<grpc::Server> server_;
-  std::unique_ptr<CallWatch> call_watch_;
+  AuxCalls aux_;
+  ServerCalls calls_;
 };
 
 }  // namespace
@@ -405,17 +327,15 @@ absl::StatusOr<std::shared_ptr<const Credentials>> MakeCredentials(
 
 absl::Status Server::Check(const ServerOptions& options) {
   PS_RETURN_IF_ERROR(CheckOptions(options));
-  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
-                      ConnectionLimitsFor(options.config.cluster()));
-  PS_RETURN_IF_ERROR(MakeCredentials(options).status());
-  return ListenFor(options, limits).status();
+  PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
+                      MakeCredentials(options));
+  return Listener::New(ListenerOptionsOf(options, credentials))
+      ->Listen(nullptr);
 }
 
 absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     const ServerOptions& options) {
   PS_RETURN_IF_ERROR(CheckOptions(options));
-  PS_ASSIGN_OR_RETURN(const ConnectionLimits limits,
-                      ConnectionLimitsFor(options.config.cluster()));
   PS_ASSIGN_OR_RETURN(const std::shared_ptr<const Credentials> credentials,
                       MakeCredentials(options));
   const auto metrics =
@@ -444,9 +364,9 @@ absl::StatusOr<std::unique_ptr<Server>> Server::Start(
     };
     PS_ASSIGN_OR_RETURN(log, ServerLog::Open(kept));
   }
-  auto server = std::make_unique<GrpcServer>(
+  auto server = std::make_unique<JobServer>(
       options, credentials, metrics, std::move(snapshots), std::move(log));
-  const absl::Status listening = server->Listen(limits);
+  const absl::Status listening = server->Listen();
   if (!listening.ok()) return listening;
   return std::unique_ptr<Server>(std::move(server));
 }

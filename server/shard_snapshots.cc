@@ -2,13 +2,13 @@
 
 #include <algorithm>
 #include <iterator>
-#include <random>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "common/entropy.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "transport/proto_bytes.h"
@@ -29,11 +29,6 @@ absl::Status AllStartAgain(absl::string_view why) {
                    "processes have been started again"));
 }
 
-uint64_t NewEpoch() {
-  std::random_device random;
-  return uint64_t{random()} << 32 | random();
-}
-
 }  // namespace
 
 ShardSnapshots::ShardSnapshots(const ShardSnapshotsOptions& options)
@@ -41,7 +36,7 @@ ShardSnapshots::ShardSnapshots(const ShardSnapshotsOptions& options)
       stage_(options.log != nullptr && options.log->latest().has_value()
                  ? Stage::kUndecided
                  : Stage::kNew),
-      epoch_(NewEpoch()),
+      epoch_(Entropy()),
       finding_(options.num_workers, [this](int64_t) { return Found(); }),
       saving_(options.num_workers,
               [this](int64_t number) { return SaveNow(number); }) {}

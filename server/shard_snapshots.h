@@ -45,7 +45,7 @@ struct ShardSnapshotsOptions {
   std::function<void()> decided;
 };
 
-// The calls of PsService that concern snapshots and the log. They may take as
+// The calls of ServerCalls that concern snapshots and the log. They may take as
 // long as copying the shard. Thread-safe.
 //
 // Where a job goes on is decided once for all its processes, by what some of

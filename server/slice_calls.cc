@@ -11,7 +11,7 @@
 #include "compressors/payload/payload.h"
 #include "compressors/payload/shared_positions.h"
 #include "server/limits/memory_bound.h"
-#include "server/ps_service.h"
+#include "server/server_calls.h"
 #include "transport/server_work.h"
 #include "transport/slice_message.h"
 
@@ -136,22 +136,20 @@ void HandlePush(SliceRequest request, const Arrival& arrival,
 
 }  // namespace
 
-absl::StatusOr<SliceRequest> PsService::OpenSliceRequest(
-    const grpc::CallbackServerContext& context,
-    const grpc::ByteBuffer& bytes) const {
+absl::StatusOr<SliceRequest> ServerCalls::OpenSliceRequest(
+    const Caller& caller, const grpc::ByteBuffer& bytes) const {
   SliceRequest request;
   PS_ASSIGN_OR_RETURN(request.message, DecodeSliceMessage(bytes));
   const SliceMessage& header = request.message.header;
-  PS_RETURN_IF_ERROR(callers_->CheckWorker(context, header.worker()));
+  PS_RETURN_IF_ERROR(callers_->CheckWorker(caller, header.worker()));
   PS_ASSIGN_OR_RETURN(request.slice,
                       shard_->Find(header.bucket(), header.slice()));
   return request;
 }
 
-std::optional<SliceRequest> PsService::OpenForAnswer(
-    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
-    HeldCall* call) {
-  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(context, bytes);
+std::optional<SliceRequest> ServerCalls::OpenForAnswer(
+    const Caller& caller, const grpc::ByteBuffer& bytes, HeldCall* call) {
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(caller, bytes);
   absl::Status status = opened.status();
   if (status.ok()) {
     // Positions take at most four bytes, as weights do.
@@ -168,28 +166,26 @@ std::optional<SliceRequest> PsService::OpenForAnswer(
   return std::nullopt;
 }
 
-grpc::ServerUnaryReactor* PsService::InitializeSlice(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, callers_->Counted("InitializeSlice"));
-  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
+void ServerCalls::InitializeSlice(const Caller& caller,
+                                  const grpc::ByteBuffer& request,
+                                  const CallPtr& call) {
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(caller, request);
   if (!opened.ok()) {
     call->Respond(opened.status());
-    return call.get();
+    return;
   }
   const int rank = opened->message.header.worker().rank();
   if (rank != 0) {
     call->Respond(absl::InvalidArgumentError(absl::StrCat(
         "worker ", rank, " sends first weights; only worker 0 may do that")));
-    return call.get();
+    return;
   }
   ReceivedPayload& payload = opened->message.payload;
   absl::StatusOr<std::shared_ptr<const void>> taken =
       credit_.Take(rank, opened->message.message_bytes, payload.owner);
   if (!taken.ok()) {
     call->Respond(taken.status());
-    return call.get();
+    return;
   }
   payload.owner = *std::move(taken);
   metrics_->FirstWeightsReceived(opened->message.message_bytes);
@@ -216,17 +212,13 @@ grpc::ServerUnaryReactor* PsService::InitializeSlice(
                                call->Respond(set);
                              });
   });
-  return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, callers_->Counted("Pull"));
+void ServerCalls::Pull(const Caller& caller, const grpc::ByteBuffer& request,
+                       const CallPtr& call) {
   std::optional<SliceRequest> opened =
-      OpenForAnswer(*context, *request, call.get());
-  if (!opened.has_value()) return call.get();
+      OpenForAnswer(caller, request, call.get());
+  if (!opened.has_value()) return;
   // Pull may wait for an update of the slice and encode all its weights.
   work_queue_->Schedule([call, arrival = Arrival(clock_, metrics_),
                          snapshots = snapshots_, opened = *std::move(opened)] {
@@ -247,18 +239,14 @@ grpc::ServerUnaryReactor* PsService::Pull(grpc::CallbackServerContext* context,
           }
         });
   });
-  return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, callers_->Counted("Push"));
-  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(*context, *request);
+void ServerCalls::Push(const Caller& caller, const grpc::ByteBuffer& request,
+                       const CallPtr& call) {
+  absl::StatusOr<SliceRequest> opened = OpenSliceRequest(caller, request);
   if (!opened.ok()) {
     call->Respond(opened.status());
-    return call.get();
+    return;
   }
   Arrival arrival(clock_, metrics_);
   arrival.wants_weights = !opened->message.header.without_weights();
@@ -270,7 +258,7 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
       answers_.Take(rank, answer_bytes);
   // A repeat takes over the answer, so it counts in any case.
   call->Keep(claim.ok() ? *claim : answers_.Count(rank, answer_bytes));
-  if (!held_pushes_->Hold(id, call)) return call.get();
+  if (!held_pushes_->Hold(id, call)) return;
   ReceivedPayload& payload = opened->message.payload;
   absl::StatusOr<std::shared_ptr<const void>> taken = claim;
   if (claim.ok()) {
@@ -278,7 +266,7 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
   }
   if (!taken.ok()) {
     held_pushes_->Release(id)->Respond(taken.status());
-    return call.get();
+    return;
   }
   payload.owner = *std::move(taken);
   metrics_->PushReceived(opened->message.message_bytes);
@@ -286,17 +274,14 @@ grpc::ServerUnaryReactor* PsService::Push(grpc::CallbackServerContext* context,
                          opened = *std::move(opened)]() mutable {
     HandlePush(std::move(opened), arrival, held, snapshots);
   });
-  return call.get();
 }
 
-grpc::ServerUnaryReactor* PsService::GetPositions(
-    grpc::CallbackServerContext* context, const grpc::ByteBuffer* request,
-    grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, callers_->Counted("GetPositions"));
+void ServerCalls::GetPositions(const Caller& caller,
+                               const grpc::ByteBuffer& request,
+                               const CallPtr& call) {
   std::optional<SliceRequest> opened =
-      OpenForAnswer(*context, *request, call.get());
-  if (!opened.has_value()) return call.get();
+      OpenForAnswer(caller, request, call.get());
+  if (!opened.has_value()) return;
   work_queue_->Schedule(
       [call, snapshots = snapshots_, opened = *std::move(opened)] {
         const SliceMessage& header = opened.message.header;
@@ -315,7 +300,6 @@ grpc::ServerUnaryReactor* PsService::GetPositions(
               call->Respond(EncodeSliceMessage(answer, *positions));
             });
       });
-  return call.get();
 }
 
 }  // namespace ps

@@ -53,6 +53,8 @@ const char* MethodOf(Rpc rpc) {
       return "/ps.Aux/Put";
     case Rpc::kAuxGet:
       return "/ps.Aux/Get";
+    case Rpc::kAddSquares:
+      return "/ps.ParameterServer/AddSquares";
   }
   return "";
 }

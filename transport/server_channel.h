@@ -1,4 +1,4 @@
-// How a session reaches its server. gRPC is behind this interface, which a
+// How a process reaches a server. gRPC is behind this interface, which a
 // simulation replaces.
 #ifndef TRANSPORT_SERVER_CHANNEL_H_
 #define TRANSPORT_SERVER_CHANNEL_H_
@@ -32,6 +32,7 @@ enum class Rpc {
   kGetStatus,
   kAuxPut,
   kAuxGet,
+  kAddSquares,  // From server to server.
 };
 
 struct RpcRequest {

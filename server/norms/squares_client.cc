@@ -1,18 +1,19 @@
 #include "server/norms/squares_client.h"
 
 #include <deque>
-#include <thread>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/mutex.h"
 #include "common/status_macros.h"
-#include "grpcpp/client_context.h"
-#include "proto/parameter_server.grpc.pb.h"
-#include "transport/channel.h"
-#include "transport/deadline_after.h"
-#include "transport/grpc_status.h"
+#include "common/thread.h"
+#include "grpcpp/support/byte_buffer.h"
+#include "proto/parameter_server.pb.h"
+#include "transport/grpc_server_channel.h"
+#include "transport/proto_bytes.h"
+#include "transport/server_channel.h"
 
 namespace ps {
 namespace {
@@ -28,9 +29,9 @@ class SquaresClient final : public SquaresCaller {
   SquaresClient(const std::string& address,
                 const std::shared_ptr<grpc::ChannelCredentials>& credentials)
       : address_(address),
-        channel_(MakeChannel(address, kMaxMessageBytes, credentials)),
-        stub_(ParameterServer::NewStub(channel_)),
-        thread_([this] { Run(); }) {}
+        channel_(
+            NewGrpcServerChannel({address, credentials, kMaxMessageBytes})),
+        thread_("norms", [this] { Run(); }) {}
 
   ~SquaresClient() override { Stop(); }
 
@@ -38,10 +39,11 @@ class SquaresClient final : public SquaresCaller {
     {
       MutexLock lock(&mu_);
       stopping_ = true;
-      if (context_ != nullptr) context_->TryCancel();
       changed_.SignalAll();
     }
-    if (thread_.joinable()) thread_.join();
+    if (!thread_.joinable()) return;
+    thread_.Join();
+    channel_->Close(kDeadline);
   }
 
   void Call(const SquaresMessage& request, Done done) override {
@@ -71,40 +73,45 @@ class SquaresClient final : public SquaresCaller {
     }
   }
 
-  absl::StatusOr<SquaresMessage> Ask(const SquaresMessage& request) {
+  absl::StatusOr<SquaresMessage> Ask(const SquaresMessage& message) {
+    RpcRequest request;
+    request.rpc = Rpc::kAddSquares;
+    request.message = ToBytes(message);
+    request.timeout = kDeadline;
     for (;;) {
-      grpc::ClientContext context;
-      context.set_wait_for_ready(true);
-      context.set_deadline(DeadlineAfter(kDeadline));
       {
         MutexLock lock(&mu_);
-        if (stopping_) return absl::CancelledError("this server stops");
-        context_ = &context;
+        answer_.reset();
       }
-      SquaresMessage response;
-      const absl::Status status =
-          FromGrpcStatus(stub_->AddSquares(&context, request, &response));
+      channel_->Start(request, [this](absl::StatusOr<grpc::ByteBuffer> answer) {
+        MutexLock lock(&mu_);
+        answer_ = std::move(answer);
+        changed_.SignalAll();
+      });
       MutexLock lock(&mu_);
-      context_ = nullptr;
-      if (status.ok()) return response;
+      while (!answer_.has_value() && !stopping_) changed_.Wait(&mu_);
+      if (stopping_) return absl::CancelledError("this server stops");
+      auto totals = FromBytes<SquaresMessage>(*std::move(answer_));
+      const absl::Status& status = totals.status();
+      if (status.ok()) return totals;
       if (!absl::IsUnavailable(status) && !absl::IsDeadlineExceeded(status) &&
           !absl::IsCancelled(status)) {
         return Annotate(status, absl::StrCat("norms, server 0 at ", address_));
       }
-      if (!stopping_) changed_.WaitFor(&mu_, kBackoff);
+      changed_.WaitFor(&mu_, kBackoff);
     }
   }
 
   const std::string address_;
-  const std::shared_ptr<grpc::Channel> channel_;
-  const std::unique_ptr<ParameterServer::Stub> stub_;
+  const std::unique_ptr<ServerChannel> channel_;
 
   Mutex mu_;
   CondVar changed_;
   bool stopping_ ABSL_GUARDED_BY(mu_) = false;
-  grpc::ClientContext* context_ ABSL_GUARDED_BY(mu_) = nullptr;
   std::deque<std::pair<SquaresMessage, Done>> work_ ABSL_GUARDED_BY(mu_);
-  std::thread thread_;  // Declared last because it uses all members above.
+  // To the call under way.
+  std::optional<absl::StatusOr<grpc::ByteBuffer>> answer_ ABSL_GUARDED_BY(mu_);
+  Thread thread_;  // Declared last because it uses all members above.
 };
 
 }  // namespace

@@ -69,8 +69,8 @@ TEST(HeldPushes, ARepeatTakesOverTheAnswerAndNeedsNoCredit) {
 TEST(HeldPushes, AnotherProcessOfTheWorkerRepeatsNothing) {
   HeldPushes held;
   const auto call = [] {
-    grpc::ByteBuffer* const nothing = nullptr;
-    return std::make_shared<HeldCall>(nothing, [](absl::StatusCode) {});
+    return std::make_shared<HeldCall>(
+        [](const absl::StatusOr<grpc::ByteBuffer>&) {});
   };
   const auto old_call = call(), new_call = call();
   const HeldPushes::Id old_push = {1, /*incarnation=*/7, 5, 0, 0};

@@ -1,6 +1,5 @@
 // Which messages a server takes for other workers, and from whom. What is
 // refused changes nothing.
-#include "server/relay/aux_service.h"
 
 #include <unistd.h>
 

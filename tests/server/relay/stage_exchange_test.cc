@@ -21,10 +21,11 @@
 #include "proto/config.pb.h"
 #include "security/credentials.h"
 #include "server/callers.h"
+#include "server/grpc_services.h"
+#include "server/held_call.h"
 #include "server/membership.h"
-#include "server/relay/aux_service.h"
+#include "server/relay/aux_calls.h"
 #include "server/server.h"
-#include "server/server_metrics.h"
 #include "tests/server/raw_worker.h"
 #include "tests/transport/fake_server.h"
 #include "tests/transport/local_exchanges.h"
@@ -384,11 +385,22 @@ class KilledServer {
     for (int rank = 0; rank < 2; ++rank) {
       EXPECT_TRUE(membership_.Register(rank, 100 + rank, "test").ok());
     }
-    AuxServiceOptions options;
+    AuxCallsOptions options;
     options.limits =
         StageLimitsFor(2, 1, 1 << 20, config.cluster().max_slice_elements());
     options.callers = &callers_;
-    service_ = std::make_unique<AuxService>(options);
+    calls_ = std::make_unique<AuxCalls>(options);
+    service_ = std::make_unique<AuxService>(
+        [this](Rpc rpc, const Caller& caller, const grpc::ByteBuffer& request,
+               HeldCall::Answer answer) {
+          const auto call = std::make_shared<HeldCall>(std::move(answer));
+          if (rpc == Rpc::kAuxPut) {
+            calls_->Put(caller, request, call);
+          } else {
+            calls_->Get(caller, request, call);
+          }
+          return call;
+        });
     server_ = std::make_unique<FakeServer>(port, service_.get());
   }
   ~KilledServer() { server_ = nullptr; }
@@ -414,13 +426,13 @@ class KilledServer {
     CallersOptions options;
     options.credentials = credentials_.get();
     options.membership = &membership_;
-    options.metrics = std::make_shared<ServerMetrics>(config, 0);
     return options;
   }
 
   std::shared_ptr<const Credentials> credentials_;
   Membership membership_;
   const Callers callers_;
+  std::unique_ptr<AuxCalls> calls_;
   std::unique_ptr<AuxService> service_;
   std::unique_ptr<FakeServer> server_;
 };

@@ -1,4 +1,4 @@
-#include "server/relay/aux_service.h"
+#include "server/relay/aux_calls.h"
 
 #include <memory>
 #include <utility>
@@ -7,17 +7,16 @@
 
 namespace ps {
 
-AuxService::AuxService(const AuxServiceOptions& options)
+AuxCalls::AuxCalls(const AuxCallsOptions& options)
     : options_(options),
       relay_(options.limits.value_or(StageLimits()).num_workers,
              options.limits.value_or(StageLimits()).credit_bytes) {}
 
-absl::StatusOr<ReceivedStageMessage> AuxService::Open(
-    const grpc::CallbackServerContext& context, const grpc::ByteBuffer& bytes,
-    Check check) const {
+absl::StatusOr<ReceivedStageMessage> AuxCalls::Open(
+    const Caller& caller, const grpc::ByteBuffer& bytes, Check check) const {
   PS_ASSIGN_OR_RETURN(ReceivedStageMessage message, DecodeStageMessage(bytes));
   PS_RETURN_IF_ERROR(
-      options_.callers->CheckWorker(context, message.header.worker()));
+      options_.callers->CheckWorker(caller, message.header.worker()));
   if (!options_.limits.has_value()) {
     return absl::FailedPreconditionError(
         "the workers of this job do not train different stages "
@@ -27,34 +26,27 @@ absl::StatusOr<ReceivedStageMessage> AuxService::Open(
   return message;
 }
 
-grpc::ServerUnaryReactor* AuxService::Put(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, options_.callers->Counted("AuxPut"));
+void AuxCalls::Put(const Caller& caller, const grpc::ByteBuffer& request,
+                   const std::shared_ptr<HeldCall>& call) {
   absl::StatusOr<ReceivedStageMessage> put =
-      Open(*context, *request, CheckStagePut);
+      Open(caller, request, CheckStagePut);
   if (!put.ok()) {
     call->Respond(put.status());
-    return call.get();
+    return;
   }
   const RelayStream stream = {put->header.worker().rank(), put->header.peer(),
                               put->header.stream()};
   relay_.Put(stream, *std::move(put),
              [call](const absl::Status& status) { call->Respond(status); });
-  return call.get();
 }
 
-grpc::ServerUnaryReactor* AuxService::Get(grpc::CallbackServerContext* context,
-                                          const grpc::ByteBuffer* request,
-                                          grpc::ByteBuffer* response) {
-  const std::shared_ptr<HeldCall> call =
-      HeldCall::New(response, options_.callers->Counted("AuxGet"));
+void AuxCalls::Get(const Caller& caller, const grpc::ByteBuffer& request,
+                   const std::shared_ptr<HeldCall>& call) {
   const absl::StatusOr<ReceivedStageMessage> get =
-      Open(*context, *request, CheckStageGet);
+      Open(caller, request, CheckStageGet);
   if (!get.ok()) {
     call->Respond(get.status());
-    return call.get();
+    return;
   }
   const AuxMessage& header = get->header;
   relay_.Get(
@@ -67,7 +59,6 @@ grpc::ServerUnaryReactor* AuxService::Get(grpc::CallbackServerContext* context,
           call->Respond(put.status());
         }
       });
-  return call.get();
 }
 
 }  // namespace ps

@@ -1,0 +1,52 @@
+// What carries the calls of other processes to a server.
+#ifndef SERVER_LISTENER_H_
+#define SERVER_LISTENER_H_
+
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "absl/status/status.h"
+#include "proto/config.pb.h"
+#include "security/credentials.h"
+#include "server/server_calls.h"
+
+namespace ps {
+
+struct ListenerOptions {
+  const JobConfig* config = nullptr;  // Not owned; outlives the listener.
+  int server_index = 0;
+  std::string address;  // As in ServerOptions.
+  std::shared_ptr<const Credentials> credentials;
+};
+
+// gRPC; a simulation is linked in its place (tests/simulation). Thread-safe.
+class Listener {
+ public:
+  static std::unique_ptr<Listener> New(const ListenerOptions& options);
+
+  // Calls Shutdown.
+  virtual ~Listener() = default;
+
+  // Listens, and lets `calls`, which is not owned, answer from now on; null:
+  // only tries to listen. To be called once. Errors: kUnavailable, naming the
+  // address; those of ConnectionLimitsFor.
+  virtual absl::Status Listen(ServerCalls* calls) = 0;
+
+  // Where it listens, with the port that was selected.
+  virtual std::string address() const = 0;
+
+  // The connection from this peer (Caller::peer) is not a stranger's.
+  virtual void Know(const std::string& peer) = 0;
+
+  // Sets the bytes that messages may take.
+  virtual void SetQuota(int64_t bytes) = 0;
+
+  // Listens no longer. Waits until all calls have been answered, but not for
+  // ever; `calls` is not used afterwards.
+  virtual void Shutdown() = 0;
+};
+
+}  // namespace ps
+
+#endif  // SERVER_LISTENER_H_
