@@ -285,6 +285,7 @@ int Run(const Flags& flags) {
         if (!flags.keep_going) break;
       }
     }
+    std::fflush(nullptr);
     _exit(failures > 0 ? 1 : 0);
   }
   bool ok = true;
