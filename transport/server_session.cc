@@ -423,7 +423,10 @@ bool ServerSession::ToBeRepeated(Call* call) {
   }
   if (!MayPass(call->status)) return false;
   call->first_failure = std::min(call->first_failure, call->end);
-  return call->end - call->first_failure < call->patience;
+  if (call->end - call->first_failure < call->patience) return true;
+  // However the last attempt ended, the server is what is missing.
+  call->status = absl::UnavailableError(call->status.message());
+  return false;
 }
 
 void ServerSession::Deliver(std::unique_ptr<Call> call) {
