@@ -154,7 +154,14 @@ absl::Status SessionsClient::Connect() {
   }
   FinishRequest finish;
   *finish.mutable_worker() = worker_;
-  PS_RETURN_IF_ERROR(sessions_.Register(finish));
+  const absl::Status registered = sessions_.Register(finish);
+  // The servers that have ended know; others, which were killed, may not.
+  if (options_.was_done && absl::IsDeadlineExceeded(registered)) {
+    const absl::Status told =
+        sessions_.TellAll(finish, /*only_registered=*/true);
+    if (!told.ok()) return absl::UnavailableError(told.message());
+  }
+  PS_RETURN_IF_ERROR(registered);
   const std::vector<int64_t> joins_at = sessions_.joins_at();
   // Without snapshots, a server that has not begun gets its weights from worker
   // 0, which is there.

@@ -54,6 +54,8 @@ struct ParameterClientOptions {
   // When nothing has arrived for this long, the log says which processes the
   // worker waits for.
   absl::Duration patience = absl::Seconds(10);
+  // An earlier process of this worker was done with the job.
+  bool was_done = false;
   // For tests and simulations. The clock is not owned.
   const Clock* clock = SteadyClock();
   // Makes the channel of each server, in order of index; null: gRPC's.

@@ -223,9 +223,12 @@ void ServerSessions::HearWhoIsAwaited(const Call& call) {
   LOG(INFO) << "waiting for " << absl::StrJoin(awaited_, "; ");
 }
 
-absl::Status ServerSessions::TellAll(const FinishRequest& request) {
-  size_t left = sessions_.size();
+absl::Status ServerSessions::TellAll(const FinishRequest& request,
+                                     bool only_registered) {
+  int left = 0;
   for (const auto& session : sessions_) {
+    if (only_registered && !session->registered()) continue;
+    ++left;
     auto call = std::make_unique<Call>();
     call->rpc = Rpc::kFinish;
     call->request = ToBytes(request);

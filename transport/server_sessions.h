@@ -69,9 +69,10 @@ class ServerSessions {
   // Handles calls as they end, until none is left.
   absl::Status Await(const Done& done = nullptr);
 
-  // Tells every server once, and all at the same time. Ignores other calls that
-  // end meanwhile.
-  absl::Status TellAll(const FinishRequest& request);
+  // Tells every server once, and all at the same time; or only those that have
+  // admitted the worker. Ignores other calls that end meanwhile.
+  absl::Status TellAll(const FinishRequest& request,
+                       bool only_registered = false);
 
  private:
   // Takes a call that has ended; null if there is none.

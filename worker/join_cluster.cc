@@ -47,6 +47,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.config_text = SharedConfigText(*options.config);
   // Servers count each push as one iteration.
   client.total_iterations = options.num_pushes;
+  client.was_done = options.was_done;
   client.num_averaged_buckets = static_cast<int>(options.averaged.size());
   AddTensors(options, &client);
   client.connections = cluster.connections();

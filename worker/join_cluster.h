@@ -25,6 +25,7 @@ struct JoinClusterOptions {
   std::vector<Bucket> buckets;            // Each ends where a parameter ends.
   std::vector<int64_t> averaged;          // AveragedBuckets.
   int64_t num_pushes = 0;                 // In the whole job.
+  bool was_done = false;                  // As in ParameterClientOptions.
 };
 
 struct ClusterLink {

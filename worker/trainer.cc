@@ -151,6 +151,7 @@ absl::Status Trainer::StartExchange() {
   join.averaged = AveragedBuckets(config().training(), num_statistics);
   join.num_pushes = parts_.plan->pushes.num_pushes();
   const bool was_done = files != nullptr && files->done();
+  join.was_done = was_done;
   absl::StatusOr<ClusterLink> link = JoinCluster(join);
   if (was_done && absl::IsDeadlineExceeded(link.status())) {
     return absl::CancelledError(
