@@ -3,6 +3,7 @@
 #define COMMON_ENTROPY_H_
 
 #include <cstdint>
+#include <string>
 
 namespace ps {
 
@@ -11,6 +12,10 @@ namespace ps {
 // from all others. A simulation is linked in its place (tests/simulation).
 // Thread-safe.
 uint64_t Entropy();
+
+// Names what has run since this machine was started; empty if it has no name
+// for that. Thread-safe.
+std::string BootId();
 
 }  // namespace ps
 

@@ -35,6 +35,11 @@ class HeldPushes {
     return false;
   }
 
+  bool empty() const {
+    MutexLock lock(&mu_);
+    return calls_.empty();
+  }
+
   // Ends holding the push; returns the call to answer. Must be called once for
   // each time that Hold returns true.
   std::shared_ptr<HeldCall> Release(const Id& id) {
@@ -43,7 +48,7 @@ class HeldPushes {
   }
 
  private:
-  Mutex mu_;
+  mutable Mutex mu_;
   std::map<Id, std::shared_ptr<HeldCall>> calls_ ABSL_GUARDED_BY(mu_);
 };
 

@@ -122,7 +122,8 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   PS_RETURN_IF_ERROR(rank == 0 ? shard_->SetLayout(layout)
                                : shard_->CheckSameLayout(layout));
   BoundMemory();
-  const bool began = snapshots_->up();
+  // Of a log, a server may have got less than the first weights.
+  const bool began = snapshots_->up() && shard_->version() >= 0;
   PS_ASSIGN_OR_RETURN(
       const bool joined,
       membership_->Register(rank, request.worker().incarnation(),

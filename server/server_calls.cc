@@ -264,7 +264,13 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
     call->Respond(absl::OkStatus());
     return;
   }
-  if (message->stopped()) stopped_ = true;
+  if (message->stopped()) {
+    stopped_ = true;
+    // One that was killed when it had saved, too, and came back, has gone on.
+    if (!held_pushes_->empty()) {
+      snapshots_->StartAgain(kStopped).IgnoreError();
+    }
+  }
   absl::Status result = absl::CancelledError("superseded by a repeat");
   CallPtr ended = call;
   {

@@ -40,6 +40,9 @@ namespace ps {
 class ServerCalls;
 struct SliceRequest;
 
+// Why a job ends where some workers have ended it and another goes on.
+constexpr char kStopped[] = "other workers have saved a snapshot and ended";
+
 // How whoever carries a worker's standing call answers it.
 struct AttendAnswer {
   // The call is established. Called at most once, first, within Attend.

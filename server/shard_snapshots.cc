@@ -102,8 +102,12 @@ bool ShardSnapshots::recovered() const {
 
 void ShardSnapshots::Registered(const WorkerId& worker, uint64_t epoch) {
   MutexLock lock(&mu_);
-  // It was there before this server was killed.
-  if (epoch != 0) members_[worker.rank()] = worker.incarnation();
+  if (epoch == 0) {
+    newcomers_[worker.rank()] = worker.incarnation();
+  } else if (newcomers_[worker.rank()] != worker.incarnation()) {
+    // It was there before this server was killed.
+    members_[worker.rank()] = worker.incarnation();
+  }
 }
 
 absl::Status ShardSnapshots::StartAgain(absl::string_view why) {
@@ -138,6 +142,11 @@ absl::Status ShardSnapshots::Recover() {
     const int64_t from = options_.snapshots->numbers().back();
     PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.snapshots->Take(from));
     PS_ASSIGN_OR_RETURN(LoggedJob read, options_.log->Read(from));
+    if (!options_.log->syncs() && read.boot != BootId()) {
+      return absl::DataLossError(
+          "this machine has been started anew, and checkpoint.fsync is false: "
+          "updates that were answered may be missing");
+    }
     auto logged = std::make_shared<const LoggedJob>(std::move(read));
     const int64_t num_updates = logged->num_updates;
     PS_RETURN_IF_ERROR(options_.shard->SetLayout(LayoutOf(logged->layout)));

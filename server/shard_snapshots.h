@@ -109,6 +109,9 @@ class ShardSnapshots {
   void WorkerGone(int rank);
   void Fail(const absl::Status& failure);
 
+  // Has all processes started again. Returns what to tell the caller.
+  absl::Status StartAgain(absl::string_view why);
+
  private:
   enum class Stage {
     kUndecided,  // There is a log; does the job go on from it?
@@ -118,8 +121,6 @@ class ShardSnapshots {
     kUp,
   };
 
-  // Has all processes started again. Returns what to tell the caller.
-  absl::Status StartAgain(absl::string_view why);
   // This worker has come, or is gone, while nothing is decided. Returns whether
   // it was the last one, and the job is new.
   bool IsLastOfAll(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
@@ -150,6 +151,9 @@ class ShardSnapshots {
   std::set<int> came_ ABSL_GUARDED_BY(mu_);
   // The incarnation of each worker that knows where the job goes on.
   std::map<int, uint64_t> members_ ABSL_GUARDED_BY(mu_);
+  // Likewise, of each worker that came without knowing this server: when it
+  // registers again, after its connection broke, it knows it.
+  std::map<int, uint64_t> newcomers_ ABSL_GUARDED_BY(mu_);
   // The latest request of each worker.
   std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);

@@ -248,6 +248,10 @@ void ServerCalls::Push(const Caller& caller, const grpc::ByteBuffer& request,
     call->Respond(opened.status());
     return;
   }
+  if (stopped_) {
+    call->Respond(snapshots_->StartAgain(kStopped));
+    return;
+  }
   Arrival arrival(clock_, metrics_);
   arrival.wants_weights = !opened->message.header.without_weights();
   const HeldPushes::Id id = IdOf(opened->message.header);

@@ -85,6 +85,7 @@ absl::Status SegmentReader::Take(absl::string_view record, bool is_first) {
                          "; this program has ", kProtocol));
       }
       job_->layout = entry.beginning().layout();
+      job_->boot = entry.beginning().boot();
       return absl::OkStatus();
     case LogEntry::WHAT_NOT_SET:
       break;

@@ -7,6 +7,7 @@
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/clock.h"
+#include "common/entropy.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "glog/logging.h"
@@ -172,6 +173,7 @@ absl::Status ServerLog::TryBegin(int64_t number, uint64_t epoch,
     LogEntry entry;
     *entry.mutable_beginning()->mutable_layout() = layout;
     entry.mutable_beginning()->set_protocol(kProtocol);
+    entry.mutable_beginning()->set_boot(BootId());
     PS_RETURN_IF_ERROR(writer.Append({HeadOf(entry)}));
     if (options_.sync) PS_RETURN_IF_ERROR(writer.Sync());
   }

@@ -62,6 +62,7 @@ absl::StatusOr<std::vector<LogSegment>> ListLogSegments(
 // What a log says.
 struct LoggedJob {
   RegisterRequest layout;  // As in LoggedBeginning; not checked.
+  std::string boot;        // Likewise, of the latest segment.
   // By slice; without `saved`.
   std::map<std::string, SliceHistory> slices;
   std::map<SquaresRound, std::vector<Squares>> norms;
@@ -83,6 +84,8 @@ class ServerLog final : public UpdateLog {
 
   // The latest segment when Open looked; none if it cannot be continued.
   const std::optional<LogSegment>& latest() const { return latest_; }
+
+  bool syncs() const { return options_.sync; }
 
   // What is there now, from this number on. Errors: those of ReadLog.
   absl::StatusOr<LoggedJob> Read(int64_t from) const;

@@ -333,6 +333,7 @@ void Run::LoseHostOf(const Place& victim) {
     Kill(place.process);
   }
   LosePower(host);
+  Boot(host);
   for (Place* const place : lost) {
     due_.emplace(back, [this, place] { Start(place); });
   }

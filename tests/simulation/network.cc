@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "glog/logging.h"
 #include "server/listener.h"
 #include "server/server_calls.h"
@@ -66,6 +67,26 @@ struct Network {
 };
 
 Network* network = nullptr;
+
+// For the story; null for calls that a job makes all the time.
+const char* NameOf(Rpc rpc) {
+  switch (rpc) {
+    case Rpc::kRegister:
+      return "Register";
+    case Rpc::kFindSnapshots:
+      return "FindSnapshots";
+    case Rpc::kRestore:
+      return "Restore";
+    case Rpc::kSaveSnapshot:
+      return "SaveSnapshot";
+    case Rpc::kStop:
+      return "Stop";
+    case Rpc::kFinish:
+      return "Finish";
+    default:
+      return nullptr;
+  }
+}
 
 int HostOf(const std::string& address) {
   int port = 0;
@@ -220,6 +241,10 @@ void EndAtClient(const CallPtr& call, absl::StatusOr<grpc::ByteBuffer> result) {
   if (!call->open) return;
   call->open = false;
   Tell(call, [call, result = std::move(result)] {
+    if (Tracing() && !call->is_attend && NameOf(call->rpc) != nullptr) {
+      Trace(absl::StrCat(NameOf(call->rpc), " at ", call->address, ": ",
+                         result.status().ToString()));
+    }
     if (call->is_attend) {
       call->attend.closed(result.status());
     } else {

@@ -58,6 +58,7 @@ struct World {
   std::vector<std::function<void(Process*)>> ended;
   std::function<void(Process*)> hook;
   int num_processes = 0;
+  std::map<int, int> boots;  // By host.
 };
 
 World* world = nullptr;
@@ -263,6 +264,8 @@ void Kill(Process* process) {
   if (!process->dead) End(process);
 }
 
+void Boot(int host) { ++world->boots[host]; }
+
 void OnEnd(std::function<void(Process*)> ended) {
   world->ended.push_back(std::move(ended));
 }
@@ -403,5 +406,10 @@ const Clock* SteadyClock() {
 }
 
 uint64_t Entropy() { return sim::Draws().Next() | 1; }
+
+std::string BootId() {
+  const int host = sim::Current()->host;
+  return absl::StrCat(host, "-", world->boots[host]);
+}
 
 }  // namespace ps

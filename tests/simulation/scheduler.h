@@ -86,6 +86,8 @@ SimThread* StartThread(Process* process, const char* name,
 // kill -9. If it is the caller's own process, the caller's next operation is
 // the last.
 void Kill(Process* process);
+// The machine is started anew.
+void Boot(int host);
 // Called when a process has ended or was killed, by whichever thread did it.
 void OnEnd(std::function<void(Process*)> ended);
 // Called at each operation of a process, before it is made.
