@@ -1,0 +1,142 @@
+"""Faults that this project had, or could have, as edits of its sources."""
+
+import collections
+
+# fault: what is wrong, for the table. edits: (file, text, what replaces it).
+Mutant = collections.namedtuple('Mutant', 'name fault edits')
+
+MUTANTS = [
+    Mutant('layout_first',
+           'a server takes the first worker without an epoch for a new job',
+           [('server/shard_snapshots.cc',
+             '  if (static_cast<int>(came_.size()) < options_.num_workers) '
+             'return false;\n', '')]),
+    Mutant('alone_at_one',
+           'one server that lets a worker come back alone decides for all',
+           [('transport/parameter_client.cc',
+             'if (alone > 0 && alone < sessions_.size()) {', 'if (false) {')]),
+    Mutant('restore_without_stage',
+           'a server restores while it goes on from its log',
+           [('server/shard_snapshots.cc', '    fits = request.alone() == is_up;',
+             '    fits = true;')]),
+    Mutant('pull_any_version', 'a pull takes whatever version comes',
+           [('worker/server_state.cc',
+             'if (answer.version != needed && !options_.workers_drift) {',
+             'if (false) {'),
+            ('server/slice_calls.cc', 'header.worker().rank(), header.iteration(),\n'
+             '        [call, arrival, ', 'header.worker().rank(), 0,\n'
+             '        [call, arrival, ')]),
+    Mutant('impatient_with_logs',
+           'the time that a server reads its log counts as that of the start',
+           [('server/shard_snapshots.cc', '    options_.reads_log();\n', '')]),
+    Mutant('acknowledged_before_done',
+           'a server ends the job before it marks it done',
+           [('server/server.cc',
+             '    const absl::Status end = result.ok() ? AllFinished() : result;\n'
+             '    EndCalls(end);\n    listener_->Shutdown();\n',
+             '    EndCalls(result);\n    listener_->Shutdown();\n'
+             '    const absl::Status end = result.ok() ? AllFinished() : result;\n'
+             )]),
+    Mutant('finish_before_summary',
+           'a worker finishes before its summary is written',
+           [('worker/trainer.cc',
+             '  if (status.ok()) status = records_->WriteSummary(evaluation_, '
+             'stopped_early_);\n', ''),
+            ('worker/trainer.cc',
+             '  result.evaluation = evaluation_;\n  result.totals',
+             '  PS_RETURN_IF_ERROR(records_->WriteSummary(evaluation_, '
+             'stopped_early_));\n  result.evaluation = evaluation_;\n'
+             '  result.totals')]),
+    Mutant('removed_in_place', 'snapshots are removed under their names',
+           [('storage/snapshot.cc',
+             '  const absl::Status renamed = files->Rename(folder, removed);\n'
+             '  if (absl::IsNotFound(renamed)) return absl::OkStatus();\n'
+             '  PS_RETURN_IF_ERROR(renamed);\n  return files->Remove(removed);',
+             '  return files->Remove(folder);')]),
+    Mutant('cancelled_is_done',
+           'a pull that finds no server fails with the status of its last '
+           'attempt',
+           [('transport/server_session.cc',
+             '  call->status = absl::UnavailableError(call->status.message());\n',
+             '')]),
+    Mutant('log_of_another_boot',
+           'a log is continued that a loss of power has cut',
+           [('server/shard_snapshots.cc',
+             'if (!options_.log->syncs() && read.boot != BootId()) {',
+             'if (false) {')]),
+    Mutant('member_after_break',
+           'a worker that comes back is a member once its connection breaks',
+           [('server/shard_snapshots.cc',
+             'else if (newcomers_[worker.rank()] != worker.incarnation()) {',
+             'else {')]),
+    Mutant('joins_before_weights',
+           'workers join a server whose log has no first weights',
+           [('server/registration.cc',
+             'snapshots_->up() && shard_->version() >= 0;', 'snapshots_->up();')]),
+    Mutant('goes_on_when_stopped',
+           'a worker that comes back goes on where others have saved and ended',
+           [('server/slice_calls.cc', '  if (stopped_) {\n', '  if (false) {\n'),
+            ('server/server_calls.cc', 'if (!held_pushes_->empty()) {',
+             'if (false) {')]),
+    Mutant('torn_record_kept', 'an incomplete last record is not cut off',
+           [('storage/record_log.cc', 'files->Continue(path_, whole_)',
+             'files->Continue(path_, static_cast<int64_t>(bytes_->size()))')]),
+    Mutant('norms_not_logged', 'norms are not written down',
+           [('server/shard.cc', 'return log_->AppendNorms(round, sums);',
+             'return absl::OkStatus();')]),
+    Mutant('manifest_not_synced', 'a snapshot is renamed before it is synced',
+           [('storage/snapshot.cc', '  return file->Sync();\n',
+             '  return absl::OkStatus();\n')]),
+    Mutant('removes_what_is_needed',
+           'a snapshot is removed that another process still needs',
+           [('storage/snapshot.cc', 'i < size - keep && numbers[i] < needed;',
+             'i < size - 1 && needed >= 0;')]),
+    Mutant('sum_as_they_come', 'pushes are added in the order of arrival',
+           [('server/slices/strict_admission.cc',
+             '    mine = std::move(push);\n    ++num_pushed_;\n',
+             '    order_.push_back(push.rank);\n    mine = std::move(push);\n'
+             '    ++num_pushed_;\n'),
+            ('server/slices/strict_admission.cc',
+             'for (auto& push : pushes_) pushes.push_back(*std::move(push));',
+             'for (int r : order_) pushes.push_back(*std::move(pushes_[r]));\n'
+             '    order_.clear();'),
+            ('server/slices/strict_admission.cc', '  int num_pushed_ = 0;\n',
+             '  int num_pushed_ = 0;\n  std::vector<int> order_;\n')]),
+    Mutant('residuals_lost', 'a worker that goes on forgets its residuals',
+           [('worker/worker_snapshots.cc',
+             'options_.pipeline->residuals()->Load(parts.at(kResidualsPart))',
+             'options_.pipeline->residuals()->Clear()')]),
+    Mutant('signal_lost', 'a server does not hear that a worker has finished',
+           [('server/membership.cc',
+             '  workers_[rank].finished = true;\n'
+             '  workers_[rank].lost_since = absl::InfiniteFuture();\n'
+             '  changed_.SignalAll();\n',
+             '  workers_[rank].finished = true;\n'
+             '  workers_[rank].lost_since = absl::InfiniteFuture();\n')]),
+    Mutant('repeat_dropped',
+           'the repeat of a push that a server holds is never answered',
+           [('server/held_pushes.h', '      call.swap(it->second);\n', '')]),
+    Mutant('registers_once',
+           'a worker whose connection breaks does not register again',
+           [('transport/server_session.cc',
+             '  if (!registered_) return;\n  registered_ = false;\n',
+             '  if (!registered_) return;\n')]),
+    Mutant('stored_push_lost',
+           'a push that a restarted server has counted is not answered',
+           [('server/slices/strict_admission.cc',
+             'return under_way() ? Arrival::kLate : Arrival::kStored;',
+             'return Arrival::kLate;')]),
+    Mutant('meeting_forgotten',
+           'a restarted server does not remember the last common snapshot',
+           [('server/shard_snapshots.cc',
+             '  saving_.Remember(latest.number, ToBytes(saved));\n', '')]),
+    Mutant('incomplete_log_used',
+           'a log that has reached its limit is continued',
+           [('server/log/server_log.cc',
+             '    failure_ = options_.files->Rename(segment_.path, incomplete);\n'
+             '    // Nobody can use it, but everybody sees that it was there.\n'
+             '    if (failure_.ok()) {\n'
+             '      failure_ = options_.files->Continue(incomplete, 0).status();\n'
+             '    }\n    return failure_;\n',
+             '    return absl::OkStatus();\n')]),
+]
