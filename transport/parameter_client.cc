@@ -155,11 +155,14 @@ absl::Status SessionsClient::Connect() {
   FinishRequest finish;
   *finish.mutable_worker() = worker_;
   const absl::Status registered = sessions_.Register(finish);
-  // The servers that have ended know; others, which were killed, may not.
-  if (options_.was_done && absl::IsDeadlineExceeded(registered)) {
-    const absl::Status told =
-        sessions_.TellAll(finish, /*only_registered=*/true);
-    if (!told.ok()) return absl::UnavailableError(told.message());
+  // The servers that have ended know; others, which were killed, may not, and
+  // may wait for all workers.
+  if (options_.was_done && absl::IsDeadlineExceeded(registered) &&
+      sessions_.reached_any()) {
+    sessions_.TellAll(finish, /*only_registered=*/true).IgnoreError();
+    return absl::UnavailableError(
+        absl::StrCat("the job is done here, and not at all servers (",
+                     registered.message(), ")"));
   }
   PS_RETURN_IF_ERROR(registered);
   const std::vector<int64_t> joins_at = sessions_.joins_at();

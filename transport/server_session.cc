@@ -78,6 +78,11 @@ bool ServerSession::registered() const {
   return registered_;
 }
 
+bool ServerSession::reached() const {
+  MutexLock lock(&mu_);
+  return reached_;
+}
+
 bool ServerSession::done() const {
   MutexLock lock(&mu_);
   return job_done_;
@@ -251,6 +256,7 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
     events_.changed();
     return;
   }
+  reached_ = true;
   if (welcome->recovering()) {
     // It is alive, however long its log is.
     absent_since_ = clock_->Now();

@@ -111,6 +111,8 @@ class ServerSession {
   // "server 1 at host:port".
   std::string Name() const;
   bool registered() const;
+  // The server has answered an attempt to register, and is not done.
+  bool reached() const;
   // The server has said that the job is done; or that this worker has finished,
   // in a process before this one.
   bool done() const;
@@ -183,6 +185,7 @@ class ServerSession {
   RandomStream jitter_ ABSL_GUARDED_BY(mu_);
 
   bool registered_ ABSL_GUARDED_BY(mu_) = false;
+  bool reached_ ABSL_GUARDED_BY(mu_) = false;
   bool registering_ ABSL_GUARDED_BY(mu_) = false;
   absl::Time register_at_ ABSL_GUARDED_BY(mu_) = absl::InfinitePast();
   int register_attempts_ ABSL_GUARDED_BY(mu_) = 0;

@@ -100,6 +100,11 @@ std::vector<int64_t> ServerSessions::joins_at() const {
   return pushes;
 }
 
+bool ServerSessions::reached_any() const {
+  return std::any_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& session) { return session->reached(); });
+}
+
 void ServerSessions::Send(int server, std::unique_ptr<Call> call) {
   ++num_under_way_;
   sessions_[server]->Send(std::move(call));

@@ -52,6 +52,10 @@ class ServerSessions {
   // What each server says of joining, of those that do.
   std::vector<int64_t> joins_at() const;
 
+  // When Register has returned: whether a server has answered that is not
+  // done.
+  bool reached_any() const;
+
   void Send(int server, std::unique_ptr<Call> call);
   // Sends a call with a `done` of its own, for which Await does not wait.
   void SendApart(int server, std::unique_ptr<Call> call) {
