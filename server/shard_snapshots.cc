@@ -361,6 +361,10 @@ absl::Status ShardSnapshots::Join(const RestoreRequest& request) {
         options_.workers_join ? "; they must be at least 0"
                               : ", which this job does not allow"));
   }
+  {
+    MutexLock lock(&mu_);
+    behind_.insert(rank);
+  }
   options_.shard->Join(rank, request.number(), request.averagings());
   finding_.WorkerJoins(rank, 0);
   saving_.WorkerJoins(rank, request.number());
@@ -426,6 +430,7 @@ void ShardSnapshots::Save(const SaveSnapshotRequest& request,
   {
     MutexLock lock(&mu_);
     workers_save_[request.worker().rank()] = request;
+    behind_.erase(request.worker().rank());
   }
   Come(&saving_, request.worker().rank(), request.number(), std::move(call));
 }
@@ -444,6 +449,8 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
       by_workers = std::min(by_workers, request.written());
       by_servers = std::min(by_servers, request.servers_written());
     }
+    // Nobody knows what one has that has joined.
+    if (!behind_.empty()) by_workers = -1;
   }
   response.set_workers_written(by_workers);
   PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.shard->Save());
@@ -457,6 +464,10 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
 }
 
 void ShardSnapshots::WorkerGone(int rank) {
+  {
+    MutexLock lock(&mu_);
+    behind_.erase(rank);
+  }
   bool decided = false;
   {
     MutexLock lock(&mu_);

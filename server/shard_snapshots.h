@@ -157,6 +157,7 @@ class ShardSnapshots {
   // The latest request of each worker.
   std::map<int, FindSnapshotsRequest> workers_have_ ABSL_GUARDED_BY(mu_);
   std::map<int, SaveSnapshotRequest> workers_save_ ABSL_GUARDED_BY(mu_);
+  std::set<int> behind_ ABSL_GUARDED_BY(mu_);  // Joined, and not saved since.
   std::optional<int64_t> restored_ ABSL_GUARDED_BY(mu_);
 
   // Held while the log's files change, or are read for workers.
