@@ -83,6 +83,10 @@ absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
   return std::unique_ptr<FileLock>();
 }
 
+absl::Status ForgetDone(Files* files, const std::string& folder) {
+  return files->Remove(absl::StrCat(folder, "/", kDone));
+}
+
 ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
     : files_(options.files),
       folder_(absl::StrCat(options.config->checkpoint().directory(), "/",
@@ -157,7 +161,7 @@ absl::Status ProcessSnapshots::MarkDone() {
 }
 
 absl::Status ProcessSnapshots::ForgetDone() {
-  return files_->Remove(absl::StrCat(folder_, "/", kDone));
+  return ps::ForgetDone(files_, folder_);
 }
 
 absl::Status ProcessSnapshots::CheckNote(int64_t number,

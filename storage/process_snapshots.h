@@ -47,6 +47,9 @@ std::optional<int> NumServersOf(absl::string_view process);
 absl::StatusOr<std::unique_ptr<FileLock>> LockProcess(
     Files* files, const std::string& folder);
 
+// Undoes ProcessSnapshots::MarkDone in this folder.
+absl::Status ForgetDone(Files* files, const std::string& folder);
+
 // What one process saves at one moment: bytes by name.
 using SnapshotParts = std::map<std::string, std::string>;
 

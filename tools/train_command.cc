@@ -187,6 +187,11 @@ absl::Status TrainToTheEnd(LocalClusterOptions options) {
                       Interrupts::Create());
   options.interrupts = interrupts.get();
   std::set<int64_t> tried;
+  // The run may be done, and its summary have been removed.
+  if (options.resume) {
+    PS_RETURN_IF_ERROR(
+        ForgetDoneJob(Files::Real(), CheckpointDirectory(options)));
+  }
   for (;;) {
     const absl::Status trained = RunLocalCluster(options);
     if (!absl::IsUnavailable(trained) || !KeepsSnapshots(options) ||

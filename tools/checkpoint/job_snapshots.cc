@@ -129,6 +129,16 @@ absl::StatusOr<ProcessLocks> LockProcesses(Files* files,
   return locks;
 }
 
+absl::Status ForgetDoneJob(Files* files, const std::string& directory) {
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> processes,
+                      FindProcesses(files, directory));
+  for (const std::string& process : processes) {
+    PS_RETURN_IF_ERROR(
+        ForgetDone(files, absl::StrCat(directory, "/", process)));
+  }
+  return absl::OkStatus();
+}
+
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
     Files* files, const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const std::string folder,

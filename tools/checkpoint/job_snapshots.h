@@ -48,6 +48,9 @@ using ProcessLocks = std::vector<std::unique_ptr<FileLock>>;
 absl::StatusOr<ProcessLocks> LockProcesses(Files* files,
                                            const std::string& directory);
 
+// ForgetDone for all processes below this checkpoint.directory.
+absl::Status ForgetDoneJob(Files* files, const std::string& directory);
+
 // Finds them in a run directory or a checkpoint.directory, by number. Errors:
 // kNotFound if there is none.
 absl::StatusOr<std::vector<JobSnapshot>> FindJobSnapshots(
