@@ -203,7 +203,7 @@ class Run {
   void DrawFaults();
   void Disturb(const std::string& kind);
   void KillPlace(Place* place);
-  void LoseHostOf(const Place& victim);
+  void LoseHostOf(const Place& victim, absl::Duration gone);
   Place* AnyPlace() { return &places_[Below(places_.size())]; }
   void Tell(const std::string& what) {
     Trace(absl::StrCat("FAULT: ", what));
@@ -320,9 +320,9 @@ void Run::KillPlace(Place* place) {
   if (place->process != nullptr) Kill(place->process);
 }
 
-void Run::LoseHostOf(const Place& victim) {
+void Run::LoseHostOf(const Place& victim, absl::Duration gone) {
   const int host = victim.number;
-  const absl::Time back = Now() + absl::Seconds(1) * Uniform(1, 30);
+  const absl::Time back = Now() + gone;
   power_was_lost_ = true;
   LoseHost(host, back);
   std::vector<Place*> lost;
@@ -342,8 +342,13 @@ void Run::LoseHostOf(const Place& victim) {
 void Run::Disturb(const std::string& kind) {
   Place* const victim = AnyPlace();
   Place* const other = AnyPlace();
-  const absl::Duration while_cut =
-      absl::Seconds(1) * (Chance(0.5) ? Uniform(0.1, 5) : Uniform(5, 60));
+  // A worker that is done, and finds no server for longer than that, ends.
+  const double longest = 0.8 * job_.config.cluster().startup_timeout_seconds();
+  const absl::Duration gone =
+      absl::Seconds(Chance(0.5) ? Uniform(0.1, 5) : Uniform(5, longest));
+  const bool takes_long = kind == "cut" || kind == "power";
+  if (takes_long && Now() < healed_) return;
+  if (kind == "cut" && victim->number == other->number) return;
   if (kind == "kill") {
     Tell(absl::StrCat("kill -9 ", victim->name));
     KillPlace(victim);
@@ -358,17 +363,15 @@ void Run::Disturb(const std::string& kind) {
     }
   } else if (kind == "power") {
     Tell(absl::StrCat("host ", victim->number, " loses its power"));
-    LoseHostOf(*victim);
+    LoseHostOf(*victim, gone);
   } else if (kind == "break") {
     Tell(absl::StrCat("connections of ", victim->name, " to ", other->name,
                       " break"));
     BreakLink(victim->process, other->process);
   } else if (kind == "cut") {
-    if (victim->number == other->number) return;
     Tell(absl::StrCat("hosts ", victim->number, " and ", other->number,
-                      " are cut for ", absl::FormatDuration(while_cut)));
-    CutHosts(victim->number, other->number, Now() + while_cut);
-    healed_ = std::max(healed_, Now() + while_cut);
+                      " are cut for ", absl::FormatDuration(gone)));
+    CutHosts(victim->number, other->number, Now() + gone);
   } else if (kind == "sigterm") {
     const bool all = Chance(0.5);
     Tell(absl::StrCat("SIGTERM to ", all ? "all" : victim->name));
@@ -385,7 +388,7 @@ void Run::Disturb(const std::string& kind) {
     disk_may_fail_ = true;
     FailOnce(0);
   }
-  healed_ = std::max(healed_, Now());
+  healed_ = std::max(healed_, takes_long ? Now() + gone : Now());
 }
 
 void Run::DrawFaults() {
