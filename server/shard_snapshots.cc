@@ -213,8 +213,14 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
   {
     MutexLock lock(&mu_);
     uint64_t& member = members_[worker.rank()];
+    // One that had only registered when this server was killed may not have
+    // the snapshot from which the job went on.
+    const int64_t from = recovered_ ? restored_.value_or(0) : 0;
+    const bool lacks =
+        from > 0 && std::count(request.snapshots().begin(),
+                               request.snapshots().end(), from) == 0;
     alone = options_.workers_come_back && stage_ != Stage::kNew &&
-            member != worker.incarnation();
+            (member != worker.incarnation() || lacks);
     if (!alone) {
       member = worker.incarnation();
       workers_have_[worker.rank()] = request;
