@@ -196,9 +196,9 @@ int RunLaunchCommand(int argc, char** argv) {
   command_line.AddOption(
       "hosts", "HOSTS",
       "The hosts, as NAME[=ADDRESS][:WORKERS], separated by commas. NAME is "
-      "for ssh, and may be USER@NAME; ADDRESS is where other hosts reach it, by "
-      "default NAME. Each has one worker by default. Servers are dealt to them "
-      "in turn.",
+      "for ssh, and may be USER@NAME; ADDRESS is where other hosts reach it, "
+      "by default NAME. Each has one worker by default. Servers are dealt to "
+      "them in turn.",
       &flags.hosts);
   command_line.AddOption(
       "bundle", "FILE",
