@@ -83,10 +83,17 @@ class AttendReply final : public grpc::ServerWriteReactor<AttendEvent> {
     call->Cancel();
   }
 
-  void OnDone() override { delete this; }
+  void OnDone() override {
+    {
+      MutexLock lock(&mu_);
+      call_ = nullptr;
+    }
+    delete this;
+  }
 
  private:
   AttendEvent event_;
+  // For ThreadSanitizer, as above.
   Mutex mu_;
   std::shared_ptr<AttendCall> call_ ABSL_GUARDED_BY(mu_);
 };
