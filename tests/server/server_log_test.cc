@@ -166,8 +166,10 @@ TEST_F(ServerLogTest, AnotherVersionIsNamed) {
     ASSERT_TRUE(log.ok() && log->records().size() == 1) << log.status();
     record = std::string(log->records()[0]);
     ASSERT_TRUE(files_.Remove(path).ok());
-    // The last field of the only message.
-    ++record.back();
+    // The field `protocol` of the only message.
+    const size_t protocol = record.find("\x10\x01");
+    ASSERT_NE(protocol, std::string::npos);
+    ++record[protocol + 1];
     auto other = RecordLogWriter::Create(&files_, path);
     ASSERT_TRUE(other.ok() && other->Append({record}).ok()) << other.status();
   }
