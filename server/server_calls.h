@@ -104,6 +104,7 @@ struct ServerCallsOptions {
 class ServerCalls {
  public:
   explicit ServerCalls(const ServerCallsOptions& options);
+  ~ServerCalls();
 
   // Bytes that this worker's pushes and first weights hold now, and may hold.
   int64_t held_bytes(int rank) const { return credit_.held_bytes(rank); }
