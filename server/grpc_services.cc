@@ -51,7 +51,7 @@ class UnaryReactor final : public grpc::ServerUnaryReactor {
   std::shared_ptr<HeldCall> call_ ABSL_GUARDED_BY(mu_);
 };
 
-// Likewise.
+// Carries a worker's standing call; deletes itself when gRPC is done with it.
 class AttendReply final : public grpc::ServerWriteReactor<AttendEvent> {
  public:
   AttendAnswer Answer() {
