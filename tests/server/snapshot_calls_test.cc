@@ -178,11 +178,23 @@ class RecoveredServer : public testing::Test {
 
   // As a session does while the server reads its log.
   absl::StatusOr<uint64_t> RegisterAgain(RawWorker* worker, int rank,
-                                         uint64_t epoch) {
+                                         uint64_t epoch,
+                                         uint64_t incarnation = 1) {
     for (;;) {
-      const auto registered = Register(worker, rank, epoch);
+      const auto registered = Register(worker, rank, epoch, incarnation);
       if (!registered.ok() || *registered != kRecovering) return registered;
     }
+  }
+
+  // Worker 1's second process registers and goes back to this snapshot.
+  absl::Status GoBackAlone(RawWorker* worker, int64_t number) {
+    const auto registered = Register(worker, 1, 0, /*incarnation=*/2);
+    if (!registered.ok()) return registered.status();
+    RestoreRequest restore;
+    *restore.mutable_worker() = IdOf(1, 2);
+    restore.set_alone(true);
+    restore.set_number(number);
+    return worker->Call("Restore", restore.SerializeAsString()).status();
   }
 
   absl::StatusOr<std::string> CallSlice(RawWorker* worker,
@@ -342,19 +354,11 @@ TEST_F(RecoveredServer, DoesNotGiveTheWeightsOfNowToAWorkerThatWentBack) {
     RunningServer server(config_);
     RawWorker worker(server.address());
     ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
-    ASSERT_TRUE(Register(&worker, 1, 0, /*incarnation=*/2).ok());
-    RestoreRequest restore;
-    *restore.mutable_worker() = IdOf(1, 2);
-    restore.set_alone(true);
-    ASSERT_TRUE(worker.Call("Restore", restore.SerializeAsString()).ok());
+    ASSERT_TRUE(GoBackAlone(&worker, 0).ok());
   }
   RunningServer server(config_);
   RawWorker worker(server.address());
-  for (;;) {
-    const auto again = Register(&worker, 1, epoch, /*incarnation=*/2);
-    ASSERT_TRUE(again.ok()) << again.status();
-    if (*again != kRecovering) break;
-  }
+  ASSERT_TRUE(RegisterAgain(&worker, 1, epoch, /*incarnation=*/2).ok());
   SliceMessage pull;
   *pull.mutable_worker() = IdOf(1, 2);
   const absl::Status refused =
@@ -371,13 +375,7 @@ TEST_F(RecoveredServer, EndsWhenAWorkerCannotGoBack) {
   RunningServer server(config_);
   RawWorker worker(server.address());
   ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
-  ASSERT_TRUE(Register(&worker, 1, 0, /*incarnation=*/2).ok());
-  RestoreRequest restore;
-  *restore.mutable_worker() = IdOf(1, 2);
-  restore.set_alone(true);
-  restore.set_number(20);
-  const absl::Status refused =
-      worker.Call("Restore", restore.SerializeAsString()).status();
+  const absl::Status refused = GoBackAlone(&worker, 20);
   EXPECT_TRUE(absl::IsUnavailable(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("cannot go back to snapshot 20"));
