@@ -274,8 +274,10 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
   }
   if (message->stopped()) {
     stopped_ = true;
-    // One that was killed when it had saved, too, and came back, has gone on.
-    if (!held_pushes_->empty()) {
+    // A worker that was killed when it had saved, too, and came back has gone
+    // on; or this server was started when others had stopped, and workers that
+    // heard so from them tell it, too.
+    if (!held_pushes_->empty() || !snapshots_->up()) {
       snapshots_->StartAgain(kStopped).IgnoreError();
     }
   }
