@@ -274,10 +274,8 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
   }
   if (message->stopped()) {
     stopped_ = true;
-    // A worker that was killed when it had saved, too, and came back has gone
-    // on; or this server was started when others had stopped, and workers that
-    // heard so from them tell it, too.
-    if (!held_pushes_->empty() || !snapshots_->up()) {
+    // One that was killed when it had saved, too, and came back, has gone on.
+    if (!held_pushes_->empty()) {
       snapshots_->StartAgain(kStopped).IgnoreError();
     }
   }
