@@ -1,7 +1,6 @@
 #include "server/shard_snapshots.h"
 
 #include <algorithm>
-#include <iterator>
 #include <string>
 #include <utility>
 #include <vector>
@@ -9,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/entropy.h"
+#include "common/keep_common.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "transport/proto_bytes.h"
@@ -168,8 +168,6 @@ absl::Status ShardSnapshots::Recover() {
   }
   // Workers that had come to a meeting may not have heard the answer.
   SaveSnapshotResponse saved;
-  saved.set_written(options_.snapshots->latest());
-  saved.set_workers_written(-1);
   saving_.Remember(latest.number, ToBytes(saved));
   FindSnapshotsResponse found;
   found.add_snapshots(latest.number);
@@ -287,17 +285,14 @@ absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::Found() {
     }
   }
   FindSnapshotsResponse response;
-  std::vector<int64_t> common = mine.whole;
+  std::set<int64_t> common(mine.whole.begin(), mine.whole.end());
   for (auto& [owner, holding] : owners) {
     if (options_.replace_lost_workers && &holding != &mine &&
         holding.whole.empty() && holding.damaged.empty()) {
       continue;
     }
     std::sort(holding.whole.begin(), holding.whole.end());
-    std::vector<int64_t> both;
-    std::set_intersection(common.begin(), common.end(), holding.whole.begin(),
-                          holding.whole.end(), std::back_inserter(both));
-    common.swap(both);
+    KeepCommon(holding.whole, &common);
     std::vector<std::string> texts;
     for (const int64_t number : holding.whole) {
       if (number > 0) texts.push_back(absl::StrCat(number));
@@ -444,28 +439,27 @@ void ShardSnapshots::Save(const SaveSnapshotRequest& request,
 absl::StatusOr<grpc::ByteBuffer> ShardSnapshots::SaveNow(int64_t number) {
   SaveSnapshotResponse response;
   if (options_.snapshots == nullptr) return ToBytes(response);
-  response.set_written(options_.snapshots->latest());
-  int64_t by_workers = number;
-  int64_t by_servers = response.written();
+  std::set<int64_t> written = options_.snapshots->written();
+  std::set<int64_t> by_all = written;
   {
     MutexLock lock(&mu_);
     for (const auto& [rank, request] : workers_save_) {
       // A worker that is gone does not come with this number.
       if (request.number() != number) continue;
-      by_workers = std::min(by_workers, request.written());
-      by_servers = std::min(by_servers, request.servers_written());
+      KeepCommon(request.written(), &written);
+      KeepCommon(request.written_by_all(), &by_all);
     }
     // Nobody knows what one has that has joined.
-    if (!behind_.empty()) by_workers = -1;
+    if (!behind_.empty()) written.clear();
   }
-  response.set_workers_written(by_workers);
+  KeepCommon(written, &by_all);
+  response.mutable_written()->Add(written.begin(), written.end());
   PS_ASSIGN_OR_RETURN(SnapshotParts parts, options_.shard->Save());
   {
     MutexLock lock(&log_mu_);
     PS_RETURN_IF_ERROR(BeginLog(number));
   }
-  options_.snapshots->Save(number, std::move(parts),
-                           std::min(by_workers, by_servers));
+  options_.snapshots->Save(number, std::move(parts), by_all);
   return ToBytes(response);
 }
 

@@ -143,7 +143,7 @@ absl::Status ProcessSnapshots::Find() {
   if (!done.ok() && !absl::IsNotFound(done)) return done;
   done_ = done.ok();
   MutexLock lock(&mu_);
-  if (!numbers_.empty()) latest_ = numbers_.back();
+  whole_.insert(numbers_.begin(), numbers_.end());
   return absl::OkStatus();
 }
 
@@ -188,7 +188,7 @@ absl::Status ProcessSnapshots::SaveBeginning() {
                               "cannot keep snapshots (checkpoint.directory)"));
   numbers_.push_back(0);
   MutexLock lock(&mu_);
-  latest_ = 0;
+  whole_ = {0};
   return absl::OkStatus();
 }
 
@@ -216,17 +216,23 @@ absl::StatusOr<SnapshotParts> ProcessSnapshots::Take(int64_t number) {
   // Another process may not have them, and this one will write them anew.
   PS_RETURN_IF_ERROR(RemoveNewer(files_, folder_, number));
   MutexLock lock(&mu_);
-  latest_ = number;
+  whole_.erase(whole_.upper_bound(number), whole_.end());
   return parts;
 }
 
 int64_t ProcessSnapshots::latest() const {
   MutexLock lock(&mu_);
-  return latest_;
+  return whole_.empty() ? -1 : *whole_.rbegin();
+}
+
+std::set<int64_t> ProcessSnapshots::written() const {
+  MutexLock lock(&mu_);
+  return whole_;
 }
 
 void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
-                            int64_t needed) {
+                            const std::set<int64_t>& written_by_all) {
+  const int64_t needed = written_by_all.empty() ? -1 : *written_by_all.rbegin();
   MutexLock writer_lock(&writer_mu_);
   if (writer_.joinable()) writer_.Join();
   writer_ = Thread("snapshots", [this, number, parts = std::move(parts),
@@ -244,7 +250,9 @@ void ProcessSnapshots::Save(int64_t number, SnapshotParts parts,
     }
     MutexLock lock(&mu_);
     result_ = written;
-    if (written.ok()) latest_ = number;
+    if (!written.ok()) return;
+    whole_.erase(whole_.begin(), whole_.lower_bound(needed));
+    whole_.insert(number);
   });
 }
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -83,6 +84,9 @@ class ProcessSnapshots {
   // The latest that is whole; -1 if there is none.
   int64_t latest() const;
 
+  // Those that are whole now, but none that all processes have a later one of.
+  std::set<int64_t> written() const;
+
   // Whether the job was done when Open looked.
   bool done() const { return done_; }
   // From now on, also after a loss of power, whoever opens the folder finds
@@ -102,9 +106,11 @@ class ProcessSnapshots {
   absl::StatusOr<SnapshotParts> Take(int64_t number);
 
   // Waits until the snapshot before has been written. Then removes old ones,
-  // but none from number `needed` on, and writes this one on a thread of its
-  // own. A failure is logged and leaves the latest snapshots as they are.
-  void Save(int64_t number, SnapshotParts parts, int64_t needed);
+  // but none from the latest of `written_by_all` on, and writes this one on a
+  // thread of its own. A failure is logged and leaves the latest snapshots as
+  // they are.
+  void Save(int64_t number, SnapshotParts parts,
+            const std::set<int64_t>& written_by_all);
 
   // Waits until everything is written. Returns the error of the last Save.
   absl::Status Flush();
@@ -135,7 +141,7 @@ class ProcessSnapshots {
   Thread writer_ ABSL_GUARDED_BY(writer_mu_);  // May have ended.
   mutable Mutex mu_;
   absl::Status result_ ABSL_GUARDED_BY(mu_);  // Of the last Save.
-  int64_t latest_ ABSL_GUARDED_BY(mu_) = -1;
+  std::set<int64_t> whole_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

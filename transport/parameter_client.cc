@@ -1,8 +1,6 @@
 #include "transport/parameter_client.h"
 
 #include <algorithm>
-#include <iterator>
-#include <limits>
 #include <memory>
 #include <optional>
 #include <set>
@@ -11,6 +9,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "common/keep_common.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 #include "compressors/payload/shared_positions.h"
@@ -48,8 +47,8 @@ class SessionsClient final : public ParameterClient {
                     const std::vector<PayloadBuffer>& parts) override;
   absl::Status PollAnswers(const AnswerHandler& handler) override;
   absl::Status AwaitAnswers(const AnswerHandler& handler) override;
-  absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
-                                       int64_t written) override;
+  absl::StatusOr<std::set<int64_t>> SaveSnapshot(
+      int64_t number, std::set<int64_t> written) override;
   StageExchange* stage_exchange() override { return &stage_client_; }
   absl::Status Stop() override;
   absl::Status StartAgain(const std::string& why) override;
@@ -73,7 +72,7 @@ class SessionsClient final : public ParameterClient {
   std::vector<std::vector<int64_t>> versions_;
   std::optional<int64_t> joins_at_;
   // The latest snapshot that all servers had written when they last said so.
-  int64_t servers_written_ = -1;
+  std::set<int64_t> written_by_all_;
   StageClient stage_client_;
   // Declared last, so that its threads, which use the members above, end first.
   ServerSessions sessions_;
@@ -301,14 +300,12 @@ absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(
       [&](const Call& call) -> absl::Status {
         PS_ASSIGN_OR_RETURN(const auto response,
                             FromBytes<FindSnapshotsResponse>(call.response));
-        const std::set<int64_t> theirs(response.snapshots().begin(),
-                                       response.snapshots().end());
-        std::set<int64_t> both;
         if (common.has_value()) {
-          std::set_intersection(common->begin(), common->end(), theirs.begin(),
-                                theirs.end(), std::inserter(both, both.end()));
+          KeepCommon(response.snapshots(), &*common);
+        } else {
+          common.emplace(response.snapshots().begin(),
+                         response.snapshots().end());
         }
-        common = common.has_value() ? std::move(both) : theirs;
         holdings.insert(response.holdings().begin(), response.holdings().end());
         alone += response.alone();
         return absl::OkStatus();
@@ -339,26 +336,24 @@ absl::Status SessionsClient::Restore(int64_t number, bool alone) {
   return CallAll(Rpc::kRestore, ToBytes(request));
 }
 
-absl::StatusOr<int64_t> SessionsClient::SaveSnapshot(int64_t number,
-                                                     int64_t written) {
+absl::StatusOr<std::set<int64_t>> SessionsClient::SaveSnapshot(
+    int64_t number, std::set<int64_t> written) {
   SaveSnapshotRequest request;
   *request.mutable_worker() = worker_;
   request.set_number(number);
-  request.set_written(written);
-  request.set_servers_written(servers_written_);
-  int64_t by_servers = std::numeric_limits<int64_t>::max();
-  int64_t by_workers = written;
+  request.mutable_written()->Add(written.begin(), written.end());
+  request.mutable_written_by_all()->Add(written_by_all_.begin(),
+                                        written_by_all_.end());
   PS_RETURN_IF_ERROR(CallAll(
       Rpc::kSaveSnapshot, ToBytes(request),
       [&](const Call& call) -> absl::Status {
         PS_ASSIGN_OR_RETURN(const auto response,
                             FromBytes<SaveSnapshotResponse>(call.response));
-        by_servers = std::min(by_servers, response.written());
-        by_workers = std::min(by_workers, response.workers_written());
+        KeepCommon(response.written(), &written);
         return absl::OkStatus();
       }));
-  servers_written_ = by_servers;
-  return std::min(by_servers, by_workers);
+  written_by_all_ = std::move(written);
+  return written_by_all_;
 }
 
 absl::Status SessionsClient::Stop() {

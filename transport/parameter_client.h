@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -205,11 +206,10 @@ class ParameterClient {
 
   // Has all servers save their state after this many pushes. Waits until all
   // workers have called it and the servers have copied what they save. Must be
-  // called after AwaitAnswers. `written` is the latest snapshot that this
-  // worker has written; -1 if there is none. Returns the latest that all
-  // processes are known to have written, which must be kept.
-  virtual absl::StatusOr<int64_t> SaveSnapshot(int64_t number,
-                                               int64_t written) = 0;
+  // called after AwaitAnswers. `written` are the snapshots that this worker has
+  // written. Returns those that all processes have.
+  virtual absl::StatusOr<std::set<int64_t>> SaveSnapshot(
+      int64_t number, std::set<int64_t> written) = 0;
 
   // By which this worker exchanges arrays with others, in jobs whose workers
   // have stages (common/stage_workers.h). Any thread may use it, also while

@@ -1,5 +1,6 @@
 #include "worker/worker_snapshots.h"
 
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -239,8 +240,8 @@ absl::StatusOr<std::string> WorkerSnapshots::NamedWeights() const {
 
 absl::Status WorkerSnapshots::Save(int64_t number, const ResumePoint& point) {
   PS_ASSIGN_OR_RETURN(SnapshotParts parts, Parts(point));
-  PS_ASSIGN_OR_RETURN(const int64_t written_by_all,
-                      options_.client->SaveSnapshot(number, files_->latest()));
+  PS_ASSIGN_OR_RETURN(const std::set<int64_t> written_by_all,
+                      options_.client->SaveSnapshot(number, files_->written()));
   files_->Save(number, std::move(parts), written_by_all);
   return absl::OkStatus();
 }

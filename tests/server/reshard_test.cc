@@ -68,7 +68,7 @@ class ReshardTest : public testing::Test {
         }
         auto parts = shard.Save();
         ASSERT_TRUE(parts.ok()) << parts.status();
-        snapshots->Save(number, *std::move(parts), /*needed=*/number);
+        snapshots->Save(number, *std::move(parts), {number});
       }
       EXPECT_TRUE(snapshots->Flush().ok());
     }

@@ -209,22 +209,28 @@ class RecoveredServer : public testing::Test {
                     header, EncodeDense(std::vector<float>(kElements, value))));
   }
 
-  // Both workers, until after the first update; returns the epoch.
-  uint64_t TrainOnce() {
-    RunningServer server(config_);
-    RawWorker worker(server.address());
+  // Both workers, with their first weights; returns the epoch.
+  uint64_t Begin(RawWorker* worker) {
     uint64_t epoch = 0;
-    for (int rank = 0; rank < 2; ++rank) epoch = *Register(&worker, rank, 0);
+    for (int rank = 0; rank < 2; ++rank) epoch = *Register(worker, rank, 0);
     const auto find = [&](int rank) {
       FindSnapshotsRequest request;
       *request.mutable_worker() = IdOf(rank);
       EXPECT_TRUE(
-          worker.Call("FindSnapshots", request.SerializeAsString()).ok());
+          worker->Call("FindSnapshots", request.SerializeAsString()).ok());
     };
     std::thread late([&] { find(1); });
     find(0);
     late.join();
-    EXPECT_TRUE(CallSlice(&worker, "InitializeSlice", 0, 5).ok());
+    EXPECT_TRUE(CallSlice(worker, "InitializeSlice", 0, 5).ok());
+    return epoch;
+  }
+
+  // Both workers, until after the first update; returns the epoch.
+  uint64_t TrainOnce() {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    const uint64_t epoch = Begin(&worker);
     std::thread other(
         [&] { EXPECT_TRUE(CallSlice(&worker, "Push", 1, 2).ok()); });
     const auto answer = CallSlice(&worker, "Push", 0, 1);
@@ -248,6 +254,36 @@ class RecoveredServer : public testing::Test {
   JobConfig config_;
   std::string answer_;
 };
+
+// Two that were killed at different times may each lack what the other has.
+TEST_F(RecoveredServer, TellsWhichSnapshotsAllHave) {
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  Begin(&worker);
+  const auto save = [&](int rank, int64_t number,
+                        const std::vector<int64_t>& written) {
+    SaveSnapshotRequest request;
+    *request.mutable_worker() = IdOf(rank);
+    request.set_number(number);
+    request.mutable_written()->Add(written.begin(), written.end());
+    SaveSnapshotResponse response;
+    const auto answer =
+        worker.Call("SaveSnapshot", request.SerializeAsString());
+    EXPECT_TRUE(answer.ok()) << answer.status();
+    EXPECT_TRUE(response.ParseFromString(*answer));
+    EXPECT_THAT(response.written(), ElementsAre(0)) << "snapshot " << number;
+  };
+  const auto save_both = [&](int64_t number,
+                             const std::vector<int64_t>& of_worker_0,
+                             const std::vector<int64_t>& of_worker_1) {
+    std::thread other([&] { save(1, number, of_worker_1); });
+    save(0, number, of_worker_0);
+    other.join();
+  };
+  save_both(2, {0}, {0});
+  save_both(4, {0}, {0, 2});
+  save_both(6, {0, 4}, {0, 2});
+}
 
 TEST_F(RecoveredServer, GoesOnWithTheWorkersThatItHad) {
   const uint64_t epoch = TrainOnce();

@@ -17,6 +17,7 @@
 #include "common/consistency.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
+#include "common/keep_common.h"
 #include "common/program.h"
 #include "glog/logging.h"
 #include "google/protobuf/text_format.h"
@@ -439,10 +440,11 @@ void Run::CheckSnapshots() {
   std::set<int64_t> common;
   for (size_t i = 0; i < places_.size(); ++i) {
     const std::set<int64_t> has = WholeSnapshots(FolderOf(places_[i]));
-    std::set<int64_t> both;
-    std::set_intersection(common.begin(), common.end(), has.begin(), has.end(),
-                          std::inserter(both, both.begin()));
-    common = i == 0 ? has : both;
+    if (i == 0) {
+      common = has;
+    } else {
+      KeepCommon(has, &common);
+    }
   }
   if (had_common_ && common.empty()) {
     Fail("there was a snapshot that all processes have, and now there is none");

@@ -40,7 +40,7 @@ class ProcessSnapshotsTest : public testing::Test {
     ASSERT_TRUE(snapshots.ok()) << snapshots.status();
     for (const int64_t number : numbers) {
       (*snapshots)
-          ->Save(number, {{"state", "at " + std::to_string(number)}}, needed);
+          ->Save(number, {{"state", "at " + std::to_string(number)}}, {needed});
     }
     EXPECT_TRUE((*snapshots)->Flush().ok());
   }
@@ -135,7 +135,7 @@ TEST_F(ProcessSnapshotsTest, AFullDiskCostsOnlyTheNewSnapshot) {
   int failures = 0;
   for (;; ++failures) {
     files_.FailAfter(failures);
-    (*snapshots)->Save(30, {{"state", "at 30"}, {"more", "bytes"}}, kAll);
+    (*snapshots)->Save(30, {{"state", "at 30"}, {"more", "bytes"}}, {kAll});
     const absl::Status saved = (*snapshots)->Flush();
     files_.StopFailing();
     if (saved.ok()) break;

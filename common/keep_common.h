@@ -1,0 +1,20 @@
+#ifndef COMMON_KEEP_COMMON_H_
+#define COMMON_KEEP_COMMON_H_
+
+#include <iterator>
+#include <set>
+
+namespace ps {
+
+// Removes from `set` what `others`, any container, does not contain.
+template <typename T, typename Others>
+void KeepCommon(const Others& others, std::set<T>* set) {
+  const std::set<T> theirs(others.begin(), others.end());
+  for (auto it = set->begin(); it != set->end();) {
+    it = theirs.count(*it) > 0 ? std::next(it) : set->erase(it);
+  }
+}
+
+}  // namespace ps
+
+#endif  // COMMON_KEEP_COMMON_H_
