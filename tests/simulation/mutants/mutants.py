@@ -71,7 +71,15 @@ MUTANTS = [
     Mutant('joined_worker_forgotten',
            'snapshots are removed that a worker that has joined may need',
            [('server/shard_snapshots.cc',
-             '    if (!behind_.empty()) by_workers = -1;\n', '')]),
+             '    if (!behind_.empty()) written.clear();\n', '')]),
+    Mutant('smallest_latest',
+           "the smallest of everybody's latest snapshots is taken for one that "
+           'all have',
+           [('storage/process_snapshots.cc',
+             '  MutexLock lock(&mu_);\n  return whole_;\n',
+             '  std::set<int64_t> up_to_latest;\n'
+             '  for (int64_t n = 0; n <= latest(); ++n) up_to_latest.insert(n);\n'
+             '  return up_to_latest;\n')]),
     Mutant('member_after_break',
            'a worker that comes back is a member once its connection breaks',
            [('server/shard_snapshots.cc',
@@ -85,7 +93,14 @@ MUTANTS = [
            'a worker that comes back goes on where others have saved and ended',
            [('server/slice_calls.cc', '  if (stopped_) {\n', '  if (false) {\n'),
             ('server/server_calls.cc', 'if (!held_pushes_->empty()) {',
-             'if (false) {')]),
+             'if (false) {'),
+            ('server/registration.cc', '  if (stopped_) return '
+             'snapshots_->StartAgain(kStopped);\n', '')]),
+    Mutant('stopped_is_finished',
+           'a worker that comes back to a job that has stopped is told that it '
+           'has finished',
+           [('server/registration.cc', '  if (stopped_) return '
+             'snapshots_->StartAgain(kStopped);\n', '')]),
     Mutant('torn_record_kept', 'an incomplete last record is not cut off',
            [('storage/record_log.cc', 'files->Continue(path_, whole_)',
              'files->Continue(path_, static_cast<int64_t>(bytes_->size()))')]),
