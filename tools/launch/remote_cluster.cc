@@ -80,6 +80,9 @@ class RemoteCluster {
   absl::Status WaitForEnds(absl::Time deadline);
   // Asks all that run to end. Those that have been asked before end at once.
   void Ask();
+  // Closes their input: what can be reached is asked again, and killed if it
+  // does not listen.
+  void LetGo();
   // Ends everything; processes have `saving` for their snapshots.
   absl::Status End(absl::Duration saving);
   // Where processes may still run, for a message.
@@ -127,9 +130,9 @@ absl::Status RemoteCluster::CheckHang() {
     return absl::DeadlineExceededError(what);
   }
   progress_.Print(absl::StrCat(what, "; all are started again"));
-  // The second time they end without a snapshot, which they could not save.
+  // They end without a snapshot, which they could not save.
   Ask();
-  Ask();
+  LetGo();
   return absl::OkStatus();
 }
 
@@ -262,6 +265,10 @@ void RemoteCluster::Ask() {
   for (const auto& [child, member] : running_) member->Ask();
 }
 
+void RemoteCluster::LetGo() {
+  for (const auto& [child, member] : running_) member->LetGo();
+}
+
 absl::Status RemoteCluster::End(absl::Duration saving) {
   ending_ = true;
   Ask();
@@ -269,7 +276,7 @@ absl::Status RemoteCluster::End(absl::Duration saving) {
   Ask();
   PS_RETURN_IF_ERROR(WaitForEnds(SteadyClock()->Now() + kGrace));
   // What still runs cannot be reached, or does not listen.
-  for (const auto& [child, member] : running_) member->LetGo();
+  LetGo();
   return children_.Terminate(kGrace, interrupts_->fd());
 }
 
