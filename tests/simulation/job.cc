@@ -133,7 +133,7 @@ Job DrawJob(uint64_t seed) {
         one_of({"compressor.name=none", "compressor.name=topk",
                 "compressor.name=sidco_e", "compressor.name=scalecom"}),
         one_of({"downlink.mode=AUTO", "downlink.mode=WEIGHTS",
-                "downlink.mode=UPDATE"}),
+                "downlink.mode=UPDATE", "downlink.mode=COMPRESSED"}),
         one_of({"optimizer.name=sgd", "optimizer.name=momentum",
                 "optimizer.name=adam", "optimizer.name=lamb",
                 "optimizer.name=momentum optimizer.clip_norm=1",
@@ -150,7 +150,13 @@ Job DrawJob(uint64_t seed) {
     if (!job.config.has_worker_optimizer()) {
       Set(&job.config, "optimizer.learning_rate=0.01");
     }
-    if (ValidateConfig(job.config).ok()) return Complete(std::move(job));
+    if (!ValidateConfig(job.config).ok()) continue;
+    // Less than a config may ask for: about one push of these weights.
+    if (draws.Below(3) == 0) {
+      job.config.mutable_cluster()->set_credit_megabytes(0.003);
+      absl::StrAppend(&job.name, " (credit of 3 kB)");
+    }
+    return Complete(std::move(job));
   }
 }
 
@@ -218,6 +224,7 @@ class Run {
   void CheckDone(bool at_end);
   void CheckSnapshots();
   void CheckLogged(const std::string& path, const std::string& bytes);
+  void CheckHeld(const ServerCalls& calls, int64_t largest);
   bool AllDone();
   std::string BitsOfRun() const;
 
@@ -483,6 +490,16 @@ void Run::CheckLogged(const std::string& path, const std::string& bytes) {
   }
 }
 
+// A server holds as much as it promises, or one message.
+void Run::CheckHeld(const ServerCalls& calls, int64_t largest) {
+  const int64_t most = std::max(calls.credit_bytes(), largest);
+  for (int rank = 0; rank < job_.config.cluster().num_workers(); ++rank) {
+    if (calls.held_bytes(rank) <= most) continue;
+    Fail(absl::StrCat("a server holds ", calls.held_bytes(rank),
+                      " bytes of worker ", rank, ", and may hold ", most));
+  }
+}
+
 std::string Run::BitsOfRun() const {
   const absl::StatusOr<std::string> file =
       ReadFile(options_.run_directory + "/weights.safetensors");
@@ -510,6 +527,9 @@ RunResult Run::Go() {
   });
   OnAppend([this](const std::string& path, const std::string& bytes) {
     CheckLogged(path, bytes);
+  });
+  OnMessage([this](const ServerCalls& calls, int64_t largest) {
+    CheckHeld(calls, largest);
   });
   world_ = Self();
   const ClusterConfig& cluster = job_.config.cluster();

@@ -64,6 +64,7 @@ struct Network {
   std::map<std::pair<int, int>, absl::Time> cuts;
   std::map<int, absl::Time> lost;
   int64_t num_calls = 0;
+  std::function<void(const ServerCalls&, int64_t)> message_comes;
 };
 
 Network* network = nullptr;
@@ -215,10 +216,16 @@ class SimListener final : public Listener {
   ServerCalls* calls() const { return calls_; }
   Process* process() const { return process_; }
 
+  void Comes(const grpc::ByteBuffer& message) {
+    if (network->message_comes) network->message_comes(*calls_, largest_);
+    largest_ = std::max(largest_, static_cast<int64_t>(message.Length()));
+  }
+
  private:
   const ListenerOptions options_;
   Process* const process_;
   ServerCalls* calls_ = nullptr;
+  int64_t largest_ = 0;  // Bytes of a message.
 };
 
 // What the client is told, on one of its threads, one after the other.
@@ -347,6 +354,7 @@ void SimChannel::Start(const RpcRequest& request, Done done) {
   Deliver(call, [call, message = request.message](SimListener* listener) {
     Caller caller;
     caller.peer = "sim:" + call->client->name;
+    listener->Comes(message);
     auto held = listener->calls()->Call(
         call->rpc, caller, message,
         [call](const absl::StatusOr<grpc::ByteBuffer>& answer) {
@@ -502,6 +510,10 @@ void StartNetwork() {
 }
 
 void SetFaults(const NetworkFaults& faults) { network->faults = faults; }
+
+void OnMessage(std::function<void(const ServerCalls&, int64_t)> comes) {
+  network->message_comes = std::move(comes);
+}
 
 void BreakLink(const Process* a, const Process* b) {
   for (const CallPtr& call : CallsWhere([&](const WireCall& each) {

@@ -5,7 +5,11 @@
 #ifndef TESTS_SIMULATION_NETWORK_H_
 #define TESTS_SIMULATION_NETWORK_H_
 
+#include <cstdint>
+#include <functional>
+
 #include "absl/time/time.h"
+#include "server/server_calls.h"
 #include "tests/simulation/scheduler.h"
 
 namespace ps::sim {
@@ -22,6 +26,9 @@ struct NetworkFaults {
 // To be called once, after Begin.
 void StartNetwork();
 void SetFaults(const NetworkFaults& faults);
+// Called before a server is given a message, with the bytes of the largest one
+// that it has been given before.
+void OnMessage(std::function<void(const ServerCalls&, int64_t largest)> comes);
 
 // Breaks all connections between two processes.
 void BreakLink(const Process* a, const Process* b);

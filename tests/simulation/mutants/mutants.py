@@ -101,6 +101,10 @@ MUTANTS = [
            'has finished',
            [('server/registration.cc', '  if (stopped_) return '
              'snapshots_->StartAgain(kStopped);\n', '')]),
+    Mutant('credit_ignored', 'a server holds what workers have no credit for',
+           [('server/limits/byte_credit.cc',
+             '  if (before > 0 && before + bytes > bytes_per_worker()) {',
+             '  if (false) {')]),
     Mutant('torn_record_kept', 'an incomplete last record is not cut off',
            [('storage/record_log.cc', 'files->Continue(path_, whole_)',
              'files->Continue(path_, static_cast<int64_t>(bytes_->size()))')]),
