@@ -5,12 +5,14 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <utility>
 #include <vector>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/config_check.h"
+#include "common/counted.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
 #include "models/ignored_tensors.h"
@@ -76,6 +78,14 @@ class Loader {
     for (const ParameterInfo& p : model.parameters()) {
       targets_[p.name] = {p.shape, weights.data() + p.offset};
     }
+    const LayersConfig layers = model.Describe();
+    for (const LayerConfig& layer : layers.layer()) {
+      if (!layer.has_convolution()) continue;
+      if (layer.convolution().groups() == 1) {
+        first_convolution_ = layer.name() + ".weight";
+      }
+      break;
+    }
     for (const ParameterInfo& s : model.statistics()) {
       targets_[s.name] = {s.shape, statistics.data() + s.offset};
     }
@@ -89,7 +99,8 @@ class Loader {
       if (IsPassedOver(tensor.name)) continue;
       names_.insert(tensor.name);
       missing.erase(tensor.name);
-      AddProblem(tensor.name, Problem(tensor, targets_));
+      AddProblem(tensor.name,
+                 Problem(tensor, targets_) + OtherChannels(tensor));
     }
     for (const auto& [name, target] : missing) {
       AddProblem(name, absl::StrCat(name, " ", ShapeString(target.shape),
@@ -124,6 +135,22 @@ class Loader {
   }
 
  private:
+  // What to say of the first convolution's weight if only the number of
+  // channels of the images differs.
+  std::string OtherChannels(const SafetensorsTensor& tensor) const {
+    const auto target = targets_.find(tensor.name);
+    if (tensor.name != first_convolution_ || tensor.shape.size() != 4 ||
+        target == targets_.end()) {
+      return "";
+    }
+    Shape expected = target->second.shape;
+    const int64_t channels = std::exchange(expected[1], tensor.shape[1]);
+    if (expected != tensor.shape || channels == tensor.shape[1]) return "";
+    return absl::StrCat(": this data has ", Counted(channels, "channel"),
+                        ", and these weights are for images of ",
+                        Counted(tensor.shape[1], "channel"));
+  }
+
   void AddProblem(const std::string& name, const std::string& problem) {
     if (problem.empty() || IsIgnored(name, ignore_)) return;
     problems_.push_back(problem);
@@ -132,7 +159,8 @@ class Loader {
 
   const std::vector<std::string> ignore_;
   std::map<std::string, Target> targets_;
-  std::set<std::string> names_;  // The model's tensors and the file's.
+  std::string first_convolution_;  // Empty: none takes the images as they are.
+  std::set<std::string> names_;    // The model's tensors and the file's.
   std::vector<std::string> problems_;
   std::set<std::string> bad_;  // The tensors that have problems.
 };

@@ -284,6 +284,25 @@ TEST(InitialWeights, WhatTheFileLacksCanBeIgnored) {
             absl::OkStatus());
 }
 
+// The first convolution is the one that takes the images.
+TEST(InitialWeights, OtherChannelsOfImagesAreNamed) {
+  ExampleShape colour = MnistShape();
+  colour.channels = 3;
+  ModelConfig lenet5;
+  lenet5.set_name("lenet5");
+  const ModelFixture coloured(lenet5, colour);
+  const std::string path = WeightFile(coloured).Write();
+  const ModelFixture grey(lenet5, MnistShape());
+  std::vector<float> weights(grey.model().num_parameters());
+  EXPECT_THAT(
+      std::string(
+          LoadSomeWeights(path, grey.model(), {}, absl::MakeSpan(weights), {})
+              .message()),
+      HasSubstr("  conv1.weight [6, 3, 5, 5] must have shape [6, 1, 5, 5]: "
+                "this data has 1 channel, and these weights are for images of "
+                "3 channels\n"));
+}
+
 TEST(InitialWeights, IgnoringNeedsAFile) {
   JobConfig config;
   config.mutable_model()->add_ignore("fc.*");
