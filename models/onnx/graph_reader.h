@@ -5,31 +5,26 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "models/onnx/tensor.h"
 #include "proto/onnx.pb.h"
 
 namespace ps {
 
-struct OnnxTensor {
-  std::vector<int64_t> shape;
-  std::vector<float> floats;      // Of a float32 tensor.
-  std::vector<int64_t> integers;  // Of an int64 tensor.
-};
-
-// Rows become columns.
-OnnxTensor Transposed(const OnnxTensor& matrix);
-
 // Refers to the graph, which must outlive it.
 class GraphReader {
  public:
-  // Errors: kDataLoss for a tensor whose data does not have its shape's size,
-  // or two values of one name; kUnimplemented for tensors in other files, or
-  // for graphs that transpose more than all tensors once.
-  static absl::StatusOr<GraphReader> Create(const onnx::GraphProto& graph);
+  // Errors: those of TensorReader; kDataLoss for two values of one name.
+  static absl::StatusOr<GraphReader> Create(const onnx::GraphProto& graph,
+                                            const ReadBeside& read_beside);
+
+  GraphReader(GraphReader&&) = default;
+  GraphReader& operator=(GraphReader&&) = default;
 
   const onnx::NodeProto& node(int index) const { return graph_->node(index); }
 
@@ -47,42 +42,42 @@ class GraphReader {
   // The node that computes a value; null for inputs and constants.
   const onnx::NodeProto* Writer(const std::string& value) const;
 
-  // A constant: an initializer, or the output of a Constant, an Identity of
-  // another constant, or a Transpose of a matrix. Null if it is not constant.
-  // The name that weights have is that of the initializer.
+  // A constant: an initializer, the output of a Constant, or what FoldNode
+  // makes of constants. Null if it is not constant. All that are folded have
+  // at most a few times the elements of the others.
   const OnnxTensor* Constant(const std::string& value) const;
   bool IsConstant(const std::string& value) const {
     return Constant(value) != nullptr;
   }
   // The initializer that is behind a constant; the value's own name otherwise.
   std::string NameOf(const std::string& value) const;
+  // Whether a value is not constant only because it would be too large.
+  bool IsTooLarge(const std::string& value) const {
+    return too_large_.count(value) > 0;
+  }
 
  private:
   explicit GraphReader(const onnx::GraphProto& graph) : graph_(&graph) {}
 
   absl::Status AddConstant(const std::string& name,
-                           const onnx::TensorProto& tensor);
-  absl::Status AddNode(int index);
+                           const onnx::TensorProto& proto,
+                           TensorReader* tensors);
+  void AddTensor(const std::string& name, OnnxTensor tensor);
+  absl::Status AddNode(int index, TensorReader* tensors);
+  // Whether all outputs of the node are constants now.
+  bool Fold(const onnx::NodeProto& node);
 
   const onnx::GraphProto* graph_;
   std::map<std::string, std::shared_ptr<const OnnxTensor>> constants_;
-  std::map<std::string, std::string> names_;
+  // Of constants; points to the key of the initializer in constants_.
+  std::map<std::string, const std::string*> names_;
   std::map<std::string, std::vector<int>> readers_;
   std::map<std::string, int> writers_;
+  std::set<std::string> too_large_;
   int64_t num_floats_ = 0;
-  int64_t num_transposed_ = 0;
+  int64_t num_given_ = 0;   // Elements of what is in the file.
+  int64_t num_folded_ = 0;  // Elements of what is computed from it.
 };
-
-// Attributes of a node, with their defaults. Values of another type count as
-// missing.
-int64_t IntegerAttribute(const onnx::NodeProto& node, const char* name,
-                         int64_t otherwise);
-double FloatAttribute(const onnx::NodeProto& node, const char* name,
-                      double otherwise);
-std::vector<int64_t> IntegersAttribute(const onnx::NodeProto& node,
-                                       const char* name);
-std::string StringAttribute(const onnx::NodeProto& node, const char* name,
-                            const char* otherwise);
 
 }  // namespace ps
 

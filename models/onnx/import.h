@@ -8,6 +8,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "common/safetensors.h"
+#include "models/onnx/tensor.h"
 #include "proto/layers_config.pb.h"
 
 namespace ps {
@@ -16,16 +17,24 @@ struct ImportedNetwork {
   LayersConfig layers;
   // The weights and statistics of the layers, with their names.
   std::vector<SafetensorsTensor> tensors;
+  // What a reader must know: sentences on what was made, added or left out.
+  std::vector<std::string> notes;
 };
 
 // Reads a ModelProto that this library exported, or that PyTorch wrote for a
 // network of these layers. The bytes may be anything: nothing is trusted, and a
-// network takes at most a few times the memory of its file.
-// Errors: kDataLoss if the bytes are not an ONNX model, or one of its tensors
-// is damaged; kUnimplemented, naming the node and its operator, for what
-// model.layers does not have; kInvalidArgument for layers that do not fit each
-// other.
-absl::StatusOr<ImportedNetwork> ImportOnnx(absl::string_view bytes);
+// network takes at most a few times the memory of its files. `read_beside`
+// reads files of weights that belong to the model; it may be null.
+// Errors: kDataLoss if the bytes are not an ONNX model, saying what they are if
+// it is known, or one of its tensors is damaged; kUnimplemented, naming the
+// node and its operator, for what model.layers does not have; kInvalidArgument
+// for layers that do not fit each other; those of read_beside.
+absl::StatusOr<ImportedNetwork> ImportOnnx(absl::string_view bytes,
+                                           const ReadBeside& read_beside = {});
+
+// Reads the file of this path, and those beside it that its weights are in.
+// Errors name the path.
+absl::StatusOr<ImportedNetwork> ImportOnnxFile(const std::string& path);
 
 }  // namespace ps
 

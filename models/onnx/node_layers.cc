@@ -10,17 +10,24 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
 #include "common/status_macros.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
+#include "models/onnx/attributes.h"
 
 namespace ps {
 namespace {
 
 using Integers = std::vector<int64_t>;
+using google::protobuf::internal::WireFormatLite;
 
 constexpr int64_t kFewFloats = 1 << 20;
 constexpr int kMostSlices = 2;
+// NodeProto.metadata_props, which Debian's definition does not have yet.
+constexpr uint32_t kMetadataTag = 9 << 3 | 2;
 
 absl::Status Unimplemented(const std::string& what) {
   return absl::UnimplementedError(what);
@@ -119,6 +126,28 @@ absl::StatusOr<Sliding> ReadSliding(const onnx::NodeProto& node,
   return Sliding{kernel, Narrow(strides[0]), Narrow(pads[0])};
 }
 
+// "/blocks/blocks.0/conv1/conv2d" of the scopes "['', 'blocks', 'blocks.0',
+// 'blocks.0.conv1', 'conv2d']" that PyTorch's exporter writes; empty if there
+// are none.
+std::string ScopesInMetadata(const onnx::NodeProto& node) {
+  google::protobuf::io::CodedInputStream fields(
+      reinterpret_cast<const uint8_t*>(node.unknown_fields().data()),
+      static_cast<int>(node.unknown_fields().size()));
+  while (const uint32_t tag = fields.ReadTag()) {
+    std::string bytes;
+    onnx::StringStringEntryProto entry;
+    if (tag != kMetadataTag) {
+      if (!WireFormatLite::SkipField(&fields, tag)) break;
+    } else if (WireFormatLite::ReadBytes(&fields, &bytes) &&
+               entry.ParseFromString(bytes) &&
+               entry.key() == "pkg.torch.onnx.name_scopes") {
+      return absl::StrReplaceAll(
+          entry.value(), {{"[", ""}, {"]", ""}, {"'", ""}, {", ", "/"}});
+    }
+  }
+  return "";
+}
+
 bool IsLayerName(const std::string& name) {
   return !name.empty() && name.size() <= 100 &&
          std::all_of(name.begin(), name.end(), [](char c) {
@@ -128,9 +157,19 @@ bool IsLayerName(const std::string& name) {
 
 }  // namespace
 
-std::string ModuleName(const std::string& node) {
-  std::vector<std::string> parts = absl::StrSplit(node, '/');
-  if (parts.size() == 1) return node;
+std::string Describe(const onnx::NodeProto& node) {
+  return node.name().empty() && node.output_size() > 0
+             ? absl::StrCat("the node of value \"", node.output(0), "\" (",
+                            node.op_type(), ")")
+             : absl::StrCat("node \"", node.name(), "\" (", node.op_type(),
+                            ")");
+}
+
+std::string ModuleName(const onnx::NodeProto& node) {
+  std::string scopes = ScopesInMetadata(node);
+  if (scopes.empty()) scopes = node.name();
+  std::vector<std::string> parts = absl::StrSplit(scopes, '/');
+  if (parts.size() == 1) return scopes;
   parts.pop_back();
   std::vector<std::string> modules;
   for (const std::string& part : parts) {
@@ -158,6 +197,8 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
   if (node.input_size() <= input || node.input(input) != value->name) {
     return Unimplemented("its input is not where a layer has it");
   }
+  if (node.output(0).empty()) return Unimplemented("its output is not used");
+  PS_RETURN_IF_ERROR(CheckKind(node, value, layers));
   value->name = node.output(0);
   if (op == "Conv") return ReadConvolution(node, value, layers);
   if (op == "Gemm") return ReadGemm(node, value, layers);
@@ -166,29 +207,31 @@ absl::Status NodeLayers::Read(const onnx::NodeProto& node, ImportedValue* value,
   if (op == "MaxPool" || op == "AveragePool") {
     return ReadPooling(node, /*more_padding=*/0, layers);
   }
-  if (op == "GlobalAveragePool") {
-    layers->emplace_back().config.mutable_global_pooling();
-    if (Skip({"Flatten", "Reshape", "Squeeze"}, value)) return absl::OkStatus();
-    return Unimplemented("a Flatten must follow it");
+  if (op == "GlobalAveragePool" || op == "ReduceMean") {
+    return ReadGlobalPooling(node, value, layers);
   }
-  if (op == "ReduceMean") return ReadMean(node, layers);
-  if (op == "Flatten" || op == "Reshape") return ReadReshape(node, layers);
+  if (op == "Flatten" || op == "Reshape") {
+    return ReadReshape(node, value, layers);
+  }
+  if (op == "Squeeze") return ReadSqueeze(node, value);
+  if (op == "Transpose") return ReadTranspose(node, value);
+  if (op == "Cast") return ReadCast(node, *value);
   if (op == "Dropout") return ReadDropout(node, layers);
   if (op == "Pad") return ReadPaddedPooling(node, value, layers);
   if (op == "Slice") return ReadSubsampling(node, value, layers);
   if (op == "Gather") return ReadEmbedding(node, value, layers);
   if (op == "LSTM" || op == "GRU") return ReadRecurrent(node, value, layers);
-  if (op == "Identity") return absl::OkStatus();
+  // The loss takes the softmax itself.
+  const bool is_softmax = op == "Softmax" || op == "LogSoftmax";
+  if (op == "Identity" || (is_softmax && graph_.IsOutput(node.output(0)))) {
+    ++left_out_[op];
+    return absl::OkStatus();
+  }
   for (const auto& [operation, function] :
        {std::make_pair("Relu", "relu"), std::make_pair("Tanh", "tanh"),
         std::make_pair("Sigmoid", "sigmoid")}) {
     if (op != operation) continue;
     layers->emplace_back().config.set_activation(function);
-    return absl::OkStatus();
-  }
-  // The loss takes the softmax itself.
-  if ((op == "Softmax" || op == "LogSoftmax") &&
-      graph_.IsOutput(node.output(0))) {
     return absl::OkStatus();
   }
   return Unimplemented(
@@ -206,41 +249,61 @@ const onnx::NodeProto* NodeLayers::OnlyReader(const std::string& value) const {
   return only;
 }
 
-bool NodeLayers::Skip(std::initializer_list<const char*> operators,
-                      ImportedValue* value) {
-  const onnx::NodeProto* const next = OnlyReader(value->name);
-  if (next == nullptr || next->output_size() == 0 ||
-      std::find(operators.begin(), operators.end(), next->op_type()) ==
-          operators.end()) {
-    return false;
-  }
-  value->name = next->output(0);
-  return true;
-}
-
 absl::StatusOr<const OnnxTensor*> NodeLayers::Weight(
     const onnx::NodeProto& node, int input, size_t dimensions) {
   const OnnxTensor* const weight =
       input < node.input_size() ? graph_.Constant(node.input(input)) : nullptr;
   if (weight == nullptr || weight->shape.size() != dimensions ||
       weight->floats.empty()) {
-    return Unimplemented(absl::StrCat("input ", input,
-                                      " must be a constant of float32 with ",
-                                      dimensions, " dimensions"));
+    const bool too_large =
+        input < node.input_size() && graph_.IsTooLarge(node.input(input));
+    return Unimplemented(absl::StrCat(
+        "input ", input, " must be a constant of float32 with ", dimensions,
+        " dimensions",
+        too_large ? "; what the graph makes of the file's constants for it is "
+                    "several times larger than they are"
+                  : ""));
   }
-  num_floats_ += static_cast<int64_t>(weight->floats.size());
-  if (num_floats_ > 4 * graph_.num_floats() + kFewFloats) {
-    return Unimplemented("too many layers share their weights");
-  }
+  PS_RETURN_IF_ERROR(CountFloats(*weight));
   return weight;
 }
 
+absl::StatusOr<std::vector<float>> NodeLayers::Bias(const onnx::NodeProto& node,
+                                                    int input, int64_t n) {
+  const OnnxTensor* const bias =
+      input < node.input_size() ? graph_.Constant(node.input(input)) : nullptr;
+  if (bias == nullptr || static_cast<int64_t>(bias->floats.size()) != n ||
+      (bias->shape.empty() ? n != 1 : bias->shape.back() != n)) {
+    return Unimplemented(absl::StrCat(
+        "input ", input, ", the bias, ",
+        bias == nullptr ? "is computed"
+                        : absl::StrCat("has the shape [",
+                                       absl::StrJoin(bias->shape, ", "), "]"),
+        "; must be a constant of float32, a number for each of the ", n,
+        " channels or features"));
+  }
+  PS_RETURN_IF_ERROR(CountFloats(*bias));
+  return bias->floats;
+}
+
+absl::Status NodeLayers::CountFloats(const OnnxTensor& tensor) {
+  num_floats_ += static_cast<int64_t>(tensor.floats.size());
+  if (num_floats_ > 4 * graph_.num_floats() + kFewFloats) {
+    return Unimplemented("too many layers share their weights");
+  }
+  return absl::OkStatus();
+}
+
 std::string NodeLayers::LayerName(const onnx::NodeProto& node, int weight) {
-  const std::string tensor = graph_.NameOf(node.input(weight));
+  // Where PyTorch finds equal tensors, it writes one of them, and an Identity
+  // that has the name of the other.
+  const std::string own = node.input(weight);
+  const std::string tensor =
+      absl::EndsWith(own, ".weight") ? own : graph_.NameOf(own);
   absl::string_view front = tensor;
   const std::string name = absl::ConsumeSuffix(&front, ".weight")
                                ? std::string(front)
-                               : ModuleName(node.name());
+                               : ModuleName(node);
   return IsLayerName(name) && names_.insert(name).second ? name : "";
 }
 
@@ -263,11 +326,13 @@ absl::Status NodeLayers::ReadConvolution(const onnx::NodeProto& node,
   if (groups != 1) config.set_groups(Narrow(groups));
   layer.tensors.push_back(MakeTensor("weight", weight->shape, weight->floats));
   if (node.input_size() > 2 && !node.input(2).empty()) {
-    PS_ASSIGN_OR_RETURN(const OnnxTensor* const bias, Weight(node, 2, 1));
-    layer.tensors.push_back(MakeTensor("bias", bias->shape, bias->floats));
+    const int64_t out = weight->shape[0];
+    PS_ASSIGN_OR_RETURN(std::vector<float> bias, Bias(node, 2, out));
+    layer.tensors.push_back(MakeTensor("bias", {out}, std::move(bias)));
   } else {
     config.set_bias(false);
   }
+  value->kind = ImportedValue::Kind::kImages;
   value->channels = weight->shape[0];
   return absl::OkStatus();
 }
@@ -289,10 +354,13 @@ absl::Status NodeLayers::ReadGemm(const onnx::NodeProto& node,
   layer.tensors.push_back(
       MakeTensor("weight", matrix.shape, std::move(matrix.floats)));
   if (node.input_size() > 2 && !node.input(2).empty()) {
-    PS_ASSIGN_OR_RETURN(const OnnxTensor* const bias, Weight(node, 2, 1));
-    layer.tensors.push_back(MakeTensor("bias", bias->shape, bias->floats));
+    PS_ASSIGN_OR_RETURN(std::vector<float> bias, Bias(node, 2, out));
+    layer.tensors.push_back(MakeTensor("bias", {out}, std::move(bias)));
   } else {
     layer.tensors.push_back(Filled("bias", out, 0));
+  }
+  if (value->kind == ImportedValue::Kind::kUnknown) {
+    value->kind = ImportedValue::Kind::kFeatures;
   }
   value->channels = out;
   return absl::OkStatus();
@@ -305,11 +373,13 @@ absl::Status NodeLayers::ReadMatMul(const onnx::NodeProto& node,
   ImportedLayer& layer = layers->emplace_back();
   LinearConfig& config = *layer.config.mutable_linear();
   config.set_out_features(Narrow(out));
-  if (!table_.empty() && graph_.NameOf(node.input(1)) == table_) {
+  OnnxTensor matrix = Transposed(*weight);
+  // An exporter that transposes weights leaves nothing else to know it by.
+  if (table_ != nullptr && matrix.shape == table_->shape &&
+      matrix.floats == table_->floats) {
     config.set_tied_to_embedding(true);
   } else {
     layer.config.set_name(LayerName(node, 1));
-    OnnxTensor matrix = Transposed(*weight);
     layer.tensors.push_back(
         MakeTensor("weight", matrix.shape, std::move(matrix.floats)));
   }
@@ -320,9 +390,9 @@ absl::Status NodeLayers::ReadMatMul(const onnx::NodeProto& node,
       add->output_size() == 1) {
     const bool first = graph_.IsConstant(add->input(0));
     if (first || graph_.IsConstant(add->input(1))) {
-      PS_ASSIGN_OR_RETURN(const OnnxTensor* const bias,
-                          Weight(*add, first ? 0 : 1, 1));
-      layer.tensors.push_back(MakeTensor("bias", bias->shape, bias->floats));
+      auto bias = Bias(*add, first ? 0 : 1, out);
+      PS_RETURN_IF_ERROR(Annotate(bias.status(), Describe(*add)));
+      layer.tensors.push_back(MakeTensor("bias", {out}, *std::move(bias)));
       absl::string_view name = add->input(first ? 0 : 1);
       if (layer.config.name().empty() && absl::ConsumeSuffix(&name, ".bias") &&
           IsLayerName(std::string(name)) &&
@@ -344,6 +414,9 @@ absl::Status NodeLayers::ReadBatchNorm(const onnx::NodeProto& node,
   for (const char* part : {"weight", "bias", "running_mean", "running_var"}) {
     PS_ASSIGN_OR_RETURN(const OnnxTensor* const values,
                         Weight(node, input++, 1));
+    if (!layer.tensors.empty() && layer.tensors[0].shape != values->shape) {
+      return Unimplemented("its inputs must have one number for each channel");
+    }
     layer.tensors.push_back(MakeTensor(part, values->shape, values->floats));
   }
   layer.config.set_name(LayerName(node, 1));
@@ -407,36 +480,6 @@ Integers NodeLayers::PadsOf(const onnx::NodeProto& node) const {
   }
   const OnnxTensor* const pads = graph_.Constant(node.input(1));
   return pads != nullptr ? pads->integers : ComputedPads(graph_, node.input(1));
-}
-
-absl::Status NodeLayers::ReadMean(const onnx::NodeProto& node, Layers* layers) {
-  Integers axes = IntegersAttribute(node, "axes");
-  if (node.input_size() > 1 && graph_.IsConstant(node.input(1))) {
-    axes = graph_.Constant(node.input(1))->integers;
-  }
-  std::sort(axes.begin(), axes.end());
-  if ((axes != Integers{2, 3} && axes != Integers{-2, -1}) ||
-      IntegerAttribute(node, "keepdims", 1) != 0) {
-    return Unimplemented("must be over height and width, with keepdims 0");
-  }
-  layers->emplace_back().config.mutable_global_pooling();
-  return absl::OkStatus();
-}
-
-// Everything but the batch becomes one dimension. A shape that the graph
-// computes is taken for that: it is how PyTorch writes x.view(x.size(0), -1).
-absl::Status NodeLayers::ReadReshape(const onnx::NodeProto& node,
-                                     Layers* layers) {
-  const OnnxTensor* const shape =
-      node.op_type() == "Reshape" && node.input_size() > 1
-          ? graph_.Constant(node.input(1))
-          : nullptr;
-  if (IntegerAttribute(node, "axis", 1) != 1 ||
-      (shape != nullptr && shape->integers.size() != 2)) {
-    return Unimplemented("must give [batch, features]");
-  }
-  layers->emplace_back().config.mutable_flatten();
-  return absl::OkStatus();
 }
 
 absl::Status NodeLayers::ReadDropout(const onnx::NodeProto& node,
@@ -527,7 +570,8 @@ absl::Status NodeLayers::ReadEmbedding(const onnx::NodeProto& node,
   layer.config.set_name(LayerName(node, 0));
   layer.config.mutable_embedding()->set_features(Narrow(table->shape[1]));
   layer.tensors.push_back(MakeTensor("weight", table->shape, table->floats));
-  table_ = graph_.NameOf(node.input(0));
+  table_ = table;
+  value->kind = ImportedValue::Kind::kSequence;
   value->channels = table->shape[1];
   return absl::OkStatus();
 }
@@ -535,7 +579,7 @@ absl::Status NodeLayers::ReadEmbedding(const onnx::NodeProto& node,
 bool NodeLayers::IsZero(const std::string& value) const {
   if (value.empty()) return true;
   if (const OnnxTensor* const constant = graph_.Constant(value)) {
-    return constant->integers.empty() &&
+    return !constant->floats.empty() &&
            std::all_of(constant->floats.begin(), constant->floats.end(),
                        [](float x) { return x == 0; });
   }

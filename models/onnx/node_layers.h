@@ -3,7 +3,8 @@
 #define MODELS_ONNX_NODE_LAYERS_H_
 
 #include <cstdint>
-#include <initializer_list>
+#include <map>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -19,6 +20,9 @@ namespace ps {
 
 struct ImportedLayer {
   LayerConfig config;
+  std::string node;  // Its operator and name, for messages.
+  // Features of its output that the graph tells; 0: none.
+  int64_t features = 0;
   // With the ends of their names only: "weight".
   std::vector<SafetensorsTensor> tensors;
   // Of a residual block, in place of the lists in `config`.
@@ -26,14 +30,37 @@ struct ImportedLayer {
   std::vector<ImportedLayer> shortcut;
 };
 
-// The module of a node that PyTorch named after it: "rnn" for "/rnn/LSTM_1",
-// "blocks.0.conv1" for "/blocks/blocks.0/conv1/Conv". Other names stay.
-std::string ModuleName(const std::string& node);
+// "node "/rnn/LSTM" (LSTM)".
+std::string Describe(const onnx::NodeProto& node);
+
+// The module of PyTorch that a node belongs to: that of its name, "rnn" for
+// "/rnn/LSTM_1" and "blocks.0.conv1" for "/blocks/blocks.0/conv1/Conv", or what
+// its metadata say; otherwise the node's name.
+std::string ModuleName(const onnx::NodeProto& node);
 
 // What goes from one node to the next.
 struct ImportedValue {
+  enum class Kind {
+    kUnknown,
+    kTokens,           // [steps, batch]
+    kSequence,         // [steps, batch, channels]
+    kDirections,       // [steps, 1, batch, channels], of LSTM and GRU nodes
+    kMovedDirections,  // [steps, batch, 1, channels]
+    kRows,             // [steps x batch, channels]
+    kImages,           // [batch, channels, height, width]
+    kPooled,           // [batch, channels, 1, 1], or fewer extents of 1
+    kFeatures,         // [batch, channels]
+  };
   std::string name;
+  Kind kind = Kind::kUnknown;
   int64_t channels = 0;  // 0: not known.
+  // Extents of 1 that kPooled has at its end.
+  int pooled_extents = 0;
+  // The first two extents of the network's input; 0: not known. Of a sequence
+  // they are the steps and the batch. In networks of batch_first recurrent
+  // layers they are the batch and the steps, and a Transpose swaps them.
+  int64_t extents[2] = {0, 0};
+  bool swapped = false;
 };
 
 // Reads nodes that compute one value from one other.
@@ -47,6 +74,9 @@ class NodeLayers {
   // kUnimplemented for what layers cannot do.
   absl::Status Read(const onnx::NodeProto& node, ImportedValue* value,
                     std::vector<ImportedLayer>* layers);
+
+  // How many nodes of each operator were left out because they change nothing.
+  const std::map<std::string, int>& left_out() const { return left_out_; }
 
   // The only node that reads a value; null if there are others or none. Nodes
   // that ask for its shape do not count.
@@ -62,9 +92,14 @@ class NodeLayers {
   // The front part of a weight's name, or the node's name; empty if neither
   // can be a layer's, or another layer has it.
   std::string LayerName(const onnx::NodeProto& node, int weight);
-  // Goes on after a following node with one of these operators, if there is
-  // one.
-  bool Skip(std::initializer_list<const char*> operators, ImportedValue* value);
+  absl::Status CountFloats(const OnnxTensor& tensor);
+  // A constant input that is added to each of n channels: [n], with any number
+  // of extents of 1 before it.
+  absl::StatusOr<std::vector<float>> Bias(const onnx::NodeProto& node,
+                                          int input, int64_t n);
+  // Refuses a node whose input still needs a change of its shape.
+  static absl::Status CheckKind(const onnx::NodeProto& node,
+                                ImportedValue* value, Layers* layers);
 
   absl::Status ReadConvolution(const onnx::NodeProto& node,
                                ImportedValue* value, Layers* layers);
@@ -75,12 +110,20 @@ class NodeLayers {
   absl::Status ReadBatchNorm(const onnx::NodeProto& node, Layers* layers);
   absl::Status ReadPooling(const onnx::NodeProto& node, int32_t more_padding,
                            Layers* layers);
+  absl::Status ReadGlobalPooling(const onnx::NodeProto& node,
+                                 ImportedValue* value, Layers* layers);
   absl::Status ReadPaddedPooling(const onnx::NodeProto& node,
                                  ImportedValue* value, Layers* layers);
   // The pads of a Pad with zeros; empty if they are not constant.
   std::vector<int64_t> PadsOf(const onnx::NodeProto& node) const;
-  absl::Status ReadMean(const onnx::NodeProto& node, Layers* layers);
-  absl::Status ReadReshape(const onnx::NodeProto& node, Layers* layers);
+  // Nodes that change a value's shape: Flatten, Reshape, Squeeze, Transpose.
+  absl::Status ReadReshape(const onnx::NodeProto& node, ImportedValue* value,
+                           Layers* layers);
+  absl::Status ReadSqueeze(const onnx::NodeProto& node, ImportedValue* value);
+  static absl::Status ReadTranspose(const onnx::NodeProto& node,
+                                    ImportedValue* value);
+  absl::Status ReadCast(const onnx::NodeProto& node,
+                        const ImportedValue& value);
   absl::Status ReadDropout(const onnx::NodeProto& node, Layers* layers);
   absl::Status ReadSubsampling(const onnx::NodeProto& node,
                                ImportedValue* value, Layers* layers);
@@ -93,7 +136,9 @@ class NodeLayers {
   const GraphReader& graph_;
   int64_t num_floats_ = 0;  // Of all weights so far.
   std::set<std::string> names_;
-  std::string table_;  // The name of the embedding's table.
+  const OnnxTensor* table_ = nullptr;  // Of the embedding.
+  std::map<std::string, int> left_out_;
+  std::optional<bool> swapped_;  // What recurrent layers take.
 };
 
 }  // namespace ps

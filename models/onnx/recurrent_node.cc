@@ -8,6 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/status_macros.h"
+#include "models/onnx/attributes.h"
 #include "models/onnx/node_layers.h"
 #include "models/onnx/recurrent_weights.h"
 
@@ -20,10 +21,11 @@ RecurrentConfig* ConfigOf(bool lstm, LayerConfig* layer) {
 
 // Whether a node of this module and size is the next of a stack.
 bool Continues(const LayerConfig& layer, bool lstm, const std::string& module,
-               int64_t hidden) {
+               int64_t features, int64_t hidden) {
   if (lstm ? !layer.has_lstm() : !layer.has_gru()) return false;
   const RecurrentConfig& config = lstm ? layer.lstm() : layer.gru();
-  return !module.empty() && layer.name() == module && config.hidden() == hidden;
+  return !module.empty() && layer.name() == module &&
+         config.hidden() == hidden && features == hidden;
 }
 
 absl::Status CheckAttributes(const onnx::NodeProto& node, bool lstm) {
@@ -42,8 +44,8 @@ absl::Status CheckAttributes(const onnx::NodeProto& node, bool lstm) {
   }
   if (plain && after_product) return absl::OkStatus();
   return absl::UnimplementedError(
-      "it must run forward, over [steps, batch, features] (batch_first=False), "
-      "and a GRU with linear_before_reset");
+      "it must run forward, over [steps, batch, features] (layout 0), and a "
+      "GRU with linear_before_reset");
 }
 
 }  // namespace
@@ -82,16 +84,18 @@ absl::Status NodeLayers::ReadRecurrent(const onnx::NodeProto& node,
                        "starts from a state of zeros"));
     }
   }
-  const onnx::NodeProto* const squeeze = OnlyReader(value->name);
-  if (squeeze == nullptr || squeeze->op_type() != "Squeeze" ||
-      squeeze->output_size() != 1) {
+  // Steps are the first extent, or the second of the network's input.
+  if (value->kind == ImportedValue::Kind::kRows ||
+      swapped_.value_or(value->swapped) != value->swapped) {
     return absl::UnimplementedError(
-        "a Squeeze of the directions must follow it");
+        "its input must be [steps, batch, features], with the same steps as "
+        "those of other recurrent layers");
   }
-  value->name = squeeze->output(0);
+  swapped_ = value->swapped;
+  value->kind = ImportedValue::Kind::kDirections;
   value->channels = hidden;
 
-  const std::string module = ModuleName(node.name());
+  const std::string module = ModuleName(node);
   double dropout = 0;
   size_t previous = layers->size();
   if (previous > 1 && layers->back().config.has_dropout()) {
@@ -99,8 +103,8 @@ absl::Status NodeLayers::ReadRecurrent(const onnx::NodeProto& node,
     --previous;
   }
   int index = 0;
-  if (previous > 0 &&
-      Continues((*layers)[previous - 1].config, lstm, module, hidden)) {
+  if (previous > 0 && Continues((*layers)[previous - 1].config, lstm, module,
+                                features, hidden)) {
     layers->resize(previous);
     RecurrentConfig& stack = *ConfigOf(lstm, &layers->back().config);
     index = stack.layers();

@@ -95,7 +95,11 @@ class TaskPages : public BuiltClone {
 TEST_F(TaskPages, AScriptsJobTrainsAndGoesToOnnxAndBack) {
   const std::string output = RunCommands(Page("from_pytorch.md"), 3);
   EXPECT_THAT(output, AllOf(HasSubstr("is a valid job: lenet5"),
-                            HasSubstr("test accuracy")));
+                            HasSubstr("test accuracy"),
+                            HasSubstr("The network takes images [1, 28, 28] "
+                                      "and gives 10 outputs. It has 12 layers"),
+                            HasSubstr("Put the block of net/model.textproto "
+                                      "into a job")));
   EXPECT_TRUE(fs::exists(directory_ / "lenet.onnx"));
   EXPECT_TRUE(fs::exists(directory_ / "net/weights.safetensors"));
 }

@@ -24,6 +24,7 @@
 #include "models/described/described_layers.h"
 #include "models/onnx/export.h"
 #include "models/onnx/import.h"
+#include "proto/onnx.pb.h"
 #include "tests/data/encode_image_for_test.h"
 #include "tests/data/gzip_for_test.h"
 #include "tests/fuzz/parsers.h"
@@ -99,6 +100,48 @@ absl::Status FuzzOnnx(absl::string_view bytes) {
   return ImportOnnx(bytes).status();
 }
 
+// The same model, whose float constants are computed by nodes.
+std::string WithComputedConstants(const std::string& bytes) {
+  onnx::ModelProto model;
+  CHECK(model.ParseFromString(bytes));
+  onnx::GraphProto& graph = *model.mutable_graph();
+  onnx::GraphProto layers;
+  layers.mutable_node()->Swap(graph.mutable_node());
+  const auto add = [&graph](const std::string& op,
+                            const std::vector<std::string>& inputs,
+                            const std::string& output) {
+    onnx::NodeProto& node = *graph.add_node();
+    node.set_op_type(op);
+    for (const std::string& input : inputs) node.add_input(input);
+    node.add_output(output);
+  };
+  for (onnx::TensorProto& tensor : *graph.mutable_initializer()) {
+    if (tensor.data_type() != onnx::TensorProto::FLOAT) continue;
+    const std::string name = tensor.name();
+    tensor.set_name(name + ".0");
+    add("Unsqueeze", {name + ".0", "zero"}, name + ".1");
+    add("Slice", {name + ".1", "zero", "one", "zero"}, name + ".2");
+    add("Transpose", {name + ".2"}, name + ".3");
+    add("Transpose", {name + ".3"}, name + ".4");
+    add("Concat", {name + ".4"}, name + ".5");
+    add("Gather", {name + ".5", "zero"}, name + ".6");
+    add("Shape", {name + ".6"}, name + ".7");
+    add("Expand", {name + ".6", name + ".7"}, name + ".8");
+    add("Split", {name + ".8"}, name + ".9");
+    add("Squeeze", {name + ".9", "zero"}, name);
+  }
+  for (const int value : {0, 1}) {
+    onnx::TensorProto& tensor = *graph.add_initializer();
+    tensor.set_name(value == 0 ? "zero" : "one");
+    tensor.set_data_type(onnx::TensorProto::INT64);
+    tensor.add_dims(1);
+    tensor.add_int64_data(value);
+  }
+  graph.mutable_node()->MergeFrom(layers.node());
+  CHECK(ImportOnnx(model.SerializeAsString()).ok());
+  return model.SerializeAsString();
+}
+
 // Small networks with every kind of layer that ONNX has.
 std::vector<std::string> OnnxFiles() {
   ExampleShape text;
@@ -142,6 +185,7 @@ std::vector<std::string> OnnxFiles() {
     const auto bytes = ExportOnnx(config, example, tensors);
     CHECK(bytes.ok()) << bytes.status();
     files.push_back(*bytes);
+    files.push_back(WithComputedConstants(*bytes));
   }
   return files;
 }

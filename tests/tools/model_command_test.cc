@@ -43,6 +43,15 @@ TEST_F(ModelCommand, ShowPrintsATableOfTheLayers) {
             HasSubstr("48,120"), HasSubstr("\n61,706 parameters\n")));
 }
 
+TEST_F(ModelCommand, ImportCallsOtherFilesByName) {
+  Write("photo.onnx", "\xff\xd8\xff\xe0");
+  EXPECT_EQ(Gradsieve({"model", "import", Path("photo.onnx"),
+                       "--output=" + Path("net")}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("photo.onnx: the file is no ONNX model, but "
+                                  "a JPEG image"));
+}
+
 TEST_F(ModelCommand, ShowKnowsBlocksAndStatistics) {
   ASSERT_EQ(Gradsieve({"model", "show", Path("job.textproto"),
                        "--set=model.name=resnet20"}),

@@ -62,9 +62,8 @@ struct ImportFlags {
 };
 
 absl::Status Import(const ImportFlags& flags) {
-  PS_ASSIGN_OR_RETURN(const std::string bytes, ReadRegularFile(flags.onnx));
-  const auto network = ImportOnnx(bytes);
-  PS_RETURN_IF_ERROR(Annotate(network.status(), flags.onnx));
+  PS_ASSIGN_OR_RETURN(const ImportedNetwork network,
+                      ImportOnnxFile(flags.onnx));
   std::error_code error;
   std::filesystem::create_directories(flags.output, error);
   if (error) {
@@ -73,7 +72,7 @@ absl::Status Import(const ImportFlags& flags) {
   }
   const std::string weights = flags.output + "/weights.safetensors";
   std::vector<SafetensorsView> views;
-  for (const SafetensorsTensor& tensor : network->tensors) {
+  for (const SafetensorsTensor& tensor : network.tensors) {
     views.push_back({tensor.name, tensor.shape, tensor.values});
   }
   PS_RETURN_IF_ERROR(WriteSafetensors(weights, views, {}));
@@ -81,10 +80,18 @@ absl::Status Import(const ImportFlags& flags) {
   ModelConfig& model = *part.mutable_model();
   model.set_name("layers");
   model.set_initial_weights(weights);
-  *model.mutable_layers() = network->layers;
+  *model.mutable_layers() = network.layers;
   std::string text;
   google::protobuf::TextFormat::PrintToString(part, &text);
-  return WriteFileAtomically(flags.output + "/model.textproto", text);
+  const std::string path = flags.output + "/model.textproto";
+  PS_RETURN_IF_ERROR(WriteFileAtomically(path, text));
+  for (const std::string& note : network.notes)
+    std::printf("%s\n", note.c_str());
+  std::printf(
+      "Put the block of %s into a job in place of its model { ... }, and try "
+      "the job with: gradsieve train JOB --check\n",
+      path.c_str());
+  return absl::OkStatus();
 }
 
 int Finish(const char* command, const absl::Status& status, int failure) {

@@ -1,0 +1,84 @@
+#include "models/onnx/not_onnx.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "absl/strings/match.h"
+#include "absl/strings/str_cat.h"
+#include "google/protobuf/io/coded_stream.h"
+#include "google/protobuf/wire_format_lite.h"
+
+namespace ps {
+namespace {
+
+using google::protobuf::internal::WireFormatLite;
+
+// How formats begin that somebody may take for a model.
+struct Format {
+  absl::string_view begin;
+  absl::string_view name;
+};
+constexpr Format kFormats[] = {
+    {"\xff\xd8\xff", "a JPEG image"},
+    {"\x89PNG", "a PNG image"},
+    {"PK\x03\x04",
+     "a zip archive, as torch.save writes it: write the module with "
+     "torch.onnx.export"},
+    {"\x80\x02",
+     "a pickle, as old versions of torch.save write it: write the module with "
+     "torch.onnx.export"},
+    {"\x1f\x8b", "compressed by gzip: run gunzip"},
+    {"version https://git-lfs",
+     "a pointer to a file in Git LFS: run git lfs pull"},
+    {"<", "a page of HTML or XML"},
+    {"{", "JSON"},
+};
+
+// The fields of a ModelProto up to the one that does not end; 0 missing bytes
+// if the bytes are no such fields.
+uint64_t MissingBytes(absl::string_view bytes) {
+  constexpr int kMaxField = 30;  // Of ModelProto: 1 to 25.
+  google::protobuf::io::CodedInputStream input(
+      reinterpret_cast<const uint8_t*>(bytes.data()),
+      static_cast<int>(bytes.size()));
+  while (const uint32_t tag = input.ReadTag()) {
+    const int field = WireFormatLite::GetTagFieldNumber(tag);
+    const auto type = WireFormatLite::GetTagWireType(tag);
+    uint64_t value = 0;
+    if (field < 1 || field > kMaxField ||
+        (type != WireFormatLite::WIRETYPE_VARINT &&
+         type != WireFormatLite::WIRETYPE_LENGTH_DELIMITED) ||
+        !input.ReadVarint64(&value)) {
+      return 0;
+    }
+    if (type == WireFormatLite::WIRETYPE_VARINT) continue;
+    const uint64_t left =
+        bytes.size() - static_cast<uint64_t>(input.CurrentPosition());
+    if (value > left) return value - left;
+    input.Skip(static_cast<int>(value));
+  }
+  return 0;
+}
+
+}  // namespace
+
+std::string WhyNotOnnx(absl::string_view bytes) {
+  if (bytes.empty()) return "the file is empty; must be an ONNX model";
+  for (const Format& format : kFormats) {
+    if (absl::StartsWith(bytes, format.begin)) {
+      return absl::StrCat("the file is no ONNX model, but ", format.name);
+    }
+  }
+  // The length of a header, and the header.
+  if (bytes.size() > 9 && bytes[8] == '{') {
+    return "the file is no ONNX model, but has weights in safetensors, which "
+           "model.initial_weights reads";
+  }
+  if (const uint64_t missing = MissingBytes(bytes)) {
+    return absl::StrCat("the file is cut off: after its ", bytes.size(),
+                        " bytes ", missing, " are missing");
+  }
+  return "the bytes are not an ONNX model with nodes";
+}
+
+}  // namespace ps
