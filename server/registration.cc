@@ -128,6 +128,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
       const bool joined,
       membership_->Register(rank, request.worker().incarnation(),
                             request.name(), began));
+  // The others have ended, or will: this worker could not train alone.
   if (stopped_) return snapshots_->StartAgain(kStopped);
   response->set_finished(membership_->HasFinished(rank));
   snapshots_->Registered(request.worker(), request.epoch());

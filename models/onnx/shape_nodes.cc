@@ -59,7 +59,8 @@ absl::Status ReshapeSequence(const Integers& shape, ImportedValue* value) {
 
 absl::Status NodeLayers::ReadReshape(const onnx::NodeProto& node,
                                      ImportedValue* value, Layers* layers) {
-  Integers shape = {0, -1};  // Of a Flatten.
+  // A Flatten keeps the batch and joins all other extents.
+  Integers shape = {0, -1};
   bool computed = false;
   if (node.op_type() == "Reshape") {
     const OnnxTensor* const given =

@@ -249,8 +249,8 @@ class FinishedWorkerTest : public RegisterTest {
   }
 
   // Registers both workers. Worker 1 finishes, and another process of it
-  // registers. Returns what Register returns, and sets `finished` to what
-  // Finish returns when the test is over.
+  // registers. Returns what the latter hears; what the former hears is in
+  // finished_ when first_ has been joined.
   absl::Status ComeBack(bool stopped, RegisterResponse* response) {
     for (const int rank : {0, 1}) {
       EXPECT_TRUE(worker_.Register(Valid(rank, /*incarnation=*/1)).ok());
