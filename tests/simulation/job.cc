@@ -204,6 +204,7 @@ class Run {
   }
 
   void Start(Place* place);
+  void StartAt(absl::Time time, Place* place);
   int RunServer(Place* place);
   int RunWorker(Place* place);
   void Ended(Process* process);
@@ -255,6 +256,18 @@ void Run::Start(Place* place) {
   if (place->starts > 1) return;
   const auto kill = options_.kill_at.find(index);
   if (kill != options_.kill_at.end()) place->process->kill_at = kill->second;
+}
+
+// Or when its host has power again.
+void Run::StartAt(absl::Time time, Place* place) {
+  due_.emplace(time, [this, place] {
+    const absl::Time back = LostUntil(place->number);
+    if (back > Now()) {
+      StartAt(back, place);
+    } else {
+      Start(place);
+    }
+  });
 }
 
 int Run::RunServer(Place* place) {
@@ -314,8 +327,8 @@ void Run::Ended(Process* process) {
   static const std::set<int> again = {-1, kExitUnreachable, 130, 137, 143};
   if (again.count(process->exit_code) == 0) {
     place->ended_with = process->exit_code;
-  } else if (process->exit_code >= 0 || LostUntil(process->host) <= Now()) {
-    due_.emplace(Now() + restart_, [this, place] { Start(place); });
+  } else {
+    StartAt(Now() + restart_, place);
   }
   if (options_.also >= 0 && process->exit_code < 0 && process->kill_at >= 0) {
     Place* const other = &places_[options_.also];
@@ -333,18 +346,11 @@ void Run::LoseHostOf(const Place& victim, absl::Duration gone) {
   const absl::Time back = Now() + gone;
   power_was_lost_ = true;
   LoseHost(host, back);
-  std::vector<Place*> lost;
   for (Place& place : places_) {
-    if (place.number != host || place.ended_with.has_value()) continue;
-    if (place.process == nullptr) continue;  // It starts again by itself.
-    lost.push_back(&place);
-    Kill(place.process);
+    if (place.number == host) KillPlace(&place);
   }
   LosePower(host);
   Boot(host);
-  for (Place* const place : lost) {
-    due_.emplace(back, [this, place] { Start(place); });
-  }
 }
 
 void Run::Disturb(const std::string& kind) {
