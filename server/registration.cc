@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -124,16 +125,20 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
   BoundMemory();
   // Of a log, a server may have got less than the first weights.
   const bool began = snapshots_->up() && shard_->version() >= 0;
-  PS_ASSIGN_OR_RETURN(
-      const bool joined,
-      membership_->Register(rank, request.worker().incarnation(),
-                            request.name(), began));
+  const absl::StatusOr<bool> joined = membership_->Register(
+      rank, request.worker().incarnation(), request.name(), began);
+  if (absl::IsUnavailable(joined.status())) {
+    // An error would be taken for one of the network.
+    response->set_not_yet(std::string(joined.status().message()));
+    return absl::OkStatus();
+  }
+  PS_RETURN_IF_ERROR(joined.status());
   // The others have ended, or will: this worker could not train alone.
   if (stopped_) return snapshots_->StartAgain(kStopped);
   response->set_finished(membership_->HasFinished(rank));
   snapshots_->Registered(request.worker(), request.epoch());
   const bool unknown = snapshots_->recovered() && request.epoch() == 0;
-  if (WorkersDrift(*config_) && (joined || (unknown && began))) {
+  if (WorkersDrift(*config_) && (*joined || (unknown && began))) {
     response->set_joins(true);
     response->set_joins_at(shard_->JoinsAt(rank));
   }

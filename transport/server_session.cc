@@ -190,11 +190,15 @@ void ServerSession::CheckTimeouts(absl::Time now) {
         absl::StartsWith(last_error_.message(), "DNS resolution failed")
             ? absl::StrCat("; its host has no address: is the name in ", field,
                            " right, and known to DNS here?")
-            : absl::StrCat(" (", last_error_.message(),
-                           "); is it running there, and is ", field,
-                           " its address?");
+            : absl::StrCat(" (", last_error_.message(), ")",
+                           reached_ ? ""
+                                    : absl::StrCat("; is it running there, and "
+                                                   "is ",
+                                                   field, " its address?"));
     Fail(absl::DeadlineExceededError(
-        absl::StrCat(Name(), " cannot be reached after ",
+        absl::StrCat(Name(),
+                     reached_ ? " has not admitted this worker within "
+                              : " cannot be reached after ",
                      absl::FormatDuration(options_.startup_timeout), why)));
   }
   if (now - absent_since_ >= options_.lost_server_timeout) {
@@ -257,12 +261,14 @@ void ServerSession::OnRegistered(absl::StatusOr<grpc::ByteBuffer> result) {
     return;
   }
   reached_ = true;
-  if (welcome->recovering()) {
+  if (welcome->recovering() || !welcome->not_yet().empty()) {
     // It is alive, however long its log is.
     absent_since_ = clock_->Now();
-    starting_since_ = clock_->Now();
+    if (welcome->recovering()) starting_since_ = clock_->Now();
     last_error_ = absl::UnavailableError(
-        "it reads its log, or waits for workers that know it");
+        welcome->recovering()
+            ? "it reads its log, or waits for workers that know it"
+            : welcome->not_yet());
     register_at_ = clock_->Now() + Delay(register_attempts_++, kLongestDelay);
     events_.changed();
     return;

@@ -255,6 +255,29 @@ class RecoveredServer : public testing::Test {
   std::string answer_;
 };
 
+// Its former process may be dead: it must not take the server for unreachable.
+TEST_F(RecoveredServer, AWorkerWhoseRankIsTakenIsToldSo) {
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  ASSERT_TRUE(Register(&worker, 0, 0).ok());
+  AttendRequest attend;
+  *attend.mutable_worker() = IdOf(0);
+  grpc::ClientContext attending;
+  const auto events = worker.stub()->Attend(&attending, attend);
+  events->WaitForInitialMetadata();
+  RegisterRequest request = RawWorker::ValidRegistration(
+      config_, IdOf(0, /*incarnation=*/2), {kElements});
+  request.set_keeps_snapshots(true);
+  grpc::ClientContext context;
+  RegisterResponse response;
+  const absl::Status status =
+      FromGrpcStatus(worker.stub()->Register(&context, request, &response));
+  EXPECT_TRUE(status.ok()) << status;
+  EXPECT_THAT(response.not_yet(), HasSubstr("rank 0 is taken by worker 0"));
+  attending.TryCancel();
+  EXPECT_EQ(events->Finish().error_code(), grpc::StatusCode::CANCELLED);
+}
+
 // Two that were killed at different times may each lack what the other has.
 TEST_F(RecoveredServer, TellsWhichSnapshotsAllHave) {
   RunningServer server(config_);

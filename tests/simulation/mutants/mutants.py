@@ -68,6 +68,13 @@ MUTANTS = [
            'a worker that is done ends though a server does not know it',
            [('transport/parameter_client.cc',
              '      sessions_.reached_any()) {', '      false) {')]),
+    Mutant('taken_is_unreachable',
+           'a worker that is done takes a server that does not admit it yet '
+           'for one that is gone',
+           [('server/registration.cc',
+             '    response->set_not_yet(std::string(joined.status().message()));\n'
+             '    return absl::OkStatus();\n',
+             '    return joined.status();\n')]),
     Mutant('joined_worker_forgotten',
            'snapshots are removed that a worker that has joined may need',
            [('server/shard_snapshots.cc',
