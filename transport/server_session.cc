@@ -190,11 +190,11 @@ void ServerSession::CheckTimeouts(absl::Time now) {
         absl::StartsWith(last_error_.message(), "DNS resolution failed")
             ? absl::StrCat("; its host has no address: is the name in ", field,
                            " right, and known to DNS here?")
-            : absl::StrCat(" (", last_error_.message(), ")",
-                           reached_ ? ""
-                                    : absl::StrCat("; is it running there, and "
-                                                   "is ",
-                                                   field, " its address?"));
+            : absl::StrCat(
+                  " (", last_error_.message(),
+                  reached_ ? ")"
+                           : absl::StrCat("); is it running there, and is ",
+                                          field, " its address?"));
     Fail(absl::DeadlineExceededError(
         absl::StrCat(Name(),
                      reached_ ? " has not admitted this worker within "
