@@ -6,19 +6,15 @@ import collections
 Mutant = collections.namedtuple('Mutant', 'name fault edits')
 
 MUTANTS = [
-    Mutant('layout_first',
-           'a server takes the first worker without an epoch for a new job',
-           [('server/shard_snapshots.cc',
-             '  if (static_cast<int>(came_.size()) < options_.num_workers) '
-             'return false;\n', '')]),
     Mutant('alone_at_one',
            'one server that lets a worker come back alone decides for all',
            [('transport/parameter_client.cc',
              'if (alone > 0 && alone < sessions_.size()) {', 'if (false) {')]),
-    Mutant('restore_without_stage',
-           'a server restores while it goes on from its log',
-           [('server/shard_snapshots.cc', '    fits = request.alone() == is_up;',
-             '    fits = true;')]),
+    Mutant('admits_while_reading',
+           'a server admits workers while it reads its log',
+           [('server/shard_snapshots.cc',
+             'if (stage_ != Stage::kUndecided && stage_ != Stage::kReadsLog) {',
+             'if (stage_ != Stage::kUndecided) {')]),
     Mutant('pull_any_version', 'a pull takes whatever version comes',
            [('worker/server_state.cc',
              'if (answer.version != needed && !options_.workers_drift) {',
