@@ -1,6 +1,7 @@
 #include "tests/simulation/job.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -419,7 +420,7 @@ void Run::DrawFaults() {
   if (Chance(0.3)) network.slow_rate = Uniform(0, 0.05);
   if (Chance(0.3)) network.half_rate = Uniform(0, 0.02);
   SetFaults(network);
-  if (Chance(0.15)) SetLogSpeed(Uniform(1e3, 1e5));
+  if (Chance(0.15)) SetLogSpeed(std::pow(10, Uniform(3, 5)));
   if (Chance(0.3)) restart_ = absl::Seconds(Uniform(0.1, 5));
   const int64_t count = 1 + Below(4);
   for (int64_t i = 0; i < count; ++i) {
