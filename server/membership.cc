@@ -110,17 +110,6 @@ void Membership::Await(int rank) {
   workers_[rank].came = clock_->Now();
 }
 
-void Membership::AwaitNobody() {
-  MutexLock lock(&mu_);
-  start_ = absl::InfiniteFuture();
-}
-
-void Membership::AwaitRegistrations() {
-  MutexLock lock(&mu_);
-  start_ = clock_->Now();
-  changed_.SignalAll();
-}
-
 absl::Status Membership::Check(int rank, uint64_t incarnation) const {
   PS_RETURN_IF_ERROR(CheckRank(rank));
   MutexLock lock(&mu_);

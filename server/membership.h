@@ -57,11 +57,6 @@ class Membership {
   // counts from now on.
   void Await(int rank);
 
-  // That of all workers does.
-  void AwaitRegistrations();
-  // Until then nobody is late, because nobody can register.
-  void AwaitNobody();
-
   // Errors: kInvalidArgument for a rank outside the job.
   absl::Status CheckRank(int rank) const;
 
@@ -131,10 +126,10 @@ class Membership {
 
   const MembershipOptions options_;
   const Clock* const clock_;
+  const absl::Time start_;
 
   mutable Mutex mu_;
   CondVar changed_;
-  absl::Time start_ ABSL_GUARDED_BY(mu_);
   absl::Status failure_ ABSL_GUARDED_BY(mu_);
   std::vector<std::string> warnings_ ABSL_GUARDED_BY(mu_);  // To be logged.
   std::vector<Worker> workers_ ABSL_GUARDED_BY(mu_);        // [num_workers]

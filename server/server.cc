@@ -215,8 +215,6 @@ class JobServer final : public Server {
     options.fail = [this](const absl::Status& failure) {
       membership_.Fail(failure);
     };
-    options.reads_log = [this] { membership_.AwaitNobody(); };
-    options.decided = [this] { membership_.AwaitRegistrations(); };
     return options;
   }
 

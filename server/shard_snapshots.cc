@@ -42,13 +42,12 @@ ShardSnapshots::ShardSnapshots(const ShardSnapshotsOptions& options)
               [this](int64_t number) { return SaveNow(number); }) {}
 
 ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
-  bool decided = false;
   bool reads = false;
   Welcome welcome = Welcome::kAskAgain;
   {
     MutexLock lock(&mu_);
-    if (stage_ == Stage::kUndecided && epoch == 0) {
-      decided = IsLastOfAll(rank);
+    if (epoch == 0) {
+      CountAsCome(rank);
     } else if (stage_ == Stage::kUndecided) {
       reads = epoch == options_.log->latest()->epoch;
       if (!reads) return Welcome::kOtherEpoch;
@@ -60,29 +59,21 @@ ShardSnapshots::Welcome ShardSnapshots::Greet(int rank, uint64_t epoch) {
                                               : Welcome::kOtherEpoch;
     }
   }
-  if (decided) options_.decided();
-  if (reads) {
-    options_.reads_log();
-    options_.schedule([this] { ReadLog(); });
-  }
+  if (reads) options_.schedule([this] { ReadLog(); });
   return welcome;
 }
 
-bool ShardSnapshots::IsLastOfAll(int rank) {
-  if (stage_ != Stage::kUndecided) return false;
+void ShardSnapshots::CountAsCome(int rank) {
+  if (stage_ != Stage::kUndecided) return;
   came_.insert(rank);
-  if (static_cast<int>(came_.size()) < options_.num_workers) return false;
-  stage_ = Stage::kNew;
-  return true;
+  if (static_cast<int>(came_.size()) == options_.num_workers) {
+    stage_ = Stage::kNew;
+  }
 }
 
 void ShardSnapshots::ReadLog() {
   const absl::Status recovered = Recover();
-  if (recovered.ok()) {
-    options_.decided();
-  } else {
-    options_.fail(recovered);
-  }
+  if (!recovered.ok()) options_.fail(recovered);
 }
 
 uint64_t ShardSnapshots::epoch() const {
@@ -467,13 +458,8 @@ void ShardSnapshots::WorkerGone(int rank) {
   {
     MutexLock lock(&mu_);
     behind_.erase(rank);
+    CountAsCome(rank);
   }
-  bool decided = false;
-  {
-    MutexLock lock(&mu_);
-    decided = IsLastOfAll(rank);
-  }
-  if (decided) options_.decided();
   finding_.WorkerGone(rank);
   saving_.WorkerGone(rank);
 }

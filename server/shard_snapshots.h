@@ -39,10 +39,6 @@ struct ShardSnapshotsOptions {
   std::function<void(std::function<void()> work)> schedule;
   // Ends the job.
   std::function<void(const absl::Status& failure)> fail;
-  // Called when the server begins to read its log, which may take long.
-  std::function<void()> reads_log;
-  // Called when it is decided whether the job goes on: workers may register.
-  std::function<void()> decided;
 };
 
 // The calls of ServerCalls that concern snapshots and the log. They may take as
@@ -121,9 +117,9 @@ class ShardSnapshots {
     kUp,
   };
 
-  // This worker has come, or is gone, while nothing is decided. Returns whether
-  // it was the last one, and the job is new.
-  bool IsLastOfAll(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
+  // This worker has come, or is gone; with the last of all the job is new, if
+  // nothing is decided.
+  void CountAsCome(int rank) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
   void ReadLog();
   absl::Status Recover();
   void Come(Rendezvous* meetings, int rank, int64_t number,
