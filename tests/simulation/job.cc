@@ -425,8 +425,9 @@ void Run::DrawFaults() {
   const int64_t count = 1 + Below(4);
   for (int64_t i = 0; i < count; ++i) {
     Fault fault;
-    // Some come soon after another.
+    // Some come soon after another, and some while the job ends.
     fault.at = i > 0 && Chance(0.4) ? faults_.back().at + Below(2000)
+               : Chance(0.3)        ? all - Below(all / 8)
                                     : Below(all + all / 4);
     fault.kind = kinds[Below(kinds.size())];
     faults_.push_back(fault);
