@@ -155,10 +155,13 @@ absl::Status SessionsClient::Connect() {
   *finish.mutable_worker() = worker_;
   const absl::Status registered = sessions_.Register(finish);
   // The servers that have ended know; others, which were killed, may not, and
-  // may wait for all workers.
+  // may wait for all workers. But one that lives has not ended, and the job may
+  // begin again.
   if (options_.was_done && absl::IsDeadlineExceeded(registered) &&
       sessions_.reached_any()) {
-    sessions_.TellAll(finish, /*only_registered=*/true).IgnoreError();
+    if (!sessions_.waits_for_any()) {
+      sessions_.TellAll(finish, /*only_registered=*/true).IgnoreError();
+    }
     return absl::UnavailableError(
         absl::StrCat("the job is done here, and not at all servers (",
                      registered.message(), ")"));

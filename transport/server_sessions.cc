@@ -105,6 +105,13 @@ bool ServerSessions::reached_any() const {
                      [](const auto& session) { return session->reached(); });
 }
 
+bool ServerSessions::waits_for_any() const {
+  return std::any_of(sessions_.begin(), sessions_.end(),
+                     [](const auto& session) {
+                       return session->reached() && !session->registered();
+                     });
+}
+
 void ServerSessions::Send(int server, std::unique_ptr<Call> call) {
   ++num_under_way_;
   sessions_[server]->Send(std::move(call));

@@ -55,6 +55,8 @@ class ServerSessions {
   // When Register has returned: whether a server has answered that is not
   // done.
   bool reached_any() const;
+  // Likewise, whether a server has answered that has not admitted this worker.
+  bool waits_for_any() const;
 
   void Send(int server, std::unique_ptr<Call> call);
   // Sends a call with a `done` of its own, for which Await does not wait.

@@ -242,6 +242,7 @@ class Run {
   absl::Duration restart_ = absl::Seconds(1);
   bool power_was_lost_ = false;
   bool disk_may_fail_ = false;
+  bool only_breaks_ = true;  // Of what disturbs.
   bool had_common_ = false;
   std::set<std::tuple<std::string, std::string, int, int64_t>> counted_;
   std::string failure_;
@@ -329,6 +330,12 @@ void Run::Ended(Process* process) {
   if (again.count(process->exit_code) == 0) {
     place->ended_with = process->exit_code;
   } else {
+    // The last answer of all may be lost.
+    if (only_breaks_ && options_.kill_at.empty() &&
+        !Exists(FolderOf(*place) + "/done")) {
+      Fail(absl::StrCat(place->name,
+                        " starts again, though only connections broke"));
+    }
     StartAt(Now() + restart_, place);
   }
   if (options_.also >= 0 && process->exit_code < 0 && process->kill_at >= 0) {
@@ -364,6 +371,7 @@ void Run::Disturb(const std::string& kind) {
   const bool takes_long = kind == "cut" || kind == "power";
   if (takes_long && Now() < healed_) return;
   if (kind == "cut" && victim->number == other->number) return;
+  only_breaks_ = only_breaks_ && kind == "break";
   if (kind == "kill") {
     Tell(absl::StrCat("kill -9 ", victim->name));
     KillPlace(victim);
@@ -415,6 +423,7 @@ void Run::DrawFaults() {
     if (Chance(0.35)) kinds.push_back(kind);
   }
   if (Chance(0.04)) kinds.push_back("disk");
+  if (Chance(0.08)) kinds = {"break"};
   if (kinds.empty()) kinds.push_back("kill two");
   NetworkFaults network;
   if (Chance(0.3)) network.slow_rate = Uniform(0, 0.05);

@@ -65,6 +65,11 @@ MUTANTS = [
            'a worker that is done ends though a server does not know it',
            [('transport/parameter_client.cc',
              '      sessions_.reached_any()) {', '      false) {')]),
+    Mutant('finished_at_one',
+           'a worker that is done tells one server so while another one, which '
+           'lives, does not admit it yet',
+           [('transport/parameter_client.cc',
+             '    if (!sessions_.waits_for_any()) {', '    {')]),
     Mutant('taken_is_unreachable',
            'a worker that is done takes a server that does not admit it yet '
            'for one that is gone',
@@ -126,7 +131,7 @@ MUTANTS = [
     Mutant('removes_what_is_needed',
            'a snapshot is removed that another process still needs',
            [('storage/snapshot.cc', 'i < size - keep && numbers[i] < needed;',
-             'i < size - 1 && needed >= 0;')]),
+             'i < size - std::min(keep, 1) && needed >= 0;')]),
     Mutant('sum_as_they_come', 'pushes are added in the order of arrival',
            [('server/slices/strict_admission.cc',
              '    mine = std::move(push);\n    ++num_pushed_;\n',
