@@ -228,7 +228,7 @@ TEST(Autoencoder, OverfitsOneExample) {
   for (const double common : {0.0, 0.8}) {
     std::vector<float> parameters = Parameters(2);
     const TrainingExample<float> example =
-        Example(2, 336, common, 0.01, true, 5);
+        Example(2, 112, common, 0.01, true, 5);
     const ReconstructionError error = Train(example, 2000, 0.03, &parameters);
     std::cout << "in common " << common << ": error " << error.error << '\n';
     EXPECT_LT(error.error, 0.05);
