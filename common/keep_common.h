@@ -1,3 +1,4 @@
+// What several sets have in common.
 #ifndef COMMON_KEEP_COMMON_H_
 #define COMMON_KEEP_COMMON_H_
 

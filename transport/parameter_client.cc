@@ -71,7 +71,7 @@ class SessionsClient final : public ParameterClient {
   // Versions of the worker's weights, by bucket and slice.
   std::vector<std::vector<int64_t>> versions_;
   std::optional<int64_t> joins_at_;
-  // The latest snapshot that all servers had written when they last said so.
+  // The snapshots that all processes had written when they last said so.
   std::set<int64_t> written_by_all_;
   StageClient stage_client_;
   // Declared last, so that its threads, which use the members above, end first.

@@ -85,8 +85,9 @@ absl::Status Import(const ImportFlags& flags) {
   google::protobuf::TextFormat::PrintToString(part, &text);
   const std::string path = flags.output + "/model.textproto";
   PS_RETURN_IF_ERROR(WriteFileAtomically(path, text));
-  for (const std::string& note : network.notes)
+  for (const std::string& note : network.notes) {
     std::printf("%s\n", note.c_str());
+  }
   std::printf(
       "Put the block of %s into a job in place of its model { ... }, and try "
       "the job with: gradsieve train JOB --check\n",
