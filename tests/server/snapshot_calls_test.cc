@@ -173,6 +173,9 @@ class RecoveredServer : public testing::Test {
     const absl::Status status =
         FromGrpcStatus(worker->stub()->Register(&context, request, &response));
     if (!status.ok()) return status;
+    if (!response.not_yet().empty()) {
+      return absl::UnavailableError(response.not_yet());
+    }
     return response.recovering() ? kRecovering : response.epoch();
   }
 
