@@ -13,9 +13,9 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/batch.h"
+#include "common/clock.h"
 #include "common/random.h"
 #include "common/status_macros.h"
 #include "models/model.h"
@@ -47,11 +47,11 @@ template <typename Step>
 absl::StatusOr<double> ImagesPerSecond(const Step& step) {
   std::vector<double> rounds;
   for (int round = 0; round < kRounds; ++round) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     for (int i = 0; i < kStepsPerRound; ++i) {
       PS_RETURN_IF_ERROR(step().status());
     }
-    const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+    const double seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
     rounds.push_back(kBatchSize * kStepsPerRound / seconds);
   }
   std::sort(rounds.begin(), rounds.end());

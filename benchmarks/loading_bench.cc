@@ -15,8 +15,8 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/config.h"
 #include "common/status_macros.h"
 #include "data/batch_loader.h"
@@ -58,12 +58,12 @@ absl::Status Verify(const Dataset& dataset, const Sampler& sampler) {
 }
 
 absl::StatusOr<double> BatchesPerSecond(BatchLoader* loader) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   double seconds = 0;
   int64_t batches = 0;
   for (; seconds < kSecondsPerRound; ++batches) {
     PS_RETURN_IF_ERROR(loader->Next().status());
-    seconds = absl::ToDoubleSeconds(absl::Now() - start);
+    seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   }
   return static_cast<double>(batches) / seconds;
 }
@@ -74,9 +74,9 @@ absl::Status Run(const std::string& path,
   DatasetOptions data;
   data.config = job.data();
   data.seed = job.seed();
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   PS_ASSIGN_OR_RETURN(const DatasetPair pair, NewDataset(data));
-  const double open_seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const double open_seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   SamplerOptions sampler_options;
   sampler_options.order = pair.train->order();
   sampler_options.seed = job.seed();

@@ -12,8 +12,8 @@
 #include <string>
 #include <vector>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/random.h"
 #include "compressors/payload/payload.h"
 #include "glog/logging.h"
@@ -27,9 +27,9 @@ constexpr double kBytesEach = 4;
 double MedianSeconds(const std::function<void()>& work) {
   std::vector<double> seconds;
   for (int round = 0; round < kRounds; ++round) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     work();
-    seconds.push_back(absl::ToDoubleSeconds(absl::Now() - start));
+    seconds.push_back(absl::ToDoubleSeconds(SteadyClock()->Now() - start));
   }
   std::sort(seconds.begin(), seconds.end());
   return seconds[kRounds / 2];

@@ -9,9 +9,9 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/npy.h"
@@ -148,11 +148,11 @@ absl::Status NonFiniteError(const Machine& machine) {
 absl::StatusOr<CompressedIteration> CompressOne(
     const CompressRunOptions& options, Machine* machine, OutputArrays* arrays) {
   CompressedIteration iteration;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   PS_ASSIGN_OR_RETURN(
       const EncodedGradient encoded,
       machine->compressor->Compress(machine->gradient, &machine->residual));
-  iteration.seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  iteration.seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   iteration.stats = encoded.stats;
   if (encoded.stats.non_finite) {
     return NonFiniteError(*machine);

@@ -29,12 +29,12 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "absl/strings/strip.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "absl/types/span.h"
 #include "benchmarks/training_step/step_inputs.h"
 #include "benchmarks/training_step/step_update.h"
 #include "common/batch.h"
+#include "common/clock.h"
 #include "common/json.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
@@ -148,7 +148,7 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
       update = absl::ZeroDuration();
       reorders = backend->nn().num_reorders();
     }
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     PS_ASSIGN_OR_RETURN(
         const BatchResult result,
         model->ForwardBackward(*batch, weights, &gradient, nullptr));
@@ -160,7 +160,7 @@ absl::StatusOr<Report> Measure(const Options& options, Backend* backend,
       float first;
       PS_RETURN_IF_ERROR(backend->CopyToHost(weights.Slice(0, 1), &first));
     }
-    const double ms = Milliseconds(absl::Now() - start);
+    const double ms = Milliseconds(SteadyClock()->Now() - start);
     if (i == -options.warm_up) report.first_loss = result.loss;
     if (i >= 0) report.step_ms.push_back(ms);
     report.last_loss = result.loss;

@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "tensor/cpu/cpu_bias.h"
 #include "tensor/cpu/cpu_cell_loops.h"
@@ -186,11 +186,11 @@ class CpuRecurrent final : public RecurrentOp {
 
   template <typename Body>
   void ForEachRow(const Body& body) {
-    const absl::Time start = absl::Now();
+    const absl::Time start = SteadyClock()->Now();
     pool_->ParallelFor(batch_, kRowsPerChunk, [&](const ChunkRange& rows) {
       for (int64_t b = rows.begin; b < rows.end; ++b) body(b);
     });
-    cell_time_ += absl::Now() - start;
+    cell_time_ += SteadyClock()->Now() - start;
   }
 
   // Replaces the gates by their gradients, last step first.

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 
@@ -15,7 +15,7 @@ int Trials::Fastest(const std::string& work, int num_candidates,
   const auto known = fastest_.find(work);
   if (known != fastest_.end()) return known->second;
   if (budget_ <= absl::ZeroDuration()) return 0;
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   int fastest = 0;
   absl::Duration best = absl::InfiniteDuration();
   absl::Duration first = absl::InfiniteDuration();
@@ -31,7 +31,7 @@ int Trials::Fastest(const std::string& work, int num_candidates,
     if (i == 0) first = *time;
     if (*time < best) best = *time, fastest = i;
   }
-  budget_ -= absl::Now() - start;
+  budget_ -= SteadyClock()->Now() - start;
   fastest_[work] = fastest;
   if (best == absl::InfiniteDuration()) {
     LOG(WARNING) << work << ": no algorithm could be tried, the first is used"

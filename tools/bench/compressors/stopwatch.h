@@ -4,15 +4,15 @@
 
 #include <functional>
 
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 
 namespace ps {
 
 inline double Milliseconds(const std::function<void()>& work) {
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   work();
-  return absl::ToDoubleMilliseconds(absl::Now() - start);
+  return absl::ToDoubleMilliseconds(SteadyClock()->Now() - start);
 }
 
 }  // namespace ps

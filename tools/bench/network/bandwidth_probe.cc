@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/time/clock.h"
 #include "absl/time/time.h"
+#include "common/clock.h"
 #include "common/status_macros.h"
 #include "common/unique_fd.h"
 
@@ -127,9 +127,9 @@ absl::StatusOr<double> MeasureBandwidth(const SlowNetwork& network,
   std::thread sender(
       [&] { sent = Send(connection.from.get(), unmeasured + measured); });
   absl::Status received = Receive(connection.to.get(), unmeasured);
-  const absl::Time start = absl::Now();
+  const absl::Time start = SteadyClock()->Now();
   if (received.ok()) received = Receive(connection.to.get(), measured);
-  const double seconds = absl::ToDoubleSeconds(absl::Now() - start);
+  const double seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   // Unblocks the sender if receiving has failed.
   shutdown(connection.to.get(), SHUT_RDWR);
   sender.join();
