@@ -8,6 +8,7 @@
 #include <tuple>
 
 #include "common/mutex.h"
+#include "glog/logging.h"
 #include "server/held_call.h"
 
 namespace ps {
@@ -44,7 +45,9 @@ class HeldPushes {
   // each time that Hold returns true.
   std::shared_ptr<HeldCall> Release(const Id& id) {
     MutexLock lock(&mu_);
-    return std::move(calls_.extract(id).mapped());
+    auto released = calls_.extract(id);
+    CHECK(!released.empty()) << "a push is released that is not held";
+    return std::move(released.mapped());
   }
 
  private:
