@@ -18,9 +18,10 @@ double Ratio(int64_t part, int64_t whole) {
 
 }  // namespace
 
-Evaluation EvaluationOf(Task task, const BatchResult& sum) {
+Evaluation EvaluationOf(const ExampleShape& example, const BatchResult& sum) {
   Evaluation evaluation;
-  evaluation.task = task;
+  evaluation.task = example.task;
+  evaluation.has_top5 = example.num_classes > 5;
   evaluation.loss = sum.loss / static_cast<double>(sum.targets);
   evaluation.accuracy = Ratio(sum.correct, sum.targets);
   evaluation.top5_accuracy = Ratio(sum.correct_top5, sum.targets);
@@ -35,8 +36,10 @@ std::vector<Metric> Metrics(const Evaluation& evaluation) {
   std::vector<Metric> metrics;
   switch (evaluation.task) {
     case Task::kImages:
-      metrics = {{"accuracy", evaluation.accuracy},
-                 {"top5_accuracy", evaluation.top5_accuracy}};
+      metrics = {{"accuracy", evaluation.accuracy}};
+      if (evaluation.has_top5) {
+        metrics.push_back({"top5_accuracy", evaluation.top5_accuracy});
+      }
       break;
     case Task::kWords:
       metrics = {{"perplexity", evaluation.perplexity}};

@@ -17,6 +17,7 @@ struct Evaluation {
   // Images: fractions of all images.
   double accuracy = 0;
   double top5_accuracy = 0;
+  bool has_top5 = false;  // With more than five classes.
   // Text: exp(loss), and loss / ln 2.
   double perplexity = 0;
   double bits_per_character = 0;
@@ -25,9 +26,9 @@ struct Evaluation {
   double word_error_rate = 0;
 };
 
-// `sum` is over all batches, with `loss` summed over the targets. There must be
-// at least one target.
-Evaluation EvaluationOf(Task task, const BatchResult& sum);
+// `sum` is over all batches of such examples, with `loss` summed over the
+// targets. There must be at least one target.
+Evaluation EvaluationOf(const ExampleShape& example, const BatchResult& sum);
 
 // The metrics that are reported for the task: the most important one first, the
 // loss last. The run's files prefix the names with "test_".

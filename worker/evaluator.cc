@@ -97,7 +97,7 @@ absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
     Add(result, &sum);
     if (handler != nullptr) PS_RETURN_IF_ERROR(handler(batch, outputs));
   }
-  return EvaluationOf(example.task, sum);
+  return EvaluationOf(example, sum);
 }
 
 }  // namespace ps

@@ -12,6 +12,13 @@ namespace {
 using ::testing::ElementsAre;
 using ::testing::Field;
 
+ExampleShape Examples(Task task) {
+  ExampleShape example;
+  example.task = task;
+  example.num_classes = 10;
+  return example;
+}
+
 auto Named(const std::string& name) { return Field(&Metric::name, name); }
 
 TEST(Evaluation, EachTaskHasItsOwnMetrics) {
@@ -24,7 +31,7 @@ TEST(Evaluation, EachTaskHasItsOwnMetrics) {
   sum.characters = 12;
   sum.word_errors = 5;
   sum.words = 4;
-  const Evaluation images = EvaluationOf(Task::kImages, sum);
+  const Evaluation images = EvaluationOf(Examples(Task::kImages), sum);
   EXPECT_EQ(images.accuracy, 0.25);
   EXPECT_EQ(images.top5_accuracy, 0.75);
   EXPECT_THAT(
@@ -32,24 +39,29 @@ TEST(Evaluation, EachTaskHasItsOwnMetrics) {
       ElementsAre(Named("accuracy"), Named("top5_accuracy"), Named("loss")));
   EXPECT_EQ(DescribeEvaluation(images),
             "accuracy 25.00 %, top-5 accuracy 75.00 %, loss 2.0794");
+  // Among five classes, the right one is always one of the best five.
+  ExampleShape few = Examples(Task::kImages);
+  few.num_classes = 5;
+  EXPECT_EQ(DescribeEvaluation(EvaluationOf(few, sum)),
+            "accuracy 25.00 %, loss 2.0794");
 
-  const Evaluation words = EvaluationOf(Task::kWords, sum);
+  const Evaluation words = EvaluationOf(Examples(Task::kWords), sum);
   EXPECT_NEAR(words.perplexity, 8, 1e-12);
   EXPECT_EQ(DescribeEvaluation(words), "perplexity 8.0000, loss 2.0794");
 
-  const Evaluation characters = EvaluationOf(Task::kCharacters, sum);
+  const Evaluation characters = EvaluationOf(Examples(Task::kCharacters), sum);
   EXPECT_NEAR(characters.bits_per_character, 3, 1e-12);
   EXPECT_THAT(Metrics(characters),
               ElementsAre(Named("bits_per_character"), Named("loss")));
 
-  const Evaluation speech = EvaluationOf(Task::kSpeech, sum);
+  const Evaluation speech = EvaluationOf(Examples(Task::kSpeech), sum);
   EXPECT_EQ(DescribeEvaluation(speech),
             "character error rate 25.00 %, word error rate 125.00 %, "
             "loss 2.0794");
 
   sum.loss = std::numeric_limits<double>::quiet_NaN();
   EXPECT_EQ(
-      DescribeEvaluation(EvaluationOf(Task::kCharacters, sum)),
+      DescribeEvaluation(EvaluationOf(Examples(Task::kCharacters), sum)),
       "bits per character nan, loss nan (training has diverged; lower the "
       "learning rate)");
 }
