@@ -1,6 +1,7 @@
 #include "transport/server_sessions.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -32,6 +33,7 @@ ServerSessions::~ServerSessions() {
 
 void ServerSessions::Add(const ServerSessionOptions& options,
                          std::unique_ptr<ServerChannel> channel) {
+  rank_ = options.registration.worker().rank();
   ServerSession::Events events;
   events.done = [this](std::unique_ptr<Call> call) {
     MutexLock lock(&mu_);
@@ -209,6 +211,14 @@ void ServerSessions::AskWhoIsAwaited() {
   }
 }
 
+std::string ServerSessions::Others(
+    const google::protobuf::RepeatedField<int32_t>& ranks) const {
+  std::vector<int> others;
+  std::copy_if(ranks.begin(), ranks.end(), std::back_inserter(others),
+               [this](int rank) { return rank != rank_; });
+  return absl::StrJoin(others, ", ");
+}
+
 void ServerSessions::HearWhoIsAwaited(const Call& call) {
   const absl::StatusOr<GetStatusResponse> status =
       call.status.ok() ? FromBytes<GetStatusResponse>(call.response)
@@ -217,14 +227,13 @@ void ServerSessions::HearWhoIsAwaited(const Call& call) {
   std::string awaited;
   if (!status.ok()) {
     awaited = absl::StrCat(name, " (", status.status().message(), ")");
-  } else if (status->missing_ranks_size() > 0) {
-    awaited =
-        absl::StrCat("worker ", absl::StrJoin(status->missing_ranks(), ", "),
-                     " (not connected)");
-  } else if (status->awaited_ranks_size() > 0) {
-    awaited =
-        absl::StrCat("worker ", absl::StrJoin(status->awaited_ranks(), ", "),
-                     " (last version at ", name, ": ", status->version(), ")");
+  } else if (const std::string ranks = Others(status->missing_ranks());
+             !ranks.empty()) {
+    awaited = absl::StrCat("worker ", ranks, " (not connected)");
+  } else if (const std::string late = Others(status->awaited_ranks());
+             !late.empty()) {
+    awaited = absl::StrCat("worker ", late, " (last version at ", name, ": ",
+                           status->version(), ")");
   }
   // Several servers may miss the same workers.
   if (!awaited.empty() &&

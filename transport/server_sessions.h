@@ -17,6 +17,7 @@
 #include "common/clock.h"
 #include "common/mutex.h"
 #include "common/thread.h"
+#include "google/protobuf/repeated_field.h"
 #include "proto/parameter_server.pb.h"
 #include "transport/server_channel.h"
 #include "transport/server_session.h"
@@ -95,11 +96,16 @@ class ServerSessions {
   // Calls the sessions' Step when it is due.
   void Keep();
 
+  // "0, 2" of the ranks of other workers; empty: none.
+  std::string Others(
+      const google::protobuf::RepeatedField<int32_t>& ranks) const;
+
   const Clock* const clock_;  // Not owned.
   const absl::Duration patience_;
   std::function<void()> watch_;  // May be null.
   int64_t num_under_way_ = 0;    // Calls that have not been handled.
   int64_t num_asked_ = 0;        // Those of AskWhoIsAwaited among them.
+  int rank_ = -1;                // This worker's.
   std::vector<std::string> awaited_;
 
   Mutex mu_;
