@@ -1,4 +1,5 @@
 // `gradsieve status` of runs and of servers.
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -55,6 +56,18 @@ TEST_F(StatusCommand, OfARunSaysWhatItHasRecorded) {
   EXPECT_EQ(status["done"], false);
   EXPECT_EQ(status["iteration"], 10);
   EXPECT_GE(status["seconds_since_last_record"], 0);
+}
+
+TEST_F(StatusCommand, OfARunThatGrowsMeanwhileIsOfNow) {
+  const std::string run = Path("run");
+  ASSERT_EQ(Gradsieve({"train", Path("job.textproto"), "--run-dir=" + run}), 0)
+      << output();
+  std::filesystem::remove(run + "/summary.json");
+  std::filesystem::last_write_time(
+      run + "/metrics.jsonl",
+      std::filesystem::file_time_type::clock::now() + std::chrono::hours(1));
+  ASSERT_EQ(Gradsieve({"status", run}), 0) << output();
+  EXPECT_THAT(output(), HasSubstr(": not done; last recorded 0 ms ago\n"));
 }
 
 TEST_F(StatusCommand, OfServersSaysWhomTheyMiss) {

@@ -2,6 +2,7 @@
 
 #include <sys/stat.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "absl/strings/str_cat.h"
@@ -40,7 +41,9 @@ absl::StatusOr<RunStatus> ReadRunStatus(const std::string& directory,
   PS_ASSIGN_OR_RETURN(const RunRecords run, ReadRunRecords(directory));
   const bool done =
       ChangedAt(directory + "/summary.json") != absl::InfinitePast();
-  const absl::Duration ago = now - ChangedAt(directory + "/metrics.jsonl");
+  // The file may have grown since `now` was asked for.
+  const absl::Duration ago = std::max(
+      absl::ZeroDuration(), now - ChangedAt(directory + "/metrics.jsonl"));
   const int64_t total = static_cast<int64_t>(run.total_iterations);
   const int64_t made =
       run.iterations.empty()

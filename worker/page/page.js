@@ -108,7 +108,10 @@ function labels(values, unitOf) {
     if (value === 0) return '0';
     const [size, name] = unitOf(largest);
     const step = isFinite(apart) ? apart / size : 1;
-    const digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+    let digits = Math.max(0, Math.ceil(-Math.log10(step) - 1e-9));
+    // A step of 2.5 needs one more than its size.
+    const isWhole = x => Math.abs(x - Math.round(x)) < 1e-6;
+    while (digits < 6 && !isWhole(step * 10 ** digits)) ++digits;
     return (value / size).toFixed(Math.min(digits, 6)) + name;
   });
 }
