@@ -126,7 +126,18 @@ absl::StatusOr<std::shared_ptr<const Credentials>> Credentials::Create(
   }
   const CertificatePaths paths =
       CertificatePathsOf(security.directory(), options.self);
-  PS_RETURN_IF_ERROR(CheckCertificateFiles(paths, options.self, absl::Now()));
+  const absl::Status files =
+      CheckCertificateFiles(paths, options.self, absl::Now());
+  if (absl::IsNotFound(files)) {
+    return absl::NotFoundError(absl::StrCat(
+        files.message(),
+        "; security.directory must be the folder with the "
+        "certificate and key of ",
+        ProcessNameOf(options.self),
+        ". `gradsieve certs JOB --output=DIR` makes those that are missing in "
+        "DIR"));
+  }
+  PS_RETURN_IF_ERROR(files);
   made->certificates_ =
       std::make_shared<grpc::experimental::FileWatcherCertificateProvider>(
           paths.key, paths.certificate, paths.authority,

@@ -185,16 +185,24 @@ void ServerSession::CheckTimeouts(absl::Time now) {
       now >= starting_since_ + options_.startup_timeout) {
     const std::string field = absl::StrCat(
         "cluster.servers[", options_.registration.server_index(), "]");
+    const absl::string_view error = last_error_.message();
+    std::string why;
     // gRPC's text about DNS names its library's codes.
-    const std::string why =
-        absl::StartsWith(last_error_.message(), "DNS resolution failed")
-            ? absl::StrCat("; its host has no address: is the name in ", field,
-                           " right, and known to DNS here?")
-            : absl::StrCat(
-                  " (", last_error_.message(),
-                  reached_ ? ")"
-                           : absl::StrCat("); is it running there, and is ",
-                                          field, " its address?"));
+    if (absl::StartsWith(error, "DNS resolution failed")) {
+      why = absl::StrCat("; its host has no address: is the name in ", field,
+                         " right, and known to DNS here?");
+    } else if (absl::StrContains(error, "certificate verify failed")) {
+      why = absl::StrCat(
+          " (", error,
+          "): it runs, and its certificate is not of the authority in this "
+          "process's security.directory, or is not valid today. Give all "
+          "processes files that the same `gradsieve certs` has made");
+    } else {
+      why = absl::StrCat(" (", error,
+                         reached_ ? ")"
+                                  : absl::StrCat("); is it running there, and is ",
+                                                 field, " its address?"));
+    }
     Fail(absl::DeadlineExceededError(
         absl::StrCat(Name(),
                      reached_ ? " has not admitted this worker within "

@@ -61,6 +61,8 @@ TEST_F(CredentialsTest, TcpNeedsCertificates) {
   ExpectSays(Create("127.0.0.1:0"), "gradsieve certs");
   job_.mutable_security()->set_directory(folder_);
   ExpectSays(Create("127.0.0.1:0"), folder_ + "/server-0.key");
+  ExpectSays(Create("127.0.0.1:0"),
+             "the certificate and key of server-0. `gradsieve certs JOB");
   ASSERT_TRUE(WriteJobCertificates(
                   job_, folder_,
                   {absl::Now() - absl::Hours(1), absl::Now() + absl::Hours(1)})

@@ -137,6 +137,18 @@ TEST_F(ServerSessionTest, AServerThatNeverComesIsNamedWithTheLastError) {
                         "(refused)"));
 }
 
+TEST_F(ServerSessionTest, AServerOfAnotherAuthorityIsNotSaidToBeAway) {
+  Pass(kStartup, [&] {
+    if (channel_->Count(Rpc::kRegister) == 0) return;
+    channel_->Take(Rpc::kRegister)
+        .done(absl::UnavailableError("SSL: certificate verify failed"));
+  });
+  EXPECT_THAT(std::string(session_->failure().message()),
+              AllOf(HasSubstr("certificate verify failed): it runs, and its "
+                              "certificate is not of the authority"),
+                    HasSubstr("the same `gradsieve certs`")));
+}
+
 // The worker was started again, too.
 TEST_F(ServerSessionTest, AServerThatReadsItsLogMayTakeLonger) {
   RegisterResponse recovering;
