@@ -21,8 +21,9 @@
 #include "common/counted.h"
 #include "common/device_name.h"
 #include "common/file.h"
-#include "common/flags.h"
 #include "common/host_and_port.h"
+#include "common/job_fields.h"
+#include "common/nearest_word.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
 #include "google/protobuf/descriptor.h"
@@ -92,15 +93,17 @@ bool IsJobName(absl::string_view name) {
          });
 }
 
-std::string KindOf(const FieldDescriptor& field) {
-  if (field.enum_type() != nullptr) {
-    std::vector<std::string> names;
-    for (int i = 0; i < field.enum_type()->value_count(); ++i) {
-      names.push_back(field.enum_type()->value(i)->name());
-    }
-    return absl::StrCat("one of ", absl::StrJoin(names, ", "));
+// What a field is, of which `value` is not a value.
+std::string KindOf(const FieldDescriptor& field, absl::string_view value) {
+  if (field.enum_type() == nullptr) {
+    return absl::StrCat("of type ", field.cpp_type_name());
   }
-  return absl::StrCat("of type ", field.cpp_type_name());
+  std::vector<std::string> names;
+  for (int i = 0; i < field.enum_type()->value_count(); ++i) {
+    names.push_back(field.enum_type()->value(i)->name());
+  }
+  return absl::StrCat("one of ", absl::StrJoin(names, ", "),
+                      DidYouMean(value, names));
 }
 
 // Whether something happens because the section is there, whatever it holds.
@@ -324,7 +327,8 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   if (cluster.servers_size() != 0 &&
       cluster.servers_size() != cluster.num_servers()) {
     problems->Add(
-        "cluster.servers", Counted(cluster.servers_size(), "address"),
+        "cluster.servers",
+        absl::StrCat("a list of ", Counted(cluster.servers_size(), "address")),
         absl::StrCat("must be one for each of the ", cluster.num_servers(),
                      " servers (cluster.num_servers), or none"));
   }
@@ -459,7 +463,8 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
         last ? NameAndIndex{names[i], -1} : SplitIndex(names[i]);
     const FieldDescriptor* field = type.FindFieldByName(part.name);
     if (field == nullptr) {
-      const std::string nearest = NearestWord(names[i], FieldNames(type));
+      std::string nearest = NearestWord(names[i], FieldNames(type));
+      if (nearest.empty() && i == 0) nearest = NearestField(names.back());
       return absl::InvalidArgumentError(absl::StrCat(
           "override \"", assignment, "\": there is no field \"", names[i], "\"",
           nearest.empty() ? ""
@@ -500,7 +505,7 @@ absl::Status ApplyOverride(absl::string_view assignment, JobConfig* config) {
           !parser.MergeFromString(text, message)) {
         return absl::InvalidArgumentError(absl::StrCat(
             "override \"", assignment, "\": \"", one, "\" is not a value of ",
-            path, ", which is ", KindOf(*field)));
+            path, ", which is ", KindOf(*field, one)));
       }
     }
   }

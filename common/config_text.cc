@@ -12,12 +12,14 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/strip.h"
-#include "common/flags.h"
+#include "common/job_fields.h"
+#include "common/nearest_word.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/io/zero_copy_stream_impl_lite.h"
 #include "google/protobuf/message.h"
 #include "google/protobuf/text_format.h"
+#include "proto/config.pb.h"
 
 namespace ps {
 namespace {
@@ -136,30 +138,31 @@ std::string PathOf(const std::vector<std::string>& groups,
                         : absl::StrCat(absl::StrJoin(groups, "."), ".", name);
 }
 
-// What values of a field look like.
-std::string Kind(const FieldDescriptor& field) {
+// What values of a field look like, in place of this one.
+std::string Kind(const FieldDescriptor& field, const std::string& value) {
   switch (field.cpp_type()) {
     case FieldDescriptor::CPPTYPE_ENUM: {
       std::vector<std::string> names;
       for (int i = 0; i < field.enum_type()->value_count(); ++i) {
         names.push_back(field.enum_type()->value(i)->name());
       }
-      return absl::StrCat("one of ", absl::StrJoin(names, ", "));
+      return MustBeOneOf(
+          absl::StripSuffix(absl::StripPrefix(value, "\""), "\""), names);
     }
     case FieldDescriptor::CPPTYPE_BOOL:
-      return "true or false";
+      return "must be true or false";
     case FieldDescriptor::CPPTYPE_STRING:
-      return "a text in quotes";
+      return "must be a text in quotes";
     case FieldDescriptor::CPPTYPE_DOUBLE:
     case FieldDescriptor::CPPTYPE_FLOAT:
-      return "a number";
+      return "must be a number";
     case FieldDescriptor::CPPTYPE_UINT32:
     case FieldDescriptor::CPPTYPE_UINT64:
-      return "a whole number of at least 0 that fits its type";
+      return "must be a whole number of at least 0 that fits its type";
     case FieldDescriptor::CPPTYPE_MESSAGE:
-      return absl::StrCat("a group: ", field.name(), " { ... }");
+      return absl::StrCat("must be a group: ", field.name(), " { ... }");
     default:
-      return "a whole number that fits its type";
+      return "must be a whole number that fits its type";
   }
 }
 
@@ -175,7 +178,10 @@ struct FieldTokens {
 class Reader {
  public:
   Reader(absl::string_view text, absl::string_view name, const Descriptor* root)
-      : text_(text), name_(name), root_(root) {}
+      // Some editors begin a text with a byte order mark.
+      : text_(absl::StripPrefix(text, "\xef\xbb\xbf")),
+        name_(name),
+        root_(root) {}
 
   void Read(Message* message);
 
@@ -332,7 +338,7 @@ void Reader::AddWrongField(const FieldTokens& field,
   Add(value.line, value.column,
       known == nullptr
           ? complaint.message
-          : absl::StrCat(path, " is ", text, "; must be ", Kind(*known)));
+          : absl::StrCat(path, " is ", text, "; ", Kind(*known, text)));
 }
 
 void Reader::AddUnknownField(const Complaint& complaint) {
@@ -349,13 +355,15 @@ void Reader::AddUnknownField(const Complaint& complaint) {
   for (int i = 0; i < type->field_count(); ++i) {
     known.push_back(type->field(i)->name());
   }
-  const std::string nearest = NearestWord(name.text, known);
-  std::string hint;
-  if (!nearest.empty()) {
-    hint = absl::StrCat("; did you mean \"", nearest, "\"?");
-  } else if (type != root_ && root_->FindFieldByName(name.text) != nullptr) {
+  std::string hint = DidYouMean(name.text, known);
+  const bool is_job = root_ == JobConfig::descriptor();
+  const std::string elsewhere = is_job ? NearestField(name.text) : "";
+  if (hint.empty() && type != root_ &&
+      root_->FindFieldByName(name.text) != nullptr) {
     hint = "; there is one at the top: is a \"}\" missing before it?";
-  } else {
+  } else if (hint.empty() && !elsewhere.empty()) {
+    hint = absl::StrCat("; did you mean ", elsewhere, "?");
+  } else if (hint.empty()) {
     hint = absl::StrCat("; known are: ", absl::StrJoin(known, ", "));
   }
   const std::string who =
@@ -383,11 +391,17 @@ void Reader::AddStop(const Complaint& complaint) {
                "this \"}\" closes nothing; remove it, or add the \"{\" that "
                "is missing before it");
   }
+  if (absl::StartsWith(complaint.message, "Interpreting non ascii")) {
+    return Add(complaint.line, complaint.column,
+               "this character may only be in quotes or in a comment, because "
+               "it is not ASCII");
+  }
   // What other languages would write here.
   std::string hint;
   if (token.Is("=")) hint = "; write a value as name: value";
   if (token.Is("/")) hint = "; a comment begins with #";
-  if (at == 0 && hint.empty()) hint = "; a job is a list of fields, as in name: \"first\"";
+  if (at == 0 && hint.empty())
+    hint = "; a job is a list of fields, as in name: \"first\"";
   Add(complaint.line, complaint.column,
       absl::StrCat(absl::StripSuffix(complaint.message, "."), hint));
 }

@@ -11,8 +11,11 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/exit_codes.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "common/version.h"
 
@@ -72,53 +75,7 @@ void AppendEntries(absl::string_view title,
   }
 }
 
-// Insertions, deletions, substitutions and swaps of neighbours that turn `a`
-// into `b` (optimal string alignment: Damerau, CACM 1964, with each letter
-// touched once).
-size_t EditDistance(absl::string_view a, absl::string_view b) {
-  std::vector<std::vector<size_t>> cost(a.size() + 1,
-                                        std::vector<size_t>(b.size() + 1));
-  for (size_t i = 0; i <= a.size(); ++i) {
-    for (size_t j = 0; j <= b.size(); ++j) {
-      if (i == 0 || j == 0) {
-        cost[i][j] = i + j;
-        continue;
-      }
-      const size_t substitution = a[i - 1] == b[j - 1] ? 0 : 1;
-      cost[i][j] = std::min({cost[i - 1][j] + 1, cost[i][j - 1] + 1,
-                             cost[i - 1][j - 1] + substitution});
-      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1]) {
-        cost[i][j] = std::min(cost[i][j], cost[i - 2][j - 2] + 1);
-      }
-    }
-  }
-  return cost[a.size()][b.size()];
-}
-
 }  // namespace
-
-std::string NearestWord(absl::string_view word,
-                        const std::vector<std::string>& known) {
-  std::string nearest;
-  // A third of the letters may be wrong, one in any case: beyond that a
-  // suggestion is a guess.
-  size_t least = std::max<size_t>(1, word.size() / 3) + 1;
-  for (const std::string& candidate : known) {
-    // A user who types the beginning of a name means that name.
-    const bool is_start = word.size() >= 2 && absl::StartsWith(candidate, word);
-    const auto [shorter, longer] = std::minmax({word.size(), candidate.size()});
-    // At least this many letters are missing: no need to count the others.
-    if (!is_start && longer - shorter >= least) continue;
-    const size_t distance = is_start ? 1 : EditDistance(word, candidate);
-    // People rarely mistake the first letter: "export" is not a "report".
-    if (distance > 1 && word.substr(0, 1) != candidate.substr(0, 1)) continue;
-    if (distance < least) {
-      least = distance;
-      nearest = candidate;
-    }
-  }
-  return nearest;
-}
 
 std::string DescribedWord(const std::string& program, const std::string& kind,
                           const std::string& word,
@@ -267,14 +224,7 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
         return name == absl::StrCat("--", option.name);
       });
   if (option == options_.end()) {
-    std::vector<std::string> known = {"--help", "--version"};
-    for (const Option& other : options_) {
-      known.push_back(absl::StrCat("--", other.name));
-    }
-    const std::string nearest = NearestWord(name, known);
-    return absl::InvalidArgumentError(absl::StrCat(
-        "there is no option ", name,
-        nearest.empty() ? "" : absl::StrCat("; did you mean ", nearest, "?")));
+    return FailUnknownOption(argument);
   }
   if (option->given && !option->repeatable) {
     return absl::InvalidArgumentError(absl::StrCat(name, " is given twice"));
@@ -297,6 +247,30 @@ absl::Status CommandLine::ParseOption(const std::vector<std::string>& arguments,
         absl::StrCat(name, " needs a value: ", name, "=", option->value_name));
   }
   return option->set(arguments[++*next]);
+}
+
+absl::Status CommandLine::FailUnknownOption(const std::string& argument) const {
+  const std::string name = argument.substr(0, argument.find('='));
+  std::vector<std::string> known = {"--help", "--version"};
+  for (const Option& other : options_) {
+    known.push_back(absl::StrCat("--", other.name));
+  }
+  std::string meant = NearestWord(name, known);
+  if (find_field_ != nullptr) {
+    const std::string word = absl::StrReplaceAll(
+        absl::StripPrefix(absl::StripPrefix(name, "-"), "-"), {{"-", "_"}});
+    const std::string field = find_field_(word);
+    // A field of that name is meant rather than an option of a similar one.
+    if (absl::EndsWith(field, "." + word) ||
+        (meant.empty() && !field.empty())) {
+      const std::string value =
+          name == argument ? "=VALUE" : argument.substr(name.size());
+      meant = absl::StrCat("--set ", field, value);
+    }
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "there is no option ", name,
+      meant.empty() ? "" : absl::StrCat("; did you mean ", meant, "?")));
 }
 
 absl::Status CommandLine::ParseArgument(const std::string& argument) {

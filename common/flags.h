@@ -52,8 +52,8 @@ enum class ParseResult {
 inline constexpr char kDescribeSwitch[] = "--describe-words";
 
 // A line that Describe writes for a word that may follow `program`:
-// "program<TAB>kind<TAB>word<TAB>value name<TAB>meaning\n". Kinds are "command",
-// "option" and "argument".
+// "program<TAB>kind<TAB>word<TAB>value name<TAB>meaning\n". Kinds are
+// "command", "option" and "argument".
 std::string DescribedWord(const std::string& program, const std::string& kind,
                           const std::string& word,
                           const std::string& value_name,
@@ -110,6 +110,12 @@ class CommandLine {
   void AddMoreArguments(const std::string& name, const std::string& help,
                         std::vector<std::string>* target);
 
+  // An option that is unknown may be meant as the field of a job that
+  // `find_field` returns for its name, to be given by --set; empty: none is.
+  void SetFieldFinder(std::string (*find_field)(absl::string_view name)) {
+    find_field_ = find_field;
+  }
+
   // argv[0] is skipped. A second call overwrites the targets, but appends to
   // vectors. Errors: kInvalidArgument names the option and, if it is unknown,
   // suggests the known one with the nearest name.
@@ -151,6 +157,7 @@ class CommandLine {
   // value is the following argument.
   absl::Status ParseOption(const std::vector<std::string>& arguments,
                            size_t* next);
+  absl::Status FailUnknownOption(const std::string& argument) const;
   absl::Status ParseArgument(const std::string& argument);
   absl::Status CheckComplete() const;
 
@@ -160,13 +167,8 @@ class CommandLine {
   HelpEntry more_help_;
   std::vector<std::string>* more_ = nullptr;
   size_t arguments_given_ = 0;
+  std::string (*find_field_)(absl::string_view name) = nullptr;
 };
-
-// The word of `known` that `word` is most likely a misspelling of, by the
-// number of letters to change; empty if none is near. Words with different first
-// letters are near only if a single letter differs.
-std::string NearestWord(absl::string_view word,
-                        const std::vector<std::string>& known);
 
 }  // namespace ps
 

@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/consistency.h"
+#include "common/nearest_word.h"
 #include "compressors/automatic/options_check.h"
 #include "compressors/combination_check.h"
 #include "compressors/compressor.h"
@@ -26,7 +26,7 @@ void CheckName(const std::string& field, const std::string& name,
     if (each == name) return;
   }
   problems->Add(field, absl::StrCat("\"", name, "\""),
-                absl::StrCat("known are: ", absl::StrJoin(known, ", ")));
+                MustBeOneOf(name, known));
 }
 
 // Checks what the wrappers of a compressor require from the rest of the job.

@@ -3,8 +3,8 @@
 #include <string>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/config_check.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "proto/config.pb.h"
 
@@ -15,8 +15,7 @@ void CheckName(const JobConfig& config, ConfigProblems* problems) {
   const std::string& name = config.data().name();
   if (DatasetRegistry().Find(name).ok()) return;
   problems->Add("data.name", absl::StrCat("\"", name, "\""),
-                absl::StrCat("must be one of ",
-                             absl::StrJoin(DatasetRegistry().Names(), ", ")));
+                MustBeOneOf(name, DatasetRegistry().Names()));
 }
 
 const bool kNameCheckRegistered = RegisterConfigCheck(CheckName);

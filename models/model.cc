@@ -3,8 +3,8 @@
 #include <algorithm>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
 #include "common/config_check.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "proto/config.pb.h"
 
@@ -16,7 +16,7 @@ void CheckModelName(const JobConfig& config, ConfigProblems* problems) {
   const std::string& name = config.model().name();
   if (std::find(names.begin(), names.end(), name) == names.end()) {
     problems->Add("model.name", absl::StrCat("\"", name, "\""),
-                  absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
+                  MustBeOneOf(name, names));
   }
 }
 

@@ -11,6 +11,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/str_cat.h"
 #include "common/consistency.h"
+#include "common/nearest_word.h"
 #include "optimizers/optimizer.h"
 #include "optimizers/optimizer_defaults.h"
 #include "optimizers/pushed_only.h"
@@ -197,8 +198,11 @@ std::unique_ptr<Optimizer> MakeRule(const OptimizerConfig& config,
   options.config = config;
   absl::StatusOr<std::unique_ptr<Optimizer>> rule = NewOptimizer(options);
   if (rule.ok()) return *std::move(rule);
+  const std::vector<std::string> known = OptimizerRegistry().Names();
   problems->Add(path + "name", Quoted(config.name()),
-                absl::StrCat(rule.status().message()));
+                absl::c_linear_search(known, config.name())
+                    ? std::string(rule.status().message())
+                    : MustBeOneOf(config.name(), known));
   return nullptr;
 }
 

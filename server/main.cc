@@ -11,6 +11,7 @@
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -150,10 +151,7 @@ int Main(int argc, char** argv) {
                          "Only check that this server can start: its config, "
                          "certificates and address.",
                          &flags.check);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "compressor.ratio=0.001.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   if (flags.index < 0) {
     std::fprintf(stderr,

@@ -11,6 +11,7 @@
 #include "common/counted.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
@@ -101,10 +102,7 @@ int RunCertsCommand(int argc, char** argv) {
                          "Also write DIR/secrets.yaml, Secrets with the files "
                          "of all servers and of all workers.",
                          &flags.kubernetes);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "cluster.num_workers=8.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides, "cluster.num_workers=8");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   const absl::Status days = CheckOptionRange("days", flags.days, 1, kMaxDays);
   if (!days.ok()) return FailCommand("certs", days, kExitUsage);

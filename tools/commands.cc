@@ -11,6 +11,7 @@
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
 #include "common/exit_codes.h"
+#include "common/nearest_word.h"
 
 namespace ps {
 namespace {

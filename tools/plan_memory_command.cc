@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/json.h"
 #include "common/program.h"
 #include "common/status_macros.h"
@@ -92,10 +93,7 @@ int RunPlanMemoryCommand(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "cluster.num_workers=8.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides, "cluster.num_workers=8");
   command_line.AddSwitch("json",
                          "Print an array with an object for each server, in "
                          "bytes.",

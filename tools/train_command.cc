@@ -13,6 +13,8 @@
 #include "common/config.h"
 #include "common/counted.h"
 #include "common/flags.h"
+#include "common/host_and_port.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
@@ -302,10 +304,7 @@ int RunTrainCommand(int argc, char** argv) {
                          "New directory for the records of the run; default: "
                          "runs/NAME-TIME.",
                          &flags.run_dir);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "compressor.ratio=0.001.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides);
   command_line.AddSwitch("check",
                          "Only check the job, read its data and plan its "
                          "model, and report what is wrong.",

@@ -12,6 +12,7 @@
 #include "common/entropy.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/run_directory.h"
 #include "common/status_macros.h"
@@ -188,10 +189,7 @@ int Main(int argc, char** argv) {
       "Worker 0 serves a page that shows the training at http://ADDRESS/, for "
       "everybody; without ADDRESS at a free port, for this machine alone.",
       "127.0.0.1:0", &flags.page);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "compressor.ratio=0.001.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   if (flags.rank < 0) {
     std::fprintf(stderr,

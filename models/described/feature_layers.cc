@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "absl/strings/str_join.h"
+#include "common/nearest_word.h"
 #include "models/described/layer_reading.h"
 #include "models/layers/dropout.h"
 #include "models/layers/unary_layers.h"
@@ -137,7 +137,7 @@ LayerShape ReadActivation(const LayerReading& layer) {
     for (const auto& known : Activations()) names.push_back(known.first);
     layer.Wrong("activation",
                 absl::StrCat("\"", layer.config.activation(), "\""),
-                absl::StrCat("must be one of ", absl::StrJoin(names, ", ")));
+                MustBeOneOf(layer.config.activation(), names));
     return layer.input;
   }
   if (layer.input.is(LayerShape::Kind::kTokens)) {

@@ -61,6 +61,20 @@ TEST(ParseConfigTest, AMisspeltFieldIsNamedWithTheNearest) {
             "\"batch_size\"?");
   EXPECT_THAT(Message(ParseConfig("zzzzzzzz: 3", "x").status()),
               HasSubstr("there is no field \"zzzzzzzz\"; known are: name, "));
+  EXPECT_EQ(Message(ParseConfig("epochs: 3", "x").status()),
+            "x:1:1: there is no field \"epochs\"; did you mean "
+            "training.epochs?");
+  EXPECT_EQ(Message(ParseConfig("optimizer { lr: 3 }", "x").status()),
+            "x:1:13: optimizer has no field \"lr\"; did you mean "
+            "\"learning_rate\"?");
+}
+
+TEST(ParseConfigTest, AByteOrderMarkIsPassedOver) {
+  const auto config = ParseConfig("\xef\xbb\xbfname: 'x' seed: -1", "x");
+  EXPECT_THAT(Message(config.status()), StartsWith("x:1:17: seed is -1"));
+  EXPECT_EQ(ParseConfig("\xef\xbb\xbfname: 'x'", "x")->name(), "x");
+  EXPECT_THAT(Message(ParseConfig("name: \xc3\xa9", "x").status()),
+              HasSubstr("x:1:7: this character may only be in quotes"));
 }
 
 TEST(ParseConfigTest, AllProblemsAreReported) {
@@ -211,7 +225,8 @@ TEST(ValidateConfigTest, ReportsEveryProblemWithFieldValueAndRule) {
       "cluster.num_workers is 1025; must be in [1, 1024]",
       "cluster.num_servers is 0; must be in [1, 256]",
       "cluster.max_slice_elements is 1000; must be in [1024, 16777216]",
-      "cluster.servers is 4 addresses; must be one for each of the 0 servers",
+      "cluster.servers is a list of 4 addresses; must be one for each of the 0 "
+      "servers",
       "cluster.servers[1] is \"b\"; must be host:port",
       "cluster.servers[2] is \"c:65536\"; must be host:port",
       "cluster.servers[3] is \":7\"; must be host:port",
@@ -345,7 +360,12 @@ TEST(ApplyOverrideTest, ErrorsSayWhatWouldBeRight) {
       {"sede=1",
        "there is no field \"sede\"; did you mean \"seed\"? Known here are: "
        "name, seed"},
-      {"training.bs=1", "no field \"bs\"; known here are: batch_size, epochs"},
+      {"training.zz=1", "no field \"zz\"; known here are: batch_size, epochs"},
+      {"training.bs=1", "no field \"bs\"; did you mean \"batch_size\"?"},
+      {"epochs=1", "no field \"epochs\"; did you mean \"training.epochs\"?"},
+      {"optimizer.lr=1", "no field \"lr\"; did you mean \"learning_rate\"?"},
+      {"consistency.mode=async",
+       "ASYNCHRONOUS; did you mean \"ASYNCHRONOUS\"?"},
       {"seed.x=1", "\"seed\" is a single value and has no field \"x\""},
       {"training=1", "\"training\" is a group of fields; set one of: batch_"},
       {"model.layers.layer.name=x", "\"layer\" is a list of 0 elements"},

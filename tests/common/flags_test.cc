@@ -252,17 +252,21 @@ TEST_F(FlagsTest, RunTellsWhatToExitWith) {
   EXPECT_EQ(command_line_.Run(2, right), std::nullopt);
 }
 
-TEST(NearestWordTest, CountsChangesAndSwapsOfNeighbours) {
-  const std::vector<std::string> known = {"train", "compress", "bench"};
-  EXPECT_EQ(NearestWord("trian", known), "train");
-  EXPECT_EQ(NearestWord("compres", known), "compress");
-  EXPECT_EQ(NearestWord("comp", known), "compress");
-  EXPECT_EQ(NearestWord("bencch", known), "bench");
-  EXPECT_EQ(NearestWord("report", known), "");
-  EXPECT_EQ(NearestWord("export", {"report"}), "");
-  EXPECT_EQ(NearestWord("eport", {"report"}), "report");
-  EXPECT_EQ(NearestWord("", known), "");
-  EXPECT_EQ(NearestWord("train", {}), "");
+std::string FieldForTest(absl::string_view name) {
+  return name == "epochs" || name == "epoch" ? "training.epochs" : "";
+}
+
+TEST_F(FlagsTest, AnUnknownOptionMayBeAFieldOfTheJob) {
+  command_line_.SetFieldFinder(FieldForTest);
+  ExpectError({"job", "--epochs=2"},
+              "there is no option --epochs; did you mean --set "
+              "training.epochs=2?");
+  ExpectError({"job", "--epoch", "2"},
+              "there is no option --epoch; did you mean --set "
+              "training.epochs=VALUE?");
+  ExpectError({"job", "--wrokers=4"},
+              "there is no option --wrokers; did you mean --workers?");
+  ExpectError({"job", "--frobnicate"}, "there is no option --frobnicate");
 }
 
 TEST(FlagsWithOptionalValues, TakeTheirValueOnlyAfterAnEqualsSign) {

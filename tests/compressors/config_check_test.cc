@@ -47,12 +47,13 @@ TEST(CompressorConfigCheckTest, EveryProblemIsReported) {
                "momentum_correction { momentum: 1 } error_feedback: false "
                "warmup { stages: -1 iterations_per_stage: 0 }"),
       testing::ElementsAre(
-          "compressor.name is \"topq\"; known are: " +
-              absl::StrJoin(CompressorRegistry().Names(), ", "),
+          "compressor.name is \"topq\"; must be one of " +
+              absl::StrJoin(CompressorRegistry().Names(), ", ") +
+              "; did you mean \"topk\"?",
           "compressor.ratio is 1.5; must be in (0, 1]",
-          "compressor.index_code is \"dense\"; known are: auto, raw32, "
+          "compressor.index_code is \"dense\"; must be one of auto, raw32, "
           "delta_varint, bitmap, rice, elias_fano",
-          "compressor.value_code is \"fp8\"; known are: " +
+          "compressor.value_code is \"fp8\"; must be one of " +
               absl::StrJoin(ValueCodeNames(), ", "),
           "compressor.values.bits is 1; must be 2 to 8",
           "compressor.values.bucket_size is 0; must be 1 to 1048576",

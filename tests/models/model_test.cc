@@ -268,7 +268,8 @@ INSTANTIATE_TEST_SUITE_P(Registered, EveryModel,
 
 TEST(ModelRegistry, KnowsTheZoo) {
   EXPECT_EQ(absl::StrJoin(ModelRegistry().Names(), " "),
-            "alexnet char_lstm cifar_cnn layers lenet5 lstm_lm mlp resnet110 resnet18 "
+            "alexnet char_lstm cifar_cnn layers lenet5 lstm_lm mlp resnet110 "
+            "resnet18 "
             "resnet20 resnet50 resnet56 speech_dnn speech_lstm vgg16 vgg19");
 }
 
@@ -308,7 +309,8 @@ TEST(ModelConfigCheck, ReportsNameAndHiddenUnits) {
   EXPECT_EQ(problems, (std::vector<std::string>{
                           "model.mlp.hidden_units[1] is 0; must be at least 1",
                           "model.name is \"lenet6\"; must be one of " +
-                              absl::StrJoin(ModelRegistry().Names(), ", ")}));
+                              absl::StrJoin(ModelRegistry().Names(), ", ") +
+                              "; did you mean \"lenet5\"?"}));
 }
 
 }  // namespace

@@ -221,9 +221,9 @@ TEST(OptimizerConfigTest, CombinationsThatMakeNoSenseAreNamed) {
 
 TEST(OptimizerConfigTest, AnUnknownNameListsTheKnownOnes) {
   EXPECT_EQ(ProblemsOf({"optimizer.name=sdg"}),
-            "optimizer.name is \"sdg\"; there is no optimizer \"sdg\"; known "
-            "are: adagrad, adam, adamw, lamb, lars, momentum, nesterov, "
-            "novograd, sgd");
+            "optimizer.name is \"sdg\"; must be one of adagrad, adam, adamw, "
+            "lamb, lars, momentum, nesterov, novograd, sgd; did you mean "
+            "\"sgd\"?");
 }
 
 // For each rule, weight decay and sparse_update: whether an update changes only

@@ -120,6 +120,14 @@ TEST(RefusedJobs, WithAnOptimizerOfTheWorkers) {
         "compressor.momentum_correction.momentum is 0.9; must be 0"}});
 }
 
+TEST(RefusedJobs, WithNamesOfOtherPrograms) {
+  ExpectRefused(
+      {}, {{{"optimizer.name=SGD"}, "novograd, sgd; did you mean \"sgd\"?"},
+           {{"compressor.value_code=int8"}, "did you mean \"int8_block\"?"},
+           {{"data.name=imagenet"}, "did you mean \"image_folder\"?"},
+           {{"model.name=ResNet18"}, "did you mean \"resnet18\"?"}});
+}
+
 TEST(RefusedJobs, WithLocalStepsOfServers) {
   ExpectRefused(
       {},

@@ -11,6 +11,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/machine_limits.h"
 #include "common/program.h"
 #include "common/status_macros.h"
@@ -214,8 +215,7 @@ int RunAdviseCommand(int argc, char** argv) {
                          &flags.seconds);
   command_line.AddOption("json", "FILE",
                          "Write all figures as one JSON object.", &flags.json);
-  command_line.AddOption("set", "FIELD=VALUE", "Override a field of the job.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   return Advise(flags);
 }

@@ -1,6 +1,7 @@
 #include "tools/influence/flags.h"
 
 #include "absl/strings/str_cat.h"
+#include "common/job_fields.h"
 #include "tools/influence/plan.h"
 
 namespace ps {
@@ -105,8 +106,7 @@ void AddInfluenceOptions(InfluenceFlags* flags, CommandLine* command_line) {
                           "The names of the classes, one on each line; "
                           "default: classes.txt of the run.",
                           &flags->judged.classes);
-  command_line->AddOption("set", "FIELD=VALUE", "Override a field of the job.",
-                          &flags->judged.overrides);
+  AddOverrides(command_line, &flags->judged.overrides);
 }
 
 absl::Status CheckInfluenceFlags(const InfluenceFlags& flags) {

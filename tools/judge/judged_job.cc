@@ -3,6 +3,8 @@
 #include <filesystem>
 #include <system_error>
 
+#include "common/job_fields.h"
+#include "common/run_directory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/config.h"
@@ -28,10 +30,7 @@ void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line) {
                           "The names of the classes, one on each line; "
                           "default: classes.txt beside the weights.",
                           &flags->classes);
-  command_line->AddOption("set", "FIELD=VALUE",
-                          "Override a field of the job, as in "
-                          "data.text.evaluate_on=TEST.",
-                          &flags->overrides);
+  AddOverrides(command_line, &flags->overrides, "data.text.evaluate_on=TEST");
 }
 
 absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {

@@ -12,6 +12,9 @@
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/host_and_port.h"
+#include "common/job_fields.h"
+#include "common/program.h"
 #include "common/run_directory.h"
 #include "tools/command_failure.h"
 #include "tools/interrupts.h"
@@ -230,13 +233,28 @@ int RunLaunchCommand(int argc, char** argv) {
       "Then start all processes again, which go on from their "
       "latest snapshot.",
       &flags.restart_when_it_hangs);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "compressor.ratio=0.001.",
-                         &flags.overrides);
-  command_line.AddSwitch("check",
-                         "Only check the job, and that ssh reaches the hosts.",
-                         &flags.check);
+  command_line.AddSwitch("tensorboard",
+                         "Also write event files for TensorBoard, which are "
+                         "in the run directory at the end.",
+                         &flags.tensorboard);
+  command_line.AddOptionalValue(
+      "page", "ADDRESS",
+      "Worker 0 serves a page that shows the training at http://ADDRESS/ of "
+      "its "
+      "host, for everybody who reaches it, as in 0.0.0.0:8080; with a port "
+      "alone, or without ADDRESS at a free port, for that host, as for ssh -L. "
+      "The log says where.",
+      "127.0.0.1:0", &flags.page);
+  command_line.AddOption(
+      "metrics-listen", "ADDRESS",
+      "Each process serves metrics to Prometheus: the first one of a host at "
+      "http://ADDRESS/metrics, as in 0.0.0.0:9090, servers before workers, and "
+      "the others at the ports after it.",
+      &flags.metrics_listen);
+  AddOverrides(&command_line, &flags.overrides);
+  command_line.AddSwitch(
+      "check", "Only check the job, and whether the hosts are ready for it.",
+      &flags.check);
   command_line.AddSwitch(
       "resume",
       "Go on with the run in this directory from its latest snapshot.",

@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
+#include "common/job_fields.h"
 #include "common/flags.h"
 #include "common/program.h"
 #include "common/safetensors.h"
@@ -122,9 +123,7 @@ int RunModelExport(int argc, char** argv) {
       "weights", "FILE", "The weights, a .safetensors file.", &flags.weights);
   command_line.AddRequiredOption("output", "FILE", "The ONNX file to write.",
                                  &flags.output);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in data.directory=X.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.judged.overrides, "data.directory=X");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;
   const absl::Status status = Export(flags);

@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -69,11 +70,10 @@ absl::Status Show(const Flags& flags) {
 int RunModelShow(int argc, char** argv) {
   Flags flags;
   CommandLine command_line(Text());
-  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "model.name=resnet20.",
-                         &flags.overrides);
+  command_line.AddArgument(
+      "JOB", "The job, a .textproto file; or the directory of a run.",
+      &flags.job);
+  AddOverrides(&command_line, &flags.overrides, "model.name=resnet20");
   command_line.AddSwitch("json", "Print JSON in place of a table.",
                          &flags.json);
   command_line.AddSwitch(

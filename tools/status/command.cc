@@ -10,6 +10,7 @@
 #include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -76,10 +77,8 @@ int RunStatusCommand(int argc, char** argv) {
                            &flags.subject);
   command_line.AddOption(
       "rank", "N", "Show servers the certificate of this worker.", &flags.rank);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job, as in "
-                         "security.directory=certificates.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides,
+               "security.directory=certificates");
   command_line.AddSwitch("json", "Print a JSON object.", &flags.json);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   FLAGS_minloglevel = google::GLOG_WARNING;

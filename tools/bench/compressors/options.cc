@@ -8,7 +8,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/flags.h"
+#include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "compressors/compressor.h"
 #include "compressors/payload/payload.h"

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/job_fields.h"
 #include "common/status_macros.h"
 #include "tools/bench/compressors/options.h"
 #include "tools/bench/load/gradient_source.h"
@@ -139,8 +140,7 @@ void AddLoadOptions(LoadOptions* options, CommandLine* command_line) {
   command_line->AddOption("sweep-megabytes", "M,M,...",
                           "Run a load for each size of the model, in MiB.",
                           &options->sweep_megabytes);
-  command_line->AddOption("set", "FIELD=VALUE", "Override a field of the job.",
-                          &options->overrides);
+  AddOverrides(command_line, &options->overrides);
   command_line->AddOption("json", "FILE", "Write the result as a JSON object.",
                           &options->json);
 }

@@ -11,6 +11,7 @@
 #include "common/config.h"
 #include "common/file.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/bench.h"
@@ -225,9 +226,7 @@ int RunBenchNetworkCommand(int argc, char** argv) {
                          "New directory for the records of the runs; default: "
                          "runs/network-NAME-TIME.",
                          &flags.run_dir);
-  command_line.AddOption("set", "FIELD=VALUE",
-                         "Override a field of the job in all settings.",
-                         &flags.overrides);
+  AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   return Bench(flags);
 }

@@ -2,6 +2,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/job_fields.h"
 #include "common/status_macros.h"
 #include "tools/bench/push_pull/pushed_values.h"
 #include "tools/option_range.h"
@@ -53,9 +54,7 @@ void AddPushPullOptions(PushPullOptions* options, CommandLine* command_line) {
   command_line->AddOption("rounds", "N",
                           "Rounds, in each of which everything is timed once.",
                           &options->rounds);
-  command_line->AddOption("set", "FIELD=VALUE",
-                          "Override a field of the job that is measured.",
-                          &options->overrides);
+  AddOverrides(command_line, &options->overrides);
   command_line->AddOption("json", "FILE", "Write the result as a JSON object.",
                           &options->json);
 }
