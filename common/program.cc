@@ -4,9 +4,11 @@
 #include <sys/resource.h>
 #include <unistd.h>
 
+#include <cerrno>
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <ostream>
 
 #ifdef __GLIBC__
@@ -112,6 +114,7 @@ void InitProgram(const char* argv0) {
   google::protobuf::SetLogHandler(nullptr);
   std::signal(SIGTERM, Exit);
   std::signal(SIGPIPE, SIG_IGN);
+  std::signal(SIGXFSZ, SIG_IGN);
 }
 
 void EndWhenAsked(int grace_seconds) {
@@ -119,11 +122,20 @@ void EndWhenAsked(int grace_seconds) {
   std::signal(SIGALRM, [](int) { Exit(asked_by); });
   std::signal(SIGTERM, Ask);
   std::signal(SIGINT, Ask);
+  if (std::signal(SIGHUP, Ask) == SIG_IGN) std::signal(SIGHUP, SIG_IGN);
 }
 
 std::atomic<bool>* AskedToEnd() { return &asked_to_end; }
 
 void EndProgram(int exit_code) {
+  const bool flushed = std::fflush(stdout) == 0;
+  // The reason of an earlier error is not known any more.
+  const char* const reason = flushed ? "some was lost" : std::strerror(errno);
+  if (std::ferror(stdout) != 0) {
+    std::fprintf(stderr, "%s: cannot write to standard output: %s\n",
+                 program_invocation_short_name, reason);
+    if (exit_code == kExitDone) exit_code = kExitFailed;
+  }
   std::fflush(nullptr);
 #ifdef __SANITIZE_ADDRESS__
   __lsan_do_leak_check();

@@ -3,8 +3,10 @@
 #include <fcntl.h>
 #include <unistd.h>
 
+#include <array>
 #include <atomic>
 #include <cerrno>
+#include <cstddef>
 #include <memory>
 #include <utility>
 
@@ -18,6 +20,8 @@ namespace {
 std::atomic<int> handler_fd{-1};
 static_assert(std::atomic<int>::is_always_lock_free,
               "a signal handler may not wait for a lock");
+
+constexpr std::array<int, 3> kSignals = {SIGINT, SIGTERM, SIGHUP};
 
 void HandleSignal(int) {
   const int old_errno = errno;
@@ -50,13 +54,19 @@ Interrupts::Interrupts(UniqueFd read_end, UniqueFd write_end)
   action.sa_handler = HandleSignal;
   sigemptyset(&action.sa_mask);
   action.sa_flags = SA_RESTART;
-  sigaction(SIGINT, &action, &old_interrupt_);
-  sigaction(SIGTERM, &action, &old_terminate_);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    struct sigaction* const old = &old_actions_[i];
+    sigaction(kSignals[i], &action, old);
+    if (kSignals[i] == SIGHUP && old->sa_handler == SIG_IGN) {
+      sigaction(SIGHUP, old, nullptr);
+    }
+  }
 }
 
 Interrupts::~Interrupts() {
-  sigaction(SIGINT, &old_interrupt_, nullptr);
-  sigaction(SIGTERM, &old_terminate_, nullptr);
+  for (size_t i = 0; i < kSignals.size(); ++i) {
+    sigaction(kSignals[i], &old_actions_[i], nullptr);
+  }
   handler_fd.store(-1);
 }
 

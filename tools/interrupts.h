@@ -1,9 +1,10 @@
-// Turns SIGINT and SIGTERM into events that a poll loop can wait for.
+// Turns SIGINT, SIGTERM and SIGHUP into events that a poll loop can wait for.
 #ifndef TOOLS_INTERRUPTS_H_
 #define TOOLS_INTERRUPTS_H_
 
 #include <signal.h>
 
+#include <array>
 #include <memory>
 
 #include "absl/status/statusor.h"
@@ -11,9 +12,9 @@
 
 namespace ps {
 
-// While it exists, the two signals do not end the process but are counted here.
-// Signal handlers belong to the whole process, so only one object may exist at
-// a time.
+// While it exists, these signals do not end the process but are counted here. A
+// SIGHUP that is ignored, as under nohup, stays so. Signal handlers belong to
+// the whole process, so only one object may exist at a time.
 class Interrupts {
  public:
   // Errors: kFailedPrecondition while another one exists; kResourceExhausted if
@@ -36,8 +37,7 @@ class Interrupts {
 
   const UniqueFd read_end_;
   const UniqueFd write_end_;
-  struct sigaction old_interrupt_;
-  struct sigaction old_terminate_;
+  std::array<struct sigaction, 3> old_actions_;
 };
 
 }  // namespace ps

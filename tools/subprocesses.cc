@@ -18,6 +18,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/clock.h"
 #include "common/status_macros.h"
+#include "tools/job_control.h"
 
 namespace ps {
 namespace {
@@ -94,9 +95,25 @@ int PollMilliseconds(absl::Time deadline) {
 }  // namespace
 
 std::string DescribeExit(const ProcessExit& exit) {
-  if (exit.signal == 0) return absl::StrCat("exited with code ", exit.code);
-  return absl::StrCat("was killed by signal ", exit.signal, " (",
-                      strsignal(exit.signal), ")");
+  std::string text = exit.signal == 0
+                         ? absl::StrCat("exited with code ", exit.code)
+                         : absl::StrCat("was killed by signal ", exit.signal,
+                                        " (", strsignal(exit.signal), ")");
+  // A shell adds 128.
+  switch (exit.signal == 0 ? exit.code - 128 : exit.signal) {
+    case SIGKILL:
+      text +=
+          ", which Linux sends when the machine has no memory left (dmesg says "
+          "so)";
+      break;
+    case SIGXCPU:
+      text += ", the limit of processor time (ulimit -t)";
+      break;
+    case SIGXFSZ:
+      text += ", the limit of a file's size (ulimit -f)";
+      break;
+  }
+  return text;
 }
 
 class Subprocesses::Child {
@@ -106,11 +123,14 @@ class Subprocesses::Child {
         pid_(process.pid),
         pidfd_(std::move(process.pidfd)),
         out_(std::move(process.stdout_reader)),
-        err_(std::move(process.stderr_reader)) {}
+        err_(std::move(process.stderr_reader)) {
+    StopWithThisProcess(pid_);
+  }
 
   ~Child() {
     if (!running_) return;
     kill(pid_, SIGKILL);
+    ForgetChild(pid_);
     waitpid(pid_, nullptr, 0);
   }
 
@@ -158,6 +178,7 @@ class Subprocesses::Child {
     out_.Flush(on_line(OutputStream::kStdout));
     err_.Flush(on_line(OutputStream::kStderr));
     int status = 0;
+    ForgetChild(pid_);
     waitpid(pid_, &status, 0);
     running_ = false;
     ProcessExit exit;

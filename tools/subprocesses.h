@@ -26,7 +26,8 @@ struct ProcessExit {
   bool ok() const { return code == 0 && signal == 0; }
 };
 
-// "exited with code 3", "was killed by signal 9 (Killed)".
+// "exited with code 3", "was killed by signal 15 (Terminated)"; with the limit
+// of the system that may be the reason.
 std::string DescribeExit(const ProcessExit& exit);
 
 enum class OutputStream { kStdout, kStderr };
@@ -44,7 +45,8 @@ struct SubprocessCallbacks {
 };
 
 // Not thread-safe. The thread that calls Start() must live as long as the
-// processes should: they are killed when it ends (spawn.h).
+// processes should: they are killed when it ends (spawn.h). When a terminal
+// stops this process, they stop, too (job_control.h).
 class Subprocesses {
  public:
   explicit Subprocesses(SubprocessCallbacks callbacks);

@@ -65,6 +65,39 @@ TEST(ProgramDeathTest, TheSecondSignalEndsTheProcessAtOnce) {
       testing::ExitedWithCode(143), "");
 }
 
+TEST(ProgramDeathTest, AHangUpAsksLikeSigterm) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  EXPECT_EXIT(
+      {
+        EndWhenAsked(/*grace_seconds=*/60);
+        std::raise(SIGHUP);
+        if (!AskedToEnd()->load()) _exit(4);
+        std::raise(SIGHUP);
+      },
+      testing::ExitedWithCode(129), "");
+  EXPECT_EXIT(
+      {
+        std::signal(SIGHUP, SIG_IGN);  // As under nohup.
+        EndWhenAsked(/*grace_seconds=*/60);
+        std::raise(SIGHUP);
+        _exit(AskedToEnd()->load() ? 4 : 5);
+      },
+      testing::ExitedWithCode(5), "");
+}
+
+TEST(ProgramDeathTest, OutputThatIsLostIsAnError) {
+  testing::FLAGS_gtest_death_test_style = "threadsafe";
+  const auto end_with = [](int exit_code) {
+    if (std::freopen("/dev/full", "w", stdout) == nullptr) _exit(2);
+    std::printf("something\n");
+    EndProgram(exit_code);
+  };
+  EXPECT_EXIT(end_with(kExitDone), testing::ExitedWithCode(kExitFailed),
+              "cannot write to standard output: No space left on device");
+  EXPECT_EXIT(end_with(kExitConfig), testing::ExitedWithCode(kExitConfig),
+              "cannot write");
+}
+
 TEST(ProgramDeathTest, LogLinesAreShortOnATerminal) {
   testing::FLAGS_gtest_death_test_style = "threadsafe";
   EXPECT_EXIT(

@@ -57,7 +57,7 @@ TEST(ExitCodes, AreThoseOfThePrograms) {
   EXPECT_THAT(CodesWith("may help"), ElementsAre(kExitFailed));
   EXPECT_THAT(CodesWith("never"), ElementsAre(kExitUsage, kExitConfig));
   EXPECT_THAT(CodesWith("yes"),
-              ElementsAre(kExitUnreachable, kExitInterrupted, 137, 143));
+              ElementsAre(kExitUnreachable, 129, kExitInterrupted, 137, 143));
 }
 
 TEST(ExitCodes, OfEachHelpAreInTheTable) {

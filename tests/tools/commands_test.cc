@@ -1,12 +1,15 @@
 // What `gradsieve` says of its commands.
 #include "tools/commands.h"
 
+#include <fstream>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
+#include "absl/time/time.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/json.h"
@@ -41,6 +44,40 @@ TEST_F(Commands, HelpOfACommandIsItsOwn) {
   EXPECT_THAT(output(), StartsWith("Usage: gradsieve checkpoint "));
   EXPECT_EQ(Gradsieve({"help"}), kExitDone);
   EXPECT_THAT(output(), StartsWith("Usage: gradsieve [OPTIONS] COMMAND"));
+}
+
+TEST_F(Commands, OutputThatCannotBeWrittenIsAnError) {
+  const std::string job = Path("job.textproto");
+  std::ofstream(job) << R"(
+    model { name: "mlp" mlp { hidden_units: 8 } }
+    data { name: "digits" digits { train_examples: 200 test_examples: 50 } }
+  )";
+  const std::vector<std::string> command_lines[] = {
+      {"tools/gradsieve", "list", "data"},
+      {"tools/gradsieve", "list", "models", "--json"},
+      {"tools/gradsieve", "help"},
+      {"tools/gradsieve", "train", "--help"},
+      {"tools/gradsieve", "--version"},
+      {"tools/gradsieve", "plan-memory", job},
+      {"tools/gradsieve", "model", "show", job},
+      {"tools/gradsieve", "train", job, "--check"},
+      {"tools/gradsieve", "completion", "bash"},
+      {"server/server", "--help"},
+      {"server/server", "--version"},
+      {"worker/worker", "--help"},
+      {"worker/worker", "--version"},
+  };
+  for (std::vector<std::string> arguments : command_lines) {
+    const std::string words = absl::StrJoin(arguments, " ");
+    arguments[0] = ProgramPath(arguments[0]);
+    arguments.insert(arguments.begin(),
+                     {"/bin/sh", "-c", "exec \"$@\" >/dev/full", "sh"});
+    TestProcess process(arguments, Path("said"));
+    EXPECT_EQ(process.WaitForExit(absl::Seconds(100)), kExitFailed) << words;
+    EXPECT_THAT(process.Output(),
+                HasSubstr("cannot write to standard output: "))
+        << words;
+  }
 }
 
 TEST_F(Commands, AnUnknownCommandSuggestsWhatWasMeant) {

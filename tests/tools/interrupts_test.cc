@@ -24,8 +24,9 @@ TEST(InterruptsTest, SignalsAreCountedInsteadOfEndingTheProcess) {
   EXPECT_EQ((*interrupts)->Take(), 0);
   raise(SIGINT);
   raise(SIGTERM);
+  raise(SIGHUP);
   EXPECT_TRUE(Readable((*interrupts)->fd()));
-  EXPECT_EQ((*interrupts)->Take(), 2);
+  EXPECT_EQ((*interrupts)->Take(), 3);
   EXPECT_FALSE(Readable((*interrupts)->fd()));
   EXPECT_EQ((*interrupts)->Take(), 0);
 }
@@ -46,6 +47,17 @@ TEST(InterruptsTest, AfterwardsTheSignalsDoWhatTheyDidBefore) {
     ASSERT_TRUE(interrupts.ok()) << interrupts.status();
   }
   EXPECT_EQ(signal(SIGINT, SIG_DFL), SIG_IGN);
+}
+
+TEST(InterruptsTest, AHangUpThatIsIgnoredStaysSo) {
+  signal(SIGHUP, SIG_IGN);  // As under nohup.
+  {
+    auto interrupts = Interrupts::Create();
+    ASSERT_TRUE(interrupts.ok()) << interrupts.status();
+    raise(SIGHUP);
+    EXPECT_EQ((*interrupts)->Take(), 0);
+  }
+  EXPECT_EQ(signal(SIGHUP, SIG_DFL), SIG_IGN);
 }
 
 TEST(InterruptsTest, MoreSignalsThanThePipeHoldsDoNotBlock) {

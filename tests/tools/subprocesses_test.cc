@@ -25,6 +25,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
@@ -127,7 +128,21 @@ TEST_F(SubprocessesTest, ExitsAreReportedOnceWithCodeOrSignal) {
   EXPECT_EQ(exits_.at(bad).code, 3);
   EXPECT_EQ(exits_.at(killed).signal, SIGKILL);
   EXPECT_EQ(DescribeExit(exits_.at(bad)), "exited with code 3");
-  EXPECT_EQ(DescribeExit(exits_.at(killed)), "was killed by signal 9 (Killed)");
+  EXPECT_EQ(DescribeExit(exits_.at(killed)),
+            "was killed by signal 9 (Killed), which Linux sends when the "
+            "machine has no memory left (dmesg says so)");
+}
+
+TEST_F(SubprocessesTest, ALimitOfTheSystemIsNamed) {
+  const int timed = Start("kill -XCPU $$");
+  WaitForAll();
+  EXPECT_THAT(DescribeExit(exits_.at(timed)),
+              AllOf(HasSubstr("was killed by signal 24"),
+                    HasSubstr("processor time (ulimit -t)")));
+  ProcessExit on_a_host;  // As a shell reports SIGKILL.
+  on_a_host.code = 137;
+  EXPECT_THAT(DescribeExit(on_a_host), AllOf(HasSubstr("exited with code 137"),
+                                             HasSubstr("no memory left")));
 }
 
 TEST_F(SubprocessesTest, AProgramThatCannotRunIsAnErrorThatNamesIt) {

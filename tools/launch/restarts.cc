@@ -17,8 +17,8 @@ constexpr absl::Duration kMorePatience = absl::Minutes(1);
 }  // namespace
 
 bool AsksForRestart(const ProcessExit& exit) {
-  constexpr int kCodes[] = {kExitUnreachable, kExitInterrupted, /*SIGKILL*/ 137,
-                            /*SIGTERM*/ 143, kExitSshFailed};
+  constexpr int kCodes[] = {kExitUnreachable, /*SIGHUP*/ 129,  kExitInterrupted,
+                            /*SIGKILL*/ 137,  /*SIGTERM*/ 143, kExitSshFailed};
   return exit.signal != 0 || absl::c_linear_search(kCodes, exit.code);
 }
 

@@ -23,7 +23,8 @@ absl::Time At(int seconds) {
 }
 
 TEST(Restarts, ExitCodesDecide) {
-  for (const int code : {kExitUnreachable, kExitInterrupted, 137, 143, 255}) {
+  for (const int code :
+       {kExitUnreachable, 129, kExitInterrupted, 137, 143, 255}) {
     EXPECT_TRUE(AsksForRestart({code, /*signal=*/0})) << code;
   }
   for (const int code :
