@@ -16,6 +16,7 @@
 #include "tools/completion.h"
 #include "tools/compress_command.h"
 #include "tools/doctor/command.h"
+#include "tools/explain/command.h"
 #include "tools/influence/command.h"
 #include "tools/judge/evaluate_command.h"
 #include "tools/judge/predict_command.h"
@@ -57,6 +58,7 @@ const Command kCommands[] = {
      RunModelCommand},
     {"plan-memory", "Print how much memory the servers of a job can take.",
      RunPlanMemoryCommand},
+    {"explain", "Say what a field of a job means.", RunExplainCommand},
     {"list", "List the models, data sets, compressors and so on by name.",
      RunListCommand},
     {"checkpoint", "List, check and export the snapshots of a job.",

@@ -1,0 +1,20 @@
+// What the reference says of a field of a job (proto/config.proto).
+#ifndef TOOLS_EXPLAIN_EXPLAIN_H_
+#define TOOLS_EXPLAIN_EXPLAIN_H_
+
+#include <string>
+
+#include "absl/status/statusor.h"
+
+namespace ps {
+
+// Several lines: the type of a field such as "training.batch_size", its
+// default, and its comment, which gives unit and range; and the values of an
+// enum. Of a group such as "training", or of the whole job (""), the comment
+// and a line for each field. Indices of lists, as in "layer[2]", may be left
+// out. Errors: kInvalidArgument for an unknown field, with the nearest one.
+absl::StatusOr<std::string> ExplainField(const std::string& path);
+
+}  // namespace ps
+
+#endif  // TOOLS_EXPLAIN_EXPLAIN_H_
