@@ -334,10 +334,18 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
   }
   for (int i = 0; i < cluster.servers_size(); ++i) {
     const std::string& address = cluster.servers(i);
-    require(IsServerAddress(address), absl::StrCat("cluster.servers[", i, "]"),
+    require(
+        IsServerAddress(address), absl::StrCat("cluster.servers[", i, "]"),
+        absl::StrCat("\"", address, "\""),
+        absl::StrCat(kHostAndPortRule, ", or unix:/path of at most 107 bytes"));
+    const auto parts = ParseHostAndPort(address);
+    const int same = static_cast<int>(
+        std::find(cluster.servers().begin(), cluster.servers().end(), address) -
+        cluster.servers().begin());
+    require(same == i || (parts.has_value() && parts->port == 0),
+            absl::StrCat("cluster.servers[", i, "]"),
             absl::StrCat("\"", address, "\""),
-            "must be host:port with a port in [0, 65535], or unix:/path of at "
-            "most 107 bytes");
+            absl::StrCat("is the address of server ", same, ", too"));
   }
   const auto positive = [&require](double value, const std::string& field) {
     require(std::isfinite(value) && value > 0, field, value,

@@ -6,7 +6,11 @@
 #include <cstddef>
 #include <string>
 
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/numbers.h"
+#include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 
 namespace ps {
@@ -16,26 +20,76 @@ constexpr absl::string_view kUnix = "unix:";
 // A byte less than sockaddr_un has.
 constexpr size_t kMaxPathBytes = 107;
 
-}  // namespace
-
-bool IsHostAndPort(absl::string_view address) {
-  const size_t colon = address.rfind(':');
-  int port = 0;
-  return colon != absl::string_view::npos && colon > 0 &&
-         absl::SimpleAtoi(address.substr(colon + 1), &port) && port >= 0 &&
-         port <= 65535;
+// Whether all characters are letters, digits or among `others`.
+bool HasOnly(absl::string_view text, absl::string_view others) {
+  return !text.empty() && absl::c_all_of(text, [others](char c) {
+    return absl::ascii_isalnum(c) || absl::StrContains(others, c);
+  });
 }
 
-HostAndPort SplitHostAndPort(absl::string_view address) {
+bool IsNumber(absl::string_view text) {
+  return !text.empty() && absl::c_all_of(text, absl::ascii_isdigit);
+}
+
+bool IsIpv4(const std::string& host) {
+  in_addr number = {};
+  return inet_pton(AF_INET, host.c_str(), &number) == 1;
+}
+
+// With a zone, as in "fe80::1%eth0", or without.
+bool IsIpv6(const std::string& host) {
+  const size_t percent = host.find('%');
+  in6_addr number = {};
+  return inet_pton(AF_INET6, host.substr(0, percent).c_str(), &number) == 1 &&
+         (percent == std::string::npos ||
+          HasOnly(host.substr(percent + 1), "._-"));
+}
+
+// Some programs read "127.1", "2130706433" and "0x7f.1" as IPv4 addresses.
+bool IsName(const std::string& host) {
+  const absl::string_view last =
+      absl::string_view(host).substr(host.rfind('.') + 1);
+  return HasOnly(host, "._-") && host.front() != '-' && !IsNumber(last) &&
+         !absl::StartsWithIgnoreCase(last, "0x");
+}
+
+}  // namespace
+
+std::optional<HostAndPort> ParseHostAndPort(absl::string_view address) {
+  constexpr size_t kMaxDigits = 5;
   const size_t colon = address.rfind(':');
-  absl::string_view host = address.substr(0, colon);
-  if (host.size() > 2 && host.front() == '[' && host.back() == ']') {
-    host = host.substr(1, host.size() - 2);
-  }
+  if (colon == absl::string_view::npos) return std::nullopt;
+  const absl::string_view port = address.substr(colon + 1);
   HostAndPort parts;
+  if (!IsNumber(port) || port.size() > kMaxDigits ||
+      !absl::SimpleAtoi(port, &parts.port) || parts.port > 65535) {
+    return std::nullopt;
+  }
+  parts.host = std::string(address.substr(0, colon));
+  if (IsIpv4(parts.host) || IsName(parts.host)) return parts;
+  absl::string_view host = parts.host;
+  if (!absl::ConsumePrefix(&host, "[") || !absl::ConsumeSuffix(&host, "]")) {
+    return std::nullopt;
+  }
   parts.host = std::string(host);
-  static_cast<void>(absl::SimpleAtoi(address.substr(colon + 1), &parts.port));
+  if (!IsIpv6(parts.host)) return std::nullopt;
   return parts;
+}
+
+bool IsHostAndPort(absl::string_view address) {
+  return ParseHostAndPort(address).has_value();
+}
+
+std::string WithOwnHost(const std::string& address) {
+  return IsNumber(address) ? "127.0.0.1:" + address : address;
+}
+
+std::string AddressOfNumber(const std::string& first, int number) {
+  const std::string address = WithOwnHost(first);
+  const std::optional<HostAndPort> parts = ParseHostAndPort(address);
+  if (!parts.has_value() || parts->port == 0) return address;
+  return absl::StrCat(address.substr(0, address.rfind(':') + 1),
+                      parts->port + number);
 }
 
 bool IsLoopback(absl::string_view address) {

@@ -2,22 +2,41 @@
 #ifndef COMMON_HOST_AND_PORT_H_
 #define COMMON_HOST_AND_PORT_H_
 
+#include <optional>
 #include <string>
 
 #include "absl/strings/string_view.h"
 
 namespace ps {
 
-// Whether `address` is host:port with a port in [0, 65535].
-bool IsHostAndPort(absl::string_view address);
-
 struct HostAndPort {
   std::string host;  // Without the brackets around an IPv6 address.
   int port = 0;
 };
 
-// The parts of an address for which IsHostAndPort is true.
-HostAndPort SplitHostAndPort(absl::string_view address);
+// The parts of "HOST:PORT". HOST is a name of letters, digits, ".", "-" and
+// "_", an IPv4 address in four decimal parts, or an IPv6 address in brackets;
+// PORT is decimal and in [0, 65535]. Nothing else is one: neither another form
+// of a number, which some programs would read as an address and some as a name,
+// nor an IPv6 address without brackets.
+std::optional<HostAndPort> ParseHostAndPort(absl::string_view address);
+
+bool IsHostAndPort(absl::string_view address);
+
+// The rule for ParseHostAndPort, for messages.
+inline constexpr char kHostAndPortRule[] =
+    "must be host:port with a port in [0, 65535], and an IPv6 address in "
+    "brackets";
+
+// Where to serve people and programs of this machine: "8080" is
+// "127.0.0.1:8080", and any other address is returned as it is.
+std::string WithOwnHost(const std::string& address);
+
+// The address of the process with this number, from 0, of several on a machine:
+// "a:7002" is the third from "a:7000" on. Port 0, which is a free one, stays;
+// what is not an address, or goes beyond the last port, gives no address,
+// either.
+std::string AddressOfNumber(const std::string& first, int number);
 
 // Whether only processes on this machine reach `address`, host:port: its host
 // is localhost, 127.x.y.z or [::1].

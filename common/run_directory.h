@@ -5,17 +5,27 @@
 #include <string>
 
 #include "absl/status/status.h"
+#include "absl/status/statusor.h"
 
 namespace ps {
 
-// "runs/NAME-20261121-143005", with the current time, or "...-2" and so on if
-// that is taken. Characters of the name that might mean something to a shell or
-// a file system become "_".
-std::string DefaultRunDirectory(const std::string& name);
+// Creates "runs/NAME-20261121-143005", with the current time, or "...-2" and so
+// on if that exists, and returns its path: never one that another process has
+// made. Characters of the name that might mean something to a shell or a file
+// system become "_". Errors: those of the system.
+absl::StatusOr<std::string> MakeDefaultRunDirectory(const std::string& name);
 
-// Creates the folder if necessary. Errors: kAlreadyExists if it is not empty;
-// those of the system.
+// Creates the folder if necessary, for several runs that have folders in it.
+// Errors: kAlreadyExists if it is not empty; those of the system.
+absl::Status MakeFolderOfRuns(const std::string& path);
+
+// Creates the folder if necessary, and in it the folder "logs", which only one
+// process can make. Errors: kAlreadyExists if the folder is not empty; those of
+// the system.
 absl::Status MakeRunDirectory(const std::string& path);
+
+// The file of a job that is given as such or as the directory of its run.
+std::string JobFileOf(const std::string& job_or_run);
 
 }  // namespace ps
 

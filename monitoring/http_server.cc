@@ -1,6 +1,7 @@
 #include "monitoring/http_server.h"
 
 #include <functional>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -128,14 +129,15 @@ class HttplibServer final : public HttpServer {
 
 absl::StatusOr<std::unique_ptr<HttpServer>> HttpServer::Start(
     HttpServerOptions options) {
-  if (!IsHostAndPort(options.address)) {
+  const std::optional<HostAndPort> wanted =
+      ParseHostAndPort(WithOwnHost(options.address));
+  if (!wanted.has_value()) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "the address for ", options.subject, " is \"", options.address,
-        "\"; must be host:port with a port in [0, 65535]"));
+        "the address for ", options.subject, " is \"", options.address, "\"; ",
+        kHostAndPortRule, ", or a port alone, for this machine"));
   }
-  const HostAndPort wanted = SplitHostAndPort(options.address);
   auto server = std::make_unique<HttplibServer>(options);
-  if (!server->Listen(wanted.host, wanted.port)) {
+  if (!server->Listen(wanted->host, wanted->port)) {
     return absl::UnavailableError(absl::StrCat(
         "cannot serve ", options.subject, " on ", options.address,
         "; is another process using that port (ss -ltnp shows it), or is the "

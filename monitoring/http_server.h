@@ -19,7 +19,8 @@ struct HttpPage {
 
 struct HttpServerOptions {
   std::string subject;  // For messages: "metrics".
-  std::string address;  // "host:port"; port 0 selects a free one.
+  // "host:port", or "port" for this machine alone; port 0 selects a free one.
+  std::string address;
   std::vector<HttpPage> pages;
   // Requests that are answered at the same time, each within 2 s; further
   // connections wait in the kernel. So whoever reaches the port can occupy

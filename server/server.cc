@@ -299,8 +299,7 @@ absl::Status CheckOptions(const ServerOptions& options) {
   if (!IsServerAddress(options.listen)) {
     return absl::InvalidArgumentError(absl::StrCat(
         "server ", options.index, " cannot listen on \"", options.listen,
-        "\"; must be host:port with a port in [0, 65535], or unix:/path of at "
-        "most 107 bytes"));
+        "\"; ", kHostAndPortRule, ", or unix:/path of at most 107 bytes"));
   }
   if (options.index > 0 && NeedsNorms(options.config.optimizer()) &&
       options.config.cluster().servers_size() == 0) {

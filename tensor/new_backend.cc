@@ -111,18 +111,23 @@ absl::StatusOr<DeviceChoice> ChooseDevice(const DeviceOptions& options,
   return choice;
 }
 
-absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
+CudaFacts CudaFactsOfThisMachine() {
   CudaFacts facts;
   facts.num_devices = CudaDeviceCount();
+  facts.has_layers = CudaLayersOfThisBuild(CudaLayersOptions()) != nullptr;
+  facts.layers_have_run = kCudaLayersHaveRun;
+  return facts;
+}
+
+absl::StatusOr<ChosenBackend> NewBackend(const DeviceOptions& options) {
   CudaBackendOptions cuda;
   CudaLayersOptions layers;
   layers.precision = options.precision;
   layers.deterministic = options.deterministic;
   layers.cudnn_recurrent = options.cudnn_recurrent;
   cuda.layers = CudaLayersOfThisBuild(layers);
-  facts.has_layers = cuda.layers != nullptr;
-  facts.layers_have_run = kCudaLayersHaveRun;
-  PS_ASSIGN_OR_RETURN(const DeviceChoice choice, ChooseDevice(options, facts));
+  PS_ASSIGN_OR_RETURN(const DeviceChoice choice,
+                      ChooseDevice(options, CudaFactsOfThisMachine()));
   if (!choice.cuda_device.has_value()) return NewCpu(options, choice.reason);
   cuda.device = *choice.cuda_device;
   cuda.memory_bytes = options.device_memory_bytes;

@@ -59,6 +59,8 @@ struct CudaFacts {
   bool layers_have_run = false;
 };
 
+CudaFacts CudaFactsOfThisMachine();
+
 struct DeviceChoice {
   std::optional<int> cuda_device;  // None: the CPU.
   std::string reason;

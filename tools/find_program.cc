@@ -1,5 +1,8 @@
 #include "tools/find_program.h"
 
+#include <unistd.h>
+
+#include <cerrno>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
@@ -68,7 +71,10 @@ absl::StatusOr<std::string> FindProgram(const std::string& name) {
   };
   for (const fs::path& candidate : candidates) {
     std::error_code error;
-    if (fs::is_regular_file(candidate, error)) return candidate.string();
+    if (!fs::is_regular_file(candidate, error)) continue;
+    if (access(candidate.c_str(), X_OK) == 0) return candidate.string();
+    return absl::ErrnoToStatus(errno,
+                               absl::StrCat("cannot run ", candidate.string()));
   }
   return absl::NotFoundError(
       absl::StrCat("the program ", name, " is neither ", candidates[0].string(),

@@ -15,7 +15,7 @@ absl::StatusOr<std::string> OwnProgram();
 // The path of another program, "server" or "worker". A build puts each program
 // into the directory of its own folder; an installation may have them side by
 // side. Both places are searched, relative to this program. Errors: kNotFound
-// with the places.
+// with the places; kPermissionDenied.
 absl::StatusOr<std::string> FindProgram(const std::string& name);
 
 // The file that this process has mapped at `address`: the program, or a shared

@@ -21,6 +21,7 @@
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
 #include "security/job_certificates.h"
+#include "tools/failed_processes.h"
 #include "tools/metrics_follower.h"
 #include "tools/process_log.h"
 #include "tools/progress.h"
@@ -40,6 +41,8 @@ constexpr absl::Duration kLastWrites = absl::Minutes(1);
 // How long a server may take until it listens.
 constexpr absl::Duration kServerStart = absl::Seconds(30);
 constexpr absl::Duration kServerResume = absl::Minutes(10);
+// How long a process that others report as failed may take to end.
+constexpr absl::Duration kReportedGrace = absl::Seconds(5);
 // Time between two reads of the metrics.
 constexpr absl::Duration kTick = absl::Milliseconds(200);
 
@@ -69,8 +72,6 @@ class LocalCluster {
         keeps_snapshots_(config_.checkpoint().every() > 0 &&
                          (!options.checkpoint_directory.empty() ||
                           !config_.checkpoint().directory().empty())),
-        uses_tcp_(!config_.cluster().unix_sockets() ||
-                  !options.server_hosts.empty()),
         keeps_log_(keeps_snapshots_ && config_.checkpoint().durability() ==
                                            CheckpointConfig::EVERY_UPDATE) {}
 
@@ -108,6 +109,9 @@ class LocalCluster {
     return workers_started_ && num_workers_running_ == 0 && killed_.empty() &&
            SteadyClock()->Now() > last_worker_ended_ + kLastWrites;
   }
+  // Why the job cannot go on, once a child has failed.
+  absl::Status Failure();
+  bool IsRunning(const std::string& name) const;
   // Until all have ended, the deadline, or Ctrl-C.
   void WaitForChildren(absl::Time deadline);
   void Relay(int child, absl::string_view line);
@@ -129,7 +133,7 @@ class LocalCluster {
   Subprocesses children_;
   MetricsFollower metrics_;
   ProgressLine progress_;
-  absl::Status culprit_;  // The first child that ended with an error.
+  FailedProcesses failed_;  // Those that the job does not continue without.
   int num_servers_started_ = 0;
   int num_needed_ended_ = 0;  // Servers, and worker 0.
   bool workers_started_ = false;
@@ -141,9 +145,8 @@ class LocalCluster {
   int num_lost_ = 0;  // Workers that the job continues without.
   bool enough_ = false;
   bool stopping_ = false;
-  bool saving_ = false;  // The first child that ended had saved a snapshot.
+  bool saving_ = false;  // The child that failed first had saved a snapshot.
   const bool keeps_snapshots_;
-  const bool uses_tcp_;
   const bool keeps_log_;
 };
 
@@ -160,6 +163,14 @@ absl::Status LocalCluster::Start(Member member, const ClusterHost& host,
   PS_RETURN_IF_ERROR(member.log.Open(log, /*append=*/again));
   members_.push_back(std::move(member));
   std::vector<std::string> all = arguments;
+  if (!options_.metrics_listen.empty()) {
+    const int number =
+        members_.back().server >= 0
+            ? members_.back().server
+            : config_.cluster().num_servers() + members_.back().rank;
+    all.push_back("--metrics-listen=" +
+                  AddressOfNumber(options_.metrics_listen, number));
+  }
   if (keeps_snapshots_ && config_.checkpoint().directory().empty()) {
     all.push_back("--set=checkpoint.directory=" +
                   options_.checkpoint_directory);
@@ -193,10 +204,10 @@ absl::Status LocalCluster::StartKilledAgain() {
 }
 
 bool LocalCluster::CanComeBack(const Member& member) const {
-  const bool can =
-      member.rank < 0
-          ? keeps_log_
-          : WorkersDrift(config_) || (keeps_log_ && !WorkersHaveStages(config_));
+  const bool can = member.rank < 0
+                       ? keeps_log_
+                       : WorkersDrift(config_) ||
+                             (keeps_log_ && !WorkersHaveStages(config_));
   if (!can) return false;
   // Before the workers run, there is nothing to go on from, nor afterwards.
   if (member.server >= 0 && num_workers_running_ == 0) return false;
@@ -205,23 +216,42 @@ bool LocalCluster::CanComeBack(const Member& member) const {
          last->second < metrics_.state().iteration;
 }
 
-absl::Status LocalCluster::ChooseAddresses() {
-  ClusterConfig* const cluster = config_.mutable_cluster();
-  cluster->clear_servers();
-  PS_ASSIGN_OR_RETURN(private_, TemporaryDirectory::Create());
-  if (uses_tcp_) {
-    PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));
-  }
-  for (int i = 0; i < cluster->num_servers(); ++i) {
-    const std::string address =
-        uses_tcp_ ? absl::StrCat(HostOf(options_.server_hosts, i).address, ":0")
-                  : absl::StrCat("unix:", private_->path(), "/server-", i);
-    if (!uses_tcp_ && !IsUnixSocket(address)) {
+bool UsesTcp(const LocalClusterOptions& options) {
+  return !options.config.cluster().unix_sockets() ||
+         !options.server_hosts.empty();
+}
+
+// Where servers listen, with sockets in `folder`. Errors: see
+// CheckLocalCluster.
+absl::StatusOr<std::vector<std::string>> AddressesOfServers(
+    const LocalClusterOptions& options, const std::string& folder) {
+  std::vector<std::string> addresses;
+  for (int i = 0; i < options.config.cluster().num_servers(); ++i) {
+    if (UsesTcp(options)) {
+      addresses.push_back(
+          absl::StrCat(HostOf(options.server_hosts, i).address, ":0"));
+      continue;
+    }
+    addresses.push_back(absl::StrCat("unix:", folder, "/server-", i));
+    if (!IsUnixSocket(addresses.back())) {
       return absl::InvalidArgumentError(absl::StrCat(
-          "the path of the socket ", address,
+          "the path of the socket ", addresses.back(),
           " is too long; set TMPDIR to a folder with a shorter path"));
     }
-    cluster->add_servers(address);
+  }
+  return addresses;
+}
+
+absl::Status LocalCluster::ChooseAddresses() {
+  PS_ASSIGN_OR_RETURN(private_, TemporaryDirectory::Create());
+  if (UsesTcp(options_)) {
+    PS_RETURN_IF_ERROR(MakeOwnCertificates(private_->path(), &config_));
+  }
+  PS_ASSIGN_OR_RETURN(const std::vector<std::string> addresses,
+                      AddressesOfServers(options_, private_->path()));
+  config_.mutable_cluster()->clear_servers();
+  for (const std::string& address : addresses) {
+    config_.mutable_cluster()->add_servers(address);
   }
   return absl::OkStatus();
 }
@@ -244,7 +274,7 @@ absl::Status LocalCluster::StartServers() {
       SteadyClock()->Now() + (options_.resume ? kServerResume : kServerStart);
   for (int i = 0; i < num_servers; ++i) {
     // The others may call server 0, and must know its port.
-    if (i == 1 && uses_tcp_) {
+    if (i == 1 && UsesTcp(options_)) {
       PS_RETURN_IF_ERROR(PollUntil(deadline, &LocalCluster::StartedListen));
     }
     PS_RETURN_IF_ERROR(WriteJob());
@@ -302,7 +332,7 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
         children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
-    PS_RETURN_IF_ERROR(culprit_);
+    if (!failed_.empty()) return Failure();
     PS_RETURN_IF_ERROR(StartKilledAgain());
     if (SteadyClock()->Now() > deadline) {
       return absl::DeadlineExceededError(
@@ -311,7 +341,34 @@ absl::Status LocalCluster::PollUntil(absl::Time deadline,
                                                             : kServerStart)));
     }
   }
-  return culprit_;
+  return failed_.empty() ? absl::OkStatus() : Failure();
+}
+
+bool LocalCluster::IsRunning(const std::string& name) const {
+  for (size_t child = 0; child < members_.size(); ++child) {
+    if (members_[child].name == name &&
+        children_.is_running(static_cast<int>(child))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+absl::Status LocalCluster::Failure() {
+  const absl::Time deadline = SteadyClock()->Now() + kReportedGrace;
+  while (IsRunning(failed_.Named()) && SteadyClock()->Now() < deadline) {
+    PS_RETURN_IF_ERROR(
+        children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
+    if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+  }
+  const FailedProcess& first = failed_.First();
+  saving_ = first.exit.code == kExitUnreachable;
+  if (first.exit.code == kExitConfig) {
+    return absl::FailedPreconditionError(first.description);
+  }
+  const bool again = first.exit.signal != 0 || saving_;
+  return again ? absl::UnavailableError(first.description)
+               : absl::AbortedError(first.description);
 }
 
 void LocalCluster::WaitForChildren(absl::Time deadline) {
@@ -338,7 +395,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
     --num_workers_running_;
     last_worker_ended_ = SteadyClock()->Now();
   }
-  const bool running = !stopping_ && culprit_.ok();
+  const bool running = !stopping_ && failed_.empty();
   if (running && exit.signal != 0 && CanComeBack(member)) {
     progress_.Print(absl::StrCat(member.name, " ", DescribeExit(exit),
                                  "; it is started again and goes on"));
@@ -346,7 +403,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
     return;
   }
   if (rank <= 0) ++num_needed_ended_;
-  if (exit.ok() || !running) return;
+  if (exit.ok() || stopping_) return;
   // The job is done.
   if (workers_started_ && num_workers_running_ == 0 && member.server >= 0) {
     return;
@@ -354,7 +411,7 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
   const std::string& error = member.log.last_error();
   const std::string after_colon = error.empty() ? "" : ": " + error;
   const int may_be_lost = config_.cluster().num_workers() - MinWorkers(config_);
-  if (rank > 0 && num_lost_ < may_be_lost) {
+  if (running && rank > 0 && num_lost_ < may_be_lost) {
     ++num_lost_;
     progress_.Print(absl::StrCat(
         member.name, " ", DescribeExit(exit), after_colon, "; the job needs ",
@@ -362,12 +419,10 @@ void LocalCluster::Ended(int child, const ProcessExit& exit) {
         " workers and continues if servers can (consistency.min_workers)"));
     return;
   }
-  const std::string what = absl::StrCat(
-      member.name, " ", DescribeExit(exit), after_colon,
-      "\nIts log: ", options_.run_directory, "/logs/", member.name, ".log");
-  const bool again = exit.signal != 0 || exit.code == kExitUnreachable;
-  saving_ = exit.code == kExitUnreachable;
-  culprit_ = again ? absl::UnavailableError(what) : absl::AbortedError(what);
+  failed_.Add({member.name, exit, error,
+               absl::StrCat(member.name, " ", DescribeExit(exit), after_colon,
+                            "\nIts log: ", options_.run_directory, "/logs/",
+                            member.name, ".log")});
 }
 
 void LocalCluster::LookAtMetrics() {
@@ -410,6 +465,12 @@ absl::Status LocalCluster::Run() {
 }
 
 }  // namespace
+
+absl::Status CheckLocalCluster(const LocalClusterOptions& options) {
+  PS_ASSIGN_OR_RETURN(const std::unique_ptr<TemporaryDirectory> folder,
+                      TemporaryDirectory::Create());
+  return AddressesOfServers(options, folder->path()).status();
+}
 
 absl::Status RunLocalCluster(const LocalClusterOptions& options) {
   return LocalCluster(options).Run();

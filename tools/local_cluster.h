@@ -36,6 +36,9 @@ struct LocalClusterOptions {
   std::vector<ClusterHost> worker_hosts;
   // Further options of the program `worker`, for rank 0.
   std::vector<std::string> first_worker_arguments;
+  // Where server 0 serves metrics; the other servers and then the workers do so
+  // at the ports after it (AddressOfNumber). Empty: none does.
+  std::string metrics_listen;
   // Also shows the lines of the logs; otherwise they are written to
   // run_directory/logs only.
   bool show_log = true;
@@ -49,16 +52,22 @@ struct LocalClusterOptions {
   Interrupts* interrupts = nullptr;
 };
 
+// Finds out, before the run directory exists, whether the servers' sockets can
+// be made. Errors: those of TemporaryDirectory; kInvalidArgument if the path of
+// a socket is too long.
+absl::Status CheckLocalCluster(const LocalClusterOptions& options);
+
 // Starts the servers on free ports, then the workers; relays their log lines
 // with a prefix to stdout and into run_directory/logs; shows progress on
 // stdout. Returns when all have ended. The job's resolved config is
-// run_directory/job.textproto. With Ctrl-C or SIGTERM, processes that keep
-// snapshots save one before they end.
-// Errors, after everything else has been stopped: kAborted naming the child
-// that ended first with an error, unless the job continues without it
-// (consistency.min_workers), or kUnavailable if that child was killed or has
-// lost others, so that starting all again may help; kCancelled after Ctrl-C or
-// SIGTERM; those of the system when a process cannot be started.
+// run_directory/job.textproto. With Ctrl-C, SIGTERM or SIGHUP, processes that
+// keep snapshots save one before they end. Errors, after everything else has
+// been stopped, name the child that failed first (tools/failed_processes.h),
+// unless the job continues without it (consistency.min_workers):
+// kFailedPrecondition if the job's config or its data is wrong; kUnavailable if
+// the child was killed or has lost others, so that starting all again may help;
+// kAborted otherwise. kCancelled after Ctrl-C, SIGTERM or SIGHUP; those of the
+// system when a process cannot be started.
 absl::Status RunLocalCluster(const LocalClusterOptions& options);
 
 }  // namespace ps

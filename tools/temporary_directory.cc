@@ -17,7 +17,13 @@ TemporaryDirectory::Create() {
   std::error_code error;
   const fs::path parent = fs::temp_directory_path(error);
   if (error) {
-    return absl::ErrnoToStatus(error.value(), "no folder for temporary files");
+    const char* const named = std::getenv("TMPDIR");
+    return absl::ErrnoToStatus(
+        error.value(),
+        absl::StrCat("no folder for temporary files at ",
+                     named == nullptr ? "/tmp" : named,
+                     named == nullptr ? "; TMPDIR can name another"
+                                      : ", which TMPDIR names"));
   }
   std::string path = (parent / "gradsieve.XXXXXX").string();
   if (mkdtemp(path.data()) == nullptr) {

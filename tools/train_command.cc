@@ -19,6 +19,7 @@
 #include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
+#include "monitoring/http_server.h"
 #include "storage/files.h"
 #include "storage/process_snapshots.h"
 #include "storage/snapshot.h"
@@ -31,6 +32,7 @@
 #include "tools/local_cluster.h"
 #include "tools/run_report.h"
 #include "worker/job_check.h"
+#include "worker/job_model.h"
 
 namespace ps {
 namespace {
@@ -44,6 +46,7 @@ struct Flags {
   bool resume = false;
   bool tensorboard = false;
   std::string page;
+  std::string metrics_listen;
 };
 
 CommandText Text() {
@@ -70,7 +73,10 @@ CommandText Text() {
   text.exit_codes = {
       {"0", "trained"},
       {"1", "a server or worker failed; the message names it"},
-      {"64", "the command line makes no sense, or the run directory is taken"},
+      {"64",
+       "the command line makes no sense, or the run directory or the page's "
+       "port is taken"},
+      {"75", "a server or worker was killed, or has lost others"},
       {"78", "the job's config or data is wrong"},
       {"130", "interrupted"},
   };
@@ -81,38 +87,61 @@ int Fail(const absl::Status& status, int exit_code) {
   return FailCommand("train", status, exit_code);
 }
 
-// The job and the directory of a new run, or of one to go on with.
+// The job of a new run, or of one to go on with; its directory comes later.
 absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
                                               const JobConfig& config) {
   LocalClusterOptions options;
   options.config = config;
   options.resume = flags.resume;
+  options.metrics_listen = flags.metrics_listen;
   if (flags.tensorboard) {
     options.first_worker_arguments.push_back("--tensorboard");
   }
   if (!flags.page.empty()) {
     options.first_worker_arguments.push_back("--page=" + flags.page);
   }
-  options.run_directory = flags.run_dir;
   if (flags.resume) {
-    options.run_directory = flags.job;
     if (std::filesystem::exists(flags.job + "/summary.json")) {
       return absl::FailedPreconditionError(
           absl::StrCat("the run in ", flags.job,
                        " is complete; to train its job again, give its "
                        "job.textproto without --resume"));
     }
-  } else if (flags.run_dir.empty()) {
-    options.run_directory = DefaultRunDirectory(config.name());
   }
-  options.checkpoint_directory =
-      std::filesystem::absolute(options.run_directory + "/checkpoints");
   for (auto* program : {&options.server_program, &options.worker_program}) {
     PS_ASSIGN_OR_RETURN(
         *program,
         FindProgram(program == &options.server_program ? "server" : "worker"));
   }
   return options;
+}
+
+void SetRunDirectory(const std::string& directory,
+                     LocalClusterOptions* options) {
+  options->run_directory = directory;
+  options->checkpoint_directory =
+      std::filesystem::absolute(directory + "/checkpoints");
+}
+
+absl::Status CheckAddress(const std::string& subject,
+                          const std::string& address) {
+  HttpServerOptions options;
+  options.subject = subject;
+  options.address = address;
+  return HttpServer::Start(options).status();
+}
+
+// Whether the processes could serve the page and metrics there now.
+absl::Status CheckAddresses(const Flags& flags, const ClusterConfig& cluster) {
+  if (!flags.page.empty()) {
+    PS_RETURN_IF_ERROR(CheckAddress("the page", flags.page));
+  }
+  if (flags.metrics_listen.empty()) return absl::OkStatus();
+  for (int i = 0; i < cluster.num_servers() + cluster.num_workers(); ++i) {
+    PS_RETURN_IF_ERROR(
+        CheckAddress("metrics", AddressOfNumber(flags.metrics_listen, i)));
+  }
+  return absl::OkStatus();
 }
 
 bool KeepsSnapshots(const LocalClusterOptions& options) {
@@ -151,9 +180,10 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   const std::vector<std::string> differences = DescribeConfigDifferences(
       SharedConfigText(now), SharedConfigText(before));
   if (!differences.empty()) {
-    return absl::InvalidArgumentError(absl::StrCat(
-        "a run goes on with the job that it began with; without --set of:\n  ",
-        absl::StrJoin(differences, "\n  ")));
+    return absl::InvalidArgumentError(
+        absl::StrCat("a run goes on with the job that it began with; leave out "
+                     "the --set of:\n  ",
+                     absl::StrJoin(differences, "\n  ")));
   }
   if (HasOtherWorkers(Files::Real(), CheckpointDirectory(options),
                       num_workers)) {
@@ -220,6 +250,7 @@ absl::StatusOr<JobConfig> JobOfRun(const std::string& path,
 // afterwards: a device's memory is for workers.
 absl::StatusOr<std::string> CheckHere(JobConfig config, bool ends) {
   if (!ends) {
+    PS_RETURN_IF_ERROR(CheckDevice(config, /*worker_rank=*/0));
     config.mutable_machine()->set_device("cpu");
     config.mutable_training()->set_precision(TrainingConfig::FP32);
   }
@@ -229,6 +260,18 @@ absl::StatusOr<std::string> CheckHere(JobConfig config, bool ends) {
   FLAGS_minloglevel = log_level;
   GiveBackMemory();
   return what;
+}
+
+// What to do about a run that is not complete.
+std::string HowToGoOn(const LocalClusterOptions& options, int exit_code) {
+  if (LatestSnapshot(options) <= 0) {
+    return "The incomplete run is in " + options.run_directory;
+  }
+  // What is wrong with a job or its data stays wrong.
+  return absl::StrCat(exit_code == kExitConfig
+                          ? "When this is mended, the run goes on with: "
+                          : "To go on: ",
+                      "gradsieve train --resume ", options.run_directory);
 }
 
 int Train(const Flags& flags) {
@@ -248,15 +291,20 @@ int Train(const Flags& flags) {
     std::printf("%s is a valid job; its data was not read\n", job.c_str());
     return kExitDone;
   }
+  const absl::Status addresses = CheckAddresses(flags, config->cluster());
+  if (!addresses.ok()) return Fail(addresses, kExitUsage);
+  absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
+  if (!options.ok()) return Fail(options.status(), kExitFailed);
+  const absl::Status can_start = CheckLocalCluster(*options);
+  if (!can_start.ok()) return Fail(can_start, kExitFailed);
   const absl::StatusOr<std::string> what = CheckHere(*config, flags.check);
   if (!what.ok()) return Fail(what.status(), ExitCodeFor(what.status()));
   if (flags.check) {
     std::printf("%s is a valid job: %s\n", job.c_str(), what->c_str());
     return kExitDone;
   }
-  const absl::StatusOr<LocalClusterOptions> options = OptionsOf(flags, *config);
-  if (!options.ok()) return Fail(options.status(), kExitFailed);
   if (flags.resume) {
+    SetRunDirectory(flags.job, &*options);
     const absl::Status possible = PrepareResume(*options, job);
     if (!possible.ok()) {
       const bool can_be_mended_in_the_job =
@@ -265,25 +313,27 @@ int Train(const Flags& flags) {
                   can_be_mended_in_the_job ? kExitConfig : kExitFailed);
     }
   }
-  if (!flags.resume) {
-    const absl::Status made = MakeRunDirectory(options->run_directory);
+  if (!flags.resume && flags.run_dir.empty()) {
+    const absl::StatusOr<std::string> made =
+        MakeDefaultRunDirectory(config->name());
+    if (!made.ok()) return Fail(made.status(), kExitFailed);
+    SetRunDirectory(*made, &*options);
+  } else if (!flags.resume) {
+    const absl::Status made = MakeRunDirectory(flags.run_dir);
     if (!made.ok()) return Fail(made, kExitUsage);
+    SetRunDirectory(flags.run_dir, &*options);
   }
-  const absl::Status trained = TrainToTheEnd(*options);
-  const std::string how_to_go_on =
-      LatestSnapshot(*options) <= 0
-          ? absl::StrCat("The incomplete run is in ", options->run_directory)
-          : absl::StrCat("To go on: gradsieve train --resume ",
-                         options->run_directory);
-  if (absl::IsCancelled(trained)) {
-    return Fail(absl::CancelledError(absl::StrCat(
-                    "interrupted; all processes are stopped. ", how_to_go_on)),
-                kExitInterrupted);
-  }
+  absl::Status trained = TrainToTheEnd(*options);
   if (!trained.ok()) {
-    return Fail(absl::Status(trained.code(), absl::StrCat(trained.message(),
-                                                          "\n", how_to_go_on)),
-                kExitFailed);
+    const int exit_code =
+        absl::IsCancelled(trained) ? kExitInterrupted : ExitCodeFor(trained);
+    if (absl::IsCancelled(trained)) {
+      trained = absl::CancelledError("interrupted; all processes are stopped.");
+    }
+    return Fail(absl::Status(trained.code(),
+                             absl::StrCat(trained.message(), "\n",
+                                          HowToGoOn(*options, exit_code))),
+                exit_code);
   }
   const absl::StatusOr<std::string> report = RunReport(options->run_directory);
   if (!report.ok()) return Fail(report.status(), kExitFailed);
@@ -323,10 +373,17 @@ int RunTrainCommand(int argc, char** argv) {
       &flags.tensorboard);
   command_line.AddOptionalValue(
       "page", "ADDRESS",
-      "Serve a page that shows the training at http://ADDRESS/, for everybody; "
-      "without ADDRESS at a free port, for this machine alone. The log says "
-      "where.",
+      "Serve a page that shows the training at http://ADDRESS/, for everybody "
+      "who reaches ADDRESS, as in 0.0.0.0:8080; with a port alone, or without "
+      "ADDRESS at a free port, for this machine. The log says where.",
       "127.0.0.1:0", &flags.page);
+  command_line.AddOption(
+      "metrics-listen", "ADDRESS",
+      "Each process serves metrics to Prometheus: server 0 at "
+      "http://ADDRESS/metrics, as in 0.0.0.0:9090 or 9090 for this machine, "
+      "the "
+      "other servers and then the workers at the ports after it.",
+      &flags.metrics_listen);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;
   if (flags.resume && !flags.run_dir.empty()) {
     return Fail(absl::InvalidArgumentError(

@@ -1,5 +1,7 @@
 #include "transport/channel.h"
 
+#include "absl/strings/str_cat.h"
+#include "common/host_and_port.h"
 #include "grpcpp/create_channel.h"
 #include "grpcpp/support/channel_arguments.h"
 #include "transport/callback_queue.h"
@@ -34,7 +36,10 @@ std::shared_ptr<grpc::Channel> MakeChannel(
   // Ignores proxy settings in the environment: workers and servers connect
   // directly.
   arguments.SetInt(GRPC_ARG_ENABLE_HTTP_PROXY, 0);
-  return grpc::CreateCustomChannel(address, credentials, arguments);
+  // gRPC would take a host named "unix" or "ipv4" for the kind of an address.
+  return grpc::CreateCustomChannel(
+      IsUnixSocket(address) ? address : absl::StrCat("dns:///", address),
+      credentials, arguments);
 }
 
 }  // namespace ps

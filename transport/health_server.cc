@@ -76,13 +76,13 @@ class GrpcHealthServer final : public HealthServer {
 
 absl::StatusOr<std::unique_ptr<HealthServer>> HealthServer::Start(
     const std::string& address) {
-  if (!IsHostAndPort(address)) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("the address for health checks is \"", address,
-                     "\"; must be host:port with a port in [0, 65535]"));
-  }
   AcceptorOptions options;
-  options.address = address;
+  options.address = WithOwnHost(address);
+  if (!IsHostAndPort(options.address)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("the address for health checks is \"", address, "\"; ",
+                     kHostAndPortRule, ", or a port alone, for this machine"));
+  }
   options.max_connections = kMaxConnections;
   options.max_connections_per_host = kMaxConnections;
   absl::StatusOr<std::unique_ptr<Acceptor>> acceptor =

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <optional>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -55,13 +56,17 @@ void SetPort(sockaddr* address, int port) {
 
 // On all addresses of the host, and on the same port.
 absl::StatusOr<std::vector<UniqueFd>> ListenOnTcp(const std::string& address) {
-  const HostAndPort wanted = SplitHostAndPort(address);
+  const std::optional<HostAndPort> wanted = ParseHostAndPort(address);
+  if (!wanted.has_value()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("\"", address, "\" ", kHostAndPortRule));
+  }
   addrinfo hints = {};
   hints.ai_flags = AI_PASSIVE | AI_NUMERICSERV;
   hints.ai_socktype = SOCK_STREAM;
   addrinfo* found = nullptr;
   const int error = getaddrinfo(
-      wanted.host.c_str(), absl::StrCat(wanted.port).c_str(), &hints, &found);
+      wanted->host.c_str(), absl::StrCat(wanted->port).c_str(), &hints, &found);
   if (error != 0) {
     return absl::UnavailableError(gai_strerror(error));
   }

@@ -25,10 +25,7 @@ Precision PrecisionOf(TrainingConfig::Precision precision) {
   return Precision::kFp32;
 }
 
-}  // namespace
-
-absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
-                                                     int worker_rank) {
+DeviceOptions DeviceOf(const JobConfig& config, int worker_rank) {
   DeviceOptions device;
   device.device = config.machine().device();
   device.num_threads = config.machine().worker_threads();
@@ -43,7 +40,20 @@ absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
   device.precision = PrecisionOf(config.training().precision());
   device.deterministic = config.machine().deterministic();
   device.cudnn_recurrent = config.machine().cudnn_recurrent();
-  PS_ASSIGN_OR_RETURN(ChosenBackend chosen, NewBackend(device));
+  return device;
+}
+
+}  // namespace
+
+absl::Status CheckDevice(const JobConfig& config, int worker_rank) {
+  return ChooseDevice(DeviceOf(config, worker_rank), CudaFactsOfThisMachine())
+      .status();
+}
+
+absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
+                                                     int worker_rank) {
+  PS_ASSIGN_OR_RETURN(ChosenBackend chosen,
+                      NewBackend(DeviceOf(config, worker_rank)));
   LOG(INFO) << "worker " << worker_rank << " computes on "
             << chosen.description;
   return std::move(chosen.backend);

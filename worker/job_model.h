@@ -4,6 +4,7 @@
 
 #include <memory>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "common/batch.h"
 #include "models/model.h"
@@ -15,6 +16,10 @@ namespace ps {
 // Logs where this worker computes, and why. Errors: those of NewBackend.
 absl::StatusOr<std::unique_ptr<Backend>> MakeBackend(const JobConfig& config,
                                                      int worker_rank);
+
+// Whether MakeBackend finds the device that the config names. Uses no memory of
+// it. Errors: those of ChooseDevice.
+absl::Status CheckDevice(const JobConfig& config, int worker_rank);
 
 // The model for such examples. `backend` is not owned and must outlive it.
 // Errors: those of NewModel.

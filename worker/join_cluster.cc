@@ -2,9 +2,11 @@
 
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/host_and_port.h"
 #include "common/status_macros.h"
 #include "security/credentials.h"
 #include "tensor/tensor.h"
@@ -28,9 +30,24 @@ void AddTensors(const JoinClusterOptions& options,
   }
 }
 
+// A server may listen at port 0, which is a free one, but nobody reaches it
+// there.
+absl::Status CheckPorts(const ClusterConfig& cluster) {
+  for (int i = 0; i < cluster.servers_size(); ++i) {
+    const auto address = ParseHostAndPort(cluster.servers(i));
+    if (address.has_value() && address->port == 0) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          "cluster.servers[", i, "] is \"", cluster.servers(i),
+          "\"; workers need the port at which this server listens"));
+    }
+  }
+  return absl::OkStatus();
+}
+
 }  // namespace
 
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
+  PS_RETURN_IF_ERROR(CheckPorts(options.config->cluster()));
   ClusterLink link;
   PS_ASSIGN_OR_RETURN(
       ShardMap map,

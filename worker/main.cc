@@ -72,10 +72,9 @@ CommandText Text() {
 
 // Where worker 0 records a run if nobody says it. A worker of a job with
 // snapshots that is started again must find it.
-std::string DefaultRunDirectoryOf(const JobConfig& config) {
-  return KeepsSnapshots(config)
-             ? absl::StrCat(config.checkpoint().directory(), "/run")
-             : DefaultRunDirectory(config.name());
+absl::StatusOr<std::string> DefaultRunDirectoryOf(const JobConfig& config) {
+  if (!KeepsSnapshots(config)) return MakeDefaultRunDirectory(config.name());
+  return absl::StrCat(config.checkpoint().directory(), "/run");
 }
 
 absl::Status Check(const Flags& flags) {
@@ -102,7 +101,8 @@ absl::Status Run(const Flags& flags) {
   options.name = ProcessName();
   options.run_directory = flags.run_dir;
   if (flags.rank == 0 && flags.run_dir.empty()) {
-    options.run_directory = DefaultRunDirectoryOf(options.config);
+    PS_ASSIGN_OR_RETURN(options.run_directory,
+                        DefaultRunDirectoryOf(options.config));
     LOG(INFO) << "worker 0 records the run in " << options.run_directory
               << " (--run-dir)";
   }
@@ -187,7 +187,9 @@ int Main(int argc, char** argv) {
   command_line.AddOptionalValue(
       "page", "ADDRESS",
       "Worker 0 serves a page that shows the training at http://ADDRESS/, for "
-      "everybody; without ADDRESS at a free port, for this machine alone.",
+      "everybody who reaches ADDRESS, as in 0.0.0.0:8080; with a port alone, "
+      "or "
+      "without ADDRESS at a free port, for this machine.",
       "127.0.0.1:0", &flags.page);
   AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;

@@ -7,21 +7,25 @@
 #include <csignal>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <string>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_replace.h"
 #include "absl/strings/str_split.h"
+#include "common/clock.h"
 #include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
 #include "tests/cluster/test_process.h"
 #include "tools/report/run_records.h"
+#include "tools/subprocesses.h"
 
 namespace ps {
 namespace {
@@ -37,9 +41,11 @@ TEST_F(Processes, TrainNamesAKilledWorkerAndStopsTheRest) {
   SignalTo(
       absl::StrCat("worker --config=", run_dir(), "/job.textproto --rank=1"),
       SIGKILL);
-  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
-  EXPECT_THAT(train->Output(),
-              AllOf(HasSubstr("worker-1"), HasSubstr("signal 9")));
+  EXPECT_EQ(train->WaitForExit(kBound), 75) << train->Output();
+  EXPECT_THAT(
+      train->Output(),
+      AllOf(HasSubstr("gradsieve train: worker-1 was killed by signal 9"),
+            HasSubstr("no memory left")));
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
 }
 
@@ -49,9 +55,9 @@ TEST_F(Processes, TrainNamesAKilledServerAndStopsTheRest) {
   SignalTo(
       absl::StrCat("server --config=", run_dir(), "/job.textproto --index=0"),
       SIGKILL);
-  EXPECT_EQ(train->WaitForExit(kBound), 1) << train->Output();
+  EXPECT_EQ(train->WaitForExit(kBound), 75) << train->Output();
   EXPECT_THAT(train->Output(),
-              AllOf(HasSubstr("server-0"), HasSubstr("signal 9")));
+              HasSubstr("gradsieve train: server-0 was killed by signal 9"));
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
 }
 
@@ -80,6 +86,58 @@ TEST_F(Processes, CtrlCSavesASnapshotFromWhichTheRunGoesOn) {
   again->Signal(SIGTERM);
   EXPECT_EQ(again->WaitForExit(kBound), 130) << again->Output();
   EXPECT_THAT(ProcessesWith(directory_), IsEmpty());
+}
+
+TEST_F(Processes, AHangUpSavesASnapshotFromWhichTheRunGoesOn) {
+  WriteJob(absl::StrReplaceAll(kEndlessJob, {{"every: 0", "every: 1000000"}}));
+  const auto train = StartTrain();
+  ASSERT_TRUE(WaitForProgress()) << train->Output();
+  train->Signal(SIGHUP);
+  EXPECT_EQ(train->WaitForExit(kBound), 130) << train->Output();
+  EXPECT_THAT(train->Output(),
+              HasSubstr("To go on: gradsieve train --resume " + run_dir()));
+}
+
+// The state of a process in /proc: 'T' if it is stopped.
+char StateOf(pid_t pid) {
+  const std::string stat =
+      ReadFile(absl::StrCat("/proc/", pid, "/stat")).value_or("");
+  const size_t name_end = stat.rfind(") ");
+  return name_end == std::string::npos ? '?' : stat[name_end + 2];
+}
+
+TEST_F(Processes, WhatATerminalStopsAndContinuesIsAllProcesses) {
+  // With a process group of its own, as a shell would give it.
+  std::string said;
+  SubprocessCallbacks callbacks;
+  callbacks.on_line = [&said](int, OutputStream, absl::string_view line) {
+    absl::StrAppend(&said, line, "\n");
+  };
+  Subprocesses shell(callbacks);
+  const auto train = shell.Start({ProgramPath("tools/gradsieve"), "train",
+                                  job_path(), "--run-dir=" + run_dir()});
+  ASSERT_TRUE(train.ok()) << train.status();
+  const auto wait_for = [&](const std::function<bool()>& condition) {
+    return WaitFor(kBound, [&] {
+      return shell.Poll(SteadyClock()->Now()).ok() && condition();
+    });
+  };
+  ASSERT_TRUE(wait_for([&] { return RecordedLines() > 5; })) << said;
+  const std::vector<pid_t> pids = ProcessesWith(directory_);
+  ASSERT_THAT(pids, SizeIs(5));
+  const auto all_are_stopped = [&pids] {
+    return absl::c_all_of(pids, [](pid_t pid) { return StateOf(pid) == 'T'; });
+  };
+  const auto none_is_stopped = [&pids] {
+    return absl::c_none_of(pids, [](pid_t pid) { return StateOf(pid) == 'T'; });
+  };
+  shell.Signal(*train, SIGTSTP);
+  ASSERT_TRUE(wait_for(all_are_stopped));
+  const int64_t lines = RecordedLines();
+  shell.Signal(*train, SIGCONT);
+  ASSERT_TRUE(wait_for(none_is_stopped));
+  EXPECT_TRUE(wait_for([&] { return RecordedLines() > lines + 5; })) << said;
+  EXPECT_TRUE(shell.Terminate(kBound).ok());
 }
 
 TEST_F(Processes, NothingOutlivesAKilledTrain) {
@@ -202,7 +260,7 @@ TEST_F(Processes, OtherWorkerHearsWhoWasKilled) {
   }
 }
 
-TEST_F(Processes, SigtermToOneProcessEndsAllAfterASnapshot) {
+TEST_F(Processes, ASignalToOneProcessEndsAllAfterASnapshot) {
   WriteJob(absl::StrReplaceAll(
       kEndlessJob, {{"every: 0", absl::StrCat("every: 1000000 directory: \"",
                                               run_dir(), "/kept\"")}}));
@@ -213,7 +271,7 @@ TEST_F(Processes, SigtermToOneProcessEndsAllAfterASnapshot) {
     const auto worker0 = StartWorker(0, {addresses, "--run-dir=" + run_dir()});
     const auto worker1 = StartWorker(1, {addresses});
     ASSERT_TRUE(WaitForProgress()) << worker0->Output();
-    (to_server ? servers[1] : worker1)->Signal(SIGTERM);
+    (to_server ? servers[1] : worker1)->Signal(to_server ? SIGTERM : SIGHUP);
     for (TestProcess* process :
          {servers[0].get(), servers[1].get(), worker0.get(), worker1.get()}) {
       EXPECT_EQ(process->WaitForExit(kBound), 75) << process->Output();

@@ -68,8 +68,8 @@ TEST(MetricsServerTest, APeerThatSaysNothingDelaysTheNextOneOnly) {
 }
 
 TEST(MetricsServerTest, SaysWhatIsWrongWithItsAddress) {
-  EXPECT_THAT(MetricsServer::Start("9090", {}).status().message(),
-              HasSubstr("\"9090\"; must be host:port"));
+  EXPECT_THAT(MetricsServer::Start("nowhere", {}).status().message(),
+              HasSubstr("\"nowhere\"; must be host:port"));
   const auto server = Serve(ReadMetrics());
   const std::string used = absl::StrCat("127.0.0.1:", server->port());
   EXPECT_THAT(MetricsServer::Start(used, {}).status().message(),

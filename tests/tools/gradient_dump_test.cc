@@ -69,7 +69,7 @@ TEST_F(GradientDumpCommand, ADumpThatCannotBeWrittenEndsTheJobWithTheReason) {
   EXPECT_EQ(
       Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path("run"),
                  "--set=training.dump_gradients.directory=" + Path("taken")}),
-      1);
+      78);
   EXPECT_THAT(output(), AllOf(HasSubstr("training.dump_gradients"),
                               HasSubstr(Path("taken"))));
   EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check",

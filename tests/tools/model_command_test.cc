@@ -3,6 +3,7 @@
 #include <fstream>
 #include <string>
 
+#include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "nlohmann/json.hpp"
@@ -94,6 +95,31 @@ TEST_F(ModelCommand, LayersAreANetworkToChange) {
   const std::string table = output();
   ASSERT_EQ(Gradsieve({"model", "show", Path("own.textproto")}), 0) << output();
   EXPECT_EQ(output(), table);
+}
+
+TEST_F(ModelCommand, ARunStandsForItsJobAndWeights) {
+  const std::string run = Path("run");
+  ASSERT_EQ(Gradsieve({"train", Path("job.textproto"), "--run-dir=" + run}), 0)
+      << output();
+  ASSERT_EQ(Gradsieve({"model", "show", Path("job.textproto")}), 0);
+  const std::string table = output();
+  ASSERT_EQ(Gradsieve({"model", "show", run}), 0) << output();
+  EXPECT_EQ(output(), table);
+  const std::string of_run = Path("run.onnx");
+  const std::string by_name = Path("by_name.onnx");
+  ASSERT_EQ(Gradsieve({"model", "export", run, "--output=" + of_run}), 0)
+      << output();
+  ASSERT_EQ(Gradsieve({"model", "export", Path("job.textproto"),
+                       "--weights=" + run + "/weights.safetensors",
+                       "--output=" + by_name}),
+            0)
+      << output();
+  EXPECT_GT(ReadFile(of_run)->size(), 4 * 61706);
+  EXPECT_EQ(*ReadFile(of_run), *ReadFile(by_name));
+  EXPECT_EQ(Gradsieve({"model", "export", Path("job.textproto"),
+                       "--output=" + Path("none.onnx")}),
+            78);
+  EXPECT_THAT(output(), HasSubstr("is not a run directory"));
 }
 
 TEST_F(ModelCommand, MistakesAreReportedAllAtOnce) {

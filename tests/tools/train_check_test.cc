@@ -130,6 +130,7 @@ TEST_F(TrainCheck, AFolderTooLongForSocketsIsNamed) {
   EXPECT_THAT(output(), HasSubstr(folder));
   EXPECT_THAT(output(),
               HasSubstr("set TMPDIR to a folder with a shorter path"));
+  EXPECT_FALSE(fs::exists(Path("run")));
 }
 
 TEST_F(TrainCheck, WeightsOfAnotherNetworkAreListed) {

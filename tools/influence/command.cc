@@ -42,7 +42,7 @@ absl::StatusOr<JudgedJob> FindRun(const InfluenceFlags& flags) {
   if (!std::filesystem::exists(flags.judged.job + "/job.textproto", error)) {
     return absl::InvalidArgumentError(
         absl::StrCat(flags.judged.job,
-                     " is no run directory, which has a job.textproto; name "
+                     " is not a run directory and has no job.textproto; name "
                      "the directory that `gradsieve train` has printed"));
   }
   return FindJudgedJob(flags.judged);

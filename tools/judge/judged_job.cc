@@ -1,13 +1,10 @@
 #include "tools/judge/judged_job.h"
 
-#include <filesystem>
-#include <system_error>
-
-#include "common/job_fields.h"
-#include "common/run_directory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/config.h"
+#include "common/job_fields.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "models/initial_weights.h"
 #include "worker/job_model.h"
@@ -34,17 +31,16 @@ void AddJudgedJob(JudgedJobFlags* flags, CommandLine* command_line) {
 }
 
 absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
-  std::error_code error;
-  const bool is_run = std::filesystem::is_directory(flags.job, error);
+  const std::string job_file = JobFileOf(flags.job);
   JudgedJob job;
   job.weights = flags.weights;
   job.classes = flags.classes;
   if (job.weights.empty()) {
-    if (!is_run) {
-      return absl::InvalidArgumentError(
-          absl::StrCat(flags.job,
-                       " is no run directory, which has weights; name a "
-                       ".safetensors file with --weights"));
+    if (job_file == flags.job) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          flags.job,
+          " is not a run directory and has no weights of its own; name a "
+          ".safetensors file with --weights"));
     }
     job.weights = flags.job + "/weights.safetensors";
   }
@@ -52,9 +48,7 @@ absl::StatusOr<JudgedJob> FindJudgedJob(const JudgedJobFlags& flags) {
   if (!flags.data.empty()) {
     overrides.push_back(absl::StrCat("data.directory=", flags.data));
   }
-  PS_ASSIGN_OR_RETURN(
-      job.config,
-      LoadJob(is_run ? flags.job + "/job.textproto" : flags.job, overrides));
+  PS_ASSIGN_OR_RETURN(job.config, LoadJob(job_file, overrides));
   // The run's other workers are gone.
   job.config.mutable_machine()->set_workers_on_machine(1);
   return job;

@@ -38,6 +38,9 @@ struct Flags {
   bool restart_when_it_hangs = false;
   bool check = false;
   bool resume = false;
+  bool tensorboard = false;
+  std::string page;
+  std::string metrics_listen;
 };
 
 CommandText Text() {
@@ -65,7 +68,8 @@ CommandText Text() {
       {"0", "trained"},
       {"1", "a host, server or worker failed; the message names it"},
       {"64", "the command line makes no sense, or the run directory is taken"},
-      {"78", "the job's config is wrong"},
+      {"75", "processes were lost again and again, or the job hung"},
+      {"78", "the job's config or data is wrong"},
       {"130", "interrupted"},
   };
   return text;
@@ -92,6 +96,12 @@ absl::Status CheckFlags(const Flags& flags) {
   if (!flags.resume && flags.hosts.empty()) {
     return wrong("give the hosts, as in --hosts=a:4,b:4");
   }
+  for (const std::string& address : {flags.page, flags.metrics_listen}) {
+    if (address.empty() || IsHostAndPort(WithOwnHost(address))) continue;
+    return absl::InvalidArgumentError(absl::StrCat(
+        "\"", address, "\" is not an address of hosts; ", kHostAndPortRule,
+        ", or a port alone, for the host itself"));
+  }
   // A run that goes on, and a check, need none.
   const bool has_source =
       !flags.source.bundle.empty() || !flags.source.folder.empty();
@@ -112,12 +122,7 @@ absl::StatusOr<LaunchRecord> RecordOf(const Flags& flags) {
   return record;
 }
 
-int Check(const LaunchedJob& job, const std::string& path) {
-  const auto interrupts = Interrupts::Create();
-  if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
-  const absl::Status reached = CheckHosts(job, interrupts->get());
-  if (absl::IsCancelled(reached)) return Fail(reached, kExitInterrupted);
-  if (!reached.ok()) return Fail(reached, kExitFailed);
+void PrintPlaces(const LaunchedJob& job, const std::string& path) {
   std::printf("%s is a valid job, and ssh reaches its hosts:\n", path.c_str());
   for (size_t host = 0; host < job.hosts.size(); ++host) {
     std::vector<std::string> names;
@@ -129,26 +134,28 @@ int Check(const LaunchedJob& job, const std::string& path) {
     std::printf("  %s: %s\n", job.hosts[host].name.c_str(),
                 absl::StrJoin(names, ", ").c_str());
   }
-  return kExitDone;
 }
 
 // What to do about a run that is not complete.
-std::string HowToGoOn(const LaunchedJob& job) {
-  return absl::StrCat("To go on: gradsieve launch --resume ", job.run_directory,
+std::string HowToGoOn(const LaunchedJob& job, int exit_code) {
+  return absl::StrCat(exit_code == kExitConfig
+                          ? "When this is mended, the run goes on with: "
+                          : "To go on: ",
+                      "gradsieve launch --resume ", job.run_directory,
                       "\nWhat the hosts have of this run is in ~/",
                       RemoteRunFolder(job.run_directory));
 }
 
-int Train(const LaunchedJob& job, const Flags& flags) {
-  const auto interrupts = Interrupts::Create();
-  if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
+int Train(const LaunchedJob& job, const Flags& flags, Interrupts* interrupts) {
   const absl::Status trained =
-      Launch(job, flags.source, flags.resume, interrupts->get());
+      Launch(job, flags.source, flags.resume, interrupts);
   if (!trained.ok()) {
+    const int exit_code =
+        absl::IsCancelled(trained) ? kExitInterrupted : ExitCodeFor(trained);
     return Fail(
-        absl::Status(trained.code(),
-                     absl::StrCat(trained.message(), "\n", HowToGoOn(job))),
-        absl::IsCancelled(trained) ? kExitInterrupted : kExitFailed);
+        absl::Status(trained.code(), absl::StrCat(trained.message(), "\n",
+                                                  HowToGoOn(job, exit_code))),
+        exit_code);
   }
   const absl::StatusOr<std::string> report = RunReport(job.run_directory);
   if (!report.ok()) return Fail(report.status(), kExitFailed);
@@ -174,18 +181,39 @@ int Run(const Flags& flags) {
       flags.resume ? flags.job + "/job.textproto" : flags.job;
   absl::StatusOr<LaunchedJob> job = PlaceJob(path, flags.overrides, *record);
   if (!job.ok()) return Fail(job.status(), kExitConfig);
-  if (flags.check) return Check(*job, path);
+  const auto interrupts = Interrupts::Create();
+  if (!interrupts.ok()) return Fail(interrupts.status(), kExitFailed);
+  const absl::Status ready = CheckHosts(*job, flags.source, interrupts->get());
+  if (absl::IsCancelled(ready)) return Fail(ready, kExitInterrupted);
+  if (!ready.ok()) return Fail(ready, kExitFailed);
+  if (flags.check) {
+    PrintPlaces(*job, path);
+    const absl::Status programs = CheckProgramSource(flags.source);
+    if (!programs.ok() && !flags.resume) {
+      std::printf("note: %s\n", std::string(programs.message()).c_str());
+    }
+    return kExitDone;
+  }
   job->hang_patience = absl::Minutes(flags.hang_minutes);
   job->restart_when_it_hangs = flags.restart_when_it_hangs;
+  if (flags.tensorboard) {
+    job->first_worker_arguments.push_back("--tensorboard");
+  }
+  if (!flags.page.empty()) {
+    job->first_worker_arguments.push_back("--page=" + flags.page);
+  }
+  job->metrics_listen = flags.metrics_listen;
   job->run_directory = flags.resume ? flags.job : flags.run_dir;
   if (job->run_directory.empty()) {
-    job->run_directory = DefaultRunDirectory(job->config.name());
-  }
-  if (!flags.resume) {
+    absl::StatusOr<std::string> made =
+        MakeDefaultRunDirectory(job->config.name());
+    if (!made.ok()) return Fail(made.status(), kExitFailed);
+    job->run_directory = *std::move(made);
+  } else if (!flags.resume) {
     const absl::Status made = MakeRunDirectory(job->run_directory);
     if (!made.ok()) return Fail(made, kExitUsage);
   }
-  return Train(*job, flags);
+  return Train(*job, flags, interrupts->get());
 }
 
 }  // namespace

@@ -96,14 +96,8 @@ absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
                                             int host) {
   const LaunchRecord& record = *options.record;
   const std::string folder = RemoteRunFolder(options.run_directory);
-  std::string script;
-  for (const std::string& program :
-       {record.server_program, record.worker_program}) {
-    const std::string quoted = QuoteForShell(program);
-    absl::StrAppend(
-        &script, quoted, " --version </dev/null >/dev/null || {\n  echo ",
-        QuoteForShell("cannot run " + program), " >&2\n  exit 1\n}\n");
-  }
+  std::string script =
+      CheckProgramsCommand({record.server_program, record.worker_program});
   absl::StrAppend(&script, "umask 077\nmkdir -p ", RemoteCertificates(folder),
                   " ", RemoteRecords(folder), " && cd ", folder,
                   " && chmod 700 . ", kCertificates, " || exit 1\n",

@@ -1,6 +1,7 @@
 #include "tools/launch/hosts.h"
 
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -11,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
+#include "common/host_and_port.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -28,16 +30,6 @@ bool HasOnly(absl::string_view text, absl::string_view others) {
 // A name must not be taken for an option of ssh.
 bool IsName(absl::string_view name) {
   return !absl::StartsWith(name, "-") && HasOnly(name, "._-");
-}
-
-bool IsIpv6(absl::string_view address) {
-  return absl::ConsumePrefix(&address, "[") &&
-         absl::ConsumeSuffix(&address, "]") && HasOnly(address, ":.");
-}
-
-bool IsIpv4(absl::string_view address) {
-  return std::all_of(address.begin(), address.end(),
-                     [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
 }
 
 absl::StatusOr<LaunchHost> ParseHost(absl::string_view text) {
@@ -71,7 +63,7 @@ absl::StatusOr<LaunchHost> ParseHost(absl::string_view text) {
   }
   host.address =
       std::string(has_address ? name_and_address.second : user_and_name.back());
-  if (!IsName(host.address) && !IsIpv6(host.address)) {
+  if (!IsHostAndPort(host.address + ":0")) {
     return wrong(
         "the address after \"=\" must be a name, an IPv4 address, or an IPv6 "
         "address in brackets");
@@ -84,6 +76,7 @@ absl::StatusOr<LaunchHost> ParseHost(absl::string_view text) {
 absl::StatusOr<std::vector<LaunchHost>> ParseHosts(absl::string_view text) {
   std::vector<LaunchHost> hosts;
   std::set<std::string> names;
+  std::map<std::string, std::string> name_of_address;
   for (const absl::string_view part : absl::StrSplit(text, ',')) {
     PS_ASSIGN_OR_RETURN(LaunchHost host,
                         ParseHost(absl::StripAsciiWhitespace(part)));
@@ -91,12 +84,26 @@ absl::StatusOr<std::vector<LaunchHost>> ParseHosts(absl::string_view text) {
       return absl::InvalidArgumentError(absl::StrCat(
           "host \"", host.name, "\" is named twice; give it more workers"));
     }
+    const auto [other, is_new] =
+        name_of_address.emplace(host.address, host.name);
+    if (!is_new) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("hosts \"", other->second, "\" and \"", host.name,
+                       "\" have the same address, ", host.address,
+                       "; name a host once, and give it more workers"));
+    }
     hosts.push_back(std::move(host));
   }
   if (NumWorkers(hosts) == 0) {
     return absl::InvalidArgumentError("the hosts have no workers");
   }
   return hosts;
+}
+
+bool IsNumber(absl::string_view address) {
+  return absl::StartsWith(address, "[") ||
+         std::all_of(address.begin(), address.end(),
+                     [](char c) { return absl::ascii_isdigit(c) || c == '.'; });
 }
 
 int NumWorkers(const std::vector<LaunchHost>& hosts) {
@@ -148,8 +155,8 @@ std::vector<std::string> ServerAddresses(
 }
 
 std::string ListenAddress(const LaunchHost& host, int port) {
-  const bool is_number = IsIpv4(host.address) || IsIpv6(host.address);
-  return absl::StrCat(is_number ? host.address : "0.0.0.0", ":", port);
+  return absl::StrCat(IsNumber(host.address) ? host.address : "0.0.0.0", ":",
+                      port);
 }
 
 }  // namespace ps

@@ -20,6 +20,10 @@ struct LaunchHost {
   int num_workers = 1;
 };
 
+// Whether the address is a number rather than a name, for which a host may have
+// several addresses.
+bool IsNumber(absl::string_view address);
+
 // Parses "a:4,ann@b=10.0.0.2:4": NAME[=ADDRESS][:WORKERS], separated by commas.
 // Without ADDRESS it is NAME without the user. Errors: kInvalidArgument with
 // the part that is wrong; a host that is named twice; no worker at all.

@@ -1,8 +1,11 @@
 #include "tools/launch/launch.h"
 
 #include <cstdio>
+#include <map>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
@@ -43,6 +46,35 @@ bool IsGiven(const ProgramSource& source) {
   return !source.bundle.empty() || !source.folder.empty();
 }
 
+// For sh on each host. Its last line of output names the machine, or rather its
+// network, of which a machine may have several.
+std::string CheckScript(const LaunchedJob& job, const ProgramSource& source) {
+  std::string script;
+  if (!source.folder.empty()) {
+    script = CheckProgramsCommand(
+        {source.folder + "/server", source.folder + "/worker"});
+  } else if (source.bundle.empty() && !job.record.server_program.empty()) {
+    script = CheckProgramsCommand(
+        {job.record.server_program, job.record.worker_program});
+  }
+  for (const PlacedProcess& process : job.processes) {
+    const std::string& address = job.HostOf(process).address;
+    if (!process.is_server() || IsNumber(address)) continue;
+    // 2: there is no such name. Other codes: there is no getent.
+    absl::StrAppend(
+        &script, "getent hosts ", QuoteForShell(address),
+        " >/dev/null 2>&1\nif [ $? = 2 ]; then\n  echo ",
+        QuoteForShell(absl::StrCat(
+            "does not know the address \"", address, "\" of ", process.name(),
+            "; give the one at which hosts reach it, as in --hosts=",
+            job.HostOf(process).name, "=10.0.0.1")),
+        " >&2\n  exit 1\nfi\n");
+  }
+  return script +
+         "echo $(cat /proc/sys/kernel/random/boot_id; readlink "
+         "/proc/self/ns/net)\n";
+}
+
 }  // namespace
 
 absl::StatusOr<LaunchedJob> PlaceJob(const std::string& job_path,
@@ -74,21 +106,47 @@ absl::StatusOr<LaunchedJob> PlaceJob(const std::string& job_path,
   return job;
 }
 
-absl::Status CheckHosts(const LaunchedJob& job, Interrupts* interrupts) {
+absl::Status CheckHosts(const LaunchedJob& job, const ProgramSource& source,
+                        Interrupts* interrupts) {
+  const std::string script = CheckScript(job, source);
+  std::vector<UniqueFd> scripts;
   std::vector<ShortCommand> commands;
   for (const LaunchHost& host : job.hosts) {
-    commands.push_back({SshArguments(job.record.ssh, host.name, "true")});
+    PS_ASSIGN_OR_RETURN(UniqueFd file, FileInMemory(script));
+    scripts.push_back(std::move(file));
+    commands.push_back(
+        {SshArguments(job.record.ssh, host.name, "sh"), scripts.back().get()});
   }
   PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
                       RunTogether(commands, interrupts));
   // All problems at once.
-  std::string problems;
+  std::vector<std::string> problems;
+  // The servers of each machine, by where they listen.
+  std::map<std::string, const PlacedProcess*> listening;
   for (size_t i = 0; i < results.size(); ++i) {
     const absl::Status result = ResultOnHost(job.hosts[i].name, results[i]);
-    if (result.ok()) continue;
-    absl::StrAppend(&problems, problems.empty() ? "" : "\n", result.message());
+    if (!result.ok()) problems.emplace_back(result.message());
+    // A login shell may have written lines of its own.
+    const std::string& out = results[i].out;
+    const std::string machine = out.substr(out.rfind('\n') + 1);
+    for (const PlacedProcess& process : job.processes) {
+      if (machine.empty() || !process.is_server() ||
+          process.host != static_cast<int>(i)) {
+        continue;
+      }
+      const std::string address = ListenAddress(job.hosts[i], process.port);
+      const auto [other, is_new] =
+          listening.emplace(absl::StrCat(machine, " ", address), &process);
+      if (is_new) continue;
+      problems.push_back(absl::StrCat(
+          job.HostOf(*other->second).name, " and ", job.hosts[i].name,
+          " are one machine, where ", other->second->name(), " and ",
+          process.name(), " cannot both listen on ", address,
+          "; name a machine once, and give it more workers"));
+    }
   }
-  return problems.empty() ? absl::OkStatus() : absl::AbortedError(problems);
+  if (problems.empty()) return absl::OkStatus();
+  return absl::AbortedError(absl::StrJoin(problems, "\n"));
 }
 
 absl::Status Launch(LaunchedJob job, const ProgramSource& source, bool goes_on,

@@ -23,9 +23,13 @@ absl::StatusOr<LaunchedJob> PlaceJob(const std::string& job_path,
                                      const std::vector<std::string>& overrides,
                                      const LaunchRecord& record);
 
-// Checks that ssh reaches every host, without anybody to type a password.
-// Errors: those of ResultOnHost.
-absl::Status CheckHosts(const LaunchedJob& job, Interrupts* interrupts);
+// Checks that ssh reaches every host, without anybody to type a password; that
+// the hosts know the addresses of the servers, and have the programs of
+// `source` or else of the job's record, as far as these name files there; and
+// that no two servers get the same port of one machine, which may have several
+// names. Errors: those of RunTogether; kAborted with the problems of all hosts.
+absl::Status CheckHosts(const LaunchedJob& job, const ProgramSource& source,
+                        Interrupts* interrupts);
 
 // Trains a job whose run_directory exists. With `goes_on` it may have been
 // trained for a while, and keeps the programs of its record unless `source` has

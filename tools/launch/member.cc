@@ -46,6 +46,10 @@ std::vector<Member> Member::Of(const LaunchedJob& job, bool goes_on,
   return members;
 }
 
+std::string Member::process_name() const {
+  return name_.substr(0, name_.find('@'));
+}
+
 absl::StatusOr<int> Member::Start(Subprocesses* children) {
   if (!log_path_.empty()) {
     log_ = ProcessLog();

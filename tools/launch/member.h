@@ -36,6 +36,7 @@ class Member {
   Kind kind() const { return kind_; }
   int number() const { return number_; }             // Index or rank.
   const std::string& name() const { return name_; }  // "worker-3@gpu1"
+  std::string process_name() const;                  // "worker-3"
   const std::string& host() const { return host_; }
   State state() const { return state_; }
   absl::Time start_at() const { return start_at_; }
@@ -59,6 +60,9 @@ class Member {
 
   // How it ended, and what it or ssh said last, in one line.
   std::string DescribeEnd() const;
+
+  // The last error in its log since the latest start; empty: none.
+  const std::string& last_error() const { return log_.last_error(); }
 
   // Whether ssh has told how it ended, if it has.
   bool is_reachable() const;

@@ -18,7 +18,9 @@
 #include "absl/time/time.h"
 #include "common/clock.h"
 #include "common/consistency.h"
+#include "common/exit_codes.h"
 #include "common/status_macros.h"
+#include "tools/failed_processes.h"
 #include "tools/launch/hang_watch.h"
 #include "tools/launch/member.h"
 #include "tools/launch/metrics_copy.h"
@@ -39,6 +41,8 @@ constexpr absl::Duration kGrace = absl::Seconds(5);
 // How long servers may take to write their last snapshot. Those that find that
 // the job was done before do not end.
 constexpr absl::Duration kLastWrites = absl::Minutes(1);
+// How long a process that others report as failed may take to end.
+constexpr absl::Duration kReportedGrace = absl::Seconds(5);
 // Before the metrics are followed again.
 constexpr absl::Duration kMetricsDelay = absl::Seconds(5);
 
@@ -72,6 +76,8 @@ class RemoteCluster {
   bool IsDone() const;
   void LookAtMetrics();
   absl::Status CheckHang();
+  // Why the job cannot go on, once a process has failed.
+  absl::Status Failure();
   void Relay(int child, OutputStream stream, absl::string_view line);
   void Ended(int child, const ProcessExit& exit);
   // `member` asks to be started again.
@@ -99,7 +105,8 @@ class RemoteCluster {
   ProgressLine progress_;
   Restarts restarts_;
   HangWatch hang_watch_;
-  absl::Status culprit_;  // Why the job cannot go on.
+  FailedProcesses failed_;
+  absl::Status given_up_;  // Why no process is started again any more.
   absl::Time last_worker_ended_ = absl::InfinitePast();
   bool ending_ = false;
 };
@@ -110,10 +117,28 @@ absl::Status RemoteCluster::Train() {
     PS_RETURN_IF_ERROR(Wait(absl::InfiniteFuture()));
     LookAtMetrics();
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
-    PS_RETURN_IF_ERROR(culprit_);
+    if (!failed_.empty()) return Failure();
+    PS_RETURN_IF_ERROR(given_up_);
     PS_RETURN_IF_ERROR(CheckHang());
   }
   return absl::OkStatus();
+}
+
+absl::Status RemoteCluster::Failure() {
+  const absl::Time deadline = SteadyClock()->Now() + kReportedGrace;
+  const auto runs = [this](const std::string& name) {
+    return absl::c_any_of(running_, [&name](const auto& child_and_member) {
+      return child_and_member.second->process_name() == name;
+    });
+  };
+  while (runs(failed_.Named()) && SteadyClock()->Now() < deadline) {
+    PS_RETURN_IF_ERROR(Wait(deadline));
+    if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
+  }
+  const FailedProcess& first = failed_.First();
+  return first.exit.code == kExitConfig
+             ? absl::FailedPreconditionError(first.description)
+             : absl::AbortedError(first.description);
 }
 
 absl::Status RemoteCluster::CheckHang() {
@@ -213,10 +238,11 @@ void RemoteCluster::Ended(int child, const ProcessExit& exit) {
     last_worker_ended_ = SteadyClock()->Now();
   }
   if (exit.ok() || ending_) return;
-  if (keeps_snapshots_ && AsksForRestart(exit)) {
+  if (failed_.empty() && keeps_snapshots_ && AsksForRestart(exit)) {
     StartAgain(member);
-  } else if (culprit_.ok()) {
-    culprit_ = absl::AbortedError(member->DescribeEnd());
+  } else {
+    failed_.Add({member->process_name(), exit, member->last_error(),
+                 member->DescribeEnd()});
   }
 }
 
@@ -227,7 +253,7 @@ void RemoteCluster::StartAgain(Member* member) {
   if (restarts_.ToGiveUp(now)) {
     const absl::Duration trouble =
         absl::Floor(restarts_.Trouble(now), absl::Seconds(1));
-    culprit_.Update(absl::UnavailableError(
+    given_up_.Update(absl::UnavailableError(
         absl::StrCat(member->DescribeEnd(), "\nNo iteration was made for ",
                      absl::FormatDuration(trouble),
                      ", in which processes were started again and again")));

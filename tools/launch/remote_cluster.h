@@ -17,15 +17,17 @@ namespace ps {
 // (LaunchedJob::hang_patience). Returns when no process is left that
 // can be reached.
 //
-// With Ctrl-C or SIGTERM, all are asked to end, and save a snapshot first; the
-// next one ends them at once.
+// With Ctrl-C, SIGTERM or SIGHUP, all are asked to end, and save a snapshot
+// first; the next one ends them at once.
 //
 // With `goes_on`, logs are continued.
 //
 // Errors, after all others have been stopped: kAborted naming the process that
-// failed; kUnavailable if it was given up; kDeadlineExceeded naming those that
-// others wait for; kCancelled after an interrupt. The
-// message also names the hosts that could not be reached at the end.
+// failed first (tools/failed_processes.h), or kFailedPrecondition if the job's
+// config or its data is wrong; kUnavailable if a process was given up;
+// kDeadlineExceeded naming those that others wait for; kCancelled after an
+// interrupt. The message also names the hosts that could not be reached at the
+// end.
 absl::Status RunRemoteCluster(const LaunchedJob& job, bool goes_on,
                               Interrupts* interrupts);
 

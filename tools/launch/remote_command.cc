@@ -73,6 +73,17 @@ std::string LifelineCommand(const std::string& script, int seconds,
                       QuoteForShell(arguments));
 }
 
+std::string CheckProgramsCommand(const std::vector<std::string>& programs) {
+  std::string script;
+  for (const std::string& program : programs) {
+    absl::StrAppend(&script, QuoteForShell(program),
+                    " --version </dev/null >/dev/null || {\n  echo ",
+                    QuoteForShell("cannot run " + program),
+                    " >&2\n  exit 1\n}\n");
+  }
+  return script;
+}
+
 std::string WriteFileCommand(const std::string& path,
                              absl::string_view contents) {
   std::string end = "END_OF_FILE";

@@ -38,6 +38,10 @@ extern const char kLifelineScript[];
 std::string LifelineCommand(const std::string& script, int seconds,
                             const std::vector<std::string>& arguments);
 
+// Part of a script for sh that fails, and names the program on stderr, unless
+// all of these programs run.
+std::string CheckProgramsCommand(const std::vector<std::string>& programs);
+
 // Part of a script for sh that writes a file, under another name first. `path`
 // is relative to the folder of the script.
 std::string WriteFileCommand(const std::string& path,

@@ -1,9 +1,11 @@
 #include "tools/launch/remote_process.h"
 
 #include <algorithm>
+#include <utility>
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
+#include "common/host_and_port.h"
 #include "tools/launch/host_files.h"
 #include "tools/launch/remote_command.h"
 
@@ -43,6 +45,21 @@ std::vector<std::string> ProcessArguments(const LaunchedJob& job,
       set("machine.worker_threads=",
           std::max(1, job.cores.at(process.host) / host.num_workers));
     }
+  }
+  if (!process.is_server() && process.number == 0) {
+    arguments.insert(arguments.end(), job.first_worker_arguments.begin(),
+                     job.first_worker_arguments.end());
+  }
+  if (!job.metrics_listen.empty()) {
+    const auto before =
+        absl::c_count_if(job.processes, [&process](const PlacedProcess& other) {
+          return other.host == process.host &&
+                 std::pair(!other.is_server(), other.number) <
+                     std::pair(!process.is_server(), process.number);
+        });
+    arguments.push_back(
+        "--metrics-listen=" +
+        AddressOfNumber(job.metrics_listen, static_cast<int>(before)));
   }
   arguments.push_back("--config=" + RemoteJobPath(job.folder));
   if (job.config.checkpoint().directory().empty()) {

@@ -25,6 +25,11 @@ struct LaunchedJob {
   // Zero: never.
   absl::Duration hang_patience = absl::Minutes(30);
   bool restart_when_it_hangs = false;
+  // Further options of the program `worker`, for rank 0.
+  std::vector<std::string> first_worker_arguments;
+  // Where the first process of each host serves metrics, and the others at the
+  // ports after it; empty: none does.
+  std::string metrics_listen;
 
   const LaunchHost& HostOf(const PlacedProcess& process) const {
     return hosts.at(process.host);

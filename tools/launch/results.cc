@@ -4,7 +4,9 @@
 #include <system_error>
 #include <vector>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "common/status_macros.h"
 #include "tools/launch/remote_command.h"
 #include "tools/launch/run_together.h"
@@ -15,15 +17,35 @@ namespace {
 namespace fs = std::filesystem;
 
 struct ResultFile {
-  const char* name;
-  bool is_always_there;
+  std::string name;
+  bool is_always_there = false;
 };
 
-constexpr ResultFile kFiles[] = {
-    {"weights.safetensors", true}, {"metrics.jsonl", true},
-    {"best.safetensors", false},   {"classes.txt", false},
-    {"trace.json", false},         {"summary.json", true},
-};
+// The files to fetch, the last one last.
+absl::StatusOr<std::vector<ResultFile>> FilesOf(const ResultsOptions& options,
+                                                Interrupts* interrupts) {
+  std::vector<ResultFile> files = {
+      {"weights.safetensors", true},
+      {"metrics.jsonl", true},
+      {"best.safetensors"},
+      {"classes.txt"},
+      {"trace.json"},
+  };
+  PS_ASSIGN_OR_RETURN(
+      const std::vector<CommandResult> results,
+      RunTogether({{SshArguments(options.ssh, options.host,
+                                 "ls " + QuoteForShell(options.folder))}},
+                  interrupts));
+  PS_RETURN_IF_ERROR(ResultOnHost(options.host, results[0]));
+  for (const absl::string_view name : absl::StrSplit(results[0].out, '\n')) {
+    if (absl::StartsWith(name, "events.out.tfevents.") &&
+        QuoteForShell(name) == name) {
+      files.push_back({std::string(name)});
+    }
+  }
+  files.push_back({"summary.json", true});
+  return files;
+}
 
 absl::Status Fetch(const ResultsOptions& options, const ResultFile& file,
                    Interrupts* interrupts) {
@@ -60,7 +82,9 @@ absl::Status Fetch(const ResultsOptions& options, const ResultFile& file,
 
 absl::Status FetchResults(const ResultsOptions& options,
                           Interrupts* interrupts) {
-  for (const ResultFile& file : kFiles) {
+  PS_ASSIGN_OR_RETURN(const std::vector<ResultFile> files,
+                      FilesOf(options, interrupts));
+  for (const ResultFile& file : files) {
     PS_RETURN_IF_ERROR(Fetch(options, file, interrupts));
   }
   return absl::OkStatus();

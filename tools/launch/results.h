@@ -17,9 +17,10 @@ struct ResultsOptions {
 };
 
 // Fetches weights.safetensors, metrics.jsonl and, if they are there,
-// best.safetensors, classes.txt and trace.json; then summary.json, so that a run with it is
-// complete. Each file appears under its name when it is complete. Errors: those
-// of RunTogether and ResultOnHost; those of the file system.
+// best.safetensors, classes.txt, trace.json and event files; then summary.json,
+// so that a run with it is complete. Each file appears under its name when it
+// is complete. Errors: those of RunTogether and ResultOnHost; those of the file
+// system.
 absl::Status FetchResults(const ResultsOptions& options,
                           Interrupts* interrupts);
 

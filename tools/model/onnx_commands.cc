@@ -7,11 +7,10 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
-#include "common/config.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
-#include "common/job_fields.h"
 #include "common/flags.h"
+#include "common/job_fields.h"
 #include "common/program.h"
 #include "common/safetensors.h"
 #include "common/status_macros.h"
@@ -21,6 +20,7 @@
 #include "models/onnx/import.h"
 #include "proto/config.pb.h"
 #include "tools/command_failure.h"
+#include "tools/judge/judged_job.h"
 #include "worker/training_parts.h"
 
 namespace ps {
@@ -37,23 +37,20 @@ const std::vector<HelpEntry>& ExitCodes() {
 }
 
 struct ExportFlags {
-  std::string job;
-  std::vector<std::string> overrides;
-  std::string weights;
+  JudgedJobFlags judged;
   std::string output;
 };
 
 absl::Status Export(const ExportFlags& flags) {
-  PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
-  config.mutable_machine()->set_device("cpu");
+  PS_ASSIGN_OR_RETURN(JudgedJob job, FindJudgedJob(flags.judged));
+  job.config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
-                      MakeTrainingParts(config, /*worker_rank=*/0));
-  PS_ASSIGN_OR_RETURN(const Safetensors weights,
-                      ReadSafetensors(flags.weights));
+                      MakeTrainingParts(job.config, /*worker_rank=*/0));
+  PS_ASSIGN_OR_RETURN(const Safetensors weights, ReadSafetensors(job.weights));
   const auto bytes =
       ExportOnnx(parts.model->Describe(), parts.data.train->example_shape(),
                  weights.tensors);
-  PS_RETURN_IF_ERROR(Annotate(bytes.status(), flags.weights));
+  PS_RETURN_IF_ERROR(Annotate(bytes.status(), job.weights));
   return WriteFileAtomically(flags.output, *bytes);
 }
 
@@ -111,16 +108,19 @@ int RunModelExport(int argc, char** argv) {
       "computes what the network does in inference (docs/onnx.md). Reads the "
       "job's data, on which the network depends.";
   text.examples = {
-      {"gradsieve model export runs/lenet/job.textproto "
-       "--weights=runs/lenet/weights.safetensors --output=lenet.onnx",
+      {"gradsieve model export runs/lenet --output=lenet.onnx",
        "what a run has trained"},
   };
   text.exit_codes = ExitCodes();
   ExportFlags flags;
   CommandLine command_line(text);
-  command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
-  command_line.AddRequiredOption(
-      "weights", "FILE", "The weights, a .safetensors file.", &flags.weights);
+  command_line.AddArgument(
+      "JOB", "The job, a .textproto file; or the directory of a run.",
+      &flags.judged.job);
+  command_line.AddOption("weights", "FILE",
+                         "The weights, a .safetensors file; default: "
+                         "weights.safetensors of the run.",
+                         &flags.judged.weights);
   command_line.AddRequiredOption("output", "FILE", "The ONNX file to write.",
                                  &flags.output);
   AddOverrides(&command_line, &flags.judged.overrides, "data.directory=X");

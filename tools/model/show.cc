@@ -9,6 +9,7 @@
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/program.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "tools/command_failure.h"
@@ -48,7 +49,8 @@ CommandText Text() {
 }
 
 absl::Status Show(const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
+  PS_ASSIGN_OR_RETURN(JobConfig config,
+                      LoadJob(JobFileOf(flags.job), flags.overrides));
   config.mutable_machine()->set_device("cpu");
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, /*worker_rank=*/0));

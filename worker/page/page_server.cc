@@ -49,11 +49,8 @@ absl::StatusOr<std::unique_ptr<PageServer>> PageServer::Start(
   http.pages = PagesOf(server->page_);
   http.threads = kThreads;
   PS_ASSIGN_OR_RETURN(server->server_, HttpServer::Start(std::move(http)));
-  const HostAndPort address = SplitHostAndPort(options.address);
-  server->url_ = absl::StrCat("http://",
-                              address.host.find(':') == std::string::npos
-                                  ? address.host
-                                  : absl::StrCat("[", address.host, "]"),
+  const std::string address = WithOwnHost(options.address);
+  server->url_ = absl::StrCat("http://", address.substr(0, address.rfind(':')),
                               ":", server->server_->port(), "/");
   server->watch_ = std::make_unique<ClusterWatch>(
       std::move(channels), kAskEvery,

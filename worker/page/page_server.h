@@ -15,7 +15,7 @@
 namespace ps {
 
 struct PageServerOptions {
-  std::string address;                // "host:port"; port 0 selects a free one.
+  std::string address;                // See HttpServerOptions.
   const JobConfig* config = nullptr;  // Validated; not owned.
   std::string run_directory;          // Empty if there is none.
 };

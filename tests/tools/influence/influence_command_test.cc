@@ -437,7 +437,7 @@ TEST_F(InfluenceCommand, WhatCannotBeDoneIsNamed) {
     EXPECT_THAT(output(), HasSubstr(a_case.message));
   }
   EXPECT_EQ(Gradsieve({"influence", Path("job.textproto"), "--self"}), 78);
-  EXPECT_THAT(output(), HasSubstr("is no run directory"));
+  EXPECT_THAT(output(), HasSubstr("is not a run directory"));
 }
 
 TEST_F(InfluenceCommand, RunThatHasKeptTooFewSnapshotsSaysWhichFieldKeepsMore) {

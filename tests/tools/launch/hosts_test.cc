@@ -32,15 +32,37 @@ TEST(LaunchHosts, NameAddressAndWorkersAreTold) {
 }
 
 TEST(LaunchHosts, WhatCannotBeAHostIsNamed) {
-  for (const char* text :
-       {"", "a,", "a:x", "a:-1", "a:1025", "a:", "-oProxyCommand=evil", "@a",
-        "a@", "a b", "a;b", "a=", "a=[::1", "a=b/c", "a=-b", "a@b@c", "a$b"}) {
+  for (const char* text : {"",
+                           "a,",
+                           "a:x",
+                           "a:-1",
+                           "a:1025",
+                           "a:",
+                           "-oProxyCommand=evil",
+                           "@a",
+                           "a@",
+                           "a b",
+                           "a;b",
+                           "a=",
+                           "a=[::1",
+                           "a=b/c",
+                           "a=-b",
+                           "a@b@c",
+                           "a$b",
+                           "a=10.1",
+                           "a=[10.0.0.1]",
+                           "a=::1"}) {
     const absl::Status status = ParseHosts(text).status();
     EXPECT_EQ(status.code(), absl::StatusCode::kInvalidArgument) << text;
     EXPECT_THAT(std::string(status.message()), HasSubstr("host \"")) << text;
   }
   EXPECT_THAT(std::string(ParseHosts("a,b,a:2").status().message()),
               HasSubstr("\"a\" is named twice"));
+  EXPECT_THAT(
+      std::string(ParseHosts("a=10.0.0.1,b=10.0.0.1").status().message()),
+      HasSubstr("\"a\" and \"b\" have the same address, 10.0.0.1"));
+  EXPECT_THAT(std::string(ParseHosts("a,ann@a:2").status().message()),
+              HasSubstr("have the same address, a"));
   EXPECT_THAT(std::string(ParseHosts("a:0,b:0").status().message()),
               HasSubstr("no workers"));
 }

@@ -22,7 +22,10 @@ namespace {
 
 namespace fs = std::filesystem;
 using ::testing::AllOf;
+using ::testing::Contains;
 using ::testing::HasSubstr;
+using ::testing::Not;
+using ::testing::StartsWith;
 
 constexpr char kJob[] = R"(
   name: "short"
@@ -92,14 +95,20 @@ class LaunchCommand : public CommandTest {
 };
 
 TEST_F(LaunchCommand, TrainsOnTheHostsAndBringsTheResults) {
-  ASSERT_EQ(Launch({"--set=cluster.num_workers=2"}), 0) << output();
+  ASSERT_EQ(Launch({"--set=cluster.num_workers=2", "--tensorboard", "--page",
+                    "--metrics-listen=127.0.0.1:0"}),
+            0)
+      << output();
   EXPECT_THAT(output(),
               AllOf(HasSubstr("The hosts have 3 workers, which count, and the "
                               "job says 2"),
                     HasSubstr("[server-1@b] "), HasSubstr("[worker-1@a] "),
                     HasSubstr("[worker-2@b] "), HasSubstr("3 workers"),
                     HasSubstr("test accuracy"),
+                    HasSubstr("the page of this job is http://127.0.0.1:"),
                     HasSubstr("~/.cache/gradsieve/runs/run; remove them")));
+  const std::vector<std::string> names = Names("run");
+  EXPECT_THAT(names, Contains(StartsWith("events.out.tfevents.")));
   for (const char* file :
        {"weights.safetensors", "summary.json", "metrics.jsonl", "job.textproto",
         "hosts", "logs/worker-2.log", "certificates/ca.key"}) {
@@ -139,11 +148,13 @@ TEST_F(LaunchCommand, GoesOnWhenTheResultsDidNotArrive) {
 
 TEST_F(LaunchCommand, TheFirstFailureEndsTheJobWithItsMessage) {
   // Only workers look for the data.
-  EXPECT_EQ(Launch({"--set=data.name=mnist", "--set=data.directory=none"}), 1);
-  EXPECT_THAT(output(), AllOf(HasSubstr("exited with code 78"),
+  EXPECT_EQ(Launch({"--set=data.name=mnist", "--set=data.directory=none"}), 78);
+  EXPECT_THAT(output(), AllOf(HasSubstr("gradsieve launch: worker-"),
+                              HasSubstr("exited with code 78"),
                               HasSubstr("none has no train-images-idx3-ubyte"),
-                              HasSubstr("To go on: gradsieve launch "
-                                        "--resume")));
+                              HasSubstr("When this is mended, the run goes on "
+                                        "with: gradsieve launch --resume"),
+                              Not(HasSubstr("To go on:"))));
 }
 
 TEST_F(LaunchCommand, ChecksSayWhereEverythingRuns) {
@@ -151,6 +162,28 @@ TEST_F(LaunchCommand, ChecksSayWhereEverythingRuns) {
   EXPECT_THAT(output(), AllOf(HasSubstr("a: server-0, worker-0, worker-1\n"),
                               HasSubstr("b: server-1, worker-2\n")));
   EXPECT_FALSE(fs::exists(Path("run")));
+}
+
+TEST_F(LaunchCommand, WhatTheHostsLackIsSaidBeforeTheStart) {
+  for (const std::vector<std::string>& more :
+       {std::vector<std::string>{}, {"--check"}}) {
+    const auto expect_refused = [&](const std::string& hosts,
+                                    const std::string& message) {
+      EXPECT_EQ(Launch(more, hosts), 1) << output();
+      EXPECT_THAT(output(), AllOf(HasSubstr(message), Not(HasSubstr("To go"))));
+      EXPECT_FALSE(fs::exists(Path("run")));
+    };
+    // Two names of this machine; numbers keep the servers apart.
+    expect_refused("a=localhost,b=LocalHost",
+                   "a and b are one machine, where server-0 and server-1 "
+                   "cannot both listen on 0.0.0.0:");
+    expect_refused("a=no-such-host.invalid",
+                   "a: does not know the address \"no-such-host.invalid\" of "
+                   "server-0; give the one");
+    fs::rename(Path("programs/worker"), Path("programs/other"));
+    expect_refused("a=127.0.0.1", "\ncannot run " + Path("programs/worker"));
+    fs::rename(Path("programs/other"), Path("programs/worker"));
+  }
 }
 
 TEST_F(LaunchCommand, AHostThatCannotBeReachedIsNamedWithWhatToDo) {

@@ -13,6 +13,7 @@
 #include "common/flags.h"
 #include "common/job_fields.h"
 #include "common/program.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/bench.h"
 #include "tools/bench/network/comparison_json.h"
@@ -22,7 +23,6 @@
 #include "tools/command_failure.h"
 #include "tools/find_program.h"
 #include "tools/report/svg_file.h"
-#include "common/run_directory.h"
 
 namespace ps {
 namespace {
@@ -40,7 +40,8 @@ CommandText Text() {
       "share this machine's processors, so computation takes longer than on "
       "separate hosts. Needs root and Debian's package iproute2. A setting is "
       "NAME[:RATIO][:VALUE_CODE][:FIELD=VALUE]...; everything else is as in "
-      "the job, but \"none\" without a value code is exact. Reports for each setting the mean time of an iteration, the "
+      "the job, but \"none\" without a value code is exact. Reports for each "
+      "setting the mean time of an iteration, the "
       "time that the links need for its messages, bytes, achieved ratio, "
       "seconds by phase, and the time to a training loss.";
   text.examples = {
@@ -172,8 +173,15 @@ int Bench(const NetworkBenchFlags& flags) {
   Outputs outputs;
   const absl::Status opened = outputs.Open(flags, options->bits_per_second);
   if (!opened.ok()) return Fail(opened, kExitFailed);
-  const absl::Status made = MakeRunDirectory(options->run_directory);
-  if (!made.ok()) return Fail(made, kExitUsage);
+  if (options->run_directory.empty()) {
+    absl::StatusOr<std::string> made =
+        MakeDefaultRunDirectory(absl::StrCat("network-", job->name()));
+    if (!made.ok()) return Fail(made.status(), kExitFailed);
+    options->run_directory = *std::move(made);
+  } else {
+    const absl::Status made = MakeFolderOfRuns(options->run_directory);
+    if (!made.ok()) return Fail(made, kExitUsage);
+  }
   return Show(RunNetworkBench(*options), options->run_directory, &outputs);
 }
 

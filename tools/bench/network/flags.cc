@@ -12,7 +12,6 @@
 #include "compressors/compressor.h"
 #include "tools/bench/network/bandwidth.h"
 #include "tools/bench/network/settings.h"
-#include "common/run_directory.h"
 
 namespace ps {
 namespace {
@@ -118,10 +117,7 @@ absl::StatusOr<NetworkBenchOptions> ParseNetworkBenchFlags(
   if (!settings.ok()) return Annotate(settings.status(), "--settings");
   options.settings = *settings;
   PS_RETURN_IF_ERROR(CheckTimed(flags, options));
-  options.run_directory =
-      flags.run_dir.empty()
-          ? DefaultRunDirectory(absl::StrCat("network-", job.name()))
-          : flags.run_dir;
+  options.run_directory = flags.run_dir;
   return options;
 }
 
