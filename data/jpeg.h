@@ -11,10 +11,11 @@ namespace ps {
 // Returns true if `bytes` begins with the magic number of JPEG.
 bool LooksLikeJpeg(absl::string_view bytes);
 
-// Decodes grey and colour images, baseline and progressive. Errors: kDataLoss,
-// with the decoder's reason, if the file is damaged, cut, or has so many scans
-// that decoding would take too long; kInvalidArgument for CMYK and for more
-// than kMaxImagePixels.
+// Decodes grey, colour and CMYK images, baseline and progressive, and turns
+// them as their EXIF data say. CMYK becomes RGB as in Pillow, without a profile
+// of the inks. Errors: kDataLoss, with the decoder's reason, if the file is
+// damaged, cut, or has so many scans that decoding would take too long;
+// kInvalidArgument for more than kMaxImagePixels.
 absl::StatusOr<RgbImage> DecodeJpeg(absl::string_view bytes);
 
 }  // namespace ps

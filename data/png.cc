@@ -10,6 +10,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "data/exif.h"
 
 namespace ps {
 namespace {
@@ -25,6 +26,7 @@ struct Decoding {
   std::vector<png_bytep> rows;
   int64_t width = 0;
   int64_t height = 0;
+  int orientation = 1;
 };
 
 void OnError(png_structp png, png_const_charp message) {
@@ -73,7 +75,13 @@ bool Decode(png_structp png, png_infop info, Decoding* decoding) {
     decoding->rows[row] = &decoding->rgba[row * row_bytes];
   }
   png_read_image(png, decoding->rows.data());
-  png_read_end(png, nullptr);
+  png_read_end(png, info);
+  png_uint_32 exif_bytes = 0;
+  png_bytep exif = nullptr;
+  if (png_get_eXIf_1(png, info, &exif_bytes, &exif) != 0) {
+    decoding->orientation = ExifOrientation(
+        absl::string_view(reinterpret_cast<const char*>(exif), exif_bytes));
+  }
   return true;
 }
 
@@ -117,7 +125,7 @@ absl::StatusOr<RgbImage> DecodePng(absl::string_view bytes) {
         absl::StrCat("has ", decoding.width, " x ", decoding.height,
                      " pixels; must have at most ", kMaxImagePixels));
   }
-  return OnWhite(decoding);
+  return Upright(OnWhite(decoding), decoding.orientation);
 }
 
 }  // namespace ps

@@ -36,6 +36,7 @@ struct PngFormat {
   int color_type;
   int interlace;
   const std::vector<uint32_t>* palette;
+  std::string exif;
 };
 
 std::string WritePng(const std::vector<uint8_t>& pixels,
@@ -60,6 +61,11 @@ std::string WritePng(const std::vector<uint8_t>& pixels,
     png_set_PLTE(png, info, colors.data(), static_cast<int>(colors.size()));
     png_set_tRNS(png, info, opacities.data(),
                  static_cast<int>(opacities.size()), nullptr);
+  }
+  std::string exif = format.exif;
+  if (!exif.empty()) {
+    png_set_eXIf_1(png, info, static_cast<png_uint_32>(exif.size()),
+                   reinterpret_cast<png_bytep>(exif.data()));
   }
   png_write_info(png, info);
   const size_t row_bytes = png_get_rowbytes(png, info);
@@ -91,6 +97,12 @@ std::vector<jpeg_scan_info> ManyScans() {
 
 }  // namespace
 
+std::string ExifForTest(int orientation) {
+  std::string exif("MM\0*\0\0\0\x08\0\x01\x01\x12\0\x03\0\0\0\x01\0", 19);
+  exif.push_back(static_cast<char>(orientation));
+  return exif + std::string(6, '\0');
+}
+
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
                        const EncodeOptions& options) {
   CHECK_EQ(static_cast<int>(pixels.size()),
@@ -117,6 +129,12 @@ std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
     encoder.num_scans = static_cast<int>(scans.size());
   }
   jpeg_start_compress(&encoder, TRUE);
+  if (!options.exif.empty()) {
+    const std::string marker = std::string("Exif\0\0", 6) + options.exif;
+    jpeg_write_marker(&encoder, JPEG_APP0 + 1,
+                      reinterpret_cast<const JOCTET*>(marker.data()),
+                      static_cast<unsigned>(marker.size()));
+  }
   while (encoder.next_scanline < encoder.image_height) {
     JSAMPROW row = const_cast<uint8_t*>(
         &pixels[encoder.next_scanline * options.width * options.channels]);
@@ -134,15 +152,15 @@ std::string EncodePng(const std::vector<uint8_t>& pixels,
   return WritePng(
       pixels,
       {options.width, options.height, options.bits, ColorType(options.channels),
-       options.progressive ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE,
-       nullptr});
+       options.progressive ? PNG_INTERLACE_ADAM7 : PNG_INTERLACE_NONE, nullptr,
+       options.exif});
 }
 
 std::string EncodePalettePng(const std::vector<uint8_t>& pixels,
                              const std::vector<uint32_t>& palette, int width,
                              int height) {
   return WritePng(pixels, {width, height, 8, PNG_COLOR_TYPE_PALETTE,
-                           PNG_INTERLACE_NONE, &palette});
+                           PNG_INTERLACE_NONE, &palette, ""});
 }
 
 }  // namespace ps

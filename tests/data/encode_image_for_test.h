@@ -17,7 +17,11 @@ struct EncodeOptions {
   bool progressive = false;  // JPEG; PNG: interlaced.
   bool many_scans = false;   // Grey JPEG: three scans for each coefficient.
   int bits = 8;              // PNG, per channel: 8 or 16; grey: 1 to 16.
+  std::string exif;          // EXIF data, a TIFF file; empty: none.
 };
+
+// EXIF data with this orientation, as Pillow writes them.
+std::string ExifForTest(int orientation);
 
 // pixels: [height, width, channels].
 std::string EncodeJpeg(const std::vector<uint8_t>& pixels,
