@@ -57,7 +57,7 @@ absl::Span<const int64_t> Sampler::Numbers(int64_t iteration, int rank) {
   CHECK_GE(rank, 0);
   CHECK_LT(rank, options_.num_workers);
   if (options_.order == ExampleOrder::kSequential) {
-    FillSequential(iteration % iterations_per_epoch(), rank);
+    FillSequential(iteration, rank);
     return sequential_;
   }
   const int64_t epoch = iteration / iterations_per_epoch();
@@ -74,13 +74,16 @@ absl::Span<const int64_t> Sampler::Numbers(int64_t iteration, int rank) {
           options_.batch_size);
 }
 
-void Sampler::FillSequential(int64_t iteration_of_epoch, int rank) {
+void Sampler::FillSequential(int64_t iteration, int rank) {
   // Each stream is as long as an epoch.
   const int64_t length = iterations_per_epoch();
+  const int64_t left_over = options_.num_examples -
+                            options_.num_workers * options_.batch_size * length;
+  const int64_t begin = iteration / length % 2 == 1 ? left_over : 0;
   sequential_.resize(options_.batch_size);
   for (int64_t row = 0; row < options_.batch_size; ++row) {
-    sequential_[row] =
-        (rank * options_.batch_size + row) * length + iteration_of_epoch;
+    sequential_[row] = begin + (rank * options_.batch_size + row) * length +
+                       iteration % length;
   }
 }
 

@@ -30,8 +30,9 @@ struct SamplerOptions {
 //
 // kSequential: the examples, in their order, are cut into num_workers x
 // batch_size streams of equal length. Row b of rank r reads stream r x
-// batch_size + b from beginning to end, in every epoch. Examples left over at
-// the end of the set are never read.
+// batch_size + b from beginning to end. The examples left over are those at the
+// end of the set in even epochs and those at its beginning in odd ones, so that
+// two epochs read every example.
 //
 // Not thread-safe (it keeps the current epoch's permutation); copies are
 // independent.
@@ -54,7 +55,7 @@ class Sampler {
  private:
   explicit Sampler(const SamplerOptions& options) : options_(options) {}
 
-  void FillSequential(int64_t iteration_of_epoch, int rank);
+  void FillSequential(int64_t iteration, int rank);
 
   SamplerOptions options_;
   int64_t epoch_ = -1;                // The epoch of permutation_.

@@ -2,6 +2,7 @@
 
 #include <memory>
 #include <utility>
+#include <vector>
 
 #include "common/status_macros.h"
 #include "data/token_windows.h"
@@ -9,29 +10,33 @@
 namespace ps {
 namespace {
 
-absl::StatusOr<std::unique_ptr<Dataset>> NewWords(const Vocabulary& vocabulary,
-                                                  const NamedText& named,
-                                                  int64_t steps) {
+absl::StatusOr<TokenText> WordsOf(const Vocabulary& vocabulary,
+                                  const NamedText& named) {
   TokenText text;
   text.task = Task::kWords;
   text.vocabulary_size = vocabulary.size();
   auto tokens = vocabulary.Numbers(named.text);
   if (!tokens.ok()) return Annotate(tokens.status(), named.name);
   text.tokens = *std::move(tokens);
-  auto windows = NewTokenWindows(std::move(text), steps);
-  if (!windows.ok()) return Annotate(windows.status(), named.name);
-  return windows;
+  return text;
 }
 
-absl::StatusOr<std::unique_ptr<Dataset>> NewCharacters(
-    const ByteAlphabet& alphabet, const NamedText& named, int64_t steps) {
+TokenText CharactersOf(const ByteAlphabet& alphabet, const NamedText& named) {
   TokenText text;
   text.task = Task::kCharacters;
   text.vocabulary_size = alphabet.size();
   text.tokens = alphabet.Numbers(named.text);
+  return text;
+}
+
+// Adds the training set or, for evaluation, the test set.
+absl::Status AddText(const NamedText& named, TokenText text, int64_t steps,
+                     DatasetPair* pair) {
+  const bool is_test = text.for_evaluation;
   auto windows = NewTokenWindows(std::move(text), steps);
   if (!windows.ok()) return Annotate(windows.status(), named.name);
-  return windows;
+  (is_test ? pair->test : pair->train) = *std::move(windows);
+  return absl::OkStatus();
 }
 
 }  // namespace
@@ -40,8 +45,11 @@ absl::StatusOr<DatasetPair> NewWordPair(const Vocabulary& vocabulary,
                                         const NamedText& train,
                                         const NamedText& test, int64_t steps) {
   DatasetPair pair;
-  PS_ASSIGN_OR_RETURN(pair.train, NewWords(vocabulary, train, steps));
-  PS_ASSIGN_OR_RETURN(pair.test, NewWords(vocabulary, test, steps));
+  PS_ASSIGN_OR_RETURN(TokenText train_words, WordsOf(vocabulary, train));
+  PS_RETURN_IF_ERROR(AddText(train, std::move(train_words), steps, &pair));
+  PS_ASSIGN_OR_RETURN(TokenText test_words, WordsOf(vocabulary, test));
+  test_words.for_evaluation = true;
+  PS_RETURN_IF_ERROR(AddText(test, std::move(test_words), steps, &pair));
   return pair;
 }
 
@@ -50,8 +58,11 @@ absl::StatusOr<DatasetPair> NewCharacterPair(const ByteAlphabet& alphabet,
                                              const NamedText& test,
                                              int64_t steps) {
   DatasetPair pair;
-  PS_ASSIGN_OR_RETURN(pair.train, NewCharacters(alphabet, train, steps));
-  PS_ASSIGN_OR_RETURN(pair.test, NewCharacters(alphabet, test, steps));
+  PS_RETURN_IF_ERROR(
+      AddText(train, CharactersOf(alphabet, train), steps, &pair));
+  TokenText test_characters = CharactersOf(alphabet, test);
+  test_characters.for_evaluation = true;
+  PS_RETURN_IF_ERROR(AddText(test, std::move(test_characters), steps, &pair));
   return pair;
 }
 

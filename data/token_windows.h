@@ -15,13 +15,23 @@ struct TokenText {
   Task task = Task::kWords;  // Or kCharacters.
   int64_t vocabulary_size = 0;
   std::vector<int32_t> tokens;  // Each in [0, vocabulary_size).
+  bool for_evaluation = false;  // Otherwise for training.
 };
 
-// Example n is window n: its inputs are tokens [n x steps, (n + 1) x steps) of
-// the text, and its labels are the tokens that follow each of them. Tokens that
-// do not fill the last window are left out. steps is at least 1. Errors:
-// kInvalidArgument if the text does not fill one window, or has more than 2^24
-// distinct tokens.
+// Example n is window n: its inputs are `steps` tokens of the text, those of
+// window n + 1 follow, and its labels are the tokens that follow each input.
+// steps is at least 1.
+//
+// For evaluation, window 0 begins with the text, and the last one may be
+// shorter and must then be read alone: every token but the first is a label
+// once.
+//
+// For training, all windows have `steps` tokens. In even epochs window 0 begins
+// with the text, and in odd epochs the last window ends with it, so that the
+// tokens that fill no window in one epoch are read in the next.
+//
+// Errors: kInvalidArgument if the text does not fill one window (for
+// evaluation: has no label), or has more than 2^24 distinct tokens.
 absl::StatusOr<std::unique_ptr<Dataset>> NewTokenWindows(TokenText text,
                                                          int64_t steps);
 

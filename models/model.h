@@ -40,8 +40,9 @@ using GradientReady = std::function<absl::Status(const BatchResult& forward,
 
 // Not thread-safe. Accepts any batch size. Each new size is planned, separately
 // for training and for evaluation, and the most recently used plans are kept.
-// The state that a recurrent layer carries from batch to batch belongs to a
-// plan.
+// A batch that continues takes up the state of recurrent layers after the
+// latest batch, if that had as many rows; training and evaluation have their
+// own.
 class Model {
  public:
   virtual ~Model() = default;

@@ -29,7 +29,8 @@ struct PlanKey {
 class PlanCache {
  public:
   // For each of training and inference. Images need two, since the last batch
-  // is smaller, and so does text.
+  // is smaller, and text three: its last windows are one row, and the last of
+  // them is shorter.
   static constexpr size_t kMostPlans = 3;
 
   // Returns null if there is none.
@@ -59,12 +60,12 @@ class PlanCache {
     return plans_.front().second.get();
   }
 
-  // The plan for training that was used last, with its key; null if there is
-  // none.
-  const std::pair<PlanKey, std::unique_ptr<NetworkPlan>>* LatestTraining()
-      const {
+  // The plan, for training or for inference, that was used last, with its key;
+  // null if there is none.
+  const std::pair<PlanKey, std::unique_ptr<NetworkPlan>>* Latest(
+      bool training) const {
     for (const auto& plan : plans_) {
-      if (plan.first.training) return &plan;
+      if (plan.first.training == training) return &plan;
     }
     return nullptr;
   }

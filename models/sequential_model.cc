@@ -131,7 +131,7 @@ class SequentialModel final : public Model {
 
   // "batch_size steps\n" of the plan that trained last, and its state.
   absl::StatusOr<std::string> SaveState() const override {
-    const auto* const latest = plans_.LatestTraining();
+    const auto* const latest = plans_.Latest(/*training=*/true);
     if (latest == nullptr) return std::string();
     std::string bytes =
         absl::StrCat(latest->first.batch_size, " ", latest->first.steps, "\n");
@@ -253,11 +253,21 @@ class SequentialModel final : public Model {
     }
     const int64_t steps = PlannedSteps(batch.steps);
     const PlanKey key = {batch.size(), steps, training};
-    if (NetworkPlan* const plan = plans_.Find(key)) return plan;
-    plans_.MakeRoom(key);
-    PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> plan,
-                        CreatePlan(batch.size(), steps, training));
-    return plans_.Insert(key, std::move(plan));
+    std::string state;
+    const auto* const latest = plans_.Latest(training);
+    const bool carries = batch.continues && latest != nullptr &&
+                         latest->first.batch_size == key.batch_size &&
+                         latest->first.steps != steps;
+    if (carries) PS_RETURN_IF_ERROR(latest->second->SaveState(&state));
+    NetworkPlan* plan = plans_.Find(key);
+    if (plan == nullptr) {
+      plans_.MakeRoom(key);
+      PS_ASSIGN_OR_RETURN(std::unique_ptr<NetworkPlan> made,
+                          CreatePlan(batch.size(), steps, training));
+      plan = plans_.Insert(key, std::move(made));
+    }
+    if (carries) PS_RETURN_IF_ERROR(plan->LoadState(state));
+    return plan;
   }
 
   absl::StatusOr<std::unique_ptr<NetworkPlan>> CreatePlan(int64_t batch_size,

@@ -13,14 +13,18 @@ namespace {
 constexpr int64_t kImages = 250;
 constexpr int64_t kMaxPixels = 1 << 20;
 
-// With fewer rows of text, fewer windows begin without context.
+// A row of text begins without context, so rows are few, and none of them is
+// short.
 constexpr int64_t kTextRows = 10;
+constexpr int64_t kMinRowWindows = 20;
 
 constexpr int64_t kRecordings = 16;
 
 int64_t BatchSize(const ExampleShape& example, int64_t num_examples) {
   int64_t size = kRecordings;
-  if (IsText(example.task)) size = kTextRows;
+  if (IsText(example.task)) {
+    return std::clamp<int64_t>(num_examples / kMinRowWindows, 1, kTextRows);
+  }
   if (example.task == Task::kImages) {
     size = std::clamp<int64_t>(kMaxPixels / example.num_elements(), 1, kImages);
   }
@@ -34,16 +38,18 @@ struct Part {
 
 Part SequentialPart(int64_t size, int64_t rows, int64_t i) {
   Part part;
-  const int64_t row_length = size / rows;
+  // The last window may be shorter, and is read alone.
+  const int64_t row_length = (size - 1) / rows;
   if (i < row_length) {
     for (int64_t row = 0; row < rows; ++row) {
       part.numbers.push_back(row * row_length + i);
     }
     part.continues = i > 0;
   } else if (rows * row_length + (i - row_length) < size) {
-    // The windows that do not fill all rows form a row of their own at the end.
+    // The windows that do not fill all rows form a row of their own at the end,
+    // which continues a single row.
     part.numbers.push_back(rows * row_length + (i - row_length));
-    part.continues = i > row_length;
+    part.continues = i > row_length || (rows == 1 && i > 0);
   }
   return part;
 }

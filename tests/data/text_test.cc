@@ -6,7 +6,9 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "data/dataset.h"
+#include "data/sampler.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/data/scratch_folder.h"
@@ -70,6 +72,64 @@ TEST_F(TextTest, TheTestPartIsReadWhereItIsAskedFor) {
   EXPECT_THAT(batch.inputs, ElementsAre(2, 1, 0));
 }
 
+// 7 targets: two windows of 3, and one of 1.
+TEST_F(TextTest, EveryTokenOfATextForEvaluationIsATarget) {
+  folder_.Write("ptb.train.txt", "a b c d e f g\n");
+  folder_.Write("ptb.valid.txt", "a b c d e f g\n");
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_EQ(pair->train->size(), 2);
+  ASSERT_EQ(pair->test->size(), 3);
+  std::vector<int32_t> labels;
+  Batch batch;
+  for (int64_t window = 0; window < 3; ++window) {
+    ASSERT_TRUE(pair->test->Read({window}, 0, &batch).ok());
+    labels.insert(labels.end(), batch.labels.begin(), batch.labels.end());
+  }
+  EXPECT_EQ(batch.steps, 1);
+  EXPECT_THAT(labels, ElementsAre(1, 2, 3, 4, 5, 6, 7));
+  EXPECT_THAT(std::string(pair->test->Read({1, 2}, 0, &batch).message()),
+              HasSubstr("window 2 has 1 of 3 tokens; it must be read alone"));
+}
+
+TEST_F(TextTest, TwoEpochsTrainOnEveryToken) {
+  std::string text;
+  for (int i = 0; i < 999; ++i) absl::StrAppend(&text, "w", i, " ");
+  folder_.Write("ptb.train.txt", text);  // And <eos>: 1,000 tokens.
+  folder_.Write("ptb.valid.txt", "w0\n");
+  options_.config.mutable_text()->set_steps(20);
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  SamplerOptions options;
+  options.order = ExampleOrder::kSequential;
+  options.num_examples = pair->train->size();
+  options.batch_size = 10;
+  options.num_workers = 2;
+  auto sampler = Sampler::Create(options);
+  ASSERT_TRUE(sampler.ok()) << sampler.status();
+  // 49 windows in 20 streams.
+  ASSERT_EQ(sampler->iterations_per_epoch(), 2);
+  std::vector<int> inputs(1000), labels(1000);
+  Batch batch;
+  for (int64_t iteration = 0; iteration < 4; ++iteration) {
+    for (const int rank : {0, 1}) {
+      const auto numbers = sampler->Numbers(iteration, rank);
+      ASSERT_TRUE(pair->train->Read(numbers, iteration / 2, &batch).ok());
+      for (size_t i = 0; i < batch.labels.size(); ++i) {
+        ++inputs[static_cast<int>(batch.inputs[i])];
+        ++labels[batch.labels[i]];
+      }
+    }
+  }
+  // All words occur once, so their numbers are their places. Each epoch reads
+  // 800 of 999 targets: the first 199 and the last 199 are read once, the
+  // others twice.
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_EQ(inputs[i], i == 999 ? 0 : i < 199 || i >= 800 ? 1 : 2) << i;
+    EXPECT_EQ(labels[i], i == 0 ? 0 : i <= 199 || i > 800 ? 1 : 2) << i;
+  }
+}
+
 TEST_F(TextTest, AnUnknownWordIsUnkWhereTheTrainingTextHasThat) {
   folder_.Write("ptb.train.txt", "a a a <unk> b b\n");
   folder_.Write("ptb.valid.txt", "b zebra a\n");
@@ -95,9 +155,9 @@ TEST_F(TextTest, AMissingFileIsNamedWithWhereItIsToBeHad) {
 
 TEST_F(TextTest, ATextShorterThanAWindowIsNamed) {
   folder_.Write("ptb.train.txt", "a b c\n");
-  folder_.Write("ptb.valid.txt", "a b\n");
+  folder_.Write("ptb.valid.txt", "\n");
   ExpectError(absl::StatusCode::kInvalidArgument,
-              "ptb.valid.txt: a text of 3 tokens");
+              "ptb.valid.txt: a text of 1 tokens has none that follows");
   folder_.Write("ptb.train.txt", "");
   ExpectError(absl::StatusCode::kInvalidArgument,
               "ptb.train.txt: a text of 0 tokens");
@@ -173,7 +233,7 @@ TEST_F(TextTest, ShakespeareHasItsKnownAlphabet) {
   EXPECT_EQ(pair->train->example_shape().num_classes, 65);
   EXPECT_EQ(pair->train->example_shape().steps, 64);
   EXPECT_EQ(pair->train->size(), (1115394 - 111539 - 1) / 64);
-  EXPECT_EQ(pair->test->size(), (111539 - 1) / 64);
+  EXPECT_EQ(pair->test->size(), (111539 - 1 + 63) / 64);
 }
 
 }  // namespace

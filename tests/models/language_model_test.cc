@@ -239,6 +239,28 @@ TEST_P(CarriedState, TwoBatchesThatContinueHaveTheLossOfOneLongOne) {
   EXPECT_NE(with->loss, without->loss);
 }
 
+// The last windows of a text are shorter, and its rows may change.
+TEST_P(CarriedState, GoesOnInABatchOfAnotherLength) {
+  ModelFixture whole(GetParam(), TextShape(10));
+  ModelFixture parts(GetParam(), TextShape(4));
+  const Batch batch = whole.RandomBatch(1, 1);
+  const auto expected = whole.model().Evaluate(batch, whole.weights());
+  ASSERT_TRUE(expected.ok()) << expected.status();
+  // Three lengths, and two that were planned before.
+  const std::vector<std::vector<int64_t>> cuts = {{0, 4, 8, 10},
+                                                  {0, 4, 5, 8, 10}};
+  for (const std::vector<int64_t>& begins : cuts) {
+    double sum = 0;
+    for (size_t i = 0; i + 1 < begins.size(); ++i) {
+      const Batch part = Steps(batch, begins[i], begins[i + 1]);
+      const auto result = parts.model().Evaluate(part, parts.weights());
+      ASSERT_TRUE(result.ok()) << result.status();
+      sum += result->loss * static_cast<double>(result->targets);
+    }
+    EXPECT_NEAR(sum / 10, expected->loss, 1e-6);
+  }
+}
+
 TEST_P(CarriedState, EvaluationBetweenTwoBatchesChangesNothing) {
   ModelFixture plain(GetParam(), TextShape(10));
   ModelFixture evaluated(GetParam(), TextShape(10));

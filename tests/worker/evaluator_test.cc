@@ -3,10 +3,15 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
+#include "common/random.h"
+#include "data/token_windows.h"
 #include "gtest/gtest.h"
 #include "models/layers/layer_times.h"
+#include "tests/models/model_fixture.h"
+#include "tests/models/reference_models.h"
 
 namespace ps {
 namespace {
@@ -116,6 +121,72 @@ TEST(Evaluator, EveryExampleCountsOnceWhateverTheSize) {
       EXPECT_EQ(model.breaks(), 0) << size;
       EXPECT_NEAR(evaluation->loss, (size - 1) / 2.0, 1e-9);
     }
+  }
+}
+
+// The number of rows in each batch.
+std::vector<size_t> Rows(int64_t size) {
+  Witness model;
+  std::vector<size_t> rows;
+  const auto evaluation =
+      Evaluate(Numbers(Task::kWords, size), Tensor(), &model,
+               [&](const Batch& batch, const std::vector<float>&) {
+                 rows.push_back(batch.labels.size());
+                 return absl::OkStatus();
+               });
+  EXPECT_TRUE(evaluation.ok()) << evaluation.status();
+  return rows;
+}
+
+TEST(Evaluator, AShortTextIsOneRowAndALongOneTen) {
+  EXPECT_EQ(Rows(39), std::vector<size_t>(39, 1));
+  std::vector<size_t> two(19, 2);
+  two.insert(two.end(), 2, 1);
+  EXPECT_EQ(Rows(40), two);
+  std::vector<size_t> ten(50, 10);
+  ten.push_back(1);
+  EXPECT_EQ(Rows(501), ten);
+}
+
+// Texts of 56 and 217 words, which do not fill their last windows.
+TEST(Evaluator, ATextIsScoredOnAllItsTargetsWithAllThatPrecedes) {
+  ModelConfig config;
+  config.set_name("lstm_lm");
+  config.mutable_lstm_lm()->set_hidden(7);
+  config.mutable_lstm_lm()->set_embedding_size(5);
+  config.mutable_lstm_lm()->set_dropout(0);
+  config.mutable_lstm_lm()->set_initial_range(0.5);
+  ReferenceLanguageModel reference;
+  reference.recurrent.hidden = 7;
+  reference.layers = 2;
+  reference.embedding_size = 5;
+  const std::pair<int64_t, int64_t> sizes[] = {{56, 35}, {217, 20}};
+  for (const auto& [words, steps] : sizes) {
+    ModelFixture fixture(config, TextShape(steps));
+    TokenText text;
+    text.vocabulary_size = fixture.example().num_classes;
+    text.for_evaluation = true;
+    RandomStream random(RandomKey(1, static_cast<uint64_t>(words)));
+    for (int64_t i = 0; i < words; ++i) {
+      text.tokens.push_back(
+          static_cast<int32_t>(random.Below(text.vocabulary_size)));
+    }
+    Batch whole;
+    whole.steps = words - 1;
+    whole.inputs.assign(text.tokens.begin(), text.tokens.end() - 1);
+    whole.labels.assign(text.tokens.begin() + 1, text.tokens.end());
+    const std::vector<float> weights = fixture.InitialWeights(1);
+    std::vector<ReferenceState> states(
+        2, {std::vector<double>(7), std::vector<double>(7)});
+    const double expected =
+        ReferenceLanguageModelLoss({weights.begin(), weights.end()}, reference,
+                                   fixture.example(), whole, &states);
+    const auto windows = NewTokenWindows(std::move(text), steps);
+    ASSERT_TRUE(windows.ok()) << windows.status();
+    const auto evaluation =
+        Evaluate(**windows, fixture.weights(), &fixture.model());
+    ASSERT_TRUE(evaluation.ok()) << evaluation.status();
+    EXPECT_NEAR(evaluation->loss, expected, 1e-6) << words;
   }
 }
 
