@@ -90,6 +90,10 @@ class Model {
                                               const Tensor& weights,
                                               std::vector<float>* outputs) = 0;
 
+  // Plans a training step on batches of this size, and keeps nothing of the
+  // plan. Errors: kInvalidArgument if a layer cannot train on them.
+  virtual absl::Status CheckBatchSize(int64_t) { return absl::OkStatus(); }
+
   // Checks that each sequence is long enough for its labels. Errors:
   // kInvalidArgument, with the number of sequences that are not and the name of
   // the first.

@@ -124,6 +124,10 @@ class SequentialModel final : public Model {
     return result;
   }
 
+  absl::Status CheckBatchSize(int64_t batch_size) override {
+    return CreatePlan(batch_size, TypicalSteps(), /*training=*/true).status();
+  }
+
   absl::Status CheckSequences(
       const LabelledSequences& sequences) const override {
     return loss_->CheckSequences(sequences);

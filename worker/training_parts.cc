@@ -46,6 +46,11 @@ absl::StatusOr<TrainingParts> MakeTrainingParts(const JobConfig& config,
                       MakeModel(config, parts.data.train->example_shape(),
                                 parts.backend.get()));
   PS_RETURN_IF_ERROR(CheckSequences(parts));
+  // One example can be too few for batch normalisation, and only one.
+  if (config.training().batch_size() == 1) {
+    PS_RETURN_IF_ERROR(
+        Annotate(parts.model->CheckBatchSize(1), "training.batch_size is 1"));
+  }
   if (config.training().has_layer_parallel()) {
     if (WorkersHaveStages(config)) {
       parts.stage_links = std::make_unique<StageLinks>(

@@ -121,6 +121,22 @@ TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
   EXPECT_THAT(Names(""), ElementsAre("job.textproto"));
 }
 
+TEST_F(TrainCheck, ABatchTooSmallForItsLayersIsFound) {
+  std::string job = kJob;
+  const std::string model = "name: \"mlp\" mlp { hidden_units: 8 }";
+  job.replace(
+      job.find(model), model.size(),
+      "name: \"layers\" layers { layer { flatten {} } layer { batch_norm {} } "
+      "layer { linear {} } }");
+  std::ofstream(Path("job.textproto")) << job;
+  EXPECT_EQ(Train({"--check"}), kExitDone) << output();
+  EXPECT_EQ(Train({"--check", "--set=training.batch_size=1"}), kExitConfig);
+  EXPECT_THAT(output(),
+              HasSubstr("training.batch_size is 1: 1: batch "
+                        "normalisation of [1, 784]: one value in each "
+                        "channel has no variance to train with"));
+}
+
 TEST_F(TrainCheck, AFolderTooLongForSocketsIsNamed) {
   const std::string folder = Path(std::string(90, 'x'));
   ASSERT_TRUE(fs::create_directory(folder));
