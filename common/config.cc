@@ -20,12 +20,12 @@
 #include "common/consistency.h"
 #include "common/counted.h"
 #include "common/device_name.h"
-#include "common/file.h"
 #include "common/host_and_port.h"
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
 #include "common/schedule.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/io/tokenizer.h"
 #include "google/protobuf/message.h"
@@ -446,7 +446,7 @@ absl::StatusOr<CompressorConfig> ParseCompressorConfig(absl::string_view text,
 }
 
 absl::StatusOr<JobConfig> LoadConfig(const std::string& path) {
-  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   return ParseConfig(text, path);
 }
 
@@ -529,7 +529,7 @@ absl::Status ValidateConfig(const JobConfig& config) {
 
 absl::StatusOr<JobConfig> LoadJob(const std::string& path,
                                   const std::vector<std::string>& overrides) {
-  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   JobConfig config;
   const ConfigText read(text, path, &config);
   std::vector<std::string> problems = read.problems();

@@ -15,9 +15,15 @@ using Event = nlohmann::json::parse_event_t;
 // itself for each level.
 constexpr int kMaxDepth = 100;
 
+// The parser takes a NUL for the end of the text.
+absl::string_view UnlessNul(absl::string_view text) {
+  return text.find('\0') == absl::string_view::npos ? text : "";
+}
+
 }  // namespace
 
 Json ParseJson(absl::string_view text) {
+  text = UnlessNul(text);
   bool too_deep = false;
   const auto look = [&](int depth, Json::parse_event_t, Json&) {
     too_deep = too_deep || depth > kMaxDepth;
@@ -30,6 +36,7 @@ Json ParseJson(absl::string_view text) {
 
 nlohmann::json ParseSortedJson(absl::string_view text,
                                std::string* repeated_key) {
+  text = UnlessNul(text);
   bool too_deep = false;
   std::vector<std::set<std::string>> keys;  // One for each open object.
   // The parser would silently keep the last of two equal keys.

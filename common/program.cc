@@ -170,7 +170,9 @@ int ExitCodeFor(const absl::Status& status) {
     case absl::StatusCode::kFailedPrecondition:
     case absl::StatusCode::kAlreadyExists:
     case absl::StatusCode::kNotFound:
+    case absl::StatusCode::kPermissionDenied:
     case absl::StatusCode::kDataLoss:
+    case absl::StatusCode::kUnimplemented:
       return kExitConfig;
     case absl::StatusCode::kUnavailable:
     case absl::StatusCode::kDeadlineExceeded:

@@ -9,6 +9,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "common/file.h"
+#include "common/file_kind.h"
 #include "common/json.h"
 #include "common/safetensors_dtype.h"
 #include "common/status_macros.h"
@@ -22,6 +23,7 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 
 constexpr char kMetadataKey[] = "__metadata__";
 constexpr size_t kLengthBytes = 8;
+constexpr int64_t kFloatBits = 32;
 // The limit of the format's own implementation (safetensors/src/tensor.rs).
 constexpr uint64_t kMaxHeaderBytes = 100'000'000;
 
@@ -35,19 +37,21 @@ struct Entry {
   uint64_t end = 0;
 };
 
-// Computes the bytes of a tensor; returns false if they exceed a 64-bit count.
-bool SizeBytes(int64_t element_bytes, const std::vector<int64_t>& shape,
+// Computes the bytes of a tensor; returns false if its bits exceed a 64-bit
+// count, or fill no whole bytes.
+bool SizeBytes(int64_t element_bits, const std::vector<int64_t>& shape,
                uint64_t* bytes) {
-  *bytes = static_cast<uint64_t>(element_bytes);
+  uint64_t bits = static_cast<uint64_t>(element_bits);
   bool overflow = false;
   for (const int64_t extent : shape) {
     if (extent < 0) return false;
     overflow |=
-        __builtin_mul_overflow(*bytes, static_cast<uint64_t>(extent), bytes);
+        __builtin_mul_overflow(bits, static_cast<uint64_t>(extent), &bits);
   }
+  *bytes = bits / 8;
   // The flag is kept across extents: a later extent of zero would make the
   // product 0 and hide the overflow.
-  return !overflow;
+  return !overflow && bits % 8 == 0;
 }
 
 absl::StatusOr<nlohmann::json> ParseHeader(absl::string_view text) {
@@ -102,8 +106,8 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
   Entry entry;
   entry.name = name;
   entry.dtype = dtype.get<std::string>();
-  const int64_t element_bytes = DtypeBytes(entry.dtype);
-  if (element_bytes == 0) {
+  const int64_t element_bits = DtypeBits(entry.dtype);
+  if (element_bits == 0) {
     return absl::UnimplementedError(absl::StrCat(
         "\"", name, "\" has dtype ", entry.dtype, ", which is not known"));
   }
@@ -114,7 +118,7 @@ absl::StatusOr<Entry> ParseEntry(const std::string& name,
   entry.begin = offsets[0].get<uint64_t>();
   entry.end = offsets[1].get<uint64_t>();
   uint64_t bytes = 0;
-  if (!SizeBytes(element_bytes, entry.shape, &bytes) ||
+  if (!SizeBytes(element_bits, entry.shape, &bytes) ||
       entry.end < entry.begin || entry.end - entry.begin != bytes) {
     return absl::DataLossError(absl::StrCat(
         "\"", name, "\" has shape [", absl::StrJoin(entry.shape, ", "),
@@ -157,7 +161,7 @@ absl::StatusOr<std::string> BuildHeader(
   uint64_t offset = 0;
   for (const SafetensorsView& tensor : tensors) {
     uint64_t bytes = 0;
-    if (!SizeBytes(sizeof(float), tensor.shape, &bytes) ||
+    if (!SizeBytes(kFloatBits, tensor.shape, &bytes) ||
         bytes != tensor.values.size() * sizeof(float)) {
       return absl::InvalidArgumentError(
           absl::StrCat("tensor \"", tensor.name, "\" has shape [",
@@ -224,6 +228,7 @@ absl::StatusOr<std::string> SafetensorsBytes(
 
 absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {
   uint64_t header_bytes = 0;
+  const std::string kind = AsWhatItIs(bytes.substr(0, kFileKindBytes));
   if (bytes.size() < kLengthBytes) {
     return absl::DataLossError(absl::StrCat(
         "only ", bytes.size(), " bytes; a safetensors file has at least 8"));
@@ -231,6 +236,10 @@ absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {
   std::memcpy(&header_bytes, bytes.data(), kLengthBytes);
   bytes.remove_prefix(kLengthBytes);
   if (header_bytes > kMaxHeaderBytes || header_bytes > bytes.size()) {
+    if (!kind.empty()) {
+      return absl::DataLossError(
+          absl::StrCat("this is no safetensors file", kind));
+    }
     return absl::DataLossError(absl::StrCat("the header should have ",
                                             header_bytes, " bytes, but only ",
                                             bytes.size(), " follow"));
@@ -258,7 +267,7 @@ absl::StatusOr<Safetensors> ParseSafetensors(absl::string_view bytes) {
     tensor.shape = std::move(entry.shape);
     tensor.dtype = std::move(entry.dtype);
     if (IsReadAsFloat(tensor.dtype)) {
-      tensor.values.resize(data.size() / DtypeBytes(tensor.dtype));
+      tensor.values.resize(8 * data.size() / DtypeBits(tensor.dtype));
       WidenToFloat(tensor.dtype, data, tensor.values.data());
     }
     result.tensors.push_back(std::move(tensor));

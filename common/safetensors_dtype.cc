@@ -13,12 +13,15 @@ static_assert(__BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__,
 // The names of the format's own implementation (safetensors/src/tensor.rs).
 struct Dtype {
   absl::string_view name;
-  int64_t bytes;
+  int64_t bits;
 };
 constexpr Dtype kDtypes[] = {
-    {"BOOL", 1}, {"U8", 1},  {"I8", 1},  {"F8_E5M2", 1}, {"F8_E4M3", 1},
-    {"I16", 2},  {"U16", 2}, {"F16", 2}, {"BF16", 2},    {"I32", 4},
-    {"U32", 4},  {"F32", 4}, {"F64", 8}, {"I64", 8},     {"U64", 8},
+    {"F4", 4},      {"F6_E2M3", 6},     {"F6_E3M2", 6},     {"BOOL", 8},
+    {"U8", 8},      {"I8", 8},          {"F8_E5M2", 8},     {"F8_E4M3", 8},
+    {"F8_E8M0", 8}, {"F8_E4M3FNUZ", 8}, {"F8_E5M2FNUZ", 8}, {"I16", 16},
+    {"U16", 16},    {"F16", 16},        {"BF16", 16},       {"I32", 32},
+    {"U32", 32},    {"F32", 32},        {"F64", 64},        {"I64", 64},
+    {"U64", 64},    {"C64", 64},
 };
 
 float FromBits(uint32_t bits) {
@@ -55,9 +58,9 @@ void WidenHalves(absl::string_view data, const Widen& widen, float* values) {
 
 }  // namespace
 
-int64_t DtypeBytes(absl::string_view dtype) {
+int64_t DtypeBits(absl::string_view dtype) {
   for (const Dtype& known : kDtypes) {
-    if (known.name == dtype) return known.bytes;
+    if (known.name == dtype) return known.bits;
   }
   return 0;
 }

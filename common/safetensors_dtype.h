@@ -8,8 +8,8 @@
 
 namespace ps {
 
-// Bytes of one element of "F32", "I64", ...; 0 for an unknown name.
-int64_t DtypeBytes(absl::string_view dtype);
+// Bits of one element of "F32", "I64", ...; 0 for an unknown name.
+int64_t DtypeBits(absl::string_view dtype);
 
 // Whether WidenToFloat accepts the type: "F32", "F16" or "BF16".
 bool IsReadAsFloat(absl::string_view dtype);

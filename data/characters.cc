@@ -7,8 +7,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 #include "data/byte_alphabet.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
@@ -26,7 +26,7 @@ absl::StatusOr<std::string> ReadTexts(const std::string& directory) {
   for (const std::string& name : contents.files) {
     if (!absl::EndsWith(name, ".txt")) continue;
     PS_ASSIGN_OR_RETURN(const std::string part,
-                        ReadRegularFile(absl::StrCat(directory, "/", name)));
+                        ReadRegularText(absl::StrCat(directory, "/", name)));
     text += part;
   }
   if (text.empty()) {

@@ -6,6 +6,7 @@
 #include "common/config_check.h"
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
+#include "data/folder.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -31,7 +32,13 @@ Registry<DatasetFactory>& DatasetRegistry() {
 absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
   PS_ASSIGN_OR_RETURN(const DatasetFactory factory,
                       DatasetRegistry().Find(options.config.name()));
-  return factory(options);
+  absl::StatusOr<DatasetPair> made = factory(options);
+  if (absl::IsNotFound(made.status()) ||
+      absl::IsPermissionDenied(made.status())) {
+    // A file may be missing because the whole folder is.
+    PS_RETURN_IF_ERROR(ListFolder(options.config.directory()).status());
+  }
+  return made;
 }
 
 }  // namespace ps

@@ -1,19 +1,25 @@
 #include "data/decode_image.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
+#include "common/file_kind.h"
 #include "data/jpeg.h"
 #include "data/png.h"
 
 namespace ps {
 
-bool IsImage(absl::string_view beginning) {
-  return LooksLikeJpeg(beginning) || LooksLikePng(beginning);
+absl::Status CheckIsImage(absl::string_view beginning) {
+  if (LooksLikeJpeg(beginning) || LooksLikePng(beginning)) {
+    return absl::OkStatus();
+  }
+  return absl::DataLossError(
+      absl::StrCat("is neither JPEG nor PNG", AsWhatItIs(beginning)));
 }
 
 absl::StatusOr<RgbImage> DecodeImage(absl::string_view bytes) {
   if (LooksLikeJpeg(bytes)) return DecodeJpeg(bytes);
   if (LooksLikePng(bytes)) return DecodePng(bytes);
-  return absl::DataLossError("is neither JPEG nor PNG");
+  return CheckIsImage(bytes.substr(0, kFileKindBytes));
 }
 
 }  // namespace ps

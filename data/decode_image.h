@@ -2,17 +2,16 @@
 #ifndef DATA_DECODE_IMAGE_H_
 #define DATA_DECODE_IMAGE_H_
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "data/rgb_image.h"
 
 namespace ps {
 
-// Number of bytes at the beginning of a file that IsImage() needs.
-constexpr int64_t kImageMagicBytes = 8;
-
-// Returns true if a file that begins with these bytes is JPEG or PNG.
-bool IsImage(absl::string_view beginning);
+// OK if a file that begins with these bytes, its first kFileKindBytes or all of
+// it, is JPEG or PNG; else kDataLoss, which says what it is.
+absl::Status CheckIsImage(absl::string_view beginning);
 
 // Detects the format from the beginning of `bytes`, not from the file's name.
 // Errors: those of DecodeJpeg and DecodePng; kDataLoss for other formats.

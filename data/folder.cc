@@ -5,21 +5,37 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <filesystem>
 #include <memory>
+#include <system_error>
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 
 namespace ps {
 namespace {
+
+// What to know about a path that cannot be opened.
+std::string WhereItBegins(const std::string& path) {
+  if (absl::StartsWith(path, "~")) {
+    return " (only a shell replaces ~, at the beginning of a word: write the "
+           "whole path)";
+  }
+  std::error_code error;
+  const std::filesystem::path here = std::filesystem::current_path(error);
+  if (absl::StartsWith(path, "/") || error) return "";
+  return absl::StrCat(" (a relative path, which begins in ", here.string(),
+                      ")");
+}
 
 absl::Status ErrnoStatus(int error, const std::string& path) {
   if (error == ENOTDIR) {
     return absl::NotFoundError(
         absl::StrCat("data.directory: ", path, " is not a folder"));
   }
-  return absl::ErrnoToStatus(
-      error, absl::StrCat("data.directory: cannot read ", path));
+  return absl::ErrnoToStatus(error, absl::StrCat("data.directory: cannot read ",
+                                                 path, WhereItBegins(path)));
 }
 
 }  // namespace

@@ -16,8 +16,8 @@ struct FolderContents {
   std::vector<std::string> folders;  // Including links to folders.
 };
 
-// Errors name the path: kNotFound if there is no such folder, else the code
-// that absl maps errno to.
+// Errors name the path, and where it begins if it is relative: kNotFound if
+// there is no such folder, else the code that absl maps errno to.
 absl::StatusOr<FolderContents> ListFolder(const std::string& path);
 
 }  // namespace ps

@@ -52,7 +52,14 @@ absl::StatusOr<std::string> Gunzip(absl::string_view bytes, int64_t max_bytes) {
       stream.avail_in = static_cast<uInt>(take);
       bytes.remove_prefix(take);
     }
-    if (member_ended) inflateReset(&stream);
+    if (member_ended) {
+      while (stream.avail_in > 0 && *stream.next_in == 0) {
+        ++stream.next_in;
+        --stream.avail_in;
+      }
+      if (stream.avail_in == 0) continue;
+      inflateReset(&stream);
+    }
     stream.next_out = reinterpret_cast<Bytef*>(&chunk[0]);
     stream.avail_out = static_cast<uInt>(chunk.size());
     const int result = inflate(&stream, Z_NO_FLUSH);

@@ -14,8 +14,9 @@ namespace ps {
 // section 2.3.1).
 bool LooksLikeGzip(absl::string_view bytes);
 
-// Returns the concatenation of all members of a gzip file. Errors: kDataLoss if
-// it is damaged, cut, or followed by other data; kResourceExhausted if it
+// Returns the concatenation of all members of a gzip file, which zeros may
+// follow, as tapes and other blocks leave them. Errors: kDataLoss if it is
+// damaged, cut, or followed by other data; kResourceExhausted if it
 // unpacks to more than max_bytes.
 absl::StatusOr<std::string> Gunzip(absl::string_view bytes, int64_t max_bytes);
 

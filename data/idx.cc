@@ -5,6 +5,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
+#include "common/file_kind.h"
 #include "common/status_macros.h"
 #include "data/gunzip.h"
 
@@ -29,7 +30,8 @@ absl::StatusOr<IdxArray> ParsePlainIdx(absl::string_view bytes,
       ByteAt(bytes, 3) != num_dimensions) {
     return absl::DataLossError(
         absl::StrCat("not an IDX file of unsigned bytes with ", num_dimensions,
-                     num_dimensions == 1 ? " dimension" : " dimensions"));
+                     num_dimensions == 1 ? " dimension" : " dimensions",
+                     AsWhatItIs(bytes.substr(0, kFileKindBytes))));
   }
   if (bytes.size() < header_bytes) {
     return absl::DataLossError(

@@ -1,13 +1,14 @@
 #include "data/image_list.h"
 
 #include <algorithm>
-#include <fstream>
 #include <utility>
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_kind.h"
+#include "common/input_file.h"
 #include "common/status_macros.h"
 #include "data/decode_image.h"
 #include "data/folder.h"
@@ -22,13 +23,11 @@ bool HasImageName(const std::string& name) {
 
 // Reads only the first bytes, since a set may have millions of files.
 absl::Status CheckImageFile(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::string beginning(kImageMagicBytes, '\0');
-  if (!file) return absl::NotFoundError(path + " cannot be opened");
-  file.read(&beginning[0], static_cast<std::streamsize>(beginning.size()));
-  beginning.resize(file.gcount());
-  if (IsImage(beginning)) return absl::OkStatus();
-  return absl::DataLossError(path + ": is neither JPEG nor PNG");
+  PS_ASSIGN_OR_RETURN(const InputFile file, InputFile::Open(path));
+  std::string beginning(
+      std::min(static_cast<size_t>(file.size_bytes()), kFileKindBytes), '\0');
+  PS_RETURN_IF_ERROR(file.Read(0, beginning.data(), beginning.size()));
+  return Annotate(CheckIsImage(beginning), path);
 }
 
 absl::StatusOr<std::vector<std::string>> ListClasses(

@@ -20,7 +20,7 @@ struct ImageFile {
 bool HasImageName(const std::string& name);
 
 // Reads the beginning of a file to check its format. Errors name the path:
-// kNotFound; kDataLoss if it is neither JPEG nor PNG.
+// those of InputFile::Open; kDataLoss if it is neither JPEG nor PNG.
 absl::Status CheckImageFile(const std::string& path);
 
 // The classes are the folders in `folder`, in order of their names. Errors:

@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,6 +36,9 @@ absl::StatusOr<std::string> FindFile(const std::string& directory,
       names.push_back(absl::StrCat(subject, separator, format, ending));
       const std::string path = absl::StrCat(directory, "/", names.back());
       if (access(path.c_str(), F_OK) == 0) return path;
+      if (errno != ENOENT && errno != ENOTDIR) {
+        return absl::ErrnoToStatus(errno, absl::StrCat("cannot open ", path));
+      }
     }
   }
   return absl::NotFoundError(absl::StrCat(

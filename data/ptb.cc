@@ -7,8 +7,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/text_config.h"
@@ -19,7 +19,7 @@ namespace ps {
 namespace {
 
 absl::StatusOr<std::string> ReadText(const std::string& path) {
-  auto text = ReadRegularFile(path);
+  auto text = ReadRegularText(path);
   if (absl::IsNotFound(text.status())) {
     return absl::NotFoundError(absl::StrCat(
         text.status().message(),

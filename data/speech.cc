@@ -11,8 +11,8 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 #include "data/config_rules.h"
 #include "data/dataset.h"
 #include "data/folder.h"
@@ -110,7 +110,7 @@ absl::StatusOr<std::string> FindPart(const std::string& directory,
 absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
     const std::string& folder) {
   const std::string list_path = folder + "/transcripts.tsv";
-  PS_ASSIGN_OR_RETURN(const std::string list, ReadRegularFile(list_path));
+  PS_ASSIGN_OR_RETURN(const std::string list, ReadRegularText(list_path));
   auto transcripts = ParseTranscripts(list);
   if (!transcripts.ok()) return Annotate(transcripts.status(), list_path);
   for (Transcript& transcript : *transcripts) {

@@ -4,6 +4,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 
@@ -15,18 +16,22 @@ absl::StatusOr<std::vector<Transcript>> ParseTranscripts(
   int64_t line_number = 0;
   for (absl::string_view line : absl::StrSplit(list, '\n')) {
     ++line_number;
+    if (absl::StripAsciiWhitespace(line).empty()) continue;
+    const size_t tab = line.find('\t');
     // Files from other systems may have carriage returns.
-    line = absl::StripTrailingAsciiWhitespace(line);
-    if (line.empty()) continue;
-    const std::vector<absl::string_view> fields = absl::StrSplit(line, '\t');
-    if (fields.size() != 2 || fields[0].empty()) {
+    const absl::string_view words =
+        tab == absl::string_view::npos
+            ? ""
+            : absl::StripAsciiWhitespace(line.substr(tab + 1));
+    if (tab == absl::string_view::npos || tab == 0 ||
+        absl::StrContains(words, '\t')) {
       return absl::DataLossError(
           absl::StrCat("line ", line_number,
                        " must be a recording's path, a tab and its words"));
     }
     Transcript transcript;
-    transcript.path = std::string(fields[0]);
-    transcript.text = std::string(fields[1]);
+    transcript.path = std::string(line.substr(0, tab));
+    transcript.text = std::string(words);
     absl::RemoveExtraAsciiWhitespace(&transcript.text);
     transcripts.push_back(std::move(transcript));
   }

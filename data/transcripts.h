@@ -13,13 +13,13 @@ namespace ps {
 
 struct Transcript {
   std::string path;         // The recording's, from the list's folder.
-  std::string text;         // Words with single spaces between them; not empty.
+  std::string text;         // Words with single spaces between them, if any.
   int64_t num_samples = 0;  // Set once the recording has been read.
 };
 
-// One recording per line: its path, a tab, its words. Empty lines are skipped.
-// Errors: kDataLoss, naming the line, for a line of any other form; kDataLoss
-// also if there is no recording at all.
+// One recording per line: its path, a tab, its words; no words for a recording
+// of noise. Empty lines are skipped. Errors: kDataLoss, naming the line, for a
+// line of any other form; kDataLoss also if there is no recording at all.
 absl::StatusOr<std::vector<Transcript>> ParseTranscripts(
     absl::string_view list);
 

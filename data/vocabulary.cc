@@ -72,7 +72,8 @@ absl::StatusOr<std::vector<int32_t>> Vocabulary::Numbers(
     if (found == numbers_.end()) {
       status = absl::DataLossError(absl::StrCat(
           "line ", line, ": the word \"", word, "\" is not in the training ",
-          "text, and neither is ", kUnknown));
+          "text, and neither is ", kUnknown, "; write ", kUnknown,
+          " for rare words in both (docs/own_data.md has a command)"));
       return false;
     }
     numbers.push_back(found->second);

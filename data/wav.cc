@@ -6,6 +6,7 @@
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/file.h"
+#include "common/file_kind.h"
 #include "common/status_macros.h"
 
 namespace ps {
@@ -19,6 +20,9 @@ constexpr int64_t kMaxSampleRate = 768000;
 constexpr size_t kRiffHeaderBytes = 12;
 constexpr size_t kChunkHeaderBytes = 8;
 constexpr size_t kFormatBytes = 16;
+// What programs write as the size of what goes into a pipe is just below or
+// above 2^31 (sox: 0x7ffff000 less the header, arecord: 0x80000000) or 2^32.
+constexpr size_t kUnknownSize = 0x7fff0000;
 constexpr int kPcm = 1;
 // With this value the format is in the first two bytes of an identifier at
 // kExtensibleFormatAt.
@@ -80,18 +84,26 @@ absl::Status ParseSamples(absl::string_view chunk, Wav* wav) {
 absl::StatusOr<Wav> ParseWav(absl::string_view bytes) {
   if (bytes.size() < kRiffHeaderBytes || !absl::StartsWith(bytes, "RIFF") ||
       bytes.substr(8, 4) != "WAVE") {
-    return absl::DataLossError("not a WAV file");
+    return absl::DataLossError(absl::StrCat(
+        "not a WAV file", AsWhatItIs(bytes.substr(0, kFileKindBytes))));
   }
-  // The size in the RIFF header is not used: programs that write to a pipe
-  // leave it 0, and the chunks have all the information.
+  // The end of the file, if the header's size was known when it was written.
+  const size_t riff_end = size_t{8} + Load32(bytes, 4);
+  const size_t file_size = bytes.size();
   bytes.remove_prefix(kRiffHeaderBytes);
   Wav wav;
   bool has_format = false;
   bool has_samples = false;
   while (bytes.size() >= kChunkHeaderBytes && !(has_format && has_samples)) {
     const absl::string_view name = bytes.substr(0, 4);
-    const size_t size = Load32(bytes, 4);
+    size_t size = Load32(bytes, 4);
     bytes.remove_prefix(kChunkHeaderBytes);
+    const bool unknown =
+        size == 0
+            ? riff_end <= file_size - bytes.size() || riff_end >= kUnknownSize
+            : size >= kUnknownSize && size > bytes.size();
+    // A sample that was not written whole is left out.
+    if (name == "data" && unknown) size = bytes.size() / 2 * 2;
     if (size > bytes.size()) {
       return absl::DataLossError(absl::StrCat(
           "a chunk promises ", size, " bytes, but ", bytes.size(), " follow"));

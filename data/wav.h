@@ -3,7 +3,8 @@
 // The format (IBM and Microsoft, "Multimedia Programming Interface and Data
 // Specifications 1.0", 1991): "RIFF", a size, "WAVE", then chunks. A chunk is a
 // name of four letters, a size and that many bytes, padded to an even number.
-// Integers are little-endian.
+// Integers are little-endian. A program that writes into a pipe cannot go back
+// to write sizes, and leaves 0 or a number as large as there is.
 #ifndef DATA_WAV_H_
 #define DATA_WAV_H_
 
@@ -22,7 +23,8 @@ struct Wav {
 };
 
 // Parses one channel of 16-bit PCM; chunks may be in any order, and unknown
-// ones are skipped. A header alone never causes an allocation. Errors:
+// ones are skipped. Data of a size that was not known take all that follows. A
+// header alone never causes an allocation. Errors:
 // kDataLoss for damaged or cut data; kInvalidArgument for other kinds of sound,
 // saying which.
 absl::StatusOr<Wav> ParseWav(absl::string_view bytes);

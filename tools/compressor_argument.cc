@@ -6,8 +6,8 @@
 
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 
 namespace ps {
 namespace {
@@ -15,7 +15,7 @@ namespace {
 absl::StatusOr<CompressorConfig> Parse(const std::string& argument) {
   std::error_code error;
   if (std::filesystem::exists(argument, error)) {
-    PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(argument));
+    PS_ASSIGN_OR_RETURN(const std::string text, ReadText(argument));
     return ParseCompressorConfig(text, argument);
   }
   // Every config text has a colon or a brace; few file names do.

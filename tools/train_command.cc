@@ -92,6 +92,11 @@ absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
                                               const JobConfig& config) {
   LocalClusterOptions options;
   options.config = config;
+  // So that the run can be used from any folder.
+  std::string* const data = options.config.mutable_data()->mutable_directory();
+  if (!data->empty()) {
+    *data = std::filesystem::absolute(*data);
+  }
   options.resume = flags.resume;
   options.metrics_listen = flags.metrics_listen;
   if (flags.tensorboard) {

@@ -14,6 +14,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/text_file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -88,6 +89,22 @@ TEST_F(FileTest, ReadsAFileThatDoesNotTellItsSize) {
   const auto read = ReadFile("/proc/self/status");
   ASSERT_TRUE(read.ok()) << read.status();
   EXPECT_THAT(*read, HasSubstr(absl::StrCat("Pid:\t", getpid())));
+}
+
+TEST_F(FileTest, TextHasNoByteOrderMark) {
+  const std::string path = Path("text");
+  ASSERT_TRUE(WriteFileAtomically(path, "\xef\xbb\xbfthe \xef\xbb\xbf").ok());
+  for (const auto& read : {ReadText(path), ReadRegularText(path)}) {
+    ASSERT_TRUE(read.ok()) << read.status();
+    EXPECT_EQ(*read, "the \xef\xbb\xbf");
+  }
+  for (const char* utf16 : {"\xff\xfet", "\xfe\xff"}) {
+    ASSERT_TRUE(WriteFileAtomically(path, utf16).ok());
+    const absl::Status status = ReadText(path).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr(path + ": the text is UTF-16"));
+  }
 }
 
 TEST_F(FileTest, AMissingFileIsNotFoundByPathAndReason) {

@@ -18,6 +18,7 @@ TEST(JsonTest, FieldsKeepTheirOrder) {
 TEST(JsonTest, WhatIsNoJsonIsDiscarded) {
   EXPECT_TRUE(ParseJson("").is_discarded());
   EXPECT_TRUE(ParseJson("{\"a\": 1").is_discarded());
+  EXPECT_TRUE(ParseJson(absl::string_view("{}\0", 3)).is_discarded());
   std::string repeated_key;
   EXPECT_TRUE(ParseSortedJson("[1,", &repeated_key).is_discarded());
 }

@@ -160,6 +160,10 @@ TEST(SafetensorsTest, RefusesWhatIsNoHeader) {
     ExpectError(kDataLoss, header, 0, "not a JSON object");
   }
   ExpectError(kDataLoss, std::string(1'000'000, '['), 0, "not a JSON object");
+  // The format's own reader refuses what follows a NUL, too.
+  ExpectError(kDataLoss, std::string("{}\0", 3), 0, "not a JSON object");
+  ExpectError(kDataLoss, std::string("{}\0garbage", 10), 0,
+              "not a JSON object");
   ExpectError(kDataLoss, "{\"__metadata__\":[]}", 0, "map of strings");
   ExpectError(kDataLoss, "{\"__metadata__\":{\"a\":1}}", 0, "map of strings");
 }
@@ -239,10 +243,43 @@ TEST(SafetensorsTest, WhatIsNoFloatIsNamedAndNotRead) {
               "\"n\" has shape [");
 }
 
+// Sizes of version 0.8 of the format's own reader.
+TEST(SafetensorsTest, KnowsTheSizesOfTypesThatItDoesNotRead) {
+  const std::pair<std::string, int> four_elements[] = {
+      {"F4", 2},          {"F6_E2M3", 3}, {"F6_E3M2", 3},
+      {"F8_E4M3", 4},     {"F8_E8M0", 4}, {"F8_E4M3FNUZ", 4},
+      {"F8_E5M2FNUZ", 4}, {"BF16", 8},    {"C64", 32}};
+  for (const auto& [dtype, bytes] : four_elements) {
+    const auto read = ParseSafetensors(File(
+        absl::StrCat("{\"w\":{\"dtype\":\"", dtype,
+                     "\",\"shape\":[4],\"data_offsets\":[0,", bytes, "]}}"),
+        bytes));
+    EXPECT_TRUE(read.ok()) << read.status();
+  }
+  ExpectError(absl::StatusCode::kDataLoss,
+              R"({"w":{"dtype":"F4","shape":[3],"data_offsets":[0,2]}})", 2,
+              "\"w\" has shape [3]");
+}
+
 TEST(SafetensorsTest, RefusesAnUnknownTypeByName) {
   ExpectError(absl::StatusCode::kUnimplemented,
-              R"({"w":{"dtype":"F4","shape":[2],"data_offsets":[0,1]}})", 1,
-              "\"w\" has dtype F4");
+              R"({"w":{"dtype":"C128","shape":[2],"data_offsets":[0,32]}})", 32,
+              "\"w\" has dtype C128");
+}
+
+TEST(SafetensorsTest, NamesWhatAnotherFileIs) {
+  const std::pair<absl::string_view, std::string> files[] = {
+      {"PK\x03\x04 archive/data.pkl", "a zip archive, as torch.save writes it"},
+      {"\x80\x02\x8a\nl\xfc\x9c\x46\xf9 j", "a pickle of Python"},
+      {"version https://git-lfs.github.com/spec/v1\n", "a pointer of Git LFS"},
+      {"<!DOCTYPE html><html>", "a page of HTML"},
+      {"\n<html lang=en>", "a page of HTML"}};
+  for (const auto& [bytes, kind] : files) {
+    const absl::Status status = ParseSafetensors(bytes).status();
+    EXPECT_EQ(status.code(), absl::StatusCode::kDataLoss);
+    EXPECT_THAT(std::string(status.message()),
+                HasSubstr("this is no safetensors file; it is " + kind));
+  }
 }
 
 TEST(SafetensorsTest, RefusesAShapeThatIsNotTheSizeOfTheData) {

@@ -74,6 +74,16 @@ TEST(GunzipTest, BytesAfterTheEndAreDataLoss) {
             absl::StatusCode::kDataLoss);
 }
 
+// As Python's gzip and gzip itself read them.
+TEST(GunzipTest, ZerosAfterAMemberAreNoData) {
+  const std::string zeros(100, '\0');
+  EXPECT_EQ(Gunzip(GzipForTest("text") + zeros, kNoLimit).value(), "text");
+  EXPECT_EQ(
+      Gunzip(GzipForTest("a") + zeros + GzipForTest("b"), kNoLimit).value(),
+      "ab");
+  EXPECT_FALSE(Gunzip(zeros, kNoLimit).ok());
+}
+
 TEST(GunzipTest, UnpacksNoMoreThanAllowed) {
   const std::string packed = GzipForTest(std::string(10'000'000, 'x'));
   ASSERT_LT(packed.size(), 20'000);

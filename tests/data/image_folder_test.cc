@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/status/status.h"
+#include "absl/strings/str_cat.h"
 #include "data/dataset.h"
 #include "data/image_files.h"
 #include "gmock/gmock.h"
@@ -179,8 +180,19 @@ TEST_F(ImageFolderTest, WhatIsNoImageIsFoundAtTheStart) {
   folder_.Write("test/dog/w.png", "text");
   ExpectError(absl::StatusCode::kDataLoss,
               "test/dog/w.png: is neither JPEG nor PNG");
+  folder_.Write("test/dog/w.png", "GIF89a");
+  ExpectError(absl::StatusCode::kDataLoss,
+              "test/dog/w.png: is neither JPEG nor PNG; it is a GIF image");
   folder_.Write("test/dog/w.png", "");
   ExpectError(absl::StatusCode::kDataLoss, "w.png");
+}
+
+TEST_F(ImageFolderTest, AnImageThatMayNotBeReadIsNamedWithTheReason) {
+  const WithoutOverride without_override;
+  const std::string path = folder_.path() + "/train/dog/x.jpeg";
+  ASSERT_EQ(chmod(path.c_str(), 0), 0);
+  ExpectError(absl::StatusCode::kPermissionDenied,
+              absl::StrCat("cannot open ", path, ": Permission denied"));
 }
 
 TEST_F(ImageFolderTest, AnEmptyClassIsNamed) {

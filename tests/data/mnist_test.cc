@@ -1,6 +1,7 @@
 // The data set "mnist", over files that the test writes, and over the real ones
 // if GRADSIEVE_SHARED names a folder that has data/mnist.
 #include <stdlib.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <string>
@@ -8,11 +9,14 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/exit_codes.h"
 #include "common/file.h"
+#include "common/program.h"
 #include "data/dataset.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/data/gzip_for_test.h"
+#include "tests/data/scratch_folder.h"
 
 namespace ps {
 namespace {
@@ -107,7 +111,36 @@ TEST_F(MnistTest, AMissingFileSaysWhatWasTriedAndWhereItIs) {
 
 TEST_F(MnistTest, AMissingFolderIsNotFound) {
   directory_ += "/nowhere";
-  ExpectError(absl::StatusCode::kNotFound, directory_);
+  ExpectError(absl::StatusCode::kNotFound,
+              absl::StrCat("data.directory: cannot read ", directory_));
+  ExpectError(absl::StatusCode::kNotFound, "No such file or directory");
+}
+
+TEST_F(MnistTest, WhereARelativeFolderBeginsIsSaid) {
+  directory_ = "nowhere";
+  char here[4096];
+  ASSERT_NE(getcwd(here, sizeof(here)), nullptr);
+  ExpectError(absl::StatusCode::kNotFound,
+              absl::StrCat("data.directory: cannot read nowhere (a relative "
+                           "path, which begins in ",
+                           here, "): No such file or directory"));
+  directory_ = "~/mnist";
+  ExpectError(absl::StatusCode::kNotFound, "only a shell replaces ~");
+}
+
+TEST_F(MnistTest, WhatMayNotBeReadIsNamedWithTheReason) {
+  WriteGoodFiles();
+  const std::string images = directory_ + "/train-images-idx3-ubyte";
+  const WithoutOverride without_override;
+  ASSERT_EQ(chmod(images.c_str(), 0), 0);
+  ExpectError(absl::StatusCode::kPermissionDenied,
+              absl::StrCat("cannot open ", images, ": Permission denied"));
+  EXPECT_EQ(ExitCodeFor(Load().status()), kExitConfig);
+  ASSERT_EQ(chmod(directory_.c_str(), 0), 0);
+  ExpectError(absl::StatusCode::kPermissionDenied,
+              absl::StrCat("data.directory: cannot read ", directory_,
+                           ": Permission denied"));
+  ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
 }
 
 TEST_F(MnistTest, AsManyLabelsAsImages) {

@@ -2,8 +2,11 @@
 #ifndef TESTS_DATA_SCRATCH_FOLDER_H_
 #define TESTS_DATA_SCRATCH_FOLDER_H_
 
+#include <linux/capability.h>
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include <string>
 
@@ -33,6 +36,23 @@ class ScratchFolder {
 
  private:
   std::string path_;
+};
+
+// While it lives, permissions of files count for this thread even if it is
+// root.
+class WithoutOverride {
+ public:
+  WithoutOverride() {
+    EXPECT_EQ(syscall(SYS_capget, &header_, before_), 0);
+    __user_cap_data_struct fewer[2] = {before_[0], before_[1]};
+    fewer[0].effective &= ~(1U << CAP_DAC_OVERRIDE | 1U << CAP_DAC_READ_SEARCH);
+    EXPECT_EQ(syscall(SYS_capset, &header_, fewer), 0);
+  }
+  ~WithoutOverride() { EXPECT_EQ(syscall(SYS_capset, &header_, before_), 0); }
+
+ private:
+  __user_cap_header_struct header_ = {_LINUX_CAPABILITY_VERSION_3, 0};
+  __user_cap_data_struct before_[2] = {};
 };
 
 // The folder of real data with this name in GRADSIEVE_SHARED; empty if there is

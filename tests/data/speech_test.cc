@@ -33,18 +33,20 @@ std::vector<int16_t> Noise(int size) {
 }
 
 TEST(TranscriptsTest, AreAPathATabAndWords) {
-  const auto transcripts =
-      ParseTranscripts("a/b.wav\tTWO  WORDS \r\n\nc.wav\tONE");
+  const auto transcripts = ParseTranscripts(
+      "a/b.wav\tTWO  WORDS \r\n\nc.wav\tONE\n \r\nnoise.wav\t");
   ASSERT_TRUE(transcripts.ok()) << transcripts.status();
-  ASSERT_EQ(transcripts->size(), 2);
+  ASSERT_EQ(transcripts->size(), 3);
   EXPECT_EQ((*transcripts)[0].path, "a/b.wav");
   EXPECT_EQ((*transcripts)[0].text, "TWO WORDS");
   EXPECT_EQ((*transcripts)[1].text, "ONE");
+  EXPECT_EQ((*transcripts)[2].path, "noise.wav");
+  EXPECT_EQ((*transcripts)[2].text, "");
 }
 
 TEST(TranscriptsTest, AnyOtherLineIsNamed) {
   for (const char* line :
-       {"a.wav", "a.wav WORDS", "a.wav\t", "\tWORDS", "a.wav\tWORDS\tMORE"}) {
+       {"a.wav", "a.wav WORDS", "\tWORDS", "a.wav\tWORDS\tMORE"}) {
     const auto transcripts =
         ParseTranscripts(absl::StrCat("ok.wav\tOK\n", line, "\n"));
     EXPECT_EQ(transcripts.status().code(), absl::StatusCode::kDataLoss) << line;
@@ -159,6 +161,25 @@ TEST_F(SpeechTest, AFileThatIsMissingDamagedShortOrOfAnotherRateIsNamed) {
 TEST_F(SpeechTest, ADamagedListIsNamedWithItsLine) {
   folder_.Write("x_test/transcripts.tsv", "c.wav\tA\nc.wav B\n");
   ExpectError(absl::StatusCode::kDataLoss, "x_test/transcripts.tsv: line 2");
+}
+
+TEST_F(SpeechTest, AListMayBeginWithAByteOrderMark) {
+  folder_.Write("x_test/transcripts.tsv",
+                "\xef\xbb\xbf"
+                "c.wav\tIT'S\n");
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_EQ(pair->test->size(), 1);
+}
+
+TEST_F(SpeechTest, ARecordingWithoutWordsHasNoLabels) {
+  folder_.Write("x_test/transcripts.tsv", "c.wav\t\n");
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch batch;
+  ASSERT_TRUE(pair->test->Read({0}, 0, &batch).ok());
+  EXPECT_THAT(batch.label_lengths, ElementsAre(0));
+  EXPECT_TRUE(batch.labels.empty());
 }
 
 TEST_F(SpeechTest, ATestTranscriptWithAForeignCharacterIsNamed) {

@@ -130,6 +130,24 @@ TEST_F(TextTest, TwoEpochsTrainOnEveryToken) {
   }
 }
 
+TEST_F(TextTest, ByteOrderMarksAreNoText) {
+  folder_.Write("ptb.train.txt",
+                "\xef\xbb\xbf"
+                "the cat the\n");
+  folder_.Write("ptb.valid.txt",
+                "\xef\xbb\xbf"
+                "the cat\n");
+  EXPECT_EQ(NewDataset(options_)->train->example_shape().num_classes, 3);
+  options_.config.set_name("characters");
+  folder_.Write("ptb.train.txt",
+                "\xef\xbb\xbf"
+                "abcabcabc");
+  folder_.Write("ptb.valid.txt",
+                "\xef\xbb\xbf"
+                "abcabcabc");
+  EXPECT_EQ(NewDataset(options_)->train->example_shape().num_classes, 3);
+}
+
 TEST_F(TextTest, AnUnknownWordIsUnkWhereTheTrainingTextHasThat) {
   folder_.Write("ptb.train.txt", "a a a <unk> b b\n");
   folder_.Write("ptb.valid.txt", "b zebra a\n");
@@ -145,6 +163,7 @@ TEST_F(TextTest, AnUnknownWordIsElseNamedWithItsLine) {
   folder_.Write("ptb.valid.txt", "a\n\nb zebra a\n");
   ExpectError(absl::StatusCode::kDataLoss,
               "ptb.valid.txt: line 3: the word \"zebra\"");
+  ExpectError(absl::StatusCode::kDataLoss, "write <unk> for rare words");
 }
 
 TEST_F(TextTest, AMissingFileIsNamedWithWhereItIsToBeHad) {

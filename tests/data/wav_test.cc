@@ -41,6 +41,36 @@ TEST(WavTest, TheExtensibleFormatIsKnown) {
   EXPECT_THAT(wav->samples, ElementsAre(7));
 }
 
+// What ffmpeg, sox, arecord, and programs that never come back write into a
+// pipe.
+TEST(WavTest, DataOfUnknownSizeTakeAllThatFollows) {
+  const struct {
+    uint32_t riff;
+    uint32_t data;
+  } sizes[] = {{0xffffffff, 0xffffffff},
+               {0x7ffff000, 0x7fffefdc},
+               {0x80000024, 0x80000000},
+               {0, 0},
+               {36, 0},
+               {0xffffffff, 0}};
+  for (const auto& size : sizes) {
+    for (const char* rest : {"", "x"}) {  // Cut within a sample.
+      const std::string file = "RIFF" + LittleEndian(size.riff, 4) + "WAVE" +
+                               WavFormatChunk(WavFormat()) + "data" +
+                               LittleEndian(size.data, 4) +
+                               WavDataChunk({1, -2, 3}).substr(8) + rest;
+      const auto wav = ParseWav(file);
+      ASSERT_TRUE(wav.ok()) << wav.status();
+      EXPECT_THAT(wav->samples, ElementsAre(1, -2, 3));
+    }
+  }
+  // Here the header knows that there are no data.
+  const auto empty = ParseWav(RiffFile(
+      WavFormatChunk(WavFormat()) + WavDataChunk({}) + WavChunk("LIST", "ab")));
+  ASSERT_TRUE(empty.ok()) << empty.status();
+  EXPECT_THAT(empty->samples, testing::IsEmpty());
+}
+
 TEST(WavTest, AFileCutAnywhereIsDataLoss) {
   const std::string file = WavFile({1, 2, 3, 4, 5});
   for (size_t length = 0; length < file.size(); ++length) {
@@ -88,6 +118,7 @@ TEST(WavTest, WhatIsMissingIsNamed) {
     return std::string(wav.status().message());
   };
   EXPECT_THAT(message("RIFX"), HasSubstr("not a WAV file"));
+  EXPECT_THAT(message("fLaC\x01"), HasSubstr("it is sound in FLAC"));
   EXPECT_THAT(message(RiffFile("")), HasSubstr("no format chunk"));
   EXPECT_THAT(message(RiffFile(WavFormatChunk(WavFormat()))),
               HasSubstr("no data chunk"));
@@ -95,8 +126,8 @@ TEST(WavTest, WhatIsMissingIsNamed) {
               HasSubstr("has 5 bytes"));
   EXPECT_THAT(message(RiffFile(WavChunk("data", "odd"))),
               HasSubstr("3 bytes of data"));
-  EXPECT_THAT(message(RiffFile("data\xff\xff\xff\xff..")),
-              HasSubstr("promises 4294967295 bytes, but 2 follow"));
+  EXPECT_THAT(message(RiffFile("data\xff\xff\xff\x7e..")),
+              HasSubstr("promises 2130706431 bytes, but 2 follow"));
   WavFormat format;
   format.sample_rate = 0;
   EXPECT_THAT(message(RiffFile(WavFormatChunk(format))),

@@ -97,7 +97,7 @@ TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
     std::string message;
   } cases[] = {
       {{"--set=data.name=mnist", "--set=data.directory=/nope"},
-       "gradsieve train: data.directory /nope has no train-images"},
+       "gradsieve train: data.directory: cannot read /nope: No such file"},
       {{"--set=model.name=lstm_lm"},
        "a language model needs a data set of text; data.name is \"digits\""},
       {{"--set=downlink.mode=COMPRESSED"},
@@ -183,7 +183,8 @@ TEST_F(TrainCheck, ServersAndWorkersCanBeChecked) {
       RunProcess("worker", {"--rank=1", "--check", "--set=data.name=mnist",
                             "--set=data.directory=/nope"}),
       kExitConfig);
-  EXPECT_THAT(said_, HasSubstr("data.directory /nope has no"));
+  EXPECT_THAT(said_,
+              HasSubstr("data.directory: cannot read /nope: No such file"));
 }
 
 // A job with snapshots finds its run again, whatever folder it is started in.

@@ -8,9 +8,9 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
-#include "common/file.h"
 #include "common/json.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 #include "data/image_files.h"
 #include "data/image_list.h"
 #include "nlohmann/json.hpp"
@@ -69,7 +69,7 @@ absl::StatusOr<std::vector<InfluenceQuery>> ParseQueries(
       PS_ASSIGN_OR_RETURN(query.label, LabelOf(text, flags.label, class_names));
       queries.push_back(query);
     } else {
-      PS_ASSIGN_OR_RETURN(const std::string lines, ReadFile(text));
+      PS_ASSIGN_OR_RETURN(const std::string lines, ReadText(text));
       const size_t before = queries.size();
       for (const absl::string_view line :
            absl::StrSplit(lines, absl::ByAnyChar("\r\n"), absl::SkipEmpty())) {

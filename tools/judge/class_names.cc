@@ -8,8 +8,8 @@
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
 #include "absl/strings/strip.h"
-#include "common/file.h"
 #include "common/status_macros.h"
+#include "common/text_file.h"
 
 namespace ps {
 namespace {
@@ -22,7 +22,7 @@ std::string BesideWeights(const JudgedJob& job) {
 
 absl::StatusOr<std::vector<std::string>> ReadClassNames(
     const std::string& path) {
-  PS_ASSIGN_OR_RETURN(const std::string text, ReadFile(path));
+  PS_ASSIGN_OR_RETURN(const std::string text, ReadText(path));
   std::vector<std::string> names;
   for (const absl::string_view line :
        absl::StrSplit(absl::StripSuffix(text, "\n"), '\n')) {

@@ -174,7 +174,7 @@ TEST_F(PredictCommand, WhatCannotBePredictedIsNamed) {
   fs::create_directories(Path("empty"));
   const std::vector<std::pair<std::vector<std::string>, std::string>> cases = {
       {{Path("text.png")}, Path("text.png") + ": is neither JPEG nor PNG"},
-      {{Path("none.png")}, Path("none.png") + " cannot be opened"},
+      {{Path("none.png")}, "cannot open " + Path("none.png")},
       {{Path("empty")}, "has no .jpg, .jpeg or .png file"},
       {{"--set=model.name=lstm_lm", "--set=data.name=phrases"},
        "predictions are for images"},
