@@ -153,6 +153,26 @@ std::vector<PixelScale> MeasurePixels(const ByteImages& images) {
   return scales;
 }
 
+void DescribeImages(const ByteImages& train, const ByteImages& test,
+                    const std::vector<PixelScale>& scales,
+                    DataDescription* description) {
+  for (size_t channel = 0; channel < scales.size(); ++channel) {
+    description->Add(absl::StrCat("scale of channel ", channel),
+                     absl::StrCat("mean ", scales[channel].mean, ", deviation ",
+                                  scales[channel].deviation));
+  }
+  const auto digest = [&](absl::string_view name,
+                          const std::vector<uint8_t>& bytes) {
+    description->AddDigest(
+        name, absl::string_view(reinterpret_cast<const char*>(bytes.data()),
+                                bytes.size()));
+  };
+  digest("training labels", train.labels);
+  digest("training pixels", train.pixels);
+  digest("test labels", test.labels);
+  digest("test pixels", test.pixels);
+}
+
 std::unique_ptr<Dataset> NewByteImageDataset(
     ByteImages images, const std::vector<PixelScale>& scales,
     const ImageAugmentation& augmentation) {

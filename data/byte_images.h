@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "common/batch.h"
+#include "common/data_description.h"
 #include "data/dataset.h"
 #include "data/image_converter.h"
 
@@ -24,6 +25,11 @@ struct ByteImages {
 // deviation 1. The sums are of integers, so that the result is the same on
 // every machine. If all pixels are the same, the deviation counts as 1.
 std::vector<PixelScale> MeasurePixels(const ByteImages& images);
+
+// Adds the scales, and digests of what both parts hold.
+void DescribeImages(const ByteImages& train, const ByteImages& test,
+                    const std::vector<PixelScale>& scales,
+                    DataDescription* description);
 
 // Random changes of training images, drawn anew for each example and epoch.
 struct ImageAugmentation {

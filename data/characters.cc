@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
@@ -19,16 +21,26 @@
 namespace ps {
 namespace {
 
-// The concatenation of all .txt files of the folder.
-absl::StatusOr<std::string> ReadTexts(const std::string& directory) {
+// The concatenation of all .txt files of the folder. *note says which files are
+// not read.
+absl::StatusOr<std::string> ReadTexts(const std::string& directory,
+                                      std::string* note) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
   std::string text;
+  std::vector<std::string> unread;
+  for (const std::string& name : contents.folders) {
+    unread.push_back(absl::StrCat(directory, "/", name, "/"));
+  }
   for (const std::string& name : contents.files) {
-    if (!absl::EndsWith(name, ".txt")) continue;
-    PS_ASSIGN_OR_RETURN(const std::string part,
-                        ReadRegularText(absl::StrCat(directory, "/", name)));
+    const std::string path = absl::StrCat(directory, "/", name);
+    if (!absl::EndsWith(name, ".txt")) {
+      unread.push_back(path);
+      continue;
+    }
+    PS_ASSIGN_OR_RETURN(const std::string part, ReadRegularText(path));
     text += part;
   }
+  *note = UnreadFiles(unread, "texts are .txt files in data.directory itself");
   if (text.empty()) {
     return absl::NotFoundError(absl::StrCat(
         "data.directory ", directory, " has no .txt file with text in it"));
@@ -40,7 +52,8 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckText));
   const TextConfig& config = options.config.text();
   const std::string& directory = options.config.directory();
-  PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory));
+  std::string note;
+  PS_ASSIGN_OR_RETURN(const std::string contents, ReadTexts(directory, &note));
   const absl::string_view text = contents;
   // The size of the validation part is rounded, so that 0.1 of ten bytes is one
   // byte.
@@ -51,12 +64,16 @@ absl::StatusOr<DatasetPair> NewCharacters(const DatasetOptions& options) {
   // Covers both parts; otherwise bytes that only the validation part has would
   // have no number.
   const ByteAlphabet alphabet(text);
-  return NewCharacterPair(alphabet,
-                          {absl::StrCat("the training part of ", directory),
-                           text.substr(0, train_size)},
-                          {absl::StrCat("the validation part of ", directory),
-                           text.substr(train_size)},
-                          StepsOf(config, Task::kCharacters));
+  PS_ASSIGN_OR_RETURN(
+      DatasetPair pair,
+      NewCharacterPair(alphabet,
+                       {absl::StrCat("the training part of ", directory),
+                        text.substr(0, train_size)},
+                       {absl::StrCat("the validation part of ", directory),
+                        text.substr(train_size)},
+                       StepsOf(config, Task::kCharacters)));
+  if (!note.empty()) pair.notes.push_back(std::move(note));
+  return pair;
 }
 
 void CheckCharacters(const JobConfig& config, ConfigProblems* problems) {

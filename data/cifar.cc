@@ -98,6 +98,7 @@ absl::StatusOr<DatasetPair> NewCifar(const CifarFormat& format,
     augmentation.seed = options.seed;
   }
   DatasetPair pair;
+  DescribeImages(train, test, scales, &pair.description);
   pair.train = NewByteImageDataset(std::move(train), scales, augmentation);
   pair.test = NewByteImageDataset(std::move(test), scales);
   return pair;

@@ -1,7 +1,10 @@
 #include "data/dataset.h"
 
 #include <string>
+#include <utility>
+#include <vector>
 
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "common/config_check.h"
 #include "common/nearest_word.h"
@@ -11,6 +14,24 @@
 
 namespace ps {
 namespace {
+
+DataDescription Describe(const DatasetPair& pair) {
+  DataDescription description;
+  description.Add("training examples", absl::StrCat(pair.train->size()));
+  description.Add("test examples", absl::StrCat(pair.test->size()));
+  const ExampleShape shape = pair.train->example_shape();
+  description.Add("classes", absl::StrCat(shape.num_classes));
+  if (shape.task == Task::kImages) {
+    description.Add("image", absl::StrCat(shape.channels, " x ", shape.height,
+                                          " x ", shape.width));
+  }
+  const std::vector<std::string> names = pair.train->class_names();
+  if (!names.empty()) description.AddList("class", names);
+  if (!shape.alphabet.empty()) {
+    description.Add("alphabet", absl::CHexEscape(shape.alphabet));
+  }
+  return description;
+}
 
 void CheckName(const JobConfig& config, ConfigProblems* problems) {
   const std::string& name = config.data().name();
@@ -38,7 +59,11 @@ absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
     // A file may be missing because the whole folder is.
     PS_RETURN_IF_ERROR(ListFolder(options.config.directory()).status());
   }
-  return made;
+  PS_ASSIGN_OR_RETURN(DatasetPair pair, std::move(made));
+  DataDescription description = Describe(pair);
+  description.Append(pair.description);
+  pair.description = std::move(description);
+  return pair;
 }
 
 }  // namespace ps

@@ -12,6 +12,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
 #include "common/batch.h"
+#include "common/data_description.h"
 #include "common/labelled_sequences.h"
 #include "common/registry.h"
 #include "data/example_order.h"
@@ -62,6 +63,12 @@ class Dataset {
 struct DatasetPair {
   std::unique_ptr<Dataset> train;
   std::unique_ptr<Dataset> test;
+  // What gives the numbers of the batches their meaning. A data set of files
+  // says what its files decide (words, scales, the files' names or a digest of
+  // what they hold); NewDataset puts before it what the sets above tell.
+  DataDescription description;
+  // Sentences about what is there and not used, for people.
+  std::vector<std::string> notes;
 };
 
 struct DatasetOptions {

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <system_error>
@@ -12,6 +13,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/counted.h"
 
 namespace ps {
 namespace {
@@ -67,6 +70,20 @@ absl::StatusOr<FolderContents> ListFolder(const std::string& path) {
   std::sort(contents.files.begin(), contents.files.end());
   std::sort(contents.folders.begin(), contents.folders.end());
   return contents;
+}
+
+std::string UnreadFiles(const std::vector<std::string>& paths,
+                        absl::string_view rule) {
+  if (paths.empty()) return "";
+  constexpr size_t kNamed = 3;
+  const size_t named = std::min(paths.size(), kNamed);
+  return absl::StrCat(Counted(static_cast<int64_t>(paths.size()), "file"),
+                      paths.size() == 1 ? " is not read: " : " are not read: ",
+                      absl::StrJoin(paths.begin(), paths.begin() + named, ", "),
+                      paths.size() > named
+                          ? absl::StrCat(" and ", paths.size() - named, " more")
+                          : "",
+                      "; ", rule);
 }
 
 }  // namespace ps

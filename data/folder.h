@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
 
 namespace ps {
 
@@ -19,6 +20,12 @@ struct FolderContents {
 // Errors name the path, and where it begins if it is relative: kNotFound if
 // there is no such folder, else the code that absl maps errno to.
 absl::StatusOr<FolderContents> ListFolder(const std::string& path);
+
+// A sentence that counts files which are not read, and names the first ones;
+// `rule` says which are read: "recordings are those of transcripts.tsv". Empty
+// if there are none.
+std::string UnreadFiles(const std::vector<std::string>& paths,
+                        absl::string_view rule);
 
 }  // namespace ps
 

@@ -131,6 +131,16 @@ class ImageFolder final : public Dataset {
   const Photographs photographs_;
 };
 
+// CLASS/NAME of each image in `folder`.
+std::vector<std::string> NamesIn(const std::string& folder,
+                                 const ImageList& list) {
+  std::vector<std::string> names;
+  for (const ImageFile& image : list.images) {
+    names.push_back(image.path.substr(folder.size() + 1));
+  }
+  return names;
+}
+
 // Returns the folder "test", or "val" if there is none.
 absl::StatusOr<std::string> FindTestFolder(const std::string& directory) {
   PS_ASSIGN_OR_RETURN(const FolderContents contents, ListFolder(directory));
@@ -163,14 +173,25 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
   PS_ASSIGN_OR_RETURN(const std::string test_folder, FindTestFolder(directory));
   PS_ASSIGN_OR_RETURN(const std::vector<std::string> classes,
                       ListClasses(train_folder));
-  PS_ASSIGN_OR_RETURN(std::vector<ImageFile> train,
-                      ListImages(train_folder, classes));
-  PS_ASSIGN_OR_RETURN(std::vector<ImageFile> test,
-                      ListImages(test_folder, classes));
+  PS_ASSIGN_OR_RETURN(ImageList train, ListImages(train_folder, classes));
+  PS_ASSIGN_OR_RETURN(ImageList test, ListImages(test_folder, classes));
+  for (const ImageList* const list : {&train, &test}) {
+    for (const ImageFile& image : list->images) {
+      PS_RETURN_IF_ERROR(CheckImageFile(image.path));
+    }
+  }
   DatasetPair pair;
+  pair.description.AddList("training file", NamesIn(train_folder, train));
+  pair.description.AddList("test file", NamesIn(test_folder, test));
+  for (const ImageList* const list : {&train, &test}) {
+    std::string note = UnreadFiles(
+        list->unread,
+        "images are .jpg, .jpeg and .png files in the folder of their class");
+    if (!note.empty()) pair.notes.push_back(std::move(note));
+  }
   pair.train = std::make_unique<ImageFolder>(
-      std::move(train), classes, /*changes=*/options.augment, options);
-  pair.test = std::make_unique<ImageFolder>(std::move(test), classes,
+      std::move(train.images), classes, /*changes=*/options.augment, options);
+  pair.test = std::make_unique<ImageFolder>(std::move(test.images), classes,
                                             /*changes=*/false, options);
   return pair;
 }

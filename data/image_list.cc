@@ -46,11 +46,16 @@ absl::StatusOr<std::vector<std::string>> ListClasses(
   return std::move(contents.folders);
 }
 
-absl::StatusOr<std::vector<ImageFile>> ListImages(
-    const std::string& folder, const std::vector<std::string>& classes) {
+absl::StatusOr<ImageList> ListImages(const std::string& folder,
+                                     const std::vector<std::string>& classes) {
   PS_ASSIGN_OR_RETURN(const std::vector<std::string> names,
                       ListClasses(folder));
-  std::vector<ImageFile> images;
+  ImageList list;
+  std::vector<ImageFile>& images = list.images;
+  PS_ASSIGN_OR_RETURN(const FolderContents beside, ListFolder(folder));
+  for (const std::string& file : beside.files) {
+    list.unread.push_back(absl::StrCat(folder, "/", file));
+  }
   for (const std::string& name : names) {
     const std::string class_folder = absl::StrCat(folder, "/", name);
     const auto found = std::find(classes.begin(), classes.end(), name);
@@ -61,12 +66,17 @@ absl::StatusOr<std::vector<ImageFile>> ListImages(
     PS_ASSIGN_OR_RETURN(const FolderContents contents,
                         ListFolder(class_folder));
     const size_t before = images.size();
+    for (const std::string& below : contents.folders) {
+      list.unread.push_back(absl::StrCat(class_folder, "/", below, "/"));
+    }
     for (const std::string& file : contents.files) {
-      if (!HasImageName(file)) continue;
       ImageFile image;
       image.path = absl::StrCat(class_folder, "/", file);
+      if (!HasImageName(file)) {
+        list.unread.push_back(image.path);
+        continue;
+      }
       image.label = static_cast<int32_t>(found - classes.begin());
-      PS_RETURN_IF_ERROR(CheckImageFile(image.path));
       images.push_back(std::move(image));
     }
     if (images.size() == before) {
@@ -74,7 +84,7 @@ absl::StatusOr<std::vector<ImageFile>> ListImages(
           absl::StrCat(class_folder, " has no .jpg, .jpeg or .png file"));
     }
   }
-  return images;
+  return list;
 }
 
 }  // namespace ps

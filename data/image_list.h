@@ -28,12 +28,17 @@ absl::Status CheckImageFile(const std::string& path);
 // name with a line break, because lists of classes have one on each line.
 absl::StatusOr<std::vector<std::string>> ListClasses(const std::string& folder);
 
+struct ImageList {
+  std::vector<ImageFile> images;
+  // Paths of files, and of folders with a "/" behind, that are not read.
+  std::vector<std::string> unread;
+};
+
 // Returns all files folder/CLASS/*.jpg, .jpeg or .png (also in capitals), by
-// class and then by name. Reads the beginning of each file to check its format.
-// Errors: kNotFound if a class has no image, or if `folder` contains a folder
-// that is not in `classes`; kDataLoss if a file is neither JPEG nor PNG.
-absl::StatusOr<std::vector<ImageFile>> ListImages(
-    const std::string& folder, const std::vector<std::string>& classes);
+// class and then by name. Errors: kNotFound if a class has no image, or if
+// `folder` contains a folder that is not in `classes`.
+absl::StatusOr<ImageList> ListImages(const std::string& folder,
+                                     const std::vector<std::string>& classes);
 
 }  // namespace ps
 

@@ -93,6 +93,7 @@ absl::StatusOr<DatasetPair> NewMnist(const DatasetOptions& options) {
   }
   const std::vector<PixelScale> scales = MeasurePixels(train);
   DatasetPair pair;
+  DescribeImages(train, test, scales, &pair.description);
   pair.train = NewByteImageDataset(std::move(train), scales);
   pair.test = NewByteImageDataset(std::move(test), scales);
   return pair;

@@ -1,9 +1,13 @@
 // The data set "speech": WAV files with transcripts.
 
+#include <algorithm>
+#include <filesystem>
 #include <limits>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -20,7 +24,6 @@
 #include "data/speech_dataset.h"
 #include "data/transcripts.h"
 #include "data/wav.h"
-#include "glog/logging.h"
 
 namespace ps {
 namespace {
@@ -64,9 +67,19 @@ class WavRecordings final : public Recordings {
     return std::move(wav.samples);
   }
 
+  // Path and words of each, below `folder`.
+  std::vector<std::string> Names(const std::string& folder) const {
+    std::vector<std::string> names;
+    for (const Transcript& transcript : transcripts_) {
+      names.push_back(absl::StrCat(transcript.path.substr(folder.size() + 1),
+                                   "\t", transcript.text));
+    }
+    return names;
+  }
+
   // Reads every file once, before any other use. Removes recordings of more
-  // than max_samples.
-  absl::Status Check(int64_t max_samples) {
+  // than max_samples, and says in *notes how many.
+  absl::Status Check(int64_t max_samples, std::vector<std::string>* notes) {
     std::vector<Transcript> kept;
     for (int64_t i = 0; i < size(); ++i) {
       PS_ASSIGN_OR_RETURN(const std::vector<int16_t> samples, Samples(i));
@@ -76,9 +89,10 @@ class WavRecordings final : public Recordings {
       }
     }
     if (kept.size() < transcripts_.size()) {
-      LOG(INFO) << transcripts_.size() - kept.size() << " of "
-                << transcripts_.size() << " training recordings are longer "
-                << "than data.speech.max_seconds and left out";
+      notes->push_back(absl::StrCat(
+          transcripts_.size() - kept.size(), " of ", transcripts_.size(),
+          " training recordings are longer than data.speech.max_seconds and "
+          "left out"));
     }
     transcripts_ = std::move(kept);
     return absl::OkStatus();
@@ -119,6 +133,28 @@ absl::StatusOr<std::vector<Transcript>> ReadTranscripts(
   return transcripts;
 }
 
+// The .wav files below `folder` that none of the transcripts names.
+std::string UnreadRecordings(const std::string& folder,
+                             const std::vector<Transcript>& transcripts) {
+  namespace fs = std::filesystem;
+  std::set<std::string> named;
+  for (const Transcript& transcript : transcripts) {
+    named.insert(fs::path(transcript.path).lexically_normal());
+  }
+  std::vector<std::string> unread;
+  std::error_code error;
+  for (fs::recursive_directory_iterator it(folder, error), end;
+       !error && it != end; it.increment(error)) {
+    const std::string path = it->path().lexically_normal();
+    if (absl::EndsWithIgnoreCase(path, ".wav") && named.count(path) == 0) {
+      unread.push_back(path);
+    }
+  }
+  std::sort(unread.begin(), unread.end());
+  return UnreadFiles(unread, absl::StrCat("recordings are those that ", folder,
+                                          "/transcripts.tsv names"));
+}
+
 absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(FirstProblem(options.config, CheckSpeech));
   const SpeechConfig& config = options.config.speech();
@@ -131,15 +167,24 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
                       ReadTranscripts(train_folder));
   PS_ASSIGN_OR_RETURN(std::vector<Transcript> test_transcripts,
                       ReadTranscripts(test_folder));
+  DatasetPair pair;
+  for (const std::string& note :
+       {UnreadRecordings(train_folder, train_transcripts),
+        UnreadRecordings(test_folder, test_transcripts)}) {
+    if (!note.empty()) pair.notes.push_back(note);
+  }
   PS_ASSIGN_OR_RETURN(const Wav first, ReadWav(train_transcripts[0].path));
-  auto features = SpeechFeatures::Create(config, first.sample_rate);
+  const int64_t sample_rate = first.sample_rate;
+  auto features = SpeechFeatures::Create(config, sample_rate);
   if (!features.ok()) {
     return Annotate(features.status(), train_transcripts[0].path);
   }
   auto train = std::make_unique<WavRecordings>(
-      std::move(train_transcripts), first.sample_rate, features->window_size());
-  PS_RETURN_IF_ERROR(train->Check(static_cast<int64_t>(
-      config.max_seconds() * static_cast<double>(first.sample_rate))));
+      std::move(train_transcripts), sample_rate, features->window_size());
+  PS_RETURN_IF_ERROR(
+      train->Check(static_cast<int64_t>(config.max_seconds() *
+                                        static_cast<double>(sample_rate)),
+                   &pair.notes));
   if (train->size() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(train_folder,
@@ -148,10 +193,13 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
                      config.max_seconds()));
   }
   auto test = std::make_unique<WavRecordings>(
-      std::move(test_transcripts), first.sample_rate, features->window_size());
-  PS_RETURN_IF_ERROR(test->Check(std::numeric_limits<int64_t>::max()));
+      std::move(test_transcripts), sample_rate, features->window_size());
+  PS_RETURN_IF_ERROR(
+      test->Check(std::numeric_limits<int64_t>::max(), &pair.notes));
   const std::string alphabet = SpeechAlphabet(*train);
-  DatasetPair pair;
+  pair.description.Add("samples a second", absl::StrCat(sample_rate));
+  pair.description.AddList("training recording", train->Names(train_folder));
+  pair.description.AddList("test recording", test->Names(test_folder));
   PS_ASSIGN_OR_RETURN(pair.train,
                       NewSpeechDataset(std::move(train), *features, alphabet));
   auto test_set = NewSpeechDataset(std::move(test), *features, alphabet);

@@ -4,6 +4,8 @@
 #include <utility>
 #include <vector>
 
+#include "absl/strings/escaping.h"
+#include "absl/strings/str_cat.h"
 #include "common/status_macros.h"
 #include "data/token_windows.h"
 
@@ -33,6 +35,13 @@ TokenText CharactersOf(const ByteAlphabet& alphabet, const NamedText& named) {
 absl::Status AddText(const NamedText& named, TokenText text, int64_t steps,
                      DatasetPair* pair) {
   const bool is_test = text.for_evaluation;
+  const std::string part = is_test ? "test" : "training";
+  pair->description.Add(absl::StrCat(part, " tokens"),
+                        absl::StrCat(text.tokens.size()));
+  pair->description.AddDigest(
+      absl::StrCat(part, " text"),
+      absl::string_view(reinterpret_cast<const char*>(text.tokens.data()),
+                        text.tokens.size() * sizeof(int32_t)));
   auto windows = NewTokenWindows(std::move(text), steps);
   if (!windows.ok()) return Annotate(windows.status(), named.name);
   (is_test ? pair->test : pair->train) = *std::move(windows);
@@ -45,6 +54,7 @@ absl::StatusOr<DatasetPair> NewWordPair(const Vocabulary& vocabulary,
                                         const NamedText& train,
                                         const NamedText& test, int64_t steps) {
   DatasetPair pair;
+  pair.description.AddList("word", vocabulary.words());
   PS_ASSIGN_OR_RETURN(TokenText train_words, WordsOf(vocabulary, train));
   PS_RETURN_IF_ERROR(AddText(train, std::move(train_words), steps, &pair));
   PS_ASSIGN_OR_RETURN(TokenText test_words, WordsOf(vocabulary, test));
@@ -58,6 +68,7 @@ absl::StatusOr<DatasetPair> NewCharacterPair(const ByteAlphabet& alphabet,
                                              const NamedText& test,
                                              int64_t steps) {
   DatasetPair pair;
+  pair.description.Add("alphabet", absl::CHexEscape(alphabet.bytes()));
   PS_RETURN_IF_ERROR(
       AddText(train, CharactersOf(alphabet, train), steps, &pair));
   TokenText test_characters = CharactersOf(alphabet, test);

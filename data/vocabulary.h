@@ -25,6 +25,7 @@ class Vocabulary {
 
   int64_t size() const { return static_cast<int64_t>(words_.size()); }
   const std::string& word(int64_t number) const { return words_[number]; }
+  const std::vector<std::string>& words() const { return words_; }
 
   // The numbers of the words of `text`. A word that is not in the vocabulary
   // counts as kUnknown, if the vocabulary has it. Errors: otherwise kDataLoss,

@@ -1,5 +1,6 @@
 // How workers register: who may, and what they are told of the job.
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -9,6 +10,7 @@
 #include "absl/strings/str_join.h"
 #include "common/config.h"
 #include "common/consistency.h"
+#include "common/data_description.h"
 #include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "common/version.h"
@@ -63,6 +65,34 @@ absl::Status ServerCalls::CheckConfig(const RegisterRequest& request) {
       absl::StrJoin(fields, "\n  ")));
 }
 
+absl::Status ServerCalls::TakeData(const RegisterRequest& request) {
+  const int rank = request.worker().rank();
+  int other_rank = -1;
+  std::string difference;
+  {
+    MutexLock lock(&mu_);
+    // All others have the same.
+    const auto other =
+        std::find_if(data_.begin(), data_.end(),
+                     [rank](const auto& data) { return data.first != rank; });
+    if (other == data_.end()) {
+      data_[rank] = std::make_shared<const std::string>(request.data());
+      return absl::OkStatus();
+    }
+    if (*other->second == request.data()) {
+      data_[rank] = other->second;
+      return absl::OkStatus();
+    }
+    other_rank = other->first;
+    difference = DescribeDataDifference(request.data(), *other->second);
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "worker ", rank, " (", request.name(), ") has other data than worker ",
+      other_rank, " (here: worker ", rank, ", there: worker ", other_rank,
+      "): ", difference,
+      "; the same files must be in data.directory of all workers"));
+}
+
 absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
                                          RegisterResponse* response) {
   if (request.protocol() != kProtocol) {
@@ -77,11 +107,18 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
         request.server_index(), ". Is cluster.servers in order of index?"));
   }
   if (request.name().size() > kMaxNameBytes ||
-      request.config().size() > kMaxConfigBytes) {
+      request.config().size() > kMaxConfigBytes ||
+      request.data().size() > kMaxDataDescriptionBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
-        "a name of ", request.name().size(), " bytes and a config of ",
-        request.config().size(), " bytes; at most ", kMaxNameBytes, " and ",
-        kMaxConfigBytes, " are allowed"));
+        "a name of ", request.name().size(), " bytes, a config of ",
+        request.config().size(), " and a description of data of ",
+        request.data().size(), "; at most ", kMaxNameBytes, ", ",
+        kMaxConfigBytes, " and ", kMaxDataDescriptionBytes, " are allowed"));
+  }
+  if (std::any_of(request.data().begin(), request.data().end(),
+                  [](char c) { return absl::ascii_iscntrl(c) && c != '\n'; })) {
+    return absl::InvalidArgumentError(
+        "the description of the data has control characters");
   }
   if (!std::all_of(request.name().begin(), request.name().end(),
                    absl::ascii_isprint)) {
@@ -117,6 +154,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
     case ShardSnapshots::Welcome::kRegister:
       break;
   }
+  PS_RETURN_IF_ERROR(TakeData(request));
   const ShardLayout layout = LayoutOf(request);
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.

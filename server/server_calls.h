@@ -184,6 +184,8 @@ class ServerCalls {
                                             const grpc::ByteBuffer& bytes,
                                             HeldCall* call);
   absl::Status CheckConfig(const RegisterRequest& request);
+  // Whether it has the same data as the others; keeps what it has.
+  absl::Status TakeData(const RegisterRequest& request);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
   void Left(int rank, int64_t connection);
@@ -223,6 +225,8 @@ class ServerCalls {
   std::map<int64_t, std::shared_ptr<AttendCall>> attending_
       ABSL_GUARDED_BY(mu_);
   std::map<int, CallPtr> finishing_ ABSL_GUARDED_BY(mu_);  // By rank.
+  // What the data of each worker mean, by rank.
+  std::map<int, std::shared_ptr<const std::string>> data_ ABSL_GUARDED_BY(mu_);
 };
 
 }  // namespace ps

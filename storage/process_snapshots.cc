@@ -9,6 +9,7 @@
 #include "absl/strings/str_split.h"
 #include "common/clock.h"
 #include "common/config.h"
+#include "common/data_description.h"
 #include "common/json.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
@@ -19,6 +20,7 @@ namespace ps {
 namespace {
 
 constexpr char kConfig[] = "config";
+constexpr char kData[] = "data";
 constexpr char kDone[] = "done";  // A file.
 
 // How often a job saves does not change what it computes.
@@ -28,9 +30,9 @@ std::string ComparedText(JobConfig config) {
 }
 
 // What Write puts into the note; empty if it is something else.
-std::string JobText(const std::string& note) {
+std::string TextOf(const std::string& note, const char* name) {
   const Json json = ParseJson(note);
-  const auto text = json.find(kConfig);
+  const auto text = json.find(name);
   if (text == json.end() || !text->is_string()) return "";
   return text->get<std::string>();
 }
@@ -38,13 +40,29 @@ std::string JobText(const std::string& note) {
 }  // namespace
 
 absl::StatusOr<JobConfig> JobOfNote(const std::string& note) {
-  return ParseConfig(JobText(note), "the job of a snapshot");
+  return ParseConfig(TextOf(note, kConfig), "the job of a snapshot");
 }
 
-std::string NoteOf(const JobConfig& job) {
+std::string DataOfNote(const std::string& note) { return TextOf(note, kData); }
+
+std::string NoteOf(const JobConfig& job, const std::string& data_text) {
   Json note;
   note[kConfig] = ComparedText(job);
+  if (!data_text.empty()) note[kData] = data_text;
   return JsonText(note);
+}
+
+absl::Status CheckSameData(const std::string& note,
+                           const std::string& data_text,
+                           const std::string& where) {
+  const std::string there = DataOfNote(note);
+  if (there.empty() || there == data_text) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat(where,
+                   " was made with other data (there: the snapshot, here: "
+                   "data.directory): ",
+                   DescribeDataDifference(data_text, there),
+                   ". Bring back the data, or begin a new run"));
 }
 
 std::string ServerProcess(int index, int num_servers) {
@@ -92,6 +110,7 @@ ProcessSnapshots::ProcessSnapshots(const ProcessSnapshotsOptions& options)
       folder_(absl::StrCat(options.config->checkpoint().directory(), "/",
                            options.process)),
       job_(*options.config),
+      data_text_(options.data_text),
       any_num_servers_(options.any_num_servers),
       written_(options.written),
       keep_last_(options.config->checkpoint().keep_last()) {}
@@ -174,7 +193,10 @@ absl::Status ProcessSnapshots::CheckNote(int64_t number,
   }
   const std::vector<std::string> differences =
       DescribeConfigDifferences(ComparedText(job_), ComparedText(*there));
-  if (differences.empty()) return absl::OkStatus();
+  if (differences.empty()) {
+    return CheckSameData(note, data_text_,
+                         absl::StrCat("snapshot ", number, " in ", folder_));
+  }
   return absl::FailedPreconditionError(absl::StrCat(
       "snapshot ", number, " in ", folder_,
       " belongs to another job; name another checkpoint.directory, or continue "
@@ -266,7 +288,7 @@ absl::Status ProcessSnapshots::Write(int64_t number, const SnapshotParts& parts,
   for (const auto& [name, bytes] : parts) {
     PS_RETURN_IF_ERROR(writer.Add(name, bytes));
   }
-  return writer.Commit(NoteOf(job_));
+  return writer.Commit(NoteOf(job_, data_text_));
 }
 
 absl::Status ProcessSnapshots::Flush() {

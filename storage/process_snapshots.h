@@ -28,6 +28,8 @@ struct ProcessSnapshotsOptions {
   // With a checkpoint.directory. Not owned; used by Open only.
   const JobConfig* config = nullptr;
   std::string process;  // ServerProcess or WorkerProcess; names the folder.
+  // The text of the DataDescription of a worker's data; empty: it has none.
+  std::string data_text;
   // Whether what it saves does not depend on cluster.num_servers.
   bool any_num_servers = false;
   // Called after each snapshot, on the thread that writes it, with the time
@@ -57,7 +59,15 @@ using SnapshotParts = std::map<std::string, std::string>;
 // The job to which a snapshot with this note belongs, without the fields that
 // may differ between processes. Errors: those of ParseConfig.
 absl::StatusOr<JobConfig> JobOfNote(const std::string& note);
-std::string NoteOf(const JobConfig& job);
+// The description of the data; empty if the note has none.
+std::string DataOfNote(const std::string& note);
+std::string NoteOf(const JobConfig& job, const std::string& data_text);
+// kFailedPrecondition, which names the difference, unless a snapshot with this
+// note was made with the data that `data_text` describes, or says nothing of
+// data. `where` names the snapshot.
+absl::Status CheckSameData(const std::string& note,
+                           const std::string& data_text,
+                           const std::string& where);
 
 // Snapshot 0 stands for the beginning of the job and is empty. It tells a
 // process that has not saved anything yet from one that has lost its folder.
@@ -68,8 +78,8 @@ class ProcessSnapshots {
   // Reads and checks the snapshots that are there, and logs which are damaged,
   // or cannot be read and are older than one that is whole. Errors:
   // kUnavailable if another process uses the folder; kFailedPrecondition, with
-  // the fields that differ, for a snapshot of another job; those of the file
-  // system, if the latest cannot be read.
+  // what differs, for a snapshot of another job or other data; those of the
+  // file system, if the latest cannot be read.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> Open(
       const ProcessSnapshotsOptions& options);
 
@@ -128,6 +138,7 @@ class ProcessSnapshots {
   Files* const files_;
   const std::string folder_;
   const JobConfig job_;
+  const std::string data_text_;
   const bool any_num_servers_;
   const std::function<void(absl::Duration, const absl::Status&)> written_;
   std::unique_ptr<FileLock> lock_;

@@ -37,11 +37,13 @@
 namespace ps {
 namespace {
 
+constexpr char kEverything[] = "all";  // Of --check.
+
 struct Flags {
   std::string job;
   std::string run_dir;
   std::vector<std::string> overrides;
-  bool check = false;
+  std::string check;  // Empty: train.
   bool no_data = false;
   bool resume = false;
   bool tensorboard = false;
@@ -65,6 +67,8 @@ CommandText Text() {
        "the same job, but three epochs"},
       {"gradsieve train job.textproto --check",
        "only check the job and its data"},
+      {"gradsieve train job.textproto --check=all",
+       "the same, and read every example"},
       {"gradsieve train job.textproto --page",
        "watch it in a browser; the log says where"},
       {"gradsieve train --resume runs/mlp-20261121-143005",
@@ -167,10 +171,29 @@ int64_t LatestSnapshot(const LocalClusterOptions& options) {
   return numbers.ok() && !numbers->empty() ? numbers->back() : -1;
 }
 
+// That the data are those with which the latest snapshots were made.
+absl::Status CheckSameDataAsBefore(const std::string& directory,
+                                   const std::string& data_text) {
+  const auto snapshots = FindJobSnapshots(Files::Real(), directory);
+  if (!snapshots.ok()) return absl::OkStatus();  // Reported below.
+  for (auto snapshot = snapshots->rbegin(); snapshot != snapshots->rend();
+       ++snapshot) {
+    for (const ProcessPart& part : snapshot->parts) {
+      if (!part.snapshot.ok()) continue;
+      const absl::Status same = CheckSameData(
+          part.snapshot->note, data_text,
+          absl::StrCat("snapshot ", snapshot->number, " of ", part.process));
+      if (!same.ok()) return absl::InvalidArgumentError(same.message());
+    }
+  }
+  return absl::OkStatus();
+}
+
 // Makes sure that the run can go on with these options. `job` is the file of
-// its job.
+// its job, data_text describes the data that it has now.
 absl::Status PrepareResume(const LocalClusterOptions& options,
-                           const std::string& job) {
+                           const std::string& job,
+                           const std::string& data_text) {
   PS_RETURN_IF_ERROR(
       LockProcesses(Files::Real(), CheckpointDirectory(options)).status());
   // Before the job is written again, with what --set has changed.
@@ -190,6 +213,8 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
                      "the --set of:\n  ",
                      absl::StrJoin(differences, "\n  ")));
   }
+  PS_RETURN_IF_ERROR(
+      CheckSameDataAsBefore(CheckpointDirectory(options), data_text));
   if (HasOtherWorkers(Files::Real(), CheckpointDirectory(options),
                       num_workers)) {
     PS_ASSIGN_OR_RETURN(
@@ -253,7 +278,7 @@ absl::StatusOr<JobConfig> JobOfRun(const std::string& path,
 // Reads the data and plans the model, so that what is wrong is said once and
 // before anything is started. This process uses no device unless it ends
 // afterwards: a device's memory is for workers.
-absl::StatusOr<std::string> CheckHere(JobConfig config, bool ends) {
+absl::StatusOr<CheckedJob> CheckHere(JobConfig config, bool ends) {
   if (!ends) {
     PS_RETURN_IF_ERROR(CheckDevice(config, /*worker_rank=*/0));
     config.mutable_machine()->set_device("cpu");
@@ -261,10 +286,10 @@ absl::StatusOr<std::string> CheckHere(JobConfig config, bool ends) {
   }
   const int log_level = FLAGS_minloglevel;
   FLAGS_minloglevel = google::GLOG_WARNING;
-  absl::StatusOr<std::string> what = CheckTraining(config, /*worker_rank=*/0);
+  absl::StatusOr<CheckedJob> checked = CheckTraining(config, /*worker_rank=*/0);
   FLAGS_minloglevel = log_level;
   GiveBackMemory();
-  return what;
+  return checked;
 }
 
 // What to do about a run that is not complete.
@@ -302,15 +327,25 @@ int Train(const Flags& flags) {
   if (!options.ok()) return Fail(options.status(), kExitFailed);
   const absl::Status can_start = CheckLocalCluster(*options);
   if (!can_start.ok()) return Fail(can_start, kExitFailed);
-  const absl::StatusOr<std::string> what = CheckHere(*config, flags.check);
-  if (!what.ok()) return Fail(what.status(), ExitCodeFor(what.status()));
-  if (flags.check) {
-    std::printf("%s is a valid job: %s\n", job.c_str(), what->c_str());
+  const bool only_check = !flags.check.empty();
+  const absl::StatusOr<CheckedJob> checked = CheckHere(*config, only_check);
+  absl::Status wrong = checked.status();
+  if (wrong.ok() && flags.check == kEverything) {
+    wrong = CheckEveryExample(*config);
+  }
+  if (!wrong.ok()) return Fail(wrong, ExitCodeFor(wrong));
+  if (only_check) {
+    std::printf("%s is a valid job: %s\n", job.c_str(),
+                checked->summary.c_str());
+    for (const std::string& note : checked->notes) {
+      std::printf("note: %s\n", note.c_str());
+    }
     return kExitDone;
   }
   if (flags.resume) {
     SetRunDirectory(flags.job, &*options);
-    const absl::Status possible = PrepareResume(*options, job);
+    const absl::Status possible =
+        PrepareResume(*options, job, checked->data_text);
     if (!possible.ok()) {
       const bool can_be_mended_in_the_job =
           absl::IsInvalidArgument(possible) || absl::IsNotFound(possible);
@@ -360,10 +395,11 @@ int RunTrainCommand(int argc, char** argv) {
                          "runs/NAME-TIME.",
                          &flags.run_dir);
   AddOverrides(&command_line, &flags.overrides);
-  command_line.AddSwitch("check",
-                         "Only check the job, read its data and plan its "
-                         "model, and report what is wrong.",
-                         &flags.check);
+  command_line.AddOptionalValue(
+      "check", "all",
+      "Only check the job, read its data and plan its model, and report what "
+      "is wrong; with =all also read every example.",
+      "begin", &flags.check);
   command_line.AddSwitch("no-data",
                          "With --check: do not read the data, which is on "
                          "other machines.",
@@ -396,7 +432,14 @@ int RunTrainCommand(int argc, char** argv) {
                     "directory of an old one; give only one of them"),
                 kExitUsage);
   }
-  if (flags.no_data && !flags.check) {
+  if (!flags.check.empty() && flags.check != "begin" &&
+      flags.check != kEverything) {
+    return Fail(
+        absl::InvalidArgumentError(absl::StrCat(
+            "--check is \"", flags.check, "\"; must be all, or have no value")),
+        kExitUsage);
+  }
+  if (flags.no_data && flags.check.empty()) {
     return Fail(absl::InvalidArgumentError(
                     "--no-data is for --check; to train, workers need data"),
                 kExitUsage);

@@ -103,6 +103,7 @@ RegisterRequest SessionsClient::Registration() const {
   request.set_name(options_.name);
   request.set_protocol(kProtocol);
   request.set_config(options_.config_text);
+  request.set_data(options_.data_text);
   request.set_total_iterations(options_.total_iterations);
   request.set_keeps_snapshots(options_.keeps_snapshots);
   request.set_num_averaged_buckets(options_.num_averaged_buckets);

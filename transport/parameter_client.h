@@ -35,6 +35,7 @@ struct ParameterClientOptions {
   uint64_t incarnation = 0;
   std::string name;         // "host:pid", for the servers' messages.
   std::string config_text;  // SharedConfigText of the job.
+  std::string data_text;    // The text of the DataDescription.
   int64_t total_iterations = 0;
   // The number of last buckets that hold statistics, which the servers average.
   int num_averaged_buckets = 0;

@@ -1,8 +1,16 @@
 #include "worker/job_check.h"
 
+#include <cstddef>
+#include <cstdint>
+
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "common/batch.h"
 #include "common/counted.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
+#include "common/thread_pool.h"
+#include "data/dataset.h"
 #include "transport/shard_map.h"
 #include "worker/bucket_plan.h"
 #include "worker/first_weights.h"
@@ -10,8 +18,53 @@
 
 namespace ps {
 
-absl::StatusOr<std::string> CheckTraining(const JobConfig& config,
-                                          int worker_rank) {
+namespace {
+
+// Of examples that cannot be read.
+constexpr size_t kMaxReasons = 10;
+
+// Appends a reason for every example of `set` that cannot be read.
+void ReadAll(const Dataset& set, ThreadPool* pool,
+             std::vector<std::string>* reasons) {
+  constexpr int64_t kChunk = 16;
+  std::vector<std::vector<std::string>> by_chunk(NumChunks(set.size(), kChunk));
+  pool->ParallelFor(set.size(), kChunk, [&](const ChunkRange& chunk) {
+    Batch batch;
+    for (int64_t number = chunk.begin; number < chunk.end; ++number) {
+      const absl::Status read = set.Read({number}, /*epoch=*/0, &batch);
+      if (!read.ok()) by_chunk[chunk.index].emplace_back(read.message());
+    }
+  });
+  for (const std::vector<std::string>& chunk : by_chunk) {
+    reasons->insert(reasons->end(), chunk.begin(), chunk.end());
+  }
+}
+
+}  // namespace
+
+absl::Status CheckEveryExample(const JobConfig& config) {
+  DatasetOptions options;
+  options.config = config.data();
+  options.seed = config.seed();
+  PS_ASSIGN_OR_RETURN(const DatasetPair data, NewDataset(options));
+  ThreadPool pool(MachineCores());
+  std::vector<std::string> reasons;
+  ReadAll(*data.train, &pool, &reasons);
+  ReadAll(*data.test, &pool, &reasons);
+  if (reasons.empty()) return absl::OkStatus();
+  const size_t total = reasons.size();
+  if (total > kMaxReasons) {
+    reasons.resize(kMaxReasons);
+    reasons.push_back(absl::StrCat("and ", total - kMaxReasons, " more"));
+  }
+  return absl::DataLossError(
+      absl::StrCat(Counted(static_cast<int64_t>(total), "example"), " of ",
+                   data.train->size() + data.test->size(),
+                   " cannot be read:\n  ", absl::StrJoin(reasons, "\n  ")));
+}
+
+absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
+                                         int worker_rank) {
   PS_ASSIGN_OR_RETURN(const TrainingParts parts,
                       MakeTrainingParts(config, worker_rank));
   PS_RETURN_IF_ERROR(
@@ -26,11 +79,16 @@ absl::StatusOr<std::string> CheckTraining(const JobConfig& config,
         MakeFirstWeights(config, parts.model.get(), parts.backend.get())
             .status());
   }
-  return absl::StrCat(config.model().name(), " with ",
-                      Counted(parts.model->num_parameters(), "parameter"), ", ",
-                      Counted(parts.data.train->size(), "training example"),
-                      ", ", Counted(parts.data.test->size(), "test example"),
-                      ", ", Counted(parts.plan->total_iterations, "iteration"));
+  CheckedJob job;
+  job.summary =
+      absl::StrCat(config.model().name(), " with ",
+                   Counted(parts.model->num_parameters(), "parameter"), ", ",
+                   Counted(parts.data.train->size(), "training example"), ", ",
+                   Counted(parts.data.test->size(), "test example"), ", ",
+                   Counted(parts.plan->total_iterations, "iteration"));
+  job.data_text = parts.data.description.text();
+  job.notes = parts.data.notes;
+  return job;
 }
 
 }  // namespace ps

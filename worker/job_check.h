@@ -3,19 +3,34 @@
 #define WORKER_JOB_CHECK_H_
 
 #include <string>
+#include <vector>
 
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "proto/config.pb.h"
 
 namespace ps {
 
+struct CheckedJob {
+  // As in "mlp with 6,370 parameters, 200 training examples, 50 test examples,
+  // 25 iterations".
+  std::string summary;
+  std::string data_text;           // The text of the DataDescription.
+  std::vector<std::string> notes;  // Those of the data set.
+};
+
 // Reads the data, plans the model, deals it to the servers and reads
 // model.initial_weights, as Train does, and keeps nothing of it. `config` has
-// been validated. Returns what will be trained, as in "mlp with 6,370
-// parameters, 200 training examples, 50 test examples, 25 iterations". Errors:
-// those of MakeTrainingParts, PlanShards and MakeFirstWeights.
-absl::StatusOr<std::string> CheckTraining(const JobConfig& config,
-                                          int worker_rank);
+// been validated. Errors: those of MakeTrainingParts, PlanShards and
+// MakeFirstWeights.
+absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
+                                         int worker_rank);
+
+// Reads every example of both sets, on all cores, which can take as long as an
+// epoch. `config` has been validated. Errors: those of NewDataset; kDataLoss,
+// with the number of examples that cannot be read, and the reasons for the
+// first of them.
+absl::Status CheckEveryExample(const JobConfig& config);
 
 }  // namespace ps
 

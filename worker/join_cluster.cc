@@ -62,6 +62,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.incarnation = options.incarnation;
   client.name = options.name;
   client.config_text = SharedConfigText(*options.config);
+  client.data_text = options.data_text;
   // Servers count each push as one iteration.
   client.total_iterations = options.num_pushes;
   client.was_done = options.was_done;

@@ -21,6 +21,7 @@ struct JoinClusterOptions {
   int worker_rank = 0;
   uint64_t incarnation = 0;
   std::string name;
+  std::string data_text;                  // As in ParameterClientOptions.
   std::vector<ParameterInfo> parameters;  // Those of the flat vector.
   std::vector<Bucket> buckets;            // Each ends where a parameter ends.
   std::vector<int64_t> averaged;          // AveragedBuckets.

@@ -85,9 +85,11 @@ absl::Status Check(const Flags& flags) {
   credentials.config = &config;
   credentials.self = {config.name(), Role::kWorker, flags.rank};
   PS_RETURN_IF_ERROR(Credentials::Create(credentials).status());
-  PS_ASSIGN_OR_RETURN(const std::string what,
-                      CheckTraining(config, flags.rank));
-  std::printf("worker %d can begin: %s\n", flags.rank, what.c_str());
+  PS_ASSIGN_OR_RETURN(const CheckedJob job, CheckTraining(config, flags.rank));
+  std::printf("worker %d can begin: %s\n", flags.rank, job.summary.c_str());
+  for (const std::string& note : job.notes) {
+    std::printf("note: %s\n", note.c_str());
+  }
   return absl::OkStatus();
 }
 

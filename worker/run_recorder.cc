@@ -1,13 +1,17 @@
 #include "worker/run_recorder.h"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/strip.h"
 #include "common/file.h"
 #include "common/json.h"
 #include "common/safetensors.h"
@@ -52,6 +56,34 @@ absl::Status MakeDirectory(const std::string& path) {
         error.value(), absl::StrCat("cannot make the run directory ", path));
   }
   return absl::OkStatus();
+}
+
+// Never over those of another job, to which the weights that are there belong.
+absl::Status WriteClassNames(const std::string& path,
+                             const std::vector<std::string>& names) {
+  const absl::StatusOr<std::string> text = ReadFile(path);
+  if (!text.ok() && !absl::IsNotFound(text.status())) return text.status();
+  if (!text.ok() && names.empty()) return absl::OkStatus();
+  if (!text.ok()) {
+    return WriteFileAtomically(path,
+                               absl::StrCat(absl::StrJoin(names, "\n"), "\n"));
+  }
+  std::vector<std::string> before =
+      absl::StrSplit(absl::StripSuffix(*text, "\n"), '\n');
+  if (before == names) return absl::OkStatus();
+  const size_t number =
+      std::mismatch(before.begin(), before.end(), names.begin(), names.end())
+          .first -
+      before.begin();
+  const auto name = [number](const std::vector<std::string>& all) {
+    return number < all.size() ? absl::StrCat("\"", all[number], "\"")
+                               : "not there";
+  };
+  return absl::FailedPreconditionError(
+      absl::StrCat("class ", number, " is ", name(before), " in ", path,
+                   ", and ", name(names),
+                   " in the data; give the run a directory of its own, or "
+                   "bring back the data"));
 }
 
 // 0 if it cannot be read.
@@ -148,15 +180,9 @@ absl::StatusOr<std::unique_ptr<RunRecorder>> RunRecorder::Create(
     const std::string& directory, const RunHeader& header,
     int64_t continue_at) {
   PS_RETURN_IF_ERROR(MakeDirectory(directory));
+  PS_RETURN_IF_ERROR(
+      WriteClassNames(directory + "/classes.txt", header.class_names));
   std::error_code error;
-  const std::string classes = absl::StrCat(directory, "/classes.txt");
-  if (header.class_names.empty()) {
-    // That of another job would name the classes of this one.
-    std::filesystem::remove(classes, error);
-  } else {
-    PS_RETURN_IF_ERROR(WriteFileAtomically(
-        classes, absl::StrCat(absl::StrJoin(header.class_names, "\n"), "\n")));
-  }
   const std::string path = absl::StrCat(directory, "/metrics.jsonl");
   if (continue_at < 0) continue_at = SizeOfWholeLines(path);
   if (continue_at > 0) {

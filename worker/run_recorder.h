@@ -95,7 +95,8 @@ class RunRecorder {
   // to classes.txt, and starts metrics.jsonl, which has one JSON object per
   // line with "event" start, iteration or evaluation. A continue_at above 0
   // keeps that many bytes of an existing file and continues it; one below 0
-  // keeps its whole lines.
+  // keeps its whole lines. Errors: kFailedPrecondition if there is a
+  // classes.txt with other names.
   static absl::StatusOr<std::unique_ptr<RunRecorder>> Create(
       const std::string& directory, const RunHeader& header,
       int64_t continue_at = 0);

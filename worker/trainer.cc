@@ -139,12 +139,14 @@ Trainer::SnapshotWritten() const {
 absl::Status Trainer::StartExchange() {
   PS_ASSIGN_OR_RETURN(std::unique_ptr<ProcessSnapshots> files,
                       WorkerSnapshots::OpenFiles(config(), options_.worker_rank,
+                                                 parts_.data.description.text(),
                                                  SnapshotWritten()));
   JoinClusterOptions join;
   join.config = &options_.config;
   join.worker_rank = options_.worker_rank;
   join.incarnation = options_.incarnation;
   join.name = options_.name;
+  join.data_text = parts_.data.description.text();
   join.parameters = model_->parameters();
   join.buckets = PlanBuckets(
       join.parameters, config().training().bucket_megabytes() * (1 << 20));

@@ -5,6 +5,7 @@
 #include "absl/strings/str_cat.h"
 #include "common/stage_workers.h"
 #include "common/status_macros.h"
+#include "glog/logging.h"
 #include "worker/job_model.h"
 #include "worker/layer_parallel/train_in_stages.h"
 
@@ -16,6 +17,7 @@ absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
   data.config = config.data();
   data.seed = config.seed();
   PS_ASSIGN_OR_RETURN(parts->data, NewDataset(data));
+  for (const std::string& note : parts->data.notes) LOG(INFO) << note;
 
   parts->set = {parts->data.train->size(), parts->data.train->order()};
   PS_ASSIGN_OR_RETURN(TrainingPlan plan, PlanTraining(config, parts->set));

@@ -32,13 +32,14 @@ absl::StatusOr<std::vector<float>> ToHost(Backend* backend,
 }  // namespace
 
 absl::StatusOr<std::unique_ptr<ProcessSnapshots>> WorkerSnapshots::OpenFiles(
-    const JobConfig& config, int worker_rank,
+    const JobConfig& config, int worker_rank, const std::string& data_text,
     std::function<void(absl::Duration took, const absl::Status& result)>
         written) {
   if (!KeepsSnapshots(config)) return std::unique_ptr<ProcessSnapshots>();
   ProcessSnapshotsOptions kept;
   kept.config = &config;
   kept.process = WorkerProcess(worker_rank);
+  kept.data_text = data_text;
   kept.any_num_servers = true;
   kept.written = std::move(written);
   return ProcessSnapshots::Open(kept);

@@ -43,9 +43,10 @@ class WorkerSnapshots {
  public:
   // The files of a worker; null if nothing is kept. Must be called before the
   // worker joins the job: another process may still use them. Errors: those of
-  // ProcessSnapshots::Open. written: see ProcessSnapshotsOptions.
+  // ProcessSnapshots::Open. data_text, written: see
+  // ProcessSnapshotsOptions.
   static absl::StatusOr<std::unique_ptr<ProcessSnapshots>> OpenFiles(
-      const JobConfig& config, int worker_rank,
+      const JobConfig& config, int worker_rank, const std::string& data_text,
       std::function<void(absl::Duration took, const absl::Status& result)>
           written);
 

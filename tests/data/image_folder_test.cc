@@ -8,6 +8,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/data_description.h"
 #include "data/dataset.h"
 #include "data/image_files.h"
 #include "gmock/gmock.h"
@@ -185,6 +186,57 @@ TEST_F(ImageFolderTest, WhatIsNoImageIsFoundAtTheStart) {
               "test/dog/w.png: is neither JPEG nor PNG; it is a GIF image");
   folder_.Write("test/dog/w.png", "");
   ExpectError(absl::StatusCode::kDataLoss, "w.png");
+}
+
+TEST_F(ImageFolderTest, FilesThatAreNotReadAreCountedAndNamed) {
+  const std::string path = folder_.path();
+  for (const char* name : {"a.gif", "b.webp"}) {
+    folder_.Write(absl::StrCat("train/dog/", name), "");
+  }
+  folder_.MakeFolder("train/dog/more");
+  folder_.Write("test/list.csv", "");
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(
+      pair->notes,
+      ElementsAre(HasSubstr(absl::StrCat("4 files are not read: ", path,
+                                         "/train/cat/notes.txt, ", path,
+                                         "/train/dog/more/, ", path,
+                                         "/train/dog/a.gif and 1 more; images "
+                                         "are .jpg, .jpeg and .png")),
+                  HasSubstr(absl::StrCat("1 file is not read: ", path,
+                                         "/test/list.csv"))));
+}
+
+TEST_F(ImageFolderTest, OtherClassesOrFilesAreOtherData) {
+  const auto before = NewDataset(options_);
+  ASSERT_TRUE(before.ok()) << before.status();
+  const auto difference = [&] {
+    const auto after = NewDataset(options_);
+    EXPECT_TRUE(after.ok()) << after.status();
+    return DescribeDataDifference(before->description.text(),
+                                  after->description.text());
+  };
+  EXPECT_EQ(difference(), "");
+  const auto rename_in = [this](const std::string& from,
+                                const std::string& to) {
+    EXPECT_EQ(rename(absl::StrCat(folder_.path(), "/", from).c_str(),
+                     absl::StrCat(folder_.path(), "/", to).c_str()),
+              0);
+  };
+  rename_in("train/cat", "train/zcat");
+  rename_in("test/cat", "test/zcat");
+  EXPECT_THAT(difference(),
+              HasSubstr("class 0: \"dog\" there and \"cat\" here; "
+                        "class 1: \"zcat\" there and \"dog\""));
+  rename_in("train/zcat", "train/cat");
+  rename_in("test/zcat", "test/cat");
+  rename_in("train/cat/a.png", "train/cat/c.png");
+  EXPECT_THAT(difference(),
+              HasSubstr("training file 0: \"cat/b.JPG\" there and "
+                        "\"cat/a.png\" here"));
+  folder_.Write("train/cat/a.png", Png(10, 12, 255));
+  EXPECT_THAT(difference(), HasSubstr("training examples: 4 there and 3 here"));
 }
 
 TEST_F(ImageFolderTest, AnImageThatMayNotBeReadIsNamedWithTheReason) {

@@ -9,6 +9,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/data_description.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
 #include "common/program.h"
@@ -141,6 +142,19 @@ TEST_F(MnistTest, WhatMayNotBeReadIsNamedWithTheReason) {
               absl::StrCat("data.directory: cannot read ", directory_,
                            ": Permission denied"));
   ASSERT_EQ(chmod(directory_.c_str(), 0700), 0);
+}
+
+TEST_F(MnistTest, OtherPixelsAreOtherData) {
+  WriteGoodFiles();
+  const auto before = Load();
+  Write("train-images-idx3-ubyte",
+        Idx({2, 1, 2}, std::string("\x00\xff\x00\x80", 4)));
+  const auto after = Load();
+  ASSERT_TRUE(before.ok() && after.ok());
+  // (0 + 1 + 0 + 128 / 255) / 4.
+  EXPECT_THAT(DescribeDataDifference(before->description.text(),
+                                     after->description.text()),
+              HasSubstr("scale of channel 0: mean 0.37549, deviation"));
 }
 
 TEST_F(MnistTest, AsManyLabelsAsImages) {

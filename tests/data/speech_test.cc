@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/data_description.h"
 #include "common/labelled_sequences.h"
 #include "common/random.h"
 #include "data/dataset.h"
@@ -19,6 +20,7 @@
 namespace ps {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::Each;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
@@ -180,6 +182,31 @@ TEST_F(SpeechTest, ARecordingWithoutWordsHasNoLabels) {
   ASSERT_TRUE(pair->test->Read({0}, 0, &batch).ok());
   EXPECT_THAT(batch.label_lengths, ElementsAre(0));
   EXPECT_TRUE(batch.labels.empty());
+}
+
+TEST_F(SpeechTest, WhatIsNotReadIsSaid) {
+  folder_.MakeFolder("x_train/more");
+  folder_.Write("x_train/more/d.WAV", "");
+  folder_.Write("x_train/notes.txt", "");
+  options_.config.mutable_speech()->set_max_seconds(0.4);
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(
+      pair->notes,
+      ElementsAre(AllOf(HasSubstr("1 file is not read: "),
+                        HasSubstr("/x_train/more/d.WAV; recordings are those")),
+                  HasSubstr("1 of 2 training recordings are longer than")));
+}
+
+TEST_F(SpeechTest, ATranscriptThatChangesChangesTheDescription) {
+  const auto before = NewDataset(options_);
+  folder_.Write("x_train/transcripts.tsv", "a.wav\tA B\nb.wav\tC+\n");
+  const auto after = NewDataset(options_);
+  ASSERT_TRUE(before.ok() && after.ok());
+  EXPECT_THAT(DescribeDataDifference(before->description.text(),
+                                     after->description.text()),
+              HasSubstr("training recording 1: \"b.wav\\tC+\" there and "
+                        "\"b.wav\\tC-\" here"));
 }
 
 TEST_F(SpeechTest, ATestTranscriptWithAForeignCharacterIsNamed) {

@@ -7,6 +7,7 @@
 
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
+#include "common/data_description.h"
 #include "data/dataset.h"
 #include "data/sampler.h"
 #include "gmock/gmock.h"
@@ -148,6 +149,24 @@ TEST_F(TextTest, ByteOrderMarksAreNoText) {
   EXPECT_EQ(NewDataset(options_)->train->example_shape().num_classes, 3);
 }
 
+// Both words occur twice; who comes first decides their numbers.
+TEST_F(TextTest, WordsWithOtherNumbersAreOtherData) {
+  folder_.Write("ptb.train.txt", "a b b a\n");
+  folder_.Write("ptb.valid.txt", "a b\n");
+  const auto before = NewDataset(options_);
+  folder_.Write("ptb.train.txt", "b a a b\n");
+  const auto after = NewDataset(options_);
+  ASSERT_TRUE(before.ok() && after.ok());
+  const std::string difference = DescribeDataDifference(
+      before->description.text(), after->description.text());
+  EXPECT_THAT(difference, HasSubstr("word 0: \"b\" there and \"a\" here"));
+  // The same words in the same order of frequency, but another text.
+  folder_.Write("ptb.train.txt", "b a b a\n");
+  EXPECT_THAT(DescribeDataDifference(after->description.text(),
+                                     NewDataset(options_)->description.text()),
+              HasSubstr("training text: digest"));
+}
+
 TEST_F(TextTest, AnUnknownWordIsUnkWhereTheTrainingTextHasThat) {
   folder_.Write("ptb.train.txt", "a a a <unk> b b\n");
   folder_.Write("ptb.valid.txt", "b zebra a\n");
@@ -190,6 +209,8 @@ TEST_F(TextTest, CharactersAreNumberedByTheirBytesAndTheLastPartValidates) {
   folder_.Write("notes", "not a text");
   const auto pair = NewDataset(options_);
   ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_THAT(pair->notes, ElementsAre(HasSubstr("1 file is not read: " +
+                                                 folder_.path() + "/notes;")));
   const ExampleShape shape = pair->train->example_shape();
   EXPECT_EQ(shape.task, Task::kCharacters);
   EXPECT_EQ(shape.num_classes, 7);  // Line feed, space, a, b, c, z, 0xc3.

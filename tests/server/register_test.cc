@@ -11,6 +11,7 @@
 #include "absl/status/status.h"
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
+#include "common/data_description.h"
 #include "common/machine_limits.h"
 #include "gmock/gmock.h"
 #include "grpcpp/client_context.h"
@@ -124,6 +125,12 @@ TEST_F(RegisterTest, TextsOutOfBoundsAreRefused) {
   RegisterRequest request = Valid(0);
   request.set_config(std::string((1 << 20) + 1, ' '));
   EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  for (const std::string& data :
+       {std::string((1 << 16) + 1, 'x'), std::string("a: \x1b[2J")}) {
+    request = Valid(0);
+    request.set_data(data);
+    EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
+  }
   for (const std::string& name :
        {std::string(257, 'x'), std::string("two\nlines"), std::string(1, 0),
         std::string("\x1b[2J")}) {
@@ -131,6 +138,30 @@ TEST_F(RegisterTest, TextsOutOfBoundsAreRefused) {
     request.set_name(name);
     EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
   }
+}
+
+TEST_F(RegisterTest, WorkersWithOtherDataAreRefusedByTheDifference) {
+  const auto with = [this](int rank, const std::vector<std::string>& classes) {
+    RegisterRequest request = Valid(rank);
+    DataDescription data;
+    data.AddList("class", classes);
+    request.set_data(data.text());
+    return request;
+  };
+  // Nobody else has come yet: it may have been mended meanwhile.
+  ASSERT_TRUE(worker_.Register(with(0, {"cat", "cow"})).ok());
+  ASSERT_TRUE(worker_.Register(with(0, {"cat", "dog"})).ok());
+  const absl::Status refused = worker_.Register(with(1, {"dog", "zcat"}));
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(
+      std::string(refused.message()),
+      AllOf(HasSubstr("worker 1 (test:1) has other data than worker 0"),
+            HasSubstr("class 0: \"cat\" there and \"dog\" here; class 1: "
+                      "\"dog\" there and \"zcat\" here")));
+  EXPECT_TRUE(absl::IsFailedPrecondition(worker_.Register(Valid(1))));
+  EXPECT_TRUE(worker_.Register(with(1, {"cat", "dog"})).ok());
+  EXPECT_TRUE(
+      absl::IsFailedPrecondition(worker_.Register(with(0, {"cat", "cow"}))));
 }
 
 TEST_F(RegisterTest, RanksOutsideTheJobAreRefused) {

@@ -29,6 +29,7 @@ class ProcessSnapshotsTest : public testing::Test {
     options.files = &files_;
     options.config = &job_;
     options.process = ServerProcess(1, 2);
+    options.data_text = data_text_;
     return ProcessSnapshots::Open(options);
   }
 
@@ -47,6 +48,7 @@ class ProcessSnapshotsTest : public testing::Test {
 
   MemoryFiles files_;
   JobConfig job_;
+  std::string data_text_;
 };
 
 TEST_F(ProcessSnapshotsTest, KeepsTheLastOnesWhileItWritesTheNext) {
@@ -180,6 +182,26 @@ TEST_F(ProcessSnapshotsTest, TheJobMustBeTheSame) {
   EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
   EXPECT_THAT(std::string(refused.message()),
               HasSubstr("seed: 1 there and 9 here"));
+}
+
+TEST_F(ProcessSnapshotsTest, TheDataMustBeTheSame) {
+  data_text_ = "class 0: \"cat\"\n";
+  SaveAll({10});
+  EXPECT_TRUE(Open().ok());
+  data_text_ = "class 0: \"dog\"\n";
+  const absl::Status refused = Open().status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("snapshot 10 in kept/server-1-of-2 was made with other "
+                        "data (there: the snapshot, here: data.directory): "
+                        "class 0: \"cat\" there and \"dog\" here"));
+}
+
+// As those of servers, and of workers before this was kept.
+TEST_F(ProcessSnapshotsTest, OneThatSaysNothingOfDataFitsAll) {
+  SaveAll({10});
+  data_text_ = "class 0: \"dog\"\n";
+  EXPECT_TRUE(Open().ok());
 }
 
 TEST_F(ProcessSnapshotsTest, AFolderThatCannotBeMadeIsNamedAtOnce) {

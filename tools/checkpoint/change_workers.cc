@@ -226,7 +226,7 @@ absl::Status Change::Commit(const Snapshot& source,
   // Not `after_`: workers may not know how many servers there are now.
   PS_ASSIGN_OR_RETURN(JobConfig job, JobOfNote(source.note));
   job.mutable_cluster()->set_num_workers(to_workers());
-  return writer->Commit(NoteOf(job));
+  return writer->Commit(NoteOf(job, DataOfNote(source.note)));
 }
 
 absl::Status Change::WriteServer(const ProcessPart& server,

@@ -189,7 +189,7 @@ absl::Status SavedShards::Deal(const std::string& directory,
       PS_ASSIGN_OR_RETURN(const std::string bytes, Read(name));
       PS_RETURN_IF_ERROR(writer.Add(name, bytes));
     }
-    PS_RETURN_IF_ERROR(writer.Commit(NoteOf(job)));
+    PS_RETURN_IF_ERROR(writer.Commit(NoteOf(job, /*data_text=*/"")));
   }
   return absl::OkStatus();
 }

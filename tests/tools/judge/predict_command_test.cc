@@ -16,6 +16,7 @@
 #include "nlohmann/json.hpp"
 #include "tests/data/encode_image_for_test.h"
 #include "tests/tools/command_runner.h"
+#include "worker/run_recorder.h"
 
 namespace ps {
 namespace {
@@ -72,6 +73,87 @@ class PredictCommand : public CommandTest {
     return absl::StrSplit(output(), '\n');
   }
 };
+
+// What a run was trained with is never taken for other data.
+TEST_F(PredictCommand, ARunGoesOnWithItsOwnDataAlone) {
+  ASSERT_EQ(Gradsieve({"train", Path("job.textproto"),
+                       "--run-dir=" + Path("run"), "--set=checkpoint.every=7"}),
+            0)
+      << output();
+  // As if everything had been killed before the end.
+  ASSERT_TRUE(fs::remove(Path("run/summary.json")));
+  const auto rename_class = [this](const std::string& from,
+                                   const std::string& to) {
+    for (const char* part : {"train/", "test/"}) {
+      fs::rename(Path(absl::StrCat("photos/", part, from)),
+                 Path(absl::StrCat("photos/", part, to)));
+    }
+  };
+  rename_class("cat, big", "zcat");
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("run")}), 78);
+  EXPECT_THAT(output(), HasSubstr("snapshot 77 of worker-0 was made with other "
+                                  "data (there: the snapshot, here: "
+                                  "data.directory): class 0: \"cat, big\" "
+                                  "there and \"dog\" here; class 1: \"dog\" "
+                                  "there and \"zcat\" here"));
+  EXPECT_EQ(*ReadFile(Path("run/classes.txt")), "cat, big\ndog\n");
+  rename_class("zcat", "cat, big");
+  WritePng("photos/train/dog/more", 3);
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("run")}), 78);
+  EXPECT_THAT(output(), HasSubstr("training examples: 16 there and 17 here"));
+  fs::remove(Path("photos/train/dog/more.png"));
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("run")}), 0) << output();
+}
+
+// A worker that is started by hand may name any directory.
+TEST_F(PredictCommand, ClassNamesOfARunAreNotOverwritten) {
+  ASSERT_TRUE(fs::create_directories(Path("run")));
+  std::ofstream(Path("run/classes.txt")) << "cat, big\ncow\n";
+  RunHeader header;
+  header.class_names = {"cat, big", "dog"};
+  header.iterations_per_epoch = 1;
+  const absl::Status refused =
+      RunRecorder::Create(Path("run"), header, 0).status();
+  EXPECT_TRUE(absl::IsFailedPrecondition(refused)) << refused;
+  EXPECT_THAT(std::string(refused.message()),
+              HasSubstr("class 1 is \"cow\" in " + Path("run/classes.txt") +
+                        ", and \"dog\" in the data"));
+  header.class_names = {};
+  EXPECT_FALSE(RunRecorder::Create(Path("run"), header, 0).ok());
+  header.class_names = {"cat, big", "cow"};
+  EXPECT_TRUE(RunRecorder::Create(Path("run"), header, 0).ok());
+  EXPECT_EQ(*ReadFile(Path("run/classes.txt")), "cat, big\ncow\n");
+}
+
+TEST_F(PredictCommand, ACheckSaysWhatIsNotReadAndCanReadEverything) {
+  std::ofstream(Path("photos/train/dog/a.gif")) << "GIF89a";
+  EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check=all"}), 0)
+      << output();
+  EXPECT_THAT(output(), HasSubstr("\nnote: 1 file is not read: " +
+                                  Path("photos/train/dog/a.gif") +
+                                  "; images are .jpg, .jpeg and .png files"));
+  for (const char* name : {"train/dog/5", "test/dog/0"}) {
+    const std::string path = Path(absl::StrCat("photos/", name, ".png"));
+    const std::string whole = *ReadFile(path);
+    ASSERT_TRUE(WriteFileAtomically(path, whole.substr(0, 60)).ok());
+  }
+  EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check"}), 0);
+  EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check=all"}), 78);
+  EXPECT_THAT(output(), HasSubstr("2 examples of 22 cannot be read:\n  " +
+                                  Path("photos/train/dog/5.png: ")));
+  EXPECT_THAT(output(), HasSubstr(Path("photos/test/dog/0.png: ")));
+  EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check=some"}), 64);
+}
+
+TEST_F(PredictCommand, ARunCanBeUsedFromAnyFolder) {
+  const fs::path here = fs::current_path();
+  fs::current_path(Path(""));
+  const int trained = Gradsieve({"train", "job.textproto", "--run-dir=run",
+                                 "--set=data.directory=photos"});
+  fs::current_path(here);
+  ASSERT_EQ(trained, 0) << output();
+  EXPECT_EQ(Gradsieve({"evaluate", Path("run")}), 0) << output();
+}
 
 TEST_F(PredictCommand, NamesWhatItSeesWithoutTheTrainingData) {
   Train();

@@ -1,0 +1,113 @@
+#include "common/data_description.h"
+
+#include <xxhash.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/strings/str_split.h"
+#include "common/json.h"
+#include "nlohmann/json.hpp"
+
+namespace ps {
+namespace {
+
+constexpr size_t kMaxListBytes = size_t{1} << 14;
+// Limits on what a message says.
+constexpr size_t kMaxDifferences = 3;
+constexpr size_t kMaxShownBytes = 120;
+
+std::string Digest(absl::string_view bytes) {
+  return absl::StrCat(
+      "digest ", absl::Hex(uint64_t{XXH3_64bits(bytes.data(), bytes.size())},
+                           absl::kZeroPad16));
+}
+
+std::string Shown(absl::string_view text) {
+  if (text.size() <= kMaxShownBytes) return std::string(text);
+  size_t end = kMaxShownBytes;
+  // Not within a character.
+  while (end > 0 && (static_cast<uint8_t>(text[end]) & 0xc0) == 0x80) --end;
+  return absl::StrCat(text.substr(0, end), "...");
+}
+
+using Line = std::pair<absl::string_view, absl::string_view>;
+
+std::vector<Line> LinesOf(absl::string_view text) {
+  std::vector<Line> lines;
+  for (const absl::string_view line :
+       absl::StrSplit(text, '\n', absl::SkipEmpty())) {
+    const Line split = absl::StrSplit(line, absl::MaxSplits(": ", 1));
+    lines.push_back(split);
+  }
+  return lines;
+}
+
+}  // namespace
+
+void DataDescription::Add(absl::string_view name, absl::string_view value) {
+  absl::StrAppend(&text_, name, ": ", value, "\n");
+}
+
+void DataDescription::AddDigest(absl::string_view name,
+                                absl::string_view bytes) {
+  Add(name, Digest(bytes));
+}
+
+void DataDescription::AddList(absl::string_view name,
+                              const std::vector<std::string>& items) {
+  const size_t end = text_.size() + kMaxListBytes;
+  for (size_t i = 0; i < items.size(); ++i) {
+    const size_t before = text_.size();
+    // Quoted, so that it is printable UTF-8.
+    Add(absl::StrCat(name, " ", i), JsonText(Json(items[i]), /*indent=*/-1));
+    if (text_.size() <= end) continue;
+    text_.resize(before);
+    break;
+  }
+  std::string all;
+  for (const std::string& item : items) {
+    all += item;
+    all += '\0';
+  }
+  Add(absl::StrCat("all of ", name),
+      absl::StrCat(items.size(), ", ", Digest(all)));
+}
+
+std::string DescribeDataDifference(absl::string_view here,
+                                   absl::string_view there) {
+  if (here == there) return "";
+  const std::vector<Line> ours = LinesOf(here);
+  const std::vector<Line> theirs = LinesOf(there);
+  const std::map<absl::string_view, absl::string_view> our_values(ours.begin(),
+                                                                  ours.end());
+  const std::map<absl::string_view, absl::string_view> their_values(
+      theirs.begin(), theirs.end());
+  std::vector<std::string> differences;
+  const auto compare = [&](absl::string_view name) {
+    const auto value = [&](const auto& values) {
+      const auto found = values.find(name);
+      return found == values.end() ? "nothing" : found->second;
+    };
+    if (value(our_values) == value(their_values)) return;
+    differences.push_back(
+        absl::StrCat(Shown(name), ": ", Shown(value(their_values)),
+                     " there and ", Shown(value(our_values)), " here"));
+  };
+  for (const Line& line : ours) compare(line.first);
+  for (const Line& line : theirs) {
+    if (our_values.count(line.first) == 0) compare(line.first);
+  }
+  if (differences.empty()) return "their lines have another order";
+  const size_t more =
+      differences.size() - std::min(differences.size(), kMaxDifferences);
+  differences.resize(differences.size() - more);
+  return absl::StrCat(absl::StrJoin(differences, "; "),
+                      more > 0 ? absl::StrCat("; and ", more, " more") : "");
+}
+
+}  // namespace ps

@@ -1,0 +1,48 @@
+// What the data of a process mean, as a text that processes compare: workers to
+// which the same numbers mean different words must not train together.
+#ifndef COMMON_DATA_DESCRIPTION_H_
+#define COMMON_DATA_DESCRIPTION_H_
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+#include "absl/strings/string_view.h"
+
+namespace ps {
+
+// No description is longer.
+constexpr size_t kMaxDataDescriptionBytes = size_t{1} << 16;
+
+// Lines "name: value", each name once. UTF-8 without control characters other
+// than the line feeds.
+class DataDescription {
+ public:
+  // `value` is printable.
+  void Add(absl::string_view name, absl::string_view value);
+
+  // A digest of bytes that are too many to send.
+  void AddDigest(absl::string_view name, absl::string_view bytes);
+
+  // A line "name 0: first", "name 1: second" for each of the first items, as
+  // many as fit into 16 KiB, and one with the number and a digest of all. At
+  // most three lists fit into a description.
+  void AddList(absl::string_view name, const std::vector<std::string>& items);
+
+  void Append(const DataDescription& other) { text_ += other.text_; }
+
+  const std::string& text() const { return text_; }
+
+ private:
+  std::string text_;
+};
+
+// How two descriptions differ, in one line that names at most three
+// differences: "class 1: "cat" there and "dog" here". Empty if they are equal.
+// Either may come from a stranger.
+std::string DescribeDataDifference(absl::string_view here,
+                                   absl::string_view there);
+
+}  // namespace ps
+
+#endif  // COMMON_DATA_DESCRIPTION_H_

@@ -1,0 +1,90 @@
+#include "common/data_description.h"
+
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "gmock/gmock.h"
+#include "gtest/gtest.h"
+
+namespace ps {
+namespace {
+
+using ::testing::AllOf;
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+DataDescription Classes(const std::vector<std::string>& names) {
+  DataDescription description;
+  description.Add("training examples", "6");
+  description.AddList("class", names);
+  return description;
+}
+
+TEST(DataDescription, SaysWhatItWasTold) {
+  EXPECT_THAT(Classes({"cat", "a\n\"b\""}).text(),
+              HasSubstr("training examples: 6\nclass 0: \"cat\"\nclass 1: "
+                        "\"a\\n\\\"b\\\"\"\nall of class: 2, digest "));
+}
+
+TEST(DataDescription, EqualDataDoNotDiffer) {
+  EXPECT_EQ(DescribeDataDifference(Classes({"cat", "dog"}).text(),
+                                   Classes({"cat", "dog"}).text()),
+            "");
+  EXPECT_EQ(DescribeDataDifference("", ""), "");
+}
+
+TEST(DataDescription, ADifferenceIsNamedWithBothValues) {
+  EXPECT_THAT(DescribeDataDifference(Classes({"dog", "zcat"}).text(),
+                                     Classes({"cat", "dog"}).text()),
+              AllOf(HasSubstr("class 0: \"cat\" there and \"dog\" here; class "
+                              "1: \"dog\" there and \"zcat\" here"),
+                    Not(HasSubstr("training examples"))));
+  EXPECT_THAT(DescribeDataDifference(Classes({"cat"}).text(),
+                                     Classes({"cat", "dog"}).text()),
+              HasSubstr("class 1: \"dog\" there and nothing here"));
+  EXPECT_THAT(DescribeDataDifference(Classes({"cat"}).text(), ""),
+              HasSubstr("training examples: nothing there and 6 here"));
+}
+
+TEST(DataDescription, NamesAtMostThreeDifferences) {
+  const std::string difference =
+      DescribeDataDifference(Classes({"a", "b", "c", "d", "e"}).text(),
+                             Classes({"b", "c", "d", "e", "f"}).text());
+  EXPECT_THAT(difference,
+              AllOf(HasSubstr("class 2: "), HasSubstr("; and 3 more"),
+                    Not(HasSubstr("class 3: "))));
+}
+
+// Bytes that are not UTF-8 look alike; their digest does not.
+TEST(DataDescription, NamesThatLookAlikeDiffer) {
+  EXPECT_THAT(DescribeDataDifference(Classes({"\xff"}).text(),
+                                     Classes({"\xfe"}).text()),
+              HasSubstr("all of class: 1, digest "));
+}
+
+TEST(DataDescription, ALongListIsBoundedAndItsEndCounts) {
+  std::vector<std::string> words;
+  for (int i = 0; i < 200000; ++i) words.push_back(absl::StrCat("word", i));
+  DataDescription here;
+  for (const char* name : {"a", "b", "c"}) here.AddList(name, words);
+  EXPECT_LE(here.text().size(), kMaxDataDescriptionBytes);
+  words.back() = "other";
+  DataDescription there;
+  for (const char* name : {"a", "b", "c"}) there.AddList(name, words);
+  EXPECT_THAT(DescribeDataDifference(here.text(), there.text()),
+              HasSubstr("all of c: 200000, digest "));
+}
+
+TEST(DataDescription, TextsOfStrangersAreNoProblem) {
+  for (const std::string& text :
+       {std::string("\n\n\n"), std::string("no colon"), std::string(70000, 'x'),
+        std::string("a: 1\na: 2\n"), std::string("\xc3\xa9", 2)}) {
+    const std::string difference = DescribeDataDifference("a: 0\n", text);
+    EXPECT_NE(difference, "");
+    EXPECT_LT(difference.size(), 1000);
+  }
+}
+
+}  // namespace
+}  // namespace ps
