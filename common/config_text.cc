@@ -178,10 +178,7 @@ struct FieldTokens {
 class Reader {
  public:
   Reader(absl::string_view text, absl::string_view name, const Descriptor* root)
-      // Some editors begin a text with a byte order mark.
-      : text_(absl::StripPrefix(text, "\xef\xbb\xbf")),
-        name_(name),
-        root_(root) {}
+      : text_(text), name_(name), root_(root) {}
 
   void Read(Message* message);
 
