@@ -18,11 +18,11 @@ constexpr FileKind kKinds[] = {
     {0, "version https://git-lfs",
      "a pointer of Git LFS in place of the file: git lfs pull"},
     {0, "PK\x03\x04",
-     "a zip archive, as torch.save writes it: save the tensors with "
-     "safetensors.torch.save_file"},
+     "a zip archive, as torch.save writes it: save tensors with "
+     "safetensors.torch.save_file, a module with torch.onnx.export"},
     {0, "\x80\x02",
-     "a pickle of Python, as torch.save wrote it before 1.6: save the tensors "
-     "with safetensors.torch.save_file"},
+     "a pickle of Python, as torch.save wrote it before 1.6: save tensors with "
+     "safetensors.torch.save_file, a module with torch.onnx.export"},
     {0, "\x80\x03", "a pickle of Python"},
     {0, "\x80\x04", "a pickle of Python"},
     {0, "\x80\x05", "a pickle of Python"},
@@ -61,6 +61,7 @@ std::string AsWhatItIs(absl::string_view beginning) {
       absl::StartsWithIgnoreCase(text, "<html")) {
     return "; it is a page of HTML, as servers send it in place of a file";
   }
+  if (absl::StartsWith(text, "{")) return "; it is JSON";
   return "";
 }
 

@@ -1,10 +1,9 @@
 #include "models/onnx/not_onnx.h"
 
-#include <algorithm>
 #include <cstdint>
 
-#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "common/file_kind.h"
 #include "google/protobuf/io/coded_stream.h"
 #include "google/protobuf/wire_format_lite.h"
 
@@ -12,27 +11,6 @@ namespace ps {
 namespace {
 
 using google::protobuf::internal::WireFormatLite;
-
-// How formats begin that somebody may take for a model.
-struct Format {
-  absl::string_view begin;
-  absl::string_view name;
-};
-constexpr Format kFormats[] = {
-    {"\xff\xd8\xff", "a JPEG image"},
-    {"\x89PNG", "a PNG image"},
-    {"PK\x03\x04",
-     "a zip archive, as torch.save writes it: write the module with "
-     "torch.onnx.export"},
-    {"\x80\x02",
-     "a pickle, as old versions of torch.save write it: write the module with "
-     "torch.onnx.export"},
-    {"\x1f\x8b", "compressed by gzip: run gunzip"},
-    {"version https://git-lfs",
-     "a pointer to a file in Git LFS: run git lfs pull"},
-    {"<", "a page of HTML or XML"},
-    {"{", "JSON"},
-};
 
 // The fields of a ModelProto up to the one that does not end; 0 missing bytes
 // if the bytes are no such fields.
@@ -63,15 +41,13 @@ uint64_t MissingBytes(absl::string_view bytes) {
 }  // namespace
 
 std::string WhyNotOnnx(absl::string_view bytes) {
-  if (bytes.empty()) return "the file is empty; must be an ONNX model";
-  for (const Format& format : kFormats) {
-    if (absl::StartsWith(bytes, format.begin)) {
-      return absl::StrCat("the file is no ONNX model, but ", format.name);
-    }
+  const std::string kind = AsWhatItIs(bytes.substr(0, kFileKindBytes));
+  if (!kind.empty()) {
+    return absl::StrCat("the file is no ONNX model", kind);
   }
   // The length of a header, and the header.
   if (bytes.size() > 9 && bytes[8] == '{') {
-    return "the file is no ONNX model, but has weights in safetensors, which "
+    return "the file is no ONNX model; it has weights in safetensors, which "
            "model.initial_weights reads";
   }
   if (const uint64_t missing = MissingBytes(bytes)) {

@@ -49,7 +49,7 @@ TEST_F(ModelCommand, ImportCallsOtherFilesByName) {
   EXPECT_EQ(Gradsieve({"model", "import", Path("photo.onnx"),
                        "--output=" + Path("net")}),
             1);
-  EXPECT_THAT(output(), HasSubstr("photo.onnx: the file is no ONNX model, but "
+  EXPECT_THAT(output(), HasSubstr("photo.onnx: the file is no ONNX model; it is "
                                   "a JPEG image"));
 }
 
