@@ -10,6 +10,7 @@
 #include "common/nearest_word.h"
 #include "common/status_macros.h"
 #include "data/folder.h"
+#include "data/skipping_dataset.h"
 #include "proto/config.pb.h"
 
 namespace ps {
@@ -63,6 +64,10 @@ absl::StatusOr<DatasetPair> NewDataset(const DatasetOptions& options) {
   DataDescription description = Describe(pair);
   description.Append(pair.description);
   pair.description = std::move(description);
+  if (options.config.on_bad_example() == DataConfig::SKIP) {
+    pair.train = NewSkippingDataset(std::move(pair.train));
+    pair.test = NewSkippingDataset(std::move(pair.test));
+  }
   return pair;
 }
 

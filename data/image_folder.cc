@@ -175,9 +175,11 @@ absl::StatusOr<DatasetPair> NewImageFolder(const DatasetOptions& options) {
                       ListClasses(train_folder));
   PS_ASSIGN_OR_RETURN(ImageList train, ListImages(train_folder, classes));
   PS_ASSIGN_OR_RETURN(ImageList test, ListImages(test_folder, classes));
-  for (const ImageList* const list : {&train, &test}) {
-    for (const ImageFile& image : list->images) {
-      PS_RETURN_IF_ERROR(CheckImageFile(image.path));
+  if (options.config.on_bad_example() == DataConfig::FAIL) {
+    for (const ImageList* const list : {&train, &test}) {
+      for (const ImageFile& image : list->images) {
+        PS_RETURN_IF_ERROR(CheckImageFile(image.path));
+      }
     }
   }
   DatasetPair pair;

@@ -28,6 +28,10 @@
 namespace ps {
 namespace {
 
+bool IsDamaged(const absl::Status& status) {
+  return absl::IsDataLoss(status) || absl::IsInvalidArgument(status);
+}
+
 class WavRecordings final : public Recordings {
  public:
   // `transcripts` have the files' full paths.
@@ -78,19 +82,29 @@ class WavRecordings final : public Recordings {
   }
 
   // Reads every file once, before any other use. Removes recordings of more
-  // than max_samples, and says in *notes how many.
-  absl::Status Check(int64_t max_samples, std::vector<std::string>* notes) {
+  // than max_samples and, if it may, damaged ones; *notes say how many.
+  absl::Status Check(int64_t max_samples, bool may_remove_damaged,
+                     std::vector<std::string>* notes) {
     std::vector<Transcript> kept;
+    int64_t longer = 0;
     for (int64_t i = 0; i < size(); ++i) {
-      PS_ASSIGN_OR_RETURN(const std::vector<int16_t> samples, Samples(i));
-      transcripts_[i].num_samples = static_cast<int64_t>(samples.size());
+      const absl::StatusOr<std::vector<int16_t>> samples = Samples(i);
+      if (IsDamaged(samples.status()) && may_remove_damaged) {
+        notes->push_back(absl::StrCat(samples.status().message(),
+                                      "; left out (data.on_bad_example)"));
+        continue;
+      }
+      PS_RETURN_IF_ERROR(samples.status());
+      transcripts_[i].num_samples = static_cast<int64_t>(samples->size());
       if (transcripts_[i].num_samples <= max_samples) {
         kept.push_back(std::move(transcripts_[i]));
+      } else {
+        ++longer;
       }
     }
-    if (kept.size() < transcripts_.size()) {
+    if (longer > 0) {
       notes->push_back(absl::StrCat(
-          transcripts_.size() - kept.size(), " of ", transcripts_.size(),
+          longer, " of ", transcripts_.size(),
           " training recordings are longer than data.speech.max_seconds and "
           "left out"));
     }
@@ -173,8 +187,16 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
         UnreadRecordings(test_folder, test_transcripts)}) {
     if (!note.empty()) pair.notes.push_back(note);
   }
-  PS_ASSIGN_OR_RETURN(const Wav first, ReadWav(train_transcripts[0].path));
-  const int64_t sample_rate = first.sample_rate;
+  const bool may_remove_damaged =
+      options.config.on_bad_example() == DataConfig::SKIP;
+  absl::StatusOr<Wav> first = ReadWav(train_transcripts[0].path);
+  for (size_t i = 1; i < train_transcripts.size() && may_remove_damaged &&
+                     IsDamaged(first.status());
+       ++i) {
+    first = ReadWav(train_transcripts[i].path);
+  }
+  PS_RETURN_IF_ERROR(first.status());
+  const int64_t sample_rate = first->sample_rate;
   auto features = SpeechFeatures::Create(config, sample_rate);
   if (!features.ok()) {
     return Annotate(features.status(), train_transcripts[0].path);
@@ -184,7 +206,7 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   PS_RETURN_IF_ERROR(
       train->Check(static_cast<int64_t>(config.max_seconds() *
                                         static_cast<double>(sample_rate)),
-                   &pair.notes));
+                   may_remove_damaged, &pair.notes));
   if (train->size() == 0) {
     return absl::InvalidArgumentError(
         absl::StrCat(train_folder,
@@ -194,8 +216,8 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   }
   auto test = std::make_unique<WavRecordings>(
       std::move(test_transcripts), sample_rate, features->window_size());
-  PS_RETURN_IF_ERROR(
-      test->Check(std::numeric_limits<int64_t>::max(), &pair.notes));
+  PS_RETURN_IF_ERROR(test->Check(std::numeric_limits<int64_t>::max(),
+                                 may_remove_damaged, &pair.notes));
   const std::string alphabet = SpeechAlphabet(*train);
   pair.description.Add("samples a second", absl::StrCat(sample_rate));
   pair.description.AddList("training recording", train->Names(train_folder));

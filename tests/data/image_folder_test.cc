@@ -188,6 +188,53 @@ TEST_F(ImageFolderTest, WhatIsNoImageIsFoundAtTheStart) {
   ExpectError(absl::StatusCode::kDataLoss, "w.png");
 }
 
+TEST_F(ImageFolderTest, DamagedImagesCanBeSkipped) {
+  const std::string jpeg = Jpeg(64, 64, 90);
+  folder_.Write("train/dog/x.jpeg", jpeg.substr(0, jpeg.size() / 2));
+  folder_.Write("test/cat/y.jpg", "no image");
+  options_.config.set_on_bad_example(DataConfig::SKIP);
+  options_.augment = false;
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  testing::internal::CaptureStderr();
+  Batch batch, expected;
+  for (int i = 0; i < 2; ++i) {
+    ASSERT_TRUE(pair->train->Read({2, 1}, 0, &batch).ok());
+    ASSERT_TRUE(pair->train->Read({0, 1}, 0, &expected).ok());
+    EXPECT_EQ(batch.inputs, expected.inputs);
+    EXPECT_EQ(batch.labels, expected.labels);
+    ASSERT_TRUE(pair->test->Read({0}, 0, &batch).ok());
+    EXPECT_THAT(batch.labels, ElementsAre(1));
+  }
+  const std::string log = testing::internal::GetCapturedStderr();
+  for (const char* path : {"train/dog/x.jpeg", "test/cat/y.jpg"}) {
+    const size_t first = log.find(path);
+    EXPECT_NE(first, std::string::npos) << log;
+    EXPECT_EQ(log.find(path, first + 1), std::string::npos) << log;
+  }
+  EXPECT_THAT(log, HasSubstr("; 1 so far"));
+  // A file that is gone is another matter.
+  ASSERT_EQ(unlink((folder_.path() + "/train/cat/a.png").c_str()), 0);
+  EXPECT_EQ(pair->train->Read({0}, 0, &batch).code(),
+            absl::StatusCode::kNotFound);
+}
+
+TEST_F(ImageFolderTest, ASetOfDamagedImagesAloneIsAnError) {
+  for (const char* name : {"test/cat/y.jpg", "test/dog/z.png"}) {
+    folder_.Write(name, "no image");
+  }
+  options_.config.set_on_bad_example(DataConfig::SKIP);
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  Batch batch;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_EQ(pair->test->Read({0, 1}, 0, &batch).code(),
+              absl::StatusCode::kDataLoss);
+  }
+  EXPECT_EQ(pair->test->Read({2}, 0, &batch).code(),
+            absl::StatusCode::kInvalidArgument);
+}
+
 TEST_F(ImageFolderTest, FilesThatAreNotReadAreCountedAndNamed) {
   const std::string path = folder_.path();
   for (const char* name : {"a.gif", "b.webp"}) {

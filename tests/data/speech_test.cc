@@ -160,6 +160,17 @@ TEST_F(SpeechTest, AFileThatIsMissingDamagedShortOrOfAnotherRateIsNamed) {
   ExpectError(absl::StatusCode::kNotFound, "x_train/b.wav");
 }
 
+TEST_F(SpeechTest, DamagedRecordingsCanBeLeftOut) {
+  folder_.Write("x_train/a.wav", "RIFF");
+  options_.config.set_on_bad_example(DataConfig::SKIP);
+  const auto pair = NewDataset(options_);
+  ASSERT_TRUE(pair.ok()) << pair.status();
+  EXPECT_EQ(pair->train->size(), 1);
+  EXPECT_THAT(pair->notes,
+              ElementsAre(AllOf(HasSubstr("x_train/a.wav: not a WAV file"),
+                                HasSubstr("left out (data.on_bad_example)"))));
+}
+
 TEST_F(SpeechTest, ADamagedListIsNamedWithItsLine) {
   folder_.Write("x_test/transcripts.tsv", "c.wav\tA\nc.wav B\n");
   ExpectError(absl::StatusCode::kDataLoss, "x_test/transcripts.tsv: line 2");
