@@ -1,6 +1,8 @@
 #include "worker/gradient_pipeline.h"
 
 #include <algorithm>
+#include <cmath>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -47,7 +49,9 @@ GradientPipeline::GradientPipeline(const GradientPipelineOptions& options)
     : options_(options),
       choice_(options.config->compressor(), options.worker_rank,
               static_cast<int>(options.buckets.size())),
-      writer_(options.backend) {}
+      writer_(options.backend),
+      may_leave_out_(options.config->training().non_finite() ==
+                     TrainingConfig::SKIP) {}
 
 absl::StatusOr<std::unique_ptr<GradientPipeline>> GradientPipeline::Create(
     const GradientPipelineOptions& options) {
@@ -121,6 +125,11 @@ void GradientPipeline::AskForPositions(int b) {
 }
 
 absl::Status GradientPipeline::Ready(double loss, int64_t begin) {
+  if (may_leave_out_) {
+    if (begin > 0) return absl::OkStatus();
+    PS_ASSIGN_OR_RETURN(const bool leaves_out, LeavesOut(gradient_));
+    if (leaves_out) PS_RETURN_IF_ERROR(SpoilEveryBucket());
+  }
   while (next_bucket_ < options_.buckets.size() &&
          options_.buckets[next_bucket_].begin >= begin) {
     const int bucket = static_cast<int>(next_bucket_++);
@@ -236,7 +245,8 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
       compressors_[b]->Compress(gradient_.Slice(bucket.begin, bucket.end),
                                 residuals_->of(b)));
   if (compressed.encoded.stats.non_finite) {
-    PS_RETURN_IF_ERROR(NotFinite());
+    // Left out already, unless the residual has grown beyond all bounds.
+    if (left_out_in_a_row_ == 0) return NotFinite();
   } else if (!options_.config->compressor().error_feedback()) {
     PS_RETURN_IF_ERROR(residuals_->Clear(b));
   }
@@ -247,31 +257,55 @@ absl::StatusOr<CompressedBucket> GradientPipeline::Compress(int b) {
   return compressed;
 }
 
-absl::Status GradientPipeline::NotFinite() {
-  const std::string what =
-      absl::StrCat("the gradient of worker ", options_.worker_rank,
-                   " is not finite in push ", push_);
-  const absl::string_view rule = options_.config->has_worker_optimizer()
-                                     ? "worker_optimizer"
-                                     : "optimizer";
-  if (options_.config->training().non_finite() == TrainingConfig::FAIL) {
+absl::StatusOr<bool> GradientPipeline::LeavesOut(const Tensor& gradient) {
+  if (!may_leave_out_) return false;
+  double squares = 0;
+  PS_RETURN_IF_ERROR(options_.backend->sparse().SumSquares(
+      gradient.data(), gradient.size(), &squares));
+  if (std::isfinite(squares)) {
+    left_out_in_a_row_ = 0;
+    return false;
+  }
+  if (++left_out_in_a_row_ >= kMaxLeftOutInARow) {
     return absl::FailedPreconditionError(absl::StrCat(
-        what, "; lower ", rule,
-        ".learning_rate, or set training.non_finite=SKIP to leave such "
-        "iterations out"));
+        "the gradient of worker ", options_.worker_rank,
+        " is not finite, nor are the ", kMaxLeftOutInARow - 1,
+        " before it: training has diverged; lower ", Rule(), ".learning_rate"));
   }
-  if (push_ > last_left_out_) {
-    left_out_in_a_row_ =
-        push_ == last_left_out_ + 1 ? left_out_in_a_row_ + 1 : 1;
-    last_left_out_ = push_;
+  LOG(WARNING) << "a gradient of worker " << options_.worker_rank
+               << " is not finite, and left out";
+  return true;
+}
+
+// Compressors send nothing of a gradient that is not finite, and keep what they
+// have; so do WorkerWeights.
+absl::Status GradientPipeline::SpoilEveryBucket() {
+  const float nan = std::numeric_limits<float>::quiet_NaN();
+  for (const Bucket& bucket : options_.buckets) {
+    if (bucket.size() == 0) continue;
+    Tensor first = gradient_.Slice(bucket.begin, bucket.begin + 1);
+    PS_RETURN_IF_ERROR(options_.backend->CopyFromHost(&nan, &first));
   }
-  if (left_out_in_a_row_ >= kMaxLeftOutInARow) {
-    return absl::FailedPreconditionError(absl::StrCat(
-        what, ", nor in the ", kMaxLeftOutInARow - 1,
-        " before it: training has diverged; lower ", rule, ".learning_rate"));
-  }
-  LOG(WARNING) << what << "; nothing is sent";
   return absl::OkStatus();
+}
+
+absl::string_view GradientPipeline::Rule() const {
+  return options_.config->has_worker_optimizer() ? "worker_optimizer"
+                                                 : "optimizer";
+}
+
+absl::Status GradientPipeline::NotFinite() const {
+  if (may_leave_out_) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the residual of worker ", options_.worker_rank,
+        " is not finite in push ", push_,
+        ": training has diverged; lower ", Rule(), ".learning_rate"));
+  }
+  return absl::FailedPreconditionError(absl::StrCat(
+      "the gradient of worker ", options_.worker_rank,
+      " is not finite in push ", push_, "; lower ", Rule(),
+      ".learning_rate, or set training.non_finite=SKIP to leave such "
+      "iterations out"));
 }
 
 absl::Status GradientPipeline::Push(int b,

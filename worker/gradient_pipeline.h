@@ -75,9 +75,16 @@ class GradientPipeline {
   // Compresses and sends every bucket that is now complete, and applies the
   // answers that have arrived for earlier buckets, whose weights this iteration
   // does not need any more. With `overlap` the separate thread does this, and
-  // this or a later call returns its errors. Errors: kFailedPrecondition for a
-  // gradient that is not finite, if the job's policy is FAIL.
+  // this or a later call returns its errors. With training.non_finite SKIP
+  // nothing is sent before the whole gradient is known, and nothing at all of
+  // one that LeavesOut. Errors: kFailedPrecondition for a gradient that is not
+  // finite, if the job's policy is FAIL.
   absl::Status Ready(double loss, int64_t begin);
+
+  // With training.non_finite SKIP: whether a gradient is to be left out because
+  // an element is not finite, which is logged. Otherwise false. Errors:
+  // kFailedPrecondition if a hundred follow each other.
+  absl::StatusOr<bool> LeavesOut(const Tensor& gradient);
 
   // In delta mode: keeps the worker's steps, [num_parameters], for the next
   // push.
@@ -136,8 +143,11 @@ class GradientPipeline {
   void AskForPositions(int bucket);
   absl::Status TakePositions(const SliceAnswer& answer);
   absl::StatusOr<CompressedBucket> Compress(int bucket);
-  // Applies the job's policy to a gradient that is not finite.
-  absl::Status NotFinite();
+  // Makes an element of each bucket's gradient a NaN.
+  absl::Status SpoilEveryBucket();
+  absl::string_view Rule() const;  // The section with the rate.
+  // The error about a gradient that is not finite.
+  absl::Status NotFinite() const;
   absl::Status Push(int bucket, const std::vector<PayloadBuffer>& parts);
   absl::Status Answered(const SliceAnswer& answer);
   // Makes the worker's own weights follow an answer that has been written.
@@ -171,8 +181,7 @@ class GradientPipeline {
 
   ExchangeAccount account_;
   int64_t push_ = 0;
-  // Pushes whose gradient was not finite.
-  int64_t last_left_out_ = -1;
+  bool may_leave_out_ = false;  // training.non_finite SKIP.
   int64_t left_out_in_a_row_ = 0;
   int64_t next_push_ = 0;  // As in ExchangeStats.
   Tensor gradient_;        // [num_parameters]

@@ -349,6 +349,8 @@ absl::Status Trainer::StepLocally(int64_t iteration) {
   PS_RETURN_IF_ERROR(UploadNext());
   loss_ += result->loss;
   num_samples_ += result->examples;
+  PS_ASSIGN_OR_RETURN(const bool leaves_out, pipeline_->LeavesOut(gradient_));
+  if (leaves_out) return absl::OkStatus();
   own_->Begin(iteration);
   PS_RETURN_IF_ERROR(own_->Step(0, gradient_.size(), &gradient_));
   return pipeline_->KeepSteps(gradient_);

@@ -124,9 +124,9 @@ TEST(LeftOut, EndsAJobThatHasDiverged) {
   ASSERT_FALSE(run.workers[0].ok());
   EXPECT_THAT(std::string(run.workers[0].status().message()),
               testing::AllOf(
-                  testing::HasSubstr("nor in the 99 before it: training has "
+                  testing::HasSubstr("nor are the 99 before it: training has "
                                      "diverged; lower optimizer.learning_rate"),
-                  testing::ContainsRegex("push 10[0-9]")));
+                  testing::ContainsRegex("iteration 10[0-9]")));
 }
 
 // Writes the initial weights of the model of `job` with another seed.
