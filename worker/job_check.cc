@@ -87,7 +87,7 @@ absl::StatusOr<CheckedJob> CheckTraining(const JobConfig& config,
                    Counted(parts.data.test->size(), "test example"), ", ",
                    Counted(parts.plan->total_iterations, "iteration"));
   job.data_text = parts.data.description.text();
-  job.notes = parts.data.notes;
+  job.notes = parts.notes;
   return job;
 }
 

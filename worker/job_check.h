@@ -16,7 +16,7 @@ struct CheckedJob {
   // 25 iterations".
   std::string summary;
   std::string data_text;           // The text of the DataDescription.
-  std::vector<std::string> notes;  // Those of the data set.
+  std::vector<std::string> notes;  // Of the job, and of its data.
 };
 
 // Reads the data, plans the model, deals it to the servers and reads

@@ -1,5 +1,6 @@
 #include "worker/training_parts.h"
 
+#include <string>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -7,6 +8,7 @@
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "worker/job_model.h"
+#include "worker/job_notes.h"
 #include "worker/layer_parallel/train_in_stages.h"
 
 namespace ps {
@@ -17,11 +19,14 @@ absl::Status ReadData(const JobConfig& config, TrainingParts* parts) {
   data.config = config.data();
   data.seed = config.seed();
   PS_ASSIGN_OR_RETURN(parts->data, NewDataset(data));
-  for (const std::string& note : parts->data.notes) LOG(INFO) << note;
-
   parts->set = {parts->data.train->size(), parts->data.train->order()};
   PS_ASSIGN_OR_RETURN(TrainingPlan plan, PlanTraining(config, parts->set));
   parts->plan = std::make_unique<TrainingPlan>(std::move(plan));
+  parts->notes = JobNotes(config, *parts->plan);
+  for (const std::string& note : parts->data.notes) {
+    parts->notes.push_back(note);
+  }
+  for (const std::string& note : parts->notes) LOG(INFO) << "note: " << note;
   return absl::OkStatus();
 }
 

@@ -4,6 +4,8 @@
 #define WORKER_TRAINING_PARTS_H_
 
 #include <memory>
+#include <string>
+#include <vector>
 
 #include "absl/status/statusor.h"
 #include "data/dataset.h"
@@ -19,6 +21,8 @@ struct TrainingParts {
   DatasetPair data;
   TrainingSet set;  // What is known of data.train.
   std::unique_ptr<TrainingPlan> plan;
+  // Those of the job and of its data, for people.
+  std::vector<std::string> notes;
   std::unique_ptr<Backend> backend;
   // In jobs whose workers have stages; else null. To be connected before the
   // model trains.

@@ -91,6 +91,26 @@ TEST_F(TrainCheck, WhatPassesIsDescribed) {
   EXPECT_FALSE(fs::exists(Path("run")));
 }
 
+TEST_F(TrainCheck, WhatHasNoEffectOrARareOneIsNoted) {
+  EXPECT_EQ(Train({"--check", "--set=model.char_lstm.hidden=8",
+                   "--set=data.shapes.train_examples=9",
+                   "--set=worker_optimizer.name=momentum",
+                   "--set=optimizer.name=adam",
+                   "--set=optimizer.learning_rate=0.01",
+                   "--set=schedule.warmup_updates=25"}),
+            kExitDone);
+  for (const char* note :
+       {"note: model.char_lstm has no effect: model.name is \"mlp\"\n",
+        "note: data.shapes has no effect: data.name is \"digits\"\n",
+        "note: workers make steps of worker_optimizer (momentum), and servers "
+        "take these for gradients of optimizer (adam, learning_rate 0.01); "
+        "without optimizer they add the steps up\n",
+        "note: schedule.warmup_updates is 25, and this job makes 25 updates: "
+        "it ends before it reaches its learning rate\n"}) {
+    EXPECT_THAT(output(), HasSubstr(note));
+  }
+}
+
 TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
   const struct {
     std::vector<std::string> settings;
