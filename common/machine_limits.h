@@ -19,9 +19,17 @@ int64_t MachineMemoryBytes();
 // down. Thread-safe.
 int MachineCores();
 
+// Equal for two processes that share these processors: both run under one
+// system (its boot), with the same affinity mask, and under the same limit of
+// control groups, if there is one. Two containers that each have a limit of
+// their own share none. At most 512 bytes. Thread-safe.
+std::string CoresId();
+
 struct ControlGroupLimits {
   int64_t bytes = std::numeric_limits<int64_t>::max();
   double cores = std::numeric_limits<double>::infinity();
+  // The folder of the control group that has this limit of cores.
+  std::string cores_group;
 };
 
 // The least memory.max and cpu.max of the control group and those above it, if

@@ -15,19 +15,33 @@ struct ThreadPool::Loop {
   int64_t done = 0;  // Chunks whose body has returned.
 };
 
-ThreadPool::ThreadPool(int num_threads) {
+ThreadPool::ThreadPool(int num_threads) { Start(num_threads); }
+
+ThreadPool::~ThreadPool() { Stop(); }
+
+void ThreadPool::Resize(int num_threads) {
+  Stop();
+  Start(num_threads);
+}
+
+void ThreadPool::Start(int num_threads) {
+  {
+    MutexLock lock(&mu_);
+    stopping_ = false;
+  }
   for (int i = 1; i < num_threads; ++i) {
     threads_.emplace_back("pool", [this] { Work(); });
   }
 }
 
-ThreadPool::~ThreadPool() {
+void ThreadPool::Stop() {
   {
     MutexLock lock(&mu_);
     stopping_ = true;
     changed_.SignalAll();
   }
   for (Thread& thread : threads_) thread.Join();
+  threads_.clear();
 }
 
 void ThreadPool::ParallelFor(int64_t n, int64_t chunk_size,

@@ -29,6 +29,8 @@ class ThreadPool {
   ThreadPool& operator=(const ThreadPool&) = delete;
 
   int num_threads() const { return static_cast<int>(threads_.size()) + 1; }
+  // No loop may be under way.
+  void Resize(int num_threads);
 
   // Calls `body` for every chunk of [0, n) and returns when all are done. Every
   // chunk but the last has `chunk_size` elements. The chunks do not depend on
@@ -41,6 +43,8 @@ class ThreadPool {
   // The state of one call of ParallelFor, which lives on its stack.
   struct Loop;
 
+  void Start(int num_threads);
+  void Stop();
   void Work();
   void RunChunks(Loop* loop) ABSL_EXCLUSIVE_LOCKS_REQUIRED(mu_);
 

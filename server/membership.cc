@@ -1,6 +1,7 @@
 #include "server/membership.h"
 
 #include <algorithm>
+#include <map>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -196,6 +197,28 @@ std::vector<int> Membership::MissingRanks() const {
     }
   }
   return ranks;
+}
+
+void Membership::SetCores(int rank, const std::string& cores) {
+  MutexLock lock(&mu_);
+  workers_[rank].cores = cores;
+}
+
+std::vector<int> Membership::FirstSharers() const {
+  MutexLock lock(&mu_);
+  std::vector<int> first;
+  std::map<std::string, int> ranks;
+  for (int rank = 0; rank < options_.num_workers; ++rank) {
+    const Worker& worker = workers_[rank];
+    if (!worker.registered || worker.given_up) {
+      first.push_back(-1);
+    } else if (worker.cores.empty()) {
+      first.push_back(rank);
+    } else {
+      first.push_back(ranks.emplace(worker.cores, rank).first->second);
+    }
+  }
+  return first;
 }
 
 bool Membership::AllFinished() const {

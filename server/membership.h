@@ -53,6 +53,11 @@ class Membership {
   absl::StatusOr<bool> Register(int rank, uint64_t incarnation,
                                 const std::string& name, bool began = true);
 
+  // By rank, as in GetStatusResponse.first_sharers. `cores` of a worker that
+  // has registered are those of RegisterRequest; without, it shares none.
+  void SetCores(int rank, const std::string& cores);
+  std::vector<int> FirstSharers() const;
+
   // The worker has come, and comes again to register: its startup_timeout
   // counts from now on.
   void Await(int rank);
@@ -103,6 +108,7 @@ class Membership {
     bool joined = false;     // It came when the job was under way.
     uint64_t incarnation = 0;
     std::string name;
+    std::string cores;
     int64_t connection = 0;
     absl::Time lost_since = absl::InfiniteFuture();
   };

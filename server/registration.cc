@@ -24,6 +24,7 @@ namespace {
 
 // Limits on text from a peer that goes to the log and into errors.
 constexpr size_t kMaxNameBytes = 256;
+constexpr size_t kMaxCoresBytes = 512;
 constexpr size_t kMaxConfigBytes = 1 << 20;
 
 }  // namespace
@@ -106,6 +107,11 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
         "this is server ", server_index_, "; the worker takes it for server ",
         request.server_index(), ". Is cluster.servers in order of index?"));
   }
+  if (request.cores().size() > kMaxCoresBytes) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("cores of ", request.cores().size(), " bytes; at most ",
+                     kMaxCoresBytes, " are allowed"));
+  }
   if (request.name().size() > kMaxNameBytes ||
       request.config().size() > kMaxConfigBytes ||
       request.data().size() > kMaxDataDescriptionBytes) {
@@ -171,6 +177,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
     return absl::OkStatus();
   }
   PS_RETURN_IF_ERROR(joined.status());
+  membership_->SetCores(rank, request.cores());
   // The others have ended, or will: this worker could not train alone.
   if (stopped_) return snapshots_->StartAgain(kStopped);
   response->set_finished(membership_->HasFinished(rank));

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
 #include "absl/time/time.h"
 #include "common/config.h"
 #include "glog/logging.h"
@@ -310,6 +311,15 @@ void ServerCalls::GetStatus(const Caller& caller,
   response.set_num_workers(config_->cluster().num_workers());
   for (const int rank : membership_->MissingRanks()) {
     response.add_missing_ranks(rank);
+  }
+  if (message->when_none_is_missing() && response.missing_ranks_size() > 0) {
+    call->Respond(absl::UnavailableError(absl::StrCat(
+        "worker ", absl::StrJoin(response.missing_ranks(), ", "),
+        " is not connected to server ", server_index_)));
+    return;
+  }
+  for (const int rank : membership_->FirstSharers()) {
+    response.add_first_sharers(rank);
   }
   for (const int rank : shard_->AwaitedRanks()) {
     response.add_awaited_ranks(rank);

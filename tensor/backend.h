@@ -52,6 +52,11 @@ class Backend {
   // kResourceExhausted.
   virtual absl::StatusOr<Tensor> Allocate(const Shape& shape) = 0;
 
+  // Has operations use this many threads of the host, at least 1; a device's
+  // results do not depend on it, and those of the CPU's layers do. Nothing may
+  // have been planned.
+  virtual void UseThreads(int) {}
+
   // `host` holds tensor->size() elements. The copy is complete when the call
   // returns.
   virtual absl::Status CopyFromHost(const float* host, Tensor* tensor) = 0;

@@ -49,9 +49,7 @@ absl::StatusOr<ChosenBackend> NewCpu(const DeviceOptions& options,
   cpu.num_threads = options.num_threads;
   ChosenBackend chosen;
   PS_ASSIGN_OR_RETURN(chosen.backend, NewCpuBackend(cpu));
-  chosen.description = absl::StrCat(
-      "cpu, ", options.num_threads,
-      options.num_threads == 1 ? " thread (" : " threads (", reason, ")");
+  chosen.description = absl::StrCat("cpu (", reason, ")");
   return chosen;
 }
 

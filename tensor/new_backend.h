@@ -36,8 +36,8 @@ struct DeviceOptions {
 
 struct ChosenBackend {
   std::unique_ptr<Backend> backend;
-  // For logs: "cuda:1, BF16 (rank 3, 2 devices)", "cpu, 4 threads (there is no
-  // CUDA device)".
+  // For logs: "cuda:1, BF16 (rank 3, 2 devices)", "cpu (there is no CUDA
+  // device)".
   std::string description;
 };
 

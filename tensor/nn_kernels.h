@@ -214,6 +214,9 @@ class NnKernels {
  public:
   virtual ~NnKernels() = default;
 
+  // See Backend::UseThreads.
+  virtual void UseThreads(int) {}
+
   virtual absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
       const ConvolutionShape& shape, const ActivationDesc& input) = 0;
   // Input: [batch, channels, height, width] or [batch, channels]. `residual`,

@@ -142,6 +142,9 @@ class SequenceKernels {
  public:
   virtual ~SequenceKernels() = default;
 
+  // See Backend::UseThreads.
+  virtual void UseThreads(int) {}
+
   // tokens: plain [steps, batch].
   virtual absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanEmbedding(
       const EmbeddingShape& shape, const ActivationDesc& tokens) = 0;

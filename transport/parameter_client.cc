@@ -32,6 +32,7 @@ class SessionsClient final : public ParameterClient {
 
   absl::Status Connect();
 
+  absl::StatusOr<int> WorkersOnTheseCores() override;
   absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) override;
@@ -101,6 +102,7 @@ RegisterRequest SessionsClient::Registration() const {
   RegisterRequest request;
   *request.mutable_worker() = worker_;
   request.set_name(options_.name);
+  request.set_cores(options_.cores);
   request.set_protocol(kProtocol);
   request.set_config(options_.config_text);
   request.set_data(options_.data_text);
@@ -288,6 +290,30 @@ absl::Status SessionsClient::CallAll(Rpc rpc, grpc::ByteBuffer request,
     sessions_.Send(server, std::move(call));
   }
   return sessions_.Await(done);
+}
+
+absl::StatusOr<int> SessionsClient::WorkersOnTheseCores() {
+  // All servers know the same.
+  GetStatusRequest request;
+  request.set_when_none_is_missing(true);
+  auto call = std::make_unique<Call>();
+  call->rpc = Rpc::kGetStatus;
+  call->request = ToBytes(request);
+  sessions_.Send(0, std::move(call));
+  std::vector<int> first;
+  PS_RETURN_IF_ERROR(sessions_.Await([&](const Call& ended) -> absl::Status {
+    PS_ASSIGN_OR_RETURN(const auto response,
+                        FromBytes<GetStatusResponse>(ended.response));
+    first.assign(response.first_sharers().begin(),
+                 response.first_sharers().end());
+    return absl::OkStatus();
+  }));
+  const auto rank = static_cast<size_t>(options_.worker_rank);
+  if (rank >= first.size() || first[rank] < 0) {
+    return absl::DataLossError(absl::StrCat(
+        "server 0 does not know on which processors worker ", rank, " runs"));
+  }
+  return static_cast<int>(std::count(first.begin(), first.end(), first[rank]));
 }
 
 absl::StatusOr<CommonSnapshots> SessionsClient::FindSnapshots(

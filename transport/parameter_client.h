@@ -34,6 +34,7 @@ struct ParameterClientOptions {
   int num_workers = 0;
   uint64_t incarnation = 0;
   std::string name;         // "host:pid", for the servers' messages.
+  std::string cores;        // CoresId of this process; empty: shares none.
   std::string config_text;  // SharedConfigText of the job.
   std::string data_text;    // The text of the DataDescription.
   int64_t total_iterations = 0;
@@ -153,6 +154,10 @@ class ParameterClient {
   // know.
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
+
+  // The number of workers, this one among them, that share its processors.
+  // Waits until no worker is missing.
+  virtual absl::StatusOr<int> WorkersOnTheseCores() = 0;
 
   // Finds the snapshots from which the job can go on, if this worker has those
   // in `mine`. Waits until all workers have called it.

@@ -17,6 +17,11 @@ namespace {
 // waits for.
 constexpr absl::Duration kShortCall = absl::Seconds(2);
 
+// Other calls of GetStatus are repeated until they succeed.
+bool AsksWhoIsAwaited(const Call& call) {
+  return call.rpc == Rpc::kGetStatus && call.once > absl::ZeroDuration();
+}
+
 }  // namespace
 
 ServerSessions::ServerSessions(const Clock* clock, absl::Duration patience)
@@ -153,7 +158,7 @@ absl::Status ServerSessions::Check() const {
 
 absl::Status ServerSessions::Handle(const Call& call, const Done& done) {
   --num_under_way_;
-  if (call.rpc == Rpc::kGetStatus) {
+  if (AsksWhoIsAwaited(call)) {
     HearWhoIsAwaited(call);
     return absl::OkStatus();
   }
@@ -188,7 +193,7 @@ absl::Status ServerSessions::AwaitUntil(const std::function<bool()>& over,
       call = AwaitEnded(say_next);
     }
     if (call != nullptr) {
-      if (call->rpc != Rpc::kGetStatus) say_next = clock_->Now() + patience_;
+      if (!AsksWhoIsAwaited(*call)) say_next = clock_->Now() + patience_;
       PS_RETURN_IF_ERROR(Handle(*call, done));
     } else if (clock_->Now() >= say_next) {
       AskWhoIsAwaited();

@@ -1,6 +1,5 @@
 #include "worker/job_model.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -29,10 +28,7 @@ DeviceOptions DeviceOf(const JobConfig& config, int worker_rank) {
   DeviceOptions device;
   device.device = config.machine().device();
   device.num_threads = config.machine().worker_threads();
-  if (device.num_threads == 0) {
-    device.num_threads =
-        std::max(1, MachineCores() / config.machine().workers_on_machine());
-  }
+  if (device.num_threads == 0) device.num_threads = MachineCores();
   device.worker_rank = worker_rank;
   device.workers_on_machine = config.machine().workers_on_machine();
   device.device_memory_bytes =

@@ -7,6 +7,7 @@
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/host_and_port.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "security/credentials.h"
 #include "tensor/tensor.h"
@@ -61,6 +62,7 @@ absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   client.num_workers = cluster.num_workers();
   client.incarnation = options.incarnation;
   client.name = options.name;
+  client.cores = CoresId();
   client.config_text = SharedConfigText(*options.config);
   client.data_text = options.data_text;
   // Servers count each push as one iteration.

@@ -12,6 +12,7 @@
 #include "common/clock.h"
 #include "common/consistency.h"
 #include "common/counted.h"
+#include "common/machine_limits.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "models/described/weight_uses.h"
@@ -49,6 +50,8 @@ class Trainer {
   std::function<void(absl::Duration, const absl::Status&)> SnapshotWritten()
       const;
   absl::Status StartExchange();
+  // Uses this worker's part of the processors that it shares with others.
+  absl::Status ShareCores();
   // Takes part in a job that is under way.
   absl::Status Join(int64_t joins_at);
   absl::Status GiveFirstWeights(const std::vector<Bucket>& buckets);
@@ -168,6 +171,7 @@ absl::Status Trainer::StartExchange() {
     parts_.stage_links->Connect(link_.client->stage_exchange());
   }
   if (options_.joined != nullptr) options_.joined();
+  PS_RETURN_IF_ERROR(ShareCores());
 
   GradientPipelineOptions pipeline;
   pipeline.config = &options_.config;
@@ -227,6 +231,18 @@ absl::Status Trainer::StartExchange() {
   } else if (own_ != nullptr) {
     PS_RETURN_IF_ERROR(pipeline_->FollowServers(from_servers_));
   }
+  return absl::OkStatus();
+}
+
+absl::Status Trainer::ShareCores() {
+  if (config().machine().worker_threads() > 0) return absl::OkStatus();
+  PS_ASSIGN_OR_RETURN(const int sharers, link_.client->WorkersOnTheseCores());
+  const int cores = MachineCores();
+  const int threads = std::max(1, cores / sharers);
+  backend_->UseThreads(threads);
+  LOG(INFO) << "worker " << options_.worker_rank << " uses "
+            << Counted(threads, "thread") << ": " << Counted(sharers, "worker")
+            << " on " << Counted(cores, "core") << " (machine.worker_threads)";
   return absl::OkStatus();
 }
 

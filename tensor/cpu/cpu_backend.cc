@@ -2,6 +2,7 @@
 #include <utility>
 
 #include "common/status_macros.h"
+#include "common/thread_pool.h"
 #include "tensor/backend.h"
 #include "tensor/cpu/cpu_compressor_backend.h"
 #include "tensor/cpu/cpu_nn_kernels.h"
@@ -16,6 +17,12 @@ class CpuBackend final : public CpuCompressorBackend {
       : CpuCompressorBackend(num_threads),
         nn_(std::move(nn)),
         sequences_(NewCpuSequenceKernels(num_threads)) {}
+
+  void UseThreads(int num_threads) override {
+    nn_->UseThreads(num_threads);
+    sequences_->UseThreads(num_threads);
+    sparse().host_threads()->Resize(num_threads);
+  }
 
   NnKernels& nn() override { return *nn_; }
   SequenceKernels& sequences() override { return *sequences_; }

@@ -37,6 +37,11 @@ class CpuNnKernels final : public NnKernels {
   explicit CpuNnKernels(int num_threads)
       : context_(num_threads), pool_(num_threads) {}
 
+  void UseThreads(int num_threads) override {
+    context_.num_threads = num_threads;
+    pool_.Resize(num_threads);
+  }
+
   absl::StatusOr<std::unique_ptr<AffineOp>> PlanConvolution(
       const ConvolutionShape& shape, const ActivationDesc& input) override {
     return Plan("planning a convolution", input,
@@ -115,7 +120,7 @@ class CpuNnKernels final : public NnKernels {
                      function);
   }
 
-  const DnnlContext context_;  // Has the OpenMP threads for oneDNN.
+  DnnlContext context_;  // Has the OpenMP threads for oneDNN.
   ThreadPool pool_;            // For our own loops.
 };
 

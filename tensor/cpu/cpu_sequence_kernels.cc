@@ -15,6 +15,8 @@ class CpuSequenceKernels final : public SequenceKernels {
  public:
   explicit CpuSequenceKernels(int num_threads) : pool_(num_threads) {}
 
+  void UseThreads(int num_threads) override { pool_.Resize(num_threads); }
+
   absl::StatusOr<std::unique_ptr<EmbeddingOp>> PlanEmbedding(
       const EmbeddingShape& shape, const ActivationDesc& tokens) override {
     return PlanCpuEmbedding(&pool_, shape, tokens);

@@ -1,5 +1,8 @@
 #include "common/machine_limits.h"
 
+#include <sched.h>
+
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <limits>
@@ -49,6 +52,25 @@ TEST_F(ControlGroups, WhatIsNotALimitIsNone) {
 TEST(MachineLimits, ArePositive) {
   EXPECT_GE(MachineCores(), 1);
   EXPECT_GT(MachineMemoryBytes(), 0);
+}
+
+TEST(MachineLimits, ProcessesWithOtherProcessorsShareNone) {
+  const std::string own = CoresId();
+  EXPECT_EQ(CoresId(), own);
+  EXPECT_LE(own.size(), 512u);
+  cpu_set_t before;
+  ASSERT_EQ(sched_getaffinity(0, sizeof(before), &before), 0);
+  if (CPU_COUNT(&before) < 2) GTEST_SKIP() << "there is only one processor";
+  int first = 0;
+  while (!CPU_ISSET(first, &before)) ++first;
+  cpu_set_t fewer = before;
+  CPU_CLR(first, &fewer);
+  ASSERT_EQ(sched_setaffinity(0, sizeof(fewer), &fewer), 0);
+  const int cores = MachineCores();
+  const std::string other = CoresId();
+  ASSERT_EQ(sched_setaffinity(0, sizeof(before), &before), 0);
+  EXPECT_EQ(cores, std::min(CPU_COUNT(&before) - 1, MachineCores()));
+  EXPECT_NE(other, own);
 }
 
 }  // namespace

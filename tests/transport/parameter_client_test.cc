@@ -190,6 +190,30 @@ TEST(ParameterClientTest, WeightsAndGradientsMakeTheRoundTrip) {
   EXPECT_EQ(final_weights[0], final_weights[1]);
 }
 
+// Once all have come, whenever that is.
+TEST(ParameterClientTest, WorkersHearHowManyShareTheirProcessors) {
+  const JobConfig config = Job(/*num_workers=*/4, /*num_servers=*/1);
+  const ShardMap map = MapFor(config);
+  const auto server = StartServer(config, 0);
+  std::vector<int> sharers(4, 0);
+  std::vector<std::thread> workers;
+  for (int rank = 0; rank < 4; ++rank) {
+    workers.emplace_back([&, rank] {
+      ParameterClientOptions options =
+          ClientOptions(config, {server->address()}, rank);
+      if (rank != 2) options.cores = rank == 0 ? "one" : "two";
+      auto client = ParameterClient::Connect(options, &map);
+      ASSERT_TRUE(client.ok()) << client.status();
+      const auto heard = (*client)->WorkersOnTheseCores();
+      ASSERT_TRUE(heard.ok()) << heard.status();
+      sharers[rank] = *heard;
+      EXPECT_TRUE((*client)->Finish(absl::OkStatus()).ok());
+    });
+  }
+  for (std::thread& worker : workers) worker.join();
+  EXPECT_THAT(sharers, ElementsAre(1, 2, 1, 2));
+}
+
 TEST(ParameterClientTest, AnotherConfigIsRefusedNamingServerAndFields) {
   const JobConfig config = Job(1, 1);
   const ShardMap map = MapFor(config);

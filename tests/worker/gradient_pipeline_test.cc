@@ -46,6 +46,9 @@ class SilentServers final : public ParameterClient {
   }
 
   // A pipeline calls none of these.
+  absl::StatusOr<int> WorkersOnTheseCores() override {
+    return absl::UnimplementedError("");
+  }
   absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>&, const std::vector<int64_t>&) override {
     return absl::UnimplementedError("");

@@ -8,7 +8,6 @@
 
 #include "absl/strings/ascii.h"
 #include "absl/strings/match.h"
-#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "common/config.h"
 #include "common/file.h"
@@ -116,11 +115,11 @@ absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
                         CopyCertificates(options, host));
     script += part;
   }
-  return script + "getconf _NPROCESSORS_ONLN\n";
+  return script;
 }
 
-absl::StatusOr<std::vector<int>> SendHostFiles(const HostFilesOptions& options,
-                                               Interrupts* interrupts) {
+absl::Status SendHostFiles(const HostFilesOptions& options,
+                           Interrupts* interrupts) {
   const std::vector<LaunchHost>& hosts = *options.hosts;
   std::vector<UniqueFd> scripts;
   std::vector<ShortCommand> commands;
@@ -134,16 +133,10 @@ absl::StatusOr<std::vector<int>> SendHostFiles(const HostFilesOptions& options,
   }
   PS_ASSIGN_OR_RETURN(const std::vector<CommandResult> results,
                       RunTogether(commands, interrupts));
-  std::vector<int> cores;
   for (size_t i = 0; i < hosts.size(); ++i) {
     PS_RETURN_IF_ERROR(ResultOnHost(hosts[i].name, results[i]));
-    // A login shell may have written lines of its own.
-    const std::string& out = results[i].out;
-    int number = 0;
-    if (!absl::SimpleAtoi(out.substr(out.rfind('\n') + 1), &number)) number = 1;
-    cores.push_back(number);
   }
-  return cores;
+  return absl::OkStatus();
 }
 
 }  // namespace ps

@@ -40,16 +40,14 @@ struct HostFilesOptions {
 };
 
 // The script for sh that makes the folder of host number `host`, closed to
-// other users, checks that the programs are there, and prints the number of
-// cores. It fails if the folder belongs to another run. Errors: those of
-// ReadFile, for certificates.
+// other users, and checks that the programs are there. It fails if the folder
+// belongs to another run. Errors: those of ReadFile, for certificates.
 absl::StatusOr<std::string> HostFilesScript(const HostFilesOptions& options,
                                             int host);
 
-// Runs these scripts. Returns the number of cores of each host. Errors: those
-// of RunTogether and ResultOnHost.
-absl::StatusOr<std::vector<int>> SendHostFiles(const HostFilesOptions& options,
-                                               Interrupts* interrupts);
+// Runs these scripts. Errors: those of RunTogether and ResultOnHost.
+absl::Status SendHostFiles(const HostFilesOptions& options,
+                           Interrupts* interrupts);
 
 }  // namespace ps
 

@@ -170,7 +170,7 @@ absl::Status Launch(LaunchedJob job, const ProgramSource& source, bool goes_on,
   files.record = &job.record;
   files.hosts = &job.hosts;
   files.processes = &job.processes;
-  PS_ASSIGN_OR_RETURN(job.cores, SendHostFiles(files, interrupts));
+  PS_RETURN_IF_ERROR(SendHostFiles(files, interrupts));
   PS_RETURN_IF_ERROR(RunRemoteCluster(job, goes_on, interrupts));
   ResultsOptions results;
   results.ssh = job.record.ssh;

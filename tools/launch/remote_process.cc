@@ -1,6 +1,5 @@
 #include "tools/launch/remote_process.h"
 
-#include <algorithm>
 #include <utility>
 
 #include "absl/algorithm/container.h"
@@ -41,10 +40,6 @@ std::vector<std::string> ProcessArguments(const LaunchedJob& job,
                  // It is shown from the metrics.
                  "--progress-seconds=0"};
     set("machine.workers_on_machine=", host.num_workers);
-    if (job.config.machine().worker_threads() == 0) {
-      set("machine.worker_threads=",
-          std::max(1, job.cores.at(process.host) / host.num_workers));
-    }
   }
   if (!process.is_server() && process.number == 0) {
     arguments.insert(arguments.end(), job.first_worker_arguments.begin(),

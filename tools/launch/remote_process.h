@@ -16,7 +16,6 @@ struct LaunchedJob {
   JobConfig config;  // Validated, with cluster.servers.
   LaunchRecord record;
   std::vector<LaunchHost> hosts;
-  std::vector<int> cores;  // Of each host.
   std::vector<PlacedProcess> processes;
   std::string run_directory;  // On this machine.
   std::string folder;         // RemoteRunFolder().
