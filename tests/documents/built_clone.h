@@ -12,14 +12,15 @@
 
 namespace ps {
 
-// Its folder looks like a built clone, with the program and the examples.
+// Its folder has the examples, as a clone, and `gradsieve` is on PATH, as after
+// ./quickstart.
 class BuiltClone : public testing::Test {
  protected:
   BuiltClone() : directory_(NewTestDirectory()) {
     namespace fs = std::filesystem;
-    fs::create_directories(directory_ / "bazel-bin/tools");
+    fs::create_directories(directory_ / "bin");
     fs::create_symlink(ProgramPath("tools/gradsieve"),
-                       directory_ / "bazel-bin/tools/gradsieve");
+                       directory_ / "bin/gradsieve");
     fs::create_directories(directory_ / "deploy");
     fs::create_symlink(ProgramPath("deploy/examples"),
                        directory_ / "deploy/examples");
@@ -32,8 +33,8 @@ class BuiltClone : public testing::Test {
     TestProcess process(
         {"/bin/sh", "-e", "-c",
          // Debian's own python3 has the packages that the pages need.
-         absl::StrCat("export PATH=/usr/bin:/bin:$PATH; cd '",
-                      directory_.string(), "'\n", script)},
+         absl::StrCat("cd '", directory_.string(),
+                      "'; export PATH=$PWD/bin:/usr/bin:/bin:$PATH\n", script)},
         directory_ / "output");
     const int code = process.WaitForExit(absl::Seconds(180));
     *output = process.Output();

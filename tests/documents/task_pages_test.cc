@@ -62,7 +62,7 @@ std::vector<std::string> Blocks(const std::string& text) {
 // need a network, or files of the reader's.
 bool IsCommand(const std::string& block) {
   for (const char* start :
-       {"bazel-bin/tools/gradsieve ", "cat > ", "for ", "mkdir ", "python3 "}) {
+       {"gradsieve ", "cat > ", "for ", "mkdir ", "python3 "}) {
     if (absl::StartsWith(block, start)) return true;
   }
   return false;
