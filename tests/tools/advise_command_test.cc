@@ -38,7 +38,8 @@ class AdviseCommand : public CommandTest {
   AdviseCommand() { std::ofstream(Path("job.textproto")) << kJob; }
 
   int Advise(std::vector<std::string> arguments) {
-    arguments.insert(arguments.begin(), {"advise", Path("job.textproto")});
+    arguments.insert(arguments.begin(),
+                     {"advise", Path("job.textproto"), "--turns=2"});
     return Gradsieve(arguments);
   }
 };
@@ -53,6 +54,8 @@ TEST_F(AdviseCommand, RefusesABadCommandLineOrJobAndSaysWhy) {
       Advise({"--set=cluster.servers=far:1", "--set=cluster.num_servers=1"}),
       64);
   EXPECT_THAT(output(), HasSubstr("give its speed with --bandwidth"));
+  EXPECT_EQ(Gradsieve({"advise", Path("job.textproto"), "--turns=0"}), 64);
+  EXPECT_THAT(output(), HasSubstr("--turns is 0; must be in [1, 100]"));
   EXPECT_EQ(Advise({"--set=compressor.ratio=7"}), 78);
   EXPECT_THAT(output(), HasSubstr("compressor.ratio"));
   EXPECT_EQ(Gradsieve({"advise", Path("none.textproto")}), 78);
@@ -91,6 +94,7 @@ TEST_F(AdviseCommand, OnASlowNetworkItNamesTheLinesOfACompressor) {
   EXPECT_GE(none["seconds_per_iteration"], none["up_seconds"]);
   EXPECT_GT(none["compute_seconds"], 0);
   EXPECT_EQ(json["workers_here"], 1);
+  EXPECT_THAT(none["seconds_per_iteration_by_turn"], SizeIs(2));
 }
 
 TEST_F(AdviseCommand, OnALoopbackInterfaceItSaysThatCompressionWillNotHelp) {

@@ -1,5 +1,6 @@
 #include "tools/advise/advice.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "absl/strings/str_cat.h"
@@ -14,6 +15,10 @@
 
 namespace ps {
 namespace {
+
+// What computation may take in one turn, of that in another, before the report
+// warns of it.
+constexpr double kBusy = 1.5;
 
 std::string Milliseconds(double seconds) { return FormatNumber(1e3 * seconds); }
 
@@ -38,11 +43,38 @@ std::string Heading(const Advice& advice) {
 }
 
 constexpr char kLegend[] =
-    "ms: predicted time of an iteration. compute: forward and backward. codec: "
-    "compressing,\nand writing answers into the weights. up, down: what the "
-    "messages take on the busiest\nlink. server: one server's work. Parts may "
-    "overlap, and workers wait for each other.\nWhat a setting learns is not "
-    "predicted: one that sends less may need more iterations.\n";
+    "ms: predicted time of an iteration, with the least and the greatest of "
+    "all "
+    "turns.\ncompute: forward and backward. codec: compressing, and writing "
+    "answers into the\nweights. up, down: what the messages take on the "
+    "busiest "
+    "link. server: one server's\nwork. Parts may overlap, and workers wait for "
+    "each other. What a setting learns is\nnot predicted: one that sends less "
+    "may need more iterations.\n";
+
+// "51.7 (49.2 to 58.0)".
+std::string WithSpread(const SettingPrediction& setting) {
+  const std::string middle = Milliseconds(setting.iteration);
+  if (setting.iterations.size() < 2) return middle;
+  const auto [least, most] =
+      std::minmax_element(setting.iterations.begin(), setting.iterations.end());
+  return absl::StrCat(middle, " (", Milliseconds(*least), " to ",
+                      Milliseconds(*most), ")");
+}
+
+// Empty if computation took about as long in each turn.
+std::string BusyText(const Advice& advice) {
+  double spread = 1;
+  for (const SettingPrediction& setting : advice.settings) {
+    spread = std::max(spread, setting.compute_spread);
+  }
+  if (spread < kBusy) return "";
+  return absl::StrFormat(
+      "\nThis machine is busy: computation took %.1f times as long in one turn "
+      "as in another.\nOnly up and down, which are calculated, can be "
+      "trusted; measure again when it is quiet.\n",
+      spread);
+}
 
 // The line of the job for one of its sections; empty if it has none.
 std::string Line(const char* field, const std::string& section) {
@@ -70,7 +102,8 @@ std::string AdviceText(const Advice& advice) {
   if (best == 0) {
     return absl::StrFormat(
         "Compression will not help here: %s, no setting is predicted to be "
-        "more than\n%.0f %% faster than \"%s\", whose bottleneck is %s.\n",
+        "more than\n%.0f %% faster than \"%s\" in every turn, whose bottleneck "
+        "is %s.\n",
         where, 100 * (kWorthwhile - 1), Plain(first.setting),
         first.Bottleneck());
   }
@@ -101,7 +134,7 @@ std::string AdviceReport(const Advice& advice) {
                    "bottleneck", "speed-up", "bytes up", "bytes down"});
   for (size_t i = 0; i < advice.settings.size(); ++i) {
     const SettingPrediction& setting = advice.settings[i];
-    table.push_back({setting.setting, Milliseconds(setting.iteration),
+    table.push_back({setting.setting, WithSpread(setting),
                      Milliseconds(setting.compute), Milliseconds(setting.codec),
                      Milliseconds(setting.up), Milliseconds(setting.down),
                      Milliseconds(setting.server), setting.Bottleneck(),
@@ -110,7 +143,7 @@ std::string AdviceReport(const Advice& advice) {
                      FormatBytes(std::llround(setting.bytes_down))});
   }
   return absl::StrCat(Heading(advice), "\n", FormatTextTable(table), "\n",
-                      kLegend, "\n", AdviceText(advice));
+                      kLegend, BusyText(advice), "\n", AdviceText(advice));
 }
 
 std::string AdviceJson(const Advice& advice) {
@@ -136,6 +169,7 @@ std::string AdviceJson(const Advice& advice) {
     json["settings"].push_back({
         {"setting", setting.setting},
         {"seconds_per_iteration", setting.iteration},
+        {"seconds_per_iteration_by_turn", setting.iterations},
         {"compute_seconds", setting.compute},
         {"codec_seconds", setting.codec},
         {"await_seconds", setting.await},

@@ -81,6 +81,9 @@ class Adviser {
   absl::StatusOr<double> MeasureContention(const NetworkSetting& setting,
                                            const LocalMeasures& shared);
 
+  // Measures each setting once.
+  absl::StatusOr<std::vector<SettingMeasures>> MeasureTurn();
+
   const AdviseOptions options_;
   MeasurementOptions measurement_;
   std::unique_ptr<Interrupts> interrupts_;
@@ -118,19 +121,7 @@ absl::StatusOr<double> Adviser::MeasureContention(const NetworkSetting& setting,
                     static_cast<double>(all));
 }
 
-absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
-  PS_ASSIGN_OR_RETURN(measurement_.server_program, FindProgram("server"));
-  PS_ASSIGN_OR_RETURN(measurement_.worker_program, FindProgram("worker"));
-  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
-  PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
-  measurement_.seconds = options_.seconds;
-  measurement_.interrupts = interrupts_.get();
-  Advice advice;
-  advice.job = job.name();
-  advice.network = options_.network;
-  advice.num_workers = job.cluster().num_workers();
-  advice.num_servers = job.cluster().num_servers();
-  advice.workers_here = options_.workers_here;
+absl::StatusOr<std::vector<SettingMeasures>> Adviser::MeasureTurn() {
   std::vector<SettingMeasures> measured;
   double contention = 1;  // The same for all settings.
   for (const NetworkSetting& setting : options_.settings) {
@@ -152,14 +143,39 @@ absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
     measured.push_back(std::move(measures));
   }
   TakeLeastCompute(&measured);
-  advice.num_parameters = measured.front().shared.num_parameters;
-  for (size_t i = 0; i < measured.size(); ++i) {
-    const SettingMeasures& measures = measured[i];
-    PS_ASSIGN_OR_RETURN(SettingPrediction prediction,
-                        PredictSetting(measures.config, measures.shared,
-                                       measures.own, options_.network));
-    prediction.setting = options_.settings[i].name;
-    advice.settings.push_back(std::move(prediction));
+  return measured;
+}
+
+absl::StatusOr<Advice> Adviser::Run(const JobConfig& job) {
+  PS_ASSIGN_OR_RETURN(measurement_.server_program, FindProgram("server"));
+  PS_ASSIGN_OR_RETURN(measurement_.worker_program, FindProgram("worker"));
+  PS_ASSIGN_OR_RETURN(interrupts_, Interrupts::Create());
+  PS_ASSIGN_OR_RETURN(directory_, TemporaryDirectory::Create());
+  measurement_.seconds = options_.seconds / options_.turns;
+  measurement_.interrupts = interrupts_.get();
+  Advice advice;
+  advice.job = job.name();
+  advice.network = options_.network;
+  advice.num_workers = job.cluster().num_workers();
+  advice.num_servers = job.cluster().num_servers();
+  advice.workers_here = options_.workers_here;
+  // By setting, then by turn.
+  std::vector<std::vector<SettingPrediction>> predictions(
+      options_.settings.size());
+  for (int turn = 0; turn < options_.turns; ++turn) {
+    PS_ASSIGN_OR_RETURN(const std::vector<SettingMeasures> measured,
+                        MeasureTurn());
+    advice.num_parameters = measured.front().shared.num_parameters;
+    for (size_t i = 0; i < measured.size(); ++i) {
+      PS_ASSIGN_OR_RETURN(SettingPrediction prediction,
+                          PredictSetting(measured[i].config, measured[i].shared,
+                                         measured[i].own, options_.network));
+      prediction.setting = options_.settings[i].name;
+      predictions[i].push_back(std::move(prediction));
+    }
+  }
+  for (std::vector<SettingPrediction>& turns : predictions) {
+    advice.settings.push_back(MiddleTurn(std::move(turns)));
   }
   return advice;
 }
@@ -210,9 +226,13 @@ int RunAdviseCommand(int argc, char** argv) {
                          "the job as it is, and three compressors.",
                          &flags.settings);
   command_line.AddOption("seconds", "S",
-                         "Training time to measure for each setting; some "
-                         "iterations are always measured.",
+                         "Training time to measure for each setting, over all "
+                         "turns; some iterations are always measured.",
                          &flags.seconds);
+  command_line.AddOption("turns", "N",
+                         "Measure all settings so many times, one after the "
+                         "other: what differs between turns is noise.",
+                         &flags.turns);
   command_line.AddOption("json", "FILE",
                          "Write all figures as one JSON object.", &flags.json);
   AddOverrides(&command_line, &flags.overrides);

@@ -12,6 +12,7 @@ namespace ps {
 namespace {
 
 constexpr double kMostSeconds = 3600;
+constexpr int64_t kMostTurns = 100;
 constexpr int64_t kMostBurstBytes = int64_t{1} << 40;
 
 // The first server on another machine; empty if there is none.
@@ -70,6 +71,8 @@ absl::StatusOr<AdviseOptions> ParseAdviseFlags(const AdviseFlags& flags,
         "--seconds is ", flags.seconds, "; must be 0 to ", kMostSeconds));
   }
   options.seconds = flags.seconds;
+  PS_RETURN_IF_ERROR(CheckOptionRange("turns", flags.turns, 1, kMostTurns));
+  options.turns = static_cast<int>(flags.turns);
   const absl::StatusOr<std::vector<NetworkSetting>> settings =
       flags.settings.empty() ? CandidateSettings(job)
                              : ParseSettings(flags.settings, job);

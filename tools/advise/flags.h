@@ -20,7 +20,8 @@ struct AdviseFlags {
   int64_t burst_bytes = 0;
   int64_t workers_here = 0;
   std::string settings;
-  double seconds = 2;
+  double seconds = 3;
+  int64_t turns = 3;
   std::string json;
   std::vector<std::string> overrides;
 };
@@ -30,6 +31,7 @@ struct AdviseOptions {
   JobNetwork network;
   int workers_here = 0;  // 1 to cluster.num_workers.
   double seconds = 0;
+  int turns = 1;
 };
 
 // `job` has the overrides already. Errors: kInvalidArgument with the option,

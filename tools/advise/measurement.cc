@@ -4,11 +4,11 @@
 #include <initializer_list>
 
 #include "absl/strings/str_cat.h"
+#include "common/run_directory.h"
 #include "common/status_macros.h"
 #include "tools/bench/network/measures.h"
 #include "tools/bench/network/settings.h"
 #include "tools/local_cluster.h"
-#include "common/run_directory.h"
 
 namespace ps {
 namespace {

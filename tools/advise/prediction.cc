@@ -151,14 +151,44 @@ void TakeLeastCompute(std::vector<SettingMeasures>* settings) {
   }
 }
 
-size_t Recommended(const std::vector<SettingPrediction>& settings) {
-  double fastest = settings.front().iteration;
-  for (const SettingPrediction& setting : settings) {
-    fastest = std::min(fastest, setting.iteration);
+SettingPrediction MiddleTurn(std::vector<SettingPrediction> turns) {
+  std::vector<double> iterations;
+  double least = turns.front().compute;
+  double most = least;
+  for (const SettingPrediction& turn : turns) {
+    iterations.push_back(turn.iteration);
+    least = std::min(least, turn.compute);
+    most = std::max(most, turn.compute);
   }
-  size_t i = 0;
-  while (settings[i].iteration > kWorthwhile * fastest) ++i;
-  return i;
+  const auto middle = turns.begin() + static_cast<int64_t>(turns.size() / 2);
+  std::nth_element(turns.begin(), middle, turns.end(),
+                   [](const SettingPrediction& a, const SettingPrediction& b) {
+                     return a.iteration < b.iteration;
+                   });
+  SettingPrediction prediction = std::move(*middle);
+  prediction.iterations = std::move(iterations);
+  if (least > 0) prediction.compute_spread = most / least;
+  return prediction;
+}
+
+size_t Recommended(const std::vector<SettingPrediction>& settings) {
+  const auto fastest = std::min_element(
+      settings.begin(), settings.end(),
+      [](const SettingPrediction& a, const SettingPrediction& b) {
+        return a.iteration < b.iteration;
+      });
+  // Turns of one number were measured at nearly the same time.
+  const auto is_near = [&fastest](const SettingPrediction& setting) {
+    bool near = setting.iteration <= kWorthwhile * fastest->iteration;
+    for (size_t t = 0; t < setting.iterations.size(); ++t) {
+      near =
+          near || setting.iterations[t] <= kWorthwhile * fastest->iterations[t];
+    }
+    return near;
+  };
+  return static_cast<size_t>(
+      std::find_if(settings.begin(), settings.end(), is_near) -
+      settings.begin());
 }
 
 }  // namespace ps

@@ -48,6 +48,10 @@ struct SettingPrediction {
   double bytes_up = 0;  // Of all workers.
   double bytes_down = 0;
   double achieved_ratio = 0;
+  // What was predicted from each turn's measures, if there were several.
+  std::vector<double> iterations;
+  // The most that a turn's compute was of another one's.
+  double compute_spread = 1;
 
   // The part that takes longest: "compute", "codec", "up", "down", "server".
   const char* Bottleneck() const;
@@ -73,10 +77,14 @@ struct SettingMeasures {
 // the least of them, because other programs on the machine only add to it.
 void TakeLeastCompute(std::vector<SettingMeasures>* settings);
 
-// The number of the recommended setting: the first one that is at most
-// kWorthwhile times slower than the fastest. Settings must begin with the one
-// that the others are compared with, which therefore also stands for "no
-// compression pays".
+// The prediction of the turn in the middle, with the spread of all; `turns` is
+// not empty.
+SettingPrediction MiddleTurn(std::vector<SettingPrediction> turns);
+
+// The number of the recommended setting: the first one that was, in some turn,
+// at most kWorthwhile times slower than the fastest. Settings must begin with
+// the one that the others are compared with, which therefore also stands for
+// "no compression pays".
 constexpr double kWorthwhile = 1.05;
 size_t Recommended(const std::vector<SettingPrediction>& settings);
 

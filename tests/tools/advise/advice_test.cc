@@ -40,8 +40,8 @@ TEST(Advice, SaysThatCompressionWillNotHelp) {
   EXPECT_THAT(AdviceText(advice),
               AllOf(HasSubstr("Compression will not help here: over links of "
                               "100 Mbit/s"),
-                    HasSubstr("5 % faster than \"none\", whose bottleneck is "
-                              "up"),
+                    HasSubstr("5 % faster than \"none\" in every turn, whose "
+                              "bottleneck is up"),
                     Not(HasSubstr("Put into"))));
 }
 
@@ -79,6 +79,21 @@ TEST(Advice, ReportHasARowForEachSettingAndSaysWhereItWasMeasured) {
             HasSubstr("\ntopk   250"), HasSubstr("compute     4.00x")));
   advice.network.bits_per_second.reset();
   EXPECT_THAT(AdviceReport(advice), HasSubstr("loopback interface"));
+}
+
+TEST(Advice, ReportHasTheSpreadAndWarnsOfABusyMachine) {
+  Advice advice = TwoSettings(1, 0.25);
+  for (SettingPrediction& setting : advice.settings) {
+    setting.iterations = {setting.iteration, 0.2, 2};
+    setting.compute_spread = 1.2;
+  }
+  EXPECT_THAT(
+      AdviceReport(advice),
+      AllOf(HasSubstr("\ntopk   250 (200 to 2000)"), Not(HasSubstr("busy"))));
+  advice.settings[1].compute_spread = 2.5;
+  EXPECT_THAT(AdviceReport(advice),
+              HasSubstr("This machine is busy: computation took 2.5 times as "
+                        "long in one turn as in another.\n"));
 }
 
 TEST(Advice, JsonHasAllFigures) {

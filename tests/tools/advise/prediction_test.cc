@@ -5,11 +5,14 @@
 #include <string>
 #include <vector>
 
+#include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "transport/shard_map.h"
 
 namespace ps {
 namespace {
+
+using ::testing::ElementsAre;
 
 // Frames of 1514 bytes carry 1448, so that 1,448,000 bytes a second remain.
 constexpr double kBitsPerSecond = 8 * 1'514'000;
@@ -188,6 +191,32 @@ SettingPrediction Taking(double seconds) {
   SettingPrediction setting;
   setting.iteration = seconds;
   return setting;
+}
+
+TEST(MiddleTurn, HasTheSpreadOfAll) {
+  std::vector<SettingPrediction> turns = {Taking(3), Taking(1), Taking(2)};
+  turns[0].compute = 0.5;
+  turns[1].compute = 0.2;
+  turns[2].compute = 0.3;
+  const SettingPrediction middle = MiddleTurn(turns);
+  EXPECT_EQ(middle.iteration, 2);
+  EXPECT_EQ(middle.compute, 0.3);
+  EXPECT_THAT(middle.iterations, ElementsAre(3, 1, 2));
+  EXPECT_DOUBLE_EQ(middle.compute_spread, 2.5);
+  EXPECT_DOUBLE_EQ(MiddleTurn({Taking(1)}).compute_spread, 1);
+}
+
+// Within the noise, nothing is faster.
+TEST(Recommended, IsFasterInEveryTurn) {
+  const auto in_turns = [](std::vector<double> seconds) {
+    std::vector<SettingPrediction> turns;
+    for (const double each : seconds) turns.push_back(Taking(each));
+    return MiddleTurn(turns);
+  };
+  EXPECT_EQ(Recommended({in_turns({1.0, 2.0, 1.5}), in_turns({0.5, 1.0, 0.7})}),
+            1u);
+  EXPECT_EQ(Recommended({in_turns({1.0, 2.0, 1.5}), in_turns({0.5, 2.0, 0.7})}),
+            0u);
 }
 
 TEST(Recommended, IsTheFirstThatIsNearlyTheFastest) {
