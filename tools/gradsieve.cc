@@ -22,6 +22,7 @@
 #include "tools/judge/predict_command.h"
 #include "tools/launch/command.h"
 #include "tools/list_command.h"
+#include "tools/manifests_command.h"
 #include "tools/model/command.h"
 #include "tools/plan_memory_command.h"
 #include "tools/report_command.h"
@@ -54,6 +55,8 @@ const Command kCommands[] = {
      RunReportCommand},
     {"certs", "Make the certificates of a job on several machines.",
      RunCertsCommand},
+    {"manifests", "Write the Kubernetes manifests of a run.",
+     RunManifestsCommand},
     {"model", "Show the layers of a job's network, or move it as ONNX.",
      RunModelCommand},
     {"plan-memory", "Print how much memory the servers of a job can take.",

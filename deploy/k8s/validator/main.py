@@ -57,10 +57,38 @@ def Combined(resources, components):
     return manifests.Render(folder)
 
 
-def Targets():
+# What `gradsieve manifests` is asked for.
+WRITTEN = {
+    'manifests': ['--workers=6', '--servers=3', '--server-memory=2Gi'],
+    'manifests with cert-manager': [
+        '--workers=3', '--cert-manager', '--worker-cpus=2', '--worker-memory=4Gi',
+        '--component=deploy/k8s/components/monitoring', '--data-claim=gradsieve-data',
+        '--set=data.name=cifar10', '--set=data.directory=/data',
+        '--set=model.name=resnet20'],
+}
+
+
+def Written(options, programs):
+  with tempfile.TemporaryDirectory(prefix='gradsieve-k8s-') as folder:
+    subprocess.run(
+        [programs.paths['gradsieve'], 'manifests', 'deploy/k8s/base/job.textproto',
+         '--name=run-1', f'--output={folder}/run', *options],
+        cwd=manifests.REPOSITORY, check=True, stdout=subprocess.DEVNULL)
+    objects = manifests.Render(f'{folder}/run')
+  if '--data-claim=gradsieve-data' in options:
+    # The claim is not the run's.
+    with open(f'{manifests.FOLDER}/overlays/production/data-claim.yaml',
+              encoding='utf-8') as claim:
+      objects += manifests.FromYaml(claim.read())
+  return objects
+
+
+def Targets(programs):
   """Each overlay, and what else people may apply: names and objects."""
   for name in ['base', *Folders('overlays')]:
     yield name, manifests.Render(f'{manifests.FOLDER}/{name}')
+  for name, options in WRITTEN.items():
+    yield name, Written(options, programs)
   for resources, components in (
       *((['base'], [name]) for name in Folders('components')),
       (['base', 'copy/workers.yaml'], []),
@@ -110,14 +138,14 @@ def Main():
   arguments = Arguments()
   try:
     programs = Programs(arguments.programs, arguments.data)
-    targets = dict(Targets())
+    targets = dict(Targets(programs))
     count = CheckAll(targets, programs)
     if arguments.self_test and count == 0:
       count = TestRules(targets, programs)
   except manifests.Missing as missing:
     print(f'deploy/k8s/validate: {missing}', file=sys.stderr)
     sys.exit(EXIT_MISSING)
-  except (manifests.Failure, subprocess.TimeoutExpired) as failure:
+  except (manifests.Failure, subprocess.SubprocessError) as failure:
     print(f'deploy/k8s/validate: {failure}', file=sys.stderr)
     sys.exit(EXIT_ERRORS)
   sys.exit(EXIT_ERRORS if count else 0)

@@ -186,7 +186,8 @@ class Rendering:
 
   @property
   def job_text(self):
-    return self.Find('ConfigMap', 'gradsieve-job').data['job.textproto'] or ''
+    return next((each.data['job.textproto'] for each in self.All('ConfigMap')
+                 if each.data['job.textproto']), '')
 
   def All(self, kind):
     return [each for each in self.objects if each.kind == kind]
