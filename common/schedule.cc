@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <string>
 
 #include "absl/strings/str_cat.h"
@@ -116,6 +118,22 @@ double ServersLearningRate(const JobConfig& job, int64_t total_updates,
                            int64_t update) {
   if (job.has_worker_optimizer()) return BaseLearningRate(job);
   return LearningRate(job.optimizer(), job.schedule(), total_updates, update);
+}
+
+bool IsLonger(const TrainingConfig& now, const TrainingConfig& before) {
+  const auto limit = [](const TrainingConfig& training) {
+    return training.max_iterations() > 0 ? training.max_iterations()
+                                         : std::numeric_limits<int64_t>::max();
+  };
+  return now.epochs() >= before.epochs() && limit(now) >= limit(before) &&
+         (now.epochs() > before.epochs() || limit(now) > limit(before));
+}
+
+bool DependsOnItsLength(const JobConfig& job) {
+  const ScheduleConfig& schedule = job.schedule();
+  return ((schedule.name() == "cosine" || schedule.name() == "polynomial") &&
+          schedule.total_updates() == 0) ||
+         job.training().has_layer_parallel();
 }
 
 }  // namespace ps

@@ -29,6 +29,14 @@ double BaseLearningRate(const JobConfig& job);
 double ServersLearningRate(const JobConfig& job, int64_t total_updates,
                            int64_t update);
 
+// Whether `now` says to train for longer than `before`, by training.epochs or
+// max_iterations.
+bool IsLonger(const TrainingConfig& now, const TrainingConfig& before);
+
+// Whether the iterations of a job would be others if there were more of them:
+// its schedule ends with the training, or stages divide its epochs.
+bool DependsOnItsLength(const JobConfig& job);
+
 }  // namespace ps
 
 #endif  // COMMON_SCHEDULE_H_

@@ -11,6 +11,7 @@
 #include "common/config.h"
 #include "common/data_description.h"
 #include "common/json.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "nlohmann/json.hpp"
@@ -190,6 +191,12 @@ absl::Status ProcessSnapshots::CheckNote(int64_t number,
       there.status(), absl::StrCat("snapshot ", number, " in ", folder_)));
   if (any_num_servers_) {
     there->mutable_cluster()->set_num_servers(job_.cluster().num_servers());
+  }
+  if (IsLonger(job_.training(), there->training()) &&
+      !DependsOnItsLength(job_)) {
+    TrainingConfig* const training = there->mutable_training();
+    training->set_epochs(job_.training().epochs());
+    training->set_max_iterations(job_.training().max_iterations());
   }
   const std::vector<std::string> differences =
       DescribeConfigDifferences(ComparedText(job_), ComparedText(*there));

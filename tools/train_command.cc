@@ -17,6 +17,7 @@
 #include "common/job_fields.h"
 #include "common/program.h"
 #include "common/run_directory.h"
+#include "common/schedule.h"
 #include "common/status_macros.h"
 #include "glog/logging.h"
 #include "monitoring/http_server.h"
@@ -109,14 +110,6 @@ absl::StatusOr<LocalClusterOptions> OptionsOf(const Flags& flags,
   if (!flags.page.empty()) {
     options.first_worker_arguments.push_back("--page=" + flags.page);
   }
-  if (flags.resume) {
-    if (std::filesystem::exists(flags.job + "/summary.json")) {
-      return absl::FailedPreconditionError(
-          absl::StrCat("the run in ", flags.job,
-                       " is complete; to train its job again, give its "
-                       "job.textproto without --resume"));
-    }
-  }
   for (auto* program : {&options.server_program, &options.worker_program}) {
     PS_ASSIGN_OR_RETURN(
         *program,
@@ -205,6 +198,30 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   const int num_workers = now.cluster().num_workers();
   before.mutable_cluster()->set_num_servers(num_servers);
   before.mutable_cluster()->set_num_workers(num_workers);
+  const bool longer = IsLonger(now.training(), before.training());
+  if (longer && DependsOnItsLength(before)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "this run cannot train for longer: ",
+        before.training().has_layer_parallel()
+            ? "training.layer_parallel divides the epochs"
+            : "its learning rate falls to its end at the last update "
+              "(schedule.total_updates is 0)",
+        ". Begin another one from its weights:\n  gradsieve train ", job,
+        " --set model.initial_weights=", options.run_directory,
+        "/weights.safetensors --set training.epochs=", now.training().epochs()));
+  }
+  const std::string summary = options.run_directory + "/summary.json";
+  if (longer) {
+    before.mutable_training()->set_epochs(now.training().epochs());
+    before.mutable_training()->set_max_iterations(
+        now.training().max_iterations());
+  } else if (std::filesystem::exists(summary)) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        "the run in ", options.run_directory,
+        " is complete; to train it for longer, give --set training.epochs=N or "
+        "training.max_iterations=N; to train its job again, give its "
+        "job.textproto without --resume"));
+  }
   const std::vector<std::string> differences = DescribeConfigDifferences(
       SharedConfigText(now), SharedConfigText(before));
   if (!differences.empty()) {
@@ -234,7 +251,10 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
         ReshardServers(Files::Real(), CheckpointDirectory(options), num_servers)
             .status());
   }
-  if (LatestSnapshot(options) > 0) return absl::OkStatus();
+  if (LatestSnapshot(options) > 0) {
+    std::filesystem::remove(summary);
+    return absl::OkStatus();
+  }
   return absl::NotFoundError(
       absl::StrCat("there is no snapshot in ", CheckpointDirectory(options),
                    " that all servers have; bring back what is missing, or "

@@ -157,6 +157,45 @@ TEST_F(CheckpointCommand, DamageIsNamed) {
   EXPECT_THAT(output(), HasSubstr("missing: server-0-of-1"));
 }
 
+TEST_F(CheckpointCommand, ARunTrainsForLonger) {
+  const auto train = [this](const std::string& run, int iterations) {
+    return Gradsieve(
+        {"train", Path("job.textproto"), "--run-dir=" + Path(run),
+         absl::StrCat("--set=training.max_iterations=", iterations)});
+  };
+  Train();
+  ASSERT_EQ(train("longer", 40), 0) << output();
+  const std::string weights = *ReadFile(Path("longer/weights.safetensors"));
+  EXPECT_NE(*ReadFile(Path("run/weights.safetensors")), weights);
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("run"),
+                       "--set=training.max_iterations=10"}),
+            1);
+  EXPECT_THAT(output(), HasSubstr("is complete; to train it for longer, give "
+                                  "--set training.epochs=N"));
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run"),
+                       "--set=training.max_iterations=40"}),
+            0)
+      << output();
+  EXPECT_EQ(*ReadFile(Path("run/weights.safetensors")), weights);
+  EXPECT_THAT(*ReadFile(Path("run/job.textproto")),
+              HasSubstr("max_iterations: 40"));
+  // With a schedule that ends with the training it would be another one.
+  ASSERT_EQ(Gradsieve({"train", Path("job.textproto"),
+                       "--run-dir=" + Path("cosine"),
+                       "--set=schedule.name=cosine"}),
+            0)
+      << output();
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("cosine"),
+                       "--set=training.max_iterations=40"}),
+            78);
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("this run cannot train for longer: its learning "
+                              "rate falls to its end at the last update"),
+                    HasSubstr("model.initial_weights=" + Path("cosine") +
+                              "/weights.safetensors")));
+  EXPECT_TRUE(fs::exists(Path("cosine/summary.json")));
+}
+
 TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
   Train();
   const std::string weights = *ReadFile(Path("run/weights.safetensors"));
