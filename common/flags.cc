@@ -331,7 +331,9 @@ std::string CommandLine::Describe() const {
   std::string text;
   for (const Option& option : options_) {
     text += DescribedWord(text_.program, "option", "--" + option.name,
-                          option.value_name, option.help);
+                          // One that needs no value is completed without.
+                          option.value_alone.empty() ? option.value_name : "",
+                          option.help);
   }
   for (const Argument& argument : arguments_) {
     text += DescribedWord(text_.program, "argument", argument.help.term, "",

@@ -213,7 +213,7 @@ TEST_F(TaskPages, ChoosingsCommandsRun) {
 }
 
 TEST_F(TaskPages, TuningsCommandsRun) {
-  EXPECT_THAT(RunCommands(Page("tuning.md"), 4),
+  EXPECT_THAT(RunCommands(Page("tuning.md"), 5),
               AllOf(HasSubstr("\nserver_sum "), HasSubstr("runs/threads_2")));
   EXPECT_TRUE(fs::exists(directory_ / "runs/traced/trace.json"));
 }

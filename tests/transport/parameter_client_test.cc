@@ -210,6 +210,7 @@ TEST(ParameterClientTest, WorkersHearHowManyShareTheirProcessors) {
       EXPECT_TRUE((*client)->Finish(absl::OkStatus()).ok());
     });
   }
+  EXPECT_TRUE(server->Wait().ok());
   for (std::thread& worker : workers) worker.join();
   EXPECT_THAT(sharers, ElementsAre(1, 2, 1, 2));
 }

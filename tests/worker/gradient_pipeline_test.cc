@@ -14,7 +14,6 @@
 #include "gtest/gtest.h"
 #include "proto/config.pb.h"
 #include "tensor/backend.h"
-#include "tensor/cpu/cpu_backend.h"
 
 namespace ps {
 namespace {

@@ -151,7 +151,7 @@ TEST_F(LaunchCommand, TheFirstFailureEndsTheJobWithItsMessage) {
   EXPECT_EQ(Launch({"--set=data.name=mnist", "--set=data.directory=none"}), 78);
   EXPECT_THAT(output(), AllOf(HasSubstr("gradsieve launch: worker-"),
                               HasSubstr("exited with code 78"),
-                              HasSubstr("none has no train-images-idx3-ubyte"),
+                              HasSubstr("data.directory: cannot read none"),
                               HasSubstr("When this is mended, the run goes on "
                                         "with: gradsieve launch --resume"),
                               Not(HasSubstr("To go on:"))));
