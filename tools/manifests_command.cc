@@ -3,19 +3,25 @@
 #include <algorithm>
 #include <cstdio>
 #include <filesystem>
+#include <regex>
 #include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
 
+#include "absl/algorithm/container.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
+#include "absl/strings/string_view.h"
 #include "absl/time/clock.h"
 #include "absl/time/time.h"
 #include "common/config.h"
+#include "common/consistency.h"
 #include "common/counted.h"
 #include "common/exit_codes.h"
 #include "common/file.h"
@@ -27,6 +33,7 @@
 #include "security/job_certificates.h"
 #include "tools/command_failure.h"
 #include "tools/option_range.h"
+#include "tools/server_bounds.h"
 
 namespace ps {
 namespace {
@@ -104,39 +111,70 @@ CommandText Text() {
   return text;
 }
 
-// A label of RFC 1123, since names of objects begin with it.
-absl::Status CheckName(const std::string& option, const std::string& name,
-                       size_t longest) {
-  bool valid = !name.empty() && name.size() <= longest &&
-               absl::ascii_isalnum(name.back()) && name.front() >= 'a' &&
-               name.front() <= 'z';
-  for (const char c : name) {
-    valid =
-        valid && (absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-');
-  }
-  if (valid) return absl::OkStatus();
-  return absl::InvalidArgumentError(absl::StrCat(
-      "--", option, " is \"", name, "\"; must be at most ", longest,
-      " small letters, digits and hyphens, begin with a letter and not end "
-      "with "
-      "a hyphen, as names of Kubernetes do"));
+// Lower-case letters, digits and hyphens, as labels of RFC 1123 have.
+bool IsOfLabels(absl::string_view name) {
+  return absl::c_all_of(name, [](char c) {
+    return absl::ascii_islower(c) || absl::ascii_isdigit(c) || c == '-';
+  });
 }
 
-// "4Gi", "500M", "2": what Kubernetes calls a quantity.
-absl::Status CheckQuantity(const std::string& option, const std::string& text) {
-  size_t digits = 0;
-  while (digits < text.size() && absl::ascii_isdigit(text[digits])) ++digits;
-  const std::string unit = text.substr(digits);
-  for (const char* known : {"", "Ki", "Mi", "Gi", "Ti", "k", "M", "G", "T"}) {
-    if (digits > 0 && unit == known) return absl::OkStatus();
+// A label of RFC 1035, since names of Services begin with it.
+absl::Status CheckName(const std::string& name) {
+  if (!name.empty() && name.size() <= kLongestName && IsOfLabels(name) &&
+      absl::ascii_isalpha(name.front()) && name.back() != '-') {
+    return absl::OkStatus();
   }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--name is \"", name, "\"; must be at most ", kLongestName,
+      " lower-case letters, digits and hyphens, begin with a letter and not "
+      "end with a hyphen, as names of Kubernetes do"));
+}
+
+// A subdomain of RFC 1123, as the names of most objects are.
+absl::Status CheckClaim(const std::string& claim) {
+  const std::vector<std::string> labels = absl::StrSplit(claim, '.');
+  const bool valid =
+      claim.size() <= 253 && absl::c_all_of(labels, [](const auto& label) {
+        return !label.empty() && IsOfLabels(label) && label.front() != '-' &&
+               label.back() != '-';
+      });
+  if (claim.empty() || valid) return absl::OkStatus();
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--data-claim is \"", claim,
+      "\"; must be the name of a PersistentVolumeClaim: lower-case letters, "
+      "digits, hyphens and dots"));
+}
+
+// "4Gi", "1.5Gi", "500M": what Kubernetes calls a quantity.
+absl::Status CheckQuantity(const std::string& option, const std::string& text) {
+  static const std::regex& quantity =
+      *new std::regex("([0-9]+([.][0-9]+)?([KMGT]i|[kMGT])?)?");
+  if (std::regex_match(text, quantity)) return absl::OkStatus();
   return absl::InvalidArgumentError(
       absl::StrCat("--", option, " is \"", text,
                    "\"; must be a number and a unit of Kubernetes, as in 4Gi"));
 }
 
+bool IsAddress(const std::string& path) {
+  return absl::StrContains(path, "://");
+}
+
+// A folder or an address that a kustomization can name.
+absl::Status CheckResource(const std::string& option, const std::string& path) {
+  std::error_code failed;
+  if (IsAddress(path) ||
+      fs::exists(fs::path(path) / "kustomization.yaml", failed)) {
+    return absl::OkStatus();
+  }
+  return absl::InvalidArgumentError(absl::StrCat(
+      "--", option, ": ", path,
+      " has no kustomization.yaml; it must be a folder of deploy/k8s, which "
+      "comes with every clone and bundle"));
+}
+
 absl::Status CheckFlags(const Flags& flags) {
-  PS_RETURN_IF_ERROR(CheckName("name", flags.name, kLongestName));
+  PS_RETURN_IF_ERROR(CheckName(flags.name));
+  PS_RETURN_IF_ERROR(CheckClaim(flags.data_claim));
   for (const auto& [option, number] :
        {std::pair("workers", flags.workers),
         std::pair("servers", flags.servers),
@@ -144,31 +182,35 @@ absl::Status CheckFlags(const Flags& flags) {
     if (number == 0) continue;
     PS_RETURN_IF_ERROR(CheckOptionRange(option, number, 1, kMostProcesses));
   }
-  if (!flags.data_claim.empty()) {
-    PS_RETURN_IF_ERROR(CheckName("data-claim", flags.data_claim, 63));
-  }
-  for (const auto& [option, memory] :
-       {std::pair("worker-memory", flags.worker_memory),
-        std::pair("server-memory", flags.server_memory)}) {
-    if (!memory.empty()) PS_RETURN_IF_ERROR(CheckQuantity(option, memory));
+  PS_RETURN_IF_ERROR(CheckQuantity("worker-memory", flags.worker_memory));
+  PS_RETURN_IF_ERROR(CheckQuantity("server-memory", flags.server_memory));
+  PS_RETURN_IF_ERROR(CheckResource("base", flags.base));
+  for (const std::string& component : flags.components) {
+    PS_RETURN_IF_ERROR(CheckResource("component", component));
   }
   return absl::OkStatus();
+}
+
+// A string of YAML, which may look like something else or have a colon.
+std::string Quoted(const std::string& text) {
+  return absl::StrCat("\"", absl::Utf8SafeCEscape(text), "\"");
 }
 
 // The path by which a kustomization in `output` names what lies at `path`.
 absl::StatusOr<std::string> PathFrom(const std::string& output,
                                      const std::string& path) {
-  if (absl::StrContains(path, "://")) return path;
-  if (!fs::exists(fs::path(path) / "kustomization.yaml")) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(path,
-                     " has no kustomization.yaml; it must be a folder of "
-                     "deploy/k8s, which comes with every clone and bundle"));
-  }
+  if (IsAddress(path)) return path;
   std::error_code failed;
-  const fs::path relative = fs::relative(fs::weakly_canonical(path),
-                                         fs::weakly_canonical(output), failed);
-  return failed ? fs::absolute(path).string() : relative.string();
+  fs::path relative;
+  const fs::path to = fs::canonical(path, failed);
+  // A relative path of which nothing exists would stay relative.
+  fs::path from;
+  if (!failed) from = fs::absolute(output, failed);
+  if (!failed) from = fs::weakly_canonical(from, failed);
+  if (!failed) relative = fs::relative(to, from, failed);
+  if (!failed && !relative.empty()) return relative.string();
+  return absl::ErrnoToStatus(
+      failed.value(), absl::StrCat("no way from ", output, " to ", path));
 }
 
 // What a job must have to run from the base's manifests.
@@ -293,8 +335,9 @@ std::string Resources(int cpus, const std::string& memory) {
   std::string text = "        resources:\n          requests:\n";
   if (cpus > 0) absl::StrAppend(&text, "            cpu: \"", cpus, "\"\n");
   if (!memory.empty()) {
-    absl::StrAppend(&text, "            memory: ", memory,
-                    "\n          limits:\n            memory: ", memory, "\n");
+    absl::StrAppend(&text, "            memory: ", Quoted(memory),
+                    "\n          limits:\n            memory: ", Quoted(memory),
+                    "\n");
   }
   return text;
 }
@@ -316,11 +359,12 @@ std::string WorkerPatch(const Flags& flags, const JobConfig& config) {
     absl::StrAppend(&container,
                     "        volumeMounts:\n        - name: data\n"
                     "          mountPath: ",
-                    config.data().directory(), "\n          readOnly: true\n");
+                    Quoted(config.data().directory()),
+                    "\n          readOnly: true\n");
     absl::StrAppend(&volumes,
                     "      - name: data\n        persistentVolumeClaim:\n"
                     "          claimName: ",
-                    flags.data_claim, "\n          readOnly: true\n");
+                    Quoted(flags.data_claim), "\n          readOnly: true\n");
   }
   return Patch("Job", "worker",
                absl::StrCat("  completions: ", number,
@@ -335,16 +379,16 @@ absl::StatusOr<std::string> Kustomization(const Flags& flags) {
       kHeader,
       "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\n\n"
       "namePrefix: ",
-      flags.name,
-      "-\n\nlabels:\n- pairs:\n    app.kubernetes.io/instance: ", flags.name,
-      "\n", kLabelFields, "\nresources:\n- ", base, "\n- ",
+      flags.name, "-\n\nlabels:\n- pairs:\n    app.kubernetes.io/instance: ",
+      Quoted(flags.name), "\n", kLabelFields, "\nresources:\n- ", Quoted(base),
+      "\n- ",
       flags.cert_manager ? "certificates.yaml" : "certificates/secrets.yaml",
       "\n");
   if (!flags.components.empty()) absl::StrAppend(&text, "\ncomponents:\n");
   for (const std::string& component : flags.components) {
     PS_ASSIGN_OR_RETURN(const std::string path,
                         PathFrom(flags.output, component));
-    absl::StrAppend(&text, "- ", path, "\n");
+    absl::StrAppend(&text, "- ", Quoted(path), "\n");
   }
   return absl::StrCat(
       text,
@@ -368,8 +412,34 @@ absl::Status WriteCertificates(const Flags& flags, const JobConfig& config) {
   return WriteKubernetesSecrets(config, folder);
 }
 
-absl::Status Run(const Flags& flags) {
-  PS_RETURN_IF_ERROR(CheckFlags(flags));
+// Gives servers the memory that this job can need, where the data can be read
+// here; the base's is for a small job.
+void SetServerMemory(const JobConfig& config, Flags* flags) {
+  if (!flags->server_memory.empty()) return;
+  const absl::StatusOr<std::vector<MemoryBound>> bounds = ServerBounds(config);
+  if (!bounds.ok()) {
+    std::printf(
+        "note: servers get the base's memory, which may be too little: "
+        "what they need depends on the data (%s). gradsieve "
+        "plan-memory, where they are, says it; then give "
+        "--server-memory.\n",
+        std::string(bounds.status().message()).c_str());
+    return;
+  }
+  int64_t bytes = 0;
+  for (const MemoryBound& bound : *bounds) {
+    bytes = std::max(bytes, bound.total());
+  }
+  // A server that is started again reads its log.
+  const int64_t megabytes =
+      (bytes >> 20) + 1 +
+      (KeepsSnapshots(config) ? config.checkpoint().log_megabytes() : 0);
+  constexpr int64_t kStep = 64;
+  flags->server_memory =
+      absl::StrCat((megabytes + kStep - 1) / kStep * kStep, "Mi");
+}
+
+absl::Status Run(Flags flags) {
   PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
   FitToBase(flags, &config);
   PS_RETURN_IF_ERROR(ValidateConfig(config));
@@ -383,11 +453,12 @@ absl::Status Run(const Flags& flags) {
         "PersistentVolumeClaim that is mounted there"));
   }
   PS_ASSIGN_OR_RETURN(const std::string kustomization, Kustomization(flags));
+  SetServerMemory(config, &flags);
   std::error_code failed;
   fs::create_directories(flags.output, failed);
   if (failed) {
-    return absl::UnavailableError(
-        absl::StrCat("cannot make ", flags.output, ": ", failed.message()));
+    return absl::ErrnoToStatus(failed.value(),
+                               absl::StrCat("cannot make ", flags.output));
   }
   PS_RETURN_IF_ERROR(WriteCertificates(flags, config));
   for (const auto& [file, text] :
@@ -417,7 +488,8 @@ int RunManifestsCommand(int argc, char** argv) {
   CommandLine command_line(Text());
   command_line.AddArgument("JOB", "The job, a .textproto file.", &flags.job);
   command_line.AddRequiredOption(
-      "name", "NAME", "The run: at most 32 small letters, digits and hyphens.",
+      "name", "NAME",
+      "The run: at most 32 lower-case letters, digits and hyphens.",
       &flags.name);
   command_line.AddRequiredOption(
       "output", "DIR", "The folder for the manifests.", &flags.output);
@@ -452,8 +524,8 @@ int RunManifestsCommand(int argc, char** argv) {
       &flags.worker_memory);
   command_line.AddOption(
       "server-memory", "SIZE",
-      "Memory of each server; `gradsieve plan-memory` says what "
-      "it needs.",
+      "Memory of each server; default: what `gradsieve plan-memory` says, if "
+      "the job's data can be read here, and the log.",
       &flags.server_memory);
   AddOverrides(&command_line, &flags.overrides, "training.epochs=90");
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;

@@ -15,8 +15,7 @@
 #include "nlohmann/json.hpp"
 #include "server/limits/memory_bound.h"
 #include "tools/command_failure.h"
-#include "worker/bucket_plan.h"
-#include "worker/training_parts.h"
+#include "tools/server_bounds.h"
 
 namespace ps {
 namespace {
@@ -61,27 +60,16 @@ CommandText Text() {
 }
 
 absl::Status Run(const Flags& flags) {
-  PS_ASSIGN_OR_RETURN(JobConfig config, LoadJob(flags.job, flags.overrides));
-  config.mutable_machine()->set_device("cpu");
-  PS_ASSIGN_OR_RETURN(const TrainingParts parts,
-                      MakeTrainingParts(config, /*worker_rank=*/0));
-  const std::vector<int64_t> averaged = AveragedBuckets(
-      config.training(), parts.model->statistics_values().size());
-  PS_ASSIGN_OR_RETURN(
-      const ShardMap map,
-      PlanShards(config.cluster(),
-                 PlanBuckets(parts.model->parameters(),
-                             config.training().bucket_megabytes() * (1 << 20)),
-                 averaged));
+  PS_ASSIGN_OR_RETURN(const JobConfig config,
+                      LoadJob(flags.job, flags.overrides));
+  PS_ASSIGN_OR_RETURN(const std::vector<MemoryBound> bounds,
+                      ServerBounds(config));
   Json servers = Json::array();
   for (int i = 0; i < config.cluster().num_servers(); ++i) {
-    const ServerPart part =
-        PartOf(map, static_cast<int64_t>(averaged.size()), i);
-    PS_ASSIGN_OR_RETURN(const MemoryBound bound, MemoryBoundOf(config, part));
     if (!flags.json) {
-      std::printf("server %d takes %s\n", i, Describe(bound).c_str());
+      std::printf("server %d takes %s\n", i, Describe(bounds[i]).c_str());
     }
-    servers.push_back(ToJson(i, bound));
+    servers.push_back(ToJson(i, bounds[i]));
   }
   if (flags.json) std::printf("%s\n", JsonText(servers).c_str());
   return absl::OkStatus();

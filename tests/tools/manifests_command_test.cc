@@ -1,5 +1,6 @@
 // `gradsieve manifests` as a process; deploy/k8s/validate renders what it
 // writes.
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <string>
@@ -51,8 +52,8 @@ TEST_F(ManifestsCommand, WritesTheOverlayWhole) {
                           "server.yaml", "worker.yaml"));
   EXPECT_THAT(Read("run/kustomization.yaml"),
               AllOf(HasSubstr("namePrefix: run-1-\n"),
-                    HasSubstr("app.kubernetes.io/instance: run-1\n"),
-                    HasSubstr("- ../base\n- certificates/secrets.yaml\n"),
+                    HasSubstr("app.kubernetes.io/instance: \"run-1\"\n"),
+                    HasSubstr("- \"../base\"\n- certificates/secrets.yaml\n"),
                     Not(HasSubstr("components"))));
   EXPECT_THAT(Read("run/server.yaml"), HasSubstr("  replicas: 1\n"));
   EXPECT_THAT(Read("run/worker.yaml"),
@@ -76,6 +77,45 @@ TEST_F(ManifestsCommand, WritesTheOverlayWhole) {
   EXPECT_THAT(Read("run/certificates/worker-3.key"), HasSubstr("PRIVATE KEY"));
 }
 
+TEST_F(ManifestsCommand, NamesTheBaseFromAFolderThatIsNotThereYet) {
+  const std::filesystem::path here = std::filesystem::current_path();
+  std::filesystem::current_path(Path(""));
+  const int code =
+      Gradsieve({"manifests", "job.textproto", "--name=true", "--base=base",
+                 "--data-claim=", "--output=new/run"});
+  std::filesystem::current_path(here);
+  ASSERT_EQ(code, kExitDone) << output();
+  EXPECT_THAT(Read("new/run/kustomization.yaml"),
+              AllOf(HasSubstr("\nresources:\n- \"../../base\"\n"),
+                    HasSubstr("instance: \"true\"\n")));
+}
+
+// The base's 1 GiB is for its small job.
+TEST_F(ManifestsCommand, GivesServersTheMemoryThatTheyCanNeed) {
+  const auto memory = [this](const std::vector<std::string>& options) {
+    EXPECT_EQ(Manifests(options), kExitDone) << output();
+    const std::string text = Read("run/server.yaml");
+    const std::string before = "limits:\n            memory: \"";
+    const size_t begin = text.find(before);
+    EXPECT_NE(begin, std::string::npos) << text;
+    return std::atoi(text.c_str() + begin + before.size());
+  };
+  const int with_log = memory({"--name=a"});
+  const int small = memory({"--name=a", "--set=checkpoint.log_megabytes=64",
+                            "--set=cluster.credit_megabytes=8"});
+  EXPECT_GT(small, 128);
+  EXPECT_GT(with_log, small + 900);
+  ASSERT_EQ(Manifests({"--name=a", "--server-memory=1.5Gi"}), kExitDone);
+  EXPECT_THAT(Read("run/server.yaml"), HasSubstr("memory: \"1.5Gi\"\n"));
+  // Data that only the pods have.
+  ASSERT_EQ(
+      Manifests({"--name=a", "--data-claim=imagenet.v2",
+                 "--set=data.name=cifar10", "--set=data.directory=/nowhere"}),
+      kExitDone);
+  EXPECT_THAT(output(), HasSubstr("note: servers get the base's memory"));
+  EXPECT_THAT(Read("run/server.yaml"), Not(HasSubstr("memory:")));
+}
+
 TEST_F(ManifestsCommand, LeavesCertificatesToCertManager) {
   ASSERT_EQ(Manifests({"--name=a", "--cert-manager", "--data-claim=images",
                        "--set=data.name=cifar10", "--set=data.directory=/data",
@@ -87,19 +127,18 @@ TEST_F(ManifestsCommand, LeavesCertificatesToCertManager) {
               AllOf(HasSubstr("spiffe://gradsieve/a/server/1\n"),
                     HasSubstr("spiffe://gradsieve/a/worker/1\n"),
                     HasSubstr("secretName: a-gradsieve-worker-1-tls\n")));
-  EXPECT_THAT(
-      Read("run/worker.yaml"),
-      AllOf(HasSubstr("cpu: \"4\"\n"), HasSubstr("memory: 8Gi\n"),
-            HasSubstr("mountPath: /data\n"), HasSubstr("claimName: images\n"),
-            HasSubstr("name: a-gradsieve-worker-1-tls\n")));
+  EXPECT_THAT(Read("run/worker.yaml"),
+              AllOf(HasSubstr("cpu: \"4\"\n"), HasSubstr("memory: \"8Gi\"\n"),
+                    HasSubstr("mountPath: \"/data\"\n"),
+                    HasSubstr("claimName: \"images\"\n"),
+                    HasSubstr("name: a-gradsieve-worker-1-tls\n")));
   EXPECT_THAT(Read("run/job.textproto"), HasSubstr("worker_threads: 4\n"));
 }
 
 TEST_F(ManifestsCommand, SaysWhatDoesNotFit) {
   EXPECT_EQ(Manifests({"--name=Run_1"}), kExitUsage);
-  EXPECT_THAT(output(),
-              HasSubstr("--name is \"Run_1\"; must be at most 32 small "
-                        "letters, digits and hyphens"));
+  EXPECT_THAT(output(), HasSubstr("--name is \"Run_1\"; must be at most 32 "
+                                  "lower-case letters, digits and hyphens"));
   EXPECT_EQ(Manifests({"--name=a", "--workers=-1"}), kExitUsage);
   EXPECT_THAT(output(), HasSubstr("--workers is -1; must be in [1, 1000]"));
   EXPECT_EQ(Manifests({"--name=a", "--worker-memory=8 GB"}), kExitUsage);
@@ -113,8 +152,11 @@ TEST_F(ManifestsCommand, SaysWhatDoesNotFit) {
               HasSubstr("data.directory is \"/data\" and --data-claim is "
                         "\"\"; where pods read data, give both"));
   EXPECT_EQ(Manifests({"--name=a", "--component=" + Path("nowhere")}),
-            kExitConfig);
+            kExitUsage);
   EXPECT_THAT(output(), HasSubstr("nowhere has no kustomization.yaml"));
+  EXPECT_EQ(Manifests({"--name=a", "--data-claim=Images"}), kExitUsage);
+  EXPECT_THAT(output(), HasSubstr("--data-claim is \"Images\"; must be the "
+                                  "name of a PersistentVolumeClaim"));
   EXPECT_FALSE(std::filesystem::exists(Path("run")));
 }
 
