@@ -7,6 +7,7 @@
 #include <map>
 #include <utility>
 
+#include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "absl/strings/str_split.h"
@@ -64,7 +65,12 @@ void DataDescription::AddList(absl::string_view name,
   for (size_t i = 0; i < items.size(); ++i) {
     const size_t before = text_.size();
     // Quoted, so that it is printable UTF-8.
-    Add(absl::StrCat(name, " ", i), JsonText(Json(items[i]), /*indent=*/-1));
+    const Json item(items[i]);
+    std::string text = JsonText(item, /*indent=*/-1);
+    if (HasControlCharacters(text)) {
+      text = JsonText(item, /*indent=*/-1, /*ensure_ascii=*/true);
+    }
+    Add(absl::StrCat(name, " ", i), text);
     if (text_.size() <= end) continue;
     text_.resize(before);
     break;
@@ -76,6 +82,16 @@ void DataDescription::AddList(absl::string_view name,
   }
   Add(absl::StrCat("all of ", name),
       absl::StrCat(items.size(), ", ", Digest(all)));
+}
+
+bool HasControlCharacters(absl::string_view text) {
+  for (size_t i = 0; i < text.size(); ++i) {
+    if (absl::ascii_iscntrl(text[i])) return true;
+    const bool c1 = text[i] == '\xc2' && i + 1 < text.size() &&
+                    static_cast<uint8_t>(text[i + 1]) < 0xa0;
+    if (c1) return true;
+  }
+  return false;
 }
 
 std::string DescribeDataDifference(absl::string_view here,

@@ -37,6 +37,10 @@ class DataDescription {
   std::string text_;
 };
 
+// Whether UTF-8 has a control character, of ASCII or of Latin-1 (C1), which
+// could change what a terminal shows.
+bool HasControlCharacters(absl::string_view text);
+
 // How two descriptions differ, in one line that names at most three
 // differences: "class 1: "cat" there and "dog" here". Empty if they are equal.
 // Either may come from a stranger.

@@ -56,9 +56,8 @@ nlohmann::json ParseSortedJson(absl::string_view text,
   return too_deep ? nlohmann::json(nlohmann::json::value_t::discarded) : parsed;
 }
 
-std::string JsonText(const Json& json, int indent) {
-  return json.dump(indent, ' ', /*ensure_ascii=*/false,
-                   Json::error_handler_t::replace);
+std::string JsonText(const Json& json, int indent, bool ensure_ascii) {
+  return json.dump(indent, ' ', ensure_ascii, Json::error_handler_t::replace);
 }
 
 }  // namespace ps

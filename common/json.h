@@ -14,8 +14,8 @@ namespace ps {
 // includes nlohmann/json.hpp.
 using Json = nlohmann::ordered_json;
 
-// Returns a value that is_discarded() if the text is not JSON, or if a value lies
-// within more than 100 others.
+// Returns a value that is_discarded() if the text is not JSON, or if a value
+// lies within more than 100 others.
 Json ParseJson(absl::string_view text);
 
 // The same, with the fields of objects sorted, so that finding one of very many
@@ -24,9 +24,11 @@ Json ParseJson(absl::string_view text);
 nlohmann::json ParseSortedJson(absl::string_view text,
                                std::string* repeated_key);
 
-// Writes `indent` spaces for each level, or one line if it is negative.
+// Writes `indent` spaces for each level, or one line if it is negative; escapes
+// what is not printable ASCII, or only what JSON requires.
 // Replaces bytes of strings that are not UTF-8.
-std::string JsonText(const Json& json, int indent = 2);
+std::string JsonText(const Json& json, int indent = 2,
+                     bool ensure_ascii = false);
 
 }  // namespace ps
 

@@ -54,7 +54,7 @@ class Membership {
                                 const std::string& name, bool began = true);
 
   // By rank, as in GetStatusResponse.first_sharers. `cores` of a worker that
-  // has registered are those of RegisterRequest; without, it shares none.
+  // has registered are those of RegisterRequest; empty: it shares with none.
   void SetCores(int rank, const std::string& cores);
   std::vector<int> FirstSharers() const;
 

@@ -8,6 +8,7 @@
 #include "absl/strings/ascii.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "common/config.h"
 #include "common/consistency.h"
 #include "common/data_description.h"
@@ -66,7 +67,8 @@ absl::Status ServerCalls::CheckConfig(const RegisterRequest& request) {
       absl::StrJoin(fields, "\n  ")));
 }
 
-absl::Status ServerCalls::TakeData(const RegisterRequest& request) {
+absl::Status ServerCalls::CheckData(const RegisterRequest& request,
+                                    bool admitted) {
   const int rank = request.worker().rank();
   int other_rank = -1;
   std::string difference;
@@ -76,12 +78,11 @@ absl::Status ServerCalls::TakeData(const RegisterRequest& request) {
     const auto other =
         std::find_if(data_.begin(), data_.end(),
                      [rank](const auto& data) { return data.first != rank; });
-    if (other == data_.end()) {
-      data_[rank] = std::make_shared<const std::string>(request.data());
-      return absl::OkStatus();
-    }
-    if (*other->second == request.data()) {
-      data_[rank] = other->second;
+    if (other == data_.end() || *other->second == request.data()) {
+      if (!admitted) return absl::OkStatus();
+      data_[rank] = other == data_.end()
+                        ? std::make_shared<const std::string>(request.data())
+                        : other->second;
       return absl::OkStatus();
     }
     other_rank = other->first;
@@ -121,8 +122,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
         request.data().size(), "; at most ", kMaxNameBytes, ", ",
         kMaxConfigBytes, " and ", kMaxDataDescriptionBytes, " are allowed"));
   }
-  if (std::any_of(request.data().begin(), request.data().end(),
-                  [](char c) { return absl::ascii_iscntrl(c) && c != '\n'; })) {
+  if (HasControlCharacters(absl::StrReplaceAll(request.data(), {{"\n", ""}}))) {
     return absl::InvalidArgumentError(
         "the description of the data has control characters");
   }
@@ -160,7 +160,7 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
     case ShardSnapshots::Welcome::kRegister:
       break;
   }
-  PS_RETURN_IF_ERROR(TakeData(request));
+  PS_RETURN_IF_ERROR(CheckData(request, /*admitted=*/false));
   const ShardLayout layout = LayoutOf(request);
   // Before Membership::Register, so that a worker with a wrong layout does not
   // take the rank.
@@ -177,6 +177,8 @@ absl::Status ServerCalls::HandleRegister(const RegisterRequest& request,
     return absl::OkStatus();
   }
   PS_RETURN_IF_ERROR(joined.status());
+  // Two may have come at the same time.
+  PS_RETURN_IF_ERROR(CheckData(request, /*admitted=*/true));
   membership_->SetCores(rank, request.cores());
   // The others have ended, or will: this worker could not train alone.
   if (stopped_) return snapshots_->StartAgain(kStopped);

@@ -313,9 +313,9 @@ void ServerCalls::GetStatus(const Caller& caller,
     response.add_missing_ranks(rank);
   }
   if (message->when_none_is_missing() && response.missing_ranks_size() > 0) {
-    call->Respond(absl::UnavailableError(absl::StrCat(
-        "worker ", absl::StrJoin(response.missing_ranks(), ", "),
-        " is not connected to server ", server_index_)));
+    call->Respond(absl::UnavailableError(
+        absl::StrCat("worker ", absl::StrJoin(response.missing_ranks(), ", "),
+                     " is not connected to server ", server_index_)));
     return;
   }
   for (const int rank : membership_->FirstSharers()) {

@@ -184,8 +184,9 @@ class ServerCalls {
                                             const grpc::ByteBuffer& bytes,
                                             HeldCall* call);
   absl::Status CheckConfig(const RegisterRequest& request);
-  // Whether it has the same data as the others; keeps what it has.
-  absl::Status TakeData(const RegisterRequest& request);
+  // Whether it has the same data as the workers that were admitted, of which it
+  // may be one. Their data are kept.
+  absl::Status CheckData(const RegisterRequest& request, bool admitted);
   absl::Status HandleRegister(const RegisterRequest& request,
                               RegisterResponse* response);
   void Left(int rank, int64_t connection);
@@ -225,7 +226,7 @@ class ServerCalls {
   std::map<int64_t, std::shared_ptr<AttendCall>> attending_
       ABSL_GUARDED_BY(mu_);
   std::map<int, CallPtr> finishing_ ABSL_GUARDED_BY(mu_);  // By rank.
-  // What the data of each worker mean, by rank.
+  // The DataDescription of each rank that was ever admitted.
   std::map<int, std::shared_ptr<const std::string>> data_ ABSL_GUARDED_BY(mu_);
 };
 

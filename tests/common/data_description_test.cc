@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_split.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -25,6 +26,24 @@ TEST(DataDescription, SaysWhatItWasTold) {
   EXPECT_THAT(Classes({"cat", "a\n\"b\""}).text(),
               HasSubstr("training examples: 6\nclass 0: \"cat\"\nclass 1: "
                         "\"a\\n\\\"b\\\"\"\nall of class: 2, digest "));
+}
+
+// Controls of ASCII and of Latin-1, which terminals may obey.
+TEST(DataDescription, ControlCharactersAreEscaped) {
+  const std::string text = Classes({"del\x7f",
+                                    "csi\xc2\x9b"
+                                    "2J",
+                                    "Käse\xc2\xa0"})
+                               .text();
+  EXPECT_THAT(text, HasSubstr("class 0: \"del\\u007f\"\nclass 1: "
+                              "\"csi\\u009b2J\"\nclass 2: \"Käse\xc2\xa0\""));
+  for (const std::string& line :
+       std::vector<std::string>(absl::StrSplit(text, '\n'))) {
+    EXPECT_FALSE(HasControlCharacters(line)) << line;
+  }
+  EXPECT_TRUE(HasControlCharacters("a\x7f"));
+  EXPECT_TRUE(HasControlCharacters("\xc2\x80"));
+  EXPECT_FALSE(HasControlCharacters("\xc3\x80 \xc2"));
 }
 
 TEST(DataDescription, EqualDataDoNotDiffer) {

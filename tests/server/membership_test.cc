@@ -402,8 +402,8 @@ TEST(MembershipTest, WorkersThatNeverComeAreNamed) {
               HasSubstr("worker 0, 1, 3 of 4 did not register within 1h"));
 }
 
-// The server does not know its job yet, or reads its log, and has told workers to
-// come again.
+// The server does not know its job yet, or reads its log, and has told workers
+// to come again.
 TEST(MembershipTest, WhoeverComesAgainIsNotMissing) {
   ManualClock clock;
   MembershipOptions options = Patient(3);

@@ -126,7 +126,9 @@ TEST_F(RegisterTest, TextsOutOfBoundsAreRefused) {
   request.set_config(std::string((1 << 20) + 1, ' '));
   EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
   for (const std::string& data :
-       {std::string((1 << 16) + 1, 'x'), std::string("a: \x1b[2J")}) {
+       {std::string((1 << 16) + 1, 'x'), std::string("a: \x1b[2J"),
+        std::string("a: \xc2\x9b"
+                    "2J")}) {
     request = Valid(0);
     request.set_data(data);
     EXPECT_TRUE(absl::IsInvalidArgument(worker_.Register(request)));
@@ -162,6 +164,27 @@ TEST_F(RegisterTest, WorkersWithOtherDataAreRefusedByTheDifference) {
   EXPECT_TRUE(worker_.Register(with(1, {"cat", "dog"})).ok());
   EXPECT_TRUE(
       absl::IsFailedPrecondition(worker_.Register(with(0, {"cat", "cow"}))));
+}
+
+TEST_F(RegisterTest, AProcessThatIsNotAdmittedSaysNothingOfTheData) {
+  const auto with = [this](int rank, uint64_t incarnation,
+                           const std::string& data) {
+    RegisterRequest request = Valid(rank, incarnation);
+    request.set_data(data);
+    return request;
+  };
+  // Before worker 0 has told the layout, nobody else is admitted.
+  EXPECT_TRUE(absl::IsUnavailable(worker_.Register(with(1, 1, "a: cow"))));
+  ASSERT_TRUE(worker_.Register(with(0, 1, "a: cat")).ok());
+  AttendRequest attend;
+  *attend.mutable_worker() = Valid(0).worker();
+  grpc::ClientContext attending;
+  const auto events = worker_.stub()->Attend(&attending, attend);
+  events->WaitForInitialMetadata();
+  EXPECT_FALSE(worker_.Register(with(0, 2, "a: cow")).ok())
+      << "its rank is taken";
+  EXPECT_TRUE(worker_.Register(with(1, 1, "a: cat")).ok());
+  attending.TryCancel();
 }
 
 TEST_F(RegisterTest, RanksOutsideTheJobAreRefused) {
