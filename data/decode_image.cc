@@ -1,6 +1,7 @@
 #include "data/decode_image.h"
 
 #include "absl/status/status.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "common/file_kind.h"
 #include "data/jpeg.h"
@@ -11,6 +12,11 @@ namespace ps {
 absl::Status CheckIsImage(absl::string_view beginning) {
   if (LooksLikeJpeg(beginning) || LooksLikePng(beginning)) {
     return absl::OkStatus();
+  }
+  if (absl::StartsWith(beginning, "\x89PNG")) {
+    return absl::DataLossError(
+        "is a PNG image whose first bytes are damaged, as by a transfer as "
+        "text");
   }
   return absl::DataLossError(
       absl::StrCat("is neither JPEG nor PNG", AsWhatItIs(beginning)));

@@ -14,6 +14,8 @@
 #include "absl/status/status.h"
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/str_join.h"
+#include "absl/types/span.h"
 #include "common/config_check.h"
 #include "common/status_macros.h"
 #include "common/text_file.h"
@@ -27,6 +29,9 @@
 
 namespace ps {
 namespace {
+
+// Of the recordings that are left out, those that a note names.
+constexpr size_t kMaxNamed = 3;
 
 bool IsDamaged(const absl::Status& status) {
   return absl::IsDataLoss(status) || absl::IsInvalidArgument(status);
@@ -59,7 +64,7 @@ class WavRecordings final : public Recordings {
     const std::string& path = transcripts_[number].path;
     PS_ASSIGN_OR_RETURN(Wav wav, ReadWav(path));
     if (wav.sample_rate != sample_rate_) {
-      return absl::InvalidArgumentError(absl::StrCat(
+      return absl::FailedPreconditionError(absl::StrCat(
           path, ": has ", wav.sample_rate,
           " samples a second; the first training file has ", sample_rate_));
     }
@@ -82,16 +87,18 @@ class WavRecordings final : public Recordings {
   }
 
   // Reads every file once, before any other use. Removes recordings of more
-  // than max_samples and, if it may, damaged ones; *notes say how many.
-  absl::Status Check(int64_t max_samples, bool may_remove_damaged,
-                     std::vector<std::string>* notes) {
+  // than max_samples and, if it may, those that are damaged or too short;
+  // *notes say how many. Errors: kInvalidArgument, with the reasons, if none is
+  // left.
+  absl::Status Check(const std::string& folder, int64_t max_samples,
+                     bool may_remove_damaged, std::vector<std::string>* notes) {
     std::vector<Transcript> kept;
+    std::vector<std::string> damaged;
     int64_t longer = 0;
     for (int64_t i = 0; i < size(); ++i) {
       const absl::StatusOr<std::vector<int16_t>> samples = Samples(i);
       if (IsDamaged(samples.status()) && may_remove_damaged) {
-        notes->push_back(absl::StrCat(samples.status().message(),
-                                      "; left out (data.on_bad_example)"));
+        damaged.emplace_back(samples.status().message());
         continue;
       }
       PS_RETURN_IF_ERROR(samples.status());
@@ -102,11 +109,29 @@ class WavRecordings final : public Recordings {
         ++longer;
       }
     }
+    std::vector<std::string> removed;
     if (longer > 0) {
-      notes->push_back(absl::StrCat(
-          longer, " of ", transcripts_.size(),
-          " training recordings are longer than data.speech.max_seconds and "
-          "left out"));
+      removed.push_back(
+          absl::StrCat(longer, " of ", transcripts_.size(),
+                       " recordings are longer than data.speech.max_seconds, ",
+                       static_cast<double>(max_samples) /
+                           static_cast<double>(sample_rate_)));
+    }
+    if (!damaged.empty()) {
+      const size_t named = std::min(damaged.size(), kMaxNamed);
+      removed.push_back(absl::StrCat(
+          damaged.size(), " of ", transcripts_.size(),
+          " recordings cannot be used (data.on_bad_example): ",
+          absl::StrJoin(absl::MakeSpan(damaged).first(named), "; "),
+          damaged.size() > named ? "; ..." : ""));
+    }
+    if (kept.empty()) {
+      return absl::InvalidArgumentError(absl::StrCat(
+          folder,
+          ": no recording is left: ", absl::StrJoin(removed, ", and ")));
+    }
+    for (const std::string& each : removed) {
+      notes->push_back(absl::StrCat(folder, ": left out: ", each));
     }
     transcripts_ = std::move(kept);
     return absl::OkStatus();
@@ -189,34 +214,29 @@ absl::StatusOr<DatasetPair> NewSpeech(const DatasetOptions& options) {
   }
   const bool may_remove_damaged =
       options.config.on_bad_example() == DataConfig::SKIP;
+  size_t number = 0;
   absl::StatusOr<Wav> first = ReadWav(train_transcripts[0].path);
-  for (size_t i = 1; i < train_transcripts.size() && may_remove_damaged &&
-                     IsDamaged(first.status());
-       ++i) {
-    first = ReadWav(train_transcripts[i].path);
+  while (may_remove_damaged && IsDamaged(first.status()) &&
+         number + 1 < train_transcripts.size()) {
+    first = ReadWav(train_transcripts[++number].path);
   }
   PS_RETURN_IF_ERROR(first.status());
   const int64_t sample_rate = first->sample_rate;
   auto features = SpeechFeatures::Create(config, sample_rate);
   if (!features.ok()) {
-    return Annotate(features.status(), train_transcripts[0].path);
+    return Annotate(features.status(), train_transcripts[number].path);
   }
   auto train = std::make_unique<WavRecordings>(
       std::move(train_transcripts), sample_rate, features->window_size());
   PS_RETURN_IF_ERROR(
-      train->Check(static_cast<int64_t>(config.max_seconds() *
+      train->Check(train_folder,
+                   static_cast<int64_t>(config.max_seconds() *
                                         static_cast<double>(sample_rate)),
                    may_remove_damaged, &pair.notes));
-  if (train->size() == 0) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(train_folder,
-                     ": every recording is longer than data.speech."
-                     "max_seconds, ",
-                     config.max_seconds()));
-  }
   auto test = std::make_unique<WavRecordings>(
       std::move(test_transcripts), sample_rate, features->window_size());
-  PS_RETURN_IF_ERROR(test->Check(std::numeric_limits<int64_t>::max(),
+  PS_RETURN_IF_ERROR(test->Check(test_folder,
+                                 std::numeric_limits<int64_t>::max(),
                                  may_remove_damaged, &pair.notes));
   const std::string alphabet = SpeechAlphabet(*train);
   pair.description.Add("samples a second", absl::StrCat(sample_rate));

@@ -45,6 +45,8 @@ void ReadAll(const Dataset& set, ThreadPool* pool,
 absl::Status CheckEveryExample(const JobConfig& config) {
   DatasetOptions options;
   options.config = config.data();
+  // To find them, where a training would pass over them.
+  options.config.set_on_bad_example(DataConfig::FAIL);
   options.seed = config.seed();
   PS_ASSIGN_OR_RETURN(const DatasetPair data, NewDataset(options));
   ThreadPool pool(MachineCores());

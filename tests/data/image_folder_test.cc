@@ -184,6 +184,9 @@ TEST_F(ImageFolderTest, WhatIsNoImageIsFoundAtTheStart) {
   folder_.Write("test/dog/w.png", "GIF89a");
   ExpectError(absl::StatusCode::kDataLoss,
               "test/dog/w.png: is neither JPEG nor PNG; it is a GIF image");
+  folder_.Write("test/dog/w.png", "\x89PNG\n\x1a\n 1234");
+  ExpectError(absl::StatusCode::kDataLoss,
+              "test/dog/w.png: is a PNG image whose first bytes are damaged");
   folder_.Write("test/dog/w.png", "");
   ExpectError(absl::StatusCode::kDataLoss, "w.png");
 }

@@ -141,7 +141,9 @@ TEST_F(SpeechTest, LongTrainingRecordingsAreLeftOut) {
   EXPECT_EQ(pair->train->size(), 1);
   EXPECT_EQ(pair->test->size(), 1);
   options_.config.mutable_speech()->set_max_seconds(0.1);
-  ExpectError(absl::StatusCode::kInvalidArgument, "every recording is longer");
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "x_train: no recording is left: 2 of 2 recordings are "
+              "longer than data.speech.max_seconds, 0.1");
 }
 
 TEST_F(SpeechTest, AFileThatIsMissingDamagedShortOrOfAnotherRateIsNamed) {
@@ -151,7 +153,7 @@ TEST_F(SpeechTest, AFileThatIsMissingDamagedShortOrOfAnotherRateIsNamed) {
   write("RIFF");
   ExpectError(absl::StatusCode::kDataLoss, "x_train/b.wav: not a WAV file");
   write(WavFile(Noise(8000), 8000));
-  ExpectError(absl::StatusCode::kInvalidArgument,
+  ExpectError(absl::StatusCode::kFailedPrecondition,
               "x_train/b.wav: has 8000 samples a second");
   write(WavFile(Noise(100)));
   ExpectError(absl::StatusCode::kInvalidArgument,
@@ -168,7 +170,27 @@ TEST_F(SpeechTest, DamagedRecordingsCanBeLeftOut) {
   EXPECT_EQ(pair->train->size(), 1);
   EXPECT_THAT(pair->notes,
               ElementsAre(AllOf(HasSubstr("x_train/a.wav: not a WAV file"),
-                                HasSubstr("left out (data.on_bad_example)"))));
+                                HasSubstr("left out: 1 of 2 recordings cannot "
+                                          "be used (data.on_bad_example)"))));
+  // Another rate is not damage: the wrong files might be left out.
+  folder_.Write("x_train/b.wav", WavFile(Noise(8000), 8000));
+  folder_.Write("x_train/a.wav", WavFile(Noise(16000)));
+  ExpectError(absl::StatusCode::kFailedPrecondition,
+              "x_train/b.wav: has 8000 samples a second");
+}
+
+TEST_F(SpeechTest, WhyNoRecordingIsLeftIsSaid) {
+  options_.config.set_on_bad_example(DataConfig::SKIP);
+  folder_.Write("x_test/c.wav", "RIFF");
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "x_test: no recording is left: 1 of 1 recordings cannot be used "
+              "(data.on_bad_example): ");
+  for (const char* const name : {"x_train/a.wav", "x_train/b.wav"}) {
+    folder_.Write(name, WavFile(Noise(100)));
+  }
+  ExpectError(absl::StatusCode::kInvalidArgument,
+              "x_train: no recording is left: 2 of 2 recordings cannot be used "
+              "(data.on_bad_example): ");
 }
 
 TEST_F(SpeechTest, ADamagedListIsNamedWithItsLine) {
@@ -206,7 +228,7 @@ TEST_F(SpeechTest, WhatIsNotReadIsSaid) {
       pair->notes,
       ElementsAre(AllOf(HasSubstr("1 file is not read: "),
                         HasSubstr("/x_train/more/d.WAV; recordings are those")),
-                  HasSubstr("1 of 2 training recordings are longer than")));
+                  HasSubstr("left out: 1 of 2 recordings are longer than")));
 }
 
 TEST_F(SpeechTest, ATranscriptThatChangesChangesTheDescription) {

@@ -138,6 +138,10 @@ TEST_F(PredictCommand, ACheckSaysWhatIsNotReadAndCanReadEverything) {
     ASSERT_TRUE(WriteFileAtomically(path, whole.substr(0, 60)).ok());
   }
   EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check"}), 0);
+  EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check=all",
+                       "--set=data.on_bad_example=SKIP"}),
+            78)
+      << output();
   EXPECT_EQ(Gradsieve({"train", Path("job.textproto"), "--check=all"}), 78);
   EXPECT_THAT(output(), HasSubstr("2 examples of 22 cannot be read:\n  " +
                                   Path("photos/train/dog/5.png: ")));
