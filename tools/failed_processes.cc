@@ -57,6 +57,18 @@ const FailedProcess& FailedProcesses::First() const {
   return *first;
 }
 
+absl::Status FailedProcesses::Status() const {
+  const FailedProcess& first = First();
+  // A shell, and so ssh, adds 128 to a signal.
+  const bool killed = first.exit.signal != 0 || first.exit.code > 128;
+  if (killed || first.exit.code == kExitUnreachable) {
+    return absl::UnavailableError(first.description);
+  }
+  return first.exit.code == kExitConfig
+             ? absl::FailedPreconditionError(first.description)
+             : absl::AbortedError(first.description);
+}
+
 std::string FailedProcesses::Named() const {
   const FailedProcess& first = First();
   if (FailsByItself(first.exit)) return "";

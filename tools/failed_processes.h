@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "absl/status/status.h"
 #include "absl/strings/string_view.h"
 #include "tools/subprocesses.h"
 
@@ -30,6 +31,11 @@ class FailedProcesses {
   // or whose command line, job or data is wrong (exit codes 64 and 78), is a
   // first one whatever its error says. Needs a failed process.
   const FailedProcess& First() const;
+
+  // Its end as an error, from which ExitCodeFor makes the launcher's code.
+  // kUnavailable for a process that was killed, or that says that it may be
+  // started again (75); kFailedPrecondition for 78; otherwise kAborted.
+  absl::Status Status() const;
 
   // The process that the error of First() names and that has not failed;
   // empty: none.

@@ -361,14 +361,8 @@ absl::Status LocalCluster::Failure() {
         children_.Poll(SteadyClock()->Now() + kTick, interrupts_->fd()));
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
   }
-  const FailedProcess& first = failed_.First();
-  saving_ = first.exit.code == kExitUnreachable;
-  if (first.exit.code == kExitConfig) {
-    return absl::FailedPreconditionError(first.description);
-  }
-  const bool again = first.exit.signal != 0 || saving_;
-  return again ? absl::UnavailableError(first.description)
-               : absl::AbortedError(first.description);
+  saving_ = failed_.First().exit.code == kExitUnreachable;
+  return failed_.Status();
 }
 
 void LocalCluster::WaitForChildren(absl::Time deadline) {

@@ -103,8 +103,7 @@ std::string DescribeExit(const ProcessExit& exit) {
   switch (exit.signal == 0 ? exit.code - 128 : exit.signal) {
     case SIGKILL:
       text +=
-          ", which Linux sends when the machine has no memory left (dmesg says "
-          "so)";
+          ", perhaps because the machine had no memory left (dmesg says so)";
       break;
     case SIGXCPU:
       text += ", the limit of processor time (ulimit -t)";
@@ -118,13 +117,13 @@ std::string DescribeExit(const ProcessExit& exit) {
 
 class Subprocesses::Child {
  public:
-  Child(int number, SpawnedProcess process)
+  Child(int number, SpawnedProcess process, bool stops_with_this_process)
       : number_(number),
         pid_(process.pid),
         pidfd_(std::move(process.pidfd)),
         out_(std::move(process.stdout_reader)),
         err_(std::move(process.stderr_reader)) {
-    StopWithThisProcess(pid_);
+    if (stops_with_this_process) StopWithThisProcess(pid_);
   }
 
   ~Child() {
@@ -200,8 +199,10 @@ class Subprocesses::Child {
   bool running_ = true;
 };
 
-Subprocesses::Subprocesses(SubprocessCallbacks callbacks)
-    : callbacks_(std::move(callbacks)) {}
+Subprocesses::Subprocesses(SubprocessCallbacks callbacks,
+                           bool stop_with_this_process)
+    : callbacks_(std::move(callbacks)),
+      stop_with_this_process_(stop_with_this_process) {}
 
 Subprocesses::~Subprocesses() = default;
 
@@ -211,7 +212,8 @@ absl::StatusOr<int> Subprocesses::Start(
   PS_ASSIGN_OR_RETURN(SpawnedProcess process,
                       Spawn(arguments, network_namespace, input));
   const int number = static_cast<int>(children_.size());
-  children_.push_back(std::make_unique<Child>(number, std::move(process)));
+  children_.push_back(std::make_unique<Child>(number, std::move(process),
+                                              stop_with_this_process_));
   return number;
 }
 

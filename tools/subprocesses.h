@@ -46,10 +46,13 @@ struct SubprocessCallbacks {
 
 // Not thread-safe. The thread that calls Start() must live as long as the
 // processes should: they are killed when it ends (spawn.h). When a terminal
-// stops this process, they stop, too (job_control.h).
+// stops this process, they stop, too, unless they must not (job_control.h).
 class Subprocesses {
  public:
-  explicit Subprocesses(SubprocessCallbacks callbacks);
+  // stop_with_this_process: false for programs that must go on when a terminal
+  // stops this one, such as the client of a connection.
+  explicit Subprocesses(SubprocessCallbacks callbacks,
+                        bool stop_with_this_process = true);
 
   // Kills and reaps the processes that still run, without callbacks.
   ~Subprocesses();
@@ -89,6 +92,7 @@ class Subprocesses {
   void SignalAll(int signal);
 
   const SubprocessCallbacks callbacks_;
+  const bool stop_with_this_process_;
   std::vector<std::unique_ptr<Child>> children_;  // By number; never removed.
 };
 

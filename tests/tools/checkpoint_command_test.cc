@@ -180,10 +180,10 @@ TEST_F(CheckpointCommand, ARunTrainsForLonger) {
   EXPECT_THAT(*ReadFile(Path("run/job.textproto")),
               HasSubstr("max_iterations: 40"));
   // With a schedule that ends with the training it would be another one.
-  ASSERT_EQ(Gradsieve({"train", Path("job.textproto"),
-                       "--run-dir=" + Path("cosine"),
-                       "--set=schedule.name=cosine"}),
-            0)
+  ASSERT_EQ(
+      Gradsieve({"train", Path("job.textproto"), "--run-dir=" + Path("cosine"),
+                 "--set=schedule.name=cosine"}),
+      0)
       << output();
   EXPECT_EQ(Gradsieve({"train", "--resume", Path("cosine"),
                        "--set=training.max_iterations=40"}),

@@ -49,8 +49,9 @@ TEST_F(ModelCommand, ImportCallsOtherFilesByName) {
   EXPECT_EQ(Gradsieve({"model", "import", Path("photo.onnx"),
                        "--output=" + Path("net")}),
             1);
-  EXPECT_THAT(output(), HasSubstr("photo.onnx: the file is no ONNX model; it is "
-                                  "a JPEG image"));
+  EXPECT_THAT(output(),
+              HasSubstr("photo.onnx: the file is no ONNX model; it is "
+                        "a JPEG image"));
 }
 
 TEST_F(ModelCommand, ShowKnowsBlocksAndStatistics) {

@@ -126,7 +126,8 @@ TEST_F(ProgressLineTest, ANarrowerWindowLeavesNoRestOfTheLine) {
   out_.str("");
   columns_ = 10;
   line.Update(At(2), start_ + absl::Seconds(1));
-  // Its 25 characters are three lines of 11: up twice, and everything is erased.
+  // Its 25 characters are three lines of 11: up twice, and everything is
+  // erased.
   EXPECT_EQ(out_.str(), "\r\x1b[A\x1b[A\x1b[J  2 %");
   out_.str("");
   columns_ = 18;

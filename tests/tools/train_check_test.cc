@@ -92,13 +92,13 @@ TEST_F(TrainCheck, WhatPassesIsDescribed) {
 }
 
 TEST_F(TrainCheck, WhatHasNoEffectOrARareOneIsNoted) {
-  EXPECT_EQ(Train({"--check", "--set=model.char_lstm.hidden=8",
-                   "--set=data.shapes.train_examples=9",
-                   "--set=worker_optimizer.name=momentum",
-                   "--set=optimizer.name=adam",
-                   "--set=optimizer.learning_rate=0.01",
-                   "--set=schedule.warmup_updates=25"}),
-            kExitDone);
+  EXPECT_EQ(
+      Train({"--check", "--set=model.char_lstm.hidden=8",
+             "--set=data.shapes.train_examples=9",
+             "--set=worker_optimizer.name=momentum",
+             "--set=optimizer.name=adam", "--set=optimizer.learning_rate=0.01",
+             "--set=schedule.warmup_updates=25"}),
+      kExitDone);
   for (const char* note :
        {"note: model.char_lstm has no effect: model.name is \"mlp\"\n",
         "note: data.shapes has no effect: data.name is \"digits\"\n",

@@ -52,13 +52,16 @@ class RemoteCluster {
       : job_(job),
         interrupts_(interrupts),
         keeps_snapshots_(job.config.checkpoint().every() > 0),
-        children_(SubprocessCallbacks{
-            [this](int child, OutputStream stream, absl::string_view line) {
-              Relay(child, stream, line);
-            },
-            [this](int child, const ProcessExit& exit) {
-              Ended(child, exit);
-            }}),
+        children_(
+            SubprocessCallbacks{
+                [this](int child, OutputStream stream, absl::string_view line) {
+                  Relay(child, stream, line);
+                },
+                [this](int child, const ProcessExit& exit) {
+                  Ended(child, exit);
+                }},
+            // sshd ends what belongs to a client that gives no sign of life.
+            /*stop_with_this_process=*/false),
         metrics_copy_(job.run_directory + "/metrics.jsonl"),
         metrics_(job.run_directory + "/metrics.jsonl"),
         progress_(ProgressOptionsFor(/*fd=*/1), &std::cout),
@@ -135,10 +138,7 @@ absl::Status RemoteCluster::Failure() {
     PS_RETURN_IF_ERROR(Wait(deadline));
     if (interrupts_->Take() > 0) return absl::CancelledError("interrupted");
   }
-  const FailedProcess& first = failed_.First();
-  return first.exit.code == kExitConfig
-             ? absl::FailedPreconditionError(first.description)
-             : absl::AbortedError(first.description);
+  return failed_.Status();
 }
 
 absl::Status RemoteCluster::CheckHang() {
