@@ -76,7 +76,8 @@ absl::Status Run(const std::string& path,
   data.seed = job.seed();
   const absl::Time start = SteadyClock()->Now();
   PS_ASSIGN_OR_RETURN(const DatasetPair pair, NewDataset(data));
-  const double open_seconds = absl::ToDoubleSeconds(SteadyClock()->Now() - start);
+  const double open_seconds =
+      absl::ToDoubleSeconds(SteadyClock()->Now() - start);
   SamplerOptions sampler_options;
   sampler_options.order = pair.train->order();
   sampler_options.seed = job.seed();

@@ -345,7 +345,7 @@ void CheckRanges(const JobConfig& config, ConfigProblems* problems) {
     require(same == i || (parts.has_value() && parts->port == 0),
             absl::StrCat("cluster.servers[", i, "]"),
             absl::StrCat("\"", address, "\""),
-            absl::StrCat("is the address of server ", same, ", too"));
+            absl::StrCat("must differ from cluster.servers[", same, "]"));
   }
   const auto positive = [&require](double value, const std::string& field) {
     require(std::isfinite(value) && value > 0, field, value,

@@ -11,6 +11,7 @@
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
+#include "absl/strings/str_replace.h"
 #include "absl/strings/strip.h"
 #include "common/job_fields.h"
 #include "common/nearest_word.h"
@@ -146,8 +147,8 @@ std::string Kind(const FieldDescriptor& field, const std::string& value) {
       for (int i = 0; i < field.enum_type()->value_count(); ++i) {
         names.push_back(field.enum_type()->value(i)->name());
       }
-      return MustBeOneOf(
-          absl::StripSuffix(absl::StripPrefix(value, "\""), "\""), names);
+      return MustBeOneOf(absl::StrReplaceAll(value, {{"\"", ""}, {"'", ""}}),
+                         names);
     }
     case FieldDescriptor::CPPTYPE_BOOL:
       return "must be true or false";

@@ -18,7 +18,9 @@ std::string FormatCount(int64_t count) {
 std::string Counted(int64_t count, absl::string_view noun) {
   const bool hisses = absl::EndsWith(noun, "s") || absl::EndsWith(noun, "h");
   return absl::StrCat(FormatCount(count), " ", noun,
-                      count == 1 ? "" : hisses ? "es" : "s");
+                      count == 1 ? ""
+                      : hisses   ? "es"
+                                 : "s");
 }
 
 }  // namespace ps

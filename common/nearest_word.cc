@@ -78,7 +78,10 @@ std::string NearestWord(absl::string_view word,
                most) {
       distance = EditDistance(typed, other);
       // People rarely mistake the first letter: "export" is not a "report".
-      if (distance > 1 && typed.substr(0, 1) != other.substr(0, 1)) continue;
+      // Nor is "gelu" a "relu".
+      const bool other_word =
+          distance > 1 || (typed.size() == other.size() && typed.size() <= 4);
+      if (other_word && typed.substr(0, 1) != other.substr(0, 1)) continue;
       if (distance > most) distance = most + 2;
     }
     if (distance > most && BeginAlike(typed, other)) distance = most + 1;

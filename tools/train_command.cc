@@ -208,7 +208,8 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
               "(schedule.total_updates is 0)",
         ". Begin another one from its weights:\n  gradsieve train ", job,
         " --set model.initial_weights=", options.run_directory,
-        "/weights.safetensors --set training.epochs=", now.training().epochs()));
+        "/weights.safetensors --set training.epochs=",
+        now.training().epochs()));
   }
   const std::string summary = options.run_directory + "/summary.json";
   if (longer) {

@@ -32,7 +32,7 @@ class SessionsClient final : public ParameterClient {
 
   absl::Status Connect();
 
-  absl::StatusOr<int> WorkersOnTheseCores() override;
+  absl::StatusOr<int> WorkersOnTheseCores(bool await_all) override;
   absl::StatusOr<CommonSnapshots> FindSnapshots(
       const std::vector<int64_t>& mine,
       const std::vector<int64_t>& damaged) override;
@@ -292,10 +292,10 @@ absl::Status SessionsClient::CallAll(Rpc rpc, grpc::ByteBuffer request,
   return sessions_.Await(done);
 }
 
-absl::StatusOr<int> SessionsClient::WorkersOnTheseCores() {
+absl::StatusOr<int> SessionsClient::WorkersOnTheseCores(bool await_all) {
   // All servers know the same.
   GetStatusRequest request;
-  request.set_when_none_is_missing(true);
+  request.set_when_none_is_missing(await_all);
   auto call = std::make_unique<Call>();
   call->rpc = Rpc::kGetStatus;
   call->request = ToBytes(request);

@@ -155,9 +155,10 @@ class ParameterClient {
   static absl::StatusOr<std::unique_ptr<ParameterClient>> Connect(
       const ParameterClientOptions& options, const ShardMap* shard_map);
 
-  // The number of workers, this one among them, that share its processors.
-  // Waits until no worker is missing.
-  virtual absl::StatusOr<int> WorkersOnTheseCores() = 0;
+  // The number of workers, this one among them, that share its processors:
+  // of all, for which it waits until none is missing, or of those that are
+  // there.
+  virtual absl::StatusOr<int> WorkersOnTheseCores(bool await_all) = 0;
 
   // Finds the snapshots from which the job can go on, if this worker has those
   // in `mine`. Waits until all workers have called it.

@@ -199,9 +199,10 @@ void ServerSession::CheckTimeouts(absl::Time now) {
           "processes files that the same `gradsieve certs` has made");
     } else {
       why = absl::StrCat(" (", error,
-                         reached_ ? ")"
-                                  : absl::StrCat("); is it running there, and is ",
-                                                 field, " its address?"));
+                         reached_
+                             ? ")"
+                             : absl::StrCat("); is it running there, and is ",
+                                            field, " its address?"));
     }
     Fail(absl::DeadlineExceededError(
         absl::StrCat(Name(),

@@ -21,11 +21,11 @@ using OutputsHandler = std::function<absl::Status(
     const Batch& batch, const std::vector<float>& outputs)>;
 
 // Evaluates the whole set, in order. Text is processed in parallel rows, one
-// for 20 windows and at most 10, each of which carries its state from window to
-// window. The few windows that do not fill all rows form a row of their own at
-// the end. Every token but the first is a target. Errors: kFailedPrecondition
-// for an empty set, and those of the model, the data and the handler, which may
-// be null.
+// for every 20 windows and at most 10, each of which carries its state from
+// window to window. The few windows that do not fill all rows form a row of
+// their own at the end. Every token but the first is a target. Errors:
+// kFailedPrecondition for an empty set, and those of the model, the data and
+// the handler, which may be null.
 absl::StatusOr<Evaluation> Evaluate(const Dataset& dataset,
                                     const Tensor& weights, Model* model,
                                     const OutputsHandler& handler = nullptr);

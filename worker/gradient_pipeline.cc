@@ -298,8 +298,8 @@ absl::Status GradientPipeline::NotFinite() const {
   if (may_leave_out_) {
     return absl::FailedPreconditionError(absl::StrCat(
         "the residual of worker ", options_.worker_rank,
-        " is not finite in push ", push_,
-        ": training has diverged; lower ", Rule(), ".learning_rate"));
+        " is not finite in push ", push_, ": training has diverged; lower ",
+        Rule(), ".learning_rate"));
   }
   return absl::FailedPreconditionError(absl::StrCat(
       "the gradient of worker ", options_.worker_rank,

@@ -61,11 +61,10 @@ std::vector<std::string> JobNotes(const JobConfig& config,
   const int64_t updates =
       delta ? plan.total_iterations : plan.pushes.num_pushes();
   if (config.schedule().warmup_updates() >= updates && updates > 0) {
-    notes.push_back(
-        absl::StrCat("schedule.warmup_updates is ",
-                     config.schedule().warmup_updates(), ", and this job makes ",
-                     Counted(updates, "update"),
-                     ": it ends before it reaches its learning rate"));
+    notes.push_back(absl::StrCat(
+        "schedule.warmup_updates is ", config.schedule().warmup_updates(),
+        ", and this job makes ", Counted(updates, "update"),
+        ": it ends before it reaches its learning rate"));
   }
   return notes;
 }

@@ -190,8 +190,7 @@ int Main(int argc, char** argv) {
       "page", "ADDRESS",
       "Worker 0 serves a page that shows the training at http://ADDRESS/, for "
       "everybody who reaches ADDRESS, as in 0.0.0.0:8080; with a port alone, "
-      "or "
-      "without ADDRESS at a free port, for this machine.",
+      "or without ADDRESS at a free port, for this machine.",
       "127.0.0.1:0", &flags.page);
   AddOverrides(&command_line, &flags.overrides);
   if (const auto exit_code = command_line.Run(argc, argv)) return *exit_code;

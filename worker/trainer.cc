@@ -236,7 +236,9 @@ absl::Status Trainer::StartExchange() {
 
 absl::Status Trainer::ShareCores() {
   if (config().machine().worker_threads() > 0) return absl::OkStatus();
-  PS_ASSIGN_OR_RETURN(const int sharers, link_.client->WorkersOnTheseCores());
+  PS_ASSIGN_OR_RETURN(const int sharers,
+                      link_.client->WorkersOnTheseCores(
+                          /*await_all=*/!link_.client->JoinsAt().has_value()));
   const int cores = MachineCores();
   const int threads = std::max(1, cores / sharers);
   backend_->UseThreads(threads);

@@ -121,7 +121,7 @@ class CpuNnKernels final : public NnKernels {
   }
 
   DnnlContext context_;  // Has the OpenMP threads for oneDNN.
-  ThreadPool pool_;            // For our own loops.
+  ThreadPool pool_;      // For our own loops.
 };
 
 }  // namespace

@@ -35,6 +35,12 @@ TEST(NearestWordTest, KnowsHowPeopleShortenNames) {
   EXPECT_EQ(NearestWord("momentum", known), "");
 }
 
+TEST(NearestWordTest, TakesNoOtherShortWordForAMistake) {
+  EXPECT_EQ(NearestWord("gelu", {"relu", "sigmoid", "tanh"}), "");
+  EXPECT_EQ(NearestWord("elu", {"relu"}), "relu");
+  EXPECT_EQ(NearestWord("rely", {"relu"}), "relu");
+}
+
 TEST(NearestWordTest, GoesIntoRules) {
   EXPECT_EQ(MustBeOneOf("SGD", {"adam", "sgd"}),
             "must be one of adam, sgd; did you mean \"sgd\"?");

@@ -85,8 +85,8 @@ TEST_F(Documents, ReadmesCommandsOnCompressorsRun) {
   for (const char* start :
        {"train deploy/examples/mlp_digits.textproto --set training.max",
         "compress ", "bench compressors "}) {
-    for (const std::string& command : Commands(
-             "README.md", absl::StrCat("gradsieve ", start))) {
+    for (const std::string& command :
+         Commands("README.md", absl::StrCat("gradsieve ", start))) {
       commands.push_back(command);
     }
   }
@@ -195,8 +195,8 @@ TEST_F(Documents, EveryExampleIsAValidJob) {
        fs::directory_iterator(directory_ / "deploy/examples")) {
     ++examples;
     std::string output;
-    const std::string check = absl::StrCat(
-        "gradsieve train --check ", entry.path().string(), " ");
+    const std::string check =
+        absl::StrCat("gradsieve train --check ", entry.path().string(), " ");
     if (Run(check, &output) == 0) {
       ++without_files;
       continue;

@@ -161,7 +161,7 @@ TEST(NewBackendTest, AutoWorksEverywhere) {
   EXPECT_EQ(chosen->backend->nn().num_reorders(), 0);
 }
 
-TEST(NewBackendTest, CpuSaysItsThreads) {
+TEST(NewBackendTest, TheCpuSaysWhyItIsUsed) {
   DeviceOptions options = Named("cpu");
   options.num_threads = 2;
   const auto chosen = NewBackend(options);

@@ -204,7 +204,7 @@ TEST(ParameterClientTest, WorkersHearHowManyShareTheirProcessors) {
       if (rank != 2) options.cores = rank == 0 ? "one" : "two";
       auto client = ParameterClient::Connect(options, &map);
       ASSERT_TRUE(client.ok()) << client.status();
-      const auto heard = (*client)->WorkersOnTheseCores();
+      const auto heard = (*client)->WorkersOnTheseCores(/*await_all=*/true);
       ASSERT_TRUE(heard.ok()) << heard.status();
       sharers[rank] = *heard;
       EXPECT_TRUE((*client)->Finish(absl::OkStatus()).ok());

@@ -32,8 +32,8 @@ class SilentServers final : public ParameterClient {
       std::vector<uint32_t> indices;
       std::vector<float> values;
       DecodePayload({part.span()}, &indices, &values);
-      pushes.push_back(absl::StrCat("bucket ", push.bucket, ": ",
-                                    values.size(), " values"));
+      pushes.push_back(
+          absl::StrCat("bucket ", push.bucket, ": ", values.size(), " values"));
     }
     return absl::OkStatus();
   }
@@ -45,7 +45,7 @@ class SilentServers final : public ParameterClient {
   }
 
   // A pipeline calls none of these.
-  absl::StatusOr<int> WorkersOnTheseCores() override {
+  absl::StatusOr<int> WorkersOnTheseCores(bool) override {
     return absl::UnimplementedError("");
   }
   absl::StatusOr<CommonSnapshots> FindSnapshots(

@@ -23,6 +23,8 @@ using ::google::protobuf::DescriptorPool;
 using ::google::protobuf::EnumValueDescriptor;
 using ::google::protobuf::FieldDescriptor;
 using ::google::protobuf::FieldDescriptorProto;
+using ::google::protobuf::FileDescriptor;
+using ::google::protobuf::FileDescriptorProto;
 using ::google::protobuf::FileDescriptorSet;
 using ::google::protobuf::SimpleDescriptorDatabase;
 using ::google::protobuf::SourceLocation;
@@ -39,11 +41,8 @@ const Descriptor* JobType() {
   return pool->FindMessageTypeByName(JobConfig::descriptor()->full_name());
 }
 
-// The comment above a field, message or value, in lines without indent.
-template <typename Thing>
-std::string OwnComment(const Thing& thing) {
-  SourceLocation location;
-  if (!thing.GetSourceLocation(&location)) return "";
+// The comment above it, in lines without indent.
+std::string LinesOf(const SourceLocation& location) {
   std::vector<std::string> lines =
       absl::StrSplit(location.leading_comments, '\n');
   for (std::string& line : lines) absl::StripAsciiWhitespace(&line);
@@ -52,14 +51,30 @@ std::string OwnComment(const Thing& thing) {
   return comment;
 }
 
-// Of a field without a comment of its own: that of its group, or the one above,
-// which speaks of several fields in a row.
+// The comment above a field, message or value.
+template <typename Thing>
+std::string OwnComment(const Thing& thing) {
+  SourceLocation location;
+  return thing.GetSourceLocation(&location) ? LinesOf(location) : "";
+}
+
+// The comment with which a file begins.
+std::string HeaderOf(const FileDescriptor& file) {
+  SourceLocation location;
+  const std::vector<int> syntax = {FileDescriptorProto::kSyntaxFieldNumber};
+  return file.GetSourceLocation(syntax, &location) ? LinesOf(location) : "";
+}
+
+// Of a group without a comment of its own: that of its type, or of its file; of
+// another field: the one above, which speaks of several fields in a row.
 std::string CommentOf(const FieldDescriptor& field) {
   std::string comment = OwnComment(field);
-  if (comment.empty() && field.message_type() != nullptr) {
-    comment = OwnComment(*field.message_type());
+  const bool is_group = field.message_type() != nullptr;
+  if (comment.empty() && is_group) comment = OwnComment(*field.message_type());
+  if (comment.empty() && is_group) {
+    comment = HeaderOf(*field.message_type()->file());
   }
-  for (int i = field.index() - 1; comment.empty() && i >= 0; --i) {
+  for (int i = field.index() - 1; comment.empty() && !is_group && i >= 0; --i) {
     comment = OwnComment(*field.containing_type()->field(i));
   }
   return comment;
@@ -142,6 +157,7 @@ std::vector<std::string> NamesIn(const Descriptor& group) {
 absl::StatusOr<std::string> ExplainField(const std::string& path) {
   const Descriptor* group = JobType();
   const FieldDescriptor* field = nullptr;
+  std::string so_far;
   for (const absl::string_view part :
        absl::StrSplit(path, '.', absl::SkipEmpty())) {
     const std::string name(part.substr(0, part.find('[')));
@@ -154,11 +170,12 @@ absl::StatusOr<std::string> ExplainField(const std::string& path) {
       if (hint.empty() && !elsewhere.empty()) {
         hint = absl::StrCat("; did you mean ", elsewhere, "?");
       }
-      return absl::InvalidArgumentError(absl::StrCat(
-          field == nullptr ? "a job" : field->full_name().substr(3),
-          " has no field \"", name, "\"", hint));
+      return absl::InvalidArgumentError(
+          absl::StrCat(so_far.empty() ? "a job" : so_far, " has no field \"",
+                       name, "\"", hint));
     }
     field = next;
+    absl::StrAppend(&so_far, so_far.empty() ? "" : ".", part);
     group = field->message_type();
   }
   if (field == nullptr) {
