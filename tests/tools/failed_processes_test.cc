@@ -1,8 +1,10 @@
 #include "tools/failed_processes.h"
 
+#include <csignal>
 #include <string>
 
 #include "common/exit_codes.h"
+#include "common/program.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 
@@ -33,6 +35,22 @@ TEST(FailedProcesses, TheOneThatOthersReportFailedFirst) {
   failed.Add(Process("worker-1", kExitConfig, "worker 1: no data"));
   EXPECT_EQ(failed.First().name, "worker-1");
   EXPECT_EQ(failed.Named(), "");
+}
+
+// docs/exit_codes.md; gradsieve train and launch take theirs from this.
+TEST(FailedProcesses, TheLauncherEndsAsTheFirstOne) {
+  const auto code = [](int exit_code, int signal) {
+    FailedProcesses failed;
+    FailedProcess process = Process("worker-0", exit_code, "");
+    process.exit.signal = signal;
+    failed.Add(process);
+    return ExitCodeFor(failed.Status());
+  };
+  EXPECT_EQ(code(kExitConfig, 0), kExitConfig);
+  EXPECT_EQ(code(kExitUnreachable, 0), kExitUnreachable);
+  EXPECT_EQ(code(kExitFailed, 0), kExitFailed);
+  EXPECT_EQ(code(0, SIGKILL), kExitUnreachable);
+  EXPECT_EQ(code(128 + SIGKILL, 0), kExitUnreachable) << "over ssh";
 }
 
 TEST(FailedProcesses, ReportsAreFollowedOverOthers) {
