@@ -5,6 +5,7 @@
 #include <memory>
 #include <utility>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/strip.h"
 #include "absl/time/time.h"
@@ -80,11 +81,15 @@ CallWatch::~CallWatch() {
 }
 
 void CallWatch::Loop() {
-  const auto check_socket = [this](int64_t id) {
+  // By socket, at the last look and at this one.
+  absl::flat_hash_map<int64_t, int64_t> had_begun, have_begun;
+  const auto check_socket = [&](int64_t id) {
     const Json socket = Parsed(grpc_channelz_get_socket(id));
     const Json& data = Field(Field(socket, "socket"), "data");
-    const int64_t calls = Number(data, "streamsStarted") -
-                          Number(data, "streamsSucceeded") -
+    have_begun[id] = Number(data, "streamsStarted");
+    const auto before = had_begun.find(id);
+    if (before == had_begun.end()) return;
+    const int64_t calls = before->second - Number(data, "streamsSucceeded") -
                           Number(data, "streamsFailed");
     if (calls <= max_calls_) return;
     const Json& reference = Field(Field(socket, "socket"), "ref");
@@ -109,6 +114,7 @@ void CallWatch::Loop() {
     const absl::Time start = SteadyClock()->Now();
     ForEach([](int64_t from) { return grpc_channelz_get_servers(from); },
             "server", "ref", "serverId", check_server);
+    had_begun = std::exchange(have_begun, {});
     interval =
         std::max(kLeastInterval, kShareOfTime * (SteadyClock()->Now() - start));
   }

@@ -3,7 +3,9 @@
 // gRPC 1.51 holds a client to the limit on concurrent streams only after the
 // client has acknowledged it. One that does not could begin any number of
 // calls, and each costs some 8 KiB that no quota counts. So the calls are
-// counted here, as gRPC's channelz reports them.
+// counted here, as gRPC's channelz reports them. A call that has been answered
+// counts until a thread of gRPC has deleted it, and on a busy machine hundreds
+// may wait for that; so only those count that had begun at the last look.
 #ifndef SERVER_LIMITS_CALL_WATCH_H_
 #define SERVER_LIMITS_CALL_WATCH_H_
 
