@@ -198,7 +198,11 @@ absl::Status ShardSnapshots::BeforeFirstWeights() {
 void ShardSnapshots::Find(const FindSnapshotsRequest& request,
                           std::shared_ptr<HeldCall> call) {
   const WorkerId& worker = request.worker();
+  const bool replaced = options_.replace_lost_workers &&
+                        request.snapshots().empty() &&
+                        request.damaged().empty();
   bool alone = false;
+  std::optional<int64_t> lacked;
   {
     MutexLock lock(&mu_);
     uint64_t& member = members_[worker.rank()];
@@ -211,9 +215,17 @@ void ShardSnapshots::Find(const FindSnapshotsRequest& request,
     alone = options_.workers_come_back && stage_ != Stage::kNew &&
             (member != worker.incarnation() || lacks);
     if (!alone) {
+      if (lacks && !replaced) lacked = from;
       member = worker.incarnation();
       workers_have_[worker.rank()] = request;
     }
+  }
+  if (lacked.has_value()) {
+    call->Respond(StartAgain(absl::StrCat(
+        "server ", options_.server_index,
+        " was killed and went on from its log since snapshot ", *lacked,
+        ", which worker ", worker.rank(), " does not have")));
+    return;
   }
   if (!alone) {
     Come(&finding_, worker.rank(), /*number=*/0, std::move(call));

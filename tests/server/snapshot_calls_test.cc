@@ -471,6 +471,49 @@ TEST_F(RecoveredServer, LetsAWorkerJoin) {
   EXPECT_EQ(worker.GetStatus()->version(), 3);
 }
 
+// It had only registered when the server was killed; other servers may not have
+// gone on from their logs.
+TEST_F(RecoveredServer, EndsWhenAWorkerLacksTheSnapshotOfItsLog) {
+  config_.mutable_consistency()->set_mode(ConsistencyConfig::ASYNCHRONOUS);
+  uint64_t epoch = 0;
+  {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    epoch = Begin(&worker);
+    const auto save = [&](int rank) {
+      SaveSnapshotRequest request;
+      *request.mutable_worker() = IdOf(rank);
+      request.set_number(2);
+      const auto saved =
+          worker.Call("SaveSnapshot", request.SerializeAsString());
+      EXPECT_TRUE(saved.ok()) << saved.status();
+    };
+    std::thread other([&] { save(1); });
+    save(0);
+    other.join();
+  }
+  for (const int64_t latest : {2, 0}) {
+    RunningServer server(config_);
+    RawWorker worker(server.address());
+    ASSERT_TRUE(RegisterAgain(&worker, 0, epoch).ok());
+    FindSnapshotsRequest request;
+    *request.mutable_worker() = IdOf(0);
+    for (int64_t number = 0; number <= latest; number += 2) {
+      request.add_snapshots(number);
+    }
+    const absl::Status status =
+        worker.Call("FindSnapshots", request.SerializeAsString()).status();
+    if (latest == 2) {
+      EXPECT_TRUE(status.ok()) << status;
+    } else {
+      EXPECT_TRUE(absl::IsUnavailable(status)) << status;
+      EXPECT_THAT(std::string(status.message()),
+                  AllOf(HasSubstr("snapshot 2, which worker 0 does not have"),
+                        HasSubstr("started again")));
+    }
+  }
+}
+
 TEST_F(RecoveredServer, LetsNobodyJoinASynchronousJob) {
   const uint64_t epoch = TrainOnce();
   RunningServer server(config_);
