@@ -275,8 +275,9 @@ void ServerCalls::Finish(const Caller& caller, const grpc::ByteBuffer& request,
   }
   if (message->stopped()) {
     stopped_ = true;
-    // One that was killed when it had saved, too, and came back, has gone on.
-    if (!held_pushes_->empty()) {
+    // A worker that was killed when it had saved, too, and came back, has
+    // gone on.
+    if (!held_pushes_->empty() || *num_asking_ > 0) {
       snapshots_->StartAgain(kStopped).IgnoreError();
     }
   }

@@ -216,6 +216,9 @@ class ServerCalls {
   ByteCredit answers_;  // Limits the answers that have not been sent.
   // Shared with answers, which may come after this object is gone.
   const std::shared_ptr<HeldPushes> held_pushes_;
+  // Calls of GetPositions that wait; shared likewise.
+  const std::shared_ptr<std::atomic<int>> num_asking_ =
+      std::make_shared<std::atomic<int>>(0);
   std::atomic<int64_t> num_attendances_{0};
   std::atomic<bool> bound_known_{false};
 

@@ -248,10 +248,6 @@ void ServerCalls::Push(const Caller& caller, const grpc::ByteBuffer& request,
     call->Respond(opened.status());
     return;
   }
-  if (stopped_) {
-    call->Respond(snapshots_->StartAgain(kStopped));
-    return;
-  }
   Arrival arrival(clock_, metrics_);
   arrival.wants_weights = !opened->message.header.without_weights();
   const HeldPushes::Id id = IdOf(opened->message.header);
@@ -263,6 +259,11 @@ void ServerCalls::Push(const Caller& caller, const grpc::ByteBuffer& request,
   // A repeat takes over the answer, so it counts in any case.
   call->Keep(claim.ok() ? *claim : answers_.Count(rank, answer_bytes));
   if (!held_pushes_->Hold(id, call)) return;
+  // Finish sets it before it looks for pushes that are held.
+  if (stopped_) {
+    held_pushes_->Release(id)->Respond(snapshots_->StartAgain(kStopped));
+    return;
+  }
   ReceivedPayload& payload = opened->message.payload;
   absl::StatusOr<std::shared_ptr<const void>> taken = claim;
   if (claim.ok()) {
@@ -286,24 +287,31 @@ void ServerCalls::GetPositions(const Caller& caller,
   std::optional<SliceRequest> opened =
       OpenForAnswer(caller, request, call.get());
   if (!opened.has_value()) return;
-  work_queue_->Schedule(
-      [call, snapshots = snapshots_, opened = *std::move(opened)] {
-        const SliceMessage& header = opened.message.header;
-        opened.slice->GetPositions(
-            header.worker().rank(), header.iteration(),
-            [call, snapshots,
-             header](const absl::StatusOr<PayloadBuffer>& positions) {
-              if (!positions.ok()) {
-                call->Respond(snapshots->Refused(positions.status()));
-                return;
-              }
-              SliceMessage answer;
-              answer.set_bucket(header.bucket());
-              answer.set_slice(header.slice());
-              answer.set_iteration(header.iteration());
-              call->Respond(EncodeSliceMessage(answer, *positions));
-            });
-      });
+  ++*num_asking_;
+  if (stopped_) {
+    --*num_asking_;
+    call->Respond(snapshots_->StartAgain(kStopped));
+    return;
+  }
+  work_queue_->Schedule([call, snapshots = snapshots_, num_asking = num_asking_,
+                         opened = *std::move(opened)] {
+    const SliceMessage& header = opened.message.header;
+    opened.slice->GetPositions(
+        header.worker().rank(), header.iteration(),
+        [call, snapshots, num_asking,
+         header](const absl::StatusOr<PayloadBuffer>& positions) {
+          --*num_asking;
+          if (!positions.ok()) {
+            call->Respond(snapshots->Refused(positions.status()));
+            return;
+          }
+          SliceMessage answer;
+          answer.set_bucket(header.bucket());
+          answer.set_slice(header.slice());
+          answer.set_iteration(header.iteration());
+          call->Respond(EncodeSliceMessage(answer, *positions));
+        });
+  });
 }
 
 }  // namespace ps

@@ -567,6 +567,33 @@ TEST_F(RecoveredServer, HasAnotherEpochForANewJob) {
   EXPECT_EQ(worker.GetStatus()->version(), -1);
 }
 
+// Worker 1 was started again where worker 0 still ends with a snapshot.
+TEST_F(RecoveredServer, EndsWhenTheWorkerStopsWhosePositionsAnotherNeeds) {
+  config_.mutable_compressor()->set_name("scalecom");
+  config_.mutable_downlink()->set_mode(DownlinkConfig::WEIGHTS);
+  RunningServer server(config_);
+  RawWorker worker(server.address());
+  Begin(&worker);
+  absl::Status asked;
+  std::thread asking([&] {
+    SliceMessage header;
+    *header.mutable_worker() = IdOf(1);
+    asked = worker.Call("GetPositions", MessageBytes(header, PayloadBuffer()))
+                .status();
+  });
+  FinishRequest finish;
+  *finish.mutable_worker() = IdOf(0);
+  finish.set_stopped(true);
+  const absl::Status finished =
+      worker.Call("Finish", finish.SerializeAsString()).status();
+  asking.join();
+  for (const absl::Status& heard : {asked, finished}) {
+    EXPECT_TRUE(absl::IsUnavailable(heard)) << heard;
+    EXPECT_THAT(std::string(heard.message()),
+                HasSubstr("other workers have saved a snapshot and ended"));
+  }
+}
+
 // The log is that of the job before.
 TEST_F(RecoveredServer, LetsNobodyGoBackAloneInANewJob) {
   TrainOnce();
