@@ -1,6 +1,7 @@
 #include "worker/job_notes.h"
 
 #include <cstdint>
+#include <memory>
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
@@ -8,10 +9,20 @@
 #include "data/dataset.h"
 #include "google/protobuf/descriptor.h"
 #include "google/protobuf/message.h"
+#include "google/protobuf/util/message_differencer.h"
 #include "models/model.h"
 
 namespace ps {
 namespace {
+
+// A resolved job has every section written out.
+bool IsDefault(const google::protobuf::Message& section) {
+  const std::unique_ptr<google::protobuf::Message> defaults(section.New());
+  google::protobuf::util::MessageDifferencer differencer;
+  differencer.set_message_field_comparison(
+      google::protobuf::util::MessageDifferencer::EQUIVALENT);
+  return differencer.Compare(section, *defaults);
+}
 
 // Sections have the name of what reads them, which others may read, too:
 // "phrase_characters" reads "phrases".
@@ -29,7 +40,8 @@ void AddSectionsOfOthers(absl::string_view of, const std::string& name,
   for (const auto* const field : fields) {
     const std::string& section = field->name();
     if (field->message_type() == nullptr || !registry.Find(section).ok() ||
-        MayRead(name, section)) {
+        MayRead(name, section) ||
+        IsDefault(message.GetReflection()->GetMessage(message, field))) {
       continue;
     }
     notes->push_back(absl::StrCat(of, ".", section, " has no effect: ", of,

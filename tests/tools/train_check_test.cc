@@ -10,6 +10,7 @@
 #include "absl/strings/str_cat.h"
 #include "absl/time/time.h"
 #include "common/exit_codes.h"
+#include "common/file.h"
 #include "gmock/gmock.h"
 #include "gtest/gtest.h"
 #include "tests/cluster/test_process.h"
@@ -109,6 +110,15 @@ TEST_F(TrainCheck, WhatHasNoEffectOrARareOneIsNoted) {
         "it ends before it reaches its learning rate\n"}) {
     EXPECT_THAT(output(), HasSubstr(note));
   }
+}
+
+// Processes read a job with every section in it.
+TEST_F(TrainCheck, SectionsThatNobodyWroteAreNotNoted) {
+  ASSERT_EQ(Train({"--set=training.max_iterations=2"}), kExitDone) << output();
+  const absl::StatusOr<std::string> log =
+      ReadFile(Path("run/logs/worker-0.log"));
+  ASSERT_TRUE(log.ok()) << log.status();
+  EXPECT_THAT(*log, AllOf(HasSubstr("2 iterations"), Not(HasSubstr("effect"))));
 }
 
 TEST_F(TrainCheck, WhatIsWrongIsSaidOnceAndNothingIsLeft) {
