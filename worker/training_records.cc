@@ -68,7 +68,7 @@ absl::Status TrainingRecords::Open() {
   if (!options_.tensorboard) return absl::OkStatus();
   TensorBoardOptions tensorboard;
   tensorboard.run_directory = options_.run_directory;
-  tensorboard.first_step = totals().iterations;
+  tensorboard.first_step = totals().iterations + 1;
   tensorboard.buckets = PlanBuckets(
       model().parameters(), config().training().bucket_megabytes() * (1 << 20));
   tensorboard.backend = backend();

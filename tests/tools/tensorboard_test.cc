@@ -93,6 +93,31 @@ TEST_F(TensorBoardFiles, HaveTheNumbersOfTheRunsRecords) {
   }
 }
 
+// Also that from which the run went on.
+TEST_F(TensorBoardFiles, HaveEachStepOfARunThatWentOn) {
+  ASSERT_EQ(
+      Gradsieve({"train", Path("job.textproto"), "--tensorboard",
+                 "--set=schedule.name=constant",
+                 "--set=schedule.warmup_updates=0", "--set=checkpoint.every=10",
+                 "--run-dir=" + Path("run")}),
+      0)
+      << output();
+  ASSERT_EQ(Gradsieve({"train", "--resume", Path("run"), "--tensorboard",
+                       "--set=training.epochs=3"}),
+            0)
+      << output();
+  const json events = Read("run");
+  ASSERT_TRUE(events.is_object());
+  const json& losses = events["scalars"]["training/loss"];
+  EXPECT_EQ(losses.size(), 30u);
+  for (int step = 1; step <= 30; ++step) {
+    EXPECT_TRUE(losses.contains(absl::StrCat(step))) << step;
+  }
+  for (const char* const step : {"10", "20", "30"}) {
+    EXPECT_TRUE(events["scalars"]["test/accuracy"].contains(step)) << step;
+  }
+}
+
 TEST_F(TensorBoardFiles, HistogramsEndAtTheThreshold) {
   ASSERT_EQ(Gradsieve({"train", Path("job.textproto"), "--tensorboard",
                        "--run-dir=" + Path("run")}),

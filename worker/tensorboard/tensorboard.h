@@ -21,7 +21,7 @@ namespace ps {
 
 struct TensorBoardOptions {
   std::string run_directory;
-  int64_t first_step = 0;       // Iterations that are done already.
+  int64_t first_step = 1;       // The step of the first event.
   std::vector<Bucket> buckets;  // Of the gradient.
   Backend* backend = nullptr;   // Not owned; must outlive this object.
 };
