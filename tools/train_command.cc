@@ -182,6 +182,15 @@ absl::Status CheckSameDataAsBefore(const std::string& directory,
   return absl::OkStatus();
 }
 
+std::string HowToTrainAnother(const LocalClusterOptions& options,
+                              const std::string& job) {
+  return absl::StrCat("Begin another one from its weights:\n  gradsieve train ",
+                      job,
+                      " --set model.initial_weights=", options.run_directory,
+                      "/weights.safetensors --set training.epochs=",
+                      options.config.training().epochs());
+}
+
 // Makes sure that the run can go on with these options. `job` is the file of
 // its job, data_text describes the data that it has now.
 absl::Status PrepareResume(const LocalClusterOptions& options,
@@ -206,10 +215,7 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
             ? "training.layer_parallel divides the epochs"
             : "its learning rate falls to its end at the last update "
               "(schedule.total_updates is 0)",
-        ". Begin another one from its weights:\n  gradsieve train ", job,
-        " --set model.initial_weights=", options.run_directory,
-        "/weights.safetensors --set training.epochs=",
-        now.training().epochs()));
+        ". ", HowToTrainAnother(options, job)));
   }
   const std::string summary = options.run_directory + "/summary.json";
   if (longer) {
@@ -255,6 +261,13 @@ absl::Status PrepareResume(const LocalClusterOptions& options,
   if (LatestSnapshot(options) > 0) {
     std::filesystem::remove(summary);
     return absl::OkStatus();
+  }
+  if (longer && std::filesystem::exists(summary)) {
+    return absl::NotFoundError(absl::StrCat(
+        "the run in ", options.run_directory,
+        " is complete, and was too short for a snapshot (checkpoint.every is ",
+        options.config.checkpoint().every(), "), from which it could go on. ",
+        HowToTrainAnother(options, job)));
   }
   return absl::NotFoundError(
       absl::StrCat("there is no snapshot in ", CheckpointDirectory(options),

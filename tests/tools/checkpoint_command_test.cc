@@ -194,6 +194,19 @@ TEST_F(CheckpointCommand, ARunTrainsForLonger) {
                     HasSubstr("model.initial_weights=" + Path("cosine") +
                               "/weights.safetensors")));
   EXPECT_TRUE(fs::exists(Path("cosine/summary.json")));
+  ASSERT_EQ(
+      Gradsieve({"train", Path("job.textproto"), "--set=checkpoint.every=500",
+                 "--run-dir=" + Path("short")}),
+      0)
+      << output();
+  EXPECT_EQ(Gradsieve({"train", "--resume", Path("short"),
+                       "--set=training.max_iterations=40"}),
+            78);
+  EXPECT_THAT(output(),
+              AllOf(HasSubstr("was too short for a snapshot (checkpoint.every "
+                              "is 500)"),
+                    HasSubstr("model.initial_weights=" + Path("short") +
+                              "/weights.safetensors")));
 }
 
 TEST_F(CheckpointCommand, ARunGoesOnFromItsLatestSnapshot) {
