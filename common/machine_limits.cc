@@ -7,16 +7,52 @@
 #include <algorithm>
 #include <fstream>
 #include <thread>
+#include <vector>
 
 #include "absl/numeric/bits.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_split.h"
-#include "absl/strings/strip.h"
 #include "common/entropy.h"
 
 namespace ps {
 namespace {
+
+// Of one group, in the second version of control groups or the first. Without a
+// limit, the files of the second have the word "max", which is no number.
+void TakeMemoryLimit(const std::string& group, bool second,
+                     ControlGroupLimits* least) {
+  std::ifstream memory(group +
+                       (second ? "/memory.max" : "/memory.limit_in_bytes"));
+  std::string text;
+  int64_t bytes = 0;
+  if (memory >> text && absl::SimpleAtoi(text, &bytes)) {
+    least->bytes = std::min(least->bytes, bytes);
+  }
+}
+
+// The group may use `quota` microseconds of processor time in each `period`,
+// which is in microseconds, too. The first version has a quota of -1 for none.
+void TakeCoresLimit(const std::string& group, bool second,
+                    ControlGroupLimits* least) {
+  std::ifstream cpu(group + (second ? "/cpu.max" : "/cpu.cfs_quota_us"));
+  std::ifstream own_period(group + "/cpu.cfs_period_us");
+  std::string quota;
+  std::string period;
+  int64_t quota_us = 0;
+  int64_t period_us = 0;
+  if (!(cpu >> quota) || !((second ? cpu : own_period) >> period) ||
+      !absl::SimpleAtoi(quota, &quota_us) ||
+      !absl::SimpleAtoi(period, &period_us) || quota_us < 0 || period_us <= 0) {
+    return;
+  }
+  const double cores =
+      static_cast<double>(quota_us) / static_cast<double>(period_us);
+  if (cores < least->cores) {
+    least->cores = cores;
+    least->cores_group = group;
+  }
+}
 
 ControlGroupLimits OwnLimits() {
   std::ifstream file("/proc/self/cgroup");
@@ -36,37 +72,26 @@ bool ReadMask(cpu_set_t* mask) {
 ControlGroupLimits ReadControlGroupLimits(absl::string_view membership,
                                           const std::string& root) {
   ControlGroupLimits least;
-  for (absl::string_view line : absl::StrSplit(membership, '\n')) {
-    // Those of the first version name a controller between the colons.
-    if (!absl::ConsumePrefix(&line, "0::")) continue;
-    std::string group(line);
-    for (;;) {
-      // Without a limit, both files have the word "max", which is no number.
-      std::ifstream memory(root + group + "/memory.max");
-      std::string text;
-      int64_t bytes = 0;
-      if (memory >> text && absl::SimpleAtoi(text, &bytes)) {
-        least.bytes = std::min(least.bytes, bytes);
-      }
-      // The group may use `quota` microseconds of processor time in each
-      // `period`, which is in microseconds, too.
-      std::ifstream cpu(root + group + "/cpu.max");
-      std::string quota;
-      std::string period;
-      int64_t quota_us = 0;
-      int64_t period_us = 0;
-      if (cpu >> quota >> period && absl::SimpleAtoi(quota, &quota_us) &&
-          absl::SimpleAtoi(period, &period_us) && period_us > 0) {
-        const double cores =
-            static_cast<double>(quota_us) / static_cast<double>(period_us);
-        if (cores < least.cores) {
-          least.cores = cores;
-          least.cores_group = root + group;
+  for (const absl::string_view line : absl::StrSplit(membership, '\n')) {
+    // Number, controllers, group. The second version has no controllers here,
+    // and all files in one folder.
+    const std::vector<std::string> parts =
+        absl::StrSplit(line, absl::MaxSplits(':', 2));
+    if (parts.size() != 3) continue;
+    for (const absl::string_view controller : absl::StrSplit(parts[1], ',')) {
+      const std::string folder =
+          controller.empty() ? root : absl::StrCat(root, "/", controller);
+      for (std::string group = parts[2];;) {
+        if (controller.empty() || controller == "memory") {
+          TakeMemoryLimit(folder + group, controller.empty(), &least);
         }
+        if (controller.empty() || controller == "cpu") {
+          TakeCoresLimit(folder + group, controller.empty(), &least);
+        }
+        const size_t slash = group.rfind('/');
+        if (slash == std::string::npos) break;
+        group.resize(slash);
       }
-      const size_t slash = group.rfind('/');
-      if (slash == std::string::npos) break;
-      group.resize(slash);
     }
   }
   return least;

@@ -38,6 +38,22 @@ TEST_F(ControlGroups, TheLeastLimitOfThoseAboveCounts) {
   EXPECT_EQ(limits.cores, 2.5);
 }
 
+TEST_F(ControlGroups, LimitsOfTheFirstVersionCount) {
+  for (const char* const folder : {"/memory/pod", "/cpu/pod"}) {
+    std::filesystem::create_directories(root_ + folder);
+  }
+  Write("/memory/pod/memory.limit_in_bytes", "4096\n");
+  Write("/memory/memory.limit_in_bytes", "9223372036854771712\n");
+  Write("/cpu/pod/cpu.cfs_quota_us", "-1\n");
+  Write("/cpu/pod/cpu.cfs_period_us", "100000\n");
+  Write("/cpu/cpu.cfs_quota_us", "150000\n");
+  Write("/cpu/cpu.cfs_period_us", "100000\n");
+  const ControlGroupLimits limits = ReadControlGroupLimits(
+      "5:cpuacct,cpu:/pod\n4:memory:/pod\n1:name=systemd:/pod\n", root_);
+  EXPECT_EQ(limits.bytes, 4096);
+  EXPECT_EQ(limits.cores, 1.5);
+}
+
 TEST_F(ControlGroups, WhatIsNotALimitIsNone) {
   Write("/pod/cpu.max", "many\n");
   Write("/pod/container/cpu.max", "100000 0\n");
