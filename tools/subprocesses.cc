@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -101,10 +102,19 @@ std::string DescribeExit(const ProcessExit& exit) {
                                         " (", strsignal(exit.signal), ")");
   // A shell adds 128.
   switch (exit.signal == 0 ? exit.code - 128 : exit.signal) {
-    case SIGKILL:
+    case SIGKILL: {
       text +=
           ", perhaps because the machine had no memory left (dmesg says so)";
+      // Children have the limits of this process.
+      rlimit processor_time = {};
+      if (getrlimit(RLIMIT_CPU, &processor_time) == 0 &&
+          processor_time.rlim_max != RLIM_INFINITY) {
+        absl::StrAppend(&text, ", or because it has used its ",
+                        processor_time.rlim_max,
+                        " s of processor time (ulimit -t)");
+      }
       break;
+    }
     case SIGXCPU:
       text += ", the limit of processor time (ulimit -t)";
       break;
