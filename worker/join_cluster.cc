@@ -31,8 +31,8 @@ void AddTensors(const JoinClusterOptions& options,
   }
 }
 
-// A server may listen at port 0, which is a free one, but nobody reaches it
-// there.
+}  // namespace
+
 absl::Status CheckPorts(const ClusterConfig& cluster) {
   for (int i = 0; i < cluster.servers_size(); ++i) {
     const auto address = ParseHostAndPort(cluster.servers(i));
@@ -44,8 +44,6 @@ absl::Status CheckPorts(const ClusterConfig& cluster) {
   }
   return absl::OkStatus();
 }
-
-}  // namespace
 
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options) {
   PS_RETURN_IF_ERROR(CheckPorts(options.config->cluster()));

@@ -35,6 +35,10 @@ struct ClusterLink {
   std::unique_ptr<ParameterClient> client;  // Refers to the shard map.
 };
 
+// A server may listen at port 0, which is a free one, but nobody reaches it
+// there. Errors: kInvalidArgument.
+absl::Status CheckPorts(const ClusterConfig& cluster);
+
 // Cuts the buckets into slices and registers with all servers. Errors: those of
 // Credentials::Create and ParameterClient.
 absl::StatusOr<ClusterLink> JoinCluster(const JoinClusterOptions& options);

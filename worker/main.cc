@@ -23,6 +23,7 @@
 #include "transport/grpc_log.h"
 #include "transport/health_server.h"
 #include "worker/job_check.h"
+#include "worker/join_cluster.h"
 #include "worker/page/page_server.h"
 #include "worker/trainer.h"
 #include "worker/worker_metrics.h"
@@ -81,6 +82,7 @@ absl::Status Check(const Flags& flags) {
   PS_ASSIGN_OR_RETURN(const JobConfig config,
                       LoadJob(flags.config, flags.overrides));
   PS_RETURN_IF_ERROR(CheckRank(config, flags.rank));
+  PS_RETURN_IF_ERROR(CheckPorts(config.cluster()));
   CredentialsOptions credentials;
   credentials.config = &config;
   credentials.self = {config.name(), Role::kWorker, flags.rank};
